@@ -1,0 +1,106 @@
+/*
+ * kind: what the API serves, as a table of kinds.
+ *
+ * A kind is one resource of one group with one or more versions; objects are stored in the storage version and converted
+ * at the edge. kinds_builtin() is the static table; CustomResourceDefinitions will add rows of the same shape at run
+ * time, so users hold `const struct kind *` and compare pointers.
+ */
+#ifndef BERTH_API_KIND_H
+#define BERTH_API_KIND_H
+
+#include "api/field.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "wire/json.h"
+
+struct kind;
+
+/* One cell-producing column of `kubectl get`. */
+struct column {
+    const char *name, *type, *format; /* type: "string" "integer" "boolean" "date"; format: "name" for the first */
+    int priority;                     /* > 0: only with -o wide */
+    const char *doc;
+    const char *path; /* "spec.clusterQueue": taken as is; NULL when `cell` computes it */
+};
+
+struct kind_version {
+    const char *version;         /* "v1" */
+    const struct schema *schema; /* of the whole object, apiVersion, kind and metadata included */
+    bool deprecated;             /* answered with a Warning header */
+    /* To and from the storage version, in place; NULL for the storage version itself. */
+    int (*to_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
+    int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
+};
+
+enum kind_flag {
+    KIND_NAMESPACED = 1 << 0,
+    KIND_STATUS = 1 << 1,           /* has the status subresource */
+    KIND_GENERATION = 1 << 2,       /* metadata.generation is kept */
+    KIND_CREATE_ON_UPDATE = 1 << 3, /* PUT of a missing object creates it */
+    KIND_RV_REQUIRED = 1 << 4,      /* PUT needs metadata.resourceVersion */
+    KIND_RETURNS_DELETED = 1 << 5,  /* DELETE answers with the object, not a Status */
+    KIND_ORPHANS = 1 << 6,          /* default propagation is Orphan (batch/v1 Job) */
+    KIND_CUSTOM = 1 << 7,           /* a custom resource: no strategic merge, kind required in bodies */
+    KIND_LABEL_NAME = 1 << 8,       /* the name is a DNS-1123 label (Namespace, Service) */
+    KIND_PATH_NAME = 1 << 9,        /* the name is a path segment (RBAC) */
+    KIND_VIRTUAL = 1 << 10,         /* answered without storage (reviews); no list, watch, delete */
+    KIND_GRACEFUL = 1 << 11,        /* graceful deletion (Pod) */
+};
+
+/* One violated rule. Paths are ours: "spec.template.spec.containers[0].name". */
+enum cause_type {
+    CAUSE_REQUIRED,      /* FieldValueRequired      "Required value" */
+    CAUSE_INVALID,       /* FieldValueInvalid       "Invalid value: <v>: <text>" */
+    CAUSE_NOT_SUPPORTED, /* FieldValueNotSupported  "Unsupported value: ..." */
+    CAUSE_DUPLICATE,     /* FieldValueDuplicate */
+    CAUSE_FORBIDDEN,     /* FieldValueForbidden */
+    CAUSE_TOO_LONG,      /* FieldValueTooLong */
+    CAUSE_TOO_MANY,      /* FieldValueTooMany */
+    CAUSE_TYPE,          /* FieldValueTypeInvalid */
+};
+struct cause {
+    enum cause_type type;
+    struct str field, text; /* text: the whole message after "field: " */
+};
+struct causes {
+    struct arena *arena; /* the texts and the array live here */
+    struct cause *v;
+    size_t n, cap;
+};
+void causes_add(struct causes *c, enum cause_type type, struct str field, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+struct kind {
+    const char *group; /* "" for core */
+    const char *kind, *plural, *singular;
+    const char *const *short_names; /* NULL-terminated, or NULL */
+    const char *const *categories;
+    unsigned flags;
+    const struct kind_version *versions; /* most preferred first */
+    size_t n_versions, storage;          /* index of the storage version */
+    const struct column *columns;
+    size_t n_columns;
+    const char *const *selectable; /* field selectors besides metadata.name/namespace: "spec.nodeName", ... */
+    const char *const *subresources; /* besides status: "log", "token", "finalize", ...; NULL-terminated */
+
+    /* Hooks for what a table cannot say; each may be NULL. They see the storage version.
+     * `old` is NULL on create. `now` is wall time in ns. */
+    void (*set_defaults)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
+    void (*prepare)(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now);
+    void (*check)(yyjson_mut_val *obj, yyjson_val *old, struct causes *causes);
+    /* The cell of column `i` as JSON text; ages relative to now. */
+    void (*cell)(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
+};
+
+const struct kind *const *kinds_builtin(size_t *ret_n);
+/* NULL when there is none. */
+const struct kind *kind_by_resource(struct str group, struct str version, struct str plural);
+const struct kind *kind_by_name(struct str group, struct str kind); /* by Kind */
+/* "apps/v1" or "v1". */
+const struct kind *kind_by_api_version(struct str api_version, struct str kind);
+const struct kind_version *kind_version(const struct kind *k, struct str version);
+const struct kind_version *kind_storage(const struct kind *k);
+/* "v1", "batch/v1": of the storage version. */
+const char *kind_api_version(const struct kind *k);
+
+#endif

@@ -1,0 +1,140 @@
+/* arena: memory freed at once. See arena.h. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define POISON(p, n) ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+enum { BLOCK_MIN = 4096, BLOCK_MAX = 1 << 20, ALIGN = alignof(max_align_t) };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size, used; /* of data */
+    alignas(max_align_t) char data[];
+};
+
+void arena_init(struct arena *a, size_t max_bytes) {
+    *a = (struct arena){.max = max_bytes};
+}
+
+static void free_block(struct arena_block *b) {
+    UNPOISON(b->data, b->size);
+    mem_free(b);
+}
+
+void arena_release(struct arena *a) {
+    for (struct arena_block *b = a->blocks, *next; b; b = next) {
+        next = b->next;
+        free_block(b);
+    }
+    *a = (struct arena){.max = a->max};
+}
+
+void arena_reset(struct arena *a) {
+    while (a->blocks && a->blocks->next) {
+        struct arena_block *b = a->blocks;
+        a->blocks = b->next;
+        a->used -= b->size;
+        free_block(b);
+    }
+    if (a->blocks) {
+        a->blocks->used = 0;
+        POISON(a->blocks->data, a->blocks->size);
+    }
+    a->failed = 0;
+}
+
+int arena_ok(const struct arena *a) {
+    return a->failed;
+}
+
+static int add_block(struct arena *a, size_t need) {
+    size_t size = a->blocks ? a->blocks->size * 2 : BLOCK_MIN;
+    size = size > BLOCK_MAX ? BLOCK_MAX : size;
+    size = size < need ? need : size;
+    size_t left = a->max - a->used;
+    size = size > left ? left : size;
+    if (size < need) {
+        return ERR_NOMEM;
+    }
+    struct arena_block *b = mem_alloc(sizeof(*b) + size);
+    if (!b) {
+        return ERR_NOMEM;
+    }
+    *b = (struct arena_block){.next = a->blocks, .size = size};
+    POISON(b->data, b->size);
+    a->blocks = b;
+    a->used += size;
+    return 0;
+}
+
+void *arena_alloc(struct arena *a, size_t n) {
+    if (a->failed || n > a->max || n > SIZE_MAX - ALIGN) {
+        a->failed = ERR_NOMEM;
+        return NULL;
+    }
+    size_t need = (n + ALIGN - 1) / ALIGN * ALIGN;
+    need = need ? need : ALIGN;
+    if (!a->blocks || a->blocks->size - a->blocks->used < need) {
+        if (add_block(a, need) != 0) {
+            a->failed = ERR_NOMEM;
+            return NULL;
+        }
+    }
+    char *p = a->blocks->data + a->blocks->used;
+    a->blocks->used += need;
+    UNPOISON(p, n ? n : 1);
+    return p;
+}
+
+void *arena_zalloc(struct arena *a, size_t n) {
+    void *p = arena_alloc(a, n);
+    return p ? memset(p, 0, n) : NULL;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size) {
+    size_t n;
+    if (__builtin_mul_overflow(count, size, &n)) {
+        a->failed = ERR_NOMEM;
+        return NULL;
+    }
+    return arena_zalloc(a, n);
+}
+
+struct str arena_str(struct arena *a, struct str s) {
+    char *p = arena_alloc(a, s.n + 1);
+    if (!p) {
+        return (struct str){NULL, 0};
+    }
+    if (s.n) {
+        memcpy(p, s.p, s.n);
+    }
+    p[s.n] = 0;
+    return (struct str){p, s.n};
+}
+
+struct str arena_f(struct arena *a, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *p = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
+    if (p) {
+        vsnprintf(p, (size_t)n + 1, fmt, again);
+    }
+    va_end(again);
+    va_end(ap);
+    return p ? (struct str){p, (size_t)n} : (struct str){NULL, 0};
+}

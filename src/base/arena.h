@@ -1,0 +1,35 @@
+/*
+ * arena: memory for one request, tick or document, freed at once.
+ *
+ * Nothing in an arena is freed alone. It has a limit in bytes; the first failure (limit or no memory) sticks and shows in
+ * arena_ok(), and each failing call returns NULL. arena_reset keeps the first block for the next round. Under ASan freed
+ * bytes are poisoned. Memory is aligned for any object and NOT cleared, except by arena_zalloc and ARENA_NEW.
+ */
+#ifndef BERTH_BASE_ARENA_H
+#define BERTH_BASE_ARENA_H
+
+#include "base/str.h"
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    size_t used, max;           /* bytes of blocks held, and their limit */
+    int failed;                 /* 0 or ERR_NOMEM, sticky until reset */
+};
+
+void arena_init(struct arena *a, size_t max_bytes);
+void arena_release(struct arena *a);
+void arena_reset(struct arena *a);
+int arena_ok(const struct arena *a); /* 0 or ERR_NOMEM */
+
+void *arena_alloc(struct arena *a, size_t n);
+void *arena_zalloc(struct arena *a, size_t n);
+void *arena_array(struct arena *a, size_t count, size_t size); /* cleared, overflow-checked */
+struct str arena_str(struct arena *a, struct str s);           /* a copy; NUL follows; {NULL,0} on failure */
+struct str arena_f(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, count) ((type *)arena_array((a), (count), sizeof(type)))
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * limits: every size a user controls, named in one place.
+ *
+ * Values marked [k8s] are Kubernetes' own; the rest are ours, chosen so that one machine with 256 MiB stays up.
+ */
+#ifndef BERTH_BASE_LIMITS_H
+#define BERTH_BASE_LIMITS_H
+
+enum {
+    /* objects */
+    LIMIT_BODY_BYTES = 3 << 20,          /* request body [k8s] */
+    LIMIT_OBJECT_BYTES = 1536 << 10,     /* one stored object [k8s: about 1.5 MB] */
+    LIMIT_ANNOTATION_BYTES = 256 << 10,  /* all annotations of an object, keys and values [k8s] */
+    LIMIT_JSON_DEPTH = 64,               /* nesting of JSON and YAML */
+    LIMIT_JSON_PATCH_OPS = 10000,        /* [k8s] */
+    LIMIT_JSON_PATCH_COPY_BYTES = 3 << 20, /* bytes that "copy" may add [k8s] */
+    LIMIT_YAML_DOCS = 10000,             /* documents in a stream */
+    LIMIT_YAML_NODES = 1000000,          /* nodes after expanding aliases */
+    LIMIT_NAME = 253,                    /* DNS-1123 subdomain [k8s] */
+    LIMIT_LABEL = 63,                    /* label value, DNS-1123 label [k8s] */
+    LIMIT_SELECTOR_BYTES = 64 << 10,
+    LIMIT_SELECTOR_TERMS = 1000,
+    LIMIT_STORE_OBJECTS = 2000000,       /* objects of all kinds */
+    LIMIT_CONDITION_MESSAGE = 32768,     /* [k8s] */
+    LIMIT_EVENT_MESSAGE = 1024,          /* [k8s] */
+
+    /* HTTP */
+    LIMIT_HTTP_HEADER_BYTES = 32 << 10,  /* request line and headers */
+    LIMIT_HTTP_HEADERS = 100,
+    LIMIT_HTTP_CONNECTIONS = 10000,
+    LIMIT_HTTP_HEADER_MS = 10000,        /* to send request line and headers */
+    LIMIT_HTTP_BODY_MS = 60000,          /* to send the body */
+    LIMIT_HTTP_IDLE_MS = 120000,         /* keep-alive */
+    LIMIT_HTTP_WRITE_MS = 30000,         /* without progress while bytes wait */
+    LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
+    LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
+    LIMIT_INFLIGHT_WRITE = 2000,
+    LIMIT_WATCHES = 10000,
+    LIMIT_LIST_DEFAULT = 500,
+
+    /* history for watch resume */
+    LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
+    LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */
+
+    /* a pod on a node */
+    LIMIT_LOG_FILE_BYTES = 10 << 20,     /* one container log file before rotation */
+    LIMIT_LOG_FILES = 5,
+    LIMIT_POD_ENV = 4096,
+    LIMIT_PODS_PER_NODE = 1000,
+};
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * http_server: HTTP/1.1 over TLS (or a plain socket) on the loop; llhttp parses, OpenSSL encrypts.
+ *
+ * The handler gets a whole request (headers and body, within the limits of base/limits.h) and answers it at once or
+ * later, on the loop thread: either http_respond once, or http_stream_begin, any number of http_stream_write, and
+ * http_stream_end. A request stays valid until it was answered or `closed` was called, whichever is last asked for.
+ * Slow senders and readers are cut at the limits. Requests of one connection are answered in order, one at a time.
+ */
+#ifndef BERTH_NET_HTTP_SERVER_H
+#define BERTH_NET_HTTP_SERVER_H
+
+#include "base/buf.h"
+#include "net/loop.h"
+#include "net/tls.h"
+
+struct http_server;
+struct http_request;
+
+struct http_server_options {
+    struct str host; /* "127.0.0.1"; only loopback unless allow_any */
+    uint16_t port;   /* 0: any free one, see http_server_port */
+    bool allow_any;
+    struct tls_server *tls; /* NULL: plain HTTP */
+    size_t body_max;        /* 0: LIMIT_BODY_BYTES */
+    /* Called with a complete request. */
+    void (*handler)(void *ctx, struct http_request *r);
+    void *ctx;
+};
+
+int http_server_start(struct loop *l, const struct http_server_options *o, struct http_server **ret,
+                      struct err *err);
+uint16_t http_server_port(const struct http_server *s);
+/* Stops accepting, lets answers in flight finish for up to grace_ms, then closes all and calls stopped. */
+void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
+void http_server_free(struct http_server *s);
+struct http_server_stats {
+    uint64_t connections, connections_total, requests_total, cut_slow, rejected;
+};
+struct http_server_stats http_server_stats(const struct http_server *s);
+
+/* ---- the request; all views are valid as long as the request ---- */
+struct str http_method(const struct http_request *r);
+struct str http_path(const struct http_request *r);  /* percent-decoded per segment is up to the user: raw, before '?' */
+struct str http_query(const struct http_request *r); /* raw, after '?' */
+struct str http_header(const struct http_request *r, const char *name); /* first, any case; empty when absent */
+/* The i-th value of a repeated header; false when there are no more. */
+bool http_header_nth(const struct http_request *r, const char *name, size_t i, struct str *ret);
+struct str http_body(const struct http_request *r);
+struct str http_peer(const struct http_request *r); /* "127.0.0.1:50000" */
+/* Subject of a verified client certificate: false when none. *ret_org: the O values, separated by '\n'. */
+bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct str *ret_org);
+/* An arena of the connection for this request: freed when the request is. LIMIT: 64 MiB. */
+struct arena *http_arena(struct http_request *r);
+/* For the user: one pointer kept with the request, and a call when the peer goes away or the request ends. */
+void http_set_user(struct http_request *r, void *user, void (*closed)(void *user));
+void *http_user(const struct http_request *r);
+
+/* ---- the answer ---- */
+/* Adds a header to the answer to come; name and value are copied; CR, LF and NUL in them are refused (ERR_INVALID). */
+int http_add_header(struct http_request *r, const char *name, struct str value);
+/* The whole answer. Bytes are copied (or written at once). HEAD gets the headers alone. */
+void http_respond(struct http_request *r, int status, const char *content_type, struct str body);
+/* A chunked answer; headers go out at once. */
+void http_stream_begin(struct http_request *r, int status, const char *content_type);
+/* Copies; 0, or ERR_TOO_LARGE when more than LIMIT_HTTP_OUT_BYTES wait (the connection is being cut), ERR_GONE. */
+int http_stream_write(struct http_request *r, struct str bytes);
+size_t http_stream_waiting(const struct http_request *r); /* bytes not yet taken by the peer */
+/* drained(user) is called when nothing waits any more after http_stream_waiting was > 0. */
+void http_stream_on_drain(struct http_request *r, void (*drained)(void *user));
+void http_stream_end(struct http_request *r);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * tls: certificates and contexts over OpenSSL 3. TLS 1.2 and 1.3, ECDHE with AEAD, no tickets, no renegotiation.
+ *
+ * The self-made authority is ECDSA P-256: a CA in the data folder, a server certificate for the addresses served, and
+ * client certificates (CN = user, O = groups). Key files are written 0600 with O_EXCL; existing ones are used.
+ */
+#ifndef BERTH_NET_TLS_H
+#define BERTH_NET_TLS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct tls_server;
+
+/* PEM files. client_ca may be NULL (no client certificates); certificates are asked for, not required. */
+struct tls_server *tls_server_new(const char *cert_file, const char *key_file,
+                                  const char *client_ca_file, struct err *err);
+int tls_server_reload(struct tls_server *t, struct err *err);
+void tls_server_free(struct tls_server *t);
+
+struct tls_name {
+    struct str cn;
+    const struct str *orgs;
+    size_t n_orgs;
+    const struct str *alt; /* DNS names and IP addresses, for servers */
+    size_t n_alt;
+    bool server, client;
+};
+/* Makes dir/ca.crt and dir/ca.key unless they exist and are valid for another 30 days. */
+int tls_make_ca(const char *dir, const char *common_name, struct err *err);
+/* Signs dir/NAME.crt and dir/NAME.key with dir's CA; renewed when missing, near its end or for other names. */
+int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, int days,
+                  struct err *err);
+/* ECDSA P-256 over SHA-256 with a PEM key file, as JWS wants it (64 bytes r||s), and its check; for tokens. */
+int tls_sign_es256(const char *key_file, struct str data, unsigned char sig[64], struct err *err);
+int tls_verify_es256(const char *key_file, struct str data, const unsigned char sig[64],
+                     struct err *err);
+void tls_sha256(struct str data, unsigned char out[32]);
+int tls_random(void *p, size_t n, struct err *err);
+
+#endif
