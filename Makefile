@@ -1,0 +1,58 @@
+# Berth's front door. Everything real is in meson; these are the words of the README.
+#
+#   make          build the release program            build/berth
+#   make demo     install what is missing, build, and show the main job end to end
+#   make check    install what is missing, build, and run every test
+#   make run      start Berth on simulated GPUs and keep it up
+#   make bench    measure; each benchmark prints a table and a ratio to a floor measured in the same run
+#   make install  into PREFIX (/usr/local)
+
+PREFIX ?= /usr/local
+BUILD ?= build
+SAN ?= build-san
+JOBS ?= $(shell nproc)
+
+all: build
+
+setup-build:
+	@scripts/setup build
+setup-check:
+	@scripts/setup check
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) --buildtype=release -Db_ndebug=false -Dprefix=$(abspath $(PREFIX)) >$(BUILD).log 2>&1 || \
+	  { cat $(BUILD).log; echo "make: meson could not set up $(BUILD); 'scripts/setup build' installs what is missing"; exit 1; }
+	@rm -f $(BUILD).log
+
+$(SAN)/build.ninja:
+	@meson setup $(SAN) --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false >$(SAN).log 2>&1 || \
+	  { cat $(SAN).log; exit 1; }
+	@rm -f $(SAN).log
+
+build: $(BUILD)/build.ninja
+	@ninja -j$(JOBS) -C $(BUILD) --quiet
+
+sanitized: $(SAN)/build.ninja
+	@ninja -j$(JOBS) -C $(SAN) --quiet
+
+demo: setup-build
+	@$(MAKE) --no-print-directory build
+	@examples/first-job/demo $(BUILD)/berth
+
+check: setup-check
+	@$(MAKE) --no-print-directory build sanitized
+	@tests/run $(BUILD) $(SAN)
+
+run: build
+	@$(BUILD)/berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200
+
+bench: build
+	@bench/run $(BUILD)
+
+install: build
+	@meson install -C $(BUILD) --no-rebuild --quiet
+
+clean:
+	rm -rf $(BUILD) $(SAN)
+
+.PHONY: all setup-build setup-check build sanitized demo check run bench install clean
