@@ -1,0 +1,57 @@
+/*
+ * prometheus: metrics in memory and their text exposition (version 0.0.4).
+ *
+ * A registry holds families (name, help, type, label names); a family holds one series per combination of label values.
+ * Handles stay valid as long as the registry. Made and changed on one thread. Registration fails (NULL) when out of
+ * memory, when the name is taken by another type, or beyond the family's limit of series: a NULL handle is accepted
+ * everywhere and does nothing, so that counting never needs a check.
+ */
+#ifndef BERTH_WIRE_PROMETHEUS_H
+#define BERTH_WIRE_PROMETHEUS_H
+
+#include "base/buf.h"
+
+#define PROM_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+enum prom_type { PROM_COUNTER, PROM_GAUGE, PROM_HISTOGRAM };
+enum { PROM_LABELS_MAX = 8, PROM_BUCKETS_MAX = 24, PROM_SERIES_MAX = 20000 };
+
+struct prom;        /* a registry */
+struct prom_family;
+struct prom_series;
+
+struct prom *prom_new(void);
+void prom_free(struct prom *p);
+
+/* `labels`: n names. The same name gives the same family again when type and labels agree. */
+struct prom_family *prom_family(struct prom *p, enum prom_type type, const char *name,
+                                const char *help, const char *const *labels, size_t n_labels);
+/* Upper bounds, ascending, without +Inf; before the first series. The default is client_golang's. */
+int prom_buckets(struct prom_family *f, const double *bounds, size_t n);
+
+/* The series with these label values (n_labels of them), made when missing. */
+struct prom_series *prom_series(struct prom_family *f, const struct str *values);
+/* prom_with(f, "a", "b") with C strings. */
+#define prom_with(f, ...) \
+    prom_with_n((f), (const char *const[]){__VA_ARGS__}, \
+                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+struct prom_series *prom_with_n(struct prom_family *f, const char *const *values, size_t n);
+void prom_drop(struct prom_family *f, const struct str *values); /* forget one series */
+void prom_clear(struct prom_family *f);                          /* forget all of them */
+
+void prom_add(struct prom_series *s, double v); /* counter (v >= 0) and gauge */
+void prom_set(struct prom_series *s, double v); /* gauge */
+void prom_observe(struct prom_series *s, double v); /* histogram */
+double prom_value(const struct prom_series *s);     /* counter and gauge; a histogram's count */
+
+/* `collect` is called before each write, to set gauges that are computed. 0 or ERR_NOMEM. */
+int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx);
+/* All families in order of registration, series in order of creation. */
+void prom_write(struct prom *p, struct buf *out);
+
+/* For writers without a registry. */
+void prom_write_head(struct buf *out, enum prom_type type, struct str name, struct str help);
+void prom_write_label_value(struct buf *out, struct str value); /* escaped, without quotes */
+void prom_write_number(struct buf *out, double v);              /* shortest form, "+Inf", "NaN" */
+
+#endif
