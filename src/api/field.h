@@ -10,7 +10,8 @@
  *     FIELD_STRING, FIELD_BYTES (still base64), FIELD_ENUM    struct str        empty when absent
  *     FIELD_BOOL, FIELD_INT32, FIELD_INT64                    bool, int32_t, int64_t; FIELD_F_OPT: struct opt_*
  *     FIELD_DOUBLE                                            double
- *     FIELD_QUANTITY                                          struct quantity   (wire/quantity.h), zero when absent
+ *     FIELD_QUANTITY                                          struct quantity   (wire/quantity.h), zero when absent;
+ *                                                             FIELD_F_OPT: struct opt_quantity (view_meta.h)
  *     FIELD_TIME, FIELD_MICROTIME                             int64_t ns since 1970, 0 when absent
  *     FIELD_DURATION                                          int64_t ns
  *     FIELD_INT_OR_STRING                                     struct str        digits for an integer
@@ -86,7 +87,8 @@ struct schema;
 struct field {
     const char *json;
     uint8_t type, shape;
-    uint16_t proto; /* protobuf tag; 0 when the kind has no protobuf form */
+    uint8_t json_n; /* length of `json`; 0: not counted (tables made at run time) */
+    uint8_t proto;  /* protobuf tag; 0 when the kind has no protobuf form */
     uint32_t flags;
     const struct schema *of;     /* for FIELD_OBJECT */
     int member;                  /* offset in the C view, or -1 */
