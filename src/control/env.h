@@ -1,0 +1,37 @@
+/*
+ * env: what a world gives its controllers. The same controllers run in `berth up`, on a cluster and in the simulator;
+ * only what stands behind these pointers differs.
+ *
+ * Everything is borrowed and outlives the controllers; all calls are made on the loop thread. A controller reads the
+ * mirror, writes through the writer (by patch, never by putting back what it decoded), takes time from the clock, and
+ * makes its random choices from `seed`, so that a simulated run can be repeated. Each controller is
+ *
+ *     struct x_controller *x_controller_new(const struct control_env *env, struct err *err);
+ *     void x_controller_free(struct x_controller *c);      NULL is a no-op
+ *
+ * _new subscribes to the mirror's feeds and enqueues what is already there (a mirror_scan), so that a controller that
+ * was stopped at any point and made anew goes on where the objects say it was. _free may come at any time: writes under
+ * way are forgotten (control/round.h), not waited for.
+ */
+#ifndef BERTH_CONTROL_ENV_H
+#define BERTH_CONTROL_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "mirror/mirror.h"
+#include "mirror/writer.h"
+
+struct control_env {
+    struct mirror *mirror;
+    struct writer *writer;
+    struct clock *clock;
+    struct log *log;
+    uint64_t seed;
+    struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
+};
+
+#endif

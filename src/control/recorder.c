@@ -1,0 +1,364 @@
+/*
+ * recorder: what was said lately, per object, so that it is not said again.
+ *
+ * A subject is one object (by uid) with its allowance; a note is one Event of it. A note with a write under way collects
+ * further repeats in `dirty` and writes once when the answer comes. At most NOTES_MAX notes are remembered: the subject
+ * not spoken of for longest is forgotten first, which costs at worst a new Event instead of a count.
+ */
+#include "control/recorder.h"
+
+#include <stdarg.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "wire/time.h"
+
+enum {
+    NOTES_MAX = 4096,
+    SIMILAR_MAX = 10,       /* different messages of one reason ... */
+    SIMILAR_WINDOW_S = 600, /* ... within this long, before they are combined */
+    BURST = 25,             /* events of one object at once, then ... */
+    REFILL_S = 300,         /* ... one each */
+    NAME_ROOM = LIMIT_NAME - 17,
+    BODY_MAX = 16384,
+};
+
+#define COMBINED_PREFIX "(combined from similar events): "
+
+struct errand { /* a write under way; outlives its note when that is forgotten */
+    struct note *note;
+    bool create;
+};
+
+struct note {
+    struct note *next;
+    struct subject *subject;
+    struct errand *errand; /* the write under way, or NULL */
+    enum event_type type;
+    const char *reason;
+    uint64_t hash;  /* of the message; 0 for a combined note */
+    uint64_t stamp; /* the hex in the name */
+    bool dirty;
+    int64_t count, first_ns, last_ns;
+    char *latest; /* message of a combined note, else NULL */
+};
+
+struct subject {
+    struct subject *newer, *older;
+    struct note *notes;
+    struct str uid, ns, name; /* in text; ns of the events */
+    int64_t tokens_ns;        /* allowance, in ns of refill: BURST * REFILL_S at most */
+    int64_t tokens_at;
+    char text[];
+};
+
+struct recorder {
+    struct control_env env;
+    const char *component;
+    const struct kind *events;
+    struct map by_uid;
+    struct subject ring; /* head: .newer is the oldest, .older the newest */
+    size_t notes;
+    uint64_t serial, salt;
+};
+
+struct recorder *recorder_new(const struct control_env *env, const char *component) {
+    struct recorder *r = mem_zalloc(sizeof *r);
+    if (!r) {
+        return NULL;
+    }
+    r->env = *env;
+    r->component = component;
+    r->events = kind_by_name(STR(""), STR("Event"));
+    r->ring.newer = r->ring.older = &r->ring;
+    r->salt = str_hash(str_of(component)) % 1000;
+    return r;
+}
+
+static void note_free(struct recorder *r, struct note *n) {
+    if (n->errand) {
+        n->errand->note = NULL;
+    }
+    mem_free(n->latest);
+    mem_free(n);
+    r->notes--;
+}
+
+static void subject_unlink(struct subject *s) {
+    s->newer->older = s->older;
+    s->older->newer = s->newer;
+}
+
+static void subject_link_newest(struct recorder *r, struct subject *s) {
+    s->newer = &r->ring;
+    s->older = r->ring.older;
+    s->older->newer = s;
+    r->ring.older = s;
+}
+
+static void subject_free(struct recorder *r, struct subject *s) {
+    map_del(&r->by_uid, s->uid);
+    subject_unlink(s);
+    while (s->notes) {
+        struct note *n = s->notes;
+        s->notes = n->next;
+        note_free(r, n);
+    }
+    mem_free(s);
+}
+
+void recorder_free(struct recorder *r) {
+    if (!r) {
+        return;
+    }
+    while (r->ring.newer != &r->ring) {
+        subject_free(r, r->ring.newer);
+    }
+    map_release(&r->by_uid);
+    mem_free(r);
+}
+
+static struct subject *subject_new(struct recorder *r, const struct object *o) {
+    struct str ns = str_empty(o->ns) ? STR("default") : o->ns;
+    struct str name = str_head(o->name, NAME_ROOM);
+    struct subject *s = mem_zalloc(sizeof *s + o->uid.n + ns.n + name.n);
+    if (!s) {
+        return NULL;
+    }
+    char *p = s->text;
+    memcpy(p, o->uid.p, o->uid.n);
+    s->uid = str_from(p, o->uid.n);
+    p += o->uid.n;
+    memcpy(p, ns.p, ns.n);
+    s->ns = str_from(p, ns.n);
+    p += ns.n;
+    memcpy(p, name.p, name.n);
+    s->name = str_from(p, name.n);
+    s->tokens_ns = (int64_t)BURST * REFILL_S * NS_PER_SEC;
+    s->tokens_at = clock_mono(r->env.clock);
+    if (map_put(&r->by_uid, s->uid, s, NULL) != 0) {
+        mem_free(s);
+        return NULL;
+    }
+    subject_link_newest(r, s);
+    return s;
+}
+
+static bool subject_may_speak(struct recorder *r, struct subject *s) {
+    const int64_t one = REFILL_S * NS_PER_SEC, full = BURST * one;
+    int64_t now = clock_mono(r->env.clock);
+    int64_t gained = now - s->tokens_at;
+    s->tokens_ns = gained > full - s->tokens_ns ? full : s->tokens_ns + gained;
+    s->tokens_at = now;
+    if (s->tokens_ns < one) {
+        return false;
+    }
+    s->tokens_ns -= one;
+    return true;
+}
+
+static void write_update(struct recorder *r, struct note *n);
+
+/* The recorder may be gone by the time of an answer; then errand->note is NULL and it is not touched. */
+struct reply_ctx {
+    struct errand errand; /* first */
+    struct recorder *recorder;
+};
+
+static void answered(void *ctx, const struct write_result *res) {
+    struct reply_ctx *c = ctx;
+    struct note *n = c->errand.note;
+    if (n) {
+        n->errand = NULL;
+        if (res->code != 0) {
+            /* Expired meanwhile, or refused: the next repeat starts a new Event. */
+            struct note **p = &n->subject->notes;
+            while (*p != n) {
+                p = &(*p)->next;
+            }
+            *p = n->next;
+            note_free(c->recorder, n);
+        } else if (n->dirty) {
+            write_update(c->recorder, n);
+        }
+    }
+    mem_free(c);
+}
+
+static struct reply_ctx *errand_new(struct recorder *r, struct note *n) {
+    struct reply_ctx *c = mem_zalloc(sizeof *c);
+    if (c) {
+        c->recorder = r;
+        c->errand.note = n;
+        n->errand = &c->errand;
+    }
+    return c;
+}
+
+static void add_member(struct buf *b, const char *name, struct str value) {
+    buf_f(b, ",\"%s\":", name);
+    buf_json(b, value);
+}
+
+static void add_time(struct buf *b, const char *name, int64_t ns) {
+    char text[TIME_TEXT_MAX];
+    add_member(b, name, time_text(ns, text));
+}
+
+static void write_update(struct recorder *r, struct note *n) {
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    buf_f(&b, "{\"count\":%lld", (long long)n->count);
+    add_time(&b, "lastTimestamp", n->last_ns);
+    if (n->latest) {
+        add_member(&b, "message", str_of(n->latest));
+    }
+    buf_c(&b, "}");
+    char name[LIMIT_NAME + 1];
+    int len = snprintf(name, sizeof name, "%.*s.%llx", STR_ARG(n->subject->name),
+                       (unsigned long long)n->stamp);
+    struct reply_ctx *c = buf_ok(&b) == 0 ? errand_new(r, n) : NULL;
+    if (c) {
+        n->dirty = false;
+        writer_patch(r->env.writer, r->component, r->events, n->subject->ns,
+                     str_from(name, (size_t)len), "", PATCH_MERGE, buf_view(&b), answered, c);
+    }
+    buf_release(&b);
+}
+
+static void write_create(struct recorder *r, struct note *n, const struct object *about,
+                         struct str message) {
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    buf_c(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"");
+    buf_f(&b, "%.*s.%llx\"", STR_ARG(n->subject->name), (unsigned long long)n->stamp);
+    add_member(&b, "namespace", n->subject->ns);
+    buf_f(&b, "},\"involvedObject\":{\"apiVersion\":\"%s\",\"kind\":\"%s\"",
+          kind_api_version(about->kind), about->kind->kind);
+    if (!str_empty(about->ns)) {
+        add_member(&b, "namespace", about->ns);
+    }
+    add_member(&b, "name", about->name);
+    add_member(&b, "uid", about->uid);
+    buf_f(&b, ",\"resourceVersion\":\"%llu\"}", (unsigned long long)about->rv);
+    add_member(&b, "reason", str_of(n->reason));
+    add_member(&b, "message", message);
+    buf_f(&b, ",\"source\":{\"component\":\"%s\"},\"count\":%lld,\"type\":\"%s\"", r->component,
+          (long long)n->count, n->type == EVENT_WARNING ? "Warning" : "Normal");
+    add_time(&b, "firstTimestamp", n->first_ns);
+    add_time(&b, "lastTimestamp", n->last_ns);
+    buf_f(&b, ",\"eventTime\":null,\"reportingComponent\":\"%s\",\"reportingInstance\":\"\"}",
+          r->component);
+    struct reply_ctx *c = buf_ok(&b) == 0 ? errand_new(r, n) : NULL;
+    if (c) {
+        writer_create(r->env.writer, r->component, r->events, n->subject->ns, buf_view(&b),
+                      answered, c);
+    }
+    buf_release(&b);
+}
+
+static struct note *note_find(struct subject *s, enum event_type type, const char *reason,
+                              uint64_t hash) {
+    for (struct note *n = s->notes; n; n = n->next) {
+        if (n->type == type && n->hash == hash && strcmp(n->reason, reason) == 0) {
+            return n;
+        }
+    }
+    return NULL;
+}
+
+static size_t similar_lately(const struct subject *s, enum event_type type, const char *reason,
+                             int64_t now) {
+    size_t count = 0;
+    for (const struct note *n = s->notes; n; n = n->next) {
+        count += n->hash && n->type == type && strcmp(n->reason, reason) == 0 &&
+                 now - n->first_ns < SIMILAR_WINDOW_S * NS_PER_SEC;
+    }
+    return count;
+}
+
+static struct note *note_new(struct recorder *r, struct subject *s, enum event_type type,
+                             const char *reason, uint64_t hash, int64_t now) {
+    while (r->notes >= NOTES_MAX && r->ring.newer != s) {
+        subject_free(r, r->ring.newer);
+    }
+    struct note *n = mem_zalloc(sizeof *n);
+    if (!n) {
+        return NULL;
+    }
+    *n = (struct note){.subject = s, .type = type, .reason = reason, .hash = hash,
+                       .first_ns = now, .last_ns = now, .count = 1, .next = s->notes};
+    /* Microseconds, then what keeps two components, and two events of one instant of virtual time, apart. */
+    n->stamp = (uint64_t)now / 1000 * 1000 + (r->salt + r->serial++) % 1000;
+    s->notes = n;
+    r->notes++;
+    return n;
+}
+
+static void note_repeat(struct recorder *r, struct note *n, int64_t now) {
+    n->count++;
+    n->last_ns = now;
+    n->dirty = true;
+    if (!n->errand) {
+        write_update(r, n);
+    }
+}
+
+static void say(struct recorder *r, const struct object *about, enum event_type type,
+                const char *reason, struct str message) {
+    struct subject *s = map_get(&r->by_uid, about->uid);
+    if (s) {
+        subject_unlink(s);
+        subject_link_newest(r, s);
+    } else {
+        s = subject_new(r, about);
+    }
+    if (!s || !subject_may_speak(r, s)) {
+        return;
+    }
+    int64_t now = clock_wall(r->env.clock);
+    uint64_t hash = str_hash(message) | 1;
+    struct note *n = note_find(s, type, reason, hash);
+    bool combine = !n && similar_lately(s, type, reason, now) >= SIMILAR_MAX;
+    char text[LIMIT_EVENT_MESSAGE + 1];
+    if (combine) {
+        int len = snprintf(text, sizeof text, COMBINED_PREFIX "%.*s", STR_ARG(message));
+        message = str_head(str_of(text), (size_t)len);
+        n = note_find(s, type, reason, 0);
+    }
+    if (n) {
+        if (combine) {
+            mem_free(n->latest);
+            n->latest = mem_cstr(message);
+        }
+        note_repeat(r, n, now);
+        return;
+    }
+    n = note_new(r, s, type, reason, combine ? 0 : hash, now);
+    if (n) {
+        write_create(r, n, about, message);
+    }
+}
+
+void recorder_event(struct recorder *r, const struct object *about, enum event_type type,
+                    const char *reason, const char *fmt, ...) {
+    if (!r || !r->events || !about || str_empty(about->uid)) {
+        return;
+    }
+    char text[LIMIT_EVENT_MESSAGE + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n < 0) {
+        return;
+    }
+    size_t len = (size_t)n;
+    if (len > LIMIT_EVENT_MESSAGE) {
+        len = LIMIT_EVENT_MESSAGE;
+        memcpy(text + len - 4, " ...", 4);
+    }
+    say(r, about, type, reason, str_from(text, len));
+}

@@ -1,0 +1,59 @@
+/*
+ * workqueue: which objects a controller must look at again.
+ *
+ * Level-triggered: a key (namespace, name) says "look", never what happened. A key waits at most once however often it
+ * is added, and is worked on by one hand at a time: added while its work goes on, it comes back when that work ends.
+ * Keys come out in the order in which they became due, `budget` of them a turn, so that the loop stays responsive.
+ * Everything runs from one timer of the clock, also "now", so adding from a mirror feed is safe (work is never called
+ * inside add) and virtual time drives it as real time does.
+ *
+ * A failure retries after 5 ms, 10 ms, ... 1000 s (doubling per consecutive failure of the key); success forgets.
+ *
+ * Out of memory: an add that fails is not lost. The queue remembers that it lost something and calls `resync` one second
+ * later, which adds everything again.
+ */
+#ifndef BERTH_CONTROL_WORKQUEUE_H
+#define BERTH_CONTROL_WORKQUEUE_H
+
+#include "base/clock.h"
+#include "base/str.h"
+
+struct workqueue;
+
+enum work {
+    WORK_OK,    /* done for now; failures of the key are forgotten */
+    WORK_RETRY, /* failed: again after the key's back-off */
+    WORK_BUSY,  /* goes on; workqueue_finish(key) will come */
+};
+
+struct workqueue_options {
+    struct clock *clock;
+    enum work (*work)(void *ctx, struct str ns, struct str name); /* views valid during the call */
+    void (*resync)(void *ctx);                                    /* may be NULL */
+    void *ctx;
+    int64_t base_ns, max_ns; /* back-off; 0: 5 ms and 1000 s */
+    size_t budget;           /* keys a turn; 0: 128 */
+};
+
+struct workqueue *workqueue_new(const struct workqueue_options *o); /* NULL: out of memory */
+void workqueue_free(struct workqueue *q); /* rounds under way are cut off (round.h) */
+
+void workqueue_add(struct workqueue *q, struct str ns, struct str name);
+/* In delay_ns, or earlier when it is already due earlier; it does not wait for a back-off to end. */
+void workqueue_add_after(struct workqueue *q, struct str ns, struct str name, int64_t delay_ns);
+/* Ends work that answered WORK_BUSY: result is WORK_OK or WORK_RETRY. */
+void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result);
+
+size_t workqueue_len(const struct workqueue *q);  /* keys due or waiting for their time */
+size_t workqueue_busy(const struct workqueue *q); /* keys in WORK_BUSY */
+unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name);
+
+/* Something that refers to the queue and outlives it (round.h): cut(link) is called by workqueue_free. */
+struct workqueue_link {
+    struct workqueue_link *prev, *next;
+    void (*cut)(struct workqueue_link *l);
+};
+void workqueue_attach(struct workqueue *q, struct workqueue_link *l);
+void workqueue_detach(struct workqueue_link *l);
+
+#endif
