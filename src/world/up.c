@@ -1,0 +1,350 @@
+/*
+ * up: the embedded world, one process: store, mirror, API server, controllers, and a node as a child.
+ *
+ * Start: data folder and lock, recovery, certificates, the server (nothing listens yet), controllers, listening,
+ * kubeconfigs, `berth: ready`, the node. Stop (SIGTERM, SIGINT): the node first, then the server with a grace for answers
+ * in flight, then the loop; what is pending is written by store_close. When the store stops for good the process ends
+ * with status 1, since what it holds in memory may be more than what is on disk.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "control/control.h"
+#include "net/tls.h"
+#include "node/logread.h"
+#include "server/server.h"
+#include "store/store.h"
+#include "world/admin_socket.h"
+#include "world/kubeconfig.h"
+#include "world/node_child.h"
+#include "world/paths.h"
+#include "world/pki.h"
+#include "world/up_options.h"
+#include "world/verbs.h"
+
+enum { STOP_GRACE_MS = 5000, NODE_ARGS = 20 };
+
+struct up {
+    struct up_options o;
+    struct paths paths;
+    struct log_fd log;
+    struct loop *loop;
+    struct loop_signal *term, *intr, *pipe;
+    struct store *store;
+    struct mirror *mirror;
+    struct tls_server *tls;
+    struct log_source *logs;
+    struct server *server;
+    struct control *control;
+    struct admin_socket *admin;
+    struct node_child *node;
+    char program[PATH_BYTES];
+    const char *node_argv[NODE_ARGS];
+    struct admin_call *backup; /* waits for the backup under way */
+    bool stopping;
+    int status;
+};
+
+/* ---- stopping ---- */
+
+static void server_stopped(void *ctx) {
+    struct up *u = ctx;
+    loop_stop(u->loop);
+}
+
+static void node_stopped(void *ctx) {
+    struct up *u = ctx;
+    server_stop(u->server, STOP_GRACE_MS, server_stopped, u);
+}
+
+static void stop(struct up *u, int status) {
+    if (u->stopping) {
+        return;
+    }
+    u->stopping = true;
+    u->status = status;
+    if (u->node) {
+        node_child_stop(u->node, node_stopped, u);
+    } else {
+        node_stopped(u);
+    }
+}
+
+static void on_signal(void *ctx, int signum) {
+    stop(ctx, 0);
+}
+
+static void ignore_signal(void *ctx, int signum) {
+}
+
+static void store_failed(void *ctx, const struct err *err) {
+    struct up *u = ctx;
+    log_error(&u->log.log, "the store has stopped: %s; ending, start again to recover", err->text);
+    stop(u, 1);
+}
+
+/* ---- the store and the mirror ---- */
+
+static int post(void *ctx, void (*fn)(void *arg), void *arg) {
+    return loop_post(ctx, fn, arg);
+}
+
+static const struct kind *find_kind(void *ctx, struct str group, struct str plural) {
+    size_t n;
+    const struct kind *const *all = kinds_builtin(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(group, all[i]->group) && str_is(plural, all[i]->plural)) {
+            return all[i];
+        }
+    }
+    return NULL;
+}
+
+static void flush(void *ctx) {
+    struct up *u = ctx;
+    mirror_flush(u->mirror);
+}
+
+static void staged(void *ctx) {
+    struct up *u = ctx;
+    if (loop_defer(u->loop, flush, u) != 0) {
+        mirror_flush(u->mirror);
+    }
+}
+
+static int open_store(struct up *u, struct err *err) {
+    struct store_options o = {
+        .dir = u->paths.data,
+        .find_kind = find_kind,
+        .post = post,
+        .post_ctx = u->loop,
+        .failed = store_failed,
+        .failed_ctx = u,
+    };
+    int r = store_open(&o, &u->store, err);
+    if (r != 0) {
+        return r;
+    }
+    struct mirror_options m = {
+        .clock = loop_clock(u->loop),
+        .journal = store_journal(u->store),
+        .staged = staged,
+        .staged_ctx = u,
+    };
+    u->mirror = mirror_new(&m);
+    if (!u->mirror) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    struct store_recovered got;
+    r = store_recover(u->store, u->mirror, &got, err);
+    if (r == 0 && got.unknown_objects) {
+        log_warn(&u->log.log, "%llu objects of unknown kinds are kept but not served: %s",
+                 (unsigned long long)got.unknown_objects, got.unknown_kinds);
+    }
+    return r;
+}
+
+/* ---- requests on the admin socket ---- */
+
+static void backup_done(void *ctx, int code, const struct err *why) {
+    struct up *u = ctx;
+    admin_reply(TAKE(u->backup), code, why);
+}
+
+static void admin_asked(void *ctx, struct admin_call *call, struct str line) {
+    struct up *u = ctx;
+    struct err err = {0};
+    struct str path = str_skip(line, strlen("backup "));
+    char file[PATH_BYTES];
+    int r = 0;
+    if (!str_starts(line, STR("backup /")) || !str_copy(path, file, sizeof(file))) {
+        r = err_set(&err, ERR_BAD_REQUEST, "expected: backup /absolute/path");
+    } else if (u->backup) {
+        r = err_set(&err, ERR_TOO_MANY, "another backup is under way");
+    } else {
+        u->backup = call;
+        r = store_backup(u->store, file, backup_done, u, &err);
+    }
+    if (r != 0) {
+        u->backup = u->backup == call ? NULL : u->backup;
+        admin_reply(call, r, &err);
+    }
+}
+
+/* ---- the node ---- */
+
+static int start_node(struct up *u, struct err *err) {
+    const char **a = u->node_argv;
+    size_t n = 0;
+    a[n++] = "berth";
+    a[n++] = "node";
+    a[n++] = "--with-parent";
+    a[n++] = "--kubeconfig";
+    a[n++] = u->paths.node_kubeconfig;
+    a[n++] = "--data";
+    a[n++] = u->paths.data;
+    a[n++] = "--gpus";
+    a[n++] = u->o.gpus;
+    a[n++] = "--runtime";
+    a[n++] = u->o.runtime;
+    if (u->o.manage_mig) {
+        a[n++] = "--manage-mig";
+    }
+    if (u->o.nvml) {
+        a[n++] = "--nvml";
+        a[n++] = u->o.nvml;
+    }
+    if (u->o.host_path) {
+        a[n++] = "--host-path";
+        a[n++] = u->o.host_path;
+    }
+    if (u->o.verbose) {
+        a[n++] = "--verbose";
+    }
+    ssize_t len = readlink("/proc/self/exe", u->program, sizeof(u->program) - 1);
+    if (len <= 0) {
+        return err_sys(err, errno, "find this program");
+    }
+    u->program[len] = 0;
+    return node_child_start(u->loop, &u->log.log, u->program, u->node_argv, &u->node, err);
+}
+
+/* ---- starting ---- */
+
+static int make_server(struct up *u, struct err *err) {
+    char cert[PATH_BYTES], key[PATH_BYTES], ca[PATH_BYTES];
+    u->tls = tls_server_new(paths_pki(&u->paths, cert, "server", ".crt"),
+                            paths_pki(&u->paths, key, "server", ".key"),
+                            paths_pki(&u->paths, ca, "ca", ".crt"), err);
+    if (!u->tls) {
+        return err ? err->code : ERR_INTERNAL;
+    }
+    u->logs = logread_new(u->paths.data, loop_clock(u->loop), err);
+    if (!u->logs) {
+        return ERR_NOMEM;
+    }
+    struct server_options o = {
+        .loop = u->loop,
+        .mirror = u->mirror,
+        .logs = u->logs,
+        .log = &u->log.log,
+        .tls = u->tls,
+        .host = str_of(u->o.listen.host),
+        .port = u->o.listen.port,
+        .allow_any = u->o.allow_any,
+    };
+    u->server = server_new(&o, err);
+    return u->server ? 0 : ERR_INTERNAL;
+}
+
+static int start_control(struct up *u, struct err *err) {
+    struct control_env env = {
+        .mirror = u->mirror,
+        .writer = server_writer(u->server),
+        .clock = loop_clock(u->loop),
+        .log = &u->log.log,
+    };
+    tls_random(&env.seed, sizeof(env.seed), NULL);
+    u->control = control_new(&env, err);
+    return u->control ? 0 : ERR_INTERNAL;
+}
+
+static int write_kubeconfigs(struct up *u, struct err *err) {
+    char cert[PATH_BYTES], key[PATH_BYTES], ca[PATH_BYTES];
+    struct kubeconfig_options k = {
+        .path = u->paths.kubeconfig,
+        .host = u->o.listen.host,
+        .port = server_port(u->server),
+        .ca_file = paths_pki(&u->paths, ca, "ca", ".crt"),
+        .cert_file = paths_pki(&u->paths, cert, "admin", ".crt"),
+        .key_file = paths_pki(&u->paths, key, "admin", ".key"),
+        .user = "berth-admin",
+    };
+    int r = kubeconfig_write(&k, err);
+    if (r == 0 && u->o.kubeconfig) {
+        k.path = u->o.kubeconfig;
+        r = kubeconfig_write(&k, err);
+    }
+    k.path = u->paths.node_kubeconfig;
+    k.cert_file = paths_pki(&u->paths, cert, "node", ".crt");
+    k.key_file = paths_pki(&u->paths, key, "node", ".key");
+    k.user = "berth-node";
+    return r ? r : kubeconfig_write(&k, err);
+}
+
+static int start(struct up *u, struct err *err) {
+    uint64_t seed;
+    int r = tls_random(&seed, sizeof(seed), err);
+    if (r != 0) {
+        return r;
+    }
+    map_set_seed(seed);
+    u->loop = loop_new(err);
+    if (!u->loop) {
+        return ERR_INTERNAL;
+    }
+    u->term = loop_signal(u->loop, SIGTERM, on_signal, u, err);
+    u->intr = loop_signal(u->loop, SIGINT, on_signal, u, err);
+    u->pipe = loop_signal(u->loop, SIGPIPE, ignore_signal, u, err);
+    r = u->term && u->intr && u->pipe ? 0 : ERR_INTERNAL;
+    r = r ? r : open_store(u, err);
+    r = r ? r : pki_make(&u->paths, u->o.listen.host, err);
+    r = r ? r : make_server(u, err);
+    r = r || !u->o.controllers ? r : start_control(u, err);
+    r = r ? r : server_start(u->server, err);
+    r = r ? r : write_kubeconfigs(u, err);
+    r = r ? r : admin_socket_open(u->loop, u->paths.admin_socket, admin_asked, u, &u->admin, err);
+    return r || !u->o.node ? r : start_node(u, err);
+}
+
+static void release(struct up *u) {
+    control_free(u->control);
+    store_close(u->store);
+    admin_socket_close(u->admin);
+    node_child_free(u->node);
+    server_free(u->server);
+    logread_free(u->logs);
+    tls_server_free(u->tls);
+    mirror_free(u->mirror);
+    loop_signal_free(u->term);
+    loop_signal_free(u->intr);
+    loop_signal_free(u->pipe);
+    loop_free(u->loop);
+}
+
+static void say_ready(const struct up *u) {
+    bool v6 = strchr(u->o.listen.host, ':') != NULL;
+    printf("berth: ready https://%s%s%s:%u kubeconfig %s\n", v6 ? "[" : "", u->o.listen.host,
+           v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig);
+    fflush(stdout);
+}
+
+int up_main(int argc, char **argv) {
+    struct up u = {0};
+    struct err err = {0};
+    bool helped = false;
+    if (up_options_parse(argc, argv, &u.o, &helped, &err) != 0) {
+        fprintf(stderr, "berth up: %s\n", err.text);
+        return 2;
+    }
+    if (helped) {
+        return 0;
+    }
+    log_fd_init(&u.log, u.o.verbose ? LOG_DEBUG : LOG_INFO, 2);
+    int r = paths_init(&u.paths, u.o.data, true, &err);
+    r = r ? r : start(&u, &err);
+    if (r != 0) {
+        fprintf(stderr, "berth up: %s\n", err.text);
+        release(&u);
+        return 1;
+    }
+    say_ready(&u);
+    loop_run(u.loop);
+    release(&u);
+    return u.status;
+}

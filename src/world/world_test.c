@@ -1,0 +1,112 @@
+/* Tests of the pure parts of world: addresses, options of `berth up`, kubeconfig, the admin socket. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/test.h"
+#include "world/address.h"
+#include "world/admin_socket.h"
+#include "world/up_options.h"
+
+static void test_address(void **state) {
+    struct address a;
+    struct err err;
+    assert_ok(address_parse("--listen", "127.0.0.1:6443", &a, &err), &err);
+    assert_string_equal(a.host, "127.0.0.1");
+    assert_int_equal(a.port, 6443);
+    assert_true(a.loopback);
+    assert_ok(address_parse("--listen", "[::1]:0", &a, &err), &err);
+    assert_string_equal(a.host, "::1");
+    assert_true(a.loopback);
+    assert_ok(address_parse("--listen", "0.0.0.0:1", &a, &err), &err);
+    assert_false(a.loopback);
+    static const char *const bad[] = {"", ":", "127.0.0.1", "127.0.0.1:", ":80", "localhost:80",
+                                      "127.0.0.1:65536", "127.0.0.1:-1", "1.2.3:4", "[::1:80"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(address_parse("--listen", bad[i], &a, &err), ERR_BAD_REQUEST);
+        assert_non_null(strstr(err.text, "--listen"));
+    }
+}
+
+static int parse(struct up_options *o, struct err *err, const char *a, const char *b) {
+    char *argv[] = {"up", (char *)a, (char *)b, NULL};
+    bool helped;
+    return up_options_parse(a == NULL ? 1 : b == NULL ? 2 : 3, argv, o, &helped, err);
+}
+
+static void test_up_options(void **state) {
+    struct up_options o;
+    struct err err;
+    assert_ok(parse(&o, &err, NULL, NULL), &err);
+    assert_string_equal(o.gpus, "auto");
+    assert_true(o.controllers && o.node && !o.manage_mig);
+    assert_ok(parse(&o, &err, "--gpus=sim:1xh200", "--manage-mig"), &err);
+    assert_string_equal(o.gpus, "sim:1xh200");
+    assert_true(o.manage_mig);
+    assert_ok(parse(&o, &err, "--controllers", "none"), &err);
+    assert_false(o.controllers || o.node);
+    assert_int_equal(parse(&o, &err, "--gpus", "sim:9xh200"), ERR_BAD_REQUEST);
+    assert_non_null(strstr(err.text, "--gpus"));
+    assert_int_equal(parse(&o, &err, "--listen", "0.0.0.0:1"), ERR_BAD_REQUEST);
+    assert_non_null(strstr(err.text, "--allow-any"));
+    assert_int_equal(parse(&o, &err, "--data", NULL), ERR_BAD_REQUEST);
+    assert_int_equal(parse(&o, &err, "--bogus", NULL), ERR_BAD_REQUEST);
+    assert_int_equal(parse(&o, &err, "stray", NULL), ERR_BAD_REQUEST);
+}
+
+struct socket_case {
+    struct loop *loop;
+    char path[128];
+    char seen[64];
+    int code;
+    struct err err;
+};
+
+static void answer(void *ctx, struct admin_call *call, struct str line) {
+    struct socket_case *c = ctx;
+    str_copy(line, c->seen, sizeof(c->seen));
+    struct err why;
+    err_set(&why, ERR_EXISTS, "it exists");
+    admin_reply(call, c->code, &why);
+}
+
+static void *ask(void *arg) {
+    struct socket_case *c = arg;
+    c->code = admin_ask(c->path, STR("backup /x"), &c->err);
+    loop_post(c->loop, (void (*)(void *))loop_stop, c->loop);
+    return NULL;
+}
+
+
+static void test_admin_socket(void **state) {
+    struct socket_case c = {0};
+    char dir[] = "/tmp/berth-admin.XXXXXX";
+    struct admin_socket *s;
+    pthread_t thread;
+    assert_non_null(mkdtemp(dir));
+    snprintf(c.path, sizeof(c.path), "%s/sock", dir);
+    for (int round = 0; round < 2; round++) {
+        c.loop = loop_new(&c.err);
+        c.code = round ? ERR_EXISTS : 0;
+        assert_ok(admin_socket_open(c.loop, c.path, answer, &c, &s, &c.err), &c.err);
+        assert_int_equal(pthread_create(&thread, NULL, ask, &c), 0);
+        loop_run(c.loop);
+        pthread_join(thread, NULL);
+        assert_string_equal(c.seen, "backup /x");
+        assert_int_equal(c.code, round ? ERR_INTERNAL : 0);
+        assert_true(!round || strcmp(c.err.text, "it exists") == 0);
+        admin_socket_close(s);
+        loop_free(c.loop);
+    }
+    assert_int_equal(admin_ask(c.path, STR("x"), &c.err), ERR_GONE);
+    rmdir(dir);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_address),
+        cmocka_unit_test(test_up_options),
+        cmocka_unit_test(test_admin_socket),
+    };
+    return cmocka_run_group_tests_name("world", tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+"""harness: starts a real `berth up` in a folder of its own and runs kubectl and berth against it."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Fail(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Fail(text)
+
+
+def wait_for(what, test, seconds=30, pause=0.1):
+    """Calls test() until it is true; its last value is returned."""
+    end = time.monotonic() + seconds
+    while True:
+        value = test()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Fail(f"waited {seconds} s for: {what}")
+        time.sleep(pause)
+
+
+def alive(pid):
+    """A process that exists and is no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Berth:
+    """One data folder; up() and stop() may come several times."""
+
+    def __init__(self, program, kubectl, gpus="sim:8xh200", args=()):
+        self.program, self.kubectl_program, self.gpus, self.args = program, kubectl, gpus, list(args)
+        self.root = tempfile.mkdtemp(prefix="berth-e2e.")
+        self.data = os.path.join(self.root, "data")
+        self.process = None
+        self.env = dict(os.environ, KUBECONFIG=os.path.join(self.data, "kubeconfig"), HOME=self.root)
+        self.log = open(os.path.join(self.root, "log"), "ab")
+        self.port = 0
+
+    def __enter__(self):
+        try:
+            self.up()
+        except BaseException:
+            self.__exit__(Fail, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind, value, trace):
+        subprocess.run([self.program, "down", "--data", self.data], env=self.env, capture_output=True, timeout=60,
+                       check=False)
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        if self.process:
+            self.process.wait()
+        self.log.close()
+        if kind:
+            with open(self.log.name, encoding="utf-8", errors="replace") as f:
+                print("---- the end of berth's log\n" + "".join(f.readlines()[-60:]))
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def up(self):
+        """Starts and waits for the line `berth: ready`; the same port again after a stop."""
+        self.process = subprocess.Popen(
+            [self.program, "up", "--data", self.data, "--listen", f"127.0.0.1:{self.port}", "--gpus", self.gpus] +
+            self.args, stdout=subprocess.PIPE, stderr=self.log, env=self.env)
+        line = self.process.stdout.readline().decode()
+        check(line.startswith("berth: ready"), f"berth up said {line!r}")
+        self.port = int(re.search(r"https://127\.0\.0\.1:(\d+)", line).group(1))
+        self.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=20s", retry=20)
+
+    def stop(self, sig=signal.SIGTERM):
+        self.process.send_signal(sig)
+        code = self.process.wait(timeout=30)
+        check(sig != signal.SIGTERM or code == 0, f"berth up ended with {code} on SIGTERM")
+
+    def run(self, command, stdin=None, ok=True, seconds=90):
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=self.env, timeout=seconds,
+                              check=False)
+        if ok and done.returncode != 0:
+            raise Fail(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def kubectl(self, *args, stdin=None, ok=True, retry=0):
+        for _ in range(retry):
+            done = self.run([self.kubectl_program, *args], stdin, ok=False)
+            if done.returncode == 0:
+                return done.stdout
+            time.sleep(0.3)
+        done = self.run([self.kubectl_program, *args], stdin, ok)
+        return done.stdout if ok else done
+
+    def berth(self, *args, ok=True, seconds=90):
+        done = self.run([self.program, *args], None, ok, seconds)
+        return done.stdout if ok else done
+
+    def get(self, *args):
+        return json.loads(self.kubectl("get", *args, "-o", "json"))
+
+    def apply(self, *objects):
+        return self.kubectl("apply", "-f", "-", stdin="\n---\n".join(json.dumps(o) for o in objects))
+
+
+def job(name, script, queue="default", limits=None, labels=None, **spec):
+    """A batch/v1 Job of one container that runs a shell script."""
+    pod = {"restartPolicy": "Never",
+           "containers": [{"name": "main", "image": "busybox", "command": ["sh", "-c", script],
+                           "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": limits or {}}}]}
+    pod.update(spec.pop("pod", {}))
+    meta = {"name": name, "labels": dict(labels or {})}
+    if queue:
+        meta["labels"]["kueue.x-k8s.io/queue-name"] = queue
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": dict(spec, template={"spec": pod})}
