@@ -1,0 +1,81 @@
+/*
+ * fake_world: a world for tests of controllers: a mirror without journal, a clock that stands still, and a writer that
+ * applies each write to the mirror a moment later, by the rules of the API server as far as controllers can see them
+ * (defaults, generateName, uid, generation, status and finalize subresources, finalizers, propagation, preconditions,
+ * graceful deletion of pods).
+ *
+ * Faults: the `fail_at`th write from now is refused (nothing happens), lost (it happens, the answer says it did not), or
+ * meets a conflict. Nothing here is a controller: pods move only in fake_world_kubelet.
+ */
+#ifndef BERTH_CONTROL_FAKE_WORLD_H
+#define BERTH_CONTROL_FAKE_WORLD_H
+
+#include "base/arena.h"
+#include "control/env.h"
+#include "control/fake_clock.h"
+
+enum fake_fault { FAULT_REFUSED, FAULT_LOST, FAULT_CONFLICT };
+
+struct fake_write; /* a write under way */
+
+struct fake_world {
+    struct writer writer; /* first */
+    struct fake_clock clock;
+    struct mirror *mirror;
+    struct log log;
+    struct control_env env; /* what controllers get */
+    struct timer *timer;
+    struct fake_write *first, **last;
+    int64_t latency_ns; /* from a call to its application; 1 ms */
+    uint64_t serial;    /* for uids and generated names */
+    uint64_t writes;    /* applied or failed so far */
+    uint64_t fail_at;   /* 1: the next write; 0: none */
+    enum fake_fault fault;
+    bool log_writes; /* print each write, for debugging a test */
+    /* The exit of a pod's containers, asked when it runs: -1 keeps it running. NULL: 0. */
+    int (*outcome)(void *ctx, const struct object *pod);
+    void *outcome_ctx;
+};
+
+void fake_world_init(struct fake_world *w); /* fails the test when out of memory */
+void fake_world_release(struct fake_world *w);
+
+/* Time. run moves on by ns; live moves in steps of a second, with fake_world_kubelet after each. */
+void fake_world_run(struct fake_world *w, int64_t ns);
+void fake_world_live(struct fake_world *w, int seconds);
+/* One look of the node at every pod: Pending to Running and ready, Running to its outcome, deleting to gone. Gives pods
+ * without a node to node "n1" first. Returns how many pods it changed. */
+size_t fake_world_kubelet(struct fake_world *w);
+
+/* A user's writes, applied at once. All return the new state (borrowed until the next commit) and fail the test on an
+ * error. `json` is a manifest with apiVersion and kind. */
+const struct object *fake_world_put(struct fake_world *w, const char *json);
+const struct object *fake_world_patch(struct fake_world *w, const char *kind, const char *ns,
+                                      const char *name, const char *sub, const char *json);
+void fake_world_delete(struct fake_world *w, const char *kind, const char *ns, const char *name,
+                       const char *propagation);
+
+const struct kind *fake_world_kind(const char *kind); /* by Kind in any group */
+const struct object *fake_world_get(struct fake_world *w, const char *kind, const char *ns,
+                                    const char *name);
+size_t fake_world_count(struct fake_world *w, const char *kind);
+/* A member of an object's JSON as text ("spec.suspend" -> "true", strings without quotes), "" when absent; in a static
+ * buffer. */
+const char *fake_world_text(const struct object *o, const char *dotted);
+/* "True", "False", "Unknown" or "" of status.conditions. */
+const char *fake_world_condition(const struct object *o, const char *type);
+const char *fake_world_condition_reason(const struct object *o, const char *type);
+const char *fake_world_condition_message(const struct object *o, const char *type);
+/* How many Events have this reason, counts added up. */
+int64_t fake_world_events(struct fake_world *w, const char *reason);
+
+/* The API server's part, also used by the writer. 0 and *ret (a reference), or an error. */
+int fake_store_create(struct fake_world *w, const struct kind *k, struct str ns, struct str json,
+                      const struct object **ret, struct err *err);
+int fake_store_patch(struct fake_world *w, const struct kind *k, struct str ns, struct str name,
+                     const char *sub, enum patch_type type, struct str body,
+                     const struct object **ret, struct err *err);
+int fake_store_remove(struct fake_world *w, const struct kind *k, struct str ns, struct str name,
+                      const struct delete_options *o, const struct object **ret, struct err *err);
+
+#endif
