@@ -46,8 +46,9 @@ static void test_buf_json(void **state) {
     struct buf b;
     buf_init(&b, 0);
     buf_json(&b, STR("a\"\\\n\x01\xc3\xa9\xff\xed\xa0\x80z"));
-    assert_str_eq(buf_view(&b), STR("\"a\\\"\\\\\\n\\u0001\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-                                    "\xef\xbf\xbdz\""));
+    assert_str_eq(buf_view(&b),
+                  STR("\"a\\\"\\\\\\n\\u0001\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+                      "\xef\xbf\xbdz\""));
     buf_release(&b);
 }
 

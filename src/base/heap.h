@@ -1,8 +1,8 @@
 /*
  * heap: a binary min-heap of pointers with a comparison and a place.
  *
- * Each item may hold its own place (index + 1, 0 = not in a heap) in a size_t member, so that it can be removed or moved
- * from the middle: give its offset at init, or HEAP_NO_PLACE. Equal items come out in no promised order: make the
+ * Each item may hold its own place (index + 1, 0 = not in a heap) in a size_t member, so that it can be removed or
+ * moved from the middle: give its offset at init, or HEAP_NO_PLACE. Equal items come out in no promised order: make the
  * comparison total where determinism matters.
  */
 #ifndef BERTH_BASE_HEAP_H
