@@ -14,6 +14,7 @@ enum {
     LIMIT_JSON_DEPTH = 64,               /* nesting of JSON and YAML */
     LIMIT_JSON_PATCH_OPS = 10000,        /* [k8s] */
     LIMIT_JSON_PATCH_COPY_BYTES = 3 << 20, /* bytes that "copy" may add [k8s] */
+    LIMIT_JSON_PATCH_STEPS = 50000000,   /* values that a JSON patch may walk over */
     LIMIT_YAML_DOCS = 10000,             /* documents in a stream */
     LIMIT_YAML_NODES = 1000000,          /* nodes after expanding aliases */
     LIMIT_NAME = 253,                    /* DNS-1123 subdomain [k8s] */

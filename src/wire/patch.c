@@ -1,0 +1,111 @@
+/*
+ * patch: RFC 7386 merge patch and RFC 6902 JSON patch. See patch.h.
+ *
+ * Recursion is as deep as the patch or the document, both of which parsing bounds. Only JSON patch can make a document
+ * deeper than its parts; what it adds is measured before it goes in.
+ */
+#include "wire/patch.h"
+
+#include "base/limits.h"
+
+/* ---- RFC 7386 ---- */
+
+static int no_memory(struct err *err) {
+    return err_set(err, ERR_NOMEM, "no memory to patch");
+}
+
+static struct str key_of(yyjson_val *key) {
+    return json_str(key);
+}
+
+static int merge_into(yyjson_mut_doc *d, yyjson_mut_val *target, yyjson_val *patch);
+
+/* A copy of the patch's value; inside objects nulls are dropped, as if merged into {}. */
+static yyjson_mut_val *fresh(yyjson_mut_doc *d, yyjson_val *v) {
+    if (!yyjson_is_obj(v)) {
+        return yyjson_val_mut_copy(d, v);
+    }
+    yyjson_mut_val *obj = yyjson_mut_obj(d);
+    return obj && merge_into(d, obj, v) == 0 ? obj : NULL;
+}
+
+static int merge_into(yyjson_mut_doc *d, yyjson_mut_val *target, yyjson_val *patch) {
+    size_t i, max;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(patch, i, max, key, val) {
+        struct str name = key_of(key);
+        yyjson_mut_val *old = json_mget(target, name);
+        int r = 0;
+        if (yyjson_is_null(val)) {
+            json_mdel(target, name);
+        } else if (yyjson_is_obj(val) && yyjson_mut_is_obj(old)) {
+            r = merge_into(d, old, val);
+        } else {
+            yyjson_mut_val *v = fresh(d, val);
+            r = v ? json_mset(d, target, name, v) : ERR_NOMEM;
+        }
+        if (r != 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+int patch_merge(yyjson_mut_doc *d, yyjson_val *patch, struct err *err) {
+    if (yyjson_is_obj(patch) && yyjson_mut_is_obj(d->root)) {
+        return merge_into(d, d->root, patch) == 0 ? 0 : no_memory(err);
+    }
+    yyjson_mut_val *root = fresh(d, patch);
+    if (!root) {
+        return no_memory(err);
+    }
+    yyjson_mut_doc_set_root(d, root);
+    return 0;
+}
+
+/* ---- the merge patch between two values ---- */
+
+static int diff_into(yyjson_mut_doc *d, yyjson_mut_val *out, yyjson_val *from, yyjson_val *to);
+
+static int diff_member(yyjson_mut_doc *d, yyjson_mut_val *out, struct str name, yyjson_val *was,
+                       yyjson_val *now) {
+    yyjson_mut_val *v;
+    if (was && now && json_equal(was, now)) {
+        return 0;
+    }
+    if (!now) {
+        v = yyjson_mut_null(d);
+    } else if (yyjson_is_obj(now)) {
+        /* also when there was nothing to merge with: a null cannot be written that way, and means absent anyhow */
+        v = yyjson_mut_obj(d);
+        if (!v || diff_into(d, v, yyjson_is_obj(was) ? was : NULL, now) != 0) {
+            return ERR_NOMEM;
+        }
+    } else {
+        v = yyjson_val_mut_copy(d, now);
+    }
+    return v ? json_mset(d, out, name, v) : ERR_NOMEM;
+}
+
+static int diff_into(yyjson_mut_doc *d, yyjson_mut_val *out, yyjson_val *from, yyjson_val *to) {
+    size_t i, max;
+    yyjson_val *key, *val;
+    int r = 0;
+    yyjson_obj_foreach(from, i, max, key, val) {
+        r = r || json_get(to, key_of(key)) ? r : diff_member(d, out, key_of(key), val, NULL);
+    }
+    yyjson_obj_foreach(to, i, max, key, val) {
+        r = r ? r : diff_member(d, out, key_of(key), json_get(from, key_of(key)), val);
+    }
+    return r;
+}
+
+int patch_merge_diff(yyjson_mut_doc *d, yyjson_val *from, yyjson_val *to, struct err *err) {
+    bool objects = yyjson_is_obj(from) && yyjson_is_obj(to);
+    yyjson_mut_val *root = objects ? yyjson_mut_obj(d) : yyjson_val_mut_copy(d, to);
+    if (!root || (objects && diff_into(d, root, from, to) != 0)) {
+        return no_memory(err);
+    }
+    yyjson_mut_doc_set_root(d, root);
+    return 0;
+}

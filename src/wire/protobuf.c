@@ -1,0 +1,153 @@
+/* protobuf: a pull reader of the proto2 wire format. See protobuf.h. */
+#include "wire/protobuf.h"
+
+#include <string.h>
+
+struct pb pb_of(struct str bytes) {
+    const uint8_t *p = (const uint8_t *)bytes.p;
+    return (struct pb){.p = p, .end = p ? p + bytes.n : p};
+}
+
+static bool fail(struct pb *r, const char *why) {
+    r->bad = why;
+    r->p = r->end;
+    return false;
+}
+
+bool pb_varint(struct pb *r, uint64_t *ret) {
+    uint64_t v = 0;
+    if (r->bad || r->p == r->end) {
+        return false;
+    }
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (r->p == r->end) {
+            return fail(r, "a number is cut off");
+        }
+        uint8_t byte = *r->p++;
+        if (shift == 63 && byte > 1) {
+            return fail(r, "a number is longer than 64 bits");
+        }
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *ret = v;
+            return true;
+        }
+    }
+    return fail(r, "a number is longer than 64 bits");
+}
+
+/* Little-endian, as on the wire. */
+static bool fixed(struct pb *r, size_t n, uint64_t *ret) {
+    uint64_t v = 0;
+    if ((size_t)(r->end - r->p) < n) {
+        return fail(r, "a fixed-size number is cut off");
+    }
+    for (size_t i = 0; i < n; i++) {
+        v |= (uint64_t)r->p[i] << (8 * i);
+    }
+    r->p += n;
+    *ret = v;
+    return true;
+}
+
+static bool length_delimited(struct pb *r, struct str *ret) {
+    uint64_t n;
+    if (!pb_varint(r, &n)) {
+        return r->bad ? false : fail(r, "a length is missing");
+    }
+    if (n > (uint64_t)(r->end - r->p)) {
+        return fail(r, "a length reaches beyond the end");
+    }
+    *ret = str_from((const char *)r->p, (size_t)n);
+    r->p += n;
+    return true;
+}
+
+bool pb_next(struct pb *r, struct pb_field *ret) {
+    uint64_t key;
+    struct pb_field f = {0};
+    if (!pb_varint(r, &key)) {
+        return false;
+    }
+    if (key >> 3 == 0 || key >> 3 > 0x1fffffff) {
+        return fail(r, "a field number is out of range");
+    }
+    f.number = (uint32_t)(key >> 3);
+    f.wire = (enum pb_wire)(key & 7);
+    bool ok;
+    switch (f.wire) {
+    case PB_VARINT:
+        ok = pb_varint(r, &f.value) || (!r->bad && fail(r, "a number is missing"));
+        break;
+    case PB_FIXED64:
+        ok = fixed(r, 8, &f.value);
+        break;
+    case PB_FIXED32:
+        ok = fixed(r, 4, &f.value);
+        break;
+    case PB_BYTES:
+        ok = length_delimited(r, &f.bytes);
+        break;
+    default:
+        ok = fail(r, "a wire type is unknown");
+    }
+    if (ok) {
+        *ret = f;
+    }
+    return ok;
+}
+
+double pb_double(const struct pb_field *f) {
+    double d;
+    memcpy(&d, &f->value, sizeof(d));
+    return d;
+}
+
+static void take_type_meta(struct str bytes, struct pb_envelope *e, const char **bad) {
+    struct pb r = pb_of(bytes);
+    for (struct pb_field f; pb_next(&r, &f);) {
+        if (f.wire == PB_BYTES && f.number == 1) {
+            e->api_version = f.bytes;
+        } else if (f.wire == PB_BYTES && f.number == 2) {
+            e->kind = f.bytes;
+        }
+    }
+    *bad = *bad ? *bad : r.bad;
+}
+
+int pb_envelope(struct str body, struct pb_envelope *ret, struct err *err) {
+    const struct str magic = {"k8s\0", 4};
+    if (!str_starts(body, magic)) {
+        return err_set(err, ERR_SYNTAX, "the body does not begin with the protobuf prefix \"k8s\"");
+    }
+    struct pb_envelope e = {0};
+    struct pb r = pb_of(str_skip(body, magic.n));
+    const char *bad = NULL;
+    for (struct pb_field f; pb_next(&r, &f);) {
+        if (f.wire != PB_BYTES) {
+            continue;
+        }
+        switch (f.number) {
+        case 1:
+            take_type_meta(f.bytes, &e, &bad);
+            break;
+        case 2:
+            e.raw = f.bytes;
+            break;
+        case 3:
+            e.content_encoding = f.bytes;
+            break;
+        case 4:
+            e.content_type = f.bytes;
+            break;
+        default:
+            break;
+        }
+    }
+    bad = bad ? bad : r.bad;
+    if (bad) {
+        return err_set(err, ERR_SYNTAX, "invalid protobuf: %s", bad);
+    }
+    *ret = e;
+    return 0;
+}
