@@ -53,7 +53,7 @@ void selector_write(struct buf *b, const struct selector *s);
 /* Field selectors: SELECTOR_EQ and SELECTOR_NE only, the values unescaped. ERR_BAD_REQUEST. */
 int field_selector_parse(struct arena *a, struct str text, struct selector *ret, struct err *err);
 /* Every field must be metadata.name, metadata.namespace or in `allowed` (NULL-terminated, may be NULL); else
- * ERR_BAD_REQUEST 'field label not supported: "x"'. */
+ * ERR_BAD_REQUEST "field label not supported: x". */
 int field_selector_check(const struct selector *s, const char *const *allowed, struct err *err);
 /* get(ctx, path) gives the field's value as text, empty when absent. */
 bool field_selector_matches(const struct selector *s, struct str (*get)(void *ctx, struct str path),
