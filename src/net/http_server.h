@@ -3,8 +3,12 @@
  *
  * The handler gets a whole request (headers and body, within the limits of base/limits.h) and answers it at once or
  * later, on the loop thread: either http_respond once, or http_stream_begin, any number of http_stream_write, and
- * http_stream_end. A request stays valid until it was answered or `closed` was called, whichever is last asked for.
- * Slow senders and readers are cut at the limits. Requests of one connection are answered in order, one at a time.
+ * http_stream_end. A request without `closed` (http_set_user) stays valid until it was answered, also when the peer is
+ * long gone. One with `closed` ends with that call, which comes exactly once, from the loop and never inside one of the
+ * functions below: after the answer was handed over, or as soon as the peer goes away (then nothing may be answered any
+ * more). Slow senders and readers are cut at the limits. Requests of one connection are answered in order, one at a
+ * time. A request that breaks the rules of http_parse.h never reaches the handler: it is answered with 400, 405, 408,
+ * 413, 417, 431 or 505 and a Status, and its connection is closed.
  */
 #ifndef BERTH_NET_HTTP_SERVER_H
 #define BERTH_NET_HTTP_SERVER_H
@@ -22,6 +26,9 @@ struct http_server_options {
     bool allow_any;
     struct tls_server *tls; /* NULL: plain HTTP */
     size_t body_max;        /* 0: LIMIT_BODY_BYTES */
+    /* 0: LIMIT_HTTP_HEADER_MS, _BODY_MS, _IDLE_MS, _WRITE_MS, _OUT_BYTES, _CONNECTIONS. */
+    int64_t header_ms, body_ms, idle_ms, write_ms;
+    size_t out_max, connections_max;
     /* Called with a complete request. */
     void (*handler)(void *ctx, struct http_request *r);
     void *ctx;
@@ -32,6 +39,7 @@ int http_server_start(struct loop *l, const struct http_server_options *o, struc
 uint16_t http_server_port(const struct http_server *s);
 /* Stops accepting, lets answers in flight finish for up to grace_ms, then closes all and calls stopped. */
 void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
+/* Closes what is left, calling `closed` where it is set. No request may be touched any more. */
 void http_server_free(struct http_server *s);
 struct http_server_stats {
     uint64_t connections, connections_total, requests_total, cut_slow, rejected;

@@ -35,6 +35,7 @@ struct loop {
     struct task_vec deferred, deferred_now;
     struct task_vec posted_now;
     struct loop_children children;
+    bool closing;
 
     pthread_mutex_t lock;
     struct task_vec posted; /* under lock */
@@ -179,6 +180,9 @@ static void run_deferred(struct loop *l) {
     if (l->deferred.n > 0) {
         run_tasks(&l->deferred, &l->deferred_now);
     }
+    if (l->closing) {
+        return;
+    }
     if (l->deferred.n > 0) {
         uv_idle_start(&l->idle, noop_idle);
     } else {
@@ -280,10 +284,12 @@ void loop_free(struct loop *l) {
         return;
     }
     loop_children_release(&l->children);
-    uv_walk(&l->uv, close_handle, NULL);
-    while (uv_loop_close(&l->uv) == UV_EBUSY) {
+    l->closing = true;
+    do { /* what was deferred may release the last things, and these may defer once more */
+        run_deferred(l);
+        uv_walk(&l->uv, close_handle, NULL);
         uv_run(&l->uv, UV_RUN_DEFAULT);
-    }
+    } while (l->deferred.n > 0 || uv_loop_close(&l->uv) == UV_EBUSY);
     heap_release(&l->timers);
     task_vec_release(&l->deferred);
     task_vec_release(&l->deferred_now);

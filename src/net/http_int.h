@@ -1,0 +1,136 @@
+/*
+ * http_int: what the three files of the HTTP server share: http_server.c (listening, limits), http_conn.c (one
+ * connection: bytes in, bytes out, its states) and http_request.c (the user's functions on a request).
+ *
+ * Bytes out: answers gather in `plain`; once a turn a dirty connection is flushed: `plain` is encrypted into the server's
+ * scratch buffer (or taken as is), offered to the socket at once, and only what the socket did not take is copied to
+ * `wire` and waits there. Nothing more is encrypted before `wire` is empty, so a slow reader costs plain bytes only.
+ *
+ * Memory: every connection stays allocated until its socket is closed, and until its request was answered where the
+ * user has no `closed`.
+ */
+#ifndef BERTH_NET_HTTP_INT_H
+#define BERTH_NET_HTTP_INT_H
+
+#include <openssl/ssl.h>
+
+#include "base/arena.h"
+#include "net/http_parse.h"
+#include "net/http_server.h"
+#include "net/loop_uv.h"
+
+/* What a connection waits for; the rules are the table in http_server.c. */
+enum http_phase {
+    PHASE_HANDSHAKE, /* TLS, and the first byte of the first request */
+    PHASE_IDLE,      /* the next request */
+    PHASE_HEAD,      /* the rest of a head */
+    PHASE_BODY,      /* the rest of a body */
+    PHASE_BUSY,      /* the user's answer */
+    PHASE_LINGER,    /* the peer's end, after ours */
+    PHASE_CLOSED,    /* libuv's last callback, or the user's answer to nobody */
+};
+
+/* The request in the user's hands. */
+enum http_request_state {
+    REQUEST_NONE,    /* still being read */
+    REQUEST_OPEN,    /* to be answered */
+    REQUEST_STREAM,  /* answered in part */
+    REQUEST_ANSWERED /* to be finished at the next flush */
+};
+
+struct http_conn;
+
+struct http_request {
+    struct http_conn *conn;
+    enum http_request_state state;
+    bool chunked;   /* the stream under way is */
+    bool wants_drain;
+    struct http_parse parse;
+    struct arena arena;
+    struct buf added; /* header lines of the answer to come */
+    void *user;
+    void (*closed)(void *user);
+    void (*drained)(void *user);
+};
+
+struct http_conn {
+    struct http_request request;
+    struct http_server *server;
+    struct http_conn *next, **prev;   /* all of the server */
+    struct http_conn *next_dirty;
+    bool dirty;
+    bool writing;     /* `wire` is with libuv */
+    bool eof;         /* the peer sent its end */
+    bool reading;
+    bool close_after; /* no further request on this connection */
+    bool cut;         /* abort at the next flush */
+    bool ending;      /* our close_notify is on its way */
+    bool fin_sent;
+    enum http_phase phase;
+    int64_t since;    /* mono ns: when the phase began */
+    int64_t progress; /* mono ns: when the peer last took bytes */
+    size_t queued;    /* in the socket's queue then */
+    uv_tcp_t tcp;
+    uv_write_t write;
+    SSL *ssl;
+    struct str tls_in;    /* bytes from the peer that OpenSSL has not read */
+    struct buf pending;   /* bytes after the request under way */
+    struct buf plain;     /* answers, to be encrypted */
+    size_t plain_at;      /* up to here they are */
+    struct buf wire, wire_next; /* with the socket; and what must follow */
+    struct buf cn, org;   /* of the client certificate */
+    bool subject_read, subject_ok;
+    char peer[64];
+};
+
+struct http_server {
+    struct http_server_options o;
+    struct loop *loop;
+    struct clock *clock;
+    char *host;
+    uv_tcp_t listener;
+    bool listening;
+    struct http_conn *conns;
+    struct http_conn *dirty, *flushing; /* to be flushed this turn; being flushed */
+    bool flush_planned;
+    bool starved; /* a connection waits to be accepted until there is memory */
+    struct timer *sweep;
+    int64_t sweep_ns;
+    int64_t stop_at; /* mono ns; 0: not stopping */
+    bool stop_planned;
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+    bool freed;
+    size_t handles;     /* not yet closed by libuv */
+    struct http_server_stats stats;
+    struct buf scratch; /* ciphertext of one flush */
+    char date[48];      /* "Date: ...\r\n" of date_at */
+    int64_t date_at;
+    char read_buf[64 << 10];
+    char text_buf[16 << 10]; /* what SSL_read gives */
+};
+
+/* http_conn.c */
+void http_conn_accept(struct http_server *s);
+void http_conn_dirty(struct http_conn *c); /* flush at the end of this turn */
+void http_conn_flush(struct http_conn *c);
+void http_conn_phase(struct http_conn *c, enum http_phase phase);
+void http_conn_refuse(struct http_conn *c, int status, const char *text);
+void http_conn_abort(struct http_conn *c);
+void http_conn_finish(struct http_conn *c); /* close in order once nothing waits */
+size_t http_conn_waiting(const struct http_conn *c);
+void http_conn_free_now(struct http_conn *c);
+/* http_server.c */
+void http_server_flush_soon(struct http_server *s);
+void http_server_sweep_start(struct http_server *s);
+void http_server_conn_gone(struct http_server *s);
+void http_server_maybe_free(struct http_server *s);
+const char *http_server_date(struct http_server *s);
+/* http_request.c */
+void http_request_init(struct http_request *r, struct http_conn *c);
+void http_request_release(struct http_request *r);
+void http_request_end(struct http_request *r); /* calls closed; ready for the next */
+void http_request_answer(struct http_request *r, int status, const char *content_type,
+                         struct str body, bool head_only);
+
+#endif

@@ -1,0 +1,309 @@
+/* http_request: the user's view of a request and the making of answers. See http_server.h and http_int.h. */
+#include "base/limits.h"
+#include "net/http_int.h"
+#include "net/tls_int.h"
+
+enum { ARENA_MAX = 64 << 20 };
+
+void http_request_init(struct http_request *r, struct http_conn *c) {
+    *r = (struct http_request){.conn = c};
+    http_parse_init(&r->parse, c->server->o.body_max);
+    arena_init(&r->arena, ARENA_MAX);
+    buf_init(&r->added, LIMIT_HTTP_HEADER_BYTES);
+}
+
+void http_request_release(struct http_request *r) {
+    http_parse_release(&r->parse);
+    arena_release(&r->arena);
+    buf_release(&r->added);
+}
+
+void http_request_end(struct http_request *r) {
+    void (*closed)(void *) = r->closed;
+    void *user = r->user;
+    r->closed = r->drained = NULL;
+    if (closed) {
+        closed(user);
+    }
+    r->user = NULL;
+    r->state = REQUEST_NONE;
+    r->chunked = r->wants_drain = false;
+    arena_reset(&r->arena);
+    buf_reset(&r->added);
+    http_parse_next(&r->parse);
+}
+
+/* ---- reading ---- */
+
+struct str http_method(const struct http_request *r) {
+    return http_parse_method(&r->parse);
+}
+
+struct str http_path(const struct http_request *r) {
+    struct str path, query;
+    str_cut(http_parse_target(&r->parse), '?', &path, &query);
+    return str_empty(path) ? STR("/") : path;
+}
+
+struct str http_query(const struct http_request *r) {
+    struct str path, query;
+    str_cut(http_parse_target(&r->parse), '?', &path, &query);
+    return query;
+}
+
+struct str http_header(const struct http_request *r, const char *name) {
+    struct str v = {0};
+    http_parse_header(&r->parse, str_of(name), 0, &v);
+    return v;
+}
+
+bool http_header_nth(const struct http_request *r, const char *name, size_t i, struct str *ret) {
+    return http_parse_header(&r->parse, str_of(name), i, ret);
+}
+
+struct str http_body(const struct http_request *r) {
+    return buf_view(&r->parse.body);
+}
+
+struct str http_peer(const struct http_request *r) {
+    struct http_conn *c = r->conn;
+    if (!c->peer[0]) {
+        struct sockaddr_storage ss = {0};
+        int n = sizeof(ss);
+        char ip[46] = "?";
+        unsigned port = 0;
+        if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&ss, &n) == 0) {
+            uv_ip_name((struct sockaddr *)&ss, ip, sizeof(ip));
+            port = ntohs(ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&ss)->sin6_port
+                                                  : ((struct sockaddr_in *)&ss)->sin_port);
+        }
+        bool v6 = ss.ss_family == AF_INET6;
+        snprintf(c->peer, sizeof(c->peer), "%s%s%s:%u", v6 ? "[" : "", ip, v6 ? "]" : "", port);
+    }
+    return str_of(c->peer);
+}
+
+bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct str *ret_org) {
+    struct http_conn *c = r->conn;
+    if (!c->ssl) {
+        return false;
+    }
+    if (!c->subject_read) {
+        c->subject_read = true;
+        c->subject_ok = tls_peer_subject(c->ssl, &c->cn, &c->org);
+    }
+    if (c->subject_ok) {
+        *ret_cn = buf_view(&c->cn);
+        *ret_org = buf_view(&c->org);
+    }
+    return c->subject_ok;
+}
+
+struct arena *http_arena(struct http_request *r) {
+    return &r->arena;
+}
+
+void http_set_user(struct http_request *r, void *user, void (*closed)(void *user)) {
+    r->user = user;
+    r->closed = closed;
+}
+
+void *http_user(const struct http_request *r) {
+    return r->user;
+}
+
+/* ---- answering ---- */
+
+static bool line_safe(struct str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\r' || s.p[i] == '\n' || s.p[i] == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int http_add_header(struct http_request *r, const char *name, struct str value) {
+    if (!line_safe(str_of(name)) || !line_safe(value)) {
+        return ERR_INVALID;
+    }
+    buf_c(&r->added, name);
+    buf_c(&r->added, ": ");
+    buf_str(&r->added, value);
+    buf_c(&r->added, "\r\n");
+    return buf_ok(&r->added);
+}
+
+static const char *reason_of(int status) {
+    static const struct {
+        int status;
+        const char *text;
+    } reasons[] = {
+        {200, "OK"},
+        {201, "Created"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {301, "Moved Permanently"},
+        {302, "Found"},
+        {303, "See Other"},
+        {304, "Not Modified"},
+        {307, "Temporary Redirect"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {406, "Not Acceptable"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {412, "Precondition Failed"},
+        {413, "Content Too Large"},
+        {415, "Unsupported Media Type"},
+        {417, "Expectation Failed"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {502, "Bad Gateway"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+        {505, "HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+        if (reasons[i].status == status) {
+            return reasons[i].text;
+        }
+    }
+    return "Status";
+}
+
+/* The head up to, not including, the line that says how long the body is. */
+static void add_head(struct http_request *r, int status, const char *content_type) {
+    struct buf *out = &r->conn->plain;
+    buf_c(out, "HTTP/1.1 ");
+    buf_u64(out, (uint64_t)status);
+    buf_ch(out, ' ');
+    buf_c(out, reason_of(status));
+    buf_c(out, "\r\n");
+    buf_c(out, http_server_date(r->conn->server));
+    if (content_type) {
+        buf_c(out, "Content-Type: ");
+        buf_c(out, content_type);
+        buf_c(out, "\r\n");
+    }
+    buf_str(out, buf_view(&r->added));
+    if (!r->parse.keep_alive || r->conn->server->stop_at) {
+        r->conn->close_after = true;
+    }
+    if (r->conn->close_after) {
+        buf_c(out, "Connection: close\r\n");
+    } else if (r->parse.old) {
+        buf_c(out, "Connection: keep-alive\r\n");
+    }
+}
+
+void http_request_answer(struct http_request *r, int status, const char *content_type,
+                         struct str body, bool head_only) {
+    struct buf *out = &r->conn->plain;
+    add_head(r, status, content_type);
+    if (status != 204 && status != 304) {
+        buf_c(out, "Content-Length: ");
+        buf_u64(out, body.n);
+        buf_c(out, "\r\n");
+    }
+    buf_c(out, "\r\n");
+    if (!head_only && status != 204 && status != 304) {
+        buf_str(out, body);
+    }
+}
+
+static bool is_head(const struct http_request *r) {
+    return r->parse.llhttp.method == HTTP_HEAD;
+}
+
+/* The answer is complete: sends it, or, when the peer is gone, drops what was kept for the user alone. */
+static void answered(struct http_request *r) {
+    struct http_conn *c = r->conn;
+    r->state = REQUEST_ANSWERED;
+    if (c->phase != PHASE_CLOSED) {
+        http_conn_dirty(c);
+    } else if (!c->tcp.data) {
+        http_conn_free_now(c);
+    }
+}
+
+void http_respond(struct http_request *r, int status, const char *content_type, struct str body) {
+    struct http_conn *c = r->conn;
+    if (r->state != REQUEST_OPEN) {
+        return;
+    }
+    if (c->phase != PHASE_CLOSED) {
+        http_request_answer(r, status, content_type, body, is_head(r));
+    }
+    answered(r);
+}
+
+void http_stream_begin(struct http_request *r, int status, const char *content_type) {
+    if (r->state != REQUEST_OPEN) {
+        return;
+    }
+    r->state = REQUEST_STREAM;
+    if (r->conn->phase == PHASE_CLOSED) {
+        return;
+    }
+    r->chunked = !r->parse.old;
+    if (!r->chunked) {
+        r->conn->close_after = true; /* the end of the connection is the end of the body */
+    }
+    add_head(r, status, content_type);
+    buf_c(&r->conn->plain, r->chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+    http_conn_dirty(r->conn);
+}
+
+int http_stream_write(struct http_request *r, struct str bytes) {
+    struct http_conn *c = r->conn;
+    if (r->state != REQUEST_STREAM || c->phase == PHASE_CLOSED || c->cut) {
+        return ERR_GONE;
+    }
+    if (bytes.n == 0 || is_head(r)) {
+        return 0;
+    }
+    size_t waiting = http_conn_waiting(c);
+    if (bytes.n > c->server->o.out_max || waiting > c->server->o.out_max - bytes.n) {
+        c->cut = true;
+        c->server->stats.cut_slow++;
+        http_conn_dirty(c);
+        return ERR_TOO_LARGE;
+    }
+    if (r->chunked) {
+        buf_f(&c->plain, "%zx\r\n", bytes.n);
+    }
+    buf_str(&c->plain, bytes);
+    if (r->chunked) {
+        buf_c(&c->plain, "\r\n");
+    }
+    r->wants_drain = true;
+    http_conn_dirty(c);
+    return 0;
+}
+
+size_t http_stream_waiting(const struct http_request *r) {
+    return http_conn_waiting(r->conn);
+}
+
+void http_stream_on_drain(struct http_request *r, void (*drained)(void *user)) {
+    r->drained = drained;
+}
+
+void http_stream_end(struct http_request *r) {
+    struct http_conn *c = r->conn;
+    if (r->state != REQUEST_STREAM) {
+        return;
+    }
+    if (r->chunked && !is_head(r)) {
+        buf_c(&c->plain, "0\r\n\r\n");
+    }
+    answered(r);
+}

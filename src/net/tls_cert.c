@@ -1,0 +1,286 @@
+/*
+ * tls_cert: our own authority: making, signing and renewing certificates. See tls.h.
+ *
+ * Files appear whole: each is written under a temporary name, synced and renamed; keys are created 0600 with O_EXCL. The
+ * key comes first, so that a certificate never stands without its key; a pair that does not fit is made anew.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/bn.h>
+#include <openssl/ec.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/tls_int.h"
+
+enum { CA_DAYS = 3650, RENEW_DAYS = 30, DAY = 86400, BACKDATE = 300, ALT_MAX = 4096 };
+
+struct pair {
+    X509 *cert;
+    EVP_PKEY *key;
+};
+
+static void pair_release(struct pair *p) {
+    X509_free(p->cert);
+    EVP_PKEY_free(p->key);
+    *p = (struct pair){0};
+}
+
+/* ---- files ---- */
+
+static int write_bio(const char *path, BIO *bio, mode_t mode, struct err *err) {
+    struct buf tmp;
+    buf_init(&tmp, 4096);
+    buf_f(&tmp, "%s.new", path);
+    _cleanup_free_ char *name = mem_cstr(buf_view(&tmp));
+    buf_release(&tmp);
+    if (!name) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    unlink(name); /* of a crash in the middle */
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0) {
+        return err_sys(err, errno, "%s", name);
+    }
+    char *p = NULL;
+    long n = BIO_get_mem_data(bio, &p);
+    ssize_t w = write(fd, p, (size_t)n);
+    int e = w < 0 ? errno : w != n ? ENOSPC : fsync(fd) != 0 ? errno : 0;
+    close(fd);
+    if (e == 0 && rename(name, path) != 0) {
+        e = errno;
+    }
+    if (e != 0) {
+        unlink(name);
+        return err_sys(err, e, "%s", path);
+    }
+    return 0;
+}
+
+static int write_pair(const char *cert_path, const char *key_path, const struct pair *p,
+                      X509 *issuer, struct err *err) {
+    BIO *key = BIO_new(BIO_s_secmem()), *cert = BIO_new(BIO_s_mem());
+    int r;
+    if (!key || !cert || PEM_write_bio_PKCS8PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
+        PEM_write_bio_X509(cert, p->cert) != 1 ||
+        (issuer && PEM_write_bio_X509(cert, issuer) != 1)) {
+        r = tls_err(err, ERR_NOMEM, "%s: encoding", cert_path);
+    } else {
+        r = write_bio(key_path, key, 0600, err);
+        r = r ? r : write_bio(cert_path, cert, 0644, err);
+    }
+    BIO_free(key);
+    BIO_free(cert);
+    return r;
+}
+
+/* False when either is missing or they do not fit together. */
+static bool read_pair(const char *cert_path, const char *key_path, struct pair *ret) {
+    struct pair p = {0};
+    FILE *f = fopen(cert_path, "re");
+    if (f) {
+        p.cert = PEM_read_X509(f, NULL, NULL, NULL);
+        fclose(f);
+    }
+    f = fopen(key_path, "re");
+    if (f) {
+        p.key = PEM_read_PrivateKey(f, NULL, NULL, NULL);
+        fclose(f);
+    }
+    if (!p.cert || !p.key || X509_check_private_key(p.cert, p.key) != 1) {
+        pair_release(&p);
+        return false;
+    }
+    *ret = p;
+    return true;
+}
+
+static char *path_of(const char *dir, const char *name, const char *suffix) {
+    struct buf b;
+    buf_init(&b, 4096);
+    buf_f(&b, "%s/%s%s", dir, name, suffix);
+    char *p = buf_ok(&b) == 0 ? mem_cstr(buf_view(&b)) : NULL;
+    buf_release(&b);
+    return p;
+}
+
+/* ---- certificates ---- */
+
+static bool add_name(X509_NAME *name, const char *attribute, struct str v) {
+    return X509_NAME_add_entry_by_txt(name, attribute, MBSTRING_UTF8, (const unsigned char *)v.p,
+                                      (int)v.n, -1, 0) == 1;
+}
+
+static bool add_ext(X509 *x, X509 *issuer, int nid, const char *value) {
+    X509V3_CTX ctx;
+    X509V3_set_ctx_nodb(&ctx);
+    X509V3_set_ctx(&ctx, issuer, x, NULL, NULL, 0);
+    X509_EXTENSION *e = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
+    bool ok = e && X509_add_ext(x, e, -1) == 1;
+    X509_EXTENSION_free(e);
+    return ok;
+}
+
+static bool set_serial(X509 *x) {
+    unsigned char bytes[16];
+    if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
+        return false;
+    }
+    bytes[0] &= 0x7f;
+    bytes[0] |= 0x40;
+    BIGNUM *bn = BN_bin2bn(bytes, sizeof(bytes), NULL);
+    bool ok = bn && BN_to_ASN1_INTEGER(bn, X509_get_serialNumber(x)) != NULL;
+    BN_free(bn);
+    return ok;
+}
+
+/* A new key with an unsigned certificate for it. */
+static bool begin_pair(struct pair *p, int days) {
+    p->key = EVP_EC_gen("P-256");
+    p->cert = X509_new();
+    return p->key && p->cert && X509_set_version(p->cert, X509_VERSION_3) == 1 &&
+           set_serial(p->cert) && X509_gmtime_adj(X509_getm_notBefore(p->cert), -BACKDATE) &&
+           X509_time_adj_ex(X509_getm_notAfter(p->cert), days, 0, NULL) &&
+           X509_set_pubkey(p->cert, p->key) == 1;
+}
+
+static bool lasts(const X509 *x, int days) {
+    int d = 0, s = 0;
+    return X509_cmp_current_time(X509_get0_notBefore(x)) < 0 &&
+           ASN1_TIME_diff(&d, &s, NULL, X509_get0_notAfter(x)) == 1 && d >= days;
+}
+
+int tls_make_ca(const char *dir, const char *common_name, struct err *err) {
+    _cleanup_free_ char *cert = path_of(dir, "ca", ".crt");
+    _cleanup_free_ char *key = path_of(dir, "ca", ".key");
+    if (!cert || !key) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    struct pair p = {0};
+    if (read_pair(cert, key, &p)) {
+        bool good = lasts(p.cert, RENEW_DAYS);
+        pair_release(&p);
+        if (good) {
+            return 0;
+        }
+    }
+    int r = 0;
+    if (!begin_pair(&p, CA_DAYS) ||
+        !add_name(X509_get_subject_name(p.cert), "CN", str_of(common_name)) ||
+        X509_set_issuer_name(p.cert, X509_get_subject_name(p.cert)) != 1 ||
+        !add_ext(p.cert, p.cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
+        !add_ext(p.cert, p.cert, NID_key_usage, "critical,keyCertSign,cRLSign") ||
+        !add_ext(p.cert, p.cert, NID_subject_key_identifier, "hash") ||
+        X509_sign(p.cert, p.key, EVP_sha256()) == 0) {
+        r = tls_err(err, ERR_INTERNAL, "making an authority in %s", dir);
+    }
+    r = r ? r : write_pair(cert, key, &p, NULL, err);
+    pair_release(&p);
+    return r;
+}
+
+/* subjectAltName in OpenSSL's notation: "IP:127.0.0.1,DNS:localhost". False for characters that have no place there. */
+static bool alt_text(const struct tls_name *n, struct buf *out) {
+    for (size_t i = 0; i < n->n_alt; i++) {
+        struct str a = n->alt[i];
+        bool ip = true;
+        for (size_t j = 0; j < a.n; j++) {
+            unsigned char c = (unsigned char)a.p[j];
+            bool digit = c >= '0' && c <= '9';
+            if (!digit && c != '.' && c != ':' && c != '-' && c != '*' && c != '_' &&
+                !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')) {
+                return false;
+            }
+            ip = ip && (digit || c == '.');
+        }
+        ip = ip || str_find(a, ':') >= 0;
+        buf_f(out, "%s%s:%.*s", out->n ? "," : "", ip ? "IP" : "DNS", STR_ARG(a));
+    }
+    return buf_ok(out) == 0;
+}
+
+static bool fill(X509 *x, X509 *ca, const struct tls_name *n, const char *alt) {
+    X509_NAME *name = X509_get_subject_name(x);
+    for (size_t i = 0; i < n->n_orgs; i++) {
+        if (!add_name(name, "O", n->orgs[i])) {
+            return false;
+        }
+    }
+    const char *usage = n->server && n->client ? "serverAuth,clientAuth"
+                        : n->server            ? "serverAuth"
+                                               : "clientAuth";
+    return add_name(name, "CN", n->cn) && X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 &&
+           add_ext(x, ca, NID_basic_constraints, "critical,CA:FALSE") &&
+           add_ext(x, ca, NID_key_usage, "critical,digitalSignature") &&
+           add_ext(x, ca, NID_ext_key_usage, usage) &&
+           add_ext(x, ca, NID_authority_key_identifier, "keyid:always") &&
+           (!*alt || add_ext(x, ca, NID_subject_alt_name, alt));
+}
+
+/* Whether a certificate says the same as a fresh one would. */
+static bool same_names(X509 *have, X509 *want) {
+    int i = X509_get_ext_by_NID(have, NID_subject_alt_name, -1);
+    int j = X509_get_ext_by_NID(want, NID_subject_alt_name, -1);
+    if ((i < 0) != (j < 0) ||
+        X509_NAME_cmp(X509_get_subject_name(have), X509_get_subject_name(want)) != 0) {
+        return false;
+    }
+    bool alt = i < 0 || ASN1_STRING_cmp(X509_EXTENSION_get_data(X509_get_ext(have, i)),
+                                        X509_EXTENSION_get_data(X509_get_ext(want, j))) == 0;
+    return alt && X509_get_extended_key_usage(have) == X509_get_extended_key_usage(want);
+}
+
+static bool still_good(const char *cert, const char *key, X509 *want, const struct pair *ca,
+                       int days) {
+    struct pair old = {0};
+    if (!read_pair(cert, key, &old)) {
+        return false;
+    }
+    int margin = days / 3 < RENEW_DAYS ? days / 3 : RENEW_DAYS;
+    bool good = lasts(old.cert, margin) && same_names(old.cert, want) &&
+                X509_verify(old.cert, ca->key) == 1;
+    pair_release(&old);
+    return good;
+}
+
+static int make_signed(const char *cert, const char *key, const struct pair *ca,
+                       const struct tls_name *n, const char *alt, int days, struct err *err) {
+    struct pair p = {0};
+    int r = 0;
+    if (!begin_pair(&p, days) || !fill(p.cert, ca->cert, n, alt)) {
+        r = tls_err(err, ERR_INVALID, "%s: making the certificate", cert);
+    } else if (!still_good(cert, key, p.cert, ca, days)) {
+        r = X509_sign(p.cert, ca->key, EVP_sha256()) > 0
+                ? write_pair(cert, key, &p, ca->cert, err)
+                : tls_err(err, ERR_INTERNAL, "%s: signing the certificate", cert);
+    }
+    pair_release(&p);
+    return r;
+}
+
+int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, int days,
+                  struct err *err) {
+    _cleanup_free_ char *ca_cert = path_of(dir, "ca", ".crt");
+    _cleanup_free_ char *ca_key = path_of(dir, "ca", ".key");
+    _cleanup_free_ char *cert = path_of(dir, name, ".crt");
+    _cleanup_free_ char *key = path_of(dir, name, ".key");
+    if (!ca_cert || !ca_key || !cert || !key) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    struct pair ca = {0};
+    if (!read_pair(ca_cert, ca_key, &ca)) {
+        return tls_err(err, ERR_NOT_FOUND, "no usable authority in %s", dir);
+    }
+    struct buf alt;
+    buf_init(&alt, ALT_MAX);
+    int r = alt_text(n, &alt) ? make_signed(cert, key, &ca, n, buf_cstr(&alt), days, err)
+                              : err_set(err, ERR_INVALID, "%s: malformed server name", name);
+    buf_release(&alt);
+    pair_release(&ca);
+    return r;
+}
