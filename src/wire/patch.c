@@ -6,7 +6,7 @@
  */
 #include "wire/patch.h"
 
-#include "base/limits.h"
+#include "wire/json_edit.h"
 
 /* ---- RFC 7386 ---- */
 
@@ -29,26 +29,29 @@ static yyjson_mut_val *fresh(yyjson_mut_doc *d, yyjson_val *v) {
     return obj && merge_into(d, obj, v) == 0 ? obj : NULL;
 }
 
+static int merge_member(yyjson_mut_doc *d, struct json_edit *e, struct str name, yyjson_val *val) {
+    if (yyjson_is_null(val)) {
+        json_edit_del(e, name);
+        return 0;
+    }
+    yyjson_mut_val *old = json_edit_get(e, name);
+    if (yyjson_is_obj(val) && yyjson_mut_is_obj(old)) {
+        return merge_into(d, old, val);
+    }
+    yyjson_mut_val *v = fresh(d, val);
+    return v ? json_edit_set(e, name, v) : ERR_NOMEM;
+}
+
 static int merge_into(yyjson_mut_doc *d, yyjson_mut_val *target, yyjson_val *patch) {
+    struct json_edit e;
     size_t i, max;
     yyjson_val *key, *val;
+    int r = json_edit_begin(&e, d, target, yyjson_obj_size(patch));
     yyjson_obj_foreach(patch, i, max, key, val) {
-        struct str name = key_of(key);
-        yyjson_mut_val *old = json_mget(target, name);
-        int r = 0;
-        if (yyjson_is_null(val)) {
-            json_mdel(target, name);
-        } else if (yyjson_is_obj(val) && yyjson_mut_is_obj(old)) {
-            r = merge_into(d, old, val);
-        } else {
-            yyjson_mut_val *v = fresh(d, val);
-            r = v ? json_mset(d, target, name, v) : ERR_NOMEM;
-        }
-        if (r != 0) {
-            return r;
-        }
+        r = r ? r : merge_member(d, &e, key_of(key), val);
     }
-    return 0;
+    json_edit_end(&e);
+    return r;
 }
 
 int patch_merge(yyjson_mut_doc *d, yyjson_val *patch, struct err *err) {
@@ -67,7 +70,7 @@ int patch_merge(yyjson_mut_doc *d, yyjson_val *patch, struct err *err) {
 
 static int diff_into(yyjson_mut_doc *d, yyjson_mut_val *out, yyjson_val *from, yyjson_val *to);
 
-static int diff_member(yyjson_mut_doc *d, yyjson_mut_val *out, struct str name, yyjson_val *was,
+static int diff_member(yyjson_mut_doc *d, struct json_edit *out, struct str name, yyjson_val *was,
                        yyjson_val *now) {
     yyjson_mut_val *v;
     if (was && now && json_equal(was, now)) {
@@ -84,19 +87,21 @@ static int diff_member(yyjson_mut_doc *d, yyjson_mut_val *out, struct str name, 
     } else {
         v = yyjson_val_mut_copy(d, now);
     }
-    return v ? json_mset(d, out, name, v) : ERR_NOMEM;
+    return v ? json_edit_set(out, name, v) : ERR_NOMEM;
 }
 
 static int diff_into(yyjson_mut_doc *d, yyjson_mut_val *out, yyjson_val *from, yyjson_val *to) {
+    struct json_edit e;
     size_t i, max;
     yyjson_val *key, *val;
-    int r = 0;
+    int r = json_edit_begin(&e, d, out, yyjson_obj_size(from) + yyjson_obj_size(to));
     yyjson_obj_foreach(from, i, max, key, val) {
-        r = r || json_get(to, key_of(key)) ? r : diff_member(d, out, key_of(key), val, NULL);
+        r = r || json_get(to, key_of(key)) ? r : diff_member(d, &e, key_of(key), val, NULL);
     }
     yyjson_obj_foreach(to, i, max, key, val) {
-        r = r ? r : diff_member(d, out, key_of(key), json_get(from, key_of(key)), val);
+        r = r ? r : diff_member(d, &e, key_of(key), json_get(from, key_of(key)), val);
     }
+    json_edit_end(&e);
     return r;
 }
 

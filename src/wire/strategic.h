@@ -23,7 +23,7 @@ struct strategic_schema {
     void (*field)(const void *node, struct str name, struct strategic_field *ret);
 };
 
-/* ERR_INVALID (a directive that makes no sense, an element without its merge key), ERR_TOO_LARGE, ERR_NOMEM. */
+/* ERR_BAD_REQUEST: a directive that makes no sense; ERR_INVALID: an element without its merge key; ERR_NOMEM. */
 int patch_strategic(yyjson_mut_doc *d, yyjson_val *patch, const struct strategic_schema *schema,
                     const void *root, struct err *err);
 
