@@ -1,0 +1,228 @@
+/*
+ * engine_queue (core): the buckets of a queue. A workload without quota is in the heap, parked, or in flight (the head of
+ * the cycle under way).
+ */
+#include <assert.h>
+
+#include "core/engine_private.h"
+
+int workload_order(const void *a, const void *b, void *ctx) {
+    const struct engine_workload *x = a, *y = b;
+    if (x->priority != y->priority) {
+        return x->priority > y->priority ? -1 : 1;
+    }
+    if (x->queued_ns != y->queued_ns) {
+        return x->queued_ns < y->queued_ns ? -1 : 1;
+    }
+    return str_cmp(x->uid, y->uid);
+}
+
+int queue_list(struct engine *e, struct engine_queue *q) {
+    if (q->listed) {
+        return 0;
+    }
+    int r = queue_vec_push(&e->ready, q);
+    q->listed = r == 0;
+    return r;
+}
+
+/* ---- classes of equal workloads ---- */
+
+int class_join(struct engine_queue *q, struct engine_workload *w) {
+    struct str key = str_from((const char *)&w->hash, sizeof(w->hash));
+    struct engine_class *c = map_get(&q->classes, key);
+    if (c == NULL) {
+        c = mem_zalloc(sizeof(*c));
+        if (c == NULL) {
+            return ERR_NOMEM;
+        }
+        c->hash = w->hash;
+        if (map_put(&q->classes, str_from((const char *)&c->hash, sizeof(c->hash)), c, NULL) !=
+            0) {
+            mem_free(c);
+            return ERR_NOMEM;
+        }
+    }
+    c->n++;
+    w->class = c;
+    return 0;
+}
+
+void class_leave(struct engine_queue *q, struct engine_workload *w) {
+    struct engine_class *c = w->class;
+    w->class = NULL;
+    if (c != NULL && --c->n == 0) {
+        map_del(&q->classes, str_from((const char *)&c->hash, sizeof(c->hash)));
+        mem_free(c);
+    }
+}
+
+static void class_link(struct engine_workload *w) {
+    w->class_prev = NULL;
+    w->class_next = w->class->members;
+    if (w->class_next != NULL) {
+        w->class_next->class_prev = w;
+    }
+    w->class->members = w;
+}
+
+static void class_unlink(struct engine_workload *w) {
+    *(w->class_prev != NULL ? &w->class_prev->class_next : &w->class->members) = w->class_next;
+    if (w->class_next != NULL) {
+        w->class_next->class_prev = w->class_prev;
+    }
+    w->class_prev = w->class_next = NULL;
+}
+
+/* ---- heap and parked ---- */
+
+int queue_push(struct engine *e, struct engine_workload *w) {
+    struct engine_queue *q = w->queue;
+    assert(w->state == WORKLOAD_IDLE);
+    int r = queue_list(e, q);
+    if (r == 0) {
+        r = heap_push(&q->heap, w);
+    }
+    if (r != 0) {
+        return r;
+    }
+    class_link(w);
+    w->state = WORKLOAD_HEAP;
+    return 0;
+}
+
+void queue_park(struct engine *e, struct engine_workload *w) {
+    struct engine_queue *q = w->queue;
+    assert(w->state == WORKLOAD_IDLE);
+    w->prev = q->parked_last;
+    w->next = NULL;
+    *(q->parked_last != NULL ? &q->parked_last->next : &q->parked) = w;
+    q->parked_last = w;
+    q->n_parked++;
+    q->n_place += w->wants_place;
+    w->state = WORKLOAD_PARKED;
+}
+
+static void unpark(struct engine_workload *w) {
+    struct engine_queue *q = w->queue;
+    *(w->prev != NULL ? &w->prev->next : &q->parked) = w->next;
+    *(w->next != NULL ? &w->next->prev : &q->parked_last) = w->prev;
+    w->prev = w->next = NULL;
+    q->n_parked--;
+    q->n_place -= w->wants_place;
+    w->wants_place = false;
+    w->state = WORKLOAD_IDLE;
+}
+
+void queue_forget(struct engine *e, struct engine_workload *w) {
+    struct engine_queue *q = w->queue;
+    switch (w->state) {
+    case WORKLOAD_HEAP:
+        heap_remove(&q->heap, w);
+        class_unlink(w);
+        break;
+    case WORKLOAD_PARKED:
+        unpark(w);
+        break;
+    case WORKLOAD_FLIGHT:
+        q->flight = NULL;
+        for (size_t i = 0; i < e->entries.n; i++) {
+            if (e->entries.v[i].w == w) {
+                e->entries.v[i].w = NULL;
+            }
+        }
+        break;
+    case WORKLOAD_IDLE:
+    case WORKLOAD_HOLDING:
+        break;
+    }
+    w->state = WORKLOAD_IDLE;
+}
+
+int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v) {
+    struct engine_class *c = w->class;
+    c->parked = true;
+    while (c->members != NULL) {
+        struct engine_workload *o = c->members;
+        struct engine_action a = {.type = ACTION_PEND, .uid = o->uid, .queue = o->queue->name,
+                                  .verdict = v};
+        int r = action_add(e, &a);
+        if (r != 0) {
+            return r; /* the others are met one by one */
+        }
+        queue_forget(e, o);
+        o->wants_place = v->reason == PEND_WAITING_FOR_PLACEMENT;
+        queue_park(e, o);
+    }
+    return 0;
+}
+
+/* ---- trying again ---- */
+
+void engine_retry_tree(struct engine *e, struct engine_queue *q) {
+    ((struct quota_node *)quota_root(q->node))->retry = true;
+    q->node->retry = true;
+    e->retry_any = true;
+}
+
+static int retry_queue(struct engine *e, struct engine_queue *q) {
+    q->blocked = false;
+    size_t i = 0;
+    for (const struct map_entry *m; (m = map_next(&q->classes, &i)) != NULL;) {
+        ((struct engine_class *)m->value)->parked = false;
+    }
+    while (q->parked != NULL) {
+        struct engine_workload *w = q->parked;
+        bool place = w->wants_place;
+        unpark(w);
+        int r = queue_push(e, w);
+        if (r != 0) {
+            w->wants_place = place;
+            queue_park(e, w);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static void retry_clear(struct engine *e) {
+    for (size_t i = 0; i < e->forest.order.n; i++) {
+        e->forest.order.v[i]->retry = false;
+    }
+    e->retry_any = false;
+}
+
+int engine_retry_all(struct engine *e) {
+    bool place = pool_generation(e->pool) != e->pool_seen;
+    if (!e->retry_any && !place) {
+        return 0;
+    }
+    size_t i = 0;
+    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
+        struct engine_queue *q = m->value;
+        bool asked = q->node->retry || quota_root(q->node)->retry;
+        if (asked || (place && (q->n_place > 0 || q->blocked))) {
+            int r = retry_queue(e, q);
+            if (r != 0) {
+                return r; /* the flags stand: again at the next run */
+            }
+        }
+    }
+    retry_clear(e);
+    e->pool_seen = pool_generation(e->pool);
+    return 0;
+}
+
+bool queue_is_active(const struct engine *e, const struct engine_queue *q) {
+    if (q->held || q->node->depth > 1000 || (q->node->apart && q->node->active)) {
+        return false;
+    }
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = 0; k < q->groups[i].n_flavors; k++) {
+            if (e->flavors.v[q->groups[i].flavors[k]].memory == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}

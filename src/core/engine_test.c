@@ -1,0 +1,406 @@
+/* Tests of the engine: admission, waiting and its reasons, order, places; and random runs that keep the invariants. */
+#include "core/engine.h"
+
+#include "base/prng.h"
+#include "base/test.h"
+
+static const struct shape ANY = {0};
+
+struct world {
+    struct engine *e;
+    char last[64];    /* uid of the last admitted */
+    char reason[64];  /* of the last that waits */
+    char text[1024];
+    int admitted, pended;
+};
+
+static void setup(struct world *w) {
+    struct engine_options o = {.check_undo = true};
+    *w = (struct world){.e = engine_new(&o)};
+    assert_non_null(w->e);
+}
+
+static void flavor(struct world *w, const char *name, struct flavor_input f) {
+    f.name = str_of(name);
+    assert_int_equal(engine_flavor_put(w->e, &f), 0);
+}
+
+/* One group over cpu, one flavor per entry. */
+struct fq {
+    const char *flavor;
+    struct quota_input q;
+};
+#define NO AMOUNT_NONE
+
+static void queue(struct world *w, const char *name, const char *cohort, bool strict,
+                  const struct fq *fq, size_t n, enum fungibility borrow) {
+    struct str resource = STR("cpu");
+    struct group_flavor_input flavors[4];
+    for (size_t i = 0; i < n; i++) {
+        flavors[i] = (struct group_flavor_input){str_of(fq[i].flavor), &fq[i].q};
+    }
+    struct group_input g = {&resource, 1, flavors, n};
+    struct queue_input in = {.name = str_of(name), .cohort = str_of(cohort), .strict = strict,
+                             .groups = &g, .n_groups = 1, .when_can_borrow = borrow,
+                             .when_can_preempt = FUNGIBILITY_NEXT};
+    assert_int_equal(engine_queue_put(w->e, &in), 0);
+}
+
+static void submit_as(struct world *w, const char *uid, const char *q, int64_t priority,
+                      int64_t at, int32_t count, const char *resource, int64_t amount,
+                      const struct shape *shape) {
+    struct node_amount a = {str_of(resource), amount};
+    struct set_input s = {STR("main"), count, shape, &a, 1};
+    struct workload_input in = {str_of(uid), str_of(q), priority, at, &s, 1};
+    assert_int_equal(engine_workload_put(w->e, &in), 0);
+}
+
+static void submit(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
+                   int64_t cpu) {
+    submit_as(w, uid, q, priority, at, 1, "cpu", cpu, &ANY);
+}
+
+static void run_by(struct world *w, size_t budget) {
+    const struct engine_action *a;
+    size_t n;
+    bool more = true;
+    struct arena scratch;
+    w->admitted = w->pended = 0;
+    arena_init(&scratch, 1 << 20);
+    for (int i = 0; i < 100000 && more; i++) {
+        assert_int_equal(engine_run(w->e, budget, &a, &n, &more), 0);
+        for (size_t k = 0; k < n; k++) {
+            if (a[k].type == ACTION_ADMIT) {
+                w->admitted++;
+                str_copy(a[k].uid, w->last, sizeof(w->last));
+                continue;
+            }
+            struct buf b;
+            buf_init(&b, 0);
+            w->pended++;
+            str_copy(str_of(pend_reason_text(a[k].verdict->reason)), w->reason,
+                     sizeof(w->reason));
+            verdict_text(a[k].verdict, engine_flavors(w->e), engine_resources(w->e), &scratch, &b);
+            str_copy(buf_view(&b), w->text, sizeof(w->text));
+            buf_release(&b);
+            arena_reset(&scratch);
+        }
+    }
+    assert_false(more);
+    arena_release(&scratch);
+    assert_true(engine_consistent(w->e));
+}
+
+static void run(struct world *w) {
+    run_by(w, 1000);
+}
+
+static bool holds(struct world *w, const char *uid) {
+    bool h = false;
+    return engine_workload_known(w->e, str_of(uid), &h) && h;
+}
+
+static void waits_and_goes(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "q", "", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    submit(&w, "a", "q", 0, 1, 3000);
+    submit(&w, "b", "q", 0, 2, 2500);
+    submit(&w, "c", "q", 0, 3, 2500);
+    submit(&w, "big", "q", 0, 4, 5000);
+    run(&w);
+    assert_int_equal(w.admitted, 1);
+    assert_true(holds(&w, "a"));
+    assert_string_equal(w.reason, "ExceedsMaxQuota");
+    assert_string_equal(w.text, "couldn't assign flavors to pod set main: insufficient quota for "
+                                "cpu in flavor f, previously considered podsets requests (0) + "
+                                "current podset request (5) > maximum capacity (4)");
+    struct engine_counts n;
+    assert_true(engine_queue_counts(w.e, STR("q"), &n));
+    assert_int_equal(n.pending, 3);
+    assert_int_equal(n.parked, 3);
+    /* one like those parked is parked at once, and told why */
+    submit(&w, "d", "q", 0, 5, 2500);
+    run(&w);
+    assert_int_equal(w.admitted, 0);
+    assert_int_equal(w.pended, 1);
+    assert_string_equal(w.reason, "WaitingForQuota");
+    assert_string_equal(w.text, "couldn't assign flavors to pod set main: insufficient unused quota "
+                                "for cpu in flavor f, 1500m more needed");
+    engine_workload_del(w.e, STR("a"));
+    run(&w);
+    assert_int_equal(w.admitted, 1);
+    assert_true(holds(&w, "b"));
+    engine_free(w.e);
+}
+
+static void strict_blocks(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "s", "", true, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    queue(&w, "b", "", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    for (int i = 0; i < 2; i++) {
+        const char *q = i == 0 ? "s" : "b";
+        const char *uids[2][3] = {{"s1", "s2", "s3"}, {"b1", "b2", "b3"}};
+        submit(&w, uids[i][0], q, 0, 1, 3000);
+        submit(&w, uids[i][1], q, 0, 2, 3000);
+        submit(&w, uids[i][2], q, 0, 3, 1000);
+    }
+    run(&w);
+    assert_true(holds(&w, "s1") && !holds(&w, "s3"));
+    assert_true(holds(&w, "b1") && holds(&w, "b3"));
+    submit(&w, "s0", "s", 5, 9, 1000); /* a higher priority goes before the blocked head */
+    run(&w);
+    assert_true(holds(&w, "s0") && !holds(&w, "s3"));
+    engine_workload_del(w.e, STR("s2"));
+    engine_workload_del(w.e, STR("s0"));
+    run(&w);
+    assert_true(holds(&w, "s3"));
+    engine_free(w.e);
+}
+
+static void borrowing_and_order(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "x", "co", false, (struct fq[]){{"f", {2000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    queue(&w, "y", "co", false, (struct fq[]){{"f", {2000, 1000, NO}}}, 1, FUNGIBILITY_STOP);
+    submit(&w, "y4", "y", 0, 1, 4000); /* beyond the borrowing limit for ever */
+    run(&w);
+    assert_string_equal(w.reason, "ExceedsMaxQuota");
+    submit(&w, "y3", "y", 9, 1, 3000);
+    submit(&w, "x2", "x", 0, 2, 2000);
+    run(&w); /* who does not borrow goes first, whatever the priority */
+    assert_true(holds(&w, "x2"));
+    assert_false(holds(&w, "y3"));
+    engine_workload_del(w.e, STR("x2"));
+    run(&w);
+    assert_true(holds(&w, "y3"));
+    submit(&w, "x1", "x", 0, 3, 1000);
+    run(&w);
+    assert_true(holds(&w, "x1"));
+    engine_free(w.e);
+}
+
+static void flavors_in_order(void **state) {
+    struct world w;
+    struct str_pair label = {STR("zone"), STR("east")};
+    struct taint spot = {STR("spot"), STR("true"), STR("NoSchedule"), 0};
+    setup(&w);
+    flavor(&w, "f1", (struct flavor_input){.labels = {&label, 1}, .taints = {&spot, 1}});
+    flavor(&w, "f2", (struct flavor_input){.labels = {&label, 1}});
+    struct fq two[] = {{"f1", {1000, NO, NO}}, {"f2", {1000, NO, NO}}};
+    queue(&w, "q", "co", false, two, 2, FUNGIBILITY_NEXT);
+    queue(&w, "lender", "co", false, two, 2, FUNGIBILITY_NEXT);
+    struct str_pair west = {STR("zone"), STR("west")};
+    struct shape goes_west = {.selector = {&west, 1}};
+    submit_as(&w, "west", "q", 0, 1, 1, "cpu", 500, &goes_west);
+    run(&w);
+    assert_string_equal(w.reason, "NoMatchingFlavor");
+    assert_string_equal(w.text, "couldn't assign flavors to pod set main: flavor f2 doesn't match "
+                                "node affinity, untolerated taint {spot true NoSchedule <nil>} in "
+                                "flavor f1");
+    struct str_pair other = {STR("disk"), STR("ssd")}; /* a key the flavors do not name */
+    struct shape plain = {.selector = {&other, 1}};
+    submit_as(&w, "plain", "q", 0, 2, 1, "cpu", 500, &plain);
+    run(&w);
+    int64_t borrowed = -1;
+    uint32_t cpu = names_find(engine_resources(w.e), STR("cpu"));
+    uint32_t f2 = names_find(engine_flavors(w.e), STR("f2"));
+    assert_int_equal(engine_queue_usage(w.e, STR("q"), f2, cpu, &borrowed), 500);
+    assert_int_equal(borrowed, 0);
+    struct toleration t = {.key = STR("spot"), .operator = STR("Exists")};
+    struct shape tolerant = {.tolerations = {&t, 1}};
+    submit_as(&w, "spot", "q", 0, 3, 1, "cpu", 1000, &tolerant);
+    submit_as(&w, "gpu", "q", 0, 4, 1, "nvidia.com/gpu", 1, &ANY);
+    run(&w);
+    assert_true(holds(&w, "spot"));
+    assert_string_equal(w.text, "couldn't assign flavors to pod set main: resource nvidia.com/gpu "
+                                "unavailable in ClusterQueue");
+    engine_flavor_del(w.e, STR("f1"));
+    assert_false(engine_queue_active(w.e, STR("q")));
+    engine_free(w.e);
+}
+
+static void held_and_undone(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "q", "", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    uint32_t cpu, f;
+    assert_int_equal(names_intern(engine_resources(w.e), STR("cpu"), &cpu), 0);
+    assert_int_equal(names_intern(engine_flavors(w.e), STR("f"), &f), 0);
+    struct node_amount a = {STR("cpu"), 3000};
+    struct set_input s = {STR("main"), 1, &ANY, &a, 1};
+    struct workload_input in = {STR("a"), STR("q"), 0, 1, &s, 1};
+    struct held_amount h = {0, f, cpu, 3000};
+    assert_int_equal(engine_workload_hold(w.e, &in, &h, 1), 0);
+    assert_int_equal(engine_workload_hold(w.e, &in, &h, 1), 0); /* twice is once */
+    submit(&w, "b", "q", 0, 2, 2000);
+    run(&w);
+    assert_false(holds(&w, "b"));
+    h.v = 1000; /* part of it is given back */
+    assert_int_equal(engine_workload_hold(w.e, &in, &h, 1), 0);
+    run(&w);
+    assert_true(holds(&w, "b"));
+    assert_int_equal(engine_workload_undo(w.e, STR("b")), 0);
+    assert_false(holds(&w, "b"));
+    run(&w);
+    assert_true(holds(&w, "b"));
+    engine_free(w.e);
+}
+
+/* ---- places ---- */
+
+static struct gpu_profile PROFILES[] = {
+    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
+    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
+    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
+    {STR("4g.71gb"), STR("nvidia.com/mig-4g.71gb"), 5, 4, 4, 71168, 1, 0x01, false},
+    {STR("1g.35gb"), STR("nvidia.com/mig-1g.35gb"), 15, 2, 1, 33024, 4, 0x55, false},
+    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
+};
+
+static void node(struct world *w, const char *name, int gpus, bool ready) {
+    struct gpu_card cards[8] = {0};
+    char uuid[8][32];
+    for (int i = 0; i < gpus; i++) {
+        snprintf(uuid[i], sizeof(uuid[i]), "GPU-%s-%d", name, i);
+        cards[i] = (struct gpu_card){.uuid = str_of(uuid[i]), .index = i, .slices = 8,
+                                     .mig_enabled = true, .mig_managed = true, .healthy = true,
+                                     .profiles = PROFILES, .n_profiles = 6};
+    }
+    struct inventory inv = {cards, (size_t)gpus, true};
+    struct node_amount amounts[] = {{STR("cpu"), 16000}, {STR("pods"), 110}};
+    struct node_input in = {.name = str_of(name), .managed = true, .ready = ready,
+                            .amounts = amounts, .n_amounts = 2, .inventory = &inv};
+    assert_int_equal(pool_node_put(engine_pool(w->e), &in, NULL), 0);
+}
+
+static void mig_queue(struct world *w, int64_t quota) {
+    struct str resources[] = {STR("nvidia.com/mig-1g.18gb"), STR("nvidia.com/mig-2g.35gb"),
+                              STR("nvidia.com/mig-3g.71gb"), STR("nvidia.com/gpu")};
+    struct quota_input q[4];
+    for (int i = 0; i < 4; i++) {
+        q[i] = (struct quota_input){quota, NO, NO};
+    }
+    struct group_flavor_input f = {STR("f"), q};
+    struct group_input g = {resources, 4, &f, 1};
+    struct queue_input in = {.name = STR("q"), .groups = &g, .n_groups = 1};
+    flavor(w, "f", (struct flavor_input){0});
+    assert_int_equal(engine_queue_put(w->e, &in), 0);
+}
+
+static void slices(void **state) {
+    struct world w;
+    setup(&w);
+    mig_queue(&w, 100);
+    node(&w, "n1", 1, true);
+    submit_as(&w, "a", "q", 0, 1, 1, "nvidia.com/mig-2g.35gb", 1, &ANY);
+    submit_as(&w, "b", "q", 0, 2, 2, "nvidia.com/mig-2g.35gb", 1, &ANY);
+    submit_as(&w, "c", "q", 0, 3, 1, "nvidia.com/mig-2g.35gb", 1, &ANY);
+    run(&w);
+    assert_true(holds(&w, "a") && holds(&w, "b") && !holds(&w, "c"));
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    assert_string_equal(w.text, "quota is available, but no GPU has room for 2g.35gb: 1 GPU in "
+                                "service on 1 node, at most 2 memory slices free on one GPU (pod "
+                                "set main)");
+    struct seat *s = pool_workload_first(engine_pool(w.e), STR("a"));
+    assert_int_equal(s->devices[0].start, 4); /* the start that keeps most options */
+    s = pool_workload_first(engine_pool(w.e), STR("b"));
+    assert_int_equal(s->devices[0].start + s->group_next->devices[0].start, 2);
+    /* a pod sits down; its workload goes; the slice is free only when the pod has gone too */
+    assert_non_null(pool_take(engine_pool(w.e), STR("a"), STR("main"), STR("pod-a"), (struct str){0}));
+    engine_workload_del(w.e, STR("a"));
+    run(&w);
+    assert_false(holds(&w, "c"));
+    pool_pod_gone(engine_pool(w.e), STR("pod-a"));
+    run(&w);
+    assert_true(holds(&w, "c"));
+    submit_as(&w, "g", "q", 0, 4, 1, "nvidia.com/gpu", 1, &ANY);
+    run(&w);
+    assert_string_equal(w.text, "quota is available, but no node has 1 whole GPU free: at most 0 on "
+                                "one node (pod set main)");
+    node(&w, "n2", 1, true); /* a new node is tried at once */
+    run(&w);
+    assert_true(holds(&w, "g"));
+    engine_free(w.e);
+}
+
+static void nodes_out_of_service(void **state) {
+    struct world w;
+    setup(&w);
+    mig_queue(&w, 100);
+    node(&w, "n1", 2, false);
+    submit_as(&w, "a", "q", 0, 1, 1, "nvidia.com/mig-3g.71gb", 1, &ANY);
+    run(&w);
+    assert_string_equal(w.text,
+                        "quota is available, but no matching node is ready (pod set main)");
+    node(&w, "n1", 2, true);
+    run(&w);
+    assert_true(holds(&w, "a"));
+    engine_free(w.e);
+}
+
+/* Random queues, nodes and workloads that come and go, with random budgets: invariants hold after every step, nothing is
+ * admitted twice, and when all is quiet a parked workload that would fit does not exist. */
+static void random_runs(void **state) {
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct world w;
+        struct prng r;
+        bool alive[40] = {false};
+        prng_seed(&r, seed);
+        setup(&w);
+        flavor(&w, "f1", (struct flavor_input){0});
+        flavor(&w, "f2", (struct flavor_input){0});
+        const char *queues[] = {"q0", "q1", "q2"};
+        for (int i = 0; i < 3; i++) {
+            struct fq fq[] = {{"f1", {(int64_t)prng_below(&r, 6) * 1000, NO, NO}},
+                              {"f2", {(int64_t)prng_below(&r, 6) * 1000, NO, NO}}};
+            queue(&w, queues[i], prng_below(&r, 2) ? "co" : "", prng_below(&r, 3) == 0, fq, 2,
+                  prng_below(&r, 2) ? FUNGIBILITY_NEXT : FUNGIBILITY_STOP);
+        }
+        if (seed % 2 == 0) {
+            node(&w, "n1", 0, true);
+        }
+        for (int step = 0; step < 150; step++) {
+            char uid[8];
+            uint64_t i = prng_below(&r, 40);
+            snprintf(uid, sizeof(uid), "w%d", (int)i);
+            if (alive[i]) {
+                engine_workload_del(w.e, str_of(uid));
+                pool_pod_gone(engine_pool(w.e), str_of(uid));
+            } else {
+                submit_as(&w, uid, queues[prng_below(&r, 3)], (int64_t)prng_below(&r, 3), step,
+                          1 + (int32_t)prng_below(&r, 2), "cpu",
+                          1 + (int64_t)prng_below(&r, 3000), &ANY);
+            }
+            alive[i] = !alive[i];
+            run_by(&w, 1 + prng_below(&r, 7));
+        }
+        /* quiet: an edit that changes nothing makes everybody try again, and nobody gets in */
+        flavor(&w, "f1", (struct flavor_input){0});
+        run(&w);
+        assert_int_equal(w.admitted, 0);
+        for (int i = 0; i < 40; i++) {
+            char uid[8];
+            snprintf(uid, sizeof(uid), "w%d", i);
+            engine_workload_del(w.e, str_of(uid));
+        }
+        run(&w);
+        assert_int_equal(pool_seats(engine_pool(w.e)), 0);
+        engine_free(w.e);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_and_goes),       cmocka_unit_test(strict_blocks),
+        cmocka_unit_test(borrowing_and_order),  cmocka_unit_test(flavors_in_order),
+        cmocka_unit_test(held_and_undone),      cmocka_unit_test(slices),
+        cmocka_unit_test(nodes_out_of_service), cmocka_unit_test(random_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,484 @@
+/* quota (core): the quota tree, settled lazily and asked often. */
+#include "core/quota.h"
+
+#include <assert.h>
+
+#include "core/shape.h"
+
+enum { DEPTH_MAX = 1000 };
+
+void quota_init(struct quota_forest *f) {
+    *f = (struct quota_forest){.dirty = true};
+}
+
+static void node_free(struct quota_node *n) {
+    if (n != NULL) {
+        mem_free(n->own);
+        mem_free(n->cells);
+        mem_free((char *)n->parent_name.p);
+        mem_free((char *)n->name.p);
+        mem_free(n);
+    }
+}
+
+static void nodes_release(struct map *m) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(m, &i)) != NULL;) {
+        node_free(e->value);
+    }
+    map_release(m);
+}
+
+void quota_release(struct quota_forest *f) {
+    nodes_release(&f->queues);
+    nodes_release(&f->cohorts);
+    quota_nodes_release(&f->order);
+    quota_journal_release(&f->journal);
+}
+
+struct quota_node *quota_find(const struct quota_forest *f, bool queue, struct str name) {
+    return map_get(queue ? &f->queues : &f->cohorts, name);
+}
+
+static struct quota_node *node_new(struct quota_forest *f, bool queue, struct str name) {
+    struct quota_node *n = mem_zalloc(sizeof(*n));
+    if (n == NULL) {
+        return NULL;
+    }
+    n->queue = queue;
+    n->name = (struct str){mem_cstr(name), name.n};
+    if (n->name.p == NULL ||
+        map_put(queue ? &f->queues : &f->cohorts, n->name, n, NULL) != 0) {
+        node_free(n);
+        return NULL;
+    }
+    return n;
+}
+
+static int limits_cmp(const void *a, const void *b) {
+    uint32_t x = ((const struct quota_limits *)a)->pair, y = ((const struct quota_limits *)b)->pair;
+    return (x > y) - (x < y);
+}
+
+/* The cells of a node: what its spec offers, and what `more` (sorted) adds with nothing of its own. Usage is carried
+ * over for queues, whose usage is the truth; cohorts are summed later. */
+static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more) {
+    struct quota_cell *cells = mem_array(n->n_own + n_more + (n->queue ? n->n_cells : 0) + 1,
+                                         sizeof(*cells));
+    if (cells == NULL) {
+        return ERR_NOMEM;
+    }
+    size_t i = 0, j = 0, k = 0, at = 0;
+    for (;;) {
+        while (k < n->n_cells && (!n->queue || n->cells[k].usage == 0)) {
+            k++; /* an old cell is kept for its usage only */
+        }
+        uint32_t next = UINT32_MAX;
+        next = i < n->n_own && n->own[i].pair < next ? n->own[i].pair : next;
+        next = j < n_more && more[j] < next ? more[j] : next;
+        next = k < n->n_cells && n->cells[k].q.pair < next ? n->cells[k].q.pair : next;
+        if (next == UINT32_MAX) {
+            break;
+        }
+        struct quota_cell *c = &cells[at++];
+        *c = (struct quota_cell){
+            .q = {.pair = next, .borrowing = AMOUNT_NONE, .lending = AMOUNT_NONE}, .node = n};
+        if (i < n->n_own && n->own[i].pair == next) {
+            c->q = n->own[i++];
+            c->offered = true;
+        }
+        if (k < n->n_cells && n->cells[k].q.pair == next) {
+            c->usage = n->cells[k++].usage;
+        }
+        while (j < n_more && more[j] == next) {
+            j++;
+        }
+    }
+    mem_free(n->cells);
+    n->cells = cells;
+    n->n_cells = at;
+    return 0;
+}
+
+int quota_put(struct quota_forest *f, bool queue, struct str name, struct str parent, bool active,
+              const struct quota_limits *limits, size_t n, struct quota_node **ret) {
+    assert(!f->trial);
+    struct quota_limits *own = mem_array(n, sizeof(*own));
+    char *up = mem_cstr(parent);
+    struct quota_node *node = quota_find(f, queue, name);
+    bool made = node == NULL;
+    if (own != NULL && up != NULL && made) {
+        node = node_new(f, queue, name);
+    }
+    if (own == NULL || up == NULL || node == NULL) {
+        mem_free(own);
+        mem_free(up);
+        return ERR_NOMEM;
+    }
+    if (n > 0) {
+        memcpy(own, limits, n * sizeof(*own));
+        qsort(own, n, sizeof(*own), limits_cmp);
+    }
+    mem_free(node->own);
+    mem_free((char *)node->parent_name.p);
+    node->own = own;
+    node->n_own = n;
+    node->parent_name = (struct str){up, parent.n};
+    node->active = active;
+    node->declared = true;
+    f->dirty = true;
+    *ret = node;
+    return 0;
+}
+
+void quota_del(struct quota_forest *f, struct quota_node *n) {
+    assert(!f->trial);
+    f->dirty = true;
+    if (!n->queue) {
+        n->declared = false; /* settle forgets it when nobody names it */
+        n->n_own = 0;
+        mem_free((char *)n->parent_name.p);
+        n->parent_name = (struct str){0};
+        return;
+    }
+    map_del(&f->queues, n->name);
+    f->order.n = 0;
+    node_free(n);
+}
+
+struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair) {
+    size_t lo = 0, hi = n->n_cells;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (n->cells[mid].q.pair < pair) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo < n->n_cells && n->cells[lo].q.pair == pair ? &n->cells[lo] : NULL;
+}
+
+const struct quota_node *quota_root(const struct quota_node *n) {
+    while (n->parent != NULL) {
+        n = n->parent;
+    }
+    return n;
+}
+
+int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, int64_t v) {
+    if (quota_cell_of(queue, pair) == NULL) {
+        int r = cells_build(queue, &pair, 1);
+        if (r != 0) {
+            return r;
+        }
+        f->dirty = true;
+    }
+    return quota_use(f, quota_cell_of(queue, pair), v);
+}
+
+/* ---- settling ---- */
+
+static int link_parent(struct quota_forest *f, struct quota_node *n) {
+    n->parent = NULL;
+    n->apart = !n->active && n->queue;
+    if (str_empty(n->parent_name)) {
+        return 0;
+    }
+    struct quota_node *p = quota_find(f, false, n->parent_name);
+    if (p == NULL) {
+        p = node_new(f, false, n->parent_name); /* named is enough to exist */
+        if (p == NULL) {
+            return ERR_NOMEM;
+        }
+    }
+    p->n_children++;
+    n->parent = p;
+    return 0;
+}
+
+/* Implicit cohorts that nobody names any more are forgotten. */
+static void drop_unnamed(struct quota_forest *f) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&f->cohorts, &i)) != NULL;) {
+        struct quota_node *n = e->value;
+        if (!n->declared && n->n_children == 0) {
+            map_del(&f->cohorts, n->name);
+            node_free(n);
+        }
+    }
+}
+
+static int link_all(struct quota_forest *f) {
+    struct map *maps[] = {&f->cohorts, &f->queues};
+    for (size_t m = 0; m < 2; m++) {
+        size_t i = 0;
+        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
+            ((struct quota_node *)e->value)->n_children = 0;
+        }
+    }
+    for (size_t m = 0; m < 2; m++) {
+        size_t i = 0;
+        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
+            if (link_parent(f, e->value) != 0) {
+                return ERR_NOMEM;
+            }
+        }
+    }
+    drop_unnamed(f);
+    return 0;
+}
+
+static uint32_t depth_of(const struct quota_node *n) {
+    uint32_t d = 0;
+    for (; n->parent != NULL && d <= DEPTH_MAX; n = n->parent) {
+        d++;
+    }
+    return d;
+}
+
+static int deeper_first(const void *a, const void *b) {
+    const struct quota_node *x = *(struct quota_node *const *)a;
+    const struct quota_node *y = *(struct quota_node *const *)b;
+    if (x->depth != y->depth) {
+        return x->depth > y->depth ? -1 : 1;
+    }
+    if (x->queue != y->queue) {
+        return x->queue ? -1 : 1;
+    }
+    return str_cmp(x->name, y->name);
+}
+
+static int order_all(struct quota_forest *f) {
+    f->order.n = 0;
+    struct map *maps[] = {&f->cohorts, &f->queues};
+    if (quota_nodes_room(&f->order, map_count(&f->cohorts) + map_count(&f->queues)) != 0) {
+        return ERR_NOMEM;
+    }
+    for (size_t m = 0; m < 2; m++) {
+        size_t i = 0;
+        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
+            struct quota_node *n = e->value;
+            n->depth = depth_of(n);
+            n->height = 0;
+            f->order.v[f->order.n++] = n;
+        }
+    }
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        if (n->depth > DEPTH_MAX) {
+            n->apart = true; /* in a cycle, or under one */
+        }
+    }
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        if (n->apart) {
+            n->parent = NULL;
+            n->depth = 0;
+        }
+    }
+    if (f->order.n > 0) {
+        qsort(f->order.v, f->order.n, sizeof(*f->order.v), deeper_first);
+    }
+    return 0;
+}
+
+VEC(pair_vec, uint32_t);
+
+static int pair_cmp(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Children's pairs, gathered at the parent while walking up: one list per node, in the order of `order`. */
+static int build_all(struct quota_forest *f, struct pair_vec *wanted) {
+    for (size_t i = 0; i < f->order.n; i++) {
+        f->order.v[i]->n_children = (uint32_t)i; /* its place in `wanted`, until counted again below */
+    }
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        if (wanted[i].n > 0) {
+            qsort(wanted[i].v, wanted[i].n, sizeof(uint32_t), pair_cmp);
+        }
+        if (cells_build(n, wanted[i].v, wanted[i].n) != 0) {
+            return ERR_NOMEM;
+        }
+        for (size_t k = 0; n->parent != NULL && k < n->n_cells; k++) {
+            if (pair_vec_push(&wanted[n->parent->n_children], n->cells[k].q.pair) != 0) {
+                return ERR_NOMEM;
+            }
+        }
+    }
+    return 0;
+}
+
+static void sum_all(struct quota_forest *f) {
+    for (size_t i = 0; i < f->order.n; i++) {
+        f->order.v[i]->n_children = 0;
+        for (size_t k = 0; k < f->order.v[i]->n_cells; k++) {
+            struct quota_cell *c = &f->order.v[i]->cells[k];
+            c->subtree = c->q.nominal;
+            c->usage = f->order.v[i]->queue ? c->usage : 0;
+        }
+    }
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        struct quota_node *p = n->parent;
+        if (p == NULL) {
+            continue;
+        }
+        p->n_children++;
+        p->height = p->height > n->height + 1 ? p->height : n->height + 1;
+        for (size_t k = 0; k < n->n_cells; k++) {
+            struct quota_cell *c = &n->cells[k];
+            c->up = quota_cell_of(p, c->q.pair);
+            int64_t local = quota_local(c);
+            c->up->subtree = amount_add(c->up->subtree, amount_sub(c->subtree, local));
+            c->up->usage = amount_add(c->up->usage, amount_max(0, amount_sub(c->usage, local)));
+        }
+    }
+}
+
+int quota_settle(struct quota_forest *f) {
+    if (!f->dirty) {
+        return 0;
+    }
+    assert(!f->trial);
+    if (link_all(f) != 0 || order_all(f) != 0) {
+        return ERR_NOMEM;
+    }
+    struct pair_vec *wanted = mem_array(f->order.n, sizeof(*wanted));
+    if (wanted == NULL) {
+        return ERR_NOMEM;
+    }
+    int r = build_all(f, wanted);
+    for (size_t i = 0; i < f->order.n; i++) {
+        pair_vec_release(&wanted[i]);
+    }
+    mem_free(wanted);
+    if (r != 0) {
+        return r;
+    }
+    sum_all(f);
+    f->dirty = false;
+    return 0;
+}
+
+/* ---- questions ---- */
+
+int64_t quota_local(const struct quota_cell *c) {
+    return c->q.lending == AMOUNT_NONE ? 0
+                                       : amount_max(0, amount_sub(c->subtree, c->q.lending));
+}
+
+static int64_t local_available(const struct quota_cell *c) {
+    return amount_max(0, amount_sub(quota_local(c), c->usage));
+}
+
+int64_t quota_available(const struct quota_cell *c) {
+    if (c->up == NULL) {
+        return amount_sub(c->subtree, c->usage);
+    }
+    int64_t p = quota_available(c->up);
+    if (c->q.borrowing != AMOUNT_NONE) {
+        int64_t local = quota_local(c);
+        int64_t stored = amount_sub(c->subtree, local);
+        int64_t used = amount_max(0, amount_sub(c->usage, local));
+        p = amount_min(p, amount_add(amount_sub(stored, used), c->q.borrowing));
+    }
+    return amount_add(local_available(c), p);
+}
+
+int64_t quota_potential(const struct quota_cell *c) {
+    if (c->up == NULL) {
+        return c->subtree;
+    }
+    int64_t a = amount_add(quota_local(c), quota_potential(c->up));
+    return c->q.borrowing == AMOUNT_NONE ? a
+                                         : amount_min(amount_add(c->subtree, c->q.borrowing), a);
+}
+
+bool quota_borrows_with(const struct quota_cell *c, int64_t v) {
+    return c->subtree < amount_add(c->usage, v); /* a queue's subtree is its nominal quota */
+}
+
+uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_smaller) {
+    if (!quota_borrows_with(c, v) || c->up == NULL) {
+        *ret_smaller = c->up != NULL;
+        return 0;
+    }
+    int64_t rem = amount_sub(v, local_available(c));
+    const struct quota_cell *a = c->up;
+    for (;; a = a->up) {
+        if (!quota_borrows_with(a, rem)) {
+            *ret_smaller = a->up != NULL;
+            return a->node->height;
+        }
+        rem = amount_sub(rem, local_available(a));
+        if (a->up == NULL) {
+            *ret_smaller = false;
+            return a->node->height;
+        }
+    }
+}
+
+/* ---- the one mutator ---- */
+
+static void cell_set(struct quota_forest *f, struct quota_cell *c, int64_t usage) {
+    if (f->trial) {
+        f->journal.v[f->journal.n++] = (struct quota_entry){c, c->usage};
+    }
+    c->usage = usage;
+}
+
+int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v) {
+    if (f->trial && quota_journal_room(&f->journal, DEPTH_MAX) != 0) {
+        return ERR_NOMEM;
+    }
+    if (f->dirty) { /* sums come later; links may be stale */
+        cell_set(f, c, amount_add(c->usage, v));
+        return 0;
+    }
+    while (c != NULL && v != 0) {
+        int64_t up = v;
+        if (v > 0) {
+            up = amount_max(0, amount_sub(v, local_available(c)));
+        } else {
+            int64_t stored = amount_sub(c->usage, quota_local(c));
+            up = stored > 0 ? -amount_min(-v, stored) : 0;
+        }
+        cell_set(f, c, amount_add(c->usage, v));
+        v = up;
+        c = c->up;
+    }
+    return 0;
+}
+
+size_t quota_mark(struct quota_forest *f) {
+    f->trial = true;
+    return f->journal.n;
+}
+
+void quota_undo(struct quota_forest *f, size_t mark) {
+    assert(f->trial && mark <= f->journal.n);
+    while (f->journal.n > mark) {
+        struct quota_entry *e = &f->journal.v[--f->journal.n];
+        e->cell->usage = e->usage;
+    }
+    f->trial = mark > 0;
+}
+
+void quota_keep(struct quota_forest *f) {
+    f->journal.n = 0;
+    f->trial = false;
+}
+
+uint64_t quota_digest(const struct quota_forest *f) {
+    uint64_t h = f->order.n;
+    for (size_t i = 0; i < f->order.n; i++) {
+        for (size_t k = 0; k < f->order.v[i]->n_cells; k++) {
+            h = hash_mix(h, (uint64_t)f->order.v[i]->cells[k].usage);
+        }
+    }
+    return h;
+}

@@ -1,0 +1,106 @@
+/*
+ * quota (core): the quota tree. ClusterQueues are leaves, Cohorts inner nodes; each node has cells, one per pair of
+ * flavor and resource.
+ *
+ *     local(n)     = lending limit absent ? 0 : max(0, subtree(n) - lending limit)     never seen by the parent
+ *     subtree(n)   = nominal(n) + sum over children of (subtree - local)
+ *     usage(queue) = what its workloads hold;  usage(cohort) = sum over children of max(0, usage - local)
+ *
+ * Each cell points at the parent's cell of the same pair, so an answer costs the depth of the tree and nothing else.
+ * Changes of the nodes only mark the forest; quota_settle, before the next question, builds cells and sums anew from the
+ * queues' usage. Usage changes through quota_use alone (the one mutator): inside a trial it keeps a journal, and
+ * quota_undo puts everything back that was changed since the mark.
+ *
+ * A queue that is not active, and every node under a cycle of cohorts, stands apart: it lends nothing and its use does
+ * not count elsewhere.
+ */
+#ifndef BERTH_CORE_QUOTA_H
+#define BERTH_CORE_QUOTA_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/amount.h"
+
+struct quota_node;
+
+/* A pair as one number, ordered by flavor, then resource. */
+static inline uint32_t quota_pair(uint32_t flavor, uint32_t resource) {
+    return flavor << 16 | resource;
+}
+
+struct quota_limits {
+    uint32_t pair;
+    int64_t nominal, borrowing, lending; /* limits: AMOUNT_NONE when absent */
+};
+
+struct quota_cell {
+    struct quota_limits q;
+    int64_t subtree, usage;
+    struct quota_cell *up; /* the same pair at the parent, or NULL */
+    struct quota_node *node;
+    bool offered; /* in the node's own spec: not only kept for usage or children */
+};
+
+struct quota_node {
+    struct str name;
+    bool queue, declared, active, apart; /* apart: not linked to the parent (inactive, or in a cycle) */
+    struct quota_limits *own; /* as put, sorted by pair */
+    size_t n_own;
+    struct quota_cell *cells; /* sorted by pair */
+    size_t n_cells;
+    struct str parent_name;    /* empty: none */
+    struct quota_node *parent; /* set by settle; NULL for roots and nodes apart */
+    uint32_t height, depth, n_children;
+    bool retry; /* the engine: parked workloads of this tree are to be tried again */
+    void *user; /* the engine's queue */
+};
+VEC(quota_nodes, struct quota_node *);
+
+struct quota_entry {
+    struct quota_cell *cell;
+    int64_t usage; /* before */
+};
+VEC(quota_journal, struct quota_entry);
+
+struct quota_forest {
+    struct map queues, cohorts;
+    struct quota_nodes order; /* children before parents; set by settle */
+    struct quota_journal journal;
+    bool trial, dirty;
+};
+
+void quota_init(struct quota_forest *f);
+void quota_release(struct quota_forest *f);
+
+/* Makes or changes a node; name, parent and limits are copied. ERR_NOMEM. */
+int quota_put(struct quota_forest *f, bool queue, struct str name, struct str parent, bool active,
+              const struct quota_limits *limits, size_t n, struct quota_node **ret);
+/* A queue must hold nothing. A cohort with children stays as an implicit one. */
+void quota_del(struct quota_forest *f, struct quota_node *n);
+struct quota_node *quota_find(const struct quota_forest *f, bool queue, struct str name);
+/* Recomputes what changes of nodes made stale. ERR_NOMEM: still dirty, ask nothing. */
+int quota_settle(struct quota_forest *f);
+
+/* NULL when the node has no such cell. */
+struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair);
+const struct quota_node *quota_root(const struct quota_node *n);
+/* quota_use at a queue, where the cell may be missing: usage outlives an edit of the spec that drops its pair. */
+int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, int64_t v);
+
+int64_t quota_local(const struct quota_cell *c);
+int64_t quota_available(const struct quota_cell *c); /* may be negative when overcommitted */
+int64_t quota_potential(const struct quota_cell *c); /* as if nothing were used */
+bool quota_borrows_with(const struct quota_cell *c, int64_t v);
+/* The borrow height that v more would have, 0 for none; *ret_smaller: the fitting subtree is not the whole tree. */
+uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_smaller);
+
+/* v > 0 takes, v < 0 gives back; while the forest is dirty only the queue itself changes. In a trial the journal must have room: ERR_NOMEM changes nothing. */
+int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v);
+size_t quota_mark(struct quota_forest *f);           /* a trial from here on */
+void quota_undo(struct quota_forest *f, size_t mark); /* back to the mark; the trial goes on below it */
+void quota_keep(struct quota_forest *f);              /* ends the trial, changes stay */
+/* All usages folded into one number: equal before a trial and after its undo. */
+uint64_t quota_digest(const struct quota_forest *f);
+
+#endif

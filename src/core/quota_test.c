@@ -1,0 +1,184 @@
+/* Tests of the quota tree: worked numbers, edits, and random trees against a slow model. */
+#include "core/quota.h"
+
+#include "base/prng.h"
+#include "base/test.h"
+
+static const uint32_t PAIR = 0x10001;
+
+static struct quota_node *put(struct quota_forest *f, bool queue, const char *name,
+                              const char *parent, int64_t nominal, int64_t borrowing,
+                              int64_t lending) {
+    struct quota_limits q = {PAIR, nominal, borrowing, lending};
+    struct quota_node *n;
+    assert_int_equal(
+        quota_put(f, queue, str_of(name), str_of(parent), true, &q, 1, &n), 0);
+    return n;
+}
+
+static struct quota_cell *cell(struct quota_forest *f, bool queue, const char *name) {
+    assert_int_equal(quota_settle(f), 0);
+    return quota_cell_of(quota_find(f, queue, str_of(name)), PAIR);
+}
+
+static void flat_lending(void **state) {
+    struct quota_forest f;
+    quota_init(&f);
+    put(&f, true, "A", "all", 4, AMOUNT_NONE, 3);
+    put(&f, true, "B", "all", 6, AMOUNT_NONE, 2);
+    struct quota_cell *a = cell(&f, true, "A"), *b = cell(&f, true, "B");
+    assert_int_equal(quota_local(a), 1);
+    assert_int_equal(quota_local(b), 4);
+    assert_int_equal(a->up->subtree, 5);
+    assert_int_equal(quota_available(a), 6);
+    assert_int_equal(quota_available(b), 9);
+    assert_int_equal(quota_use(&f, a, 4), 0);
+    assert_int_equal(a->up->usage, 3);
+    assert_int_equal(quota_available(b), 6);
+    assert_int_equal(quota_use(&f, a, -4), 0);
+    assert_int_equal(a->up->usage, 0);
+    quota_release(&f);
+}
+
+static void fit(struct quota_cell *c, int64_t v, uint32_t height, bool smaller) {
+    bool s;
+    assert_int_equal(quota_lowest_fit(c, v, &s), height);
+    assert_int_equal(s, smaller);
+}
+
+static void hierarchy(void **state) {
+    struct quota_forest f;
+    quota_init(&f);
+    put(&f, false, "R", "", 10, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, false, "C1", "R", 0, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, false, "C2", "R", 5, 2, AMOUNT_NONE);
+    put(&f, true, "a", "C1", 3, AMOUNT_NONE, 1);
+    put(&f, true, "b", "C2", 0, AMOUNT_NONE, AMOUNT_NONE);
+    const char *names[] = {"R", "C1", "C2", "a", "b"};
+    const int64_t subtree[] = {16, 1, 5, 3, 0}, avail[] = {16, 16, 7, 18, 7};
+    const uint32_t height[] = {2, 1, 1, 0, 0};
+    for (size_t i = 0; i < 5; i++) {
+        struct quota_cell *c = cell(&f, i >= 3, names[i]);
+        assert_int_equal(c->subtree, subtree[i]);
+        assert_int_equal(quota_available(c), avail[i]);
+        assert_int_equal(quota_potential(c), avail[i]);
+        assert_int_equal(c->node->height, height[i]);
+    }
+    struct quota_cell *a = cell(&f, true, "a"), *b = cell(&f, true, "b");
+    fit(a, 3, 0, true);
+    fit(a, 5, 2, false);
+    fit(b, 3, 1, true);
+    fit(b, 5, 1, true);
+    fit(b, 7, 2, false);
+    quota_use(&f, b, 6);
+    assert_int_equal(b->up->usage, 6);
+    assert_int_equal(b->up->up->usage, 6);
+    assert_int_equal(quota_available(b->up->up), 10);
+    assert_int_equal(quota_available(b), 1);
+    assert_int_equal(quota_available(a), 12);
+    quota_use(&f, a, 5);
+    assert_int_equal(a->up->usage, 3);
+    assert_int_equal(b->up->up->usage, 9);
+    assert_int_equal(quota_available(a), 7);
+    assert_int_equal(quota_available(b), 1);
+    assert_int_equal(quota_potential(b), 7);
+    quota_release(&f);
+}
+
+static void unlimited(void **state) {
+    assert_int_equal(amount_add(AMOUNT_UNLIMITED, 5), AMOUNT_UNLIMITED);
+    assert_int_equal(amount_sub(AMOUNT_UNLIMITED, 5), AMOUNT_UNLIMITED);
+    assert_int_equal(amount_sub(5, AMOUNT_UNLIMITED), INT64_MIN);
+    assert_int_equal(amount_sub(AMOUNT_UNLIMITED, AMOUNT_UNLIMITED), 0);
+    assert_int_equal(amount_add(AMOUNT_MAX, AMOUNT_MAX), AMOUNT_MAX);
+    assert_int_equal(amount_mul(INT64_MAX / 2, 4), AMOUNT_MAX);
+}
+
+static void cycles_and_edits(void **state) {
+    struct quota_forest f;
+    quota_init(&f);
+    put(&f, false, "x", "y", 1, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, false, "y", "x", 1, AMOUNT_NONE, AMOUNT_NONE);
+    struct quota_node *q = put(&f, true, "q", "x", 4, AMOUNT_NONE, AMOUNT_NONE);
+    assert_int_equal(quota_settle(&f), 0);
+    assert_true(q->apart);
+    assert_null(q->parent);
+    put(&f, false, "y", "", 1, AMOUNT_NONE, AMOUNT_NONE);
+    struct quota_cell *c = cell(&f, true, "q");
+    assert_false(q->apart);
+    assert_int_equal(quota_available(c), 6);
+    quota_use(&f, c, 3);
+    /* the pair is dropped from the spec: what is held stays held, and counts */
+    struct quota_node *n;
+    assert_int_equal(quota_put(&f, true, STR("q"), STR("x"), true, NULL, 0, &n), 0);
+    c = cell(&f, true, "q");
+    assert_non_null(c);
+    assert_false(c->offered);
+    assert_int_equal(c->usage, 3);
+    assert_int_equal(c->up->usage, 3);
+    /* a cohort that nobody names is gone; one that is named is not */
+    quota_del(&f, quota_find(&f, false, STR("y")));
+    assert_int_equal(quota_settle(&f), 0);
+    assert_non_null(quota_find(&f, false, STR("y")));
+    quota_del(&f, quota_find(&f, false, STR("x")));
+    assert_int_equal(quota_settle(&f), 0);
+    assert_null(quota_find(&f, false, STR("y")));
+    quota_release(&f);
+}
+
+/* Random trees: usage of every cohort equals the sum over its children, and an undo gives back every bit. */
+static void random_trees(void **state) {
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct prng r;
+        struct quota_forest f;
+        struct quota_cell *cells[12];
+        prng_seed(&r, seed);
+        quota_init(&f);
+        char name[2][16];
+        for (int i = 0; i < 5; i++) {
+            snprintf(name[0], 16, "c%d", i);
+            snprintf(name[1], 16, "c%d", i > 0 ? (int)prng_below(&r, (uint64_t)i) : 0);
+            put(&f, false, name[0], i > 0 ? name[1] : "", (int64_t)prng_below(&r, 5),
+                i > 0 ? (int64_t)prng_below(&r, 8) - 1 : -1,
+                i > 0 ? (int64_t)prng_below(&r, 8) - 1 : -1);
+        }
+        for (int i = 0; i < 12; i++) {
+            snprintf(name[0], 16, "q%d", i);
+            snprintf(name[1], 16, "c%d", (int)prng_below(&r, 5));
+            put(&f, true, name[0], name[1], (int64_t)prng_below(&r, 10),
+                (int64_t)prng_below(&r, 8) - 1, (int64_t)prng_below(&r, 8) - 1);
+        }
+        assert_int_equal(quota_settle(&f), 0);
+        for (int i = 0; i < 12; i++) {
+            snprintf(name[0], 16, "q%d", i);
+            cells[i] = cell(&f, true, name[0]);
+        }
+        for (int step = 0; step < 200; step++) {
+            struct quota_cell *c = cells[prng_below(&r, 12)];
+            uint64_t before = quota_digest(&f);
+            size_t mark = quota_mark(&f);
+            int64_t v = (int64_t)prng_below(&r, 9) - (c->usage > 4 ? 4 : c->usage);
+            assert_int_equal(quota_use(&f, c, v), 0);
+            if (prng_below(&r, 2) == 0) {
+                quota_undo(&f, mark);
+                assert_true(before == quota_digest(&f));
+            }
+            quota_keep(&f);
+            assert_true(quota_available(c) <= quota_potential(c));
+        }
+        uint64_t sums = quota_digest(&f);
+        f.dirty = true;
+        assert_int_equal(quota_settle(&f), 0);
+        assert_true(sums == quota_digest(&f));
+        quota_release(&f);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flat_lending), cmocka_unit_test(hierarchy),
+        cmocka_unit_test(unlimited),    cmocka_unit_test(cycles_and_edits),
+        cmocka_unit_test(random_trees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
