@@ -291,7 +291,8 @@ void http_parse_next(struct http_parse *p) {
 
 static enum http_parse_result failed(struct http_parse *p, enum llhttp_errno e) {
     if (p->state != HTTP_FAILED) {
-        bool version = e == HPE_INVALID_VERSION || e == HPE_PAUSED_H2_UPGRADE;
+        bool known = p->llhttp.http_major == 1 && p->llhttp.http_minor == 1; /* the line's end is bad */
+        bool version = (e == HPE_INVALID_VERSION && !known) || e == HPE_PAUSED_H2_UPGRADE;
         refuse(p, version ? 505 : 400, version ? "HTTP/1.1 only" : "malformed request");
     }
     return HTTP_ERROR;
