@@ -15,7 +15,8 @@
  *     FIELD_TIME, FIELD_MICROTIME                             int64_t ns since 1970, 0 when absent
  *     FIELD_DURATION                                          int64_t ns
  *     FIELD_INT_OR_STRING                                     struct str        digits for an integer
- *     FIELD_OBJECT                                            pointer to the view of `of`, NULL when absent
+ *     FIELD_OBJECT                                            pointer to the view of `of`, NULL when absent; a schema
+ *                                                             without a view (size 0) gives yyjson_val * as FIELD_ANY
  *     FIELD_ANY                                               yyjson_val *      NULL when absent
  *     shape FIELD_LIST of T                                   struct {T *v; size_t n;} with T as above; objects by value
  *     shape FIELD_MAP of T                                    struct {struct {struct str key; T value;} *v; size_t n;}
@@ -89,6 +90,7 @@ struct field {
     uint8_t type, shape;
     uint8_t json_n; /* length of `json`; 0: not counted (tables made at run time) */
     uint8_t proto;  /* protobuf tag; 0 when the kind has no protobuf form */
+    uint8_t proto_in; /* tag of the message that upstream embeds here without a JSON level of its own; 0: none */
     uint32_t flags;
     const struct schema *of;     /* for FIELD_OBJECT */
     int member;                  /* offset in the C view, or -1 */

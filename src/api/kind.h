@@ -83,6 +83,10 @@ struct kind {
     const char *const *selectable; /* field selectors besides metadata.name/namespace: "spec.nodeName", ... */
     const char *const *subresources; /* besides status: "log", "token", "finalize", ...; NULL-terminated */
 
+    /* The kind in whose form and under whose name objects of this one are stored (events.k8s.io's Event is core/v1's
+     * Event): its to_storage leads there, and lists, watches and the mirror use that kind. NULL: itself. */
+    const struct kind *stored_as;
+
     /* Hooks for what a table cannot say; each may be NULL. They see the storage version.
      * `old` is NULL on create. `now` is wall time in ns. */
     void (*set_defaults)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
@@ -92,7 +96,13 @@ struct kind {
     void (*cell)(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 };
 
+/* What is served as a resource, in discovery order. */
 const struct kind *const *kinds_builtin(size_t *ret_n);
+/* Bodies that are no resource of their own; kind_by_name and kind_by_api_version find them too. */
+extern const struct kind kind_delete_options, kind_eviction, kind_token_request, kind_status;
+static inline const struct kind *kind_stored(const struct kind *k) {
+    return k->stored_as ? k->stored_as : k;
+}
 /* NULL when there is none. */
 const struct kind *kind_by_resource(struct str group, struct str version, struct str plural);
 const struct kind *kind_by_name(struct str group, struct str kind); /* by Kind */

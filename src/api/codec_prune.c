@@ -1,0 +1,83 @@
+/*
+ * codec_prune: removes what the tables do not know, naming each.
+ *
+ * A null member goes too, silently: for Kubernetes it is the same as an absent one ("creationTimestamp": null).
+ */
+#include "api/codec.h"
+#include "api/walk.h"
+
+struct prune {
+    void (*unknown)(void *ctx, struct str path);
+    void *ctx;
+    struct buf text;
+};
+
+static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val *obj,
+                         const struct path *at);
+
+static void report(struct prune *p, const struct path *at) {
+    if (p->unknown != NULL) {
+        buf_reset(&p->text);
+        path_write(at, &p->text);
+        p->unknown(p->ctx, buf_view(&p->text));
+    }
+}
+
+static void prune_field(struct prune *p, const struct field *f, yyjson_mut_val *v,
+                        const struct path *at) {
+    if (f->type != FIELD_OBJECT) {
+        return;
+    }
+    if (f->shape == FIELD_ONE) {
+        prune_object(p, f->of, v, at);
+    } else if (f->shape == FIELD_LIST) {
+        yyjson_mut_arr_iter it = yyjson_mut_arr_iter_with(v);
+        yyjson_mut_val *e;
+        for (size_t i = 0; (e = yyjson_mut_arr_iter_next(&it)) != NULL; i++) {
+            struct path sub = path_index(at, i);
+            prune_object(p, f->of, e, &sub);
+        }
+    } else {
+        yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(v);
+        yyjson_mut_val *k;
+        while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+            struct path sub = path_key(at, json_mstr(k));
+            prune_object(p, f->of, yyjson_mut_obj_iter_get_val(k), &sub);
+        }
+    }
+}
+
+static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val *obj,
+                         const struct path *at) {
+    if (!yyjson_mut_is_obj(obj)) {
+        return;
+    }
+    size_t hint = 0;
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(obj);
+    yyjson_mut_val *k;
+    while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        const struct field *f = schema_find(s, json_mstr(k), &hint);
+        yyjson_mut_val *v = yyjson_mut_obj_iter_get_val(k);
+        if (f == NULL) {
+            struct path here = {.up = at, .step = PATH_MEMBER, .name = json_mstr(k)};
+            report(p, &here);
+            yyjson_mut_obj_iter_remove(&it);
+        } else if (yyjson_mut_is_null(v)) {
+            yyjson_mut_obj_iter_remove(&it);
+        } else {
+            struct path here = path_field(at, f);
+            prune_field(p, f, v, &here);
+        }
+    }
+}
+
+int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                void (*unknown)(void *ctx, struct str path), void *ctx) {
+    (void)d;
+    struct prune p = {.unknown = unknown, .ctx = ctx};
+    buf_init(&p.text, 0);
+    prune_object(&p, s, obj, NULL);
+    int r = buf_ok(&p.text);
+    buf_release(&p.text);
+    return r;
+}

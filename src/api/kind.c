@@ -1,0 +1,135 @@
+/* kind: the table of built-in kinds, the searches in it, and conversion between the versions of a kind. */
+#include "api/codec.h"
+#include "api/kinds.h"
+
+static const struct kind *const builtin[] = {
+    &kind_config_map, &kind_endpoints, &kind_event, &kind_limit_range, &kind_namespace,
+    &kind_node, &kind_pod, &kind_secret, &kind_service_account, &kind_service,
+    &kind_self_subject_review, &kind_token_review,
+    &kind_local_subject_access_review, &kind_self_subject_access_review,
+    &kind_self_subject_rules_review, &kind_subject_access_review,
+    &kind_job,
+    &kind_lease,
+    &kind_events_event,
+    &kind_runtime_class,
+    &kind_cluster_role_binding, &kind_cluster_role, &kind_role_binding, &kind_role,
+    &kind_priority_class,
+    &kind_admission_check, &kind_cluster_queue, &kind_cohort, &kind_local_queue,
+    &kind_resource_flavor, &kind_topology, &kind_workload, &kind_workload_priority_class,
+};
+
+static const struct kind *const bodies[] = {
+    &kind_delete_options, &kind_eviction, &kind_token_request, &kind_status,
+};
+
+const struct kind *const *kinds_builtin(size_t *ret_n) {
+    *ret_n = COUNT(builtin);
+    return builtin;
+}
+
+const struct kind_version *kind_version(const struct kind *k, struct str version) {
+    for (size_t i = 0; i < k->n_versions; i++) {
+        if (str_is(version, k->versions[i].version)) {
+            return &k->versions[i];
+        }
+    }
+    return NULL;
+}
+
+const struct kind_version *kind_storage(const struct kind *k) {
+    const struct kind *stored = kind_stored(k);
+    return &stored->versions[stored->storage];
+}
+
+const struct kind *kind_by_resource(struct str group, struct str version, struct str plural) {
+    for (size_t i = 0; i < COUNT(builtin); i++) {
+        const struct kind *k = builtin[i];
+        if (str_is(plural, k->plural) && str_is(group, k->group) && kind_version(k, version)) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+const struct kind *kind_by_name(struct str group, struct str kind) {
+    for (size_t i = 0; i < COUNT(builtin); i++) {
+        if (str_is(kind, builtin[i]->kind) && str_is(group, builtin[i]->group)) {
+            return builtin[i];
+        }
+    }
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        if (str_is(kind, bodies[i]->kind) && str_is(group, bodies[i]->group)) {
+            return bodies[i];
+        }
+    }
+    return NULL;
+}
+
+const struct kind *kind_by_api_version(struct str api_version, struct str kind) {
+    struct str group, version;
+    if (!str_cut(api_version, '/', &group, &version)) {
+        version = group;
+        group = (struct str){0};
+    }
+    if (str_is(kind, kind_delete_options.kind)) {
+        return &kind_delete_options; /* clients write it in the group of whatever they delete */
+    }
+    const struct kind *k = kind_by_name(group, kind);
+    return k != NULL && kind_version(k, version) != NULL ? k : NULL;
+}
+
+const char *kind_api_version(const struct kind *k) {
+    /* Group and version are literals; the joined text is one of few. */
+    static const char *const known[] = {
+        "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1",
+        "coordination.k8s.io/v1", "events.k8s.io/v1", "kueue.x-k8s.io/v1beta2",
+        "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
+    };
+    const char *version = k->versions[k->storage].version;
+    if (k->group[0] == '\0') {
+        return version;
+    }
+    size_t n = strlen(k->group);
+    for (size_t i = 0; i < COUNT(known); i++) {
+        if (strncmp(known[i], k->group, n) == 0 && known[i][n] == '/' &&
+            strcmp(known[i] + n + 1, version) == 0) {
+            return known[i];
+        }
+    }
+    return version;
+}
+
+static int set_api_version(yyjson_mut_doc *d, const struct kind *k, const char *version) {
+    char text[256];
+    int n = k->group[0] ? snprintf(text, sizeof(text), "%s/%s", k->group, version)
+                        : snprintf(text, sizeof(text), "%s", version);
+    if (n < 0 || (size_t)n >= sizeof(text)) {
+        return ERR_INTERNAL;
+    }
+    return json_mset_str(d, yyjson_mut_doc_get_root(d), "apiVersion", str_of(text));
+}
+
+int codec_to_storage(const struct kind *k, const struct kind_version *from, yyjson_mut_doc *d,
+                     struct err *err) {
+    if (from->to_storage == NULL) {
+        return 0;
+    }
+    int r = from->to_storage(d, yyjson_mut_doc_get_root(d), err);
+    return r < 0 ? r : set_api_version(d, kind_stored(k), kind_storage(k)->version);
+}
+
+int codec_from_storage(const struct kind *k, const struct kind_version *to, yyjson_mut_doc *d,
+                       struct err *err) {
+    if (to->from_storage == NULL) {
+        return 0;
+    }
+    int r = to->from_storage(d, yyjson_mut_doc_get_root(d), err);
+    return r < 0 ? r : set_api_version(d, k, to->version);
+}
+
+int convert_nothing(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
+    (void)d;
+    (void)obj;
+    (void)err;
+    return 0;
+}

@@ -1,0 +1,154 @@
+/*
+ * table_batch: the fields of batch/v1 Job.
+ */
+#include "api/view_batch.h"
+
+#include "api/table.h"
+
+static const char *const count_fail_index_fail_job_ignore_values[] = {
+    "Count", "FailIndex", "FailJob", "Ignore", NULL,
+};
+static const char *const failed_terminating_or_failed_values[] = {
+    "Failed", "TerminatingOrFailed", NULL,
+};
+static const char *const in_not_in_values[] = {"In", "NotIn", NULL};
+static const char *const indexed_non_indexed_values[] = {"Indexed", "NonIndexed", NULL};
+
+static const struct field pod_failure_policy_on_exit_codes_requirement_fields[] = {
+    M(exit_codes_rule, container_name, STRING, ONE, "containerName", 1, .flags = FIELD_F_OPT),
+    M(exit_codes_rule, operator, STRING, ONE, "operator", 2,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .values = in_not_in_values),
+    M(exit_codes_rule, values, INT32, LIST, "values", 3,
+      .flags = FIELD_F_REQUIRED | FIELD_F_SET | FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_pod_failure_policy_on_exit_codes_requirement = SCHEMA(
+      "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
+      pod_failure_policy_on_exit_codes_requirement_fields, sizeof(struct exit_codes_rule),
+      NULL);
+
+static const struct field pod_failure_policy_on_pod_conditions_pattern_fields[] = {
+    M(pod_condition_rule, type, STRING, ONE, "type", 1,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    M(pod_condition_rule, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_pod_failure_policy_on_pod_conditions_pattern = SCHEMA(
+      "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
+      pod_failure_policy_on_pod_conditions_pattern_fields, sizeof(struct pod_condition_rule),
+      NULL);
+
+static const struct field pod_failure_policy_rule_fields[] = {
+    M(pod_failure_rule, action, STRING, ONE, "action", 1,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .values = count_fail_index_fail_job_ignore_values),
+    M(pod_failure_rule, on_exit_codes, OBJECT, ONE, "onExitCodes", 2,
+      .of = &schema_pod_failure_policy_on_exit_codes_requirement, .flags = FIELD_F_OPT),
+    M(pod_failure_rule, on_pod_conditions, OBJECT, LIST, "onPodConditions", 3,
+      .of = &schema_pod_failure_policy_on_pod_conditions_pattern, .flags = FIELD_F_ATOMIC),
+};
+const struct schema schema_pod_failure_policy_rule = SCHEMA(
+      "io.k8s.api.batch.v1.PodFailurePolicyRule", pod_failure_policy_rule_fields,
+      sizeof(struct pod_failure_rule), NULL);
+
+static const struct field pod_failure_policy_fields[] = {
+    M(pod_failure_policy, rules, OBJECT, LIST, "rules", 1, .of = &schema_pod_failure_policy_rule,
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_pod_failure_policy = SCHEMA("io.k8s.api.batch.v1.PodFailurePolicy",
+      pod_failure_policy_fields, sizeof(struct pod_failure_policy), NULL);
+
+static const struct field success_policy_rule_fields[] = {
+    M(success_rule, succeeded_indexes, STRING, ONE, "succeededIndexes", 1, .flags = FIELD_F_OPT),
+    M(success_rule, succeeded_count, INT32, ONE, "succeededCount", 2, .flags = FIELD_F_OPT),
+};
+const struct schema schema_success_policy_rule = SCHEMA("io.k8s.api.batch.v1.SuccessPolicyRule",
+      success_policy_rule_fields, sizeof(struct success_rule), NULL);
+
+static const struct field success_policy_fields[] = {
+    M(success_policy, rules, OBJECT, LIST, "rules", 1, .of = &schema_success_policy_rule,
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_success_policy = SCHEMA("io.k8s.api.batch.v1.SuccessPolicy",
+      success_policy_fields, sizeof(struct success_policy), NULL);
+
+static const struct field job_spec_fields[] = {
+    M(job_spec, parallelism, INT32, ONE, "parallelism", 1, .flags = FIELD_F_OPT, .max = INT32_MAX),
+    M(job_spec, completions, INT32, ONE, "completions", 2, .flags = FIELD_F_OPT, .max = INT32_MAX),
+    M(job_spec, active_deadline_seconds, INT64, ONE, "activeDeadlineSeconds", 3,
+      .flags = FIELD_F_OPT, .max = INT64_MAX),
+    M(job_spec, pod_failure_policy, OBJECT, ONE, "podFailurePolicy", 11,
+      .of = &schema_pod_failure_policy, .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE),
+    M(job_spec, success_policy, OBJECT, ONE, "successPolicy", 16, .of = &schema_success_policy,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE),
+    M(job_spec, backoff_limit, INT32, ONE, "backoffLimit", 7, .flags = FIELD_F_OPT,
+      .max = INT32_MAX),
+    M(job_spec, backoff_limit_per_index, INT32, ONE, "backoffLimitPerIndex", 12,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .max = INT32_MAX),
+    M(job_spec, max_failed_indexes, INT32, ONE, "maxFailedIndexes", 13, .flags = FIELD_F_OPT,
+      .max = INT32_MAX),
+    M(job_spec, selector, OBJECT, ONE, "selector", 4, .of = &schema_label_selector,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE | FIELD_F_ATOMIC),
+    M(job_spec, manual_selector, BOOL, ONE, "manualSelector", 5, .flags = FIELD_F_OPT,
+      .def = "false"),
+    M(job_spec, template, OBJECT, ONE, "template", 6, .of = &schema_pod_template,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    M(job_spec, ttl_seconds_after_finished, INT32, ONE, "ttlSecondsAfterFinished", 8,
+      .flags = FIELD_F_OPT, .max = INT32_MAX),
+    M(job_spec, completion_mode, STRING, ONE, "completionMode", 9,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .def = "\"NonIndexed\"",
+      .values = indexed_non_indexed_values),
+    M(job_spec, suspend, BOOL, ONE, "suspend", 10, .flags = FIELD_F_OPT, .def = "false"),
+    M(job_spec, pod_replacement_policy, STRING, ONE, "podReplacementPolicy", 14,
+      .flags = FIELD_F_OPT, .values = failed_terminating_or_failed_values),
+    M(job_spec, managed_by, STRING, ONE, "managedBy", 15,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE),
+};
+const struct schema schema_job_spec = SCHEMA("io.k8s.api.batch.v1.JobSpec", job_spec_fields,
+      sizeof(struct job_spec), NULL);
+
+static const struct field job_condition_fields[] = {
+    M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY),
+    M(condition, last_probe_ns, TIME, ONE, "lastProbeTime", 3),
+    M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 4),
+    M(condition, reason, STRING, ONE, "reason", 5),
+    M(condition, message, STRING, ONE, "message", 6),
+};
+const struct schema schema_job_condition = SCHEMA("io.k8s.api.batch.v1.JobCondition",
+      job_condition_fields, sizeof(struct condition), NULL);
+
+static const struct field uncounted_terminated_pods_fields[] = {
+    M(uncounted_pods, succeeded, STRING, LIST, "succeeded", 1, .flags = FIELD_F_SET),
+    M(uncounted_pods, failed, STRING, LIST, "failed", 2, .flags = FIELD_F_SET),
+};
+const struct schema schema_uncounted_terminated_pods = SCHEMA(
+      "io.k8s.api.batch.v1.UncountedTerminatedPods", uncounted_terminated_pods_fields,
+      sizeof(struct uncounted_pods), NULL);
+
+static const struct field job_status_fields[] = {
+    M(job_status, conditions, OBJECT, LIST, "conditions", 1, .of = &schema_job_condition,
+      .flags = FIELD_F_MERGE | FIELD_F_ATOMIC, .merge_key = "type"),
+    M(job_status, start_ns, TIME, ONE, "startTime", 2, .flags = FIELD_F_OPT),
+    M(job_status, completion_ns, TIME, ONE, "completionTime", 3, .flags = FIELD_F_OPT),
+    M(job_status, active, INT32, ONE, "active", 4),
+    M(job_status, succeeded, INT32, ONE, "succeeded", 5),
+    M(job_status, failed, INT32, ONE, "failed", 6),
+    M(job_status, terminating, INT32, ONE, "terminating", 11, .flags = FIELD_F_OPT),
+    M(job_status, completed_indexes, STRING, ONE, "completedIndexes", 7),
+    M(job_status, failed_indexes, STRING, ONE, "failedIndexes", 10, .flags = FIELD_F_OPT),
+    M(job_status, uncounted_terminated_pods, OBJECT, ONE, "uncountedTerminatedPods", 8,
+      .of = &schema_uncounted_terminated_pods, .flags = FIELD_F_OPT),
+    M(job_status, ready, INT32, ONE, "ready", 9, .flags = FIELD_F_OPT),
+};
+const struct schema schema_job_status = SCHEMA("io.k8s.api.batch.v1.JobStatus", job_status_fields,
+      sizeof(struct job_status), NULL);
+
+static const struct field job_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    M(job, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta),
+    M(job, spec, OBJECT, ONE, "spec", 2, .of = &schema_job_spec, .doc = "What is wanted."),
+    M(job, status, OBJECT, ONE, "status", 3, .of = &schema_job_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_job = SCHEMA("io.k8s.api.batch.v1.Job", job_fields, sizeof(struct job),
+      NULL);

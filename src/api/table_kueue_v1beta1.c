@@ -1,0 +1,476 @@
+/*
+ * table_kueue_v1beta1: the fields of kueue.x-k8s.io/v1beta1 that differ from v1beta2.
+ * 
+ * The conversion is in convert_kueue.c; what is the same in both versions is the v1beta2 table.
+ */
+#include "api/view_core.h"
+
+#include "api/table.h"
+
+static const char *const best_effort_fifo_strict_fifo_values[] = {
+    "BestEffortFIFO", "StrictFIFO", NULL,
+};
+static const char *const hold_hold_and_drain_none_values[] = {"Hold", "HoldAndDrain", "None", NULL};
+static const char *const pending_ready_values[] = {"Pending", "Ready", NULL};
+static const char *const pending_ready_rejected_retry_values[] = {
+    "Pending", "Ready", "Rejected", "Retry", NULL,
+};
+static const char *const workload_spec_priority_class_source_values[] = {
+    "kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass", NULL,
+};
+
+static const struct field v1beta1_resource_flavor_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_resource_flavor_spec, .doc = "What is wanted."),
+};
+const struct schema schema_v1beta1_resource_flavor = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ResourceFlavor", v1beta1_resource_flavor_fields, 0, NULL);
+
+static const struct field v1beta1_resource_quota_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(QUANTITY, ONE, "nominalQuota", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    F(QUANTITY, ONE, "borrowingLimit", 0, .flags = FIELD_F_OPT),
+    F(QUANTITY, ONE, "lendingLimit", 0, .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_resource_quota = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ResourceQuota", v1beta1_resource_quota_fields, 0, NULL);
+
+static const struct field v1beta1_flavor_quotas_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(OBJECT, LIST, "resources", 0, .of = &schema_v1beta1_resource_quota,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .min = 1, .max = 64),
+};
+const struct schema schema_v1beta1_flavor_quotas = SCHEMA("io.x-k8s.kueue.v1beta1.FlavorQuotas",
+      v1beta1_flavor_quotas_fields, 0, NULL);
+
+static const struct field v1beta1_resource_group_fields[] = {
+    F(STRING, LIST, "coveredResources", 0, .flags = FIELD_F_KEEP_EMPTY, .min = 1, .max = 64),
+    F(OBJECT, LIST, "flavors", 0, .of = &schema_v1beta1_flavor_quotas,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .min = 1, .max = 64),
+};
+const struct schema schema_v1beta1_resource_group = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ResourceGroup", v1beta1_resource_group_fields, 0, NULL);
+
+static const struct field v1beta1_admission_check_strategy_rule_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 316),
+    F(STRING, LIST, "onFlavors", 0),
+};
+const struct schema schema_v1beta1_admission_check_strategy_rule = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionCheckStrategyRule",
+      v1beta1_admission_check_strategy_rule_fields, 0, NULL);
+
+static const struct field v1beta1_admission_checks_strategy_fields[] = {
+    F(OBJECT, LIST, "admissionChecks", 0, .of = &schema_v1beta1_admission_check_strategy_rule),
+};
+const struct schema schema_v1beta1_admission_checks_strategy = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionChecksStrategy", v1beta1_admission_checks_strategy_fields,
+      0, NULL);
+
+static const struct field v1beta1_admission_scope_fields[] = {
+    F(STRING, ONE, "admissionMode", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_v1beta1_admission_scope = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionScope", v1beta1_admission_scope_fields, 0, NULL);
+
+static const struct field v1beta1_cluster_queue_spec_fields[] = {
+    F(OBJECT, LIST, "resourceGroups", 0, .of = &schema_v1beta1_resource_group,
+      .flags = FIELD_F_ATOMIC, .max = 16),
+    F(STRING, ONE, "cohort", 0, .max = 253, .format = "dns1123-subdomain"),
+    F(STRING, ONE, "queueingStrategy", 0, .def = "\"BestEffortFIFO\"",
+      .values = best_effort_fifo_strict_fifo_values),
+    F(OBJECT, ONE, "namespaceSelector", 0, .of = &schema_label_selector,
+      .flags = FIELD_F_OPT | FIELD_F_ATOMIC),
+    F(OBJECT, ONE, "flavorFungibility", 0, .of = &schema_flavor_fungibility, .flags = FIELD_F_OPT,
+      .def = "{}"),
+    F(OBJECT, ONE, "preemption", 0, .of = &schema_cluster_queue_preemption, .flags = FIELD_F_OPT,
+      .def = "{}"),
+    F(STRING, LIST, "admissionChecks", 0),
+    F(OBJECT, ONE, "admissionChecksStrategy", 0, .of = &schema_v1beta1_admission_checks_strategy,
+      .flags = FIELD_F_OPT),
+    F(STRING, ONE, "stopPolicy", 0, .flags = FIELD_F_OPT, .def = "\"None\"",
+      .values = hold_hold_and_drain_none_values),
+    F(OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing, .flags = FIELD_F_OPT),
+    F(OBJECT, ONE, "admissionScope", 0, .of = &schema_v1beta1_admission_scope,
+      .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_cluster_queue_spec = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ClusterQueueSpec", v1beta1_cluster_queue_spec_fields, 0,
+      NULL);
+
+static const struct field v1beta1_resource_usage_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(QUANTITY, ONE, "total", 0),
+    F(QUANTITY, ONE, "borrowed", 0),
+};
+const struct schema schema_v1beta1_resource_usage = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ResourceUsage", v1beta1_resource_usage_fields, 0, NULL);
+
+static const struct field v1beta1_flavor_usage_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(OBJECT, LIST, "resources", 0, .of = &schema_v1beta1_resource_usage,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+};
+const struct schema schema_v1beta1_flavor_usage = SCHEMA("io.x-k8s.kueue.v1beta1.FlavorUsage",
+      v1beta1_flavor_usage_fields, 0, NULL);
+
+static const struct field v1beta1_cluster_queue_pending_workload_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "namespace", 0, .flags = FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_v1beta1_cluster_queue_pending_workload = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ClusterQueuePendingWorkload",
+      v1beta1_cluster_queue_pending_workload_fields, 0, NULL);
+
+static const struct field v1beta1_cluster_queue_pending_workloads_status_fields[] = {
+    F(OBJECT, LIST, "clusterQueuePendingWorkload", 0,
+      .of = &schema_v1beta1_cluster_queue_pending_workload,
+      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
+    F(TIME, ONE, "lastChangeTime", 0, .flags = FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_v1beta1_cluster_queue_pending_workloads_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ClusterQueuePendingWorkloadsStatus",
+      v1beta1_cluster_queue_pending_workloads_status_fields, 0, NULL);
+
+static const struct field v1beta1_admission_fair_sharing_status_fields[] = {
+    F(QUANTITY, MAP, "consumedResources", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(TIME, ONE, "lastUpdate", 0, .flags = FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_v1beta1_admission_fair_sharing_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionFairSharingStatus",
+      v1beta1_admission_fair_sharing_status_fields, 0, NULL);
+
+static const struct field v1beta1_fair_sharing_status_fields[] = {
+    F(INT64, ONE, "weightedShare", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(OBJECT, ONE, "admissionFairSharingStatus", 0,
+      .of = &schema_v1beta1_admission_fair_sharing_status, .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_fair_sharing_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.FairSharingStatus", v1beta1_fair_sharing_status_fields, 0,
+      NULL);
+
+static const struct field v1beta1_cluster_queue_status_fields[] = {
+    F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
+      .merge_key = "type", .list_keys = "type"),
+    F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_v1beta1_flavor_usage,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+    F(OBJECT, LIST, "flavorsUsage", 0, .of = &schema_v1beta1_flavor_usage,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+    F(INT32, ONE, "pendingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(INT32, ONE, "reservingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(INT32, ONE, "admittedWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(OBJECT, ONE, "pendingWorkloadsStatus", 0,
+      .of = &schema_v1beta1_cluster_queue_pending_workloads_status, .flags = FIELD_F_OPT),
+    F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
+      .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_cluster_queue_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.ClusterQueueStatus", v1beta1_cluster_queue_status_fields, 0,
+      NULL);
+
+static const struct field v1beta1_cluster_queue_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_cluster_queue_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_cluster_queue_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_v1beta1_cluster_queue = SCHEMA("io.x-k8s.kueue.v1beta1.ClusterQueue",
+      v1beta1_cluster_queue_fields, 0, NULL);
+
+static const struct field v1beta1_cohort_spec_fields[] = {
+    F(STRING, ONE, "parentName", 0, .max = 253, .format = "dns1123-subdomain"),
+    F(OBJECT, LIST, "resourceGroups", 0, .of = &schema_v1beta1_resource_group,
+      .flags = FIELD_F_ATOMIC, .max = 16),
+    F(OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing, .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_cohort_spec = SCHEMA("io.x-k8s.kueue.v1beta1.CohortSpec",
+      v1beta1_cohort_spec_fields, 0, NULL);
+
+static const struct field v1beta1_cohort_status_fields[] = {
+    F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
+      .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_cohort_status = SCHEMA("io.x-k8s.kueue.v1beta1.CohortStatus",
+      v1beta1_cohort_status_fields, 0, NULL);
+
+static const struct field v1beta1_cohort_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_cohort_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_cohort_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_v1beta1_cohort = SCHEMA("io.x-k8s.kueue.v1beta1.Cohort",
+      v1beta1_cohort_fields, 0, NULL);
+
+static const struct field v1beta1_local_queue_resource_usage_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(QUANTITY, ONE, "total", 0),
+};
+const struct schema schema_v1beta1_local_queue_resource_usage = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.LocalQueueResourceUsage", v1beta1_local_queue_resource_usage_fields,
+      0, NULL);
+
+static const struct field v1beta1_local_queue_flavor_usage_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(OBJECT, LIST, "resources", 0, .of = &schema_v1beta1_local_queue_resource_usage,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+};
+const struct schema schema_v1beta1_local_queue_flavor_usage = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.LocalQueueFlavorUsage", v1beta1_local_queue_flavor_usage_fields, 0,
+      NULL);
+
+static const struct field v1beta1_topology_info_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(STRING, LIST, "levels", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .min = 1, .max = 16),
+};
+const struct schema schema_v1beta1_topology_info = SCHEMA("io.x-k8s.kueue.v1beta1.TopologyInfo",
+      v1beta1_topology_info_fields, 0, NULL);
+
+static const struct field v1beta1_local_queue_flavor_status_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(STRING, LIST, "resources", 0, .flags = FIELD_F_SET, .max = 64),
+    F(STRING, MAP, "nodeLabels", 0, .flags = FIELD_F_ATOMIC, .max = 8),
+    F(OBJECT, LIST, "nodeTaints", 0, .of = &schema_taint, .flags = FIELD_F_ATOMIC, .max = 8),
+    F(OBJECT, ONE, "topology", 0, .of = &schema_v1beta1_topology_info, .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_local_queue_flavor_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.LocalQueueFlavorStatus", v1beta1_local_queue_flavor_status_fields,
+      0, NULL);
+
+static const struct field v1beta1_local_queue_status_fields[] = {
+    F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
+      .merge_key = "type", .list_keys = "type"),
+    F(INT32, ONE, "pendingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(INT32, ONE, "reservingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(INT32, ONE, "admittedWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_v1beta1_local_queue_flavor_usage,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+    F(OBJECT, LIST, "flavorUsage", 0, .of = &schema_v1beta1_local_queue_flavor_usage,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+    F(OBJECT, LIST, "flavors", 0, .of = &schema_v1beta1_local_queue_flavor_status,
+      .list_keys = "name", .max = 64),
+    F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
+      .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_local_queue_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.LocalQueueStatus", v1beta1_local_queue_status_fields, 0,
+      NULL);
+
+static const struct field v1beta1_local_queue_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_local_queue_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_local_queue_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_v1beta1_local_queue = SCHEMA("io.x-k8s.kueue.v1beta1.LocalQueue",
+      v1beta1_local_queue_fields, 0, NULL);
+
+static const struct field v1beta1_pod_set_topology_request_fields[] = {
+    F(STRING, ONE, "required", 0, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "preferred", 0, .flags = FIELD_F_OPT),
+    F(BOOL, ONE, "unconstrained", 0, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "podIndexLabel", 0, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "subGroupIndexLabel", 0, .flags = FIELD_F_OPT),
+    F(INT32, ONE, "subGroupCount", 0, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "podSetGroupName", 0, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT),
+    F(INT32, ONE, "podSetSliceSize", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX),
+};
+const struct schema schema_v1beta1_pod_set_topology_request = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.PodSetTopologyRequest", v1beta1_pod_set_topology_request_fields, 0,
+      NULL);
+
+static const struct field v1beta1_pod_set_fields[] = {
+    F(STRING, ONE, "name", 0, .def = "\"main\"", .max = 63, .format = "dns1123-label"),
+    F(OBJECT, ONE, "template", 0, .of = &schema_pod_template, .flags = FIELD_F_KEEP_EMPTY),
+    F(INT32, ONE, "count", 0, .flags = FIELD_F_KEEP_EMPTY, .def = "1", .max = INT32_MAX),
+    F(INT32, ONE, "minCount", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX),
+    F(OBJECT, ONE, "topologyRequest", 0, .of = &schema_v1beta1_pod_set_topology_request,
+      .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_pod_set = SCHEMA("io.x-k8s.kueue.v1beta1.PodSet",
+      v1beta1_pod_set_fields, 0, NULL);
+
+static const struct field v1beta1_workload_spec_fields[] = {
+    F(OBJECT, LIST, "podSets", 0, .of = &schema_v1beta1_pod_set,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .list_keys = "name", .min = 1, .max = 18),
+    F(STRING, ONE, "queueName", 0, .max = 253, .format = "dns1123-subdomain"),
+    F(STRING, ONE, "priorityClassName", 0, .max = 253),
+    F(INT32, ONE, "priority", 0, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "priorityClassSource", 0, .def = "\"\"",
+      .values = workload_spec_priority_class_source_values),
+    F(BOOL, ONE, "active", 0, .flags = FIELD_F_OPT, .def = "true"),
+    F(INT32, ONE, "maximumExecutionTimeSeconds", 0, .flags = FIELD_F_OPT, .min = 1,
+      .max = INT32_MAX),
+};
+const struct schema schema_v1beta1_workload_spec = SCHEMA("io.x-k8s.kueue.v1beta1.WorkloadSpec",
+      v1beta1_workload_spec_fields, 0, NULL);
+
+static const struct field v1beta1_topology_domain_assignment_fields[] = {
+    F(STRING, LIST, "values", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .min = 1, .max = 16),
+    F(INT32, ONE, "count", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
+      .max = INT32_MAX),
+};
+const struct schema schema_v1beta1_topology_domain_assignment = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.TopologyDomainAssignment",
+      v1beta1_topology_domain_assignment_fields, 0, NULL);
+
+static const struct field v1beta1_topology_assignment_fields[] = {
+    F(STRING, LIST, "levels", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .min = 1, .max = 16),
+    F(OBJECT, LIST, "domains", 0, .of = &schema_v1beta1_topology_domain_assignment,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_v1beta1_topology_assignment = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.TopologyAssignment", v1beta1_topology_assignment_fields, 0,
+      NULL);
+
+static const struct field v1beta1_pod_set_assignment_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .def = "\"main\"", .max = 63,
+      .format = "dns1123-label"),
+    F(STRING, MAP, "flavors", 0),
+    F(QUANTITY, MAP, "resourceUsage", 0),
+    F(INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .max = INT32_MAX),
+    F(OBJECT, ONE, "topologyAssignment", 0, .of = &schema_v1beta1_topology_assignment,
+      .flags = FIELD_F_OPT),
+    F(STRING, ONE, "delayedTopologyRequest", 0, .flags = FIELD_F_OPT,
+      .values = pending_ready_values),
+};
+const struct schema schema_v1beta1_pod_set_assignment = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.PodSetAssignment", v1beta1_pod_set_assignment_fields, 0,
+      NULL);
+
+static const struct field v1beta1_admission_fields[] = {
+    F(STRING, ONE, "clusterQueue", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(OBJECT, LIST, "podSetAssignments", 0, .of = &schema_v1beta1_pod_set_assignment,
+      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 18),
+};
+const struct schema schema_v1beta1_admission = SCHEMA("io.x-k8s.kueue.v1beta1.Admission",
+      v1beta1_admission_fields, 0, NULL);
+
+static const struct field v1beta1_admission_check_state_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 316),
+    F(STRING, ONE, "state", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .values = pending_ready_rejected_retry_values),
+    F(TIME, ONE, "lastTransitionTime", 0, .flags = FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "message", 6, .flags = FIELD_F_KEEP_EMPTY, .max = 32768),
+    F(INT32, ONE, "requeueAfterSeconds", 0, .flags = FIELD_F_OPT, .max = INT32_MAX),
+    F(INT32, ONE, "retryCount", 0, .flags = FIELD_F_OPT, .max = INT32_MAX),
+    F(OBJECT, LIST, "podSetUpdates", 0, .of = &schema_pod_set_update, .flags = FIELD_F_ATOMIC,
+      .max = 18),
+};
+const struct schema schema_v1beta1_admission_check_state = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionCheckState", v1beta1_admission_check_state_fields, 0,
+      NULL);
+
+static const struct field v1beta1_workload_status_fields[] = {
+    F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
+      .merge_key = "type", .list_keys = "type"),
+    F(OBJECT, ONE, "admission", 0, .of = &schema_v1beta1_admission, .flags = FIELD_F_OPT),
+    F(OBJECT, ONE, "requeueState", 0, .of = &schema_requeue_state, .flags = FIELD_F_OPT),
+    F(OBJECT, LIST, "reclaimablePods", 0, .of = &schema_reclaimable_pod, .list_keys = "name",
+      .max = 18),
+    F(OBJECT, LIST, "admissionChecks", 0, .of = &schema_v1beta1_admission_check_state,
+      .flags = FIELD_F_MERGE, .merge_key = "name", .list_keys = "name", .max = 8),
+    F(OBJECT, LIST, "resourceRequests", 0, .of = &schema_pod_set_request, .list_keys = "name",
+      .max = 18),
+    F(INT32, ONE, "accumulatedPastExexcutionTimeSeconds", 0, .flags = FIELD_F_OPT),
+    F(OBJECT, ONE, "schedulingStats", 0, .of = &schema_scheduling_stats, .flags = FIELD_F_OPT),
+    F(STRING, LIST, "nominatedClusterNames", 0, .flags = FIELD_F_ATOMIC, .max = 20),
+    F(STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT),
+    F(OBJECT, LIST, "unhealthyNodes", 0, .of = &schema_unhealthy_node),
+};
+const struct schema schema_v1beta1_workload_status = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.WorkloadStatus", v1beta1_workload_status_fields, 0, NULL);
+
+static const struct field v1beta1_workload_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_workload_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_workload_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_v1beta1_workload = SCHEMA("io.x-k8s.kueue.v1beta1.Workload",
+      v1beta1_workload_fields, 0, NULL);
+
+static const struct field v1beta1_workload_priority_class_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(INT32, ONE, "value", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "description", 0),
+};
+const struct schema schema_v1beta1_workload_priority_class = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.WorkloadPriorityClass", v1beta1_workload_priority_class_fields, 0,
+      NULL);
+
+static const struct field v1beta1_admission_check_parameters_reference_fields[] = {
+    F(STRING, ONE, "apiGroup", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253),
+    F(STRING, ONE, "kind", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 63),
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 63),
+};
+const struct schema schema_v1beta1_admission_check_parameters_reference = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionCheckParametersReference",
+      v1beta1_admission_check_parameters_reference_fields, 0, NULL);
+
+static const struct field v1beta1_admission_check_spec_fields[] = {
+    F(STRING, ONE, "controllerName", 0,
+      .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_KEEP_EMPTY, .min = 1, .max = 253),
+    F(INT64, ONE, "retryDelayMinutes", 0, .flags = FIELD_F_OPT, .def = "15"),
+    F(OBJECT, ONE, "parameters", 0, .of = &schema_v1beta1_admission_check_parameters_reference,
+      .flags = FIELD_F_OPT),
+};
+const struct schema schema_v1beta1_admission_check_spec = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionCheckSpec", v1beta1_admission_check_spec_fields, 0,
+      NULL);
+
+static const struct field v1beta1_admission_check_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_admission_check_spec,
+      .doc = "What is wanted."),
+    F(OBJECT, ONE, "status", 0, .of = &schema_admission_check_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_v1beta1_admission_check = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.AdmissionCheck", v1beta1_admission_check_fields, 0, NULL);
+
+static const struct field v1beta1_topology_level_fields[] = {
+    F(STRING, ONE, "nodeLabel", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
+      .max = 316),
+};
+const struct schema schema_v1beta1_topology_level = SCHEMA(
+      "io.x-k8s.kueue.v1beta1.TopologyLevel", v1beta1_topology_level_fields, 0, NULL);
+
+static const struct field v1beta1_topology_spec_fields[] = {
+    F(OBJECT, LIST, "levels", 0, .of = &schema_v1beta1_topology_level,
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16),
+};
+const struct schema schema_v1beta1_topology_spec = SCHEMA("io.x-k8s.kueue.v1beta1.TopologySpec",
+      v1beta1_topology_spec_fields, 0, NULL);
+
+static const struct field v1beta1_topology_fields[] = {
+    F(STRING, ONE, "apiVersion", 0),
+    F(STRING, ONE, "kind", 0),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_topology_spec, .doc = "What is wanted."),
+};
+const struct schema schema_v1beta1_topology = SCHEMA("io.x-k8s.kueue.v1beta1.Topology",
+      v1beta1_topology_fields, 0, NULL);
