@@ -10,6 +10,7 @@
 #define BERTH_WIRE_PROMETHEUS_H
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #define PROM_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,0 +1,104 @@
+/* Tests of prometheus: the text format, escapes, histograms, what is refused, faults. */
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/test.h"
+#include "wire/prometheus.h"
+
+static void collect(void *ctx) {
+    prom_add(ctx, 1);
+}
+
+static void test_text(void **state) {
+    struct prom *p = prom_new();
+    struct buf b;
+    static const char *const labels[] = {"code", "path"};
+    static const double bounds[] = {0.1, 1};
+    struct prom_family *c = prom_family(p, PROM_COUNTER, "requests_total", "All\nof \\ them \"x\".", labels, 2);
+    struct prom_family *g = prom_family(p, PROM_GAUGE, "up", "Up.", NULL, 0);
+    struct prom_family *h = prom_family(p, PROM_HISTOGRAM, "lat_seconds", "Latency.", labels, 1);
+    prom_family(p, PROM_GAUGE, "unused", "No series, no text.", NULL, 0);
+    assert_int_equal(prom_buckets(h, bounds, 2), 0);
+    prom_add(prom_with(c, "200", "/a\"b\\\n"), 2);
+    prom_add(prom_with(c, "200", "/a\"b\\\n"), 1);
+    prom_add(prom_with(c, "", ""), 0.5);
+    prom_add(prom_with(c, "", ""), -5); /* a counter does not fall */
+    prom_set(prom_series(g, NULL), 1e10);
+    prom_observe(prom_with(h, "x"), 0.1);
+    prom_observe(prom_with(h, "x"), 0.5);
+    prom_observe(prom_with(h, "x"), 7);
+    assert_int_equal(prom_collector(p, collect, prom_series(g, NULL)), 0);
+    buf_init(&b, 0);
+    prom_write(p, &b);
+    assert_str_eq(buf_view(&b), STR("# HELP requests_total All\\nof \\\\ them \"x\".\n# TYPE requests_total counter\n"
+                                    "requests_total{code=\"200\",path=\"/a\\\"b\\\\\\n\"} 3\nrequests_total{code=\"\",path=\"\"} 0.5\n"
+                                    "# HELP up Up.\n# TYPE up gauge\nup 10000000001\n"
+                                    "# HELP lat_seconds Latency.\n# TYPE lat_seconds histogram\n"
+                                    "lat_seconds_bucket{code=\"x\",le=\"0.1\"} 1\nlat_seconds_bucket{code=\"x\",le=\"1\"} 2\n"
+                                    "lat_seconds_bucket{code=\"x\",le=\"+Inf\"} 3\nlat_seconds_sum{code=\"x\"} 7.6\n"
+                                    "lat_seconds_count{code=\"x\"} 3\n"));
+    buf_release(&b);
+    prom_free(p);
+}
+
+static void test_refused(void **state) {
+    struct prom *p = prom_new();
+    static const char *const labels[] = {"a"};
+    struct prom_family *f = prom_family(p, PROM_GAUGE, "x", "", labels, 1);
+    assert_ptr_equal(prom_family(p, PROM_GAUGE, "x", "", labels, 1), f);
+    assert_null(prom_family(p, PROM_COUNTER, "x", "", labels, 1));
+    assert_null(prom_family(p, PROM_GAUGE, "x", "", NULL, 0));
+    assert_null(prom_with(f, "a", "b"));
+    for (int i = 0; i < PROM_SERIES_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "%d", i);
+        assert_non_null(prom_with(f, name));
+    }
+    assert_null(prom_with(f, "one more"));
+    prom_set(NULL, 1);
+    prom_observe(NULL, 1);
+    prom_add(NULL, 1);
+    struct str first = STR("0");
+    prom_set(prom_with(f, "0"), 5);
+    prom_drop(f, &first);
+    assert_true(prom_value(prom_with(f, "0")) == 0);
+    prom_free(p);
+}
+
+static void test_numbers(void **state) {
+    struct buf b;
+    buf_init(&b, 0);
+    double v[] = {0, 1, -1.5, 0.1, 1e21, 123456789012, INFINITY, -INFINITY, NAN, 1.0 / 3};
+    for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+        prom_write_number(&b, v[i]);
+        buf_ch(&b, ' ');
+    }
+    assert_str_eq(buf_view(&b), STR("0 1 -1.5 0.1 1e+21 123456789012 +Inf -Inf NaN 0.3333333333333333 "));
+    buf_release(&b);
+}
+
+static void test_alloc_faults(void **state) {
+    static const char *const labels[] = {"a"};
+    for (uint64_t nth = 1;; nth++) {
+        mem_fault(nth, 0);
+        struct prom *p = prom_new();
+        prom_add(prom_with(prom_family(p, PROM_COUNTER, "c", "h", labels, 1), "v"), 1);
+        int hit = mem_fault_hit();
+        mem_fault(0, 0);
+        prom_free(p);
+        if (!hit) {
+            assert_true(nth > 8);
+            break;
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_alloc_faults),
+    };
+    return cmocka_run_group_tests_name("prometheus", tests, NULL, NULL);
+}
