@@ -121,7 +121,7 @@ static bool is_dots(struct str segment) {
 
 const char *http_target_trouble(struct str target) {
     struct str path, query;
-    if (str_empty(target) || target.p[0] == '?') {
+    if (str_empty(target)) {
         return NULL; /* of an absolute target: "/" is meant; an origin form is never empty */
     }
     if (target.p[0] != '/') {

@@ -169,9 +169,11 @@ int tls_make_ca(const char *dir, const char *common_name, struct err *err) {
             return 0;
         }
     }
+    char name[64]; /* never the name of a certificate it signs: that one would look self-signed */
+    snprintf(name, sizeof(name), "%.48s CA", common_name);
     int r = 0;
     if (!begin_pair(&p, CA_DAYS) ||
-        !add_name(X509_get_subject_name(p.cert), "CN", str_of(common_name)) ||
+        !add_name(X509_get_subject_name(p.cert), "CN", str_of(name)) ||
         X509_set_issuer_name(p.cert, X509_get_subject_name(p.cert)) != 1 ||
         !add_ext(p.cert, p.cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
         !add_ext(p.cert, p.cert, NID_key_usage, "critical,keyCertSign,cRLSign") ||
@@ -222,17 +224,19 @@ static bool fill(X509 *x, X509 *ca, const struct tls_name *n, const char *alt) {
            (!*alt || add_ext(x, ca, NID_subject_alt_name, alt));
 }
 
+static bool same_ext(X509 *have, X509 *want, int nid) {
+    int i = X509_get_ext_by_NID(have, nid, -1), j = X509_get_ext_by_NID(want, nid, -1);
+    if (i < 0 || j < 0) {
+        return i < 0 && j < 0;
+    }
+    return ASN1_STRING_cmp(X509_EXTENSION_get_data(X509_get_ext(have, i)),
+                           X509_EXTENSION_get_data(X509_get_ext(want, j))) == 0;
+}
+
 /* Whether a certificate says the same as a fresh one would. */
 static bool same_names(X509 *have, X509 *want) {
-    int i = X509_get_ext_by_NID(have, NID_subject_alt_name, -1);
-    int j = X509_get_ext_by_NID(want, NID_subject_alt_name, -1);
-    if ((i < 0) != (j < 0) ||
-        X509_NAME_cmp(X509_get_subject_name(have), X509_get_subject_name(want)) != 0) {
-        return false;
-    }
-    bool alt = i < 0 || ASN1_STRING_cmp(X509_EXTENSION_get_data(X509_get_ext(have, i)),
-                                        X509_EXTENSION_get_data(X509_get_ext(want, j))) == 0;
-    return alt && X509_get_extended_key_usage(have) == X509_get_extended_key_usage(want);
+    return X509_NAME_cmp(X509_get_subject_name(have), X509_get_subject_name(want)) == 0 &&
+           same_ext(have, want, NID_subject_alt_name) && same_ext(have, want, NID_ext_key_usage);
 }
 
 static bool still_good(const char *cert, const char *key, X509 *want, const struct pair *ca,

@@ -1,0 +1,57 @@
+/*
+ * http_client: HTTP requests on the loop, over libcurl, which is loaded when the first client is made.
+ *
+ * Peers are always verified, against the given CA or the system's; redirects are not followed; nothing but http and
+ * https is spoken; a proxy is used only when given. Answers come on the loop thread, never inside http_client_send.
+ * Calls of one client share connections.
+ */
+#ifndef BERTH_NET_HTTP_CLIENT_H
+#define BERTH_NET_HTTP_CLIENT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/loop.h"
+
+struct http_client;
+struct http_call;
+
+/* All may be empty. PEM bytes win over files; everything is copied. */
+struct http_client_options {
+    struct str ca_pem, cert_pem, key_pem;
+    struct str ca_file, cert_file, key_file;
+    struct str proxy;       /* "http://proxy:3128" */
+    struct str user_agent;
+};
+/* ERR_UNSUPPORTED when libcurl cannot be loaded. */
+int http_client_new(struct loop *l, const struct http_client_options *o, struct http_client **ret,
+                    struct err *err);
+void http_client_free(struct http_client *c); /* cancels all calls; not inside data or done */
+
+struct http_reply {
+    int code;        /* 0 when an answer came, whatever its status; else the transport's trouble: ERR_UNAVAILABLE,
+                        ERR_TIMEOUT, ERR_TOO_LARGE, ERR_NOMEM; ERR_GONE when `data` ended it */
+    struct err err;
+    int status;      /* 0 when there was none */
+    struct str body; /* what `data` did not take; valid during the call */
+    int64_t retry_after_s; /* -1 when not said */
+};
+
+struct http_call_options {
+    const char *method;
+    struct str url;
+    const struct str *headers; /* "Name: value" */
+    size_t n_headers;
+    struct str body;    /* copied */
+    int64_t timeout_ms; /* of the whole call; 0: none */
+    size_t body_max;    /* of the answer, where it is gathered; 0: 64 MiB */
+    /* Takes the bytes of an answer with status 2xx as they come; NULL: they are gathered. Other answers are always
+     * gathered. False ends the call. */
+    bool (*data)(void *ctx, struct str bytes);
+    void (*done)(void *ctx, const struct http_reply *r); /* exactly once; the call is freed after it */
+    void *ctx;
+};
+int http_client_send(struct http_client *c, const struct http_call_options *o,
+                     struct http_call **ret, struct err *err);
+void http_call_cancel(struct http_call *call); /* neither data nor done is called any more */
+
+#endif
