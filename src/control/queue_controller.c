@@ -1,0 +1,445 @@
+/* queue_controller: feeds in, the engine's runs, and who is told of what. */
+#include "control/queue_private.h"
+
+#include "api/codec.h"
+#include "base/limits.h"
+
+enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20 };
+static const int64_t STATUS_DELAY_NS = 50 * NS_PER_MS; /* counters are written together */
+
+/* ---- records ---- */
+
+struct cluster_state *queue_cluster(struct queue_controller *c, struct str name) {
+    struct cluster_state *s = map_get(&c->clusters, name);
+    if (s != NULL) {
+        return s;
+    }
+    s = mem_zalloc(sizeof(*s) + name.n);
+    if (s == NULL) {
+        return NULL;
+    }
+    memcpy(s + 1, name.p, name.n);
+    s->name = str_from((const char *)(s + 1), name.n);
+    arena_init(&s->arena, 1 << 20);
+    if (map_put(&c->clusters, s->name, s, NULL) != 0) {
+        mem_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+bool queue_cluster_active(struct queue_controller *c, struct str name) {
+    const struct cluster_state *s = map_get(&c->clusters, name);
+    return s != NULL && s->exists && !s->checks && engine_queue_active(c->engine, name);
+}
+
+void queue_state_soon(struct queue_controller *c, const struct local_state *l) {
+    workqueue_add_after(c->states, l->ns, l->name, STATUS_DELAY_NS);
+}
+
+void queue_cluster_soon(struct queue_controller *c, struct str name) {
+    workqueue_add_after(c->states, STR("/queue"), name, STATUS_DELAY_NS);
+}
+
+void *queue_decode(struct queue_controller *c, const struct object *o) {
+    const struct schema *s = kind_storage(o->kind)->schema;
+    yyjson_doc *doc;
+    void *view = arena_zalloc(&c->arena, s->size);
+    if (view == NULL || object_tree(o, &c->arena, &doc, NULL) != 0 ||
+        codec_decode(s, yyjson_doc_get_root(doc), &c->arena, view, NULL) != 0) {
+        return NULL;
+    }
+    return view;
+}
+
+void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, struct str name,
+                 const struct object **ret_obj) {
+    const struct object *o = mirror_get(c->env->mirror, c->kinds[k], ns, name);
+    arena_reset(&c->arena);
+    if (ret_obj != NULL) {
+        *ret_obj = o;
+    }
+    return o != NULL ? queue_decode(c, o) : NULL;
+}
+
+/* ---- the engine's runs ---- */
+
+void queue_kick(struct queue_controller *c) {
+    if (!c->timer_on) {
+        c->timer_on = true;
+        c->env->clock->timer_start(c->timer, 0);
+    }
+}
+
+static void note(struct queue_controller *c, const struct engine_action *a) {
+    struct queue_work *q = map_get(&c->by_uid, a->uid);
+    if (q == NULL) {
+        return;
+    }
+    queue_cluster_soon(c, a->queue);
+    if (q->local != NULL) {
+        queue_state_soon(c, q->local);
+    }
+    mem_free(q->message);
+    q->message = NULL;
+    q->reason = NULL;
+    if (a->type == ACTION_PEND) {
+        struct buf b;
+        buf_init(&b, LIMIT_CONDITION_MESSAGE);
+        arena_reset(&c->arena);
+        verdict_text(a->verdict, engine_flavors(c->engine), engine_resources(c->engine), &c->arena,
+                     &b);
+        q->reason = pend_reason_text(a->verdict->reason);
+        q->message = buf_take(&b, &q->message_n);
+        buf_release(&b);
+    }
+    workqueue_add(c->works, q->ns, q->name);
+}
+
+static void run(void *ctx) {
+    struct queue_controller *c = ctx;
+    const struct engine_action *a;
+    size_t n = 0;
+    bool more = false;
+    c->timer_on = false;
+    int r = engine_run(c->engine, RUN_BUDGET, &a, &n, &more);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        note(c, &a[i]);
+    }
+    if (r != 0) {
+        log_error(c->env->log, "queues: no memory for a scheduling cycle; trying again");
+        c->timer_on = true;
+        c->env->clock->timer_start(c->timer, NS_PER_SEC);
+        return;
+    }
+    queue_pods_retry(c);
+    if (more) {
+        queue_kick(c);
+    }
+}
+
+/* ---- feeds ---- */
+
+/* Everything that waits in a LocalQueue is looked at again. */
+static void local_again(struct queue_controller *c, const struct local_state *l) {
+    for (const struct queue_work *q = l->works; q != NULL; q = q->next) {
+        workqueue_add(c->works, q->ns, q->name);
+    }
+    queue_state_soon(c, l);
+}
+
+static void cluster_again(struct queue_controller *c, struct str cluster) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
+        const struct local_state *l = e->value;
+        if (l->cluster != NULL && str_is(cluster, l->cluster)) {
+            local_again(c, l);
+        }
+    }
+    queue_cluster_soon(c, cluster);
+}
+
+/* ClusterQueues whose activity changed by what happened to flavors or cohorts. */
+static void activity_again(struct queue_controller *c) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
+        struct cluster_state *s = e->value;
+        bool active = queue_cluster_active(c, s->name);
+        if (active != s->was_active) {
+            s->was_active = active;
+            cluster_again(c, s->name);
+        }
+        queue_cluster_soon(c, s->name);
+    }
+    queue_kick(c);
+}
+
+static void on_flavor(struct queue_controller *c, const struct change *ch) {
+    struct flavor_input in;
+    arena_reset(&c->arena);
+    if (ch->type == CHANGE_DELETED) {
+        engine_flavor_del(c->engine, ch->obj->name);
+    } else {
+        struct resource_flavor *f = queue_decode(c, ch->obj);
+        if (f == NULL || translate_flavor(f, &c->arena, &in) != 0 ||
+            engine_flavor_put(c->engine, &in) != 0) {
+            log_error(c->env->log, "resourceflavor %.*s: out of memory", STR_ARG(ch->obj->name));
+        }
+        workqueue_add(c->states, STR("/flavor"), ch->obj->name);
+    }
+    activity_again(c);
+}
+
+static int cluster_read(struct queue_controller *c, const struct object *o,
+                        struct cluster_state *s) {
+    struct queue_input in;
+    yyjson_doc *doc;
+    struct cluster_queue *q = queue_decode(c, o);
+    arena_reset(&s->arena);
+    int r = q != NULL ? translate_queue(q, &c->arena, &in) : ERR_NOMEM;
+    r = r == 0 ? object_tree(o, &s->arena, &doc, NULL) : r;
+    if (r == 0) {
+        yyjson_val *sel = json_path(yyjson_doc_get_root(doc), "spec.namespaceSelector");
+        r = selector_from_json(&s->arena, sel, &s->namespaces, NULL);
+    }
+    if (r != 0) {
+        return r;
+    }
+    s->exists = true;
+    s->stopped = in.held;
+    s->checks = q->spec != NULL && q->spec->admission_checks_strategy != NULL &&
+                q->spec->admission_checks_strategy->admission_checks.n > 0;
+    in.held = in.held || s->checks || o->deleting_ns != 0;
+    return engine_queue_put(c->engine, &in);
+}
+
+static void on_cluster_queue(struct queue_controller *c, const struct change *ch) {
+    struct cluster_state *s = queue_cluster(c, ch->obj->name);
+    if (ch->type == CHANGE_MODIFIED && ch->old != NULL &&
+        ch->old->generation == ch->obj->generation &&
+        ch->old->deleting_ns == ch->obj->deleting_ns) {
+        return; /* its status, most likely our own */
+    }
+    arena_reset(&c->arena);
+    if (s != NULL && ch->type == CHANGE_DELETED) {
+        s->exists = false;
+        engine_queue_del(c->engine, s->name);
+    } else if (s == NULL || cluster_read(c, ch->obj, s) != 0) {
+        log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(ch->obj->name));
+        return;
+    }
+    cluster_again(c, s->name);
+    activity_again(c);
+}
+
+static void on_cohort(struct queue_controller *c, const struct change *ch) {
+    static const struct resource_group_list no_groups = {0};
+    struct group_input *groups;
+    size_t n;
+    arena_reset(&c->arena);
+    if (ch->type == CHANGE_DELETED) {
+        engine_cohort_del(c->engine, ch->obj->name);
+    } else {
+        struct cohort *h = queue_decode(c, ch->obj);
+        struct str parent = h != NULL && h->spec != NULL ? h->spec->parent_name : (struct str){0};
+        if (h == NULL ||
+            translate_groups(h->spec != NULL ? &h->spec->resource_groups : &no_groups, &c->arena,
+                             &groups, &n) != 0 ||
+            engine_cohort_put(c->engine, ch->obj->name, parent, groups, n) != 0) {
+            log_error(c->env->log, "cohort %.*s: out of memory", STR_ARG(ch->obj->name));
+        }
+    }
+    activity_again(c);
+}
+
+static void on_local_queue(struct queue_controller *c, const struct change *ch) {
+    struct local_state *l = queue_local(c, ch->obj->ns, ch->obj->name);
+    arena_reset(&c->arena);
+    if (l == NULL) {
+        return;
+    }
+    bool status_only = ch->type == CHANGE_MODIFIED && ch->old != NULL && l->exists &&
+                       ch->old->generation == ch->obj->generation;
+    struct local_queue *q = queue_decode(c, ch->obj);
+    if (status_only || q == NULL || q->spec == NULL) {
+        return;
+    }
+    l->exists = ch->type != CHANGE_DELETED;
+    l->stopped = !str_empty(q->spec->stop_policy) && !str_is(q->spec->stop_policy, "None");
+    mem_free(l->cluster);
+    l->cluster = mem_cstr(q->spec->cluster_queue);
+    local_again(c, l);
+}
+
+static void on_workload(struct queue_controller *c, const struct change *ch) {
+    if (ch->type == CHANGE_DELETED) {
+        queue_workload_gone(c, ch->obj);
+        return;
+    }
+    queue_workload_adopt(c, ch->obj); /* before the engine decides anything, also after a restart */
+    workqueue_add(c->works, ch->obj->ns, ch->obj->name);
+}
+
+static void on_namespace(struct queue_controller *c, const struct change *ch) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
+        const struct local_state *l = e->value;
+        if (str_eq(l->ns, ch->obj->name)) {
+            local_again(c, l);
+        }
+    }
+}
+
+static void on_node(struct queue_controller *c, const struct change *ch) {
+    struct inventory inv;
+    struct node_input in;
+    bool changed = true;
+    arena_reset(&c->arena);
+    if (ch->type == CHANGE_DELETED) {
+        changed = pool_node_del(engine_pool(c->engine), ch->obj->name);
+    } else {
+        struct node *n = queue_decode(c, ch->obj);
+        struct str text = {0};
+        for (size_t i = 0; n != NULL && i < n->metadata->annotations.n; i++) {
+            if (str_is(n->metadata->annotations.v[i].key, INVENTORY_ANNOTATION)) {
+                text = n->metadata->annotations.v[i].value;
+            }
+        }
+        struct err err = {0};
+        bool has = !str_empty(text);
+        if (has && inventory_decode(text, &c->arena, &inv, &err) != 0) {
+            log_warn(c->env->log, "node %.*s: %s: %s", STR_ARG(ch->obj->name), INVENTORY_ANNOTATION,
+                     err.text);
+            has = false;
+        }
+        if (n == NULL || translate_node(n, has ? &inv : NULL, &c->arena, &in) != 0 ||
+            pool_node_put(engine_pool(c->engine), &in, &changed) != 0) {
+            log_error(c->env->log, "node %.*s: out of memory", STR_ARG(ch->obj->name));
+        }
+    }
+    if (changed) {
+        queue_kick(c);
+    }
+}
+
+static void on_pod(struct queue_controller *c, const struct change *ch) {
+    if (ch->type == CHANGE_DELETED) {
+        pool_pod_gone(engine_pool(c->engine), ch->obj->uid);
+        queue_kick(c);
+        return;
+    }
+    if (!queue_pod_adopt(c, ch->obj)) {
+        workqueue_add(c->pods, ch->obj->ns, ch->obj->name);
+    }
+}
+
+static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct change *) = {
+    [QK_FLAVOR] = on_flavor,           [QK_CLUSTER_QUEUE] = on_cluster_queue,
+    [QK_COHORT] = on_cohort,           [QK_LOCAL_QUEUE] = on_local_queue,
+    [QK_WORKLOAD] = on_workload,       [QK_NAMESPACE] = on_namespace,
+    [QK_NODE] = on_node,               [QK_POD] = on_pod,
+};
+
+static void on_change(void *ctx, const struct change *ch) {
+    struct queue_controller *c = ctx;
+    expect_seen(c->expect, ch);
+    for (size_t i = 0; i < QK_COUNT; i++) {
+        if (c->kinds[i] == ch->obj->kind) {
+            handlers[i](c, ch);
+        }
+    }
+}
+
+static bool on_scan(void *ctx, const struct object *o) {
+    struct change ch = {.type = CHANGE_ADDED, .obj = o};
+    on_change(ctx, &ch);
+    return true;
+}
+
+static void resync(void *ctx) {
+    struct queue_controller *c = ctx;
+    for (size_t i = 0; i < QK_COUNT; i++) {
+        mirror_scan(c->env->mirror, c->kinds[i], (struct str){0}, on_scan, c);
+    }
+}
+
+/* ---- life ---- */
+
+static struct workqueue *queue_of(struct queue_controller *c,
+                                  enum work (*work)(void *, struct str, struct str)) {
+    struct workqueue_options o = {.clock = c->env->clock, .work = work, .resync = resync, .ctx = c};
+    return workqueue_new(&o);
+}
+
+static bool parts_new(struct queue_controller *c) {
+    static const struct {
+        const char *group, *kind;
+    } names[QK_COUNT] = {
+        {"kueue.x-k8s.io", "ResourceFlavor"}, {"kueue.x-k8s.io", "ClusterQueue"},
+        {"kueue.x-k8s.io", "Cohort"},         {"kueue.x-k8s.io", "LocalQueue"},
+        {"kueue.x-k8s.io", "Workload"},       {"", "Namespace"},
+        {"", "Node"},                         {"", "Pod"},
+    };
+    struct engine_options o = {0};
+    c->engine = engine_new(&o);
+    c->recorder = recorder_new(c->env, QUEUE_WHO);
+    c->expect = expect_new(c->env->mirror, c->env->clock);
+    c->works = queue_of(c, queue_workload_work);
+    c->states = queue_of(c, queue_state_work);
+    c->pods = queue_of(c, queue_pod_work);
+    c->timer = c->env->clock->timer_new(c->env->clock, run, c);
+    bool ok = c->engine && c->recorder && c->expect && c->works && c->states && c->pods && c->timer;
+    for (size_t i = 0; i < QK_COUNT && ok; i++) {
+        c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
+        c->feeds[i] = c->kinds[i] != NULL
+                          ? mirror_feed(c->env->mirror, c->kinds[i], on_change, c)
+                          : NULL;
+        ok = c->feeds[i] != NULL;
+    }
+    return ok;
+}
+
+struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err) {
+    struct queue_controller *c = mem_zalloc(sizeof(*c));
+    if (c != NULL) {
+        c->env = env;
+        arena_init(&c->arena, ARENA_BYTES);
+    }
+    if (c == NULL || !parts_new(c)) {
+        queue_controller_free(c);
+        err_set(err, ERR_NOMEM, "queue controller: out of memory");
+        return NULL;
+    }
+    resync(c);
+    return c;
+}
+
+static void records_free(struct queue_controller *c) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->by_uid, &i)) != NULL;) {
+        struct queue_work *q = e->value;
+        mem_free(q->message);
+        mem_free(q);
+    }
+    i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
+        struct local_state *l = e->value;
+        mem_free(l->cluster);
+        mem_free(l);
+    }
+    i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
+        struct cluster_state *s = e->value;
+        arena_release(&s->arena);
+        mem_free(s);
+    }
+    i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->waiting, &i)) != NULL;) {
+        mem_free(e->value);
+    }
+    map_release(&c->by_uid);
+    map_release(&c->locals);
+    map_release(&c->clusters);
+    map_release(&c->waiting);
+}
+
+void queue_controller_free(struct queue_controller *c) {
+    if (c == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < QK_COUNT; i++) {
+        if (c->feeds[i] != NULL) {
+            feed_free(c->feeds[i]);
+        }
+    }
+    c->env->clock->timer_free(c->timer);
+    workqueue_free(c->works);
+    workqueue_free(c->states);
+    workqueue_free(c->pods);
+    recorder_free(c->recorder);
+    expect_free(c->expect);
+    engine_free(c->engine);
+    records_free(c);
+    arena_release(&c->arena);
+    mem_free(c);
+}

@@ -1,0 +1,29 @@
+/*
+ * queue_controller: Kueue's part. Workloads wait in queues, get quota and places, and are told why they wait; pods take
+ * the places.
+ *
+ * It feeds the engine (core/engine.h) from ResourceFlavors, ClusterQueues, Cohorts, LocalQueues, Workloads, Namespaces
+ * and Nodes, and writes: Workload status (admission, conditions), the placement annotation before the admission, status
+ * of ClusterQueues and LocalQueues, finalizers, events; and for pods that have no node yet: node, devices, and the
+ * PodScheduled condition (queue_pods.c). Nothing is kept that the objects do not say: a restart rebuilds quota use from
+ * admissions, and seats from placements and bound pods.
+ *
+ * defaults_controller: a fresh data folder gets a ResourceFlavor per GPU type, ClusterQueue and LocalQueue `default` over
+ * the whole machine once its first node is known; ConfigMap kube-system/berth-defaults marks that it was done, so that
+ * what a user deletes stays deleted.
+ */
+#ifndef BERTH_CONTROL_QUEUE_CONTROLLER_H
+#define BERTH_CONTROL_QUEUE_CONTROLLER_H
+
+#include "control/env.h"
+
+struct queue_controller;
+struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err);
+void queue_controller_free(struct queue_controller *c); /* NULL is a no-op */
+
+struct defaults_controller;
+struct defaults_controller *defaults_controller_new(const struct control_env *env,
+                                                    struct err *err);
+void defaults_controller_free(struct defaults_controller *c); /* NULL is a no-op */
+
+#endif

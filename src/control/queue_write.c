@@ -1,0 +1,72 @@
+/* queue_write: conditions as a patch: the whole list, because a merge patch knows no parts of lists. */
+#include "control/queue_private.h"
+#include "wire/time.h"
+
+static yyjson_mut_val *find(yyjson_mut_val *list, const char *type) {
+    size_t i, max;
+    yyjson_mut_val *c;
+    yyjson_mut_arr_foreach(list, i, max, c) {
+        if (str_is(json_mstr_at(c, "type"), type)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static bool same(yyjson_mut_val *c, const struct condition_change *x) {
+    return str_is(json_mstr_at(c, "status"), x->status) &&
+           str_is(json_mstr_at(c, "reason"), x->reason) &&
+           str_eq(json_mstr_at(c, "message"), x->message);
+}
+
+static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition_change *x,
+                 struct str now) {
+    yyjson_mut_val *c = find(list, x->type);
+    bool turned = c == NULL || !str_is(json_mstr_at(c, "status"), x->status);
+    if (c == NULL) {
+        c = yyjson_mut_obj(d);
+        if (c == NULL || !yyjson_mut_arr_append(list, c)) {
+            return ERR_NOMEM;
+        }
+    }
+    int r = json_mset_str(d, c, "type", str_of(x->type));
+    r = r == 0 ? json_mset_str(d, c, "status", str_of(x->status)) : r;
+    if (turned && r == 0) {
+        r = json_mset_str(d, c, "lastTransitionTime", now);
+    }
+    r = r == 0 ? json_mset_str(d, c, "reason", str_of(x->reason)) : r;
+    return r == 0 ? json_mset_str(d, c, "message", x->message) : r;
+}
+
+bool conditions_json(const struct object *o, struct arena *a, const struct condition_change *changes,
+                     size_t n, int64_t now_ns, const char *time_field, struct buf *out) {
+    yyjson_doc *doc;
+    char text[TIME_TEXT_MAX];
+    struct str now = time_text(now_ns, text);
+    bool changed = false;
+    if (object_tree(o, a, &doc, NULL) != 0) {
+        return false;
+    }
+    yyjson_mut_doc *d = json_mut_new(a);
+    yyjson_val *old = json_path(yyjson_doc_get_root(doc), "status.conditions");
+    yyjson_mut_val *list = d == NULL          ? NULL
+                           : yyjson_is_arr(old) ? yyjson_val_mut_copy(d, old)
+                                                : yyjson_mut_arr(d);
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        yyjson_mut_val *c = find(list, changes[i].type);
+        if (c != NULL && same(c, &changes[i])) {
+            continue;
+        }
+        changed = true;
+        if (apply(d, list, &changes[i], now) != 0) {
+            return false;
+        }
+    }
+    if (list == NULL || !changed) {
+        return false;
+    }
+    buf_c(out, time_field);
+    buf_c(out, "\"conditions\":");
+    json_write_mut(out, list);
+    return true;
+}

@@ -1,0 +1,37 @@
+/*
+ * workload_status: changes of a Workload's status as merge patches: each starts from the decoded status, sets conditions,
+ * and is written conditional on the version it was decided from.
+ */
+#ifndef BERTH_CONTROL_WORKLOAD_STATUS_H
+#define BERTH_CONTROL_WORKLOAD_STATUS_H
+
+#include "control/conditions.h"
+#include "control/views.h"
+
+struct workload_change {
+    const struct object *obj;
+    const struct workload *wl;
+    struct arena *arena;
+    int64_t now_ns;
+    struct condition_list conditions; /* as wanted */
+    bool changed;
+    bool clear_admission, clear_requeue_state;
+    int64_t past_seconds;                  /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
+    int32_t reclaimable;                   /* of "main"; -1: as it is */
+    struct str evicted_reason, evicted_cause; /* counted in schedulingStats when set */
+    int code;
+};
+
+void workload_change_init(struct workload_change *c, const struct object *obj,
+                          const struct workload *wl, struct arena *a, int64_t now_ns);
+void workload_change_set(struct workload_change *c, const char *type, bool truth,
+                         const char *reason, struct str message);
+/* Evicted: checks go back to Pending, gates close, the eviction is counted; quota stays reserved. */
+void workload_change_evict(struct workload_change *c, const char *reason, const char *cause,
+                           struct str message);
+/* Gives the quota back after an eviction, once nothing runs: requeued at once, or blocked until somebody allows it. */
+void workload_change_release(struct workload_change *c);
+/* Appends the patch; 0, ERR_NOMEM, or ERR_NOT_FOUND when nothing changed. */
+int workload_change_write(const struct workload_change *c, struct buf *out);
+
+#endif
