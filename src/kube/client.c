@@ -1,0 +1,290 @@
+/*
+ * client (kube): requests by a kubeconfig, over net's HTTP client. See client.h.
+ *
+ * A request that the server puts off (429, or 503, with Retry-After) is sent again after the time it named, a few times.
+ */
+#include "kube/client.h"
+
+#include "base/mem.h"
+#include "kube/client_int.h"
+#include "kube/config.h"
+#include "kube/file.h"
+#include "kube/status.h"
+#include "net/http_client.h"
+
+enum { TIMEOUT_MS = 60000, TRIES = 10, RETRY_MAX_S = 30, TOKEN_MAX = 64 << 10 };
+
+struct kube_client {
+    struct loop *loop;
+    struct kube_config config;
+    struct http_client *http;
+    struct kube_call *calls;
+};
+
+struct kube_call {
+    struct kube_client *client;
+    struct kube_call *next, **prev;
+    struct http_call *http; /* under way, or NULL while waiting */
+    struct timer *timer;    /* made when first needed */
+    int tries;
+    struct arena arena;
+    struct kube_request r;  /* with views into the arena */
+};
+
+struct loop *kube_client_loop(const struct kube_client *c) {
+    return c->loop;
+}
+
+struct kube_client *kube_client_new(struct loop *l, const char *kubeconfig, const char *context,
+                                    const char *user_agent, struct err *err) {
+    struct kube_client *c = mem_zalloc(sizeof(*c));
+    if (!c) {
+        err_set(err, ERR_NOMEM, "no memory");
+        return NULL;
+    }
+    c->loop = l;
+    if (kube_config_load(&c->config, kubeconfig, context, err) != 0) {
+        mem_free(c);
+        return NULL;
+    }
+    const struct kube_config *k = &c->config;
+    struct http_client_options o = {
+        .ca_pem = k->ca_pem,       .ca_file = k->ca_file,   .cert_pem = k->cert_pem,
+        .cert_file = k->cert_file, .key_pem = k->key_pem,   .key_file = k->key_file,
+        .proxy = k->proxy,         .user_agent = str_of(user_agent),
+    };
+    if (http_client_new(l, &o, &c->http, err) != 0) {
+        kube_client_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+static void call_free(struct kube_call *call) {
+    *call->prev = call->next;
+    if (call->next) {
+        call->next->prev = call->prev;
+    }
+    loop_clock(call->client->loop)->timer_free(call->timer);
+    arena_release(&call->arena);
+    mem_free(call);
+}
+
+void kube_cancel(struct kube_call *call) {
+    if (call) {
+        http_call_cancel(call->http);
+        call_free(call);
+    }
+}
+
+void kube_client_free(struct kube_client *c) {
+    if (!c) {
+        return;
+    }
+    while (c->calls) {
+        kube_cancel(c->calls);
+    }
+    http_client_free(c->http);
+    kube_config_release(&c->config);
+    mem_free(c);
+}
+
+struct str kube_namespace(const struct kube_client *c) {
+    return c->config.ns;
+}
+
+struct str kube_server(const struct kube_client *c) {
+    return c->config.server;
+}
+
+/* ---- one call ---- */
+
+static int send_now(struct kube_call *call, struct err *err);
+
+static void answer(struct kube_call *call, const struct kube_reply *reply) {
+    kube_done *done = call->r.done;
+    void *ctx = call->r.ctx;
+    call->http = NULL;
+    struct arena keep = call->arena; /* done may look at what it was asked */
+    arena_init(&call->arena, 0);
+    call_free(call);
+    done(ctx, reply);
+    arena_release(&keep);
+}
+
+static void try_again(void *ctx) {
+    struct kube_call *call = ctx;
+    struct kube_reply reply = {0};
+    reply.code = send_now(call, &reply.err);
+    if (reply.code != 0) {
+        answer(call, &reply);
+    }
+}
+
+static bool put_off(struct kube_call *call, const struct http_reply *r) {
+    bool asked = (r->status == 429 || r->status == 503) && r->retry_after_s >= 0;
+    if (!asked || ++call->tries >= TRIES) {
+        return false;
+    }
+    struct clock *clock = loop_clock(call->client->loop);
+    call->timer = call->timer ? call->timer : clock->timer_new(clock, try_again, call);
+    if (!call->timer) {
+        return false;
+    }
+    int64_t s = r->retry_after_s < RETRY_MAX_S ? r->retry_after_s : RETRY_MAX_S;
+    call->http = NULL;
+    clock->timer_start(call->timer, s * NS_PER_SEC);
+    return true;
+}
+
+static void on_done(void *ctx, const struct http_reply *r) {
+    struct kube_call *call = ctx;
+    if (r->code == 0 && put_off(call, r)) {
+        return;
+    }
+    struct kube_reply reply = {.code = r->code, .err = r->err, .status = r->status,
+                               .body = r->body};
+    if (r->code == 0) {
+        reply.code = kube_status(r->status, r->body, &reply.err);
+    } else if (r->code != ERR_GONE) {
+        err_wrap(&reply.err, "%.*s", STR_ARG(call->client->config.server));
+    }
+    answer(call, &reply);
+}
+
+static bool on_data(void *ctx, struct str bytes) {
+    struct kube_call *call = ctx;
+    return call->r.data(call->r.ctx, bytes);
+}
+
+/* The Authorization line, made anew each time: the file may have changed. */
+static int authorization(struct kube_client *c, struct arena *a, struct str *ret, struct err *err) {
+    struct str token = c->config.token;
+    if (c->config.token_file.n) {
+        int r = file_read(a, c->config.token_file.p, TOKEN_MAX, &token, err);
+        if (r != 0) {
+            return err_wrap(err, "user.tokenFile");
+        }
+        token = str_trim(token);
+    }
+    for (size_t i = 0; i < token.n; i++) {
+        if ((unsigned char)token.p[i] <= ' ' || (unsigned char)token.p[i] >= 0x7f) {
+            return err_set(err, ERR_INVALID, "user.token has characters that no token has");
+        }
+    }
+    *ret = token.n ? arena_f(a, "Authorization: Bearer %.*s", STR_ARG(token)) : (struct str){0};
+    return 0;
+}
+
+static int send_now(struct kube_call *call, struct err *err) {
+    struct kube_client *c = call->client;
+    struct arena a;
+    struct str lines[3], bearer = {0};
+    size_t n = 0;
+    arena_init(&a, 1 << 20);
+    int r = authorization(c, &a, &bearer, err);
+    const struct kube_request *q = &call->r;
+    lines[n++] = arena_f(&a, "Accept: %s", q->accept ? q->accept : "application/json");
+    if (q->body.n) {
+        lines[n++] = arena_f(&a, "Content-Type: %s",
+                             q->content_type ? q->content_type : "application/json");
+    }
+    if (bearer.n) {
+        lines[n++] = bearer;
+    }
+    struct http_call_options o = {
+        .method = q->method,
+        .url = arena_f(&a, "%.*s%.*s", STR_ARG(c->config.server), STR_ARG(q->path)),
+        .headers = lines,
+        .n_headers = n,
+        .body = q->body,
+        .timeout_ms = q->timeout_ms < 0 ? 0 : q->timeout_ms ? q->timeout_ms : TIMEOUT_MS,
+        .data = q->data ? on_data : NULL,
+        .done = on_done,
+        .ctx = call,
+    };
+    if (r == 0 && arena_ok(&a) != 0) {
+        r = err_set(err, ERR_NOMEM, "no memory");
+    }
+    r = r ? r : http_client_send(c->http, &o, &call->http, err);
+    arena_release(&a);
+    return r;
+}
+
+static const char *copy(struct arena *a, const char *s) {
+    return s ? arena_str(a, str_of(s)).p : NULL;
+}
+
+int kube_send(struct kube_client *c, const struct kube_request *r, struct kube_call **ret,
+              struct err *err) {
+    struct kube_call *call = mem_zalloc(sizeof(*call));
+    if (!call) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    call->client = c;
+    call->next = c->calls;
+    call->prev = &c->calls;
+    if (call->next) {
+        call->next->prev = &call->next;
+    }
+    c->calls = call;
+    arena_init(&call->arena, 8 << 20);
+    call->r = *r;
+    call->r.method = copy(&call->arena, r->method);
+    call->r.content_type = copy(&call->arena, r->content_type);
+    call->r.accept = copy(&call->arena, r->accept);
+    call->r.path = arena_str(&call->arena, r->path);
+    call->r.body = arena_str(&call->arena, r->body);
+    int code = arena_ok(&call->arena) ? err_set(err, ERR_NOMEM, "no memory") : send_now(call, err);
+    if (code != 0) {
+        call_free(call);
+        return code;
+    }
+    if (ret) {
+        *ret = call;
+    }
+    return 0;
+}
+
+/* ---- waiting ---- */
+
+struct wait {
+    struct loop *loop;
+    struct buf *body;
+    struct err *err;
+    int code;
+    bool done;
+};
+
+static void on_waited(void *ctx, const struct kube_reply *r) {
+    struct wait *w = ctx;
+    w->done = true;
+    w->code = r->code;
+    if (r->code != 0) {
+        err_set(w->err, r->code, "%s", r->err.text);
+    } else if (w->body) {
+        buf_str(w->body, r->body);
+    }
+    loop_stop(w->loop);
+}
+
+int kube_wait(struct kube_client *c, const char *method, struct str path, struct str body,
+              const char *content_type, struct buf *ret_body, struct err *err) {
+    struct wait w = {.loop = c->loop, .body = ret_body, .err = err};
+    struct kube_call *call = NULL;
+    struct kube_request r = {.method = method, .path = path, .body = body,
+                             .content_type = content_type, .done = on_waited, .ctx = &w};
+    int code = kube_send(c, &r, &call, err);
+    if (code != 0) {
+        return code;
+    }
+    loop_run(c->loop);
+    if (!w.done) { /* somebody else stopped the loop, a signal for one */
+        kube_cancel(call);
+        return err_set(err, ERR_GONE, "interrupted");
+    }
+    if (w.code == 0 && ret_body && buf_ok(ret_body) != 0) {
+        return err_set(err, buf_ok(ret_body), "the answer is too large");
+    }
+    return w.code;
+}

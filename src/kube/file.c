@@ -1,0 +1,82 @@
+/* file (kube): see file.h. */
+#include "kube/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int file_read(struct arena *a, const char *path, size_t max, struct str *ret, struct err *err) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        int e = errno;
+        err_sys(err, e, "%s", path);
+        if (e == ENOENT && err) {
+            err->code = ERR_NOT_FOUND;
+        }
+        return e == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+    }
+    struct buf b;
+    buf_init(&b, max + 1);
+    ssize_t n = 1;
+    while (n > 0 && b.n <= max) {
+        size_t want = max + 1 - b.n < 4096 ? max + 1 - b.n : 4096;
+        char *to = buf_room(&b, want);
+        n = to ? read(fd, to, want) : 0;
+        b.n += n > 0 ? (size_t)n : 0;
+    }
+    int e = errno;
+    close(fd);
+    int r = n < 0        ? err_sys(err, e, "%s", path)
+            : b.n > max  ? err_set(err, ERR_TOO_LARGE, "%s is too large", path)
+            : buf_ok(&b) ? err_set(err, ERR_NOMEM, "no memory")
+                         : 0;
+    struct str s = r == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    if (r == 0 && !s.p) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    if (r == 0) {
+        *ret = s;
+    }
+    return r;
+}
+
+static int digit(char c) {
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+bool file_base64(struct arena *a, struct str text, struct str *ret) {
+    char *out = arena_alloc(a, text.n / 4 * 3 + 4);
+    size_t n = 0, digits = 0, pads = 0;
+    uint32_t bits = 0;
+    for (size_t i = 0; out && i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '\n' || c == '\r') {
+            continue;
+        }
+        int d = c == '=' ? 0 : digit(c);
+        pads += c == '=';
+        if (d < 0 || (pads && c != '=') || pads > 2) {
+            return false;
+        }
+        bits = bits << 6 | (uint32_t)d;
+        if (++digits % 4 == 0) {
+            out[n++] = (char)(bits >> 16);
+            out[n++] = (char)(bits >> 8);
+            out[n++] = (char)bits;
+            bits = 0;
+        }
+    }
+    if (!out || digits % 4 != 0) {
+        return false;
+    }
+    n -= pads;
+    out[n] = 0;
+    *ret = str_from(out, n);
+    return true;
+}
