@@ -444,14 +444,13 @@ static void drain(struct mirror *m) {
     m->committing = false;
 }
 
-/* Everything that is not durable has failed: what was submitted, and what was staged on top of it. */
-static void fail_pending(struct mirror *m, int code, const struct err *err) {
+/* A batch has failed, and with it what was built on it. Those before it are still on their way to disk; until they have
+ * arrived, the failed ones wait behind them. */
+static void fail_from(struct mirror *m, struct batch *b, int code, const struct err *err) {
     (void)err_set(&m->failure, code, "%s", err ? err->text : err_name(code));
-    for (struct batch *b = m->head; b; b = b->next) {
-        if (b->state != BATCH_READY) {
-            b->state = BATCH_FAILED;
-            m->failing = true;
-        }
+    m->failing = true;
+    for (; b; b = b->next) {
+        b->state = BATCH_FAILED;
     }
     drain(m);
 }
@@ -484,7 +483,7 @@ void mirror_flush(struct mirror *m) {
     b->state = BATCH_SENT;
     int code = submit(m, b, &err);
     if (code != 0) {
-        fail_pending(m, code, &err);
+        fail_from(m, b, code, &err);
     }
 }
 
@@ -498,7 +497,7 @@ void mirror_journal_done(struct mirror *m, uint64_t batch, int code, const struc
     }
     assert(b->state == BATCH_SENT);
     if (code != 0) {
-        fail_pending(m, code, err);
+        fail_from(m, b, code, err);
         return;
     }
     b->state = BATCH_READY;

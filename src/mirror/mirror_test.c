@@ -300,8 +300,11 @@ static void journal_step(struct world *w) {
             size_t failed = w->done_failed;
             mirror_flush(w->m);
             w->journal.refuse = false;
+            while (w->journal.n) { /* what was submitted before is not touched by it */
+                mirror_journal_done(w->m, take(&w->journal), 0, NULL);
+            }
+            follow(w);
             if (w->done_failed > failed) {
-                w->journal.n = 0;
                 fail_all(w);
             }
         }

@@ -1,0 +1,116 @@
+/*
+ * store_int: what the files of the store share. Not for other rooms.
+ *
+ * db (store_db.c) is the SQLite file: one connection and what is prepared on it, used by one thread at a time. store.c has
+ * the queue between the loop thread and the writer thread.
+ */
+#ifndef BERTH_STORE_STORE_INT_H
+#define BERTH_STORE_STORE_INT_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "base/vec.h"
+#include "store/store.h"
+
+enum {
+    STORE_APP_ID = 0x42525448, /* "BRTH" in the header of the file */
+    STORE_VERSION = 1,
+    STORE_PAGE = 4096,
+    STORE_PATH_MAX = 4096,
+};
+
+/* A row of the table `kinds`. */
+struct db_kind {
+    int64_t id;
+    char *group, *plural;
+    const struct kind *kind; /* NULL: not known, or not looked up yet */
+};
+VEC(db_kinds, struct db_kind);
+
+enum db_stmt { DB_BEGIN, DB_COMMIT, DB_ROLLBACK, DB_INSERT, DB_UPDATE, DB_DELETE, DB_REVISION,
+               DB_KIND, DB_STMTS };
+
+struct db {
+    sqlite3 *h;
+    sqlite3_stmt *stmts[DB_STMTS];
+    struct db_kinds kinds;
+    size_t kinds_before; /* at the begin of the transaction: a rollback forgets the rest */
+    int wal_frames;      /* in the WAL after the last commit */
+};
+
+struct db_options {
+    const char *path, *vfs;
+    bool nosync;
+    bool offline; /* must exist; nothing is made or changed in it */
+};
+
+int db_open(struct db *d, const struct db_options *o, struct err *err);
+void db_close(struct db *d, bool checkpoint);
+/* One transaction of these changes, in order. *ret_final: the failure is not the kind that may pass (see store.h). */
+int db_begin(struct db *d, struct err *err, bool *ret_final);
+int db_put(struct db *d, const struct change *c, struct err *err, bool *ret_final);
+int db_commit(struct db *d, const struct change *last, struct err *err, bool *ret_final);
+void db_rollback(struct db *d, bool *final);
+/* Moves the WAL into the file. A full disk is no error: it is tried again later. */
+int db_checkpoint(struct db *d, struct err *err);
+int db_recover(struct db *d, const struct store_options *o, struct mirror *m,
+               struct store_recovered *ret, struct err *err);
+int db_error(struct db *d, int rc, const char *what, struct err *err, bool *ret_final);
+/* Runs a statement that gives one integer. */
+int db_int(struct db *d, const char *sql, int64_t *ret, struct err *err);
+
+/* store_backup.c: an online copy, step by step on the writer thread. */
+struct backup {
+    char path[STORE_PATH_MAX], part[STORE_PATH_MAX];
+    void (*done)(void *ctx, int code, const struct err *err);
+    void *ctx;
+    sqlite3 *to;
+    sqlite3_backup *copy;
+    int code;
+    struct err err;
+    bool finished;
+};
+void backup_step(struct backup *b, struct db *from); /* sets finished in the end, with code and err */
+void backup_cancel(struct backup *b);
+int sync_folder(const char *dir, struct err *err);
+
+/* Of the writes that were submitted together. */
+struct store_batch {
+    struct store_batch *next;
+    uint64_t id;
+    int code; /* once done */
+    uint64_t failure; /* which one, when code != 0 */
+    struct err *err;  /* NULL, or the text of the failure, owned by the store */
+    size_t n;
+    struct change changes[]; /* with a reference of each obj */
+};
+
+struct store_wake;
+
+struct store {
+    struct journal journal;
+    struct store_options o;
+    char path[STORE_PATH_MAX];
+    int lock_fd;
+    struct mirror *m;
+    struct db db; /* the writer thread's, while there is one */
+    pthread_t thread;
+    bool threaded;
+
+    pthread_mutex_t lock; /* for all below */
+    pthread_cond_t work;
+    struct store_batch *queue, **queue_last; /* to write */
+    struct store_batch *done, **done_last;   /* to tell the mirror */
+    bool closing;
+    bool stopped;     /* for good */
+    bool told;        /* of that */
+    bool failing;     /* a batch failed and the mirror has not been told yet: all after it fail too */
+    uint64_t failure; /* counts them */
+    struct err err;   /* of the last one */
+    struct backup *backup;
+    struct store_wake *wake;
+    struct store_stats stats;
+};
+
+#endif

@@ -1,0 +1,256 @@
+/* Tests of store: what was written is there again, revisions never return, the folder's lock, strangers, backups. */
+#include <ftw.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/test.h"
+#include "mirror/fake_kind.h"
+#include "store/fake_loop.h"
+#include "store/store.h"
+
+struct world {
+    struct fake_loop loop;
+    struct store *s;
+    struct mirror *m;
+    struct store_recovered r;
+    int done, failed, backups;
+    int backup_code;
+};
+
+static char top[64];
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f) {
+    return remove(path);
+}
+
+static int setup(void **state) {
+    snprintf(top, sizeof(top), "/tmp/berth-store-XXXXXX");
+    return mkdtemp(top) ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    return nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *in_top(const char *name) {
+    static char path[2][128];
+    static int which;
+    which = !which;
+    snprintf(path[which], sizeof(path[0]), "%s/%s", top, name);
+    return path[which];
+}
+
+static int world_open(struct world *w, const char *dir, struct err *err) {
+    *w = (struct world){.loop = FAKE_LOOP_INIT};
+    struct store_options o = {.dir = dir, .find_kind = fake_find, .post = fake_post,
+                              .post_ctx = &w->loop};
+    int code = store_open(&o, &w->s, err);
+    if (code != 0) {
+        return code;
+    }
+    w->m = mirror_new(&(struct mirror_options){.journal = store_journal(w->s)});
+    return store_recover(w->s, w->m, &w->r, err);
+}
+
+static void world_close(struct world *w) {
+    store_close(w->s);
+    mirror_free(w->m);
+    fake_turn(&w->loop, 0);
+}
+
+static void on_done(void *ctx, int code, const struct object *o, const struct err *err) {
+    struct world *w = ctx;
+    w->done += code == 0;
+    w->failed += code != 0;
+}
+
+static void put(struct world *w, const struct kind *k, const char *name, const char *value) {
+    const struct object *now = mirror_pending(w->m, k, STR("ns"), str_of(name));
+    struct object *o;
+    struct err err;
+    assert_ok(fake_object(k, STR("ns"), str_of(name), str_of(name), STR(""), str_of(value), &o, &err),
+              &err);
+    assert_ok(mirror_write(w->m, now ? CHANGE_MODIFIED : CHANGE_ADDED, o, now ? now->rv : 0, on_done,
+                           w, &err),
+              &err);
+}
+
+static void del(struct world *w, const struct kind *k, const char *name) {
+    const struct object *now = mirror_pending(w->m, k, STR("ns"), str_of(name));
+    struct object *o;
+    struct err err;
+    assert_ok(object_new(k, now->json, &o, &err), &err);
+    assert_ok(mirror_write(w->m, CHANGE_DELETED, o, now->rv, on_done, w, &err), &err);
+}
+
+static void settle(struct world *w) {
+    mirror_flush(w->m);
+    while (mirror_staged(w->m)) {
+        fake_turn(&w->loop, 1);
+    }
+}
+
+static bool has(const struct world *w, const struct kind *k, const char *name, const char *value) {
+    const struct object *o = mirror_get(w->m, k, STR("ns"), str_of(name));
+    return o && str_contains(o->json, str_of(value));
+}
+
+static void test_restart(void **state) {
+    struct world w;
+    struct err err;
+    assert_ok(world_open(&w, in_top("a"), &err), &err);
+    struct stat st;
+    assert_int_equal(stat(in_top("a"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(stat(in_top("a/berth.db"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    put(&w, &fake_map, "one", "v1");
+    put(&w, &fake_job, "one", "v2");
+    put(&w, &fake_map, "gone", "v3");
+    assert_null(mirror_get(w.m, &fake_map, STR("ns"), STR("one"))); /* not yet durable */
+    settle(&w);
+    put(&w, &fake_map, "one", "v4");
+    del(&w, &fake_map, "gone");
+    settle(&w);
+    assert_int_equal(w.done, 5);
+    world_close(&w);
+
+    assert_ok(world_open(&w, in_top("a"), &err), &err);
+    assert_int_equal(w.r.objects, 2);
+    assert_true(w.r.revision == 5); /* that of the deletion */
+    assert_true(has(&w, &fake_map, "one", "v4") && has(&w, &fake_job, "one", "v2"));
+    assert_true(mirror_get(w.m, &fake_map, STR("ns"), STR("one"))->rv == 4);
+    assert_int_equal(mirror_since(w.m, &fake_map, 4, NULL, NULL, NULL, NULL), ERR_EXPIRED);
+    put(&w, &fake_map, "gone", "v5");
+    mirror_flush(w.m);
+    world_close(&w); /* writes what was submitted */
+    assert_int_equal(w.done, 1);
+    assert_ok(world_open(&w, in_top("a"), &err), &err);
+    assert_true(w.r.revision == 6 && has(&w, &fake_map, "gone", "v5"));
+    world_close(&w);
+}
+
+static void test_lock(void **state) {
+    struct world w, other;
+    struct err err;
+    assert_ok(world_open(&w, in_top("lock"), &err), &err);
+    assert_int_equal(world_open(&other, in_top("lock"), &err), ERR_UNAVAILABLE);
+    char pid[32];
+    snprintf(pid, sizeof(pid), "process %ld", (long)getpid());
+    assert_true(str_contains(str_of(err.text), str_of(pid)));
+    world_close(&w);
+    assert_ok(world_open(&w, in_top("lock"), &err), &err);
+    world_close(&w);
+}
+
+static void sql(const char *path, const char *text) {
+    sqlite3 *h;
+    assert_int_equal(sqlite3_open(path, &h), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(h, text, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(h);
+}
+
+static void test_strangers(void **state) {
+    struct world w;
+    struct err err;
+    assert_ok(world_open(&w, in_top("s"), &err), &err);
+    put(&w, &fake_map, "one", "v1");
+    settle(&w);
+    world_close(&w);
+    sql(in_top("s/berth.db"), "INSERT INTO kinds VALUES(99, 'example.com', 'foos');"
+                              "INSERT INTO objects VALUES(99, 99, '', 'x', 77, 'anything');");
+    for (int i = 0; i < 2; i++) { /* kept, reported, and its revision counts */
+        assert_ok(world_open(&w, in_top("s"), &err), &err);
+        assert_int_equal(w.r.unknown_objects, 1);
+        assert_string_equal(w.r.unknown_kinds, "foos.example.com");
+        assert_true(w.r.revision == 77 + (uint64_t)i);
+        put(&w, &fake_map, "one", "v2");
+        settle(&w);
+        world_close(&w);
+    }
+    sql(in_top("s/berth.db"), "PRAGMA user_version = 2");
+    assert_int_equal(world_open(&w, in_top("s"), &err), ERR_UNSUPPORTED);
+    sql(in_top("s/berth.db"), "PRAGMA user_version = 1; UPDATE objects SET name = 'b' WHERE kind < 9");
+    assert_int_equal(world_open(&w, in_top("s"), &err), ERR_SYNTAX);
+    world_close(&w);
+    assert_int_equal(mkdir(in_top("t"), 0700), 0);
+    sql(in_top("t/berth.db"), "CREATE TABLE mine(x)");
+    assert_int_equal(world_open(&w, in_top("t"), &err), ERR_UNSUPPORTED);
+}
+
+static void on_backup(void *ctx, int code, const struct err *err) {
+    struct world *w = ctx;
+    w->backup_code = code;
+    w->backups++;
+}
+
+static void test_backup(void **state) {
+    struct world w, copy;
+    struct err err;
+    assert_ok(world_open(&w, in_top("b"), &err), &err);
+    char name[16], big[2000];
+    memset(big, 'x', sizeof(big) - 1);
+    big[sizeof(big) - 1] = 0;
+    for (int i = 0; i < 500; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        put(&w, &fake_map, name, big);
+    }
+    settle(&w);
+    assert_ok(store_backup(w.s, in_top("copy.db"), on_backup, &w, &err), &err);
+    assert_int_equal(store_backup(w.s, in_top("copy2.db"), on_backup, &w, &err), ERR_TOO_MANY);
+    for (int i = 0; w.backups == 0; i++) { /* writes go on while it is made */
+        snprintf(name, sizeof(name), "k%d", i % 500);
+        put(&w, &fake_map, name, "newer");
+        mirror_flush(w.m);
+        fake_turn(&w.loop, 1);
+    }
+    assert_int_equal(w.backup_code, 0);
+    uint64_t revision = mirror_revision(w.m);
+    assert_int_equal(store_backup(w.s, in_top("copy.db"), on_backup, &w, &err), ERR_EXISTS);
+    settle(&w);
+    world_close(&w);
+
+    assert_int_equal(store_restore(in_top("copy.db"), in_top("b"), &err), ERR_EXISTS);
+    assert_ok(store_restore(in_top("copy.db"), in_top("c"), &err), &err);
+    assert_ok(world_open(&copy, in_top("c"), &err), &err);
+    assert_int_equal(copy.r.objects, 500);
+    assert_true(copy.r.revision >= 500 && copy.r.revision <= revision + 1);
+    world_close(&copy);
+
+    assert_int_equal(truncate(in_top("copy.db"), 100000), 0);
+    assert_int_not_equal(store_restore(in_top("copy.db"), in_top("d"), &err), 0);
+    assert_int_not_equal(store_restore(in_top("none.db"), in_top("d"), &err), 0);
+    assert_int_equal(rmdir(in_top("d")), 0); /* nothing is left in it */
+}
+
+/* Batches written while one is under way share a transaction, and each is reported. */
+static void test_group(void **state) {
+    struct world w;
+    struct err err;
+    char name[16];
+    assert_ok(world_open(&w, in_top("g"), &err), &err);
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof(name), "k%d", i);
+        put(&w, &fake_map, name, "v");
+        mirror_flush(w.m);
+    }
+    settle(&w);
+    struct store_stats st;
+    store_stats(w.s, &st);
+    assert_int_equal(w.done, 300);
+    assert_int_equal(st.writes, 300);
+    assert_true(st.batches < 300);
+    world_close(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_restart), cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_strangers), cmocka_unit_test(test_backup),
+        cmocka_unit_test(test_group),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
