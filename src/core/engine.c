@@ -448,6 +448,17 @@ static bool input_fits(const struct workload_input *in) {
     return pods <= PODS_MAX;
 }
 
+const struct held_amount *engine_workload_held(const struct engine *e, struct str uid,
+                                               size_t *ret_n, struct str *ret_queue) {
+    const struct engine_workload *w = workload_find(e, uid);
+    if (w == NULL || w->state != WORKLOAD_HOLDING) {
+        return NULL;
+    }
+    *ret_n = w->n_held;
+    *ret_queue = w->queue->name;
+    return w->held;
+}
+
 /* To the heap, or beside its likes that are parked already. */
 static int enqueue(struct engine *e, struct engine_workload *w) {
     if (!w->queue->strict && w->class->parked) {

@@ -121,6 +121,9 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
 /* Forgets a workload; what it held is free, its seats go back. No-op when unknown. */
 void engine_workload_del(struct engine *e, struct str uid);
 bool engine_workload_known(const struct engine *e, struct str uid, bool *ret_holds);
+/* What a holding workload was given, in the engine's memory; NULL when it holds nothing. */
+const struct held_amount *engine_workload_held(const struct engine *e, struct str uid,
+                                               size_t *ret_n, struct str *ret_queue);
 /* An admission that could not be written: quota and seats go back, the workload is queued again. */
 int engine_workload_undo(struct engine *e, struct str uid);
 

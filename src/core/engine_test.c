@@ -368,7 +368,7 @@ static void random_runs(void **state) {
         for (int step = 0; step < 150; step++) {
             char uid[8];
             uint64_t i = prng_below(&r, 40);
-            snprintf(uid, sizeof(uid), "w%d", (int)i);
+            snprintf(uid, sizeof(uid), "w%u", (unsigned)i % 100);
             if (alive[i]) {
                 engine_workload_del(w.e, str_of(uid));
                 pool_pod_gone(engine_pool(w.e), str_of(uid));
@@ -386,7 +386,7 @@ static void random_runs(void **state) {
         assert_int_equal(w.admitted, 0);
         for (int i = 0; i < 40; i++) {
             char uid[8];
-            snprintf(uid, sizeof(uid), "w%d", i);
+            snprintf(uid, sizeof(uid), "w%u", (unsigned)i % 100);
             engine_workload_del(w.e, str_of(uid));
         }
         run(&w);

@@ -88,6 +88,7 @@ enum place_trouble {
     PLACE_NO_AMOUNT,   /* no node has `need` of a plain resource; the most is `most` */
     PLACE_NO_SLICE,    /* no GPU has room for the profile */
     PLACE_NO_GPU,      /* no node has `need` whole GPUs */
+    PLACE_TAKEN,       /* all seats of its workload have pods that have not ended */
     PLACE_NO_TOGETHER, /* each part fits somewhere, not all on one node */
 };
 
@@ -128,7 +129,8 @@ struct seat *pool_pod_seat(const struct pool *p, struct str pod);
 struct seat *pool_take(struct pool *p, struct str workload, struct str set, struct str pod,
                        struct str want_node);
 bool pool_seat_usable(const struct pool *p, const struct seat *s);
-/* Moves an unusable free seat of the set out of the way: plans a new one for this pod in its stead. */
+/* Plans a new seat for this pod instead of a free one that cannot be used any more; without such a one the workload has
+ * no more than its pods already hold, and this one waits (PLACE_TAKEN). */
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why);
 void pool_pod_gone(struct pool *p, struct str pod);

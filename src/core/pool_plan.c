@@ -439,8 +439,13 @@ int pool_replace(struct pool *p, struct str workload, struct str pod, const stru
                            pool_seat_usable(p, old))) {
         old = old->group_next;
     }
+    if (old == NULL) {
+        *why = (struct place_why){.trouble = PLACE_TAKEN, .set = in->set};
+        *ret_placed = false;
+        return 0;
+    }
     int r = pool_plan(p, workload, pod, in, 1, ret_placed, why);
-    if (r == 0 && *ret_placed && old != NULL) {
+    if (r == 0 && *ret_placed) {
         pool_seat_drop(p, old);
     }
     return r;

@@ -132,6 +132,9 @@ static void place_text(const struct place_why *w, const struct names *resources,
         amount_text(r, w->most, b);
         buf_c(b, " free on one node");
         break;
+    case PLACE_TAKEN:
+        buf_c(b, "all places of its workload are held by pods that have not ended");
+        break;
     case PLACE_NO_TOGETHER:
     case PLACE_OK:
         buf_c(b, "no single node has room for all that one pod asks for");
