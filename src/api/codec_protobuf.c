@@ -65,23 +65,12 @@ static yyjson_mut_val *text_value(struct pbread *p, struct str s) {
 }
 
 static yyjson_mut_val *base64_value(struct pbread *p, struct str s) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t n = (s.n + 2) / 3 * 4, o = 0;
-    char *out = arena_alloc(p->a, n + 1);
-    if (out == NULL) {
-        return NULL;
-    }
-    const uint8_t *b = (const uint8_t *)s.p;
-    for (size_t i = 0; i < s.n; i += 3) {
-        size_t left = s.n - i;
-        uint32_t w = (uint32_t)b[i] << 16 | (left > 1 ? (uint32_t)b[i + 1] << 8 : 0) |
-                     (left > 2 ? b[i + 2] : 0);
-        out[o++] = digits[w >> 18];
-        out[o++] = digits[w >> 12 & 63];
-        out[o++] = left > 1 ? digits[w >> 6 & 63] : '=';
-        out[o++] = left > 2 ? digits[w & 63] : '=';
-    }
-    return yyjson_mut_strn(p->d, out, n);
+    struct buf b;
+    buf_init(&b, 0);
+    base64_write(&b, s);
+    yyjson_mut_val *v = buf_ok(&b) == 0 ? yyjson_mut_strncpy(p->d, buf_cstr(&b), b.n) : NULL;
+    buf_release(&b);
+    return v;
 }
 
 /* The small messages that are a scalar in JSON: their numbers by tag, and their bytes. */

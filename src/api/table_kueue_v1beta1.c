@@ -12,72 +12,13 @@ static const char *const best_effort_fifo_strict_fifo_values[] = {
 };
 static const char *const hold_hold_and_drain_none_values[] = {"Hold", "HoldAndDrain", "None", NULL};
 static const char *const pending_ready_values[] = {"Pending", "Ready", NULL};
-static const char *const pending_ready_rejected_retry_values[] = {
-    "Pending", "Ready", "Rejected", "Retry", NULL,
-};
 static const char *const workload_spec_priority_class_source_values[] = {
     "kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass", NULL,
 };
 
-static const struct field v1beta1_resource_flavor_fields[] = {
-    F(STRING, ONE, "apiVersion", 0),
-    F(STRING, ONE, "kind", 0),
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_resource_flavor_spec, .doc = "What is wanted."),
-};
-const struct schema schema_v1beta1_resource_flavor = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.ResourceFlavor", v1beta1_resource_flavor_fields, 0, NULL);
-
-static const struct field v1beta1_resource_quota_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
-    F(QUANTITY, ONE, "nominalQuota", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(QUANTITY, ONE, "borrowingLimit", 0, .flags = FIELD_F_OPT),
-    F(QUANTITY, ONE, "lendingLimit", 0, .flags = FIELD_F_OPT),
-};
-const struct schema schema_v1beta1_resource_quota = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.ResourceQuota", v1beta1_resource_quota_fields, 0, NULL);
-
-static const struct field v1beta1_flavor_quotas_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain"),
-    F(OBJECT, LIST, "resources", 0, .of = &schema_v1beta1_resource_quota,
-      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .min = 1, .max = 64),
-};
-const struct schema schema_v1beta1_flavor_quotas = SCHEMA("io.x-k8s.kueue.v1beta1.FlavorQuotas",
-      v1beta1_flavor_quotas_fields, 0, NULL);
-
-static const struct field v1beta1_resource_group_fields[] = {
-    F(STRING, LIST, "coveredResources", 0, .flags = FIELD_F_KEEP_EMPTY, .min = 1, .max = 64),
-    F(OBJECT, LIST, "flavors", 0, .of = &schema_v1beta1_flavor_quotas,
-      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .min = 1, .max = 64),
-};
-const struct schema schema_v1beta1_resource_group = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.ResourceGroup", v1beta1_resource_group_fields, 0, NULL);
-
-static const struct field v1beta1_admission_check_strategy_rule_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 316),
-    F(STRING, LIST, "onFlavors", 0),
-};
-const struct schema schema_v1beta1_admission_check_strategy_rule = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.AdmissionCheckStrategyRule",
-      v1beta1_admission_check_strategy_rule_fields, 0, NULL);
-
-static const struct field v1beta1_admission_checks_strategy_fields[] = {
-    F(OBJECT, LIST, "admissionChecks", 0, .of = &schema_v1beta1_admission_check_strategy_rule),
-};
-const struct schema schema_v1beta1_admission_checks_strategy = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.AdmissionChecksStrategy", v1beta1_admission_checks_strategy_fields,
-      0, NULL);
-
-static const struct field v1beta1_admission_scope_fields[] = {
-    F(STRING, ONE, "admissionMode", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-};
-const struct schema schema_v1beta1_admission_scope = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.AdmissionScope", v1beta1_admission_scope_fields, 0, NULL);
-
 static const struct field v1beta1_cluster_queue_spec_fields[] = {
-    F(OBJECT, LIST, "resourceGroups", 0, .of = &schema_v1beta1_resource_group,
-      .flags = FIELD_F_ATOMIC, .max = 16),
+    F(OBJECT, LIST, "resourceGroups", 0, .of = &schema_resource_group, .flags = FIELD_F_ATOMIC,
+      .max = 16),
     F(STRING, ONE, "cohort", 0, .max = 253, .format = "dns1123-subdomain"),
     F(STRING, ONE, "queueingStrategy", 0, .def = "\"BestEffortFIFO\"",
       .values = best_effort_fifo_strict_fifo_values),
@@ -88,34 +29,16 @@ static const struct field v1beta1_cluster_queue_spec_fields[] = {
     F(OBJECT, ONE, "preemption", 0, .of = &schema_cluster_queue_preemption, .flags = FIELD_F_OPT,
       .def = "{}"),
     F(STRING, LIST, "admissionChecks", 0),
-    F(OBJECT, ONE, "admissionChecksStrategy", 0, .of = &schema_v1beta1_admission_checks_strategy,
+    F(OBJECT, ONE, "admissionChecksStrategy", 0, .of = &schema_admission_checks_strategy,
       .flags = FIELD_F_OPT),
     F(STRING, ONE, "stopPolicy", 0, .flags = FIELD_F_OPT, .def = "\"None\"",
       .values = hold_hold_and_drain_none_values),
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing, .flags = FIELD_F_OPT),
-    F(OBJECT, ONE, "admissionScope", 0, .of = &schema_v1beta1_admission_scope,
-      .flags = FIELD_F_OPT),
+    F(OBJECT, ONE, "admissionScope", 0, .of = &schema_admission_scope, .flags = FIELD_F_OPT),
 };
 const struct schema schema_v1beta1_cluster_queue_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueueSpec", v1beta1_cluster_queue_spec_fields, 0,
       NULL);
-
-static const struct field v1beta1_resource_usage_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
-    F(QUANTITY, ONE, "total", 0),
-    F(QUANTITY, ONE, "borrowed", 0),
-};
-const struct schema schema_v1beta1_resource_usage = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.ResourceUsage", v1beta1_resource_usage_fields, 0, NULL);
-
-static const struct field v1beta1_flavor_usage_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain"),
-    F(OBJECT, LIST, "resources", 0, .of = &schema_v1beta1_resource_usage,
-      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
-};
-const struct schema schema_v1beta1_flavor_usage = SCHEMA("io.x-k8s.kueue.v1beta1.FlavorUsage",
-      v1beta1_flavor_usage_fields, 0, NULL);
 
 static const struct field v1beta1_cluster_queue_pending_workload_fields[] = {
     F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
@@ -155,10 +78,10 @@ const struct schema schema_v1beta1_fair_sharing_status = SCHEMA(
 static const struct field v1beta1_cluster_queue_status_fields[] = {
     F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
       .merge_key = "type", .list_keys = "type"),
-    F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_v1beta1_flavor_usage,
+    F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_flavor_usage,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
-    F(OBJECT, LIST, "flavorsUsage", 0, .of = &schema_v1beta1_flavor_usage,
-      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
+    F(OBJECT, LIST, "flavorsUsage", 0, .of = &schema_flavor_usage, .flags = FIELD_F_KEEP_EMPTY,
+      .list_keys = "name", .max = 64),
     F(INT32, ONE, "pendingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
     F(INT32, ONE, "reservingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
     F(INT32, ONE, "admittedWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
@@ -182,15 +105,6 @@ static const struct field v1beta1_cluster_queue_fields[] = {
 const struct schema schema_v1beta1_cluster_queue = SCHEMA("io.x-k8s.kueue.v1beta1.ClusterQueue",
       v1beta1_cluster_queue_fields, 0, NULL);
 
-static const struct field v1beta1_cohort_spec_fields[] = {
-    F(STRING, ONE, "parentName", 0, .max = 253, .format = "dns1123-subdomain"),
-    F(OBJECT, LIST, "resourceGroups", 0, .of = &schema_v1beta1_resource_group,
-      .flags = FIELD_F_ATOMIC, .max = 16),
-    F(OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing, .flags = FIELD_F_OPT),
-};
-const struct schema schema_v1beta1_cohort_spec = SCHEMA("io.x-k8s.kueue.v1beta1.CohortSpec",
-      v1beta1_cohort_spec_fields, 0, NULL);
-
 static const struct field v1beta1_cohort_status_fields[] = {
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
       .flags = FIELD_F_OPT),
@@ -202,39 +116,12 @@ static const struct field v1beta1_cohort_fields[] = {
     F(STRING, ONE, "apiVersion", 0),
     F(STRING, ONE, "kind", 0),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_cohort_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_cohort_spec, .doc = "What is wanted."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_cohort_status,
       .doc = "What was last observed."),
 };
 const struct schema schema_v1beta1_cohort = SCHEMA("io.x-k8s.kueue.v1beta1.Cohort",
       v1beta1_cohort_fields, 0, NULL);
-
-static const struct field v1beta1_local_queue_resource_usage_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
-    F(QUANTITY, ONE, "total", 0),
-};
-const struct schema schema_v1beta1_local_queue_resource_usage = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.LocalQueueResourceUsage", v1beta1_local_queue_resource_usage_fields,
-      0, NULL);
-
-static const struct field v1beta1_local_queue_flavor_usage_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain"),
-    F(OBJECT, LIST, "resources", 0, .of = &schema_v1beta1_local_queue_resource_usage,
-      .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
-};
-const struct schema schema_v1beta1_local_queue_flavor_usage = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.LocalQueueFlavorUsage", v1beta1_local_queue_flavor_usage_fields, 0,
-      NULL);
-
-static const struct field v1beta1_topology_info_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain"),
-    F(STRING, LIST, "levels", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
-      .min = 1, .max = 16),
-};
-const struct schema schema_v1beta1_topology_info = SCHEMA("io.x-k8s.kueue.v1beta1.TopologyInfo",
-      v1beta1_topology_info_fields, 0, NULL);
 
 static const struct field v1beta1_local_queue_flavor_status_fields[] = {
     F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
@@ -242,7 +129,7 @@ static const struct field v1beta1_local_queue_flavor_status_fields[] = {
     F(STRING, LIST, "resources", 0, .flags = FIELD_F_SET, .max = 64),
     F(STRING, MAP, "nodeLabels", 0, .flags = FIELD_F_ATOMIC, .max = 8),
     F(OBJECT, LIST, "nodeTaints", 0, .of = &schema_taint, .flags = FIELD_F_ATOMIC, .max = 8),
-    F(OBJECT, ONE, "topology", 0, .of = &schema_v1beta1_topology_info, .flags = FIELD_F_OPT),
+    F(OBJECT, ONE, "topology", 0, .of = &schema_topology_info, .flags = FIELD_F_OPT),
 };
 const struct schema schema_v1beta1_local_queue_flavor_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.LocalQueueFlavorStatus", v1beta1_local_queue_flavor_status_fields,
@@ -254,9 +141,9 @@ static const struct field v1beta1_local_queue_status_fields[] = {
     F(INT32, ONE, "pendingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
     F(INT32, ONE, "reservingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
     F(INT32, ONE, "admittedWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY),
-    F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_v1beta1_local_queue_flavor_usage,
+    F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_local_queue_flavor_usage,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
-    F(OBJECT, LIST, "flavorUsage", 0, .of = &schema_v1beta1_local_queue_flavor_usage,
+    F(OBJECT, LIST, "flavorUsage", 0, .of = &schema_local_queue_flavor_usage,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64),
     F(OBJECT, LIST, "flavors", 0, .of = &schema_v1beta1_local_queue_flavor_status,
       .list_keys = "name", .max = 64),
@@ -363,21 +250,6 @@ static const struct field v1beta1_admission_fields[] = {
 const struct schema schema_v1beta1_admission = SCHEMA("io.x-k8s.kueue.v1beta1.Admission",
       v1beta1_admission_fields, 0, NULL);
 
-static const struct field v1beta1_admission_check_state_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 316),
-    F(STRING, ONE, "state", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .values = pending_ready_rejected_retry_values),
-    F(TIME, ONE, "lastTransitionTime", 0, .flags = FIELD_F_KEEP_EMPTY),
-    F(STRING, ONE, "message", 6, .flags = FIELD_F_KEEP_EMPTY, .max = 32768),
-    F(INT32, ONE, "requeueAfterSeconds", 0, .flags = FIELD_F_OPT, .max = INT32_MAX),
-    F(INT32, ONE, "retryCount", 0, .flags = FIELD_F_OPT, .max = INT32_MAX),
-    F(OBJECT, LIST, "podSetUpdates", 0, .of = &schema_pod_set_update, .flags = FIELD_F_ATOMIC,
-      .max = 18),
-};
-const struct schema schema_v1beta1_admission_check_state = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.AdmissionCheckState", v1beta1_admission_check_state_fields, 0,
-      NULL);
-
 static const struct field v1beta1_workload_status_fields[] = {
     F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
       .merge_key = "type", .list_keys = "type"),
@@ -385,7 +257,7 @@ static const struct field v1beta1_workload_status_fields[] = {
     F(OBJECT, ONE, "requeueState", 0, .of = &schema_requeue_state, .flags = FIELD_F_OPT),
     F(OBJECT, LIST, "reclaimablePods", 0, .of = &schema_reclaimable_pod, .list_keys = "name",
       .max = 18),
-    F(OBJECT, LIST, "admissionChecks", 0, .of = &schema_v1beta1_admission_check_state,
+    F(OBJECT, LIST, "admissionChecks", 0, .of = &schema_admission_check_state,
       .flags = FIELD_F_MERGE, .merge_key = "name", .list_keys = "name", .max = 8),
     F(OBJECT, LIST, "resourceRequests", 0, .of = &schema_pod_set_request, .list_keys = "name",
       .max = 18),
@@ -409,31 +281,11 @@ static const struct field v1beta1_workload_fields[] = {
 const struct schema schema_v1beta1_workload = SCHEMA("io.x-k8s.kueue.v1beta1.Workload",
       v1beta1_workload_fields, 0, NULL);
 
-static const struct field v1beta1_workload_priority_class_fields[] = {
-    F(STRING, ONE, "apiVersion", 0),
-    F(STRING, ONE, "kind", 0),
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
-    F(INT32, ONE, "value", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(STRING, ONE, "description", 0),
-};
-const struct schema schema_v1beta1_workload_priority_class = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.WorkloadPriorityClass", v1beta1_workload_priority_class_fields, 0,
-      NULL);
-
-static const struct field v1beta1_admission_check_parameters_reference_fields[] = {
-    F(STRING, ONE, "apiGroup", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253),
-    F(STRING, ONE, "kind", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 63),
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 63),
-};
-const struct schema schema_v1beta1_admission_check_parameters_reference = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.AdmissionCheckParametersReference",
-      v1beta1_admission_check_parameters_reference_fields, 0, NULL);
-
 static const struct field v1beta1_admission_check_spec_fields[] = {
     F(STRING, ONE, "controllerName", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_KEEP_EMPTY, .min = 1, .max = 253),
     F(INT64, ONE, "retryDelayMinutes", 0, .flags = FIELD_F_OPT, .def = "15"),
-    F(OBJECT, ONE, "parameters", 0, .of = &schema_v1beta1_admission_check_parameters_reference,
+    F(OBJECT, ONE, "parameters", 0, .of = &schema_admission_check_parameters_reference,
       .flags = FIELD_F_OPT),
 };
 const struct schema schema_v1beta1_admission_check_spec = SCHEMA(
@@ -451,26 +303,3 @@ static const struct field v1beta1_admission_check_fields[] = {
 };
 const struct schema schema_v1beta1_admission_check = SCHEMA(
       "io.x-k8s.kueue.v1beta1.AdmissionCheck", v1beta1_admission_check_fields, 0, NULL);
-
-static const struct field v1beta1_topology_level_fields[] = {
-    F(STRING, ONE, "nodeLabel", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
-      .max = 316),
-};
-const struct schema schema_v1beta1_topology_level = SCHEMA(
-      "io.x-k8s.kueue.v1beta1.TopologyLevel", v1beta1_topology_level_fields, 0, NULL);
-
-static const struct field v1beta1_topology_spec_fields[] = {
-    F(OBJECT, LIST, "levels", 0, .of = &schema_v1beta1_topology_level,
-      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16),
-};
-const struct schema schema_v1beta1_topology_spec = SCHEMA("io.x-k8s.kueue.v1beta1.TopologySpec",
-      v1beta1_topology_spec_fields, 0, NULL);
-
-static const struct field v1beta1_topology_fields[] = {
-    F(STRING, ONE, "apiVersion", 0),
-    F(STRING, ONE, "kind", 0),
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_topology_spec, .doc = "What is wanted."),
-};
-const struct schema schema_v1beta1_topology = SCHEMA("io.x-k8s.kueue.v1beta1.Topology",
-      v1beta1_topology_fields, 0, NULL);

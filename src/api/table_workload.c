@@ -339,3 +339,11 @@ static const struct field topology_fields[] = {
 };
 const struct schema schema_topology = SCHEMA("io.x-k8s.kueue.v1beta2.Topology", topology_fields,
       sizeof(struct topology), NULL);
+
+static const struct field topology_info_fields[] = {
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 253,
+      .format = "dns1123-subdomain"),
+    F(STRING, LIST, "levels", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16),
+};
+const struct schema schema_topology_info = SCHEMA("io.x-k8s.kueue.v1beta2.TopologyInfo",
+      topology_info_fields, 0, NULL);

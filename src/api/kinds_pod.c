@@ -1,0 +1,98 @@
+/* kinds_pod: the row of Pod, and what creating one sets. */
+#include "api/view_core.h"
+
+#include "api/kinds.h"
+
+static void pod_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
+    yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    if (!yyjson_mut_is_obj(spec)) {
+        return;
+    }
+    if (json_mget(spec, STR("enableServiceLinks")) == NULL &&
+        json_mset_bool(d, spec, "enableServiceLinks", true) < 0) {
+        err_set(err, ERR_NOMEM, "out of memory");
+    }
+    pod_spec_defaults(d, spec);
+}
+
+static bool has_cpu_or_memory(yyjson_mut_val *map) {
+    return json_mget(map, STR("cpu")) != NULL || json_mget(map, STR("memory")) != NULL;
+}
+
+/* Both resources limited, and requested in the same amount (requests were defaulted from limits). */
+static bool is_guaranteed(yyjson_mut_val *c) {
+    static const char *const names[] = {"cpu", "memory"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct str limit = json_mstr(json_mget(json_mpath(c, "resources.limits"), str_of(names[i])));
+        struct str request =
+            json_mstr(json_mget(json_mpath(c, "resources.requests"), str_of(names[i])));
+        if (limit.n == 0 || !str_eq(limit, request)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *qos_class(yyjson_mut_val *spec) {
+    static const char *const lists[] = {"initContainers", "containers"};
+    bool any = false, all = true;
+    for (size_t l = 0; l < COUNT(lists); l++) {
+        EACH(json_mget(spec, str_of(lists[l])), i, c) {
+            (void)i;
+            any |= has_cpu_or_memory(json_mpath(c, "resources.limits")) ||
+                   has_cpu_or_memory(json_mpath(c, "resources.requests"));
+            all &= is_guaranteed(c);
+        }
+    }
+    return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
+}
+
+static void pod_prepare(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now) {
+    (void)now;
+    if (old != NULL) {
+        return;
+    }
+    yyjson_mut_val *status = yyjson_mut_obj(d);
+    if (status != NULL && json_mset(d, obj, STR("status"), status) == 0) {
+        json_mset_str(d, status, "phase", STR("Pending"));
+        json_mset_str(d, status, "qosClass", str_of(qos_class(json_mget(obj, STR("spec")))));
+    }
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    COLUMN("Ready", "string", 0, "Ready containers of all."),
+    COLUMN("Status", "string", 0, "What the pod is doing, or why it is not."),
+    COLUMN("Restarts", "string", 0, "How often its containers were restarted, and when last."),
+    COLUMN_AGE,
+    COLUMN("IP", "string", 1, "Address of the pod."),
+    COLUMN("Node", "string", 1, "Node that the pod is bound to."),
+    COLUMN("Nominated Node", "string", 1, "Node on which room is being made for the pod."),
+    COLUMN("Readiness Gates", "string", 1, "Readiness gates that are met, of all."),
+};
+
+static const struct kind_version versions[] = {{.version = "v1", .schema = &schema_pod}};
+
+const struct kind kind_pod = {
+    .group = "",
+    .kind = "Pod",
+    .plural = "pods",
+    .singular = "pod",
+    .short_names = (const char *const[]){"po", NULL},
+    .categories = (const char *const[]){"all", NULL},
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION | KIND_RETURNS_DELETED | KIND_GRACEFUL,
+    .versions = versions,
+    .n_versions = COUNT(versions),
+    .columns = columns,
+    .n_columns = COUNT(columns),
+    .selectable = (const char *const[]){"spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+                                        "spec.serviceAccountName", "spec.hostNetwork",
+                                        "status.phase", "status.podIP", "status.podIPs",
+                                        "status.nominatedNodeName", NULL},
+    .subresources = (const char *const[]){"log", "eviction", "binding", "exec", "attach",
+                                          "portforward", NULL},
+    .set_defaults = pod_defaults,
+    .prepare = pod_prepare,
+    .check = pod_check,
+    .cell = pod_cell,
+};

@@ -1,0 +1,293 @@
+/* rules: what validation refuses, and the words it uses. */
+#include "base/test.h"
+
+#include "api/codec.h"
+
+struct fixture {
+    struct arena arena;
+    struct err err;
+};
+
+static int setup(void **state) {
+    static struct fixture f;
+    f = (struct fixture){0};
+    arena_init(&f.arena, 64 << 20);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    arena_release(&((struct fixture *)*state)->arena);
+    return 0;
+}
+
+/* Defaults and validates; with `old`, as an update of that. All causes as "field: text\n", in order. */
+static struct str causes_of(struct fixture *f, const char *api_version, const char *name,
+                            const char *now, const char *old) {
+    const struct kind *k = kind_by_api_version(str_of(api_version), str_of(name));
+    yyjson_mut_doc *d = NULL;
+    yyjson_doc *was = NULL;
+    struct causes causes = {.arena = &f->arena};
+    struct buf b;
+    assert_non_null(k);
+    if (old != NULL) {
+        buf_init(&b, 0);
+        assert_ok(json_parse_mut(&f->arena, str_of(old), &d, &f->err), &f->err);
+        assert_ok(codec_default(k, d, &f->err), &f->err);
+        json_write_mut(&b, yyjson_mut_doc_get_root(d));
+        assert_ok(json_parse(&f->arena, arena_str(&f->arena, buf_view(&b)), &was, &f->err),
+                  &f->err);
+        buf_release(&b);
+    }
+    assert_ok(json_parse_mut(&f->arena, str_of(now), &d, &f->err), &f->err);
+    assert_ok(codec_default(k, d, &f->err), &f->err);
+    assert_int_equal(codec_validate(k, yyjson_mut_doc_get_root(d),
+                                    was ? yyjson_doc_get_root(was) : NULL, &causes),
+                     0);
+    buf_init(&b, 0);
+    for (size_t i = 0; i < causes.n; i++) {
+        buf_str(&b, causes.v[i].field);
+        buf_c(&b, ": ");
+        buf_str(&b, causes.v[i].text);
+        buf_ch(&b, '\n');
+    }
+    struct str r = arena_str(&f->arena, buf_view(&b));
+    buf_release(&b);
+    return r;
+}
+
+#define POD(spec_) "{\"metadata\":{\"name\":\"p\"},\"spec\":{" spec_ "}}"
+#define CONTAINERS(rest_) "\"containers\":[{\"name\":\"c\",\"image\":\"i\"" rest_ "}]"
+
+static void pods(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *now, *want;
+    } cases[] = {
+        {POD(CONTAINERS("")), ""},
+        {POD(""), "spec.containers: Required value\n"},
+        {POD("\"containers\":[{\"name\":\"Bad_\",\"image\":\"i\"}]"),
+         "spec.containers[0].name: Invalid value: \"Bad_\": a lowercase RFC 1123 label must consist "
+         "of lower case alphanumeric characters or '-', and must start and end with an "
+         "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+         "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')\n"},
+        {POD("\"containers\":[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"c\",\"image\":\"i\"}]"),
+         "spec.containers[1].name: Duplicate value: \"c\"\n"},
+        {POD("\"containers\":[{\"name\":\"c\"}]"), "spec.containers[0].image: Required value\n"},
+        {POD(CONTAINERS(",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]")),
+         "spec.containers[0].volumeMounts[0].name: Not found: \"v\"\n"},
+        {POD("\"restartPolicy\":\"Sometimes\"," CONTAINERS("")),
+         "spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
+         "\"Never\", \"OnFailure\"\n"},
+        {POD(CONTAINERS(",\"resources\":{\"requests\":{\"cpu\":\"2\"},\"limits\":{\"cpu\":\"1\"}}")),
+         "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal "
+         "to cpu limit of 1\n"},
+        {POD(CONTAINERS(",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"500m\"}}")),
+         "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an "
+         "integer\nspec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: "
+         "\"500m\": must be an integer\n"},
+        {POD(CONTAINERS(",\"resources\":{\"limits\":{\"cpu\":\"-1\"}}")),
+         "spec.containers[0].resources.limits[cpu]: Invalid value: \"-1\": must be greater than or "
+         "equal to 0\nspec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be "
+         "greater than or equal to 0\n"},
+        {POD(CONTAINERS(",\"resources\":{\"limits\":{\"cpu\":\"lots\"}}")),
+         "spec.containers[0].resources.limits[cpu]: Invalid value: \"lots\": quantities must match "
+         "the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'\n"
+         "spec.containers[0].resources.requests[cpu]: Invalid value: \"lots\": quantities must "
+         "match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'\n"},
+        {POD(CONTAINERS(",\"ports\":[{\"containerPort\":70000}]")),
+         "spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and "
+         "65535, inclusive\n"},
+        {POD("\"nodeName\":7," CONTAINERS("")),
+         "spec.nodeName: Invalid value: \"integer\": spec.nodeName in body must be of type string: "
+         "\"integer\"\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_str_eq(causes_of(f, "v1", "Pod", cases[i].now, NULL), str_of(cases[i].want));
+    }
+}
+
+static void pods_hardly_change(void **state) {
+    struct fixture *f = *state;
+    const char *gated = POD("\"schedulingGates\":[{\"name\":\"a.b/c\"}]," CONTAINERS(""));
+    const char *steered = POD("\"nodeSelector\":{\"a\":\"b\"}," CONTAINERS(""));
+    assert_str_eq(causes_of(f, "v1", "Pod", steered, gated), STR(""));
+    struct str fault = causes_of(f, "v1", "Pod", steered, POD(CONTAINERS("")));
+    assert_true(str_starts(fault, STR("spec: Forbidden: pod updates may not change fields other")));
+    assert_str_eq(causes_of(f, "v1", "Pod", gated, POD(CONTAINERS(""))),
+                  STR("spec.schedulingGates: Forbidden: only deletion is allowed, but found new "
+                      "scheduling gates\n"));
+    assert_str_eq(causes_of(f, "v1", "Pod", POD("\"nodeName\":\"n\"," CONTAINERS("")),
+                            POD(CONTAINERS(""))),
+                  STR(""));
+}
+
+static void metadata(void **state) {
+    struct fixture *f = *state;
+    assert_str_eq(causes_of(f, "v1", "ConfigMap", "{\"metadata\":{}}", NULL),
+                  STR("metadata.name: Required value: name or generateName is required\n"));
+    assert_str_eq(causes_of(f, "v1", "ConfigMap", "{\"metadata\":{\"generateName\":\"a-\"}}", NULL),
+                  STR(""));
+    struct str fault = causes_of(
+        f, "v1", "ConfigMap", "{\"metadata\":{\"name\":\"a\",\"labels\":{\"k\":\"-\"}}}", NULL);
+    assert_true(str_starts(
+        fault, STR("metadata.labels: Invalid value: \"-\": a valid label must be an empty")));
+    assert_str_eq(
+        causes_of(f, "v1", "ConfigMap", "{\"metadata\":{\"name\":\"a\",\"uid\":\"2\"}}",
+                  "{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"}}"),
+        STR("metadata.uid: Invalid value: \"2\": field is immutable\n"));
+    assert_str_eq(
+        causes_of(f, "v1", "ConfigMap",
+                  "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"],\"deletionTimestamp\":"
+                  "\"2026-01-01T00:00:00Z\"}}",
+                  "{\"metadata\":{\"name\":\"a\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}"),
+        STR("metadata.finalizers: Forbidden: no new finalizers can be added if the object is being "
+            "deleted, found new finalizers []string{\"x.y/z\"}\n"));
+    assert_str_eq(causes_of(f, "rbac.authorization.k8s.io/v1", "ClusterRole",
+                            "{\"metadata\":{\"name\":\"system:a\"},\"rules\":[]}", NULL),
+                  STR(""));
+}
+
+static void small_kinds(void **state) {
+    struct fixture *f = *state;
+    assert_str_eq(causes_of(f, "v1", "ConfigMap",
+                            "{\"metadata\":{\"name\":\"a\"},\"immutable\":true,\"data\":{\"k\":"
+                            "\"2\"}}",
+                            "{\"metadata\":{\"name\":\"a\"},\"immutable\":true,\"data\":{\"k\":"
+                            "\"1\"}}"),
+                  STR("data: Forbidden: field is immutable when `immutable` is set\n"));
+    assert_str_eq(causes_of(f, "scheduling.k8s.io/v1", "PriorityClass",
+                            "{\"metadata\":{\"name\":\"a\"},\"value\":2}",
+                            "{\"metadata\":{\"name\":\"a\"},\"value\":1}"),
+                  STR("value: Invalid value: 2: field is immutable\n"));
+    struct str fault = causes_of(f, "coordination.k8s.io/v1", "Lease",
+                                 "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"renewTime\":"
+                                 "\"2026-01-01T00:00:00Z\"}}",
+                                 NULL);
+    assert_true(str_starts(fault, STR("spec.renewTime: Invalid value: \"2026-01-01T00:00:00Z\"")));
+    assert_true(str_starts(
+        causes_of(f, "rbac.authorization.k8s.io/v1", "RoleBinding",
+                  "{\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"a\"},\"roleRef\":{\"kind\":"
+                  "\"Role\",\"name\":\"y\"}}",
+                  "{\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"a\"},\"roleRef\":{\"kind\":"
+                  "\"Role\",\"name\":\"x\"}}"),
+        STR("roleRef: Invalid value: ")));
+}
+
+#define JOB(spec_, pod_)                                                                       \
+    "{\"metadata\":{\"name\":\"j\"},\"spec\":{" spec_ "\"template\":{\"spec\":{"               \
+    "\"restartPolicy\":\"Never\"," pod_ CONTAINERS("") "}}}}"
+
+static void jobs(void **state) {
+    struct fixture *f = *state;
+    const char *running = JOB("\"suspend\":false,", ""), *held = JOB("\"suspend\":true,", "");
+    const char *steered = JOB("\"suspend\":false,", "\"nodeSelector\":{\"gpu\":\"a\"},");
+    assert_str_eq(causes_of(f, "batch/v1", "Job", running, held), STR(""));
+    assert_str_eq(causes_of(f, "batch/v1", "Job", steered, held), STR(""));
+    assert_true(str_starts(causes_of(f, "batch/v1", "Job", steered, running),
+                           STR("spec.template: Invalid value: {")));
+    assert_str_eq(
+        causes_of(f, "batch/v1", "Job", JOB("\"completions\":3,", ""), JOB("\"completions\":2,", "")),
+        STR("spec.completions: Invalid value: 3: field is immutable\n"));
+    assert_str_eq(causes_of(f, "batch/v1", "Job",
+                            "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{"
+                            CONTAINERS("") "}}}}",
+                            NULL),
+                  STR("spec.template.spec.restartPolicy: Required value: valid values: "
+                      "\"OnFailure\", \"Never\"\n"));
+    assert_str_eq(causes_of(f, "batch/v1", "Job", JOB("\"parallelism\":-1,", ""), NULL),
+                  STR("spec.parallelism: Invalid value: -1: must be greater than or equal to 0\n"));
+}
+
+#define KUEUE "kueue.x-k8s.io/v1beta2"
+#define QUEUE(rest_, quota_)                                                                   \
+    "{\"metadata\":{\"name\":\"q\"},\"spec\":{" rest_ "\"resourceGroups\":[{"                  \
+    "\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"    \
+    "\"cpu\"" quota_ "}]}]}]}}"
+
+static void cluster_queues(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *now, *want;
+    } cases[] = {
+        {QUEUE("", ",\"nominalQuota\":1"), ""},
+        {QUEUE("", ""), "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: Required "
+                        "value\n"},
+        {QUEUE("", ",\"nominalQuota\":\"-1\""),
+         "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: Invalid value: \"-1\": must "
+         "be greater than or equal to 0\n"},
+        {QUEUE("", ",\"nominalQuota\":1,\"borrowingLimit\":1"),
+         "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit: Invalid value: \"1\": "
+         "must be nil when cohort is empty\n"},
+        {QUEUE("\"cohortName\":\"x\",", ",\"nominalQuota\":1,\"lendingLimit\":2"),
+         "spec.resourceGroups[0].flavors[0].resources[0].lendingLimit: Invalid value: \"2\": must "
+         "be less than or equal to the nominalQuota\n"},
+        {QUEUE("\"preemption\":{\"borrowWithinCohort\":{\"policy\":\"LowerPriority\"}},",
+               ",\"nominalQuota\":1"),
+         "spec.preemption: Invalid value: \"object\": reclaimWithinCohort=Never and "
+         "borrowWithinCohort.Policy!=Never\n"},
+        {QUEUE("\"fairSharing\":{\"weight\":\"1n\"},", ",\"nominalQuota\":1"),
+         "spec.fairSharing.weight: Invalid value: \"1n\": When not 0, it must be greater than "
+         "10^-9\n"},
+        {QUEUE("\"stopPolicy\":\"Maybe\",", ",\"nominalQuota\":1"),
+         "spec.stopPolicy: Unsupported value: \"Maybe\": supported values: \"Hold\", "
+         "\"HoldAndDrain\", \"None\"\n"},
+        {QUEUE("\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"c\",\"onFlavors\":"
+               "[\"g\"]}]},",
+               ",\"nominalQuota\":1"),
+         "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0]: Invalid value: \"g\": must "
+         "be one of the flavors of the ClusterQueue\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_str_eq(causes_of(f, KUEUE, "ClusterQueue", cases[i].now, NULL),
+                      str_of(cases[i].want));
+    }
+}
+
+#define WORKLOAD(spec_, sets_, status_)                                                        \
+    "{\"metadata\":{\"name\":\"w\"},\"spec\":{" spec_ "\"podSets\":[{\"name\":\"main\"," sets_  \
+    "\"template\":{\"spec\":{" CONTAINERS("") "}}}]},\"status\":{" status_ "}}"
+#define RESERVED                                                                               \
+    "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{"        \
+    "\"clusterQueue\":\"c\",\"podSetAssignments\":[{\"name\":\"main\",\"count\":1}]}"
+
+static void workloads(void **state) {
+    struct fixture *f = *state;
+    assert_str_eq(causes_of(f, KUEUE, "Workload", WORKLOAD("", "", ""), NULL), STR(""));
+    assert_str_eq(causes_of(f, KUEUE, "Workload", WORKLOAD("", "\"count\":2,\"minCount\":3,", ""),
+                            NULL),
+                  STR("spec.podSets[0]: Invalid value: \"object\": minCount should be positive and "
+                      "less or equal to count\n"));
+    assert_str_eq(
+        causes_of(f, KUEUE, "Workload", WORKLOAD("\"queueName\":\"b\",", "", RESERVED),
+                  WORKLOAD("\"queueName\":\"a\",", "", RESERVED)),
+        STR("spec.queueName: Invalid value: \"b\": queueName is immutable while quota reserved\n"));
+    assert_true(str_starts(causes_of(f, KUEUE, "Workload",
+                                     WORKLOAD("", "\"count\":2,", RESERVED),
+                                     WORKLOAD("", "\"count\":1,", RESERVED)),
+                           STR("spec.podSets: Invalid value: [")));
+    assert_str_eq(causes_of(f, KUEUE, "Workload",
+                            WORKLOAD("\"priorityClassRef\":{\"group\":\"kueue.x-k8s.io\",\"kind\":"
+                                     "\"WorkloadPriorityClass\",\"name\":\"a\"},",
+                                     "", ""),
+                            NULL),
+                  STR("spec: Invalid value: \"object\": priority should not be nil when "
+                      "priorityClassRef is set\n"));
+    assert_str_eq(causes_of(f, KUEUE, "LocalQueue",
+                            "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"clusterQueue\":\"b\"}}",
+                            "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"clusterQueue\":\"a\"}}"),
+                  STR("spec.clusterQueue: Invalid value: \"b\": field is immutable\n"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pods, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_hardly_change, setup, teardown),
+        cmocka_unit_test_setup_teardown(metadata, setup, teardown),
+        cmocka_unit_test_setup_teardown(small_kinds, setup, teardown),
+        cmocka_unit_test_setup_teardown(jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
+        cmocka_unit_test_setup_teardown(workloads, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
