@@ -1,0 +1,314 @@
+/* Tests of the queue and defaults controllers in a fake world: from objects to objects. */
+#include "base/test.h"
+
+#include "api/inventory.h"
+#include "control/fake_world.h"
+#include "control/queue_controller.h"
+
+struct scene {
+    struct fake_world w;
+    struct queue_controller *q;
+};
+
+static void controllers(struct scene *s) {
+    struct err err = {0};
+    s->q = queue_controller_new(&s->w.env, &err);
+    if (s->q == NULL) {
+        print_error("%s\n", err.text);
+    }
+    assert_non_null(s->q);
+}
+
+static void settle(struct scene *s) {
+    fake_world_run(&s->w, 5 * NS_PER_SEC);
+}
+
+static void quota(struct scene *s, const char *cpu, const char *strategy) {
+    char json[2048];
+    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
+                          "\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":"
+             "{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},\"queueingStrategy\":\"%s\","
+             "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/mig-2g.35gb\"],"
+             "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%s\"},"
+             "{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"100\"}]}]}]}}",
+             strategy, cpu);
+    fake_world_put(&s->w, json);
+    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\","
+                          "\"metadata\":{\"name\":\"lq\",\"namespace\":\"default\"},\"spec\":"
+                          "{\"clusterQueue\":\"cq\"}}");
+}
+
+static void start(struct scene *s) {
+    fake_world_init(&s->w);
+    if (fake_world_get(&s->w, "Namespace", "", "default") == NULL) {
+        fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
+                              "{\"name\":\"default\"}}");
+    }
+    controllers(s);
+}
+
+static void end(struct scene *s) {
+    queue_controller_free(s->q);
+    fake_world_release(&s->w);
+}
+
+static void workload(struct scene *s, const char *name, int count, const char *requests) {
+    char json[1024];
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":"
+             "\"%s\",\"namespace\":\"default\"},\"spec\":{\"queueName\":\"lq\",\"active\":true,"
+             "\"podSets\":[{\"name\":\"main\",\"count\":%d,\"template\":{\"spec\":{\"restartPolicy\":"
+             "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+             "{%s},\"limits\":{%s}}}]}}}]}}",
+             name, count, requests, requests);
+    fake_world_put(&s->w, json);
+}
+
+static const struct object *get(struct scene *s, const char *name) {
+    const struct object *o = fake_world_get(&s->w, "Workload", "default", name);
+    assert_non_null(o);
+    return o;
+}
+
+static void admitted_and_waiting(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    workload(&s, "a", 1, "\"cpu\":\"3\"");
+    settle(&s);
+    workload(&s, "b", 1, "\"cpu\":\"2500m\"");
+    settle(&s);
+    const struct object *a = get(&s, "a"), *b = get(&s, "b");
+    assert_string_equal(fake_world_condition(a, "QuotaReserved"), "True");
+    assert_string_equal(fake_world_condition_message(a, "QuotaReserved"),
+                        "Quota reserved in ClusterQueue cq");
+    assert_string_equal(fake_world_condition(a, "Admitted"), "True");
+    assert_string_equal(fake_world_text(a, "status.admission.clusterQueue"), "cq");
+    assert_string_equal(fake_world_condition(b, "QuotaReserved"), "False");
+    assert_string_equal(fake_world_condition_reason(b, "QuotaReserved"), "WaitingForQuota");
+    assert_string_equal(fake_world_condition_message(b, "QuotaReserved"),
+                        "couldn't assign flavors to pod set main: insufficient unused quota for cpu "
+                        "in flavor f, 1500m more needed");
+    assert_int_equal(fake_world_events(&s.w, "Admitted"), 1);
+    assert_int_equal(fake_world_events(&s.w, "WaitingForQuota"), 1);
+    const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "cq");
+    assert_string_equal(fake_world_condition(cq, "Active"), "True");
+    assert_string_equal(fake_world_text(cq, "status.pendingWorkloads"), "1");
+    assert_string_equal(fake_world_text(cq, "status.reservingWorkloads"), "1");
+    const struct object *lq = fake_world_get(&s.w, "LocalQueue", "default", "lq");
+    assert_string_equal(fake_world_condition(lq, "Active"), "True");
+    assert_string_equal(fake_world_text(lq, "status.admittedWorkloads"), "1");
+    uint64_t writes = s.w.writes; /* and then nobody writes any more */
+    settle(&s);
+    assert_int_equal(s.w.writes, writes);
+    fake_world_delete(&s.w, "Workload", "default", "a", "");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    end(&s);
+}
+
+static void restart(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    workload(&s, "a", 1, "\"cpu\":\"3\"");
+    settle(&s);
+    queue_controller_free(s.q);
+    workload(&s, "b", 1, "\"cpu\":\"2\"");
+    controllers(&s); /* what was admitted before is held still */
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "b"), "QuotaReserved"), "False");
+    end(&s);
+}
+
+static void not_queued(void **state) {
+    struct scene s;
+    start(&s);
+    workload(&s, "a", 1, "\"cpu\":\"1\"");
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "a"), "QuotaReserved"),
+                        "Misconfigured");
+    assert_string_equal(fake_world_condition_message(get(&s, "a"), "QuotaReserved"),
+                        "LocalQueue lq doesn't exist");
+    quota(&s, "4", "StrictFIFO");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    workload(&s, "b", 1, "\"cpu\":\"1\"");
+    settle(&s);
+    assert_string_equal(fake_world_condition_message(get(&s, "b"), "QuotaReserved"),
+                        "ClusterQueue cq is stopped");
+    const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "cq");
+    assert_string_equal(fake_world_condition_reason(cq, "Active"), "Stopped");
+    assert_string_equal(fake_world_condition_message(cq, "Active"),
+                        "Can't admit new workloads: is stopped.");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    end(&s);
+}
+
+/* ---- places ---- */
+
+static struct gpu_profile PROFILES[] = {
+    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
+    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
+    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
+    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
+};
+
+static void node(struct scene *s, const char *name, bool healthy) {
+    struct gpu_card card = {.uuid = STR("GPU-0"), .model = STR("NVIDIA H200"), .slices = 8,
+                            .board = STR("0x233510DE"), .memory_mib = 143771, .healthy = healthy,
+                            .mig_enabled = true, .mig_managed = true, .profiles = PROFILES,
+                            .n_profiles = 4, .trouble = healthy ? (struct str){0} : STR("Xid 79")};
+    struct inventory inv = {&card, 1, true};
+    struct buf gpus, json;
+    buf_init(&gpus, 0);
+    buf_init(&json, 0);
+    inventory_encode(&inv, &gpus);
+    buf_f(&json, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\","
+                 "\"labels\":{\"berth.dev/managed\":\"true\",\"nvidia.com/gpu.product\":"
+                 "\"NVIDIA-H200\"},\"annotations\":{\"" INVENTORY_ANNOTATION "\":", name);
+    buf_json(&json, buf_view(&gpus));
+    buf_c(&json, "}},\"spec\":{}}");
+    if (fake_world_get(&s->w, "Node", "", name) == NULL) {
+        fake_world_put(&s->w, buf_cstr(&json));
+    } else {
+        fake_world_patch(&s->w, "Node", "", name, "", buf_cstr(&json));
+    }
+    fake_world_patch(&s->w, "Node", "", name, "status",
+                     "{\"status\":{\"allocatable\":{\"cpu\":\"16\",\"memory\":\"64Gi\"},"
+                     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+    buf_release(&gpus);
+    buf_release(&json);
+}
+
+static void pod(struct scene *s, const char *name, const char *owner, const char *requests) {
+    char json[2048], ref[512] = "";
+    if (owner != NULL) {
+        const struct object *w = get(s, owner);
+        snprintf(ref, sizeof(ref),
+                 ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":"
+                 "\"j\",\"uid\":\"%.*s\",\"controller\":true}]",
+                 STR_ARG(w->owners[0].uid));
+    }
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+             "\"default\"%s},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+             "\"image\":\"i\",\"resources\":{\"requests\":{%s},\"limits\":{%s}}}]}}",
+             name, ref, requests, requests);
+    fake_world_put(&s->w, json);
+}
+
+static const char SLICE[] = "\"nvidia.com/mig-2g.35gb\":\"1\"";
+
+static void own(struct scene *s, const char *name, const char *uid) {
+    char json[512];
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+             "\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]}}",
+             uid);
+    fake_world_patch(&s->w, "Workload", "default", name, "", json);
+}
+
+static void slices(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    node(&s, "n1", true);
+    workload(&s, "a", 1, SLICE);
+    own(&s, "a", "job-a");
+    workload(&s, "b", 2, SLICE);
+    workload(&s, "c", 1, SLICE);
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition_reason(get(&s, "c"), "QuotaReserved"),
+                        "WaitingForPlacement");
+    assert_string_equal(fake_world_condition_message(get(&s, "c"), "QuotaReserved"),
+                        "quota is available, but no GPU has room for 2g.35gb: 1 GPU in service on 1 "
+                        "node, at most 2 memory slices free on one GPU (pod set main)");
+    pod(&s, "pa", "a", SLICE); /* takes its Workload's seat */
+    pod(&s, "alone", NULL, SLICE);
+    settle(&s);
+    const struct object *pa = fake_world_get(&s.w, "Pod", "default", "pa");
+    assert_string_equal(fake_world_text(pa, "spec.nodeName"), "n1");
+    assert_string_equal(fake_world_condition(pa, "PodScheduled"), "True");
+    assert_true(str_contains(pa->json, STR(DEVICES_ANNOTATION)));
+    assert_true(str_contains(pa->json, STR("2g.35gb")));
+    const struct object *alone = fake_world_get(&s.w, "Pod", "default", "alone");
+    assert_string_equal(fake_world_condition_reason(alone, "PodScheduled"), "Unschedulable");
+    assert_int_equal(fake_world_events(&s.w, "FailedScheduling"), 1);
+    /* a restart knows what is taken */
+    queue_controller_free(s.q);
+    controllers(&s);
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "c"), "QuotaReserved"), "False");
+    fake_world_delete(&s.w, "Workload", "default", "b", "");
+    settle(&s); /* two slices are free: one for each that waited */
+    assert_string_equal(fake_world_condition(get(&s, "c"), "Admitted"), "True");
+    alone = fake_world_get(&s.w, "Pod", "default", "alone");
+    assert_string_equal(fake_world_text(alone, "spec.nodeName"), "n1");
+    end(&s);
+}
+
+static void sick_gpu(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    node(&s, "n1", false);
+    workload(&s, "a", 1, SLICE);
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "a"), "QuotaReserved"),
+                        "WaitingForPlacement");
+    node(&s, "n1", true);
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    end(&s);
+}
+
+static void defaults(void **state) {
+    struct scene s;
+    struct err err = {0};
+    start(&s);
+    fake_world_put(&s.w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
+                         "\"kube-system\"}}");
+    struct defaults_controller *d = defaults_controller_new(&s.w.env, &err);
+    assert_non_null(d);
+    settle(&s);
+    assert_int_equal(fake_world_count(&s.w, "ClusterQueue"), 0);
+    node(&s, "n1", true);
+    settle(&s);
+    const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "default");
+    assert_non_null(cq);
+    assert_true(str_contains(
+        cq->json, STR("{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"3\"}")));
+    assert_true(str_contains(cq->json,
+                             STR("{\"name\":\"memory\",\"nominalQuota\":\"64Gi\"}")));
+    assert_string_equal(fake_world_condition(cq, "Active"), "True");
+    assert_non_null(fake_world_get(&s.w, "LocalQueue", "default", "default"));
+    assert_non_null(fake_world_get(&s.w, "ResourceFlavor", "", "nvidia-h200"));
+    assert_non_null(fake_world_get(&s.w, "ConfigMap", "kube-system", "berth-defaults"));
+    fake_world_delete(&s.w, "LocalQueue", "default", "default", "");
+    node(&s, "n1", false); /* what was deleted stays deleted */
+    settle(&s);
+    assert_null(fake_world_get(&s.w, "LocalQueue", "default", "default"));
+    defaults_controller_free(d);
+    end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(admitted_and_waiting),
+        cmocka_unit_test(restart),
+        cmocka_unit_test(not_queued),
+        cmocka_unit_test(slices),
+        cmocka_unit_test(sick_gpu),
+        cmocka_unit_test(defaults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
