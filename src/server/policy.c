@@ -1,0 +1,336 @@
+/* policy: joins authentication, RBAC, reviews and audit behind struct guard. See policy.h. */
+#include "server/policy.h"
+
+#include "api/codec.h"
+#include "base/mem.h"
+#include "net/tls.h"
+#include "server/audit.h"
+#include "server/authn.h"
+#include "server/escalate.h"
+#include "server/policy_impersonate.h"
+#include "server/policy_roles.h"
+#include "server/rbac.h"
+#include "server/review.h"
+#include "server/token.h"
+#include "wire/json.h"
+#include "wire/time.h"
+
+struct policy {
+    struct guard guard; /* first: a guard is its policy */
+    struct clock *clock;
+    struct rbac *rbac;
+    struct audit *audit;
+    struct token_key key;
+    bool has_key;
+    char *issuer;
+    struct str audience; /* the issuer, as one audience */
+    struct authn authn;
+};
+
+static struct policy *policy_of(struct guard *g) {
+    return (struct policy *)g;
+}
+
+/* ---- who ---- */
+
+static int authenticate(struct guard *g, struct http_request *r, const struct api_request *q,
+                        struct arena *a, struct user *ret, struct err *err) {
+    struct policy *p = policy_of(g);
+    struct str cn = {0}, org = {0};
+    struct user u;
+    int code;
+    struct str token = authn_token_in(http_header(r, "Authorization"),
+                                      http_header(r, "Sec-WebSocket-Protocol"), a);
+    if (http_client_cert(r, &cn, &org)) {
+        code = authn_certificate(cn, org, a, &u, err);
+    } else if (token.n) {
+        code = authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, &u, err);
+    } else {
+        code = authn_anonymous(a, &u);
+    }
+    code = code ? code : policy_impersonate(p->rbac, r, a, &u, err);
+    if (code == 0) {
+        *ret = u;
+    }
+    return code;
+}
+
+/* ---- may they ---- */
+
+static int authorize(struct guard *g, const struct api_request *q, struct arena *a,
+                     struct str *ret_reason, struct err *err) {
+    struct rbac_attributes want = {
+        .user = &q->user,
+        .verb = q->verb_name,
+        .resource_request = q->resource,
+        .group = q->group,
+        .resource = q->plural,
+        .subresource = q->subresource,
+        .name = q->authz_name,
+        .ns = q->ns,
+        .path = q->path,
+    };
+    return rbac_allows(policy_of(g)->rbac, &want, a, ret_reason)
+               ? 0
+               : err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(*ret_reason));
+}
+
+/* A Secret that is a bearer token makes its reader somebody: that takes more than the right to write Secrets. */
+static int check_token_secret(struct policy *p, const struct api_request *q, yyjson_mut_val *obj,
+                              struct arena *a, struct err *err) {
+    struct rbac_attributes want = {.user = &q->user, .verb = STR("create"), .resource_request = true,
+                                   .group = STR("berth.dev"), .resource = STR("tokens"), .ns = q->ns};
+    struct str reason;
+    if (!str_eq(json_mstr_at(obj, "type"), AUTHN_TOKEN_TYPE) || rbac_allows(p->rbac, &want, a, &reason)) {
+        return 0;
+    }
+    return err_set(err, ERR_FORBIDDEN, "User \"%.*s\" cannot create resource \"tokens\" in API group \"berth.dev\"",
+                   STR_ARG(q->user.name));
+}
+
+static int admit_write(struct guard *g, const struct api_request *q, yyjson_mut_val *obj,
+                       const struct object *old, struct arena *a, struct err *err) {
+    struct policy *p = policy_of(g);
+    if (str_is(str_of(q->kind->plural), "secrets")) {
+        return check_token_secret(p, q, obj, a, err);
+    }
+    return escalate_check(p->rbac, &q->user, q->kind, q->ns, obj, old, a, err);
+}
+
+/* ---- reviews and tokens ---- */
+
+static int token_review(struct policy *p, yyjson_mut_doc *d, struct arena *a, struct err *err) {
+    yyjson_mut_val *wanted = json_mpath(d->root, "spec.audiences"), *v;
+    struct str_list audiences = {.v = ARENA_ARRAY(a, struct str, yyjson_mut_arr_size(wanted) + 1)};
+    struct user who;
+    size_t i, max;
+    if (!audiences.v) {
+        return err_set(err, ERR_NOMEM, "no memory for a review");
+    }
+    yyjson_mut_arr_foreach(wanted, i, max, v) {
+        audiences.v[audiences.n++] = json_mstr(v);
+    }
+    if (audiences.n == 0) {
+        audiences = p->authn.audiences;
+    }
+    int r = authn_bearer(&p->authn, json_mstr_at(d->root, "spec.token"), &audiences, clock_wall(p->clock), a, &who, err);
+    if (r != 0 && r != ERR_UNAUTHORIZED) {
+        return r;
+    }
+    return review_token(r == 0 ? &who : NULL, &audiences, d, err);
+}
+
+static int review(struct guard *g, const struct api_request *q, yyjson_mut_doc *d, struct arena *a,
+                  struct err *err) {
+    struct policy *p = policy_of(g);
+    struct str kind = str_of(q->kind->kind);
+    if (str_is(kind, "SelfSubjectReview")) {
+        return review_self(&q->user, d, err);
+    }
+    if (str_is(kind, "SelfSubjectRulesReview")) {
+        return review_rules(p->rbac, &q->user, d, err);
+    }
+    if (str_is(kind, "TokenReview")) {
+        return token_review(p, d, a, err);
+    }
+    if (str_ends(kind, STR("SubjectAccessReview"))) {
+        return review_access(p->rbac, &q->user, q->kind, q->ns, d, a, err);
+    }
+    return err_set(err, ERR_UNSUPPORTED, "%.*s is not answered here", STR_ARG(kind));
+}
+
+static int make_jti(struct arena *a, struct str *ret, struct err *err) {
+    unsigned char b[16];
+    int r = tls_random(b, sizeof(b), err);
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    *ret = arena_f(a, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
+                   b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return r ? r : ret->p ? 0 : ERR_NOMEM;
+}
+
+/* The pod that the token is bound to must be there, with the uid that was named, if one was. */
+static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref, struct token_claims *c,
+                    struct err *err) {
+    const struct kind *k = kind_by_name(STR(""), STR("Pod"));
+    if (!ref) {
+        return 0;
+    }
+    if (!str_is(ref->kind, "Pod")) {
+        return err_set(err, ERR_INVALID, "spec.boundObjectRef.kind: Unsupported value: \"%.*s\": supported values: \"Pod\"",
+                       STR_ARG(ref->kind));
+    }
+    const struct object *pod = mirror_get(p->authn.mirror, k, ns, ref->name);
+    if (!pod) {
+        return err_set(err, ERR_NOT_FOUND, "pods \"%.*s\" not found", STR_ARG(ref->name));
+    }
+    if (ref->uid.n && !str_eq(ref->uid, pod->uid)) {
+        return err_set(err, ERR_CONFLICT, "the UID in the bound object reference (%.*s) does not match the UID in record",
+                       STR_ARG(ref->uid));
+    }
+    c->pod = pod->name;
+    c->pod_uid = pod->uid;
+    return 0;
+}
+
+static int read_request(struct policy *p, yyjson_mut_doc *d, struct str ns, struct arena *a,
+                        struct token_claims *c, int64_t *ret_seconds, struct err *err) {
+    struct buf text;
+    yyjson_doc *doc;
+    struct token_request req = {0};
+    buf_init(&text, 0);
+    json_write_mut(&text, d->root);
+    int r = buf_ok(&text) ? err_set(err, ERR_NOMEM, "no memory for a token") : json_parse(a, buf_view(&text), &doc, err);
+    buf_release(&text);
+    r = r ? r : codec_decode(&schema_token_request, yyjson_doc_get_root(doc), a, &req, err);
+    if (r != 0) {
+        return r;
+    }
+    const struct token_request_spec *spec = req.spec;
+    *ret_seconds = spec && spec->expiration_seconds.set ? spec->expiration_seconds.v : TOKEN_SECONDS_DEFAULT;
+    c->audiences = spec && spec->audiences.n ? spec->audiences : p->authn.audiences;
+    if (*ret_seconds < TOKEN_SECONDS_MIN) {
+        return err_set(err, ERR_INVALID, "spec.expirationSeconds: Invalid value: %lld: may not specify a duration less than 10 minutes",
+                       (long long)*ret_seconds);
+    }
+    *ret_seconds = *ret_seconds > TOKEN_SECONDS_MAX ? TOKEN_SECONDS_MAX : *ret_seconds;
+    return bind_pod(p, ns, spec ? spec->bound_object_ref : NULL, c, err);
+}
+
+static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t seconds, struct str token,
+                        struct err *err) {
+    yyjson_mut_val *spec = json_mensure(d, d->root, "spec"), *status = json_mensure(d, d->root, "status");
+    yyjson_mut_val *list = yyjson_mut_arr(d);
+    char when[TIME_TEXT_MAX];
+    bool ok = spec && status && list;
+    for (size_t i = 0; ok && i < c->audiences.n; i++) {
+        ok = yyjson_mut_arr_add_strncpy(d, list, c->audiences.v[i].p, c->audiences.v[i].n);
+    }
+    ok = ok && json_mset(d, spec, STR("audiences"), list) == 0 &&
+         json_mset_i64(d, spec, "expirationSeconds", seconds) == 0 && json_mset_str(d, status, "token", token) == 0 &&
+         json_mset_str(d, status, "expirationTimestamp", time_text(c->expires * NS_PER_SEC, when)) == 0;
+    return ok ? 0 : err_set(err, ERR_NOMEM, "no memory for a token");
+}
+
+static int token(struct guard *g, const struct api_request *q, const struct object *account,
+                 yyjson_mut_doc *d, struct arena *a, struct err *err) {
+    struct policy *p = policy_of(g);
+    struct token_claims c = {.issuer = p->authn.issuer, .ns = account->ns, .account = account->name,
+                             .account_uid = account->uid};
+    int64_t seconds, now = clock_wall(p->clock) / NS_PER_SEC;
+    if (!p->has_key) {
+        return err_set(err, ERR_UNSUPPORTED, "this server has no key for service account tokens");
+    }
+    int r = read_request(p, d, account->ns, a, &c, &seconds, err);
+    r = r ? r : make_jti(a, &c.jti, err);
+    if (r != 0) {
+        return r;
+    }
+    struct buf out;
+    c.subject = arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c.ns), STR_ARG(c.account));
+    c.issued = c.not_before = now;
+    c.expires = now + seconds;
+    buf_init(&out, 0);
+    r = token_mint(&p->key, &c, &out, err);
+    r = r ? r : answer_token(d, &c, seconds, buf_view(&out), err);
+    buf_release(&out);
+    return r;
+}
+
+static void audit(struct guard *g, const struct audit_record *rec) {
+    if (policy_of(g)->audit) {
+        audit_add(policy_of(g)->audit, rec);
+    }
+}
+
+/* ---- the whole ---- */
+
+static int start(struct policy *p, const struct policy_options *o, struct err *err) {
+    struct audit_options log = {.file = o->audit_file, .max_bytes = o->audit_bytes, .reads = o->audit_reads,
+                                .clock = o->clock};
+    p->clock = o->clock;
+    p->issuer = mem_cstr(o->issuer);
+    if (!p->issuer) {
+        return err_set(err, ERR_NOMEM, "no memory for the policy");
+    }
+    p->audience = str_of(p->issuer);
+    int r = rbac_new(o->mirror, &p->rbac, err);
+    if (r == 0 && o->key_file) {
+        r = token_key_init(&p->key, o->key_file, err);
+        p->has_key = r == 0;
+    }
+    if (r == 0 && o->audit_file) {
+        r = audit_new(&log, &p->audit, err);
+    }
+    p->authn = (struct authn){.mirror = o->mirror, .key = p->has_key ? &p->key : NULL, .issuer = p->audience,
+                              .audiences = {&p->audience, 1}};
+    return r;
+}
+
+struct policy *policy_new(const struct policy_options *o, struct err *err) {
+    struct policy *p = mem_zalloc(sizeof(*p));
+    if (!p) {
+        err_set(err, ERR_NOMEM, "no memory for the policy");
+        return NULL;
+    }
+    p->guard = (struct guard){.authenticate = authenticate, .authorize = authorize, .admit_write = admit_write,
+                              .review = review, .token = token, .audit = audit};
+    if (start(p, o, err) != 0) {
+        policy_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void policy_free(struct policy *p) {
+    if (!p) {
+        return;
+    }
+    audit_free(p->audit);
+    rbac_free(p->rbac);
+    token_key_release(&p->key);
+    mem_free(p->issuer);
+    mem_free(p);
+}
+
+struct guard *policy_guard(struct policy *p) {
+    return &p->guard;
+}
+
+int policy_bootstrap(int (*create)(void *ctx, struct str json, struct err *err), void *ctx,
+                     struct err *err) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && policy_manifests[i]; i++) {
+        r = create(ctx, str_of(policy_manifests[i]), err);
+    }
+    return r;
+}
+
+int policy_new_token(struct arena *a, struct str user, const struct str_list *groups, int64_t expires_ns,
+                     struct str *ret_token, struct str *ret_secret, struct err *err) {
+    return authn_new_token(a, user, groups, expires_ns, ret_token, ret_secret, err);
+}
+
+static void answer_page(struct policy *p, struct http_request *r, bool jwks) {
+    struct buf b;
+    buf_init(&b, 0);
+    if (jwks && p->has_key) {
+        token_write_jwks(&p->key, &b);
+    } else if (p->has_key) {
+        token_write_discovery(p->authn.issuer, &b);
+    }
+    if (b.n && buf_ok(&b) == 0) {
+        http_respond(r, 200, jwks ? "application/jwk-set+json" : "application/json", buf_view(&b));
+    } else {
+        http_respond(r, p->has_key ? 500 : 404, "text/plain", STR("404 page not found\n"));
+    }
+    buf_release(&b);
+}
+
+void policy_page_jwks(void *ctx, struct http_request *r) {
+    answer_page(ctx, r, true);
+}
+
+void policy_page_issuer(void *ctx, struct http_request *r) {
+    answer_page(ctx, r, false);
+}
