@@ -266,8 +266,10 @@ int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT
     for (size_t n = 1; str_next(&text, '\n', &line); n++) {
         const char *at = line.n ? memmem(line.p, line.n, HASH_MEMBER.p, HASH_MEMBER.n) : NULL;
         struct str body = at ? str_head(line, (size_t)(at - line.p)) : line;
+        struct str rest = str_skip(line, body.n + HASH_MEMBER.n);
         hash_of(body, hash);
-        if (!at || !str_is(between(line, HASH_MEMBER, '"'), hash)) {
+        if (!at || rest.n != AUDIT_HASH_TEXT + 2 || !str_is(str_head(rest, AUDIT_HASH_TEXT), hash) ||
+            !str_ends(rest, STR("\"}"))) {
             return err_set(err, ERR_INVALID, "line %zu was changed or is torn", n);
         }
         if (last[0] && !str_is(between(line, STR("\"prev\":\""), '"'), last)) {

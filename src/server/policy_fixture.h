@@ -14,7 +14,7 @@ static int64_t fixture_wall(struct clock *c) {
 }
 static struct clock fixture_clock = {.wall_ns = fixture_wall, .mono_ns = fixture_wall};
 
-static struct mirror *fixture_mirror(void) {
+static inline struct mirror *fixture_mirror(void) {
     struct mirror_options o = {.clock = &fixture_clock};
     struct mirror *m = mirror_new(&o);
     assert_non_null(m);
@@ -22,7 +22,7 @@ static struct mirror *fixture_mirror(void) {
 }
 
 /* Adds or replaces an object; a uid is made of the name when the manifest has none. */
-static void fixture_put(struct mirror *m, const char *json) {
+static inline void fixture_put(struct mirror *m, const char *json) {
     struct arena a;
     yyjson_mut_doc *d = NULL;
     struct object *o = NULL;
@@ -43,7 +43,7 @@ static void fixture_put(struct mirror *m, const char *json) {
     arena_release(&a);
 }
 
-static void fixture_delete(struct mirror *m, const char *group, const char *kind, const char *ns, const char *name) {
+static inline void fixture_delete(struct mirror *m, const char *group, const char *kind, const char *ns, const char *name) {
     const struct kind *k = kind_by_name(str_of(group), str_of(kind));
     const struct object *old = mirror_pending(m, k, str_of(ns), str_of(name));
     struct err err = {0};
@@ -55,7 +55,7 @@ static void fixture_delete(struct mirror *m, const char *group, const char *kind
 }
 
 /* A user with up to three groups. */
-static struct user fixture_user(const char *name, const char *g1, const char *g2) {
+static inline struct user fixture_user(const char *name, const char *g1, const char *g2) {
     static struct str groups[16][3];
     static size_t next;
     struct str *g = groups[next++ % 16];
