@@ -55,7 +55,8 @@ void gpus_release(struct gpus *g, struct str pod_uid);
 
 /* A copy in the arena. 0 or ERR_NOMEM. */
 int gpus_inventory(const struct gpus *g, struct arena *a, struct inventory *ret);
-/* Node labels after GPU Feature Discovery, as members of a JSON object: "nvidia.com/gpu.product":"NVIDIA-H200",... */
+/* Node labels after GPU Feature Discovery, as members of a JSON object: "nvidia.com/gpu.product":"NVIDIA-H200",... Labels
+ * that are to go are null: for a merge patch, not for a create. */
 void gpus_labels(const struct gpus *g, struct buf *out);
 /* "nvidia.com/gpu":"8","nvidia.com/mig-1g.18gb":"56",... for capacity and allocatable. */
 void gpus_capacity(const struct gpus *g, struct buf *out);

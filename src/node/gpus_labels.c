@@ -25,6 +25,11 @@ static void label(struct buf *b, const char *name, const char *fmt, ...) {
     buf_f(b, "%s\"nvidia.com/%s\":\"%s\"", b->n && b->p[b->n - 1] != '{' ? "," : "", name, value);
 }
 
+/* In a merge patch: the label goes. */
+static void no_label(struct buf *b, const char *name) {
+    buf_f(b, "%s\"nvidia.com/%s\":null", b->n && b->p[b->n - 1] != '{' ? "," : "", name);
+}
+
 static const char *family(const struct card *c) {
     switch (c->compute_major) {
     case 7:
@@ -91,12 +96,20 @@ static void profile_labels(const struct gpus *g, const struct card *c, struct bu
             {"engines.copy", e->copy}, {"engines.decoder", e->decoder}, {"engines.encoder", e->encoder},
             {"engines.jpeg", e->jpeg}, {"engines.ofa", e->ofa}, {"replicas", 1},
         };
-        if (live == 0) {
-            continue;
-        }
         for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
             snprintf(name, sizeof(name), "%s.%s", base, rows[k].suffix);
-            label(b, name, "%d", rows[k].value);
+            if (live == 0) {
+                no_label(b, name);
+            } else {
+                label(b, name, "%d", rows[k].value);
+            }
+        }
+        if (live == 0) {
+            snprintf(name, sizeof(name), "%s.product", base);
+            no_label(b, name);
+            snprintf(name, sizeof(name), "%s.sharing-strategy", base);
+            no_label(b, name);
+            continue;
         }
         snprintf(name, sizeof(name), "%s.product", base);
         label(b, name, "%s-%s", c->model, base);

@@ -35,10 +35,12 @@ static void read_profiles(struct card *c, yyjson_val *v) {
         struct gpu_profile *p = &c->profiles[i];
 
         copy_text(e, "name", c->names[i], sizeof(c->names[i]));
-        int n = snprintf(c->resources[i], sizeof(c->resources[i]), "nvidia.com/mig-%s", c->names[i]);
+        char resource[64];
+        int n = snprintf(resource, sizeof(resource), "nvidia.com/mig-%.*s", STR_ARG(str_of(c->names[i])));
         for (int k = 0; k < n; k++) {
-            c->resources[i][k] = c->resources[i][k] == '+' ? '.' : c->resources[i][k];
+            resource[k] = resource[k] == '+' ? '.' : resource[k];
         }
+        memcpy(c->resources[i], resource, sizeof(resource));
         *p = (struct gpu_profile){
             .name = str_of(c->names[i]), .resource = str_of(c->resources[i]), .id = known(e, "id"),
             .size = known(e, "size"), .compute_slices = known(e, "compute"),

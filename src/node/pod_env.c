@@ -2,6 +2,7 @@
 #include "node/pod_env.h"
 
 #include "base/limits.h"
+#include "wire/base64.h"
 #include "wire/quantity.h"
 
 int pod_env_set(struct pod_env *e, struct str name, struct str value) {
@@ -66,28 +67,6 @@ struct str pod_env_expand(const struct pod_env *e, struct str text) {
     return out;
 }
 
-bool base64_decode(struct str text, struct arena *a, struct str *ret) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *out = arena_alloc(a, text.n / 4 * 3 + 4);
-    unsigned acc = 0, bits = 0;
-    size_t n = 0;
-
-    for (size_t i = 0; out && i < text.n && text.p[i] != '='; i++) {
-        const char *p = text.p[i] ? strchr(digits, text.p[i]) : NULL;
-        if (!p) {
-            return false;
-        }
-        acc = acc << 6 | (unsigned)(p - digits);
-        bits += 6;
-        if (bits >= 8) {
-            bits -= 8;
-            out[n++] = (char)(acc >> bits);
-        }
-    }
-    *ret = str_from(out, n);
-    return out != NULL;
-}
-
 bool pod_source_key(yyjson_val *object, enum pod_source kind, struct str key, struct arena *a,
                     struct str *ret) {
     yyjson_val *v = json_get(json_get(object, STR("data")), key);
@@ -99,7 +78,12 @@ bool pod_source_key(yyjson_val *object, enum pod_source kind, struct str key, st
     if (!v && kind == POD_CONFIG_MAP) {
         v = json_get(json_get(object, STR("binaryData")), key);
     }
-    return v && base64_decode(json_str(v), a, ret);
+    struct str bytes = v ? base64_decode(a, json_str(v)) : (struct str){NULL, 0};
+    if (!bytes.p) {
+        return false;
+    }
+    *ret = bytes;
+    return true;
 }
 
 /* "labels['app']" after the dot: the key, or false. */

@@ -42,7 +42,4 @@ int pod_field(const struct pod_env_in *in, struct arena *a, struct str path, str
 /* Bytes of a key of a ConfigMap (data, binaryData) or Secret; false when it is not there. */
 bool pod_source_key(yyjson_val *object, enum pod_source kind, struct str key, struct arena *a,
                     struct str *ret);
-/* Standard base64; false when it is not. */
-bool base64_decode(struct str text, struct arena *a, struct str *ret);
-
 #endif

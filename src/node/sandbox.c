@@ -155,6 +155,11 @@ int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, s
     if ((e = cgroup_join(s))) {
         return e;
     }
+    *ret_what = "enter the working folder";
+    if (s->plain) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+        return cwd && chdir(cwd) == -1 ? errno : 0;
+    }
     *ret_what = "mount the volumes";
     if (n && (e = mounts_enter(mounts, n, s->pod_dir))) {
         return e;

@@ -21,6 +21,7 @@ struct sandbox_mount {
 };
 
 struct sandbox {
+    bool plain;            /* cgroup and working folder alone: podman makes its own walls */
     uid_t uid;             /* 0: keep the user we are */
     gid_t gid;
     const char *data_dir;  /* not readable inside, but for the pod's own folders */

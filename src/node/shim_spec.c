@@ -53,7 +53,7 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
 
 static void read_sandbox(struct shim *s, yyjson_val *v) {
     s->sandbox = (struct sandbox){
-        .uid = (uid_t)json_i64_at(v, "uid", 0), .gid = (gid_t)json_i64_at(v, "gid", 0),
+        .plain = json_bool_at(v, "plain", false), .uid = (uid_t)json_i64_at(v, "uid", 0), .gid = (gid_t)json_i64_at(v, "gid", 0),
         .data_dir = text(s, json_get(v, STR("dataDir"))), .pod_dir = s->dir,
         .cgroup = (enum cgroup_mode)json_i64_at(v, "cgroup", CGROUP_NONE),
         .cgroup_name = text(s, json_get(v, STR("cgroupName"))),

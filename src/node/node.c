@@ -1,0 +1,468 @@
+/*
+ * node: see node.h. This file: the start, in order, and the end. node_publish.c tells the API what the machine is;
+ * pods*.c run the pods; gpus*.c carve the GPUs.
+ *
+ *     recover pods -> read the GPUs -> Node, status, Lease -> list of pods -> ready
+ *
+ * Pods that are still running are found before anything else is looked at, because their slices must not be touched.
+ */
+#include "node/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "node/node_int.h"
+
+extern char **environ;
+
+static void on_change(void *ctx, const struct change *c) {
+    struct node *n = ctx;
+
+    if (c->type == CHANGE_DELETED) {
+        pods_gone(n->pods, c->obj);
+    } else {
+        pods_put(n->pods, c->obj);
+    }
+}
+
+static void on_synced(void *ctx) {
+    struct node *n = ctx;
+
+    pods_synced(n->pods);
+    struct pods_count c = pods_count(n->pods);
+    log_info(n->log, "node %s: ready, %zu pods running, %zu GPUs", n->name, c.running, n->gpu_count);
+    if (n->o.ready) {
+        n->o.ready(n->o.ctx);
+    }
+}
+
+void node_watch_pods(struct node *n) {
+    struct arena a;
+    struct err err;
+
+    if (n->reflector) {
+        return;
+    }
+    arena_init(&a, 1 << 16);
+    const struct kind *pod = kind_by_name(STR(""), STR("Pod"));
+    const struct mirror_options m = {.clock = n->clock};
+    n->mirror = mirror_new(&m);
+    n->feed = n->mirror ? mirror_feed(n->mirror, pod, on_change, n) : NULL;
+    const struct reflector_options o = {.kind = pod, .field_selector = arena_f(&a, "spec.nodeName=%s", n->name),
+                                        .synced = on_synced, .ctx = n};
+    err_set(&err, ERR_NOMEM, "no memory");
+    n->reflector = n->feed ? reflector_start(n->kube, n->mirror, &o, &err) : NULL;
+    arena_release(&a);
+    if (!n->reflector) {
+        node_fail(n, &err);
+    }
+}
+
+void node_fail(struct node *n, const struct err *err) {
+    log_error(n->log, "node %s: %s", n->name, err->text);
+    if (n->o.failed) {
+        n->o.failed(n->o.ctx, err);
+    }
+}
+
+/* ---- GPUs ---- */
+
+static void on_gpus_changed(void *ctx) {
+    node_publish(ctx);
+}
+
+static void on_gpu_trouble(void *ctx, struct str pod_uid, const char *why) {
+    struct node *n = ctx;
+
+    pods_trouble(n->pods, pod_uid, why);
+}
+
+static void on_gpu_note(void *ctx, bool warning, const char *reason, const char *text) {
+    struct node *n = ctx;
+
+    log_at(n->log, warning ? LOG_WARN : LOG_INFO, "%s", text);
+    node_event(n, warning, reason, text);
+}
+
+static void on_gpus_read(void *ctx, const struct err *err) {
+    struct node *n = ctx;
+
+    if (err && !n->want_gpus) {
+        log_info(n->log, "no GPUs: %s", err->text);
+    } else if (err) {
+        log_error(n->log, "GPUs: %s", err->text);
+        node_fail(n, err);
+        return;
+    }
+    if (!err) {
+        pods_set_gpus(n->pods, n->gpus);
+    }
+    node_register(n);
+}
+
+static int find_stub(char out[PATH_LEN], const char *program, struct err *err) {
+    static const char *const places[] = {"", "/src/node", "/../node", "/../lib/berth", "/../../src/node",
+                                         "/../lib/x86_64-linux-gnu/berth", "/../lib/aarch64-linux-gnu/berth"};
+    const char *given = getenv("BERTH_NVML_STUB");
+    struct str dir = str_of(program);
+
+    if (given && str_copy(str_of(given), out, PATH_LEN)) {
+        return 0;
+    }
+    ptrdiff_t slash = str_find_last(dir, '/');
+    dir = str_head(dir, slash < 0 ? 0 : (size_t)slash);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        int k = snprintf(out, PATH_LEN, "%.*s%s/libnvidia-ml.so.1", STR_ARG(dir), places[i]);
+        if (k > 0 && k < PATH_LEN && access(out, R_OK) == 0) {
+            return 0;
+        }
+    }
+    return err_set(err, ERR_NOT_FOUND, "the library of simulated GPUs is not beside %s", program);
+}
+
+/* The helper of simulated GPUs gets two variables more. */
+static int sim_environment(struct node *n, const char *spec, struct err *err) {
+    size_t k = 0, count = 0;
+
+    while (environ[count]) {
+        count++;
+    }
+    n->sim_env = mem_array(count + 3, sizeof(char *));
+    if (!n->sim_env) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environ[i], "BERTH_SIM_GPUS=", 15) != 0 && strncmp(environ[i], "BERTH_SIM_STATE=", 16) != 0) {
+            n->sim_env[k++] = environ[i];
+        }
+    }
+    snprintf(n->sim_gpus, sizeof(n->sim_gpus), "BERTH_SIM_GPUS=%s", spec);
+    snprintf(n->sim_state, sizeof(n->sim_state), "BERTH_SIM_STATE=%s/sim.state", n->dir);
+    n->sim_env[k++] = n->sim_gpus;
+    n->sim_env[k++] = n->sim_state;
+    return 0;
+}
+
+static int start_gpus(struct node *n, struct err *err) {
+    struct str want = str_of(n->o.gpus ? n->o.gpus : "auto");
+    const char *library = n->o.nvml_path;
+    int code = 0;
+
+    if (str_is(want, "none")) {
+        node_register(n);
+        return 0;
+    }
+    n->want_gpus = !str_is(want, "auto");
+    if (str_starts(want, STR("sim:"))) {
+        struct str spec = str_skip(want, 4);
+        if (!str_is(spec, "8xh200") && !str_is(spec, "1xh200") && !str_is(spec, "4xa100-80gb")) {
+            return err_set(err, ERR_INVALID, "--gpus %s: there are sim:8xh200, sim:1xh200 and sim:4xa100-80gb",
+                           n->o.gpus);
+        }
+        code = sim_environment(n, spec.p, err);
+        if (code == 0 && !library) {
+            code = find_stub(n->stub, n->program, err);
+            library = n->stub;
+        }
+    } else if (n->want_gpus) {
+        return err_set(err, ERR_INVALID, "--gpus %s: auto, none or sim:SPEC", n->o.gpus);
+    }
+    if (code) {
+        return code;
+    }
+    const struct nvml_client_options c = {.loop = n->loop, .program = n->program, .library = library,
+                                          .envp = (const char *const *)n->sim_env};
+    n->nvml = nvml_client_new(&c, err);
+    const struct gpus_options g = {.loop = n->loop, .log = n->log, .nvml = n->nvml, .dir = n->dir,
+                                   .manage_mig = n->o.manage_mig, .changed = on_gpus_changed,
+                                   .trouble = on_gpu_trouble, .note = on_gpu_note, .ctx = n};
+    n->gpus = n->nvml ? gpus_new(&g, err) : NULL;
+    if (!n->gpus) {
+        return ERR_NOMEM;
+    }
+    gpus_start(n->gpus, node_pod_alive, on_gpus_read, n);
+    return 0;
+}
+
+bool node_pod_alive(void *ctx, struct str uid) {
+    struct node *n = ctx;
+
+    return pods_alive(n->pods, uid);
+}
+
+/* ---- ConfigMaps and Secrets ---- */
+
+struct fetch_call {
+    void (*done)(void *ctx, int code, struct str json);
+    void *ctx;
+};
+
+static void on_fetched(void *ctx, const struct kube_reply *r) {
+    struct fetch_call *f = ctx;
+
+    f->done(f->ctx, r->code, r->body);
+    mem_free(f);
+}
+
+static void fail_late(void *ctx) {
+    struct fetch_call *f = ctx;
+
+    f->done(f->ctx, ERR_UNAVAILABLE, STR(""));
+    mem_free(f);
+}
+
+static bool safe_name(struct str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.')) {
+            return false;
+        }
+    }
+    return path_plain(s);
+}
+
+static void fetch(void *ctx, enum pod_source kind, struct str ns, struct str name,
+                  void (*done)(void *done_ctx, int code, struct str json), void *done_ctx) {
+    struct node *n = ctx;
+    struct fetch_call *f = mem_zalloc(sizeof(*f));
+    struct kube_call *call;
+    char path[PATH_LEN];
+
+    if (!f) {
+        return; /* asked again when the pod is tried again */
+    }
+    *f = (struct fetch_call){done, done_ctx};
+    int k = snprintf(path, sizeof(path), "/api/v1/namespaces/%.*s/%s/%.*s", STR_ARG(ns),
+                     kind == POD_SECRET ? "secrets" : "configmaps", STR_ARG(name));
+    const struct kube_request r = {.method = "GET", .path = str_from(path, (size_t)k), .done = on_fetched, .ctx = f};
+    if (!safe_name(name) || k >= (int)sizeof(path) || kube_send(n->kube, &r, &call, NULL)) {
+        loop_defer(n->loop, fail_late, f);
+    }
+}
+
+/* ---- life ---- */
+
+static int find_program(struct node *n, struct err *err) {
+    if (n->o.program) {
+        return str_copy(str_of(n->o.program), n->program, PATH_LEN)
+                   ? 0
+                   : err_set(err, ERR_TOO_LARGE, "the path of the program is too long");
+    }
+    ssize_t k = readlink("/proc/self/exe", n->program, PATH_LEN - 1);
+    if (k <= 0) {
+        return err_sys(err, errno, "/proc/self/exe");
+    }
+    n->program[k] = 0;
+    return 0;
+}
+
+static int find_name(struct node *n, struct err *err) {
+    char host[256] = "";
+
+    if (n->o.name) {
+        str_copy(str_of(n->o.name), host, sizeof(host));
+    } else if (gethostname(host, sizeof(host) - 1) == -1) {
+        return err_sys(err, errno, "gethostname");
+    }
+    size_t k = 0;
+    for (size_t i = 0; host[i] && k < sizeof(n->name) - 1; i++) {
+        char c = host[i];
+        c = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+        bool ok = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (k && (c == '-' || c == '.'));
+        n->name[k] = ok ? c : '-';
+        k += ok || k > 0;
+    }
+    while (k && (n->name[k - 1] == '-' || n->name[k - 1] == '.')) {
+        k--;
+    }
+    n->name[k] = 0;
+    return k ? 0 : err_set(err, ERR_INVALID, "the machine has no usable host name: give --name");
+}
+
+/* Two nodes on one folder would carve the same GPUs. */
+static int lock_folder(struct node *n, struct err *err) {
+    char path[PATH_LEN], real[PATH_LEN];
+    int code = dir_make(n->o.data_dir, 0711, err);
+
+    if (code == 0 && !realpath(n->o.data_dir, real)) {
+        code = err_sys(err, errno, "%s", n->o.data_dir);
+    }
+    if (code || !str_copy(str_of(real), n->data_dir, sizeof(n->data_dir)) ||
+        path_join(n->dir, n->data_dir, "node", err) || dir_make(n->dir, 0700, err) ||
+        path_join(path, n->dir, "lock", err)) {
+        return code ? code : ERR_IO;
+    }
+    n->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (n->lock_fd == -1 || flock(n->lock_fd, LOCK_EX | LOCK_NB) == -1) {
+        return err_set(err, ERR_CONFLICT, "%s: another node uses this folder", n->data_dir);
+    }
+    return 0;
+}
+
+static bool podman_installed(void) {
+    return access("/usr/bin/podman", X_OK) == 0 || access("/usr/local/bin/podman", X_OK) == 0;
+}
+
+static int start_pods(struct node *n, struct err *err) {
+    sandbox_probe(&n->probe);
+    n->podman = n->o.runtime == NODE_RUNTIME_PODMAN ||
+                (n->o.runtime == NODE_RUNTIME_AUTO && podman_installed());
+    int code = users_init(&n->users, n->dir, err);
+    if (code) {
+        return code;
+    }
+    node_read_machine(n);
+    const struct pods_options o = {
+        .loop = n->loop, .log = n->log, .writer = n->writer, .users = &n->users, .probe = &n->probe,
+        .data_dir = n->data_dir, .program = n->program, .node_name = n->name,
+        .host_path_dir = n->o.host_path_dir, .podman = n->podman,
+        .facts = {.pod_ip = STR("127.0.0.1"), .host_ip = STR("127.0.0.1"), .node_cpu_milli = n->cpu_milli,
+                  .node_memory = n->memory},
+        .fetch = fetch, .ctx = n};
+    n->pods = pods_new(&o, err);
+    return n->pods ? 0 : err ? err->code : ERR_NOMEM;
+}
+
+int node_start(const struct node_options *o, struct node **ret, struct err *err) {
+    struct node *n = mem_zalloc(sizeof(*n));
+
+    if (!n) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    n->o = *o;
+    n->loop = o->loop;
+    n->log = o->log;
+    n->clock = loop_clock(o->loop);
+    n->lock_fd = -1;
+    n->heartbeat = n->clock->timer_new(n->clock, node_on_heartbeat, n);
+    n->publish_timer = n->clock->timer_new(n->clock, node_on_publish, n);
+    int code = n->heartbeat && n->publish_timer ? 0 : err_set(err, ERR_NOMEM, "no memory");
+    code = code ? code : find_program(n, err);
+    code = code ? code : find_name(n, err);
+    code = code ? code : lock_folder(n, err);
+    if (code == 0) {
+        n->kube = kube_client_new(n->loop, o->kubeconfig, NULL, "berth-node/" BERTH_VERSION, err);
+        n->writer = n->kube ? kube_writer_new(n->kube, err) : NULL;
+        code = n->writer ? 0 : ERR_BAD_REQUEST;
+    }
+    code = code ? code : start_pods(n, err);
+    code = code ? code : start_gpus(n, err);
+    if (code) {
+        node_free(n);
+        return code;
+    }
+    *ret = n;
+    return 0;
+}
+
+struct stopping {
+    void (*stopped)(void *ctx);
+    void *ctx;
+};
+
+static void on_stopped(void *ctx) {
+    struct stopping s = *(struct stopping *)ctx;
+
+    mem_free(ctx);
+    s.stopped(s.ctx);
+}
+
+void node_stop(struct node *n, void (*stopped)(void *ctx), void *ctx) {
+    struct stopping *s = mem_zalloc(sizeof(*s));
+
+    n->clock->timer_stop(n->heartbeat);
+    n->clock->timer_stop(n->publish_timer);
+    if (s) {
+        *s = (struct stopping){stopped, ctx};
+        loop_defer(n->loop, on_stopped, s);
+    }
+}
+
+void node_free(struct node *n) {
+    if (!n) {
+        return;
+    }
+    reflector_free(n->reflector);
+    feed_free(n->feed);
+    pods_free(n->pods);
+    gpus_free(n->gpus);
+    nvml_client_free(n->nvml);
+    mirror_free(n->mirror);
+    kube_writer_free(n->writer);
+    kube_client_free(n->kube);
+    users_release(&n->users);
+    n->clock->timer_free(n->heartbeat);
+    n->clock->timer_free(n->publish_timer);
+    if (n->lock_fd != -1) {
+        close(n->lock_fd);
+    }
+    mem_free(n->sim_env);
+    mem_free(n->published);
+    mem_free(n->published_status);
+    mem_free(n);
+}
+
+/* ---- the whole process ---- */
+
+struct process {
+    struct loop *loop;
+    struct node *node;
+    int status;
+};
+
+static void on_end(void *ctx) {
+    struct process *p = ctx;
+
+    loop_stop(p->loop);
+}
+
+static void on_signal(void *ctx, int signum) {
+    struct process *p = ctx;
+
+    node_stop(p->node, on_end, p);
+}
+
+static void on_failed(void *ctx, const struct err *err) {
+    struct process *p = ctx;
+
+    p->status = 1;
+    loop_stop(p->loop);
+}
+
+int node_main(const struct node_options *options) {
+    struct node_options o = *options;
+    struct process p = {.loop = o.loop};
+    struct loop_signal *term = NULL, *intr = NULL;
+    struct err err = {0};
+
+    if (!p.loop && !(p.loop = loop_new(&err))) {
+        log_error(o.log, "%s", err.text);
+        return 1;
+    }
+    o.loop = p.loop;
+    if (!o.failed) {
+        o.failed = on_failed;
+        o.ctx = o.ready ? o.ctx : &p;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    term = loop_signal(p.loop, SIGTERM, on_signal, &p, &err);
+    intr = term ? loop_signal(p.loop, SIGINT, on_signal, &p, &err) : NULL;
+    if (!intr || node_start(&o, &p.node, &err)) {
+        log_error(o.log, "node: %s", err.text);
+        p.status = 1;
+    } else {
+        loop_run(p.loop);
+    }
+    loop_signal_free(term);
+    loop_signal_free(intr);
+    node_free(p.node);
+    if (!options->loop) {
+        loop_free(p.loop);
+    }
+    return p.status;
+}

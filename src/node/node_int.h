@@ -1,0 +1,56 @@
+/* node_int: what the files of node share. */
+#ifndef BERTH_NODE_NODE_INT_H
+#define BERTH_NODE_NODE_INT_H
+
+#include "kube/client.h"
+#include "kube/reflector.h"
+#include "node/files.h"
+#include "node/gpus.h"
+#include "node/node.h"
+#include "node/pods.h"
+
+struct node {
+    struct node_options o;
+    struct loop *loop;
+    struct log *log;
+    struct clock *clock;
+    char name[254], program[PATH_LEN], data_dir[PATH_LEN], dir[PATH_LEN], stub[PATH_LEN];
+    char sim_gpus[64], sim_state[PATH_LEN + 32];
+    char **sim_env;
+    int lock_fd;
+    struct kube_client *kube;
+    struct writer *writer;
+    struct mirror *mirror;
+    struct feed *feed;
+    struct reflector *reflector;
+    struct nvml_client *nvml;
+    struct gpus *gpus;
+    bool want_gpus;           /* asked for by name: their absence is an error */
+    size_t gpu_count;
+    struct users users;
+    struct sandbox_probe probe;
+    bool podman;
+    struct pods *pods;
+    int64_t cpu_milli, memory;
+    char machine_id[64], kernel[128], os[128];
+    /* node_publish.c */
+    struct timer *heartbeat, *publish_timer;
+    bool registered, publishing, publish_again, status_writing;
+    char *published, *published_status; /* what the API has, to write only changes */
+    int64_t status_written_mono;
+    uint64_t events;
+};
+
+void node_fail(struct node *n, const struct err *err);
+void node_watch_pods(struct node *n);
+bool node_pod_alive(void *node, struct str uid);
+
+/* node_publish.c: Node, its status, its Lease, its events. */
+void node_read_machine(struct node *n);
+void node_register(struct node *n);
+void node_publish(struct node *n); /* soon */
+void node_on_heartbeat(void *node);
+void node_on_publish(void *node);
+void node_event(struct node *n, bool warning, const char *reason, const char *text);
+
+#endif
