@@ -253,10 +253,23 @@ static void look_at(struct gc_controller *c, const struct object *o) {
     }
 }
 
+/* Owners that go wait for their dependents to go, or to name them no more. */
+static void look_at_owners(struct gc_controller *c, const struct object *o) {
+    for (size_t i = 0; i < o->n_owners; i++) {
+        const struct object *owner = mirror_by_uid(c->base.env.mirror, o->owners[i].uid);
+        if (owner && owner->deleting_ns) {
+            add_uid(c, owner);
+        }
+    }
+}
+
 static void changed(void *ctx, const struct change *ch) {
     struct gc_controller *c = ctx;
     const struct object *o = ch->obj;
     expect_seen(c->base.expect, ch);
+    if (ch->old) {
+        look_at_owners(c, ch->old);
+    }
     if (ch->type != CHANGE_DELETED) {
         look_at(c, o);
         if (o->deleting_ns && ch->old && !ch->old->deleting_ns) {
@@ -265,12 +278,7 @@ static void changed(void *ctx, const struct change *ch) {
         return;
     }
     mirror_owned(c->base.env.mirror, o->uid, add_uid, c);
-    for (size_t i = 0; i < o->n_owners; i++) {
-        const struct object *owner = mirror_by_uid(c->base.env.mirror, o->owners[i].uid);
-        if (owner && owner->deleting_ns) {
-            add_uid(c, owner);
-        }
-    }
+    look_at_owners(c, o);
 }
 
 static bool look_at_each(void *ctx, const struct object *o) {

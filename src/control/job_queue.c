@@ -16,11 +16,15 @@
 #define WHO "berth-job-queue-controller"
 #define STOP_NOT_ADMITTED "Not admitted by cluster queue"
 
-enum { SYNC_ARENA = 64 << 20, BODY_MAX = 2 * LIMIT_OBJECT_BYTES };
+enum {
+    SYNC_ARENA = 64 << 20,
+    BODY_MAX = 2 * LIMIT_OBJECT_BYTES,
+    POLL_MS = 500, /* a Job that goes has no status to wait for */
+};
 
 struct job_queue_controller {
     struct control_env env;
-    const struct kind *jobs, *workloads;
+    const struct kind *jobs, *workloads, *pods;
     struct workqueue *queue;    /* Jobs */
     struct workqueue *orphaned; /* Workloads to let go */
     struct expect *expect;
@@ -40,6 +44,7 @@ struct pair {
     yyjson_val *wl_tree;
     struct workload wl;
     bool suspended, finished, idle;
+    size_t n_pods; /* owned */
     bool admitted, evicted, reserved, wl_finished;
 };
 
@@ -101,14 +106,11 @@ static void add_all(void *ctx) {
 
 static bool find_workload(void *ctx, const struct object *o) {
     struct pair *p = ctx;
+    p->n_pods += o->kind == p->c->pods;
     if (o->kind != p->c->workloads || !job_owner(o)) {
         return true;
     }
-    if (p->wl_obj) {
-        p->extra = o;
-        return false;
-    }
-    p->wl_obj = o;
+    *(p->wl_obj ? &p->extra : &p->wl_obj) = o;
     return true;
 }
 
@@ -127,6 +129,9 @@ static int see(struct pair *p, struct err *err) {
     p->idle = !p->job.status ||
               (p->job.status->active == 0 &&
                (!p->job.status->terminating.set || p->job.status->terminating.v == 0));
+    if (p->obj->deleting_ns) {
+        p->idle = p->n_pods == 0; /* nobody keeps the status of a Job that goes */
+    }
     if (!p->wl_obj) {
         return 0;
     }
@@ -382,6 +387,23 @@ static enum work follow(struct pair *p) {
     return sync_queue_name(p);
 }
 
+/* The Workload is being deleted: it goes once nothing of the Job runs, alone or with the Job. */
+static enum work give_up(struct pair *p) {
+    if (!p->obj->deleting_ns && !p->suspended) {
+        return stop(p, STR("Workload is deleted"));
+    }
+    if (!p->obj->deleting_ns && job_workload_injected(&p->job)) {
+        return restore(p);
+    }
+    if (p->idle) {
+        return drop_finalizer(p->c, p->c->queue, p->obj, p->wl_obj);
+    }
+    if (p->obj->deleting_ns) {
+        workqueue_add_after(p->c->queue, p->obj->ns, p->obj->name, POLL_MS * NS_PER_MS);
+    }
+    return WORK_OK;
+}
+
 static enum work step(struct pair *p) {
     if (!p->wl_obj) {
         if (p->finished || p->obj->deleting_ns) {
@@ -398,16 +420,7 @@ static enum work step(struct pair *p) {
     if (p->finished || p->wl_finished) {
         return p->finished ? finish(p) : WORK_OK;
     }
-    if (p->wl_obj->deleting_ns) {
-        if (!p->suspended) {
-            return stop(p, STR("Workload is deleted"));
-        }
-        if (job_workload_injected(&p->job)) {
-            return restore(p);
-        }
-        return p->idle ? drop_finalizer(p->c, p->c->queue, p->obj, p->wl_obj) : WORK_OK;
-    }
-    return follow(p);
+    return p->wl_obj->deleting_ns ? give_up(p) : follow(p);
 }
 
 static enum work sync_job(void *ctx, struct str ns, struct str name) {
@@ -486,6 +499,7 @@ struct job_queue_controller *job_queue_controller_new(const struct control_env *
     c->env = *env;
     c->jobs = kind_by_name(STR("batch"), STR("Job"));
     c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
+    c->pods = kind_by_name(STR(""), STR("Pod"));
     arena_init(&c->arena, SYNC_ARENA);
     c->queue = workqueue_new(&(struct workqueue_options){
         .clock = env->clock, .work = sync_job, .resync = add_all, .ctx = c});

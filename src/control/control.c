@@ -1,0 +1,95 @@
+/* control: a table of controllers. See control.h. */
+#include "control/control.h"
+
+#include "base/mem.h"
+#include "control/bootstrap.h"
+#include "control/event_ttl.h"
+#include "control/gc.h"
+#include "control/job.h"
+#include "control/job_queue.h"
+#include "control/namespace.h"
+#include "control/node_life.h"
+#include "control/queue_controller.h"
+#include "control/role_aggregation.h"
+#include "control/serviceaccount.h"
+#include "control/workload_life.h"
+
+/* Each controller has types of its own; the wrappers make one type of them. */
+#define WRAP(name)                                                                              \
+    static void *name##_make(const struct control_env *env, struct err *err) {                  \
+        return name##_controller_new(env, err);                                                 \
+    }                                                                                           \
+    static void name##_drop(void *c) {                                                          \
+        name##_controller_free(c);                                                              \
+    }
+WRAP(bootstrap)
+WRAP(namespace)
+WRAP(serviceaccount)
+WRAP(gc)
+WRAP(job)
+WRAP(job_queue)
+WRAP(queue)
+WRAP(defaults)
+WRAP(node_life)
+WRAP(role_aggregation)
+WRAP(event_ttl)
+WRAP(workload_life)
+#undef WRAP
+
+static const struct part {
+    unsigned bit;
+    const char *name;
+    void *(*make)(const struct control_env *env, struct err *err);
+    void (*drop)(void *c);
+} parts[] = {
+    {CONTROL_BOOTSTRAP, "bootstrap", bootstrap_make, bootstrap_drop},
+    {CONTROL_NAMESPACES, "namespaces", namespace_make, namespace_drop},
+    {CONTROL_SERVICEACCOUNTS, "service accounts", serviceaccount_make, serviceaccount_drop},
+    {CONTROL_GC, "garbage collector", gc_make, gc_drop},
+    {CONTROL_JOBS, "jobs", job_make, job_drop},
+    {CONTROL_JOB_QUEUE, "job queue", job_queue_make, job_queue_drop},
+    {CONTROL_QUEUES, "queues", queue_make, queue_drop},
+    {CONTROL_DEFAULTS, "defaults", defaults_make, defaults_drop},
+    {CONTROL_NODES, "nodes", node_life_make, node_life_drop},
+    {CONTROL_ROLES, "roles", role_aggregation_make, role_aggregation_drop},
+    {CONTROL_EVENT_TTL, "event ttl", event_ttl_make, event_ttl_drop},
+    {CONTROL_WORKLOADS, "workloads", workload_life_make, workload_life_drop},
+};
+
+enum { PARTS = sizeof parts / sizeof *parts };
+
+struct control {
+    void *running[PARTS];
+};
+
+struct control *control_new(const struct control_env *env, unsigned set, struct err *err) {
+    struct control *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        if (!(set & parts[i].bit)) {
+            continue;
+        }
+        c->running[i] = parts[i].make(env, err);
+        if (!c->running[i]) {
+            err_wrap(err, "controller %s", parts[i].name);
+            control_free(c);
+            return NULL;
+        }
+    }
+    return c;
+}
+
+void control_free(struct control *c) {
+    if (!c) {
+        return;
+    }
+    for (size_t i = PARTS; i-- > 0;) {
+        if (c->running[i]) {
+            parts[i].drop(c->running[i]);
+        }
+    }
+    mem_free(c);
+}
