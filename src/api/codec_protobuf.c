@@ -197,6 +197,23 @@ static bool is_zero(yyjson_mut_val *v) {
            (yyjson_mut_is_obj(v) && yyjson_mut_obj_size(v) == 0);
 }
 
+/* The one map whose values are lists, "extra" of a user: each is a message of texts. */
+static int texts_value(struct pbread *p, const struct field *f, struct str bytes,
+                       yyjson_mut_val **ret) {
+    struct pb r = pb_of(bytes);
+    struct pb_field x;
+    *ret = yyjson_mut_arr(p->d);
+    while (pb_next(&r, &x)) {
+        if (x.number == 1 && !utf8_valid(x.bytes)) {
+            return malformed(p, f, "text is not UTF-8");
+        }
+        if (x.number == 1) {
+            yyjson_mut_arr_append(*ret, text_value(p, x.bytes));
+        }
+    }
+    return r.bad ? malformed(p, f, r.bad) : arena_ok(p->a);
+}
+
 static int map_entry(struct pbread *p, const struct field *f, struct str bytes,
                      yyjson_mut_val *map) {
     struct pb r = pb_of(bytes);
@@ -207,7 +224,7 @@ static int map_entry(struct pbread *p, const struct field *f, struct str bytes,
         if (x.number == 1) {
             key = x.bytes;
         } else if (x.number == 2) {
-            int code = value(p, f, &x, &v);
+            int code = f->type == FIELD_ANY ? texts_value(p, f, x.bytes, &v) : value(p, f, &x, &v);
             if (code < 0) {
                 return code;
             }
