@@ -2,7 +2,8 @@
  * defaults: what a fresh data folder needs so that a first job can run at once. See queue_controller.h.
  *
  * Made in this order, each only when missing, the marker last, so that an interrupted start goes on where it was:
- * ResourceFlavor `default` (cpu and memory), one per GPU type, ClusterQueue `default`, LocalQueue `default`, the marker.
+ * ResourceFlavor `default` (cpu and memory), one per GPU type, ClusterQueue `default`, LocalQueue `default`,
+ * the marker.
  */
 #include "control/translate.h" /* first */
 

@@ -12,8 +12,15 @@
 #define QUEUE_WHO "berth-queue-controller"
 
 enum queue_kind { /* those it looks at */
-    QK_FLAVOR, QK_CLUSTER_QUEUE, QK_COHORT, QK_LOCAL_QUEUE, QK_WORKLOAD, QK_NAMESPACE, QK_NODE, QK_POD,
-    QK_COUNT,
+                  QK_FLAVOR,
+                  QK_CLUSTER_QUEUE,
+                  QK_COHORT,
+                  QK_LOCAL_QUEUE,
+                  QK_WORKLOAD,
+                  QK_NAMESPACE,
+                  QK_NODE,
+                  QK_POD,
+                  QK_COUNT,
 };
 
 /* A LocalQueue, or only its name as workloads use it. */
@@ -101,9 +108,11 @@ struct condition_change {
     const char *type, *status, *reason;
     struct str message;
 };
-/* "conditions":[...] with the changes applied to those of the object; transitions keep their time when the status does.
+/* "conditions":[...] with the changes applied to those of the object; transitions keep their time
+ * when the status does.
  * False when nothing would change (then out is left as it was). */
-bool conditions_json(const struct object *o, struct arena *a, const struct condition_change *changes,
-                     size_t n, int64_t now_ns, const char *time_field, struct buf *out);
+bool conditions_json(const struct object *o, struct arena *a,
+                     const struct condition_change *changes, size_t n, int64_t now_ns,
+                     const char *time_field, struct buf *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* queue_status: what ClusterQueues, LocalQueues and ResourceFlavors say of themselves; written together, now and then. */
+/* queue_status: what ClusterQueues, LocalQueues and ResourceFlavors say of themselves; written
+ * together, now and then. */
 #include "base/limits.h"
 #include "control/queue_private.h"
 
@@ -125,9 +126,9 @@ static void usage_json(struct queue_controller *c, const struct cluster_queue *q
             for (size_t r = 0; r < g->covered_resources.n; r++) {
                 struct str resource = g->covered_resources.v[r];
                 int64_t borrowed = 0;
-                int64_t total = engine_queue_usage(c->engine, q->metadata->name, flavor,
-                                                   names_find(engine_resources(c->engine), resource),
-                                                   &borrowed);
+                int64_t total = engine_queue_usage(
+                    c->engine, q->metadata->name, flavor,
+                    names_find(engine_resources(c->engine), resource), &borrowed);
                 buf_c(out, r > 0 ? ",{\"name\":" : "{\"name\":");
                 buf_json(out, resource);
                 buf_c(out, ",\"total\":\"");
@@ -248,7 +249,8 @@ static int tally_up(struct queue_controller *c, const struct local_state *l, str
                                           : NULL;
         for (size_t i = 0; h != NULL && i < n; i++) {
             size_t k = 0;
-            while (k < t->n && (t->v[k].flavor != h[i].flavor || t->v[k].resource != h[i].resource)) {
+            while (k < t->n &&
+                   (t->v[k].flavor != h[i].flavor || t->v[k].resource != h[i].resource)) {
                 k++;
             }
             if (k == t->n &&

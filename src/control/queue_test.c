@@ -27,13 +27,14 @@ static void quota(struct scene *s, const char *cpu, const char *strategy) {
     char json[2048];
     fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
                           "\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
-    snprintf(json, sizeof(json),
-             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":"
-             "{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},\"queueingStrategy\":\"%s\","
-             "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/mig-2g.35gb\"],"
-             "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%s\"},"
-             "{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"100\"}]}]}]}}",
-             strategy, cpu);
+    snprintf(
+        json, sizeof(json),
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":"
+        "{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},\"queueingStrategy\":\"%s\","
+        "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/mig-2g.35gb\"],"
+        "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%s\"},"
+        "{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"100\"}]}]}]}}",
+        strategy, cpu);
     fake_world_put(&s->w, json);
     fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\","
                           "\"metadata\":{\"name\":\"lq\",\"namespace\":\"default\"},\"spec\":"
@@ -56,13 +57,14 @@ static void end(struct scene *s) {
 
 static void workload(struct scene *s, const char *name, int count, const char *requests) {
     char json[1024];
-    snprintf(json, sizeof(json),
-             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":"
-             "\"%s\",\"namespace\":\"default\"},\"spec\":{\"queueName\":\"lq\",\"active\":true,"
-             "\"podSets\":[{\"name\":\"main\",\"count\":%d,\"template\":{\"spec\":{\"restartPolicy\":"
-             "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
-             "{%s},\"limits\":{%s}}}]}}}]}}",
-             name, count, requests, requests);
+    snprintf(
+        json, sizeof(json),
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":"
+        "\"%s\",\"namespace\":\"default\"},\"spec\":{\"queueName\":\"lq\",\"active\":true,"
+        "\"podSets\":[{\"name\":\"main\",\"count\":%d,\"template\":{\"spec\":{\"restartPolicy\":"
+        "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+        "{%s},\"limits\":{%s}}}]}}}]}}",
+        name, count, requests, requests);
     fake_world_put(&s->w, json);
 }
 
@@ -88,9 +90,10 @@ static void admitted_and_waiting(void **state) {
     assert_string_equal(fake_world_text(a, "status.admission.clusterQueue"), "cq");
     assert_string_equal(fake_world_condition(b, "QuotaReserved"), "False");
     assert_string_equal(fake_world_condition_reason(b, "QuotaReserved"), "WaitingForQuota");
-    assert_string_equal(fake_world_condition_message(b, "QuotaReserved"),
-                        "couldn't assign flavors to pod set main: insufficient unused quota for cpu "
-                        "in flavor f, 1500m more needed");
+    assert_string_equal(
+        fake_world_condition_message(b, "QuotaReserved"),
+        "couldn't assign flavors to pod set main: insufficient unused quota for cpu "
+        "in flavor f, 1500m more needed");
     assert_int_equal(fake_world_events(&s.w, "Admitted"), 1);
     assert_int_equal(fake_world_events(&s.w, "WaitingForQuota"), 1);
     const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "cq");
@@ -229,9 +232,10 @@ static void slices(void **state) {
     assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
     assert_string_equal(fake_world_condition_reason(get(&s, "c"), "QuotaReserved"),
                         "WaitingForPlacement");
-    assert_string_equal(fake_world_condition_message(get(&s, "c"), "QuotaReserved"),
-                        "quota is available, but no GPU has room for 2g.35gb: 1 GPU in service on 1 "
-                        "node, at most 2 memory slices free on one GPU (pod set main)");
+    assert_string_equal(
+        fake_world_condition_message(get(&s, "c"), "QuotaReserved"),
+        "quota is available, but no GPU has room for 2g.35gb: 1 GPU in service on 1 "
+        "node, at most 2 memory slices free on one GPU (pod set main)");
     pod(&s, "pa", "a", SLICE); /* takes its Workload's seat */
     pod(&s, "alone", NULL, SLICE);
     settle(&s);

@@ -38,8 +38,9 @@ static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition
     return r == 0 ? json_mset_str(d, c, "message", x->message) : r;
 }
 
-bool conditions_json(const struct object *o, struct arena *a, const struct condition_change *changes,
-                     size_t n, int64_t now_ns, const char *time_field, struct buf *out) {
+bool conditions_json(const struct object *o, struct arena *a,
+                     const struct condition_change *changes, size_t n, int64_t now_ns,
+                     const char *time_field, struct buf *out) {
     yyjson_doc *doc;
     char text[TIME_TEXT_MAX];
     struct str now = time_text(now_ns, text);

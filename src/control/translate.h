@@ -2,7 +2,8 @@
  * translate: API objects to what the engine understands, and what it decided to JSON. Shared by the controllers, the
  * simulator and replays.
  *
- * Everything comes from views (control/views.h) and goes into the arena; nothing is kept. Amounts are cpu in milli-units,
+ * Everything comes from views (control/views.h) and goes into the arena; nothing is kept. Amounts are cpu in
+ * milli-units,
  * everything else in whole units, rounded up, as Kueue counts.
  */
 #ifndef BERTH_CONTROL_TRANSLATE_H
@@ -31,7 +32,8 @@ int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue
 int translate_shape(const struct pod_spec *p, struct arena *a, struct shape *ret);
 /* What one pod asks for: containers summed, init containers as they overlap, overhead, pod-level resources. */
 int translate_requests(const struct pod_spec *p, struct arena *a, struct amounts *ret);
-/* cq: the ClusterQueue it goes to. The order's time is the queue-order timestamp (creation, or eviction by a check). */
+/* cq: the ClusterQueue it goes to. The order's time is the queue-order timestamp (creation, or
+ * eviction by a check). */
 int translate_workload(const struct workload *w, struct str cq, struct arena *a,
                        struct workload_input *ret);
 /* What an admission holds, reclaimable pods taken off. */

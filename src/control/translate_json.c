@@ -178,7 +178,9 @@ static void deal_containers(const struct container_list *l, const struct seat *s
             memset(dealt, 0, s->n_devices); /* it is done before the others begin */
         }
         const struct quantity_map none = {0};
-        const struct quantity_map *m = r == NULL ? &none : r->limits.n > 0 ? &r->limits : &r->requests;
+        const struct quantity_map *m = r == NULL         ? &none
+                                       : r->limits.n > 0 ? &r->limits
+                                                         : &r->requests;
         for (size_t k = 0; k < m->n; k++) {
             uint32_t id = names_find(resources, m->v[k].key);
             int64_t n = translate_amount(m->v[k].key, m->v[k].value);

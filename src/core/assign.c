@@ -1,8 +1,10 @@
 /*
  * assign (core): which flavors a workload would get, against the usage of the moment.
  *
- * For each pod set, resources of one group get one flavor. Flavors are tried in the order of the queue; each is first
- * asked whether the pods may run there (taints, affinity), then whether quota fits. How well one fits is a mode and a
+ * For each pod set, resources of one group get one flavor. Flavors are tried in the order of the queue; each is
+ * first
+ * asked whether the pods may run there (taints, affinity), then whether quota fits. How well one fits is a mode
+ * and a
  * borrow height; the queue's fungibility says when to stop looking. Modes between no fit and fit are for preemption;
  * without victims the best of them is "no candidates".
  */

@@ -71,6 +71,7 @@ void engine_free(struct engine *e) {
     action_vec_release(&e->actions);
     reservation_vec_release(&e->reserved);
     workload_vec_release(&e->fresh);
+    quota_nodes_release(&e->retry);
     arena_release(&e->tick);
     quota_release(&e->forest);
     names_release(&e->flavor_names);

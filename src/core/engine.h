@@ -1,20 +1,27 @@
 /*
  * engine (core): the queues. Pending workloads in, admissions and reasons to wait out.
  *
- * Events are the functions below: flavors, cohorts, queues, workloads, nodes come and go. Decisions are made in cycles by
- * engine_run, as Kueue makes them: one head per queue; each head is given flavors against the usage of the moment; heads
- * are ordered (less borrowing, higher priority, earlier, uid); each is then admitted if it still fits. A workload whose
+ * Events are the functions below: flavors, cohorts, queues, workloads, nodes come and go. Decisions are made in
+ * cycles by
+ * engine_run, as Kueue makes them: one head per queue; each head is given flavors against the usage of the
+ * moment; heads
+ * are ordered (less borrowing, higher priority, earlier, uid); each is then admitted if it still fits. A
+ * workload whose
  * flavors name nodes that Berth places pods on is admitted only together with seats for all its pods (pool.h).
  *
- * A head that does not fit goes back (StrictFIFO: it blocks its queue) or is parked (BestEffortFIFO) until something in
- * its cohort tree is given back or changes; parked workloads that are alike are parked together. One that waits for a
+ * A head that does not fit goes back (StrictFIFO: it blocks its queue) or is parked (BestEffortFIFO) until
+ * something in
+ * its cohort tree is given back or changes; parked workloads that are alike are parked together. One that waits
+ * for a
  * place is tried again when a place may have become free.
  *
  * Pure and deterministic: no clock, no I/O; the order of events alone decides. Everything given is copied. Steps are
- * bounded: engine_run looks at `budget` heads and then returns, in the middle of a cycle if need be; an event that gives
+ * bounded: engine_run looks at `budget` heads and then returns, in the middle of a cycle if need be; an event
+ * that gives
  * something back or changes quota ends a cycle under way early, its heads return to their queues.
  *
- * Failures: ERR_NOMEM and ERR_TOO_MANY (workloads_max) leave the engine as it was. ERR_NOT_FOUND: the queue is unknown.
+ * Failures: ERR_NOMEM and ERR_TOO_MANY (workloads_max) leave the engine as it was. ERR_NOT_FOUND: the queue is
+ * unknown.
  */
 #ifndef BERTH_CORE_ENGINE_H
 #define BERTH_CORE_ENGINE_H
@@ -113,9 +120,11 @@ int engine_queue_put(struct engine *e, const struct queue_input *in);
 void engine_queue_del(struct engine *e, struct str name);
 bool engine_queue_active(struct engine *e, struct str name);
 
-/* A workload without quota enters its queue, or changes there: a parked one is tried again only when the change matters. */
+/* A workload without quota enters its queue, or changes there: a parked one is tried again only
+ * when the change matters. */
 int engine_workload_put(struct engine *e, const struct workload_input *in);
-/* A workload that holds quota according to what is written: adopts it, or sets what it holds. in->queue: as admitted. */
+/* A workload that holds quota according to what is written: adopts it, or sets what it holds.
+ * in->queue: as admitted. */
 int engine_workload_hold(struct engine *e, const struct workload_input *in,
                          const struct held_amount *held, size_t n);
 /* Forgets a workload; what it held is free, its seats go back. No-op when unknown. */

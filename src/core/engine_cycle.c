@@ -5,7 +5,8 @@
  *     nominate -> process: heads in order, each admitted if it still fits and has a place
  *     process -> none: reservations of the cycle are given back; what was not admitted is requeued
  *
- * A head that waits although its queue's own quota would do reserves that quota until the end of the cycle, so that no
+ * A head that waits although its queue's own quota would do reserves that quota until the end of the cycle, so
+ * that no
  * borrower takes it meanwhile.
  */
 #include <assert.h>
@@ -415,6 +416,6 @@ int engine_run(struct engine *e, size_t budget, const struct engine_action **ret
     }
     *ret = e->actions.v;
     *ret_n = e->actions.n;
-    *ret_more = e->phase != CYCLE_NONE || e->retry_any || something_to_do(e);
+    *ret_more = e->phase != CYCLE_NONE || engine_retry_due(e) || something_to_do(e);
     return 0;
 }

@@ -25,7 +25,13 @@ struct engine_class {
     bool parked;                     /* its last head did not fit, and nothing changed since */
 };
 
-enum workload_state { WORKLOAD_IDLE, WORKLOAD_HEAP, WORKLOAD_PARKED, WORKLOAD_FLIGHT, WORKLOAD_HOLDING };
+enum workload_state {
+    WORKLOAD_IDLE,
+    WORKLOAD_HEAP,
+    WORKLOAD_PARKED,
+    WORKLOAD_FLIGHT,
+    WORKLOAD_HOLDING
+};
 
 struct engine_set {
     struct str name;
@@ -123,7 +129,9 @@ struct engine {
     size_t progress;   /* decisions of this cycle that changed something */
     unsigned idle;     /* cycles without any, in a row */
     uint64_t pool_seen; /* generation when parked ones were last retried */
-    bool retry_any;    /* some root has retry set */
+    struct quota_nodes retry; /* roots whose parked workloads are to be tried again */
+    uint64_t retry_settled;   /* of the forest, when `retry` was begun */
+    bool retry_everyone;      /* all trees: roots changed, or there was no memory to note them */
 };
 
 /* engine_queue.c: the buckets of a queue */
@@ -133,6 +141,7 @@ void queue_forget(struct engine *e, struct engine_workload *w); /* out of every 
 /* Parks those in the heap that are like w; each gets w's verdict. */
 int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v);
 void engine_retry_tree(struct engine *e, struct engine_queue *q); /* soon: at the next run */
+bool engine_retry_due(const struct engine *e);
 int engine_retry_all(struct engine *e);                           /* what was asked for; ERR_NOMEM */
 int class_join(struct engine_queue *q, struct engine_workload *w);
 void class_leave(struct engine_queue *q, struct engine_workload *w);

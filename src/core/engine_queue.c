@@ -1,5 +1,6 @@
 /*
- * engine_queue (core): the buckets of a queue. A workload without quota is in the heap, parked, or in flight (the head of
+ * engine_queue (core): the buckets of a queue. A workload without quota is in the heap, parked, or in flight
+ * (the head of
  * the cycle under way).
  */
 #include <assert.h>
@@ -160,9 +161,19 @@ int queue_park_alike(struct engine *e, struct engine_workload *w, const struct v
 /* ---- trying again ---- */
 
 void engine_retry_tree(struct engine *e, struct engine_queue *q) {
-    ((struct quota_node *)quota_root(q->node))->retry = true;
-    q->node->retry = true;
-    e->retry_any = true;
+    struct quota_node *root = q->node->root;
+    if (e->forest.dirty || root == NULL || e->retry_everyone) {
+        e->retry_everyone = true; /* the roots are about to change */
+        return;
+    }
+    if (!root->retry) {
+        root->retry = quota_nodes_push(&e->retry, root) == 0;
+        e->retry_everyone = !root->retry;
+    }
+}
+
+bool engine_retry_due(const struct engine *e) {
+    return e->retry_everyone || e->retry.n > 0;
 }
 
 static int retry_queue(struct engine *e, struct engine_queue *q) {
@@ -185,32 +196,59 @@ static int retry_queue(struct engine *e, struct engine_queue *q) {
     return 0;
 }
 
-static void retry_clear(struct engine *e) {
-    for (size_t i = 0; i < e->forest.order.n; i++) {
-        e->forest.order.v[i]->retry = false;
+static int retry_trees(struct engine *e) {
+    while (e->retry.n > 0) {
+        struct quota_node *root = e->retry.v[e->retry.n - 1];
+        for (struct quota_node *n = root->tree_first; n != NULL; n = n->tree_next) {
+            int r = n->user != NULL ? retry_queue(e, n->user) : 0;
+            if (r != 0) {
+                return r;
+            }
+        }
+        root->retry = false;
+        e->retry.n--;
     }
-    e->retry_any = false;
+    return 0;
 }
 
-int engine_retry_all(struct engine *e) {
-    bool place = pool_generation(e->pool) != e->pool_seen;
-    if (!e->retry_any && !place) {
-        return 0;
-    }
+/* Queues that have somebody waiting for a place, or all of them. */
+static int retry_scan(struct engine *e, bool all) {
     size_t i = 0;
     for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
         struct engine_queue *q = m->value;
-        bool asked = q->node->retry || quota_root(q->node)->retry;
-        if (asked || (place && (q->n_place > 0 || q->blocked))) {
+        if (all || q->n_place > 0 || q->blocked) {
             int r = retry_queue(e, q);
             if (r != 0) {
-                return r; /* the flags stand: again at the next run */
+                return r; /* what asked for it stands: again at the next run */
             }
         }
     }
-    retry_clear(e);
-    e->pool_seen = pool_generation(e->pool);
     return 0;
+}
+
+int engine_retry_all(struct engine *e) {
+    uint64_t place = pool_generation(e->pool);
+    if (e->retry.n > 0 && e->retry_settled != e->forest.settled) {
+        e->retry.n = 0; /* noted roots may be gone */
+        e->retry_everyone = true;
+    }
+    e->retry_settled = e->forest.settled;
+    int r = 0;
+    if (e->retry_everyone || place != e->pool_seen) {
+        r = retry_scan(e, e->retry_everyone);
+    }
+    if (r == 0 && e->retry_everyone) {
+        for (size_t i = 0; i < e->forest.order.n; i++) {
+            e->forest.order.v[i]->retry = false;
+        }
+        e->retry.n = 0;
+    }
+    r = r == 0 ? retry_trees(e) : r;
+    if (r == 0) {
+        e->retry_everyone = false;
+        e->pool_seen = place;
+    }
+    return r;
 }
 
 bool queue_is_active(const struct engine *e, const struct engine_queue *q) {

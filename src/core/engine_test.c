@@ -1,4 +1,5 @@
-/* Tests of the engine: admission, waiting and its reasons, order, places; and random runs that keep the invariants. */
+/* Tests of the engine: admission, waiting and its reasons, order, places; and random runs that keep
+ * the invariants. */
 #include "core/engine.h"
 
 #include "base/prng.h"
@@ -126,8 +127,9 @@ static void waits_and_goes(void **state) {
     assert_int_equal(w.admitted, 0);
     assert_int_equal(w.pended, 1);
     assert_string_equal(w.reason, "WaitingForQuota");
-    assert_string_equal(w.text, "couldn't assign flavors to pod set main: insufficient unused quota "
-                                "for cpu in flavor f, 1500m more needed");
+    assert_string_equal(w.text,
+                        "couldn't assign flavors to pod set main: insufficient unused quota "
+                        "for cpu in flavor f, 1500m more needed");
     engine_workload_del(w.e, STR("a"));
     run(&w);
     assert_int_equal(w.admitted, 1);
@@ -312,7 +314,8 @@ static void slices(void **state) {
     s = pool_workload_first(engine_pool(w.e), STR("b"));
     assert_int_equal(s->devices[0].start + s->group_next->devices[0].start, 2);
     /* a pod sits down; its workload goes; the slice is free only when the pod has gone too */
-    assert_non_null(pool_take(engine_pool(w.e), STR("a"), STR("main"), STR("pod-a"), (struct str){0}));
+    assert_non_null(
+        pool_take(engine_pool(w.e), STR("a"), STR("main"), STR("pod-a"), (struct str){0}));
     engine_workload_del(w.e, STR("a"));
     run(&w);
     assert_false(holds(&w, "c"));
@@ -321,8 +324,9 @@ static void slices(void **state) {
     assert_true(holds(&w, "c"));
     submit_as(&w, "g", "q", 0, 4, 1, "nvidia.com/gpu", 1, &ANY);
     run(&w);
-    assert_string_equal(w.text, "quota is available, but no node has 1 whole GPU free: at most 0 on "
-                                "one node (pod set main)");
+    assert_string_equal(w.text,
+                        "quota is available, but no node has 1 whole GPU free: at most 0 on "
+                        "one node (pod set main)");
     node(&w, "n2", 1, true); /* a new node is tried at once */
     run(&w);
     assert_true(holds(&w, "g"));
@@ -344,7 +348,8 @@ static void nodes_out_of_service(void **state) {
     engine_free(w.e);
 }
 
-/* Random queues, nodes and workloads that come and go, with random budgets: invariants hold after every step, nothing is
+/* Random queues, nodes and workloads that come and go, with random budgets: invariants hold after
+ * every step, nothing is
  * admitted twice, and when all is quiet a parked workload that would fit does not exist. */
 static void random_runs(void **state) {
     for (uint64_t seed = 1; seed <= 40; seed++) {

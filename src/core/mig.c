@@ -33,7 +33,8 @@ static bool start_free(const struct mig_board *b, uint32_t mask, const struct mi
            (mask & span(start, p->size)) == 0;
 }
 
-bool mig_legal(const struct mig_board *b, const struct mig_state *s, size_t profile, int32_t start) {
+bool mig_legal(const struct mig_board *b, const struct mig_state *s, size_t profile,
+               int32_t start) {
     return start_free(b, mig_mask(b, s), &b->profiles[profile], start) &&
            count_allows(b, s, profile);
 }

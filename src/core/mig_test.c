@@ -7,9 +7,12 @@
 
 enum { G1, G2, G3, G4, G7, G1D, G1ME };
 static const struct mig_profile SEVEN[] = {
-    {.id = 19, .size = 1, .max = 7, .starts = 0x7f}, {.id = 14, .size = 2, .max = 3, .starts = 0x15},
-    {.id = 9, .size = 4, .max = 2, .starts = 0x11},  {.id = 5, .size = 4, .max = 1, .starts = 0x01},
-    {.id = 0, .size = 8, .max = 1, .starts = 0x01},  {.id = 15, .size = 2, .max = 4, .starts = 0x55},
+    {.id = 19, .size = 1, .max = 7, .starts = 0x7f},
+    {.id = 14, .size = 2, .max = 3, .starts = 0x15},
+    {.id = 9, .size = 4, .max = 2, .starts = 0x11},
+    {.id = 5, .size = 4, .max = 1, .starts = 0x01},
+    {.id = 0, .size = 8, .max = 1, .starts = 0x01},
+    {.id = 15, .size = 2, .max = 4, .starts = 0x55},
     {.id = 20, .size = 1, .max = 1, .starts = 0x7f, .media = true},
 };
 static const struct mig_profile A30[] = {
@@ -17,7 +20,8 @@ static const struct mig_profile A30[] = {
     {.id = 0, .size = 4, .max = 1, .starts = 0x1},
 };
 static const struct mig_profile RTX[] = {
-    {.id = 14, .size = 3, .max = 4, .starts = 0x249}, {.id = 5, .size = 6, .max = 2, .starts = 0x41},
+    {.id = 14, .size = 3, .max = 4, .starts = 0x249},
+    {.id = 5, .size = 6, .max = 2, .starts = 0x41},
     {.id = 0, .size = 12, .max = 1, .starts = 0x1},
 };
 

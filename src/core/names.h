@@ -1,5 +1,6 @@
 /*
- * names (core): strings to small numbers, and back. For flavor and resource names, so that the engine compares integers.
+ * names (core): strings to small numbers, and back. For flavor and resource names, so that the engine compares
+ * integers.
  *
  * A name is copied once and never forgotten; there is a limit. Numbers are given in the order of the calls.
  */

@@ -636,6 +636,7 @@ void pool_pod_gone(struct pool *p, struct str pod) {
 void pool_workload_gone(struct pool *p, struct str workload) {
     for (struct seat *s = pool_workload_first(p, workload), *next; s != NULL; s = next) {
         next = s->group_next;
+        p->generation++;
         if (str_empty(s->pod)) {
             pool_seat_drop(p, s);
         } else {
@@ -643,7 +644,6 @@ void pool_workload_gone(struct pool *p, struct str workload) {
             s->workload = (struct str){0};
         }
     }
-    p->generation++;
 }
 
 void pool_undo(struct pool *p, struct str workload) {

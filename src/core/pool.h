@@ -1,15 +1,20 @@
 /*
  * pool (core): the nodes, their GPUs, and who sits where.
  *
- * A seat is one pod's place: a node, amounts of its resources, and devices (slices with exact starts, or whole GPUs). It
- * belongs to a workload, to a pod, or to both: a workload's seats are planned together before it is admitted and wait
+ * A seat is one pod's place: a node, amounts of its resources, and devices (slices with exact starts, or whole
+ * GPUs). It
+ * belongs to a workload, to a pod, or to both: a workload's seats are planned together before it is admitted
+ * and wait
  * for its pods; a pod takes one and gives it back when it ends. A seat goes when it has neither. Slices never move.
  *
- * What a node's inventory shows as held by a pod counts as occupied too, also when no seat explains it: the node has the
+ * What a node's inventory shows as held by a pod counts as occupied too, also when no seat explains it: the
+ * node has the
  * last word. So nothing is given twice, whether the inventory or the seats are ahead.
  *
- * A plan picks for each pod, slices of the largest size first, the place that keeps most options open: least capability
- * lost, then fewest changes of MIG mode, then the fuller GPU, then node name, GPU index, start. Pods without devices go
+ * A plan picks for each pod, slices of the largest size first, the place that keeps most options open: least
+ * capability
+ * lost, then fewest changes of MIG mode, then the fuller GPU, then node name, GPU index, start. Pods without
+ * devices go
  * where there are fewest GPUs, then to the fuller node. Nothing depends on addresses or hashes.
  *
  * Only managed nodes are planned on. Others are known by their labels, so that pods meant for them are left alone.
@@ -129,7 +134,8 @@ struct seat *pool_pod_seat(const struct pool *p, struct str pod);
 struct seat *pool_take(struct pool *p, struct str workload, struct str set, struct str pod,
                        struct str want_node);
 bool pool_seat_usable(const struct pool *p, const struct seat *s);
-/* Plans a new seat for this pod instead of a free one that cannot be used any more; without such a one the workload has
+/* Plans a new seat for this pod instead of a free one that cannot be used any more; without such a
+ * one the workload has
  * no more than its pods already hold, and this one waits (PLACE_TAKEN). */
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why);

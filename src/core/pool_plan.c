@@ -265,7 +265,7 @@ static int seat_commit(struct pool *p, struct str workload, struct str pod,
 static int pod_plan(struct pool *p, struct str workload, struct str pod,
                     const struct place_input *in, bool *ret_placed) {
     struct pool_node *best = NULL;
-    struct trial best_trial;
+    struct trial best_trial = {.n = 0};
     for (size_t i = 0; i < p->nodes.n; i++) {
         struct pool_node *n = p->nodes.v[i];
         struct trial t;

@@ -159,13 +159,6 @@ struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair) {
     return lo < n->n_cells && n->cells[lo].q.pair == pair ? &n->cells[lo] : NULL;
 }
 
-const struct quota_node *quota_root(const struct quota_node *n) {
-    while (n->parent != NULL) {
-        n = n->parent;
-    }
-    return n;
-}
-
 int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, int64_t v) {
     if (quota_cell_of(queue, pair) == NULL) {
         int r = cells_build(queue, &pair, 1);
@@ -339,6 +332,21 @@ static void sum_all(struct quota_forest *f) {
     }
 }
 
+/* Roots come last in `order`, so going backwards each parent is known before its children. */
+static void root_all(struct quota_forest *f) {
+    for (size_t i = 0; i < f->order.n; i++) {
+        f->order.v[i]->tree_first = NULL;
+    }
+    for (size_t i = f->order.n; i > 0; i--) {
+        struct quota_node *n = f->order.v[i - 1];
+        n->root = n->parent != NULL ? n->parent->root : n;
+        if (n->queue) {
+            n->tree_next = n->root->tree_first;
+            n->root->tree_first = n;
+        }
+    }
+}
+
 int quota_settle(struct quota_forest *f) {
     if (!f->dirty) {
         return 0;
@@ -360,6 +368,8 @@ int quota_settle(struct quota_forest *f) {
         return r;
     }
     sum_all(f);
+    root_all(f);
+    f->settled++;
     f->dirty = false;
     return 0;
 }

@@ -7,11 +7,13 @@
  *     usage(queue) = what its workloads hold;  usage(cohort) = sum over children of max(0, usage - local)
  *
  * Each cell points at the parent's cell of the same pair, so an answer costs the depth of the tree and nothing else.
- * Changes of the nodes only mark the forest; quota_settle, before the next question, builds cells and sums anew from the
+ * Changes of the nodes only mark the forest; quota_settle, before the next question, builds cells and sums anew
+ * from the
  * queues' usage. Usage changes through quota_use alone (the one mutator): inside a trial it keeps a journal, and
  * quota_undo puts everything back that was changed since the mark.
  *
- * A queue that is not active, and every node under a cycle of cohorts, stands apart: it lends nothing and its use does
+ * A queue that is not active, and every node under a cycle of cohorts, stands apart: it lends nothing and its
+ * use does
  * not count elsewhere.
  */
 #ifndef BERTH_CORE_QUOTA_H
@@ -52,7 +54,8 @@ struct quota_node {
     struct str parent_name;    /* empty: none */
     struct quota_node *parent; /* set by settle; NULL for roots and nodes apart */
     uint32_t height, depth, n_children;
-    bool retry; /* the engine: parked workloads of this tree are to be tried again */
+    struct quota_node *root, *tree_first, *tree_next; /* settled: the queues of a tree, from its root */
+    bool retry; /* the engine's, on roots: parked workloads of this tree are to be tried again */
     void *user; /* the engine's queue */
 };
 VEC(quota_nodes, struct quota_node *);
@@ -68,6 +71,7 @@ struct quota_forest {
     struct quota_nodes order; /* children before parents; set by settle */
     struct quota_journal journal;
     bool trial, dirty;
+    uint64_t settled; /* how often the tree was built anew: links of nodes hold between */
 };
 
 void quota_init(struct quota_forest *f);
@@ -84,7 +88,6 @@ int quota_settle(struct quota_forest *f);
 
 /* NULL when the node has no such cell. */
 struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair);
-const struct quota_node *quota_root(const struct quota_node *n);
 /* quota_use at a queue, where the cell may be missing: usage outlives an edit of the spec that drops its pair. */
 int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, int64_t v);
 
@@ -95,7 +98,8 @@ bool quota_borrows_with(const struct quota_cell *c, int64_t v);
 /* The borrow height that v more would have, 0 for none; *ret_smaller: the fitting subtree is not the whole tree. */
 uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_smaller);
 
-/* v > 0 takes, v < 0 gives back; while the forest is dirty only the queue itself changes. In a trial the journal must have room: ERR_NOMEM changes nothing. */
+/* v > 0 takes, v < 0 gives back; while the forest is dirty only the queue itself changes. In a
+ * trial the journal must have room: ERR_NOMEM changes nothing. */
 int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v);
 size_t quota_mark(struct quota_forest *f);           /* a trial from here on */
 void quota_undo(struct quota_forest *f, size_t mark); /* back to the mark; the trial goes on below it */
