@@ -1,0 +1,317 @@
+/* cli: picks the verb, makes the connection, turns errors into words and exit codes. See cli.h and cli_int.h. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli_int.h"
+#include "kube/config.h"
+#include "kube/path.h"
+#include "wire/time.h"
+#include "wire/yaml.h"
+
+enum { ARENA_MAX = 1 << 30, ANSWER_MAX = 512 << 20 };
+
+const struct cli_verb *const cli_verbs[] = {&cli_submit, &cli_cancel,  &cli_queue,      &cli_logs,
+                                            &cli_top,    &cli_version, &cli_completion, NULL};
+
+static const char other_verbs[] =
+    "  up          serve this machine: API, queues and GPUs in one process\n"
+    "  down        stop what `berth up` runs, pods included\n"
+    "  node        run pods on this machine for a server\n"
+    "  backup      copy the data of `berth up` to a file\n"
+    "  restore     begin from such a file\n";
+
+static void overview(void) {
+    struct buf b;
+    buf_init(&b, 0);
+    buf_c(&b, "Berth gives out GPUs: slices and whole ones, by queue and quota.\n\n"
+              "Usage: berth VERB [options]\n\nFor everyone:\n");
+    for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
+        buf_f(&b, "  %-12s%s\n", (*v)->name, (*v)->summary);
+    }
+    buf_f(&b, "\nFor those who run it:\n%s\nberth VERB --help says more.\n", other_verbs);
+    cli_out(&b);
+    buf_release(&b);
+}
+
+int cli_exit_code(int code) {
+    switch (code) {
+    case 0:
+        return CLI_OK;
+    case ERR_NOT_FOUND:
+        return CLI_NOT_FOUND;
+    case ERR_FORBIDDEN:
+    case ERR_UNAUTHORIZED:
+        return CLI_FORBIDDEN;
+    case ERR_UNAVAILABLE:
+    case ERR_TIMEOUT:
+        return CLI_UNREACHABLE;
+    default:
+        return CLI_FAILED;
+    }
+}
+
+int cli_fail(struct cli *c, const char *doing) {
+    cli_clean(c->err.text);
+    fprintf(stderr, "berth %s: %s%s%s\n", c->args.verb->name, doing ? doing : "",
+            doing ? ": " : "", c->err.text);
+    return cli_exit_code(c->err.code);
+}
+
+int cli_usage(struct cli *c, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    err_setv(&c->err, ERR_BAD_REQUEST, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "berth %s: %s\nberth %s --help says more.\n", c->args.verb->name, c->err.text,
+            c->args.verb->name);
+    return CLI_USAGE;
+}
+
+/* ---- the connection ---- */
+
+/* The file that `berth up` writes; NULL when there is none. */
+static const char *own_kubeconfig(struct cli *c) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    struct str path = {0};
+    if (geteuid() == 0) {
+        path = STR("/var/lib/berth/kubeconfig");
+    } else if (data && data[0] == '/') {
+        path = arena_f(&c->arena, "%s/berth/kubeconfig", data);
+    } else if (home) {
+        path = arena_f(&c->arena, "%s/.local/share/berth/kubeconfig", home);
+    }
+    return path.p && access(path.p, R_OK) == 0 ? path.p : NULL;
+}
+
+int cli_connect(struct cli *c) {
+    const char *file = cli_value(&c->args, "kubeconfig");
+    if (!file && !kube_config_exists()) {
+        file = own_kubeconfig(c);
+        if (!file) {
+            fprintf(stderr, "berth %s: no server is known: start one with `berth up`, or set "
+                            "KUBECONFIG\n", c->args.verb->name);
+            return CLI_UNREACHABLE;
+        }
+    }
+    c->loop = loop_new(&c->err);
+    c->client = c->loop ? kube_client_new(c->loop, file, cli_value(&c->args, "context"),
+                                          "berth/" BERTH_VERSION " (linux)", &c->err)
+                        : NULL;
+    if (!c->client) {
+        return cli_fail(c, NULL);
+    }
+    const char *project = cli_value(&c->args, "project");
+    project = project ? project : cli_value(&c->args, "namespace");
+    c->project = project ? str_of(project) : kube_namespace(c->client);
+    return 0;
+}
+
+int cli_request(struct cli *c, const char *method, struct str path, struct str body,
+                yyjson_val **ret) {
+    struct buf answer;
+    yyjson_doc *doc = NULL;
+    buf_init(&answer, ANSWER_MAX);
+    c->err = (struct err){0};
+    int r = kube_wait(c->client, method, path, body, NULL, &answer, &c->err);
+    r = r ? r : json_parse(&c->arena, buf_view(&answer), &doc, &c->err);
+    buf_release(&answer);
+    if (r == 0 && ret) {
+        *ret = yyjson_doc_get_root(doc);
+    }
+    return r;
+}
+
+int cli_get(struct cli *c, struct str path, yyjson_val **ret) {
+    return cli_request(c, "GET", path, (struct str){0}, ret);
+}
+
+struct str cli_path(struct cli *c, const char *api_version, const char *plural, struct str ns,
+                    struct str name, const char *sub) {
+    struct buf b;
+    buf_init(&b, 8192);
+    kube_path(&b, str_of(api_version), str_of(plural), ns, name, str_of(sub));
+    struct str path = arena_str(&c->arena, buf_view(&b));
+    buf_release(&b);
+    return path;
+}
+
+struct str cli_path_with(struct cli *c, struct str path, const char *key, struct str value) {
+    struct buf b;
+    buf_init(&b, 8192);
+    buf_str(&b, path);
+    kube_query(&b, key, value);
+    struct str with = arena_str(&c->arena, buf_view(&b));
+    buf_release(&b);
+    return with;
+}
+
+/* ---- printing ---- */
+
+void cli_out(const struct buf *b) {
+    fwrite(b->p, 1, b->n, stdout);
+}
+
+static void print_name(struct buf *out, yyjson_val *v) {
+    struct str kind = json_str_at(v, "kind"), name = json_str_at(v, "metadata.name");
+    for (size_t i = 0; i < kind.n; i++) {
+        char ch = kind.p[i];
+        buf_ch(out, ch >= 'A' && ch <= 'Z' ? (char)(ch - 'A' + 'a') : ch);
+    }
+    struct str version = json_str_at(v, "apiVersion");
+    ptrdiff_t slash = str_find(version, '/');
+    if (slash > 0) {
+        buf_ch(out, '.');
+        buf_str(out, str_head(version, (size_t)slash));
+    }
+    buf_f(out, "/%.*s\n", STR_ARG(name));
+}
+
+bool cli_print(struct cli *c, yyjson_val *v) {
+    struct buf b;
+    if (c->format == FORMAT_TABLE || c->format == FORMAT_WIDE) {
+        return false;
+    }
+    buf_init(&b, 0);
+    if (c->format == FORMAT_YAML) {
+        yaml_write(&b, v);
+    } else if (c->format == FORMAT_JSON) {
+        size_t n = 0;
+        char *text = yyjson_val_write(v, YYJSON_WRITE_PRETTY_TWO_SPACES, &n);
+        buf_add(&b, text, n);
+        buf_ch(&b, '\n');
+        free(text); /* yyjson's own allocation */
+    } else {
+        yyjson_val *items = json_get(v, STR("items")), *item;
+        size_t i, n;
+        if (!items) {
+            print_name(&b, v);
+        }
+        yyjson_arr_foreach(items, i, n, item) {
+            print_name(&b, item);
+        }
+    }
+    cli_out(&b);
+    buf_release(&b);
+    return true;
+}
+
+struct str cli_age(struct cli *c, struct str time) {
+    int64_t then;
+    if (time_parse(time, &then, NULL) != 0) {
+        return STR("<unknown>");
+    }
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    long long s = (long long)ts.tv_sec - then / 1000000000;
+    s = s < 0 ? 0 : s;
+    return s < 120      ? arena_f(&c->arena, "%llds", s)
+           : s < 7200   ? arena_f(&c->arena, "%lldm", s / 60)
+           : s < 172800 ? arena_f(&c->arena, "%lldh", s / 3600)
+                        : arena_f(&c->arena, "%lldd", s / 86400);
+}
+
+yyjson_val *cli_condition(yyjson_val *object, const char *type) {
+    yyjson_val *all = json_path(object, "status.conditions"), *one;
+    size_t i, n;
+    yyjson_arr_foreach(all, i, n, one) {
+        if (str_is(json_str_at(one, "type"), type)) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+bool cli_condition_true(yyjson_val *object, const char *type) {
+    return str_is(json_str_at(cli_condition(object, type), "status"), "True");
+}
+
+void cli_clean(char *text) {
+    for (; *text; text++) {
+        unsigned char ch = (unsigned char)*text;
+        if (ch < ' ' || ch == 0x7f) {
+            *text = ch == '\n' || ch == '\t' ? ' ' : '?';
+        }
+    }
+}
+
+void cli_sleep_ms(int ms) {
+    struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&ts, NULL);
+}
+
+/* ---- the beginning ---- */
+
+static void look_at_terminal(struct cli *c) {
+    struct winsize w;
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (!isatty(STDOUT_FILENO)) {
+        return;
+    }
+    c->columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+    c->colour = !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static void read_format(struct cli *c) {
+    static const struct {
+        const char *name;
+        enum cli_format format;
+    } formats[] = {{"wide", FORMAT_WIDE}, {"name", FORMAT_NAME}, {"json", FORMAT_JSON},
+                   {"yaml", FORMAT_YAML}};
+    const char *o = cli_value(&c->args, "output");
+    for (size_t i = 0; o && i < sizeof(formats) / sizeof(*formats); i++) {
+        if (strcmp(o, formats[i].name) == 0) {
+            c->format = formats[i].format;
+        }
+    }
+}
+
+static int run_verb(const struct cli_verb *v, int argc, char **argv) {
+    static struct cli c; /* large, and one per process */
+    c = (struct cli){.args = {.verb = v}};
+    if (cli_parse(v, argc, argv, &c.args, &c.err) != 0) {
+        c.args.verb = v;
+        struct err e = c.err;
+        return cli_usage(&c, "%s", e.text);
+    }
+    if (cli_flag(&c.args, "help")) {
+        struct buf b;
+        buf_init(&b, 0);
+        cli_help(v, &b);
+        cli_out(&b);
+        buf_release(&b);
+        return CLI_OK;
+    }
+    arena_init(&c.arena, ARENA_MAX);
+    look_at_terminal(&c);
+    read_format(&c);
+    int code = v->run(&c);
+    kube_client_free(c.client);
+    loop_free(c.loop);
+    arena_release(&c.arena);
+    if (fflush(stdout) != 0 && code == CLI_OK) {
+        fprintf(stderr, "berth %s: cannot write: %s\n", v->name, strerror(errno));
+        code = CLI_FAILED;
+    }
+    return code;
+}
+
+int cli_main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "help";
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        overview();
+        return argc > 1 ? CLI_OK : CLI_USAGE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        name = "version";
+    }
+    for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
+        if (strcmp((*v)->name, name) == 0) {
+            return run_verb(*v, argc - 2, argv + 2);
+        }
+    }
+    fprintf(stderr, "berth: there is no verb \"%s\"; berth --help lists them\n", name);
+    return CLI_USAGE;
+}

@@ -1,0 +1,230 @@
+/* job_spec: see job_spec.h. */
+#include "cli/job_spec.h"
+
+#include "base/limits.h"
+#include "wire/quantity.h"
+
+enum { GPUS_MAX = 64, NAME_STEM_MAX = 40 };
+
+bool job_spec_seconds(struct str text, int64_t *ret) {
+    int64_t total = 0, n = 0;
+    bool digits = false, any = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c >= '0' && c <= '9') {
+            n = n * 10 + (c - '0');
+            digits = true;
+            if (n > INT32_MAX) {
+                return false;
+            }
+            continue;
+        }
+        int64_t unit = c == 's' ? 1 : c == 'm' ? 60 : c == 'h' ? 3600 : c == 'd' ? 86400 : 0;
+        if (!digits || unit == 0) {
+            return false;
+        }
+        total += n * unit;
+        n = 0;
+        digits = false;
+        any = true;
+    }
+    if (digits && any) {
+        return false; /* "1h30" */
+    }
+    total += n;
+    if (total <= 0 || total > INT32_MAX) {
+        return false;
+    }
+    *ret = total;
+    return true;
+}
+
+static int expected(struct err *err, const char *option, const char *what, const char *got) {
+    return err_set(err, ERR_BAD_REQUEST, "--%s: expected %s, not \"%s\"", option, what, got);
+}
+
+static bool is_label(struct str s) {
+    bool ok = s.n > 0 && s.n <= LIMIT_LABEL;
+    for (size_t i = 0; ok && i < s.n; i++) {
+        char c = s.p[i];
+        bool inner = i > 0 && i + 1 < s.n;
+        ok = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c == '-' && inner);
+    }
+    return ok;
+}
+
+/* "train" of "/usr/bin/Train.py": what a generated name begins with. */
+static void name_stem(const char *command, char out[NAME_STEM_MAX + 1]) {
+    struct str s = str_of(command);
+    s = str_skip(s, (size_t)(str_find_last(s, '/') + 1));
+    size_t n = 0;
+    for (size_t i = 0; i < s.n && n < NAME_STEM_MAX; i++) {
+        char c = s.p[i];
+        c = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+            out[n++] = c;
+        } else if (c == '.') {
+            break;
+        } else if (n > 0 && out[n - 1] != '-') {
+            out[n++] = '-';
+        }
+    }
+    while (n > 0 && out[n - 1] == '-') {
+        n--;
+    }
+    out[n] = 0;
+    if (n == 0) {
+        memcpy(out, "job", 4);
+    }
+}
+
+static int add_metadata(const struct cli_args *a, struct buf *out, struct err *err) {
+    const char *name = cli_value(a, "name"), *queue = cli_value(a, "queue");
+    char stem[NAME_STEM_MAX + 1];
+    queue = queue ? queue : "default";
+    if (name && !is_label(str_of(name))) {
+        return expected(err, "name", "at most 63 of a-z, 0-9 and - (not at the ends)", name);
+    }
+    if (!is_label(str_of(queue))) {
+        return expected(err, "queue", "the name of a local queue", queue);
+    }
+    if (name) {
+        buf_f(out, "\"metadata\":{\"name\":\"%s\"", name);
+    } else {
+        name_stem(a->command[0], stem);
+        buf_f(out, "\"metadata\":{\"generateName\":\"%s-\"", stem);
+    }
+    buf_f(out, ",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"%s\"}}", queue);
+    return 0;
+}
+
+/* "2g.35gb" and "1g.18gb+me" to the resource's name. */
+static int add_slice(const char *slice, struct buf *out, struct err *err) {
+    struct str s = str_of(slice);
+    bool ok = s.n >= 4 && s.n < 40 && s.p[0] >= '1' && s.p[0] <= '9' && s.p[1] == 'g' &&
+              s.p[2] == '.' && str_contains(s, STR("gb"));
+    for (size_t i = 0; ok && i < s.n; i++) {
+        char c = s.p[i];
+        ok = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+';
+    }
+    if (!ok) {
+        return expected(err, "slice", "a MIG profile as 2g.35gb", slice);
+    }
+    buf_c(out, "\"nvidia.com/mig-");
+    for (size_t i = 0; i < s.n; i++) {
+        buf_ch(out, s.p[i] == '+' ? '.' : s.p[i]);
+    }
+    buf_c(out, "\":\"1\"");
+    return 0;
+}
+
+static int add_gpus(const struct cli_args *a, struct buf *out, struct err *err) {
+    const char *slice = cli_value(a, "slice"), *gpus = cli_value(a, "gpus");
+    uint64_t n;
+    if (slice && gpus) {
+        return err_set(err, ERR_BAD_REQUEST, "--slice and --gpus: one of them only");
+    }
+    if (gpus) {
+        if (!str_to_u64(str_of(gpus), &n) || n > GPUS_MAX) {
+            return expected(err, "gpus", "a number from 0 to 64", gpus);
+        }
+        if (n > 0) {
+            buf_f(out, "\"nvidia.com/gpu\":\"%llu\"", (unsigned long long)n);
+        }
+        return 0;
+    }
+    return slice ? add_slice(slice, out, err) : 0;
+}
+
+static int add_quantity(const struct cli_args *a, const char *option, struct buf *out,
+                        struct err *err) {
+    const char *text = cli_value(a, option);
+    struct quantity q;
+    if (!text) {
+        return 0;
+    }
+    if (quantity_parse(str_of(text), &q, NULL) != 0 || text[0] == '-') {
+        return expected(err, option, "an amount as 500m, 2 or 4Gi", text);
+    }
+    if (out->n && out->p[out->n - 1] == '"') {
+        buf_ch(out, ',');
+    }
+    buf_f(out, "\"%s\":", option);
+    buf_json(out, str_of(text));
+    return 0;
+}
+
+/* requests for what is shared, limits for what is counted: as a careful manifest has it. */
+static int add_resources(const struct cli_args *a, struct buf *out, struct err *err) {
+    struct buf shared;
+    buf_init(&shared, 1024);
+    int r = add_quantity(a, "cpu", &shared, err);
+    r = r ? r : add_quantity(a, "memory", &shared, err);
+    buf_c(out, ",\"resources\":{\"requests\":{");
+    buf_str(out, buf_view(&shared));
+    buf_c(out, "},\"limits\":{");
+    size_t from = out->n;
+    r = r ? r : add_gpus(a, out, err);
+    const char *memory = cli_value(a, "memory");
+    if (r == 0 && memory) {
+        buf_f(out, "%s\"memory\":", out->n > from ? "," : "");
+        buf_json(out, str_of(memory));
+    }
+    buf_c(out, "}}");
+    buf_release(&shared);
+    return r;
+}
+
+static int add_env(const struct cli_args *a, struct buf *out, struct err *err) {
+    const char *text;
+    buf_c(out, ",\"env\":[");
+    for (size_t i = 0; (text = cli_nth(a, "env", i)); i++) {
+        struct str name, value;
+        bool assigned = str_cut(str_of(text), '=', &name, &value);
+        if (!assigned) {
+            const char *own = getenv(text);
+            value = str_of(own);
+            assigned = own != NULL;
+        }
+        if (!assigned || name.n == 0) {
+            return expected(err, "env", "NAME=VALUE, or the NAME of a variable that is set", text);
+        }
+        buf_c(out, i ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, name);
+        buf_c(out, ",\"value\":");
+        buf_json(out, value);
+        buf_ch(out, '}');
+    }
+    buf_ch(out, ']');
+    return 0;
+}
+
+int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err) {
+    const char *time = cli_value(a, "time"), *image = cli_value(a, "image");
+    int64_t seconds = 0;
+    if (time && !job_spec_seconds(str_of(time), &seconds)) {
+        return expected(err, "time", "a time as 90s, 30m, 12h or 1h30m", time);
+    }
+    buf_c(out, "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",");
+    int r = add_metadata(a, out, err);
+    buf_c(out, ",\"spec\":{\"suspend\":true,\"backoffLimit\":0");
+    if (seconds) {
+        buf_f(out, ",\"activeDeadlineSeconds\":%lld", (long long)seconds);
+    }
+    buf_c(out, ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
+               "\"image\":");
+    buf_json(out, str_of(image ? image : "busybox"));
+    buf_c(out, ",\"command\":[");
+    for (size_t i = 0; r == 0 && a->command[i]; i++) {
+        buf_c(out, i ? "," : "");
+        buf_json(out, str_of(a->command[i]));
+    }
+    buf_ch(out, ']');
+    r = r ? r : add_env(a, out, err);
+    r = r ? r : add_resources(a, out, err);
+    buf_c(out, "}]}}}}");
+    if (r == 0 && buf_ok(out) != 0) {
+        r = err_set(err, ERR_TOO_LARGE, "the command and its environment are too large");
+    }
+    return r;
+}

@@ -1,0 +1,14 @@
+/* job_spec: the options of `berth submit` to a batch/v1 Job. No I/O. */
+#ifndef BERTH_CLI_JOB_SPEC_H
+#define BERTH_CLI_JOB_SPEC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/options.h"
+
+/* Appends the Job's JSON. ERR_BAD_REQUEST names the option and what was expected. */
+int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err);
+/* "90", "45s", "30m", "12h", "7d", "1h30m" to seconds. */
+bool job_spec_seconds(struct str text, int64_t *ret);
+
+#endif
