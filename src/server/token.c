@@ -50,7 +50,7 @@ static struct str pem_body(struct str pem) {
 /* Both forms of a P-256 private key (SEC 1 and PKCS 8) end in the public point as a BIT STRING of 66 bytes. */
 static bool find_point(struct str der, struct token_key *k) {
     static const char head[] = {0x03, 0x42, 0x00, 0x04};
-    const char *at = der.n > 68 ? memmem(der.p, der.n, head, sizeof(head)) : NULL;
+    const char *at = der.p && der.n > 68 ? memmem(der.p, der.n, head, sizeof(head)) : NULL;
     if (!at || (size_t)(der.p + der.n - at) < sizeof(head) + 64) {
         return false;
     }
@@ -95,7 +95,7 @@ int token_key_init(struct token_key *k, const char *file, struct err *err) {
         r = err_set(err, ERR_INVALID, "%s holds no ECDSA P-256 private key", file);
     }
     explicit_bzero(pem, sizeof(pem));
-    if (der.n) {
+    if (der.p) {
         explicit_bzero((void *)(uintptr_t)der.p, der.n);
     }
     arena_release(&a);

@@ -1,0 +1,88 @@
+/*
+ * fuzz/patches: a document, a line feed, a patch; applied as merge patch, JSON patch and strategic merge patch.
+ *
+ * Whatever comes out can be written, and read again within the limits. The merge patch between two documents makes the
+ * second of the first.
+ */
+#include "fuzz.h"
+#include "wire/patch.h"
+#include "wire/strategic.h"
+
+/* A schema in which every list merges, by "name" in objects called "o", else as scalars. */
+static const char keyed, scalars;
+
+static void field(const void *node, struct str name, struct strategic_field *ret) {
+    bool is_keyed = name.n > 0 && name.p[0] == 'o';
+    ret->merge = true;
+    ret->merge_key = is_keyed ? "name" : NULL;
+    ret->node = is_keyed ? &keyed : &scalars;
+}
+
+static void check_result(struct arena *a, yyjson_mut_doc *d) {
+    struct buf b;
+    yyjson_doc *doc;
+    buf_init(&b, 0);
+    json_write_mut(&b, d->root);
+    assert(buf_ok(&b) == 0);
+    assert(json_parse(a, buf_view(&b), &doc, NULL) == 0);
+    buf_release(&b);
+}
+
+static bool has_null(yyjson_val *v) {
+    size_t i, max;
+    yyjson_val *key, *val;
+    bool found = yyjson_is_null(v);
+    yyjson_obj_foreach(v, i, max, key, val) {
+        found = found || has_null(val);
+    }
+    return found;
+}
+
+static void count(void *ctx, struct str path) {
+    ++*(size_t *)ctx;
+}
+
+static void check_diff(struct arena *a, yyjson_val *from, yyjson_val *to) {
+    yyjson_mut_doc *diff = json_mut_new(a), *d = json_mut_copy(a, from);
+    struct buf b;
+    yyjson_doc *patch;
+    size_t duplicates = 0;
+    json_duplicates(from, a, count, &duplicates);
+    json_duplicates(to, a, count, &duplicates);
+    if (has_null(to) || duplicates > 0) { /* a merge patch cannot say null */
+        return;
+    }
+    buf_init(&b, 0);
+    assert(patch_merge_diff(diff, from, to, NULL) == 0);
+    json_write_mut(&b, diff->root);
+    assert(json_parse(a, buf_view(&b), &patch, NULL) == 0);
+    assert(patch_merge(d, yyjson_doc_get_root(patch), NULL) == 0);
+    assert(json_mequal(d->root, json_mut_copy(a, to)->root));
+    buf_release(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const struct strategic_schema schema = {field};
+    struct arena a;
+    struct str text, patch_text;
+    yyjson_doc *doc, *patch;
+    arena_init(&a, 4 * FUZZ_ARENA_BYTES);
+    str_cut(fuzz_text(data, size), '\n', &text, &patch_text);
+    if (size <= FUZZ_INPUT_MAX && json_parse(&a, text, &doc, NULL) == 0 &&
+        json_parse(&a, patch_text, &patch, NULL) == 0) {
+        yyjson_val *from = yyjson_doc_get_root(doc), *p = yyjson_doc_get_root(patch);
+        yyjson_mut_doc *merged = json_mut_copy(&a, from), *changed = json_mut_copy(&a, from);
+        yyjson_mut_doc *strategic = json_mut_copy(&a, from);
+        assert(patch_merge(merged, p, NULL) == 0);
+        check_result(&a, merged);
+        if (patch_json(changed, p, NULL) == 0) {
+            check_result(&a, changed);
+        }
+        if (patch_strategic(strategic, p, &schema, &scalars, NULL) == 0) {
+            check_result(&a, strategic);
+        }
+        check_diff(&a, from, p);
+    }
+    arena_release(&a);
+    return 0;
+}
