@@ -43,7 +43,8 @@ void check_annotations(struct causes *c, const struct path *at, yyjson_mut_val *
 }
 
 void check_selector(struct causes *c, const struct path *at, yyjson_mut_val *selector) {
-    struct path labels = path_member(at, "matchLabels"), terms = path_member(at, "matchExpressions");
+    struct path labels = path_member(at, "matchLabels");
+    struct path terms = path_member(at, "matchExpressions");
     check_labels(c, &labels, json_mget(selector, STR("matchLabels")));
     EACH(json_mget(selector, STR("matchExpressions")), i, e) {
         struct path here = path_index(&terms, i), values = path_member(&here, "values");

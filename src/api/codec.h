@@ -11,7 +11,8 @@
 
 /* Fills the C view `out` (of s->size bytes, cleared first) from JSON. Unknown members are skipped; a member of the
  * wrong JSON type is ERR_SYNTAX naming the path. Views point into v's document and the arena. */
-int codec_decode(const struct schema *s, yyjson_val *v, struct arena *a, void *out, struct err *err);
+int codec_decode(const struct schema *s, yyjson_val *v, struct arena *a, void *out,
+                 struct err *err);
 
 /* A protobuf body ("k8s\0" envelope; wire/protobuf.h) to JSON of the kind named inside. *ret_kind gets that kind. */
 int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,

@@ -9,6 +9,15 @@
 #include "api/kinds.h"
 #include "base/map.h"
 
+/* The two scalars that readers know by name. */
+#define QUANTITY "io.k8s.apimachinery.pkg.api.resource.Quantity"
+#define INT_OR_STRING "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+static const char scalars[] =
+    "\"" QUANTITY "\":{\"description\":\"An amount: 100m, 2, 1.5Gi, 1e3.\","
+    "\"oneOf\":[{\"type\":\"string\"},{\"type\":\"number\"}]},"
+    "\"" INT_OR_STRING "\":{\"description\":\"A number, or a name or percentage.\","
+    "\"format\":\"int-or-string\",\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"string\"}]}";
+
 /* The schemas reached so far, in order of discovery; the map iterates in that order. */
 static int reach(struct map *seen, const struct schema *s) {
     if (map_get(seen, str_of(s->name)) != NULL) {
@@ -57,7 +66,7 @@ static void write_type(struct buf *b, const struct field *f) {
         buf_c(b, "\"type\":\"string\",\"format\":\"byte\"");
         break;
     case FIELD_QUANTITY:
-        buf_c(b, "\"oneOf\":[{\"type\":\"string\"},{\"type\":\"number\"}]");
+        buf_c(b, "\"$ref\":\"#/components/schemas/" QUANTITY "\"");
         break;
     case FIELD_TIME:
     case FIELD_MICROTIME:
@@ -67,8 +76,7 @@ static void write_type(struct buf *b, const struct field *f) {
         buf_c(b, "\"type\":\"string\"");
         break;
     case FIELD_INT_OR_STRING:
-        buf_c(b, "\"format\":\"int-or-string\",\"oneOf\":[{\"type\":\"integer\"},"
-                 "{\"type\":\"string\"}]");
+        buf_c(b, "\"$ref\":\"#/components/schemas/" INT_OR_STRING "\"");
         break;
     case FIELD_OBJECT:
         write_ref(b, f->of);
@@ -123,10 +131,11 @@ static void write_field(struct buf *b, const struct field *f) {
         buf_c(b, "\"type\":\"object\",\"additionalProperties\":{");
         write_type(b, f);
         buf_ch(b, '}');
-    } else if (f->type == FIELD_OBJECT) {
+    } else if (f->type == FIELD_OBJECT || f->type == FIELD_QUANTITY ||
+               f->type == FIELD_INT_OR_STRING) {
         /* A bare $ref may have no siblings. */
         buf_c(b, "\"allOf\":[{");
-        write_ref(b, f->of);
+        write_type(b, f);
         buf_c(b, "}]");
     } else {
         write_type(b, f);
@@ -198,8 +207,8 @@ static void write_path(struct buf *b, const struct kind *k, const char *version)
     size_t n = COUNT(types) - (k->flags & KIND_CUSTOM ? 1 : 0);
     buf_ch(b, '"');
     buf_f(b, k->group[0] ? "/apis/%s/%s" : "/api%s/%s", k->group, version);
-    buf_f(b, "%s/%s/{name}\":{\"patch\":{", k->flags & KIND_NAMESPACED ? "/namespaces/{namespace}" : "",
-          k->plural);
+    buf_c(b, k->flags & KIND_NAMESPACED ? "/namespaces/{namespace}" : "");
+    buf_f(b, "/%s/{name}\":{\"patch\":{", k->plural);
     buf_f(b, "\"operationId\":\"patch%s%s\",", version, k->kind);
     buf_c(b, "\"x-kubernetes-action\":\"patch\",\"x-kubernetes-group-version-kind\":");
     write_gvk(b, k, version);
@@ -223,8 +232,9 @@ static bool in_document(const struct kind *k, struct str group, struct str versi
 static void write_schemas(struct buf *out, struct map *seen, struct str group,
                           struct str version) {
     const struct map_entry *e;
-    size_t n, written = 0;
+    size_t n;
     const struct kind *const *kinds = kinds_builtin(&n);
+    buf_c(out, scalars);
     for (size_t pos = 0; (e = map_next(seen, &pos)) != NULL;) {
         const struct schema *s = e->value;
         const struct kind *of = NULL;
@@ -234,7 +244,7 @@ static void write_schemas(struct buf *out, struct map *seen, struct str group,
                 of = kinds[i];
             }
         }
-        buf_c(out, written++ ? "," : "");
+        buf_ch(out, ',');
         write_schema(out, s, of, of ? kv->version : NULL);
     }
 }

@@ -79,7 +79,8 @@ struct parts {
     struct str bytes[4];
 };
 
-static int read_parts(struct pbread *p, const struct field *f, struct str bytes, struct parts *ret) {
+static int read_parts(struct pbread *p, const struct field *f, struct str bytes,
+                      struct parts *ret) {
     struct pb r = pb_of(bytes);
     struct pb_field x;
     *ret = (struct parts){0};
@@ -113,7 +114,8 @@ static int time_value(struct pbread *p, const struct field *f, struct str bytes,
     return 0;
 }
 
-static int any_value(struct pbread *p, const struct field *f, struct str raw, yyjson_mut_val **ret) {
+static int any_value(struct pbread *p, const struct field *f, struct str raw,
+                     yyjson_mut_val **ret) {
     yyjson_doc *doc;
     struct err e = {0};
     if (raw.n == 0) {
@@ -127,7 +129,8 @@ static int any_value(struct pbread *p, const struct field *f, struct str raw, yy
 }
 
 /* One value that is a message or bytes on the wire. *ret stays NULL for what JSON leaves out. */
-static int bytes_value(struct pbread *p, const struct field *f, struct str b, yyjson_mut_val **ret) {
+static int bytes_value(struct pbread *p, const struct field *f, struct str b,
+                       yyjson_mut_val **ret) {
     struct parts x;
     int r;
     switch ((enum field_type)f->type) {

@@ -203,10 +203,12 @@ static void decode_reads_every_shape(void **state) {
     struct pod pod;
     assert_ok(
         json_parse(&f->arena,
-                   STR("{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":\"2026-01-02T03:04:05Z\","
+                   STR("{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":"
+                       "\"2026-01-02T03:04:05Z\","
                        "\"ownerReferences\":[{\"uid\":\"o\",\"controller\":true}]},\"spec\":{"
                        "\"affinity\":{\"nodeAffinity\":{}},\"tolerations\":[{\"key\":\"k\","
-                       "\"tolerationSeconds\":0}],\"containers\":[{\"name\":\"c\",\"livenessProbe\":"
+                       "\"tolerationSeconds\":0}],\"containers\":[{\"name\":\"c\","
+                       "\"livenessProbe\":"
                        "{\"httpGet\":{\"port\":8080},\"periodSeconds\":5}}]}}"),
                    &doc, &f->err),
         &f->err);
@@ -320,7 +322,8 @@ static void cells(void **state) {
              "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"completions\":3},\"status\":{"
              "\"succeeded\":1,\"startTime\":\"2026-01-02T03:03:05Z\",\"conditions\":[{\"type\":"
              "\"Suspended\",\"status\":\"True\"}]}}",
-             "[\"j\",\"Suspended\",\"1/3\",\"60s\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\"]");
+             "[\"j\",\"Suspended\",\"1/3\",\"60s\",\"<unknown>\",\"<none>\",\"<none>\","
+             "\"<none>\"]");
     cells_of(f, "kueue.x-k8s.io/v1beta2", "Workload",
              "{\"metadata\":{\"name\":\"w\",\"creationTimestamp\":\"2026-01-01T03:04:05Z\"},"
              "\"spec\":{\"queueName\":\"q\"},\"status\":{\"admission\":{\"clusterQueue\":\"c\"},"

@@ -88,10 +88,12 @@ static void workload(void **state) {
     assignment_ "}}]}}}"
 
 static void topology_assignment(void **state) {
-    const char *domains = ASSIGNED("v1beta1", "\"domains\":[{\"values\":[\"r1\",\"h1\"],\"count\":2},"
-                                              "{\"values\":[\"r1\",\"h2\"],\"count\":1}]");
+    const char *domains =
+        ASSIGNED("v1beta1", "\"domains\":[{\"values\":[\"r1\",\"h1\"],\"count\":2},"
+                            "{\"values\":[\"r1\",\"h2\"],\"count\":1}]");
     converts(*state, "kueue.x-k8s.io/v1beta1", "Workload", domains,
-             ASSIGNED("v1beta2", "\"slices\":[{\"domainCount\":2,\"valuesPerLevel\":[{\"universal\":"
+             ASSIGNED("v1beta2", "\"slices\":[{\"domainCount\":2,\"valuesPerLevel\":[{"
+                                 "\"universal\":"
                                  "\"r1\"},{\"individual\":{\"roots\":[\"h1\",\"h2\"]}}],"
                                  "\"podCounts\":{\"individual\":[2,1]}}]"),
              domains);
@@ -99,7 +101,8 @@ static void topology_assignment(void **state) {
 
 static void event(void **state) {
     const char *v1 = "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"reason\":\"R\","
-                     "\"regarding\":{\"name\":\"p\"},\"note\":\"text\",\"reportingController\":\"c\"}";
+                     "\"regarding\":{\"name\":\"p\"},\"note\":\"text\","
+                     "\"reportingController\":\"c\"}";
     converts(*state, "events.k8s.io/v1", "Event", v1,
              "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"reason\":\"R\",\"involvedObject\":{"
              "\"name\":\"p\"},\"message\":\"text\",\"reportingComponent\":\"c\"}",

@@ -18,7 +18,7 @@
  *     FIELD_OBJECT                                            pointer to the view of `of`, NULL when absent; a schema
  *                                                             without a view (size 0) gives yyjson_val * as FIELD_ANY
  *     FIELD_ANY                                               yyjson_val *      NULL when absent
- *     shape FIELD_LIST of T                                   struct {T *v; size_t n;} with T as above; objects by value
+ *     shape FIELD_LIST of T                                   struct {T *v; size_t n;}, T as above; objects by value
  *     shape FIELD_MAP of T                                    struct {struct {struct str key; T value;} *v; size_t n;}
  */
 #ifndef BERTH_API_FIELD_H
@@ -99,7 +99,7 @@ struct field {
     const char *def;             /* default, as JSON text; applied when the parent is present */
     const char *const *values;   /* NULL-terminated allowed values of a string */
     int64_t min, max;            /* number range, or length of a string/list/map; both 0: unchecked */
-    const char *format;          /* named check: "dns1123-subdomain", "dns1123-label", "label-key", "label-value", ... */
+    const char *format;          /* named check: "dns1123-subdomain", "dns1123-label", "label-key", ... */
     const char *doc;             /* one or two sentences in our own words; may be NULL */
 };
 

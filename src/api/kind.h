@@ -1,9 +1,9 @@
 /*
  * kind: what the API serves, as a table of kinds.
  *
- * A kind is one resource of one group with one or more versions; objects are stored in the storage version and converted
- * at the edge. kinds_builtin() is the static table; CustomResourceDefinitions will add rows of the same shape at run
- * time, so users hold `const struct kind *` and compare pointers.
+ * A kind is one resource of one group with one or more versions; objects are stored in the storage version and
+ * converted at the edge. kinds_builtin() is the static table; CustomResourceDefinitions will add rows of the same shape
+ * at run time, so users hold `const struct kind *` and compare pointers.
  */
 #ifndef BERTH_API_KIND_H
 #define BERTH_API_KIND_H

@@ -22,7 +22,8 @@ static void job_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err
     if (!yyjson_mut_is_obj(spec)) {
         return;
     }
-    if (json_mget(spec, STR("completions")) == NULL && json_mget(spec, STR("parallelism")) == NULL) {
+    if (json_mget(spec, STR("completions")) == NULL &&
+        json_mget(spec, STR("parallelism")) == NULL) {
         json_mset_i64(d, spec, "completions", 1);
     }
     set_i64_if_absent(d, spec, "parallelism", 1);

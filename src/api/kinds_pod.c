@@ -23,9 +23,8 @@ static bool has_cpu_or_memory(yyjson_mut_val *map) {
 static bool is_guaranteed(yyjson_mut_val *c) {
     static const char *const names[] = {"cpu", "memory"};
     for (size_t i = 0; i < COUNT(names); i++) {
-        struct str limit = json_mstr(json_mget(json_mpath(c, "resources.limits"), str_of(names[i])));
-        struct str request =
-            json_mstr(json_mget(json_mpath(c, "resources.requests"), str_of(names[i])));
+        struct str limit = json_mstr_at(json_mpath(c, "resources.limits"), names[i]);
+        struct str request = json_mstr_at(json_mpath(c, "resources.requests"), names[i]);
         if (limit.n == 0 || !str_eq(limit, request)) {
             return false;
         }

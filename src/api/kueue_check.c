@@ -187,7 +187,8 @@ static void check_preemption(yyjson_mut_val *spec, const struct path *at, struct
     struct str borrow = json_mstr_at(spec, "preemption.borrowWithinCohort.policy");
     if (str_is(json_mstr_at(spec, "preemption.reclaimWithinCohort"), "Never") && borrow.n > 0 &&
         !str_is(borrow, "Never")) {
-        RULE_OBJECT(c, &preemption, "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never");
+        RULE_OBJECT(c, &preemption,
+                    "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never");
     }
     if (json_mstr_at(spec, "flavorFungibility.preference").n > 0 &&
         !(str_is(json_mstr_at(spec, "flavorFungibility.whenCanBorrow"), "TryNextFlavor") &&

@@ -67,8 +67,8 @@ static void pods(void **state) {
         {POD(CONTAINERS("")), ""},
         {POD(""), "spec.containers: Required value\n"},
         {POD("\"containers\":[{\"name\":\"Bad_\",\"image\":\"i\"}]"),
-         "spec.containers[0].name: Invalid value: \"Bad_\": a lowercase RFC 1123 label must consist "
-         "of lower case alphanumeric characters or '-', and must start and end with an "
+         "spec.containers[0].name: Invalid value: \"Bad_\": a lowercase RFC 1123 label must "
+         "consist of lower case alphanumeric characters or '-', and must start and end with an "
          "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')\n"},
         {POD("\"containers\":[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"c\",\"image\":\"i\"}]"),
@@ -79,7 +79,8 @@ static void pods(void **state) {
         {POD("\"restartPolicy\":\"Sometimes\"," CONTAINERS("")),
          "spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
          "\"Never\", \"OnFailure\"\n"},
-        {POD(CONTAINERS(",\"resources\":{\"requests\":{\"cpu\":\"2\"},\"limits\":{\"cpu\":\"1\"}}")),
+        {POD(CONTAINERS(
+             ",\"resources\":{\"requests\":{\"cpu\":\"2\"},\"limits\":{\"cpu\":\"1\"}}")),
          "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal "
          "to cpu limit of 1\n"},
         {POD(CONTAINERS(",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"500m\"}}")),
@@ -187,7 +188,8 @@ static void jobs(void **state) {
     assert_true(str_starts(causes_of(f, "batch/v1", "Job", steered, running),
                            STR("spec.template: Invalid value: {")));
     assert_str_eq(
-        causes_of(f, "batch/v1", "Job", JOB("\"completions\":3,", ""), JOB("\"completions\":2,", "")),
+        causes_of(f, "batch/v1", "Job", JOB("\"completions\":3,", ""),
+                  JOB("\"completions\":2,", "")),
         STR("spec.completions: Invalid value: 3: field is immutable\n"));
     assert_str_eq(causes_of(f, "batch/v1", "Job",
                             "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{"

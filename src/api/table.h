@@ -21,7 +21,10 @@
         .member = offsetof(struct view_, member_), __VA_ARGS__                        \
     }
 #define SCHEMA(name_, fields_, size_, doc_)                                           \
-    {.name = name_, .fields = fields_, .n = sizeof(fields_) / sizeof(fields_[0]), .size = size_, .doc = doc_}
+    {                                                                                 \
+        .name = name_, .fields = fields_, .n = sizeof(fields_) / sizeof(fields_[0]),  \
+        .size = size_, .doc = doc_                                                    \
+    }
 
 extern const struct schema schema_admission_check_parameters_reference;
 extern const struct schema schema_admission_check_spec, schema_admission_check_state;

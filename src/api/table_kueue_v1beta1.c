@@ -1,6 +1,6 @@
 /*
  * table_kueue_v1beta1: the fields of kueue.x-k8s.io/v1beta1 that differ from v1beta2.
- * 
+ *
  * The conversion is in convert_kueue.c; what is the same in both versions is the v1beta2 table.
  */
 #include "api/view_core.h"

@@ -158,7 +158,8 @@ static void check_admission(yyjson_mut_val *obj, yyjson_val *old, struct causes 
 
 static void check_held(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec"), sets = path_member(&at, "podSets");
-    struct path queue = path_member(&at, "queueName"), ref_at = path_member(&at, "priorityClassRef");
+    struct path queue = path_member(&at, "queueName");
+    struct path ref_at = path_member(&at, "priorityClassRef");
     struct path limit = path_member(&at, "maximumExecutionTimeSeconds");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
     yyjson_val *was = json_get(old, STR("spec"));
