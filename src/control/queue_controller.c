@@ -187,6 +187,7 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     }
     s->exists = true;
     s->stopped = in.held;
+    s->drains = q->spec != NULL && str_is(q->spec->stop_policy, "HoldAndDrain");
     s->checks = q->spec != NULL && q->spec->admission_checks_strategy != NULL &&
                 q->spec->admission_checks_strategy->admission_checks.n > 0;
     in.held = in.held || s->checks || o->deleting_ns != 0;
@@ -246,6 +247,7 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
     }
     l->exists = ch->type != CHANGE_DELETED;
     l->stopped = !str_empty(q->spec->stop_policy) && !str_is(q->spec->stop_policy, "None");
+    l->drains = str_is(q->spec->stop_policy, "HoldAndDrain");
     mem_free(l->cluster);
     l->cluster = mem_cstr(q->spec->cluster_queue);
     local_again(c, l);

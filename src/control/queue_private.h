@@ -27,7 +27,7 @@ enum queue_kind { /* those it looks at */
 struct local_state {
     struct str key; /* "ns/name", in the record's memory */
     struct str ns, name;
-    bool exists, stopped;
+    bool exists, stopped, drains;
     char *cluster; /* ClusterQueue's name, or NULL */
     struct queue_work *works;
     int32_t pending, reserving, admitted;
@@ -38,7 +38,7 @@ struct cluster_state {
     struct str name;
     struct arena arena; /* of the selector */
     struct selector namespaces;
-    bool exists, stopped, checks; /* checks: it names admission checks, which nothing here can satisfy */
+    bool exists, stopped, drains, checks; /* checks: it names admission checks, which nothing here can satisfy */
     bool was_active;
 };
 
@@ -93,6 +93,14 @@ void queue_workload_gone(struct queue_controller *c, const struct object *o);
 struct queue_work *queue_work_get(struct queue_controller *c, const struct workload *w);
 void queue_work_free(struct queue_controller *c, struct queue_work *q);
 struct local_state *queue_local(struct queue_controller *c, struct str ns, struct str name);
+
+/* queue_evict.c */
+/* One that holds quota: evicts it when its queue is drained; WORK_OK when nothing is to be done. */
+enum work queue_drain(struct queue_controller *c, const struct object *o, const struct workload *w,
+                      const struct queue_work *q);
+/* One that was kept out and may be queued: true when that had to be written first. */
+bool queue_returns(struct queue_controller *c, const struct object *o, const struct workload *w,
+                   const struct queue_work *q, enum work *ret);
 
 /* queue_status.c */
 enum work queue_state_work(void *ctx, struct str ns, struct str name);

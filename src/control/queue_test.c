@@ -154,6 +154,28 @@ static void not_queued(void **state) {
     end(&s);
 }
 
+static void drained(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    workload(&s, "a", 1, "\"cpu\":\"1\"");
+    settle(&s);
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    settle(&s); /* nobody owns it: nobody but us gives its quota back */
+    assert_string_equal(fake_world_condition_reason(get(&s, "a"), "Evicted"),
+                        "ClusterQueueStopped");
+    assert_string_equal(fake_world_condition(get(&s, "a"), "QuotaReserved"), "False");
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Requeued"), "False");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "a"), "Requeued"),
+                        "ClusterQueueRestarted");
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Evicted"), "False");
+    end(&s);
+}
+
 /* ---- places ---- */
 
 static struct gpu_profile PROFILES[] = {
@@ -310,6 +332,7 @@ int main(void) {
         cmocka_unit_test(admitted_and_waiting),
         cmocka_unit_test(restart),
         cmocka_unit_test(not_queued),
+        cmocka_unit_test(drained),
         cmocka_unit_test(slices),
         cmocka_unit_test(sick_gpu),
         cmocka_unit_test(defaults),

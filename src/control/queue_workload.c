@@ -1,7 +1,7 @@
 /*
  * queue_workload: one Workload, from what is written to what should be.
  *
- *     ended, deleting              the engine forgets it; the finalizer goes
+ *     ended, deleting              the engine forgets it; an orphan's finalizer goes
  *     holds quota as written       the engine holds it, seats are restored; Admitted follows
  *     the engine admitted it       the placement is written, then the admission
  *     cannot be queued             the engine forgets it; the condition says why
@@ -206,7 +206,7 @@ void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
     arena_reset(&c->arena);
     struct workload *w = queue_decode(c, o);
     struct queue_work *q = w != NULL ? queue_work_get(c, w) : NULL;
-    if (q != NULL && reserves(w) && !ended(w) && o->deleting_ns == 0) {
+    if (q != NULL && reserves(w) && !ended(w)) {
         (void)hold(c, w, q); /* an unknown queue or no memory: the work on it comes again */
     }
 }
@@ -462,6 +462,10 @@ static enum work pending(struct queue_controller *c, const struct object *o,
         forget(c, q->uid);
         return message_set(q, why, text) == 0 ? say_waits(c, o, w, q) : WORK_RETRY;
     }
+    enum work back;
+    if (queue_returns(c, o, w, q, &back)) {
+        return back;
+    }
     int64_t wait = kept_out(w, clock_wall(c->env->clock));
     if (wait > 0) {
         forget(c, q->uid);
@@ -532,14 +536,15 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     if (q == NULL) {
         return WORK_RETRY;
     }
-    if (o->deleting_ns != 0 || ended(w)) {
+    bool orphan = o->n_owners == 0;
+    if (ended(w) || (o->deleting_ns != 0 && (orphan || !reserves(w)))) {
         state_set(c, q, QW_IDLE);
         forget(c, q->uid);
-        return o->deleting_ns != 0 ? finalizer_drop(c, o, w) : WORK_OK;
+        return o->deleting_ns != 0 && orphan ? finalizer_drop(c, o, w) : WORK_OK;
     }
-    if (reserves(w)) {
+    if (reserves(w)) { /* also while it goes: until its owner has stopped */
         int r = hold(c, w, q);
-        return r == ERR_NOMEM ? WORK_RETRY : WORK_OK;
+        return r == ERR_NOMEM ? WORK_RETRY : queue_drain(c, o, w, q);
     }
     if (q->written) { /* its quota was taken away: it starts anew */
         q->written = false;
