@@ -337,6 +337,15 @@ static void run(struct shim *s) {
     }
 }
 
+static void release(struct shim *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        buf_release(&s->v[i].log.part[0]);
+        buf_release(&s->v[i].log.part[1]);
+        buf_release(&s->v[i].log.out);
+    }
+    arena_release(&s->arena);
+}
+
 int shim_run(const char *dir) {
     struct shim s = {.lock_fd = -1};
     struct err err = {0};
@@ -345,6 +354,7 @@ int shim_run(const char *dir) {
     prctl(PR_SET_NAME, "berth-shim", 0, 0, 0);
     arena_init(&s.arena, 64 << 20);
     if (!str_copy(str_of(dir), s.dir, sizeof(s.dir)) || !claim(&s)) {
+        release(&s);
         return 2;
     }
     int code = shim_spec_read(&s, &err);
@@ -361,10 +371,12 @@ int shim_run(const char *dir) {
             s.v[i].state = CONTAINER_DONE;
         }
         shim_state_write(&s, "Failed");
+        release(&s);
         return 1;
     }
     run(&s);
     cgroup_remove(s.sandbox.cgroup, s.sandbox.cgroup_name);
     shim_state_write(&s, phase_at_end(&s));
+    release(&s);
     return 0;
 }
