@@ -223,7 +223,8 @@ static bool is_blank(yyjson_mut_val *x) {
            (yyjson_mut_is_arr(x) && yyjson_mut_arr_size(x) == 0);
 }
 
-/* What must be there, and what may not change, also when it is absent now. */
+/* What must be there, and what may not change, also when it is absent now. A CustomResourceDefinition asks for presence
+ * only; whether it may be empty is its length's matter. */
 static void check_presence(struct validate *v, const struct schema *s, yyjson_mut_val *obj,
                            yyjson_val *old, const struct path *at) {
     for (size_t i = 0; i < s->n; i++) {
@@ -233,7 +234,7 @@ static void check_presence(struct validate *v, const struct schema *s, yyjson_mu
         }
         struct path here = path_field(at, f);
         yyjson_mut_val *x = json_mget(obj, here.name);
-        if ((f->flags & FIELD_F_REQUIRED) && is_blank(x)) {
+        if ((f->flags & FIELD_F_REQUIRED) && (v->custom ? x == NULL : is_blank(x))) {
             cause_required(v->c, &here, NULL);
         }
         if (old != NULL && (f->flags & FIELD_F_IMMUTABLE)) {

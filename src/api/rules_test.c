@@ -66,6 +66,10 @@ static void pods(void **state) {
     } cases[] = {
         {POD(CONTAINERS("")), ""},
         {POD(""), "spec.containers: Required value\n"},
+        {"{\"metadata\":{\"name\":\"p\"}}", "spec.containers: Required value\n"},
+        {POD(CONTAINERS(",\"livenessProbe\":{\"httpGet\":{\"port\":1,\"httpHeaders\":[{\"name\":"
+                        "\"a\",\"value\":\"\"}]}}")),
+         ""},
         {POD("\"containers\":[{\"name\":\"Bad_\",\"image\":\"i\"}]"),
          "spec.containers[0].name: Invalid value: \"Bad_\": a lowercase RFC 1123 label must "
          "consist of lower case alphanumeric characters or '-', and must start and end with an "
@@ -255,6 +259,14 @@ static void cluster_queues(void **state) {
 
 static void workloads(void **state) {
     struct fixture *f = *state;
+    assert_str_eq(causes_of(f, KUEUE, "Workload", "{\"metadata\":{\"name\":\"w\"}}", NULL),
+                  STR("spec: Required value\n"));
+    assert_str_eq(causes_of(f, KUEUE, "Workload",
+                            WORKLOAD("", "", "\"schedulingStats\":{\"evictions\":[{\"reason\":"
+                                             "\"Preempted\",\"underlyingCause\":\"\",\"count\":1}"
+                                             "]}"),
+                            NULL),
+                  STR(""));
     assert_str_eq(causes_of(f, KUEUE, "Workload", WORKLOAD("", "", ""), NULL), STR(""));
     assert_str_eq(causes_of(f, KUEUE, "Workload", WORKLOAD("", "\"count\":2,\"minCount\":3,", ""),
                             NULL),

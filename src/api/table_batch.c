@@ -182,7 +182,8 @@ static const struct field job_fields[] = {
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(job, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
-    M(job, spec, OBJECT, ONE, "spec", 2, .of = &schema_job_spec, .doc = "What is wanted."),
+    M(job, spec, OBJECT, ONE, "spec", 2, .of = &schema_job_spec, .def = "{}",
+      .doc = "What is wanted."),
     M(job, status, OBJECT, ONE, "status", 3, .of = &schema_job_status,
       .doc = "What was last observed."),
 };

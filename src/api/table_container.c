@@ -268,7 +268,7 @@ const struct schema schema_exec_action = SCHEMA("io.k8s.api.core.v1.ExecAction",
 static const struct field http_header_fields[] = {
     M(http_header, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of what is meant."),
-    M(http_header, value, STRING, ONE, "value", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+    M(http_header, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Its value."),
 };
 const struct schema schema_http_header = SCHEMA("io.k8s.api.core.v1.HTTPHeader",

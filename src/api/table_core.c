@@ -65,7 +65,7 @@ const struct schema schema_node_address = SCHEMA("io.k8s.api.core.v1.NodeAddress
       node_address_fields, sizeof(struct node_address), NULL);
 
 static const struct field daemon_endpoint_fields[] = {
-    F(INT32, ONE, "Port", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    F(INT32, ONE, "Port", 1, .flags = FIELD_F_KEEP_EMPTY),
 };
 const struct schema schema_daemon_endpoint = SCHEMA("io.k8s.api.core.v1.DaemonEndpoint",
       daemon_endpoint_fields, 0, NULL);

@@ -417,7 +417,7 @@ static const struct field local_queue_fields[] = {
     M(local_queue, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
     M(local_queue, spec, OBJECT, ONE, "spec", 0, .of = &schema_local_queue_spec,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
     M(local_queue, status, OBJECT, ONE, "status", 0, .of = &schema_local_queue_status,
       .doc = "What was last observed."),
 };
@@ -479,7 +479,7 @@ static const struct field admission_check_fields[] = {
     M(admission_check, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
     M(admission_check, spec, OBJECT, ONE, "spec", 0, .of = &schema_admission_check_spec,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
     M(admission_check, status, OBJECT, ONE, "status", 0, .of = &schema_admission_check_status,
       .doc = "What was last observed."),
 };

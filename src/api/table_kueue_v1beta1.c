@@ -182,7 +182,8 @@ static const struct field v1beta1_local_queue_fields[] = {
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_local_queue_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_local_queue_spec, .flags = FIELD_F_REQUIRED,
+      .doc = "What is wanted."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_local_queue_status,
       .doc = "What was last observed."),
 };
@@ -315,7 +316,8 @@ static const struct field v1beta1_workload_fields[] = {
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_workload_spec, .doc = "What is wanted."),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_workload_spec, .flags = FIELD_F_REQUIRED,
+      .doc = "What is wanted."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_workload_status,
       .doc = "What was last observed."),
 };
@@ -340,7 +342,7 @@ static const struct field v1beta1_admission_check_fields[] = {
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
     F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_admission_check_spec,
-      .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED, .doc = "What is wanted."),
     F(OBJECT, ONE, "status", 0, .of = &schema_admission_check_status,
       .doc = "What was last observed."),
 };

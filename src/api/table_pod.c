@@ -47,8 +47,7 @@ static const char *const taint_effect_values[] = {
 static const struct field sysctl_fields[] = {
     M(sysctl, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of what is meant."),
-    M(sysctl, value, STRING, ONE, "value", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Its value."),
+    M(sysctl, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Its value."),
 };
 const struct schema schema_sysctl = SCHEMA("io.k8s.api.core.v1.Sysctl", sysctl_fields,
       sizeof(struct sysctl), NULL);
@@ -610,7 +609,8 @@ static const struct field pod_fields[] = {
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(pod, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
-    M(pod, spec, OBJECT, ONE, "spec", 2, .of = &schema_pod_spec, .doc = "What is wanted."),
+    M(pod, spec, OBJECT, ONE, "spec", 2, .of = &schema_pod_spec, .def = "{}",
+      .doc = "What is wanted."),
     M(pod, status, OBJECT, ONE, "status", 3, .of = &schema_pod_status,
       .doc = "What was last observed."),
 };
@@ -633,7 +633,7 @@ const struct schema schema_taint = SCHEMA("io.k8s.api.core.v1.Taint", taint_fiel
 static const struct field pod_template_fields[] = {
     M(pod_template, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
-    M(pod_template, spec, OBJECT, ONE, "spec", 2, .of = &schema_pod_spec,
+    M(pod_template, spec, OBJECT, ONE, "spec", 2, .of = &schema_pod_spec, .def = "{}",
       .doc = "What such a pod runs."),
 };
 const struct schema schema_pod_template = SCHEMA("io.k8s.api.core.v1.PodTemplateSpec",

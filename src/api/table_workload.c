@@ -349,7 +349,7 @@ static const struct field workload_fields[] = {
     M(workload, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
     M(workload, spec, OBJECT, ONE, "spec", 0, .of = &schema_workload_spec,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
     M(workload, status, OBJECT, ONE, "status", 0, .of = &schema_workload_status,
       .doc = "What was last observed."),
 };
@@ -377,7 +377,7 @@ static const struct field topology_fields[] = {
     M(topology, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
     M(topology, spec, OBJECT, ONE, "spec", 0, .of = &schema_topology_spec,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
 };
 const struct schema schema_topology = SCHEMA("io.x-k8s.kueue.v1beta2.Topology", topology_fields,
       sizeof(struct topology), "How nodes lie in racks and blocks.");
