@@ -1,0 +1,293 @@
+/* Tests of places: what is chosen, what is never done, and that nothing is lost when memory is short. */
+#include "core/pool.h"
+
+#include "base/prng.h"
+#include "base/test.h"
+#include "core/engine.h"
+
+static struct gpu_profile PROFILES[] = {
+    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
+    {STR("1g.18gb+me"), STR("nvidia.com/mig-1g.18gb.me"), 20, 1, 1, 16384, 1, 0x7f, true},
+    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
+    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
+    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
+};
+enum { N_PROFILES = sizeof(PROFILES) / sizeof(*PROFILES) };
+
+static const struct shape ANY = {0};
+
+struct machine {
+    struct names names;
+    struct pool *pool;
+};
+
+static void setup(struct machine *m) {
+    names_init(&m->names);
+    m->pool = pool_new(&m->names);
+    assert_non_null(m->pool);
+}
+
+static void teardown(struct machine *m) {
+    pool_free(m->pool);
+    names_release(&m->names);
+}
+
+/* `busy` (may be empty): a pod that the inventory shows on slices 4 to 7 of GPU 0. */
+static int node_put(struct machine *m, const char *name, int gpus, const char *busy) {
+    struct gpu_instance held = {9, 4, 4, STR("MIG-1"), str_of(busy)};
+    struct gpu_card cards[8] = {0};
+    char uuid[8][32];
+    for (int i = 0; i < gpus; i++) {
+        snprintf(uuid[i], sizeof(uuid[i]), "GPU-%s-%d", name, i);
+        cards[i] = (struct gpu_card){.uuid = str_of(uuid[i]),
+                                     .index = i,
+                                     .slices = 8,
+                                     .mig_enabled = i % 2 == 0,
+                                     .mig_managed = true,
+                                     .healthy = true,
+                                     .profiles = PROFILES,
+                                     .n_profiles = N_PROFILES};
+    }
+    if (*busy != '\0') {
+        cards[0].instances = &held;
+        cards[0].n_instances = 1;
+    }
+    struct inventory inv = {cards, (size_t)gpus, true};
+    struct node_amount amounts[] = {{STR("cpu"), 8000}, {STR("memory"), 1 << 20}};
+    struct node_input in = {.name = str_of(name), .managed = true, .ready = true,
+                            .amounts = amounts, .n_amounts = 2, .inventory = &inv};
+    return pool_node_put(m->pool, &in, NULL);
+}
+
+static int plan(struct machine *m, const char *workload, const char *resource, int64_t each,
+                int pods, bool *placed, struct place_why *why) {
+    struct pool_amount v[2] = {{0, each}, {0, 500}};
+    struct place_input in[8];
+    int r = names_intern(&m->names, str_of(resource), &v[0].resource);
+    r = r == 0 ? names_intern(&m->names, STR("cpu"), &v[1].resource) : r;
+    for (int i = 0; i < pods; i++) {
+        in[i] = (struct place_input){.set = STR("main"), .ordinal = i, .shape = &ANY,
+                                     .amounts = v, .n_amounts = 2};
+    }
+    return r == 0 ? pool_plan(m->pool, str_of(workload), (struct str){0}, in, (size_t)pods, placed,
+                              why)
+                  : r;
+}
+
+static struct seat *planned(struct machine *m, const char *workload, const char *resource,
+                            int64_t each) {
+    bool placed = false;
+    struct place_why why;
+    assert_int_equal(plan(m, workload, resource, each, 1, &placed, &why), 0);
+    return placed ? pool_workload_first(m->pool, str_of(workload)) : NULL;
+}
+
+static void packs(void **state) {
+    struct machine m;
+    setup(&m);
+    assert_int_equal(node_put(&m, "n2", 2, ""), 0);
+    assert_int_equal(node_put(&m, "n1", 2, ""), 0);
+    /* a whole GPU goes where no MIG mode has to change; the first node by name */
+    struct seat *s = planned(&m, "whole", "nvidia.com/gpu", 1);
+    assert_str_eq(s->node, STR("n1"));
+    assert_int_equal(s->devices[0].gpu_index, 1);
+    assert_int_equal(s->devices[0].profile_id, -1);
+    /* slices share a GPU that is in MIG mode already */
+    struct seat *a = planned(&m, "a", "nvidia.com/mig-2g.35gb", 1);
+    struct seat *b = planned(&m, "b", "nvidia.com/mig-2g.35gb", 1);
+    assert_str_eq(a->devices[0].gpu, b->devices[0].gpu);
+    assert_int_equal(a->devices[0].gpu_index, 0);
+    /* one pod's devices are on one node */
+    s = planned(&m, "pair", "nvidia.com/gpu", 2);
+    assert_int_equal(s->n_devices, 2);
+    assert_str_eq(s->node, STR("n2"));
+    assert_null(planned(&m, "more", "nvidia.com/gpu", 1));
+    assert_true(pool_consistent(m.pool));
+    teardown(&m);
+}
+
+static void the_node_has_the_last_word(void **state) {
+    struct machine m;
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 1, "somebody"), 0);
+    struct seat *s = planned(&m, "a", "nvidia.com/mig-3g.71gb", 1);
+    assert_int_equal(s->devices[0].start, 0);
+    assert_null(planned(&m, "b", "nvidia.com/mig-3g.71gb", 1));
+    assert_int_equal(node_put(&m, "n1", 1, ""), 0); /* it is gone; the seat stands */
+    assert_int_equal(planned(&m, "b", "nvidia.com/mig-3g.71gb", 1)->devices[0].start, 4);
+    assert_null(planned(&m, "c", "nvidia.com/mig-1g.18gb", 1));
+    teardown(&m);
+}
+
+static void media_once(void **state) {
+    struct machine m;
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 1, ""), 0);
+    assert_non_null(planned(&m, "a", "nvidia.com/mig-1g.18gb.me", 1));
+    assert_null(planned(&m, "b", "nvidia.com/mig-1g.18gb.me", 1));
+    assert_non_null(planned(&m, "c", "nvidia.com/mig-1g.18gb", 1));
+    teardown(&m);
+}
+
+static void seats_written_down(void **state) {
+    struct machine m;
+    struct seat *made;
+    setup(&m);
+    /* seats come before the node is known, and the pod before its seat is asked for */
+    struct seat_device d = {.gpu = STR("GPU-n1-0"), .profile_id = 14, .start = 2, .size = 2,
+                            .profile = STR("2g.35gb")};
+    struct seat as = {.workload = STR("w"), .set = STR("main"), .node = STR("n1"), .devices = &d,
+                      .n_devices = 1};
+    assert_int_equal(pool_seat_restore(m.pool, &as, &made), 0);
+    as.pod = STR("p");
+    assert_int_equal(pool_seat_restore(m.pool, &as, &made), 0);
+    assert_int_equal(pool_seats(m.pool), 1); /* the pod sits in the seat of its workload */
+    assert_int_equal(node_put(&m, "n1", 1, ""), 0);
+    assert_true(pool_seat_usable(m.pool, made));
+    assert_null(pool_take(m.pool, STR("w"), STR("main"), STR("q"), (struct str){0}));
+    assert_null(planned(&m, "seven", "nvidia.com/mig-7g.141gb", 1));
+    pool_workload_gone(m.pool, STR("w"));
+    assert_null(planned(&m, "seven", "nvidia.com/mig-7g.141gb", 1)); /* the pod is there still */
+    pool_pod_gone(m.pool, STR("p"));
+    assert_non_null(planned(&m, "seven", "nvidia.com/mig-7g.141gb", 1));
+    teardown(&m);
+}
+
+static const char *const WANTED[] = {"nvidia.com/mig-1g.18gb", "nvidia.com/mig-2g.35gb",
+                                     "nvidia.com/mig-3g.71gb", "nvidia.com/mig-7g.141gb",
+                                     "nvidia.com/gpu",         "memory"};
+
+/* Comings and goings at random: nothing is held twice, a failed plan leaves no trace, the end is as the start. */
+static void random_plans(void **state) {
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct machine m;
+        struct prng r;
+        bool alive[24] = {false};
+        prng_seed(&r, seed);
+        setup(&m);
+        assert_int_equal(node_put(&m, "n1", 2, ""), 0);
+        assert_int_equal(node_put(&m, "n2", 1, ""), 0);
+        uint64_t empty = pool_digest(m.pool);
+        for (int step = 0; step < 300; step++) {
+            char name[8];
+            uint64_t i = prng_below(&r, 24);
+            snprintf(name, sizeof(name), "w%u", (unsigned)i % 100);
+            uint64_t before = pool_digest(m.pool);
+            bool placed = false;
+            struct place_why why = {0};
+            if (alive[i]) {
+                pool_workload_gone(m.pool, str_of(name));
+                alive[i] = false;
+                continue;
+            }
+            assert_int_equal(plan(&m, name, WANTED[prng_below(&r, 6)],
+                                  1 + (int64_t)prng_below(&r, 3), 1 + (int)prng_below(&r, 4),
+                                  &placed, &why),
+                             0);
+            alive[i] = placed;
+            assert_true(placed || before == pool_digest(m.pool));
+            assert_true(placed || why.trouble != PLACE_OK);
+            assert_true(pool_consistent(m.pool));
+            if (prng_below(&r, 20) == 0) { /* the node reports again: nothing moves */
+                uint64_t now = pool_digest(m.pool);
+                assert_int_equal(node_put(&m, "n1", 2, prng_below(&r, 2) ? "x" : ""), 0);
+                assert_true(now == pool_digest(m.pool));
+                assert_int_equal(node_put(&m, "n1", 2, ""), 0);
+            }
+        }
+        for (unsigned i = 0; i < 24; i++) {
+            char name[8];
+            snprintf(name, sizeof(name), "w%u", i % 100);
+            pool_workload_gone(m.pool, str_of(name));
+        }
+        assert_int_equal(pool_seats(m.pool), 0);
+        assert_true(pool_digest(m.pool) == empty);
+        teardown(&m);
+    }
+}
+
+/* A small life of an engine; any step may fail for want of memory, and is then done again. */
+static int life(struct engine *e) {
+    const struct engine_action *a;
+    bool more = true;
+    size_t n;
+    struct flavor_input f = {.name = STR("f")};
+    struct str resource = STR("cpu");
+    struct quota_input q = {2000, AMOUNT_NONE, AMOUNT_NONE};
+    struct group_flavor_input gf = {STR("f"), &q};
+    struct group_input g = {&resource, 1, &gf, 1};
+    struct queue_input in = {.name = STR("q"), .cohort = STR("co"), .groups = &g, .n_groups = 1};
+    int r = engine_flavor_put(e, &f);
+    r = r == 0 ? engine_queue_put(e, &in) : r;
+    const char *const uids[] = {"a", "b", "c", "d"};
+    for (size_t i = 0; i < 4 && r == 0; i++) {
+        struct node_amount amount = {resource, 1000};
+        struct set_input s = {STR("main"), 1, &ANY, &amount, 1};
+        struct workload_input w = {str_of(uids[i]), STR("q"), 0, (int64_t)i, &s, 1};
+        r = engine_workload_put(e, &w);
+    }
+    while (r == 0 && more) {
+        r = engine_run(e, 100, &a, &n, &more);
+    }
+    return r;
+}
+
+static void short_of_memory(void **state) {
+    bool hit = true;
+    for (uint64_t nth = 1; hit; nth++) {
+        struct engine_options o = {.check_undo = true};
+        struct engine *e = engine_new(&o);
+        assert_non_null(e);
+        mem_fault(nth, 0);
+        int r = life(e);
+        hit = mem_fault_hit();
+        mem_fault(0, 0);
+        assert_true(r == 0 || r == ERR_NOMEM);
+        r = life(e);
+        assert_int_equal(r, 0);
+        struct engine_counts n;
+        assert_true(engine_queue_counts(e, STR("q"), &n));
+        assert_int_equal(n.holding, 2);
+        assert_int_equal(n.pending, 2);
+        assert_true(engine_consistent(e));
+        engine_free(e);
+    }
+}
+
+static void plans_short_of_memory(void **state) {
+    bool hit = true;
+    for (uint64_t nth = 1; hit; nth++) {
+        struct machine m;
+        setup(&m);
+        mem_fault(nth, 0);
+        int r = node_put(&m, "n1", 2, "");
+        bool placed = false;
+        struct place_why why;
+        uint64_t before = pool_digest(m.pool);
+        int p = r == 0 ? plan(&m, "w", "nvidia.com/mig-2g.35gb", 1, 3, &placed, &why) : r;
+        hit = mem_fault_hit();
+        mem_fault(0, 0);
+        assert_true(p == 0 || p == ERR_NOMEM);
+        assert_true(p == 0 || pool_digest(m.pool) == before);
+        assert_int_equal(node_put(&m, "n1", 2, ""), 0);
+        if (p != 0) {
+            assert_int_equal(plan(&m, "w", "nvidia.com/mig-2g.35gb", 1, 3, &placed, &why), 0);
+        }
+        assert_true(placed);
+        assert_true(pool_consistent(m.pool));
+        teardown(&m);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packs),
+        cmocka_unit_test(the_node_has_the_last_word),
+        cmocka_unit_test(media_once),
+        cmocka_unit_test(seats_written_down),
+        cmocka_unit_test(random_plans),
+        cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(plans_short_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
