@@ -4,13 +4,14 @@
 
 #include "mirror/object.h"
 
+/* Weak: kinds are compared by address, and a test may have several files. */
 static const struct kind_version fake_versions[] = {{.version = "v1"}};
 
-static const struct kind fake_map = {
+__attribute__((weak)) const struct kind fake_map = {
     .group = "", .kind = "ConfigMap", .plural = "configmaps", .singular = "configmap",
     .flags = KIND_NAMESPACED, .versions = fake_versions, .n_versions = 1,
 };
-static const struct kind fake_job = {
+__attribute__((weak)) const struct kind fake_job = {
     .group = "batch", .kind = "Job", .plural = "jobs", .singular = "job",
     .flags = KIND_NAMESPACED, .versions = fake_versions, .n_versions = 1,
 };

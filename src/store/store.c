@@ -243,13 +243,18 @@ static void put_group(struct store *s, struct store_batch *group, int code) {
     }
 }
 
-/* With the lock held: everything from here on fails, for now or for good. */
-static void fail(struct store *s, const struct err *err, bool final) {
+/* With the lock held: the group (or NULL) has failed, and with it all that waits, for now or for good. */
+static void fail(struct store *s, struct store_batch *group, const struct err *err, bool final) {
     s->err = *err;
     s->failing = true;
     s->failure++;
     s->stopped = s->stopped || final;
     s->stats.failed++;
+    struct store_batch *rest = s->queue;
+    s->queue = NULL;
+    s->queue_last = &s->queue;
+    put_group(s, group, err->code);
+    put_group(s, rest, err->code);
 }
 
 /* With the lock held, which it lets go of while it writes. */
@@ -263,18 +268,12 @@ static void write_next(struct store *s) {
     uint64_t ns = (uint64_t)(mono_ns() - start);
     pthread_mutex_lock(&s->lock);
     if (code != 0) {
-        fail(s, &err, final);
+        fail(s, group, &err, final);
     } else {
         s->stats.batches++;
         s->stats.commit_ns += ns;
         s->stats.commit_ns_max = ns > s->stats.commit_ns_max ? ns : s->stats.commit_ns_max;
-    }
-    put_group(s, group, code);
-    if (code != 0) {
-        struct store_batch *rest = s->queue;
-        s->queue = NULL;
-        s->queue_last = &s->queue;
-        put_group(s, rest, code);
+        put_group(s, group, 0);
     }
     wake(s);
 }
@@ -287,7 +286,7 @@ static void checkpoint(struct store *s) {
     pthread_mutex_lock(&s->lock);
     s->stats.checkpoints++;
     if (code != 0) {
-        fail(s, &err, true);
+        fail(s, NULL, &err, true);
         wake(s);
     }
 }
