@@ -130,6 +130,17 @@ static inline void test_until(struct loop *l, bool (*done)(void *ctx), void *ctx
     assert_true(t.ok);
 }
 
+static inline bool test_never_mind(void *ctx) {
+    return ++*(int *)ctx > 25;
+}
+
+/* Gives children that were ended the time to be reaped. */
+static inline void test_settle(struct loop *l) {
+    int rounds = 0;
+
+    test_until(l, test_never_mind, &rounds);
+}
+
 /* A folder that other users may pass through, as a data folder must be. */
 static inline void test_folder(char out[PATH_LEN]) {
     snprintf(out, PATH_LEN, "/tmp/berth-node-XXXXXX");
