@@ -161,7 +161,7 @@ static bool on_data(void *ctx, struct str bytes) {
 static int authorization(struct kube_client *c, struct arena *a, struct str *ret, struct err *err) {
     struct str token = c->config.token;
     if (c->config.token_file.n) {
-        int r = file_read(a, c->config.token_file.p, TOKEN_MAX, &token, err);
+        int r = kube_file_read(a, c->config.token_file.p, TOKEN_MAX, &token, err);
         if (r != 0) {
             return err_wrap(err, "user.tokenFile");
         }

@@ -35,7 +35,7 @@ static int add_file(struct kube_config *c, struct files *fs, struct str path, bo
                     struct err *err) {
     struct str text;
     struct str name = arena_str(&c->arena, path);
-    int r = name.p ? file_read(&c->arena, name.p, LIMIT_BODY_BYTES, &text, err)
+    int r = name.p ? kube_file_read(&c->arena, name.p, LIMIT_BODY_BYTES, &text, err)
                    : err_set(err, ERR_NOMEM, "no memory");
     if (r == ERR_NOT_FOUND && may_miss) {
         return 0;
@@ -137,7 +137,7 @@ static struct str file_of(struct kube_config *c, yyjson_mut_val *v, const char *
 static int data_of(struct kube_config *c, yyjson_mut_val *v, const char *key, struct str *ret,
                    struct err *err) {
     struct str s = text_of(v, key);
-    if (s.n && !file_base64(&c->arena, s, ret)) {
+    if (s.n && !kube_file_base64(&c->arena, s, ret)) {
         return err_set(err, ERR_SYNTAX, "%s is not base64", key);
     }
     return 0;
@@ -220,7 +220,7 @@ static int take_account(struct kube_config *c, struct err *err) {
     c->token_file = STR(ACCOUNT_DIR "/token");
     c->ca_file = STR(ACCOUNT_DIR "/ca.crt");
     struct str ns;
-    if (file_read(&c->arena, ACCOUNT_DIR "/namespace", 4096, &ns, NULL) == 0) {
+    if (kube_file_read(&c->arena, ACCOUNT_DIR "/namespace", 4096, &ns, NULL) == 0) {
         c->ns = str_trim(ns);
     }
     return 0;

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-int file_read(struct arena *a, const char *path, size_t max, struct str *ret, struct err *err) {
+int kube_file_read(struct arena *a, const char *path, size_t max, struct str *ret, struct err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         int e = errno;
@@ -50,7 +50,7 @@ static int digit(char c) {
                                   : -1;
 }
 
-bool file_base64(struct arena *a, struct str text, struct str *ret) {
+bool kube_file_base64(struct arena *a, struct str text, struct str *ret) {
     char *out = arena_alloc(a, text.n / 4 * 3 + 4);
     size_t n = 0, digits = 0, pads = 0;
     uint32_t bits = 0;

@@ -7,8 +7,8 @@
 #include "base/err.h"
 
 /* ERR_NOT_FOUND when there is none, ERR_TOO_LARGE beyond max, ERR_IO. The view is NUL-terminated. */
-int file_read(struct arena *a, const char *path, size_t max, struct str *ret, struct err *err);
+int kube_file_read(struct arena *a, const char *path, size_t max, struct str *ret, struct err *err);
 /* Standard alphabet, padding required, line breaks allowed; false when malformed. */
-bool file_base64(struct arena *a, struct str text, struct str *ret);
+bool kube_file_base64(struct arena *a, struct str text, struct str *ret);
 
 #endif
