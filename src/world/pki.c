@@ -10,7 +10,7 @@
 
 #include "net/tls.h"
 
-enum { CERT_DAYS = 365 };
+enum { CERT_DAYS = 365, SA_KEY_DAYS = 3650 };
 
 static int client(const struct paths *p, const char *file, const char *cn, struct str org,
                   struct err *err) {
@@ -44,5 +44,7 @@ int pki_make(const struct paths *p, const char *host, struct err *err) {
     int r = tls_make_ca(p->pki, "berth", err);
     r = r ? r : server(p, host, err);
     r = r ? r : client(p, "admin", "berth-admin", STR("system:masters"), err);
-    return r ? r : client(p, "node", node, STR("system:nodes"), err);
+    r = r ? r : client(p, "node", node, STR("system:nodes"), err);
+    struct tls_name sa = {.cn = STR("berth-service-accounts")};
+    return r ? r : tls_make_cert(p->pki, "sa", &sa, SA_KEY_DAYS, err);
 }

@@ -15,9 +15,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/control.h"
+#include "kube/file.h"
 #include "net/tls.h"
 #include "node/logread.h"
+#include "server/policy.h"
 #include "server/server.h"
+#include "site/metrics.h"
 #include "store/store.h"
 #include "world/admin_socket.h"
 #include "world/kubeconfig.h"
@@ -27,7 +30,10 @@
 #include "world/up_options.h"
 #include "world/verbs.h"
 
-enum { STOP_GRACE_MS = 5000, NODE_ARGS = 20 };
+enum { STOP_GRACE_MS = 5000, NODE_ARGS = 20, CERT_BYTES_MAX = 64 << 10, ARENA_BYTES_MAX = 1 << 20 };
+
+/* Of ServiceAccount tokens: Kubernetes' own default, so that a token outlives a change of address. */
+#define ISSUER "https://kubernetes.default.svc.cluster.local"
 
 struct up {
     struct up_options o;
@@ -39,6 +45,10 @@ struct up {
     struct mirror *mirror;
     struct tls_server *tls;
     struct log_source *logs;
+    struct metrics *metrics;
+    struct policy *policy;
+    struct arena arena;      /* what lives as long as the process: the root certificate */
+    struct server_page pages[2];
     struct server *server;
     struct control *control;
     struct admin_socket *admin;
@@ -216,30 +226,68 @@ static int start_node(struct up *u, struct err *err) {
 
 /* ---- starting ---- */
 
+static int make_policy(struct up *u, struct err *err) {
+    char key[PATH_BYTES];
+    struct policy_options o = {
+        .mirror = u->mirror,
+        .clock = loop_clock(u->loop),
+        .issuer = STR(ISSUER),
+        .key_file = paths_pki(&u->paths, key, "sa", ".key"),
+        .audit_file = u->paths.audit_log,
+    };
+    u->policy = policy_new(&o, err);
+    if (!u->policy) {
+        return err->code;
+    }
+    u->pages[0] = (struct server_page){"/openid/v1/jwks", false, policy_page_jwks, u->policy};
+    u->pages[1] = (struct server_page){"/.well-known/openid-configuration", false, policy_page_issuer,
+                                       u->policy};
+    return 0;
+}
+
+static void write_metrics(void *ctx, struct buf *out) {
+    struct up *u = ctx;
+    prom_write(metrics_prom(u->metrics), out);
+}
+
+static int bootstrap(void *ctx, struct str json, struct err *err) {
+    return server_bootstrap(ctx, json, err);
+}
+
 static int make_server(struct up *u, struct err *err) {
     char cert[PATH_BYTES], key[PATH_BYTES], ca[PATH_BYTES];
     u->tls = tls_server_new(paths_pki(&u->paths, cert, "server", ".crt"),
                             paths_pki(&u->paths, key, "server", ".key"),
                             paths_pki(&u->paths, ca, "ca", ".crt"), err);
     if (!u->tls) {
-        return err ? err->code : ERR_INTERNAL;
+        return err->code;
     }
     u->logs = logread_new(u->paths.data, loop_clock(u->loop), err);
-    if (!u->logs) {
-        return ERR_NOMEM;
+    u->metrics = metrics_new(u->mirror, loop_clock(u->loop));
+    if (!u->logs || !u->metrics) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    int r = make_policy(u, err);
+    if (r != 0) {
+        return r;
     }
     struct server_options o = {
         .loop = u->loop,
         .mirror = u->mirror,
+        .guard = policy_guard(u->policy),
         .logs = u->logs,
         .log = &u->log.log,
         .tls = u->tls,
         .host = str_of(u->o.listen.host),
         .port = u->o.listen.port,
         .allow_any = u->o.allow_any,
+        .metrics = write_metrics,
+        .metrics_ctx = u,
+        .pages = u->pages,
+        .n_pages = sizeof(u->pages) / sizeof(u->pages[0]),
     };
     u->server = server_new(&o, err);
-    return u->server ? 0 : ERR_INTERNAL;
+    return u->server ? policy_bootstrap(bootstrap, u->server, err) : err->code;
 }
 
 static int start_control(struct up *u, struct err *err) {
@@ -249,9 +297,16 @@ static int start_control(struct up *u, struct err *err) {
         .clock = loop_clock(u->loop),
         .log = &u->log.log,
     };
-    tls_random(&env.seed, sizeof(env.seed), NULL);
-    u->control = control_new(&env, err);
-    return u->control ? 0 : ERR_INTERNAL;
+    char ca[PATH_BYTES];
+    int r = tls_random(&env.seed, sizeof(env.seed), err);
+    r = r ? r
+          : kube_file_read(&u->arena, paths_pki(&u->paths, ca, "ca", ".crt"), CERT_BYTES_MAX,
+                           &env.root_ca, err);
+    if (r != 0) {
+        return r;
+    }
+    u->control = control_new(&env, CONTROL_ALL, err);
+    return u->control ? 0 : err->code;
 }
 
 static int write_kubeconfigs(struct up *u, struct err *err) {
@@ -284,14 +339,15 @@ static int start(struct up *u, struct err *err) {
         return r;
     }
     map_set_seed(seed);
+    arena_init(&u->arena, ARENA_BYTES_MAX);
     u->loop = loop_new(err);
     if (!u->loop) {
-        return ERR_INTERNAL;
+        return err->code;
     }
     u->term = loop_signal(u->loop, SIGTERM, on_signal, u, err);
     u->intr = loop_signal(u->loop, SIGINT, on_signal, u, err);
     u->pipe = loop_signal(u->loop, SIGPIPE, ignore_signal, u, err);
-    r = u->term && u->intr && u->pipe ? 0 : ERR_INTERNAL;
+    r = u->term && u->intr && u->pipe ? 0 : err->code;
     r = r ? r : open_store(u, err);
     r = r ? r : pki_make(&u->paths, u->o.listen.host, err);
     r = r ? r : make_server(u, err);
@@ -308,6 +364,8 @@ static void release(struct up *u) {
     admin_socket_close(u->admin);
     node_child_free(u->node);
     server_free(u->server);
+    policy_free(u->policy);
+    metrics_free(u->metrics);
     logread_free(u->logs);
     tls_server_free(u->tls);
     mirror_free(u->mirror);
@@ -315,6 +373,7 @@ static void release(struct up *u) {
     loop_signal_free(u->intr);
     loop_signal_free(u->pipe);
     loop_free(u->loop);
+    arena_release(&u->arena);
 }
 
 static void say_ready(const struct up *u) {
