@@ -7,18 +7,24 @@
 static const struct first_object {
     const char *group, *kind, *name, *json;
 } first_objects[] = {
-#define NAMESPACE(name) \
-    {"", "Namespace", name, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" name "\"}}"}
+#define NAMESPACE(name)                                                                            \
+    {                                                                                              \
+        "", "Namespace", name,                                                                     \
+            "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"" name "\"}}"  \
+    }
     NAMESPACE("default"),
     NAMESPACE("kube-system"),
     NAMESPACE("kube-public"),
     NAMESPACE("kube-node-lease"),
     NAMESPACE("berth-system"),
 #undef NAMESPACE
-#define PRIORITY(name, value, text)                                                            \
-    {"scheduling.k8s.io", "PriorityClass", name,                                               \
-     "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"" \
-     name "\"},\"value\":" value ",\"description\":\"" text "\"}"}
+#define PRIORITY(name, value, text)                                                                \
+    {                                                                                              \
+        "scheduling.k8s.io", "PriorityClass", name,                                                \
+            "{\"apiVersion\":\"scheduling.k8s.io/"                                                 \
+            "v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"" name                       \
+            "\"},\"value\":" value ",\"description\":\"" text "\"}"                                \
+    }
     PRIORITY("system-cluster-critical", "2000000000",
              "Used for system critical pods that must run in the cluster, but can be moved to "
              "another node if necessary."),

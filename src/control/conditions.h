@@ -4,8 +4,8 @@
 #ifndef BERTH_CONTROL_CONDITIONS_H
 #define BERTH_CONTROL_CONDITIONS_H
 
-#include "control/views.h"
 #include "base/arena.h"
+#include "control/views.h"
 
 /* NULL when there is none. */
 const struct condition *conditions_find(const struct condition_list *l, const char *type);

@@ -15,12 +15,12 @@
 #include "control/workload_life.h"
 
 /* Each controller has types of its own; the wrappers make one type of them. */
-#define WRAP(name)                                                                              \
-    static void *name##_make(const struct control_env *env, struct err *err) {                  \
-        return name##_controller_new(env, err);                                                 \
-    }                                                                                           \
-    static void name##_drop(void *c) {                                                          \
-        name##_controller_free(c);                                                              \
+#define WRAP(name)                                                                                 \
+    static void *name##_make(const struct control_env *env, struct err *err) {                     \
+        return name##_controller_new(env, err);                                                    \
+    }                                                                                              \
+    static void name##_drop(void *c) {                                                             \
+        name##_controller_free(c);                                                                 \
     }
 WRAP(bootstrap)
 WRAP(namespace)

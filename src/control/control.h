@@ -11,9 +11,10 @@
 #include "control/env.h"
 
 enum control_set {
-    CONTROL_BOOTSTRAP = 1 << 0,       /* namespaces and PriorityClasses that must be there */
-    CONTROL_NAMESPACES = 1 << 1,      /* emptying deleted namespaces */
-    CONTROL_SERVICEACCOUNTS = 1 << 2, /* default ServiceAccount and root certificate per namespace */
+    CONTROL_BOOTSTRAP = 1 << 0,  /* namespaces and PriorityClasses that must be there */
+    CONTROL_NAMESPACES = 1 << 1, /* emptying deleted namespaces */
+    CONTROL_SERVICEACCOUNTS =
+        1 << 2, /* default ServiceAccount and root certificate per namespace */
     CONTROL_GC = 1 << 3,
     CONTROL_JOBS = 1 << 4,
     CONTROL_JOB_QUEUE = 1 << 5, /* Workloads of Jobs */

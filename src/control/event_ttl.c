@@ -1,6 +1,6 @@
 /*
- * event_ttl: one key, "sweep", due every minute. Only Events created longer ago than the time to live are opened: most of
- * a sweep reads heads.
+ * event_ttl: one key, "sweep", due every minute. Only Events created longer ago than the time to live are opened:
+ * most of a sweep reads heads.
  */
 #include "control/event_ttl.h"
 
@@ -52,7 +52,8 @@ static bool sweep_one(void *ctx, const struct object *o) {
 
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct event_ttl_controller *c = ctx;
-    struct sweep s = {.c = c, .round = controller_round(&c->base, ns, name),
+    struct sweep s = {.c = c,
+                      .round = controller_round(&c->base, ns, name),
                       .limit = clock_wall(c->base.env.clock) - TTL_S * NS_PER_SEC};
     if (!s.round) {
         return WORK_RETRY;

@@ -63,8 +63,11 @@ static void fake_timer_free(struct timer *t) {
 
 void fake_clock_init(struct fake_clock *c, int64_t wall_ns) {
     *c = (struct fake_clock){
-        .clock = {.wall_ns = fake_wall, .mono_ns = fake_mono, .timer_new = fake_timer_new,
-                  .timer_start = fake_timer_start, .timer_stop = fake_timer_stop,
+        .clock = {.wall_ns = fake_wall,
+                  .mono_ns = fake_mono,
+                  .timer_new = fake_timer_new,
+                  .timer_start = fake_timer_start,
+                  .timer_stop = fake_timer_stop,
                   .timer_free = fake_timer_free},
         .wall = wall_ns ? wall_ns : DEFAULT_WALL,
     };

@@ -1,13 +1,13 @@
 /*
- * fake_store: the rules by which the fake world's API server changes objects. Small, and of its own making: what the real
- * server refuses (validation, authorization) is not here, what controllers depend on is.
+ * fake_store: the rules by which the fake world's API server changes objects. Small, and of its own making: what the
+ * real server refuses (validation, authorization) is not here, what controllers depend on is.
  */
 #include <assert.h>
 
+#include "api/codec.h"
 #include "base/mem.h"
 #include "control/fake_world.h"
 #include "wire/patch.h"
-#include "api/codec.h"
 #include "wire/time.h"
 
 enum { STORE_ARENA = 8 << 20 };
@@ -95,7 +95,8 @@ static size_t length_at(yyjson_mut_val *v, const char *dotted) {
 
 static bool may_go(const struct kind *k, yyjson_mut_val *root) {
     yyjson_mut_val *grace = json_mpath(root, "metadata.deletionGracePeriodSeconds");
-    return json_mpath(root, "metadata.deletionTimestamp") && length_at(root, "metadata.finalizers") == 0 &&
+    return json_mpath(root, "metadata.deletionTimestamp") &&
+           length_at(root, "metadata.finalizers") == 0 &&
            (!grace || yyjson_mut_get_sint(grace) == 0) &&
            (strcmp(k->kind, "Namespace") != 0 || length_at(root, "spec.finalizers") == 0);
 }

@@ -45,7 +45,8 @@ static int apply(struct fake_world *w, struct fake_write *x, const struct object
                                 str_of(x->body), ret, err);
     default:
         return fake_store_remove(w, x->kind, str_of(x->ns), str_of(x->name),
-                                 &(struct delete_options){.uid = str_of(x->uid), .rv = x->rv,
+                                 &(struct delete_options){.uid = str_of(x->uid),
+                                                          .rv = x->rv,
                                                           .grace_seconds = x->grace,
                                                           .propagation = str_of(x->propagation)},
                                  ret, err);
@@ -107,15 +108,18 @@ static void write_due(void *ctx) {
     arm(w);
 }
 
-static struct fake_write *enqueue(struct writer *writer, enum write_verb verb,
-                                  const struct kind *k, struct str ns, write_done *done,
-                                  void *ctx) {
+static struct fake_write *enqueue(struct writer *writer, enum write_verb verb, const struct kind *k,
+                                  struct str ns, write_done *done, void *ctx) {
     struct fake_world *w = (struct fake_world *)writer;
     struct fake_write *x = mem_zalloc(sizeof *x);
     assert_non_null(x);
     assert_non_null(k);
-    *x = (struct fake_write){.verb = verb, .due = w->clock.now + w->latency_ns, .kind = k,
-                             .ns = copy(ns), .done = done, .ctx = ctx};
+    *x = (struct fake_write){.verb = verb,
+                             .due = w->clock.now + w->latency_ns,
+                             .kind = k,
+                             .ns = copy(ns),
+                             .done = done,
+                             .ctx = ctx};
     *w->last = x;
     w->last = &x->next;
     if (w->first == x) {
@@ -124,8 +128,8 @@ static struct fake_write *enqueue(struct writer *writer, enum write_verb verb,
     return x;
 }
 
-static void fake_create(struct writer *writer, const char *who, const struct kind *k,
-                        struct str ns, struct str json, write_done *done, void *ctx) {
+static void fake_create(struct writer *writer, const char *who, const struct kind *k, struct str ns,
+                        struct str json, write_done *done, void *ctx) {
     struct fake_write *x = enqueue(writer, WRITE_CREATE, k, ns, done, ctx);
     x->body = copy(json);
 }
@@ -140,9 +144,9 @@ static void fake_patch(struct writer *writer, const char *who, const struct kind
     x->body = copy(body);
 }
 
-static void fake_remove(struct writer *writer, const char *who, const struct kind *k,
-                        struct str ns, struct str name, const struct delete_options *o,
-                        write_done *done, void *ctx) {
+static void fake_remove(struct writer *writer, const char *who, const struct kind *k, struct str ns,
+                        struct str name, const struct delete_options *o, write_done *done,
+                        void *ctx) {
     struct fake_write *x = enqueue(writer, WRITE_REMOVE, k, ns, done, ctx);
     x->name = copy(name);
     x->uid = copy(o ? o->uid : STR(""));
@@ -156,18 +160,21 @@ static void log_line(struct log *l, enum log_level level, struct str line) {
 }
 
 void fake_world_init(struct fake_world *w) {
-    *w = (struct fake_world){.writer = {.create = fake_create, .patch = fake_patch,
-                                        .remove = fake_remove},
-                             .log = {.level = LOG_WARN, .write = log_line},
-                             .latency_ns = NS_PER_MS};
+    *w = (struct fake_world){
+        .writer = {.create = fake_create, .patch = fake_patch, .remove = fake_remove},
+        .log = {.level = LOG_WARN, .write = log_line},
+        .latency_ns = NS_PER_MS};
     w->last = &w->first;
     fake_clock_init(&w->clock, 0);
     w->timer = w->clock.clock.timer_new(&w->clock.clock, write_due, w);
     assert_non_null(w->timer);
     w->mirror = mirror_new(&(struct mirror_options){.clock = &w->clock.clock});
     assert_non_null(w->mirror);
-    w->env = (struct control_env){.mirror = w->mirror, .writer = &w->writer,
-                                  .clock = &w->clock.clock, .log = &w->log, .seed = 1};
+    w->env = (struct control_env){.mirror = w->mirror,
+                                  .writer = &w->writer,
+                                  .clock = &w->clock.clock,
+                                  .log = &w->log,
+                                  .seed = 1};
 }
 
 void fake_world_release(struct fake_world *w) {
@@ -223,8 +230,8 @@ const struct object *fake_world_put(struct fake_world *w, const char *json) {
     arena_init(&a, 8 << 20);
     assert_ok(json_parse(&a, str_of(json), &d, &err), &err);
     yyjson_val *root = yyjson_doc_get_root(d);
-    const struct kind *k = kind_by_api_version(json_str_at(root, "apiVersion"),
-                                               json_str_at(root, "kind"));
+    const struct kind *k =
+        kind_by_api_version(json_str_at(root, "apiVersion"), json_str_at(root, "kind"));
     assert_non_null(k);
     struct str ns = json_str_at(root, "metadata.namespace");
     if (str_empty(ns) && (k->flags & KIND_NAMESPACED)) {
@@ -241,7 +248,8 @@ const struct object *fake_world_patch(struct fake_world *w, const char *kind, co
     struct err err = {0};
     const struct object *o;
     assert_ok(fake_store_patch(w, fake_world_kind(kind), str_of(ns), str_of(name), sub, PATCH_MERGE,
-                               str_of(json), &o, &err), &err);
+                               str_of(json), &o, &err),
+              &err);
     object_unref(o);
     return fake_world_get(w, kind, ns, name);
 }
@@ -251,8 +259,9 @@ void fake_world_delete(struct fake_world *w, const char *kind, const char *ns, c
     struct err err = {0};
     const struct object *o;
     struct delete_options opts = {.grace_seconds = -1, .propagation = str_of(propagation)};
-    assert_ok(fake_store_remove(w, fake_world_kind(kind), str_of(ns), str_of(name), &opts, &o,
-                                &err), &err);
+    assert_ok(
+        fake_store_remove(w, fake_world_kind(kind), str_of(ns), str_of(name), &opts, &o, &err),
+        &err);
     object_unref(o);
 }
 
@@ -367,18 +376,20 @@ static void pod_patch(struct fake_world *w, const struct object *pod, const char
     struct err err = {0};
     const struct object *o;
     assert_ok(fake_store_patch(w, pod->kind, pod->ns, pod->name, sub, PATCH_MERGE, str_of(body), &o,
-                               &err), &err);
+                               &err),
+              &err);
     object_unref(o);
 }
 
 static void pod_finish(struct fake_world *w, const struct object *pod, int code) {
     char body[1024], at[TIME_TEXT_MAX];
     struct str now = time_text(clock_wall(&w->clock.clock), at);
-    snprintf(body, sizeof body,
-             "{\"status\":{\"phase\":\"%s\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\","
-             "\"lastTransitionTime\":\"%.*s\"}],\"containerStatuses\":[{\"name\":\"c\",\"state\":"
-             "{\"terminated\":{\"exitCode\":%d,\"finishedAt\":\"%.*s\"}}}]}}",
-             code == 0 ? "Succeeded" : "Failed", STR_ARG(now), code, STR_ARG(now));
+    snprintf(
+        body, sizeof body,
+        "{\"status\":{\"phase\":\"%s\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\","
+        "\"lastTransitionTime\":\"%.*s\"}],\"containerStatuses\":[{\"name\":\"c\",\"state\":"
+        "{\"terminated\":{\"exitCode\":%d,\"finishedAt\":\"%.*s\"}}}]}}",
+        code == 0 ? "Succeeded" : "Failed", STR_ARG(now), code, STR_ARG(now));
     pod_patch(w, pod, "status", body);
 }
 

@@ -4,8 +4,8 @@
  * (defaults, generateName, uid, generation, status and finalize subresources, finalizers, propagation, preconditions,
  * graceful deletion of pods).
  *
- * Faults: the `fail_at`th write from now is refused (nothing happens), lost (it happens, the answer says it did not), or
- * meets a conflict. Nothing here is a controller: pods move only in fake_world_kubelet.
+ * Faults: the `fail_at`th write from now is refused (nothing happens), lost (it happens, the answer says it did not),
+ * or meets a conflict. Nothing here is a controller: pods move only in fake_world_kubelet.
  */
 #ifndef BERTH_CONTROL_FAKE_WORLD_H
 #define BERTH_CONTROL_FAKE_WORLD_H

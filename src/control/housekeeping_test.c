@@ -1,6 +1,6 @@
 /*
- * Scenario tests of the controllers that keep house: bootstrap, service accounts, namespaces, garbage collection, silent
- * nodes, aggregated roles, old events, Workloads that are switched off.
+ * Scenario tests of the controllers that keep house: bootstrap, service accounts, namespaces, garbage collection,
+ * silent nodes, aggregated roles, old events, Workloads that are switched off.
  */
 #include "base/test.h"
 #include "control/bootstrap.h"
@@ -30,16 +30,17 @@ static void put(const char *version, const char *kind, const char *ns, const cha
                 const char *meta, const char *rest) {
     char json[4096];
     snprintf(json, sizeof json,
-             "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"%s%s%s%s%s}%s%s}", version,
-             kind, name, *ns ? ",\"namespace\":\"" : "", ns, *ns ? "\"" : "", *meta ? "," : "", meta,
-             *rest ? "," : "", rest);
+             "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"%s%s%s%s%s}%s%s}",
+             version, kind, name, *ns ? ",\"namespace\":\"" : "", ns, *ns ? "\"" : "",
+             *meta ? "," : "", meta, *rest ? "," : "", rest);
     fake_world_put(&w, json);
 }
 
 static void owned_by(const struct object *o, const char *name, bool block) {
     char meta[512];
     snprintf(meta, sizeof meta,
-             "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%.*s\",\"uid\":"
+             "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%.*s\","
+             "\"uid\":"
              "\"%.*s\",\"blockOwnerDeletion\":%s}]",
              STR_ARG(o->name), STR_ARG(o->uid), block ? "true" : "false");
     put("v1", "ConfigMap", "default", name, meta, "");
@@ -150,7 +151,8 @@ static void one_solid_owner_is_enough(void **state) {
     char meta[1024];
     put("v1", "ConfigMap", "default", "alive", "", "");
     snprintf(meta, sizeof meta,
-             "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"gone\",\"uid\":\"x\"},"
+             "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"gone\","
+             "\"uid\":\"x\"},"
              "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"alive\",\"uid\":\"%.*s\"}]",
              STR_ARG(map("alive")->uid));
     put("v1", "ConfigMap", "default", "child", meta, "");
@@ -163,14 +165,16 @@ static void one_solid_owner_is_enough(void **state) {
 
 static void a_silent_node_becomes_unknown(void **state) {
     put("v1", "Node", "", "n1", "", "");
-    fake_world_patch(&w, "Node", "", "n1", "status",
-                     "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"x\","
-                     "\"message\":\"\",\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    fake_world_patch(
+        &w, "Node", "", "n1", "status",
+        "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"x\","
+        "\"message\":\"\",\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\"}]}}");
     put("coordination.k8s.io/v1", "Lease", "kube-node-lease", "n1", "",
         "\"spec\":{\"renewTime\":\"2026-01-01T00:00:30.000000Z\"}");
     struct node_life_controller *c = node_life_controller_new(&w.env, NULL);
     fake_world_run(&w, 60 * NS_PER_SEC); /* the lease counts */
-    assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"), "True");
+    assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"),
+                        "True");
     fake_world_run(&w, 15 * NS_PER_SEC);
     assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"),
                         "Unknown");
@@ -194,7 +198,8 @@ static void roles_add_up(void **state) {
     const char *rbac = "rbac.authorization.k8s.io/v1";
     struct role_aggregation_controller *c = role_aggregation_controller_new(&w.env, NULL);
     put(rbac, "ClusterRole", "", "sum", "",
-        "\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"to\":\"sum\"}}]},\"rules\":[]");
+        "\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"to\":\"sum\"}}]},"
+        "\"rules\":[]");
     put(rbac, "ClusterRole", "", "b", "\"labels\":{\"to\":\"sum\"}",
         "\"rules\":[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"b\"]}]");
     put(rbac, "ClusterRole", "", "a", "\"labels\":{\"to\":\"sum\"}",
@@ -241,12 +246,13 @@ static void events_repeat_combine_and_expire(void **state) {
     event_ttl_controller_free(c);
 }
 
-static const char WORKLOAD[] =
-    "\"spec\":{\"active\":true,\"maximumExecutionTimeSeconds\":100,\"queueName\":\"q\",\"podSets\":[{\"name\":"
-    "\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}]}";
-static const char ADMITTED[] =
-    "{\"status\":{\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":"
-    "\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}";
+static const char WORKLOAD[] = "\"spec\":{\"active\":true,\"maximumExecutionTimeSeconds\":100,"
+                               "\"queueName\":\"q\",\"podSets\":[{\"name\":"
+                               "\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{"
+                               "\"name\":\"c\",\"image\":\"i\"}]}}}]}";
+static const char ADMITTED[] = "{\"status\":{\"conditions\":[{\"type\":\"Admitted\",\"status\":"
+                               "\"True\",\"reason\":\"Admitted\",\"message\":"
+                               "\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}";
 
 static const struct object *workload(void) {
     return fake_world_get(&w, "Workload", "default", "x");
@@ -260,9 +266,10 @@ static void a_switched_off_workload_is_evicted(void **state) {
     assert_string_equal(fake_world_condition_reason(workload(), "Evicted"), "Deactivated");
     assert_string_equal(fake_world_text(workload(), "status.schedulingStats.evictions"),
                         "[{\"reason\":\"Deactivated\",\"underlyingCause\":\"\",\"count\":1}]");
-    fake_world_patch(&w, "Workload", "default", "x", "status",
-                     "{\"status\":{\"conditions\":[{\"type\":\"Requeued\",\"status\":\"False\",\"reason\":"
-                     "\"Deactivated\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    fake_world_patch(
+        &w, "Workload", "default", "x", "status",
+        "{\"status\":{\"conditions\":[{\"type\":\"Requeued\",\"status\":\"False\",\"reason\":"
+        "\"Deactivated\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
     fake_world_patch(&w, "Workload", "default", "x", "", "{\"spec\":{\"active\":true}}");
     fake_world_run(&w, NS_PER_SEC);
     assert_string_equal(fake_world_condition(workload(), "Requeued"), "True");

@@ -21,8 +21,14 @@ enum {
     PODS_GATHER_MS = 200,
 };
 
-enum job_write { WRITE_STATUS, WRITE_CREATE, WRITE_STRIP, WRITE_STRIP_DELETE, WRITE_DELETE,
-                 WRITE_TTL };
+enum job_write {
+    WRITE_STATUS,
+    WRITE_CREATE,
+    WRITE_STRIP,
+    WRITE_STRIP_DELETE,
+    WRITE_DELETE,
+    WRITE_TTL
+};
 
 struct job_controller {
     struct control_env env;
@@ -158,8 +164,8 @@ static int pod_answer(struct job_controller *c, struct round *r, const struct wr
         return res->code;
     case WRITE_STRIP_DELETE:
         if (res->code == 0 && res->obj) {
-            struct delete_options o = {.uid = res->obj->uid, .grace_seconds = -1,
-                                       .propagation = STR("Background")};
+            struct delete_options o = {
+                .uid = res->obj->uid, .grace_seconds = -1, .propagation = STR("Background")};
             round_tag(r, WRITE_DELETE);
             round_remove(r, c->pods, res->obj->ns, res->obj->name, &o);
         }
@@ -207,7 +213,8 @@ static void write_delete(struct job_controller *c, struct round *r, const struct
         write_strip(c, r, p, WRITE_STRIP_DELETE);
         return;
     }
-    struct delete_options o = {.uid = p->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    struct delete_options o = {
+        .uid = p->uid, .grace_seconds = -1, .propagation = STR("Background")};
     round_tag(r, WRITE_DELETE);
     round_remove(r, c->pods, p->obj->ns, p->name, &o);
 }
@@ -281,8 +288,7 @@ static enum work expire(struct job_controller *c, const struct object *obj, cons
     const struct condition *end = job_condition_true(job, "Complete")
                                       ? job_condition(job, "Complete")
                                       : job_condition(job, "Failed");
-    int64_t left = end->last_transition_ns +
-                   job->spec->ttl_seconds_after_finished.v * NS_PER_SEC -
+    int64_t left = end->last_transition_ns + job->spec->ttl_seconds_after_finished.v * NS_PER_SEC -
                    clock_wall(c->env.clock);
     if (left > 0) {
         workqueue_add_after(c->queue, obj->ns, obj->name, left);
@@ -292,8 +298,8 @@ static enum work expire(struct job_controller *c, const struct object *obj, cons
     if (!r) {
         return WORK_RETRY;
     }
-    struct delete_options o = {.uid = obj->uid, .rv = obj->rv, .grace_seconds = -1,
-                               .propagation = STR("Foreground")};
+    struct delete_options o = {
+        .uid = obj->uid, .rv = obj->rv, .grace_seconds = -1, .propagation = STR("Foreground")};
     round_on_done(r, answered, c);
     round_tag(r, WRITE_TTL);
     round_remove(r, c->jobs, obj->ns, obj->name, &o);
@@ -322,8 +328,11 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
     mirror_owned(c->env.mirror, obj->uid, gather_pod, &g);
     remember_many(c, obj->uid, g.n > MANY_PODS);
     unsigned failures = workqueue_failures(c->queue, obj->ns, obj->name);
-    struct job_facts f = {.job = &job, .deleting = obj->deleting_ns != 0, .pods = g.v,
-                          .n_pods = g.n, .now_ns = clock_wall(c->env.clock),
+    struct job_facts f = {.job = &job,
+                          .deleting = obj->deleting_ns != 0,
+                          .pods = g.v,
+                          .n_pods = g.n,
+                          .now_ns = clock_wall(c->env.clock),
                           .create_max = failures ? 1 : JOB_BURST_MAX};
     if (g.code != 0 || job_decide(&f, &c->arena, &plan, &err) != 0) {
         log_error(c->env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name), err.text);

@@ -241,8 +241,11 @@ static void set_condition(struct job_plan *plan, const struct job_sight *s, cons
         c = &l->v[l->n++]; /* room for four more was made */
     }
     int64_t now = whole_seconds(s->f->now_ns);
-    *c = (struct condition){.type = str_of(type), .status = truth ? STR("True") : STR("False"),
-                            .reason = reason, .message = message, .last_transition_ns = now,
+    *c = (struct condition){.type = str_of(type),
+                            .status = truth ? STR("True") : STR("False"),
+                            .reason = reason,
+                            .message = message,
+                            .last_transition_ns = now,
                             .last_probe_ns = now};
     plan->write_status = true;
 }
@@ -311,14 +314,14 @@ static void finish_status(struct job_plan *plan, struct job_sight *s) {
     if (s->per_index) {
         next->failed_indexes = written(s->a, &s->failed_indexes);
     }
-    plan->write_status |= next->active != was->active || next->succeeded != was->succeeded ||
-                          next->failed != was->failed || next->start_ns != was->start_ns ||
-                          !was->ready.set || next->ready.v != was->ready.v ||
-                          !was->terminating.set || next->terminating.v != was->terminating.v ||
-                          !str_eq(next->completed_indexes, was->completed_indexes) ||
-                          !str_eq(next->failed_indexes, was->failed_indexes) ||
-                          !same_uncounted(was->uncounted_terminated_pods,
-                                          next->uncounted_terminated_pods);
+    plan->write_status |=
+        next->active != was->active || next->succeeded != was->succeeded ||
+        next->failed != was->failed || next->start_ns != was->start_ns || !was->ready.set ||
+        next->ready.v != was->ready.v || !was->terminating.set ||
+        next->terminating.v != was->terminating.v ||
+        !str_eq(next->completed_indexes, was->completed_indexes) ||
+        !str_eq(next->failed_indexes, was->failed_indexes) ||
+        !same_uncounted(was->uncounted_terminated_pods, next->uncounted_terminated_pods);
 }
 
 /* The second step of ending: nothing runs, ends, or waits to be counted. */

@@ -4,9 +4,9 @@
  * Nothing is remembered between calls: everything that counts is in the objects, so that a controller that was stopped
  * at any point goes on from what it finds. Pods are counted exactly once, in three steps, each of which is a write of
  * its own that the next step looks for: (1) the uid of an ended pod enters status.uncountedTerminatedPods (a succeeded
- * index enters completedIndexes); (2) the pod loses its finalizer; (3) the uid moves into the counters. A Job ends in two
- * steps as well: FailureTarget, then Failed; SuccessCriteriaMet, then Complete; the second only when no pod runs, ends or
- * waits to be counted.
+ * index enters completedIndexes); (2) the pod loses its finalizer; (3) the uid moves into the counters. A Job ends in
+ * two steps as well: FailureTarget, then Failed; SuccessCriteriaMet, then Complete; the second only when no pod runs,
+ * ends or waits to be counted.
  *
  *     condition met                        adds               reason
  *     FailJob rule matches                 FailureTarget      PodFailurePolicy
@@ -32,8 +32,8 @@ struct job_facts {
     bool deleting;
     struct job_pod *pods; /* owned by the Job, in any order */
     size_t n_pods;
-    int64_t now_ns;       /* wall */
-    size_t create_max;    /* at most this many creations; JOB_BURST_MAX, or 1 after a failure */
+    int64_t now_ns;    /* wall */
+    size_t create_max; /* at most this many creations; JOB_BURST_MAX, or 1 after a failure */
 };
 
 struct job_create {
@@ -42,10 +42,10 @@ struct job_create {
 };
 
 struct job_plan {
-    struct job_status status; /* wanted; its arrays are in the arena */
-    bool write_status;        /* it differs from what the Job has */
+    struct job_status status;   /* wanted; its arrays are in the arena */
+    bool write_status;          /* it differs from what the Job has */
     size_t *deletes, n_deletes; /* into facts.pods */
-    bool strip_first;         /* they lose their finalizer before they are deleted: they are not counted */
+    bool strip_first; /* they lose their finalizer before they are deleted: they are not counted */
     size_t *strips, n_strips; /* pods that lose their finalizer */
     struct job_create *creates;
     size_t n_creates;

@@ -18,8 +18,10 @@ static void tell(struct recorder *r, const struct object *job, yyjson_val *old, 
     static const struct {
         const char *type, *status, *reason; /* reason NULL: the condition's, as a warning */
     } told[] = {
-        {"Suspended", "True", "Suspended"}, {"Suspended", "False", "Resumed"},
-        {"Complete", "True", "Completed"},  {"Failed", "True", NULL},
+        {"Suspended", "True", "Suspended"},
+        {"Suspended", "False", "Resumed"},
+        {"Complete", "True", "Completed"},
+        {"Failed", "True", NULL},
     };
     static const char *const reasons[] = {"BackoffLimitExceeded", "DeadlineExceeded",
                                           "PodFailurePolicy", "MaxFailedIndexesExceeded",

@@ -15,8 +15,8 @@ struct injection {
     bool more_tolerations;
 };
 
-static int merge_key(struct injection *in, yyjson_mut_val *into, const char *what,
-                     const char *path, struct str key, struct str value, struct err *err) {
+static int merge_key(struct injection *in, yyjson_mut_val *into, const char *what, const char *path,
+                     struct str key, struct str value, struct err *err) {
     struct str own = json_str(json_get(json_path(in->template, path), key));
     yyjson_mut_val *added = json_mget(into, key);
     struct str other = added ? json_mstr(added) : own;
@@ -62,8 +62,8 @@ static int add_tolerations(struct injection *in, yyjson_val *list) {
 
 static int add_flavor(struct injection *in, const struct mirror *m, struct str name,
                       struct arena *a, struct err *err) {
-    const struct object *o = mirror_get(m, kind_by_name(STR("kueue.x-k8s.io"), STR("ResourceFlavor")),
-                                        STR(""), name);
+    const struct object *o =
+        mirror_get(m, kind_by_name(STR("kueue.x-k8s.io"), STR("ResourceFlavor")), STR(""), name);
     struct resource_flavor rf;
     yyjson_doc *d;
     if (!o) {
@@ -74,7 +74,8 @@ static int add_flavor(struct injection *in, const struct mirror *m, struct str n
     if (r != 0 || !rf.spec) {
         return r;
     }
-    r = merge_map(in, in->selector, "nodeSelector", "spec.nodeSelector", &rf.spec->node_labels, err);
+    r = merge_map(in, in->selector, "nodeSelector", "spec.nodeSelector", &rf.spec->node_labels,
+                  err);
     return r ? r : add_tolerations(in, json_path(yyjson_doc_get_root(d), "spec.tolerations"));
 }
 
@@ -102,10 +103,12 @@ static int add_check_updates(struct injection *in, const struct workload *wl, st
                 continue;
             }
             r = merge_map(in, in->labels, "labels", "metadata.labels", &u->labels, err);
-            r = r ? r : merge_map(in, in->annotations, "annotations", "metadata.annotations",
-                                  &u->annotations, err);
-            r = r ? r : merge_map(in, in->selector, "nodeSelector", "spec.nodeSelector",
-                                  &u->node_selector, err);
+            r = r ? r
+                  : merge_map(in, in->annotations, "annotations", "metadata.annotations",
+                              &u->annotations, err);
+            r = r ? r
+                  : merge_map(in, in->selector, "nodeSelector", "spec.nodeSelector",
+                              &u->node_selector, err);
         }
     }
     return r;
@@ -160,8 +163,9 @@ int job_workload_start(const struct object *obj, yyjson_val *tree, const struct 
     }
     const struct pod_set_assignment *ps = &ad->pod_set_assignments.v[0];
     int r = injection_init(&in, tree, a);
-    r = r ? r : merge_key(&in, in.labels, "labels", "metadata.labels", STR(KUEUE_PODSET_LABEL),
-                          ps->name, err);
+    r = r ? r
+          : merge_key(&in, in.labels, "labels", "metadata.labels", STR(KUEUE_PODSET_LABEL),
+                      ps->name, err);
     r = r ? r : add_flavors(&in, ps, m, a, err);
     r = r ? r : add_check_updates(&in, wl, ps->name, err);
     if (r == 0) {
@@ -207,13 +211,15 @@ int job_workload_restore(const struct object *obj, yyjson_val *tree, yyjson_val 
     yyjson_val *now = json_path(tree, "spec.template");
     yyjson_val *set = yyjson_arr_get_first(json_path(wl_tree, "spec.podSets"));
     yyjson_val *was = json_get(set, STR("template")), *t = json_path(was, "spec.tolerations");
-    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{", (unsigned long long)obj->rv);
+    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{",
+          (unsigned long long)obj->rv);
     int64_t count = json_i64_at(set, "count", 0), have = json_i64_at(tree, "spec.parallelism", 1);
     if (count > have && json_get(set, STR("minCount"))) {
         buf_f(out, "\"parallelism\":%lld,", (long long)count);
     }
     buf_c(out, "\"template\":{\"metadata\":{");
-    write_map_back(out, "labels", json_path(now, "metadata.labels"), json_path(was, "metadata.labels"));
+    write_map_back(out, "labels", json_path(now, "metadata.labels"),
+                   json_path(was, "metadata.labels"));
     buf_c(out, ",");
     write_map_back(out, "annotations", json_path(now, "metadata.annotations"),
                    json_path(was, "metadata.annotations"));

@@ -160,7 +160,8 @@ static bool index_attempt(struct job_sight *s, struct job_plan *plan, size_t fir
         return true;
     }
     *(m->action == FAILURE_IGNORE ? &c->ignored : &c->failures) += 1;
-    int64_t left = p->finished_ns + job_backoff_ns((int64_t)c->failures + c->ignored) - s->f->now_ns;
+    int64_t left =
+        p->finished_ns + job_backoff_ns((int64_t)c->failures + c->ignored) - s->f->now_ns;
     look_again(plan, left);
     return left <= 0;
 }
@@ -175,8 +176,8 @@ static void create_indexed(struct job_sight *s, struct job_plan *plan, int64_t n
         }
         struct job_create c = {.index = index};
         if (index_set_has(&s->completed, index) ||
-            (s->per_index && index_set_has(&s->failed_indexes, index)) ||
-            index_busy(s, first, k) || !index_attempt(s, plan, first, k, &c)) {
+            (s->per_index && index_set_has(&s->failed_indexes, index)) || index_busy(s, first, k) ||
+            !index_attempt(s, plan, first, k, &c)) {
             continue;
         }
         plan->creates[plan->n_creates++] = c;

@@ -48,8 +48,8 @@ static void read_statuses(struct job_pod *p, yyjson_val *list, struct arena *a,
         p->restarts += restarts > 0 && restarts < 1000000 ? (int32_t)restarts : 0;
         p->finished_ns = end > p->finished_ns ? end : p->finished_ns;
         if (code != 0) {
-            room[p->n_exits++] = (struct pod_exit){arena_str(a, json_str_at(v, "name")),
-                                                   (int32_t)code};
+            room[p->n_exits++] =
+                (struct pod_exit){arena_str(a, json_str_at(v, "name")), (int32_t)code};
         }
     }
 }
@@ -119,7 +119,7 @@ int job_pod_read(const struct object *o, struct arena *scratch, struct arena *a,
     p.ready = p.ready && p.phase == POD_RUNNING;
     if (!p.finished_ns) {
         int64_t grace = json_i64_at(root, "metadata.deletionGracePeriodSeconds", 0);
-        p.finished_ns = unready         ? unready
+        p.finished_ns = unready          ? unready
                         : o->deleting_ns ? o->deleting_ns - grace * INT64_C(1000000000)
                                          : o->created_ns;
     }

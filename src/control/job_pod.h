@@ -1,7 +1,8 @@
 /*
  * job_pod: what the Job controller needs to know of one pod, read from its bytes.
  *
- * Only these members are looked at, without the kind's table: a Job may have thousands of pods and looks at all of them.
+ * Only these members are looked at, without the kind's table: a Job may have thousands of pods and looks at all of
+ * them.
  */
 #ifndef BERTH_CONTROL_JOB_POD_H
 #define BERTH_CONTROL_JOB_POD_H
@@ -30,7 +31,8 @@ struct job_pod {
     bool deleting, tracked /* has our finalizer */, ready, scheduled;
     int32_t index; /* -1: none */
     int32_t restarts;
-    int64_t created_ns, finished_ns; /* finished: of an ended or deleted pod, as back-off counts it */
+    int64_t created_ns,
+        finished_ns; /* finished: of an ended or deleted pod, as back-off counts it */
     int32_t index_failures, index_ignored; /* earlier failures of its index */
     struct pod_exit *exits;
     size_t n_exits;

@@ -55,12 +55,15 @@ enum failure_action job_failure_action(const struct pod_failure_policy *policy,
         }
         enum failure_action action = action_of(r->action);
         if (action == FAILURE_FAIL_JOB && ret_why && e) {
-            *ret_why = arena_f(a, "Container %.*s for pod %.*s/%.*s failed with exit code %d matching "
-                               "FailJob rule at index %zu", STR_ARG(e->container),
-                               STR_ARG(p->obj->ns), STR_ARG(p->name), e->code, i);
+            *ret_why =
+                arena_f(a,
+                        "Container %.*s for pod %.*s/%.*s failed with exit code %d matching "
+                        "FailJob rule at index %zu",
+                        STR_ARG(e->container), STR_ARG(p->obj->ns), STR_ARG(p->name), e->code, i);
         } else if (action == FAILURE_FAIL_JOB && ret_why) {
-            *ret_why = arena_f(a, "Pod %.*s/%.*s has condition %.*s matching FailJob rule at index %zu",
-                               STR_ARG(p->obj->ns), STR_ARG(p->name), STR_ARG(c->type), i);
+            *ret_why =
+                arena_f(a, "Pod %.*s/%.*s has condition %.*s matching FailJob rule at index %zu",
+                        STR_ARG(p->obj->ns), STR_ARG(p->name), STR_ARG(c->type), i);
         }
         return action;
     }

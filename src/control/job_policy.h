@@ -9,8 +9,8 @@
 
 enum failure_action { FAILURE_COUNT, FAILURE_IGNORE, FAILURE_FAIL_INDEX, FAILURE_FAIL_JOB };
 
-/* What a failed pod means; the first matching rule decides, none means FAILURE_COUNT. For FAILURE_FAIL_JOB *ret_why gets
- * the condition's message, in the arena (ret_why may be NULL). */
+/* What a failed pod means; the first matching rule decides, none means FAILURE_COUNT. For FAILURE_FAIL_JOB *ret_why
+ * gets the condition's message, in the arena (ret_why may be NULL). */
 enum failure_action job_failure_action(const struct pod_failure_policy *policy,
                                        const struct job_pod *p, struct arena *a,
                                        struct str *ret_why);

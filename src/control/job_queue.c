@@ -126,9 +126,8 @@ static int see(struct pair *p, struct err *err) {
     mirror_owned(p->c->env.mirror, p->obj->uid, find_workload, p);
     p->suspended = p->job.spec->suspend.set && p->job.spec->suspend.v;
     p->finished = job_finished(&p->job);
-    p->idle = !p->job.status ||
-              (p->job.status->active == 0 &&
-               (!p->job.status->terminating.set || p->job.status->terminating.v == 0));
+    p->idle = !p->job.status || (p->job.status->active == 0 && (!p->job.status->terminating.set ||
+                                                                p->job.status->terminating.v == 0));
     if (p->obj->deleting_ns) {
         p->idle = p->n_pods == 0; /* nobody keeps the status of a Job that goes */
     }
@@ -207,7 +206,8 @@ static enum work remove_workload(struct pair *p, const struct object *wl) {
     if (!r) {
         return WORK_RETRY;
     }
-    struct delete_options o = {.uid = wl->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    struct delete_options o = {
+        .uid = wl->uid, .grace_seconds = -1, .propagation = STR("Background")};
     round_remove(r, wl->kind, wl->ns, wl->name, &o);
     recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "DeletedWorkload",
                    "Deleted not matching Workload: %.*s/%.*s", STR_ARG(wl->ns), STR_ARG(wl->name));
@@ -288,8 +288,10 @@ static enum work create(struct pair *p) {
 static enum work update_in_place(struct pair *p) {
     struct buf b;
     buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"podSets\":[{\"name\":\"main\","
-          "\"count\":%d,\"template\":", (unsigned long long)p->wl_obj->rv, job_workload_count(&p->job));
+    buf_f(&b,
+          "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"podSets\":[{\"name\":\"main\","
+          "\"count\":%d,\"template\":",
+          (unsigned long long)p->wl_obj->rv, job_workload_count(&p->job));
     json_write(&b, json_path(p->tree, "spec.template"));
     buf_c(&b, "}]}}");
     recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
@@ -300,7 +302,8 @@ static enum work update_in_place(struct pair *p) {
 
 static enum work mismatch(struct pair *p) {
     if (!p->suspended) {
-        return stop(p, STR("No matching Workload; restoring pod templates according to existent Workload"));
+        return stop(
+            p, STR("No matching Workload; restoring pod templates according to existent Workload"));
     }
     return p->reserved ? remove_workload(p, p->wl_obj) : update_in_place(p);
 }

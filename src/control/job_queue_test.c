@@ -1,6 +1,6 @@
 /*
- * Scenario tests of Kueue's Job integration, with the Job controller beside it and admission by the test's hand; and the
- * plain functions of job_workload and sha1.
+ * Scenario tests of Kueue's Job integration, with the Job controller beside it and admission by the test's hand; and
+ * the plain functions of job_workload and sha1.
  */
 #include "control/job_queue.h"
 
@@ -44,10 +44,11 @@ static void setup(struct fixture *f) {
     fake_world_init(&f->world);
     f->world.outcome = outcome;
     f->world.outcome_ctx = f;
-    fake_world_put(&f->world,
-                   "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":"
-                   "{\"name\":\"h200\"},\"spec\":{\"nodeLabels\":{\"gpu\":\"h200\"},\"tolerations\":[{\"key\":"
-                   "\"gpu\",\"operator\":\"Exists\"}]}}");
+    fake_world_put(
+        &f->world,
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":"
+        "{\"name\":\"h200\"},\"spec\":{\"nodeLabels\":{\"gpu\":\"h200\"},\"tolerations\":[{\"key\":"
+        "\"gpu\",\"operator\":\"Exists\"}]}}");
     start_controllers(f);
 }
 
@@ -58,13 +59,16 @@ static void teardown(struct fixture *f) {
 
 static void put_job(struct fixture *f, const char *labels, const char *spec) {
     char json[2048];
-    snprintf(json, sizeof json,
-             "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":"
-             "\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"%s}},\"spec\":{\"suspend\":true,%s"
-             "\"template\":{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"restartPolicy\":\"Never\","
-             "\"nodeSelector\":{\"zone\":\"a\"},"
-             "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"command\":[\"true\"]}]}}}}",
-             labels, spec);
+    snprintf(
+        json, sizeof json,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":"
+        "\"default\",\"labels\":{\"kueue.x-k8s.io/"
+        "queue-name\":\"q\"%s}},\"spec\":{\"suspend\":true,%s"
+        "\"template\":{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"restartPolicy\":"
+        "\"Never\","
+        "\"nodeSelector\":{\"zone\":\"a\"},"
+        "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"command\":[\"true\"]}]}}}}",
+        labels, spec);
     fake_world_put(&f->world, json);
 }
 
@@ -87,40 +91,52 @@ static const struct object *job(struct fixture *f) {
 #define JOB_TEXT(f, path, want) assert_string_equal(fake_world_text(job(f), path), want)
 #define WL_TEXT(f, path, want) assert_string_equal(fake_world_text(workload(f), path), want)
 #define WL_IS(f, type, want) assert_string_equal(fake_world_condition(workload(f), type), want)
-#define WL_WHY(f, type, want) assert_string_equal(fake_world_condition_reason(workload(f), type), want)
+#define WL_WHY(f, type, want)                                                                      \
+    assert_string_equal(fake_world_condition_reason(workload(f), type), want)
 
 /* The queue's part, by hand. */
 static void admit(struct fixture *f, int count) {
     char json[1024];
     assert_non_null(workload(f));
-    snprintf(json, sizeof json,
-             "{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":\"main\","
-             "\"flavors\":{\"cpu\":\"h200\"},\"resourceUsage\":{\"cpu\":\"%d\"},\"count\":%d}]},"
-             "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":\"QuotaReserved\","
-             "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Admitted\","
-             "\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\",\"lastTransitionTime\":"
-             "\"2026-01-01T00:00:00Z\"}]}}", count, count);
+    snprintf(
+        json, sizeof json,
+        "{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{\"name\":"
+        "\"main\","
+        "\"flavors\":{\"cpu\":\"h200\"},\"resourceUsage\":{\"cpu\":\"%d\"},\"count\":%d}]},"
+        "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":"
+        "\"QuotaReserved\","
+        "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Admitted\","
+        "\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\",\"lastTransitionTime\":"
+        "\"2026-01-01T00:00:00Z\"}]}}",
+        count, count);
     fake_world_patch(&f->world, "Workload", "default", f->wl, "status", json);
 }
 
 static void evict(struct fixture *f, const char *reason) {
     char json[1024];
     assert_non_null(workload(f));
-    snprintf(json, sizeof json,
-             "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":"
-             "\"QuotaReserved\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":"
-             "\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\",\"lastTransitionTime\":"
-             "\"2026-01-01T00:00:00Z\"},{\"type\":\"Evicted\",\"status\":\"True\",\"reason\":\"%s\",\"message\":"
-             "\"make room\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}", reason);
+    snprintf(
+        json, sizeof json,
+        "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\",\"reason\":"
+        "\"QuotaReserved\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{"
+        "\"type\":"
+        "\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":\"\","
+        "\"lastTransitionTime\":"
+        "\"2026-01-01T00:00:00Z\"},{\"type\":\"Evicted\",\"status\":\"True\",\"reason\":\"%s\","
+        "\"message\":"
+        "\"make room\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}",
+        reason);
     fake_world_patch(&f->world, "Workload", "default", f->wl, "status", json);
 }
 
 static void a_job_becomes_a_workload(void **state) {
     struct fixture f;
     setup(&f);
-    fake_world_put(&f.world, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\","
-                             "\"metadata\":{\"name\":\"high\"},\"value\":1000}");
-    put_job(&f, ",\"kueue.x-k8s.io/priority-class\":\"high\"", "\"parallelism\":4,\"completions\":3,");
+    fake_world_put(&f.world,
+                   "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\","
+                   "\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+    put_job(&f, ",\"kueue.x-k8s.io/priority-class\":\"high\"",
+            "\"parallelism\":4,\"completions\":3,");
     fake_world_run(&f.world, NS_PER_SEC);
     assert_int_equal(fake_world_count(&f.world, "Workload"), 1);
     assert_true(str_starts(workload(&f)->name, STR("job-j-")));
@@ -145,8 +161,9 @@ static void a_missing_priority_class_is_told_and_waited_for(void **state) {
     fake_world_run(&f.world, NS_PER_SEC);
     assert_int_equal(fake_world_count(&f.world, "Workload"), 0);
     assert_true(fake_world_events(&f.world, "WorkloadPriorityClassNotFound") > 0);
-    fake_world_put(&f.world, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\","
-                             "\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+    fake_world_put(&f.world,
+                   "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\","
+                   "\"metadata\":{\"name\":\"high\"},\"value\":1000}");
     fake_world_run(&f.world, 60 * NS_PER_SEC);
     assert_int_equal(fake_world_count(&f.world, "Workload"), 1);
     teardown(&f);

@@ -118,9 +118,9 @@ static int fail_indexes(struct job_sight *s) {
             index_set_has(&s->completed, p->index)) {
             continue;
         }
-        bool over = m->action == FAILURE_FAIL_INDEX ||
-                    (m->action == FAILURE_COUNT &&
-                     p->index_failures >= s->spec->backoff_limit_per_index.v);
+        bool over =
+            m->action == FAILURE_FAIL_INDEX ||
+            (m->action == FAILURE_COUNT && p->index_failures >= s->spec->backoff_limit_per_index.v);
         if (over && index_set_add(&s->failed_indexes, p->index) != 0) {
             return ERR_NOMEM;
         }
@@ -155,8 +155,9 @@ static int read_indexes(struct job_sight *s, struct err *err) {
     index_set_init(&s->completed_before, s->a);
     index_set_init(&s->completed, s->a);
     index_set_init(&s->failed_indexes, s->a);
-    int r = s->indexed ? index_set_parse(&s->completed_before, s->was->completed_indexes, limit, err)
-                       : 0;
+    int r = s->indexed
+                ? index_set_parse(&s->completed_before, s->was->completed_indexes, limit, err)
+                : 0;
     r = r || !s->indexed ? r
                          : index_set_parse(&s->completed, s->was->completed_indexes, limit, err);
     return r || !s->per_index

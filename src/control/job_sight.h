@@ -32,7 +32,8 @@ struct job_sight {
     size_t n_uncounted;
     struct map by_uid; /* of uncounted */
     struct index_set completed_before, completed, failed_indexes;
-    size_t *by_index; /* pods with a valid index, by (index, attempts); the last of an index is its latest */
+    size_t *
+        by_index; /* pods with a valid index, by (index, attempts); the last of an index is its latest */
     size_t n_by_index;
     int64_t active, terminating, ready, tracked;
     int64_t succeeded, failed; /* counted or about to be */

@@ -49,11 +49,12 @@ static void restart(struct fixture *f) {
 
 static void put_job(struct fixture *f, const char *name, const char *spec) {
     char json[2048];
-    snprintf(json, sizeof json,
-             "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
-             "\"default\"},\"spec\":{%s%s\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
-             "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"command\":[\"true\"]}]}}}}",
-             name, spec, *spec ? "," : "");
+    snprintf(
+        json, sizeof json,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+        "\"default\"},\"spec\":{%s%s\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+        "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"command\":[\"true\"]}]}}}}",
+        name, spec, *spec ? "," : "");
     fake_world_put(&f->world, json);
 }
 
@@ -63,7 +64,7 @@ static const struct object *job(struct fixture *f, const char *name) {
 
 #define JOB_TEXT(f, path, want) assert_string_equal(fake_world_text(job(f, "j"), path), want)
 #define JOB_IS(f, type, want) assert_string_equal(fake_world_condition(job(f, "j"), type), want)
-#define JOB_WHY(f, type, want) \
+#define JOB_WHY(f, type, want)                                                                     \
     assert_string_equal(fake_world_condition_reason(job(f, "j"), type), want)
 
 static bool tracked(void *ctx, const struct object *o) {
@@ -270,9 +271,10 @@ static void failure_policy_fails_the_job(void **state) {
     struct fixture f;
     setup(&f);
     f.code = 42;
-    put_job(&f, "j",
-            "\"podFailurePolicy\":{\"rules\":[{\"action\":\"FailJob\",\"onExitCodes\":{\"operator\":"
-            "\"In\",\"values\":[42]}}]}");
+    put_job(
+        &f, "j",
+        "\"podFailurePolicy\":{\"rules\":[{\"action\":\"FailJob\",\"onExitCodes\":{\"operator\":"
+        "\"In\",\"values\":[42]}}]}");
     fake_world_live(&f.world, 5);
     JOB_IS(&f, "Failed", "True");
     JOB_WHY(&f, "Failed", "PodFailurePolicy");

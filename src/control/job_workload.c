@@ -14,8 +14,8 @@ struct str workload_name(const char *kind, const char *group, struct str owner, 
         return (struct str){0};
     }
     sha1(key, hash);
-    struct str name = arena_f(a, "%.*s-%02x%02x%x", STR_ARG(str_head(prefix, LIMIT_NAME - 6)), hash[0],
-                              hash[1], hash[2] >> 4);
+    struct str name = arena_f(a, "%.*s-%02x%02x%x", STR_ARG(str_head(prefix, LIMIT_NAME - 6)),
+                              hash[0], hash[1], hash[2] >> 4);
     for (char *p = (char *)name.p; name.n && *p && *p != '-'; p++) {
         *p |= *p >= 'A' && *p <= 'Z' ? 0x20 : 0;
     }
@@ -37,11 +37,14 @@ int32_t job_workload_reclaimable(const struct job *j, struct arena *a) {
         struct index_set done, failed;
         index_set_init(&done, a);
         index_set_init(&failed, a);
-        if (index_set_parse(&done, j->status->completed_indexes, j->spec->completions.v, NULL) != 0 ||
-            index_set_parse(&failed, j->status->failed_indexes, j->spec->completions.v, NULL) != 0) {
+        if (index_set_parse(&done, j->status->completed_indexes, j->spec->completions.v, NULL) !=
+                0 ||
+            index_set_parse(&failed, j->status->failed_indexes, j->spec->completions.v, NULL) !=
+                0) {
             return 0;
         }
-        ended = index_set_count(&done) + index_set_count(&failed) - index_set_common(&done, &failed);
+        ended =
+            index_set_count(&done) + index_set_count(&failed) - index_set_common(&done, &failed);
     }
     int64_t left = j->spec->completions.v - ended;
     int32_t count = job_workload_count(j);
@@ -103,8 +106,8 @@ int workload_priority_resolve(const struct mirror *m, struct str label, struct s
         o = best.obj;
         value = best.value;
     }
-    *ret = o ? (struct workload_priority){value, group, kind, o->name}
-             : (struct workload_priority){0};
+    *ret =
+        o ? (struct workload_priority){value, group, kind, o->name} : (struct workload_priority){0};
     return 0;
 }
 
@@ -116,7 +119,9 @@ static void member(struct buf *b, const char *name, struct str value) {
 }
 
 static void write_meta(const struct object *obj, struct arena *a, struct buf *b) {
-    buf_c(b, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":");
+    buf_c(
+        b,
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":");
     buf_json(b, workload_name("Job", "batch", obj->name, obj->uid, a));
     member(b, "namespace", obj->ns);
     buf_c(b, ",\"labels\":{\"" KUEUE_JOB_UID_LABEL "\":");
@@ -147,7 +152,8 @@ int job_workload_write(const struct object *obj, yyjson_val *tree, const struct 
     write_meta(obj, a, out);
     buf_f(out, ",\"spec\":{\"podSets\":[{\"name\":\"" KUEUE_PODSET_MAIN "\",\"count\":%d",
           job_workload_count(j));
-    if (str_to_i64(annotation(j, KUEUE_MIN_PARALLELISM), &n) && n > 0 && n < job_workload_count(j)) {
+    if (str_to_i64(annotation(j, KUEUE_MIN_PARALLELISM), &n) && n > 0 &&
+        n < job_workload_count(j)) {
         buf_f(out, ",\"minCount\":%lld", (long long)n);
     }
     buf_c(out, ",\"template\":");
@@ -180,9 +186,9 @@ bool job_workload_matches(yyjson_val *job_tree, const struct job *j, yyjson_val 
     /* A partial admission runs with fewer pods than the Workload asks for. */
     int32_t have = wl->spec->pod_sets.v[0].count, count = job_workload_count(j);
     const struct admission *ad = wl->status ? wl->status->admission : NULL;
-    if (count != have && !(ad && ad->pod_set_assignments.n == 1 &&
-                           ad->pod_set_assignments.v[0].count.set &&
-                           ad->pod_set_assignments.v[0].count.v == count)) {
+    if (count != have &&
+        !(ad && ad->pod_set_assignments.n == 1 && ad->pod_set_assignments.v[0].count.set &&
+          ad->pod_set_assignments.v[0].count.v == count)) {
         return false;
     }
     yyjson_val *theirs = yyjson_arr_get_first(json_path(wl_tree, "spec.podSets"));

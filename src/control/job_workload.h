@@ -16,7 +16,8 @@
 #define KUEUE_FINALIZER "kueue.x-k8s.io/resource-in-use"
 #define KUEUE_PODSET_MAIN "main"
 
-/* "job-<name>-<5 hex>" for ("Job", "batch", name, uid): lower(kind)-name cut to 247 bytes, then the hash. In the arena. */
+/* "job-<name>-<5 hex>" for ("Job", "batch", name, uid): lower(kind)-name cut to 247 bytes, then the hash. In the
+ * arena. */
 struct str workload_name(const char *kind, const char *group, struct str owner, struct str uid,
                          struct arena *a);
 
@@ -41,8 +42,8 @@ int job_workload_write(const struct object *obj, yyjson_val *tree, const struct 
 bool job_workload_matches(yyjson_val *job_tree, const struct job *j, yyjson_val *wl_tree,
                           const struct workload *wl, bool admitted);
 
-/* A merge patch that unsuspends the Job with what its admission gives: node selector, tolerations, labels, and the count
- * of a partial admission. ERR_CONFLICT with a text: the Job's own template disagrees (it can never start). */
+/* A merge patch that unsuspends the Job with what its admission gives: node selector, tolerations, labels, and the
+ * count of a partial admission. ERR_CONFLICT with a text: the Job's own template disagrees (it can never start). */
 int job_workload_start(const struct object *obj, yyjson_val *tree, const struct job *j,
                        const struct workload *wl, const struct mirror *m, struct arena *a,
                        struct buf *out, struct err *err);

@@ -153,8 +153,8 @@ static int set_index(yyjson_mut_doc *d, yyjson_mut_val *root, const struct objec
     char host[LIMIT_NAME + 16];
     /* A host name is a DNS label: the Job's name is cut so that the index stays. */
     int room = snprintf(host, sizeof host, "-%d", c->index);
-    int len = snprintf(host, sizeof host, "%.*s-%d", STR_ARG(str_head(job->name, LIMIT_LABEL - (size_t)room)),
-                       c->index);
+    int len = snprintf(host, sizeof host, "%.*s-%d",
+                       STR_ARG(str_head(job->name, LIMIT_LABEL - (size_t)room)), c->index);
     int r = set_count(d, notes, JOB_INDEX_KEY, c->index);
     r = r ? r : set_count(d, json_mget(meta, STR("labels")), JOB_INDEX_KEY, c->index);
     if (r == 0 && per_index) {

@@ -33,8 +33,8 @@ static bool remove_one(void *ctx, const struct object *o) {
     r->of_kind++;
     r->with_finalizers += o->n_finalizers != 0;
     if (!o->deleting_ns && r->round && r->deleted < BURST) {
-        struct delete_options opts = {.uid = o->uid, .grace_seconds = -1,
-                                      .propagation = STR("Background")};
+        struct delete_options opts = {
+            .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
         round_remove(r->round, o->kind, o->ns, o->name, &opts);
         r->deleted++;
     }
@@ -63,29 +63,38 @@ static int set_conditions(struct namespace_controller *c, struct condition_list 
     int64_t now = clock_wall(c->base.env.clock);
     int e = conditions_set(l, a, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
                            STR("All resources successfully discovered"), now, 0, changed);
-    e = e ? e : conditions_set(l, a, "NamespaceDeletionGroupVersionParsingFailure", false,
-                               "ParsedGroupVersions",
-                               STR("All legacy kube types successfully parsed"), now, 0, changed);
-    e = e ? e : conditions_set(l, a, "NamespaceDeletionContentFailure", false, "ContentDeleted",
-                               STR("All content successfully deleted, may be waiting on finalization"),
-                               now, 0, changed);
+    e = e ? e
+          : conditions_set(l, a, "NamespaceDeletionGroupVersionParsingFailure", false,
+                           "ParsedGroupVersions", STR("All legacy kube types successfully parsed"),
+                           now, 0, changed);
+    e = e ? e
+          : conditions_set(l, a, "NamespaceDeletionContentFailure", false, "ContentDeleted",
+                           STR("All content successfully deleted, may be waiting on finalization"),
+                           now, 0, changed);
     if (r->total) {
-        struct str left = arena_f(a, "Some resources are remaining: %.*s", STR_ARG(buf_view(&r->kinds)));
-        e = e ? e : conditions_set(l, a, "NamespaceContentRemaining", true, "SomeResourcesRemain",
-                                   left, now, 0, changed);
+        struct str left =
+            arena_f(a, "Some resources are remaining: %.*s", STR_ARG(buf_view(&r->kinds)));
+        e = e ? e
+              : conditions_set(l, a, "NamespaceContentRemaining", true, "SomeResourcesRemain", left,
+                               now, 0, changed);
     } else {
-        e = e ? e : conditions_set(l, a, "NamespaceContentRemaining", false, "ContentRemoved",
-                                   STR("All content successfully removed"), now, 0, changed);
+        e = e ? e
+              : conditions_set(l, a, "NamespaceContentRemaining", false, "ContentRemoved",
+                               STR("All content successfully removed"), now, 0, changed);
     }
     if (r->with_finalizers) {
-        return e ? e : conditions_set(l, a, "NamespaceFinalizersRemaining", true, "SomeFinalizersRemain",
-                                      arena_f(a, "Some content in the namespace has finalizers "
-                                              "remaining in %zu resource instances", r->with_finalizers),
-                                      now, 0, changed);
+        return e ? e
+                 : conditions_set(l, a, "NamespaceFinalizersRemaining", true,
+                                  "SomeFinalizersRemain",
+                                  arena_f(a,
+                                          "Some content in the namespace has finalizers "
+                                          "remaining in %zu resource instances",
+                                          r->with_finalizers),
+                                  now, 0, changed);
     }
-    return e ? e : conditions_set(l, a, "NamespaceFinalizersRemaining", false,
-                                  "ContentHasNoFinalizers",
-                                  STR("All content-preserving finalizers finished"), now, 0, changed);
+    return e ? e
+             : conditions_set(l, a, "NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
+                              STR("All content-preserving finalizers finished"), now, 0, changed);
 }
 
 static void write_status(struct namespace_controller *c, struct round *r, const struct object *ns,

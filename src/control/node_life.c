@@ -59,7 +59,8 @@ static bool tell_pod(void *ctx, const struct object *pod) {
     yyjson_val *root;
     if (str_eq(node_of(p->c, pod, &root), p->node) &&
         str_is(json_str_at(root, "status.phase"), "Running")) {
-        recorder_event(p->c->base.recorder, pod, EVENT_WARNING, "NodeNotReady", "Node is not ready");
+        recorder_event(p->c->base.recorder, pod, EVENT_WARNING, "NodeNotReady",
+                       "Node is not ready");
     }
     return true;
 }
@@ -147,8 +148,8 @@ static bool remove_pod(void *ctx, const struct object *pod) {
                         "\"PodGC: node no longer exists\"}}"));
     }
     if (pod->deleting_ns == 0 || pod->n_finalizers == 0) {
-        struct delete_options opts = {.uid = pod->uid, .grace_seconds = 0,
-                                      .propagation = STR("Background")};
+        struct delete_options opts = {
+            .uid = pod->uid, .grace_seconds = 0, .propagation = STR("Background")};
         round_remove(p->round, p->c->pods, pod->ns, pod->name, &opts);
     }
     return true;

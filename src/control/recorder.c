@@ -1,9 +1,9 @@
 /*
  * recorder: what was said lately, per object, so that it is not said again.
  *
- * A subject is one object (by uid) with its allowance; a note is one Event of it. A note with a write under way collects
- * further repeats in `dirty` and writes once when the answer comes. At most NOTES_MAX notes are remembered: the subject
- * not spoken of for longest is forgotten first, which costs at worst a new Event instead of a count.
+ * A subject is one object (by uid) with its allowance; a note is one Event of it. A note with a write under way
+ * collects further repeats in `dirty` and writes once when the answer comes. At most NOTES_MAX notes are remembered:
+ * the subject not spoken of for longest is forgotten first, which costs at worst a new Event instead of a count.
  */
 #include "control/recorder.h"
 
@@ -288,8 +288,14 @@ static struct note *note_new(struct recorder *r, struct subject *s, enum event_t
     if (!n) {
         return NULL;
     }
-    *n = (struct note){.subject = s, .type = type, .reason = reason, .hash = hash,
-                       .first_ns = now, .last_ns = now, .count = 1, .next = s->notes};
+    *n = (struct note){.subject = s,
+                       .type = type,
+                       .reason = reason,
+                       .hash = hash,
+                       .first_ns = now,
+                       .last_ns = now,
+                       .count = 1,
+                       .next = s->notes};
     /* Microseconds, then what keeps two components, and two events of one instant of virtual time, apart. */
     n->stamp = (uint64_t)now / 1000 * 1000 + (r->salt + r->serial++) % 1000;
     s->notes = n;

@@ -1,11 +1,12 @@
 /*
  * recorder: Events, what controllers tell people about an object.
  *
- * An event is created as core/v1 Event named <object>.<hex time>, in the object's namespace ("default" for cluster-scoped
- * ones). A repeat (same object, type, reason and message) raises `count` and lastTimestamp of the same Event by patch;
- * more than ten different messages of one reason for one object within ten minutes become one "(combined from similar
- * events): ..."; and one object gets at most 25 at once, then one per five minutes, so that no loop can flood the store.
- * Messages are cut to 1024 bytes, ending in " ...". Events are best effort: a failed write or missing memory drops one.
+ * An event is created as core/v1 Event named <object>.<hex time>, in the object's namespace ("default" for
+ * cluster-scoped ones). A repeat (same object, type, reason and message) raises `count` and lastTimestamp of the same
+ * Event by patch; more than ten different messages of one reason for one object within ten minutes become one
+ * "(combined from similar events): ..."; and one object gets at most 25 at once, then one per five minutes, so that
+ * no loop can flood the store. Messages are cut to 1024 bytes, ending in " ...". Events are best effort: a failed
+ * write or missing memory drops one.
  */
 #ifndef BERTH_CONTROL_RECORDER_H
 #define BERTH_CONTROL_RECORDER_H

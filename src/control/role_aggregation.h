@@ -1,6 +1,6 @@
 /*
- * role_aggregation: keeps the rules of a ClusterRole with an aggregationRule equal to those of the ClusterRoles that its
- * selectors match, in order of their names, without repeats.
+ * role_aggregation: keeps the rules of a ClusterRole with an aggregationRule equal to those of the ClusterRoles that
+ * its selectors match, in order of their names, without repeats.
  */
 #ifndef BERTH_CONTROL_ROLE_AGGREGATION_H
 #define BERTH_CONTROL_ROLE_AGGREGATION_H

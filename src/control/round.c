@@ -1,5 +1,6 @@
 /*
- * round: counts answers. Alive while answers are due or the worker still holds it; cut from its queue when that is freed.
+ * round: counts answers. Alive while answers are due or the worker still holds it; cut from its queue when that is
+ * freed.
  */
 #include "control/round.h"
 
@@ -23,8 +24,8 @@ struct round {
     round_hook *hook;
     void *hook_ctx;
     uint64_t tag;
-    size_t due;  /* answers */
-    bool held;   /* by the worker */
+    size_t due; /* answers */
+    bool held;  /* by the worker */
     bool failed;
     struct str ns, name;
     char text[];

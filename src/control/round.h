@@ -9,8 +9,8 @@
  *
  * While answers are due the key is busy (WORK_BUSY), so no second hand touches it. Successful writes are noted in
  * `expect` (may be NULL). When the last answer is in, the key ends with WORK_OK if all succeeded, with WORK_RETRY else:
- * conflicts are normal, the work is decided again from a newer picture. "Not found" on a patch or removal and "exists" on
- * a create end as WORK_RETRY too, since they mean the picture was old.
+ * conflicts are normal, the work is decided again from a newer picture. "Not found" on a patch or removal and
+ * "exists" on a create end as WORK_RETRY too, since they mean the picture was old.
  *
  * A round outlives its controller: when the queue is freed, the answers are dropped.
  */

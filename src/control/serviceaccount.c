@@ -24,9 +24,11 @@ static void write_ca(struct serviceaccount_controller *c, struct round *r, struc
                      const struct object *have) {
     struct buf b;
     buf_init(&b, BODY_MAX);
-    buf_c(&b, have ? "{" : "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" ROOT_CA
-                           "\",\"annotations\":{\"kubernetes.io/description\":\"Contains a CA bundle "
-                           "that can be used to verify the kube-apiserver.\"}},");
+    buf_c(&b,
+          have ? "{"
+               : "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" ROOT_CA
+                 "\",\"annotations\":{\"kubernetes.io/description\":\"Contains a CA bundle "
+                 "that can be used to verify the kube-apiserver.\"}},");
     buf_c(&b, "\"data\":{\"ca.crt\":");
     buf_json(&b, c->base.env.root_ca);
     buf_c(&b, "}}");
@@ -58,9 +60,10 @@ static enum work work(void *ctx, struct str unused, struct str name) {
         return controller_done(&c->base, WORK_RETRY);
     }
     if (no_account) {
-        round_create(r, c->accounts, name,
-                     STR("{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
-                         "\"default\"}}"));
+        round_create(
+            r, c->accounts, name,
+            STR("{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                "\"default\"}}"));
     }
     if (no_ca) {
         write_ca(c, r, name, map);

@@ -42,8 +42,8 @@ static enum work deactivate(struct workload_life_controller *c, struct workload_
     if (target && str_is(target->status, "True")) {
         cause = arena_str(ch->arena, target->reason);
         reason = arena_f(ch->arena, "DeactivatedDueTo%.*s", STR_ARG(target->reason));
-        message = arena_f(ch->arena, "The workload is deactivated due to %.*s",
-                          STR_ARG(target->message));
+        message =
+            arena_f(ch->arena, "The workload is deactivated due to %.*s", STR_ARG(target->message));
     }
     if (arena_ok(ch->arena) != 0) {
         return WORK_RETRY;
@@ -52,7 +52,7 @@ static enum work deactivate(struct workload_life_controller *c, struct workload_
     conditions_remove(&ch->conditions, "DeactivationTarget", &ch->changed);
     ch->clear_requeue_state = true;
     recorder_event(c->base.recorder, ch->obj, EVENT_NORMAL,
-                   str_empty(cause) ? "EvictedDueToDeactivated"
+                   str_empty(cause)          ? "EvictedDueToDeactivated"
                    : str_is(cause, TOO_LONG) ? "EvictedDueToDeactivatedDueTo" TOO_LONG
                                              : "EvictedDueToDeactivatedDueToAdmissionCheck",
                    "%.*s", STR_ARG(message));
@@ -76,8 +76,8 @@ static enum work watch_time(struct workload_life_controller *c, struct workload_
     }
     int64_t limit = w->spec->maximum_execution_time_seconds.v;
     const struct opt_i32 *past = &w->status->accumulated_past_execution_time_seconds;
-    int64_t left = (limit - (past->set ? past->v : 0)) * NS_PER_SEC -
-                   (ch->now_ns - a->last_transition_ns);
+    int64_t left =
+        (limit - (past->set ? past->v : 0)) * NS_PER_SEC - (ch->now_ns - a->last_transition_ns);
     if (left > 0) {
         workqueue_add_after(c->base.queue, ch->obj->ns, ch->obj->name, left);
         return WORK_OK;

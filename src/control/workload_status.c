@@ -12,8 +12,8 @@ static const struct condition_list *conditions_of(const struct workload *wl) {
 void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns) {
     const struct condition_list *was = conditions_of(wl);
-    *c = (struct workload_change){.obj = obj, .wl = wl, .arena = a, .now_ns = now_ns,
-                                  .past_seconds = -1, .reclaimable = -1};
+    *c = (struct workload_change){
+        .obj = obj, .wl = wl, .arena = a, .now_ns = now_ns, .past_seconds = -1, .reclaimable = -1};
     /* A copy: setting a condition changes it in place. */
     c->conditions.v = ARENA_ARRAY(a, struct condition, was->n + 1);
     if (!c->conditions.v) {
@@ -45,8 +45,8 @@ void workload_change_evict(struct workload_change *c, const char *reason, const 
     if (conditions_true(&c->conditions, "BlockedOnPreemptionGates")) {
         workload_change_set(c, "BlockedOnPreemptionGates", false, reason, message);
     }
-    c->evicted_reason = str_starts(str_of(reason), STR("DeactivatedDueTo")) ? STR("Deactivated")
-                                                                            : str_of(reason);
+    c->evicted_reason =
+        str_starts(str_of(reason), STR("DeactivatedDueTo")) ? STR("Deactivated") : str_of(reason);
     c->evicted_cause = str_of(cause);
 }
 
@@ -87,9 +87,10 @@ static void write_reset_checks(const struct workload_change *c, struct buf *out)
         buf_c(out, i ? ",{\"name\":" : "{\"name\":");
         buf_json(out, x->name);
         buf_c(out, ",\"state\":\"Pending\",\"message\":");
-        buf_json(out, pending ? x->message
-                              : arena_f(c->arena, "Reset to Pending after eviction. Previously: %.*s",
-                                        STR_ARG(x->state)));
+        buf_json(out, pending
+                          ? x->message
+                          : arena_f(c->arena, "Reset to Pending after eviction. Previously: %.*s",
+                                    STR_ARG(x->state)));
         write_time(out, "lastTransitionTime",
                    pending ? x->last_transition_ns : c->now_ns - c->now_ns % NS_PER_SEC);
         if (x->requeue_after_seconds.set) {
@@ -110,8 +111,8 @@ static void write_eviction(const struct workload_change *c, struct buf *out) {
     buf_c(out, ",\"schedulingStats\":{\"evictions\":[");
     for (size_t i = 0; i < n; i++) {
         const struct scheduling_eviction *e = &st->evictions.v[i];
-        bool same = str_eq(e->reason, c->evicted_reason) &&
-                    str_eq(e->underlying_cause, c->evicted_cause);
+        bool same =
+            str_eq(e->reason, c->evicted_reason) && str_eq(e->underlying_cause, c->evicted_cause);
         found |= same;
         buf_c(out, i ? ",{\"reason\":" : "{\"reason\":");
         buf_json(out, e->reason);

@@ -1,6 +1,6 @@
 /*
- * workload_status: changes of a Workload's status as merge patches: each starts from the decoded status, sets conditions,
- * and is written conditional on the version it was decided from.
+ * workload_status: changes of a Workload's status as merge patches: each starts from the decoded status, sets
+ * conditions, and is written conditional on the version it was decided from.
  */
 #ifndef BERTH_CONTROL_WORKLOAD_STATUS_H
 #define BERTH_CONTROL_WORKLOAD_STATUS_H
@@ -16,8 +16,8 @@ struct workload_change {
     struct condition_list conditions; /* as wanted */
     bool changed;
     bool clear_admission, clear_requeue_state;
-    int64_t past_seconds;                  /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
-    int32_t reclaimable;                   /* of "main"; -1: as it is */
+    int64_t past_seconds; /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
+    int32_t reclaimable;  /* of "main"; -1: as it is */
     struct str evicted_reason, evicted_cause; /* counted in schedulingStats when set */
     int code;
 };

@@ -9,8 +9,8 @@
  *
  * A failure retries after 5 ms, 10 ms, ... 1000 s (doubling per consecutive failure of the key); success forgets.
  *
- * Out of memory: an add that fails is not lost. The queue remembers that it lost something and calls `resync` one second
- * later, which adds everything again.
+ * Out of memory: an add that fails is not lost. The queue remembers that it lost something and calls `resync` one
+ * second later, which adds everything again.
  */
 #ifndef BERTH_CONTROL_WORKQUEUE_H
 #define BERTH_CONTROL_WORKQUEUE_H

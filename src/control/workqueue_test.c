@@ -154,9 +154,12 @@ static void a_lost_key_causes_a_resync(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_come_once_in_order),   cmocka_unit_test(busy_keys_are_exclusive),
-        cmocka_unit_test(failures_back_off),         cmocka_unit_test(later_and_sooner),
-        cmocka_unit_test(a_turn_has_a_budget),       cmocka_unit_test(a_lost_key_causes_a_resync),
+        cmocka_unit_test(keys_come_once_in_order),
+        cmocka_unit_test(busy_keys_are_exclusive),
+        cmocka_unit_test(failures_back_off),
+        cmocka_unit_test(later_and_sooner),
+        cmocka_unit_test(a_turn_has_a_budget),
+        cmocka_unit_test(a_lost_key_causes_a_resync),
         cmocka_unit_test(added_while_working_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,26 +30,30 @@ static void queues(const char *cpu) {
     fake_world_put(&w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
                        "\"metadata\":{\"name\":\"cpu\"},\"spec\":{}}");
     snprintf(json, sizeof json,
-             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":"
+             "{\"apiVersion\":\"kueue.x-k8s.io/"
+             "v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":"
              "\"cq\"},\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":"
              "[\"cpu\"],\"flavors\":[{\"name\":\"cpu\",\"resources\":[{\"name\":\"cpu\","
              "\"nominalQuota\":\"%s\"}]}]}]}}",
              cpu);
     fake_world_put(&w, json);
-    fake_world_put(&w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"team\"},"
-                       "\"spec\":{\"finalizers\":[\"kubernetes\"]}}");
-    fake_world_put(&w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":"
-                       "{\"name\":\"q\",\"namespace\":\"team\"},\"spec\":{\"clusterQueue\":\"cq\"}}");
+    fake_world_put(&w,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"team\"},"
+                   "\"spec\":{\"finalizers\":[\"kubernetes\"]}}");
+    fake_world_put(
+        &w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":"
+            "{\"name\":\"q\",\"namespace\":\"team\"},\"spec\":{\"clusterQueue\":\"cq\"}}");
 }
 
 static void submit(const char *name) {
     char json[2048];
-    snprintf(json, sizeof json,
-             "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
-             "\"team\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}},\"spec\":{\"suspend\":true,"
-             "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
-             "\"image\":\"i\",\"command\":[\"true\"],\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
-             name);
+    snprintf(
+        json, sizeof json,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+        "\"team\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}},\"spec\":{\"suspend\":true,"
+        "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+        "\"image\":\"i\",\"command\":[\"true\"],\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
+        name);
     fake_world_put(&w, json);
 }
 
@@ -74,8 +78,8 @@ static void jobs_go_through_their_queue(void **state) {
     fake_world_live(&w, 5);
     assert_string_equal(fake_world_text(fake_world_get(&w, "Job", "team", "first"), "spec.suspend"),
                         "false");
-    assert_string_equal(fake_world_text(fake_world_get(&w, "Job", "team", "second"), "spec.suspend"),
-                        "true");
+    assert_string_equal(
+        fake_world_text(fake_world_get(&w, "Job", "team", "second"), "spec.suspend"), "true");
     assert_int_equal(fake_world_count(&w, "Pod"), 1);
     code = 0;
     fake_world_live(&w, 10);

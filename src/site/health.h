@@ -1,8 +1,8 @@
 /*
  * health: named checks, and their report as Kubernetes writes it for /livez, /readyz and /healthz.
  *
- * A check is cheap and answers at once: it says what it knows. A group is the path without its slash. Everything runs on
- * the loop thread.
+ * A check is cheap and answers at once: it says what it knows. A group is the path without its slash. Everything runs
+ * on the loop thread.
  */
 #ifndef BERTH_SITE_HEALTH_H
 #define BERTH_SITE_HEALTH_H
@@ -25,9 +25,9 @@ void health_free(struct health *h);
 int health_add(struct health *h, unsigned groups, const char *name,
                int (*check)(void *ctx, struct err *err), void *ctx);
 
-/* Appends the report for one group ("livez", "readyz", "healthz"), or for one check of it (`only`, else empty). True when
- * all that was asked for is well; then the short report is "ok". `exclude` names checks to leave out, separated by commas.
- * *ret_unknown (may be NULL): `only` names no check. */
+/* Appends the report for one group ("livez", "readyz", "healthz"), or for one check of it (`only`, else empty). True
+ * when all that was asked for is well; then the short report is "ok". `exclude` names checks to leave out, separated by
+ * commas. *ret_unknown (may be NULL): `only` names no check. */
 bool health_report(const struct health *h, const char *path, struct str only, struct str exclude,
                    bool verbose, struct buf *out, bool *ret_unknown);
 

@@ -96,8 +96,8 @@ struct metrics *metrics_new(const struct mirror *mirror, struct clock *clock) {
     }
     m->prom = p;
     m->mirror = mirror;
-    m->resident = single(p, PROM_GAUGE, "process_resident_memory_bytes",
-                         "Resident memory size in bytes.");
+    m->resident =
+        single(p, PROM_GAUGE, "process_resident_memory_bytes", "Resident memory size in bytes.");
     m->cpu = single(p, PROM_COUNTER, "process_cpu_seconds_total",
                     "Total user and system CPU time spent in seconds.");
     m->fds = single(p, PROM_GAUGE, "process_open_fds", "Number of open file descriptors.");
