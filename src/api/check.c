@@ -1,5 +1,6 @@
 /* check: causes and comparisons. */
 #include "api/check.h"
+#include "base/limits.h"
 
 static void add(struct causes *c, enum cause_type type, struct str field, struct str text) {
     if (c->n == c->cap) {
@@ -116,6 +117,16 @@ void cause_unsupported(struct causes *c, const struct path *at, struct str value
     finish(c, CAUSE_NOT_SUPPORTED, at, &b);
 }
 
+bool check_size(yyjson_mut_val *list, const struct path *at, struct causes *c) {
+    size_t n = yyjson_mut_get_len(list);
+    if (yyjson_mut_is_ctn(list) && n > LIMIT_NAMED_ITEMS) {
+        causes_add(c, CAUSE_TOO_MANY, path_text(at, c->arena),
+                   "Too many: %zu: must have at most %d items", n, LIMIT_NAMED_ITEMS);
+        return false;
+    }
+    return true;
+}
+
 static bool same_list(yyjson_mut_val *a, yyjson_val *b) {
     if (!yyjson_is_arr(b) || yyjson_mut_arr_size(a) != yyjson_arr_size(b)) {
         return false;
@@ -135,10 +146,15 @@ static bool same_object(yyjson_mut_val *a, yyjson_val *b) {
     if (!yyjson_is_obj(b) || yyjson_mut_obj_size(a) != yyjson_obj_size(b)) {
         return false;
     }
+    if (yyjson_obj_size(b) > LIMIT_COMPARED_MEMBERS) {
+        return false; /* in a hostile order the search takes the size squared */
+    }
     yyjson_mut_obj_iter x = yyjson_mut_obj_iter_with(a);
+    yyjson_obj_iter y = yyjson_obj_iter_with(b); /* searches on from the last hit */
     yyjson_mut_val *k;
     while ((k = yyjson_mut_obj_iter_next(&x)) != NULL) {
-        yyjson_val *v = json_get(b, json_mstr(k));
+        struct str key = json_mstr(k);
+        yyjson_val *v = yyjson_obj_iter_getn(&y, key.p, key.n);
         if (v == NULL || !same_value(yyjson_mut_obj_iter_get_val(k), v)) {
             return false;
         }

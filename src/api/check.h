@@ -34,6 +34,8 @@ void check_annotations(struct causes *c, const struct path *at, yyjson_mut_val *
 /* matchLabels and matchExpressions; NULL is fine. */
 void check_selector(struct causes *c, const struct path *at, yyjson_mut_val *selector);
 
+/* Whether a list or map is short enough to compare its names pairwise; CAUSE_TOO_MANY when not. */
+bool check_size(yyjson_mut_val *list, const struct path *at, struct causes *c);
 /* Equality of a changed value with a stored one; NULL and NULL are equal, member order does not count. */
 bool same_value(yyjson_mut_val *a, yyjson_val *b);
 /* CAUSE_INVALID "field is immutable" unless the member is the same in both. */

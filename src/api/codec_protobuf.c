@@ -8,6 +8,7 @@
 #include "api/codec.h"
 #include "api/walk.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "wire/protobuf.h"
 #include "wire/time.h"
 
@@ -236,7 +237,8 @@ static int map_entry(struct pbread *p, const struct field *f, struct str bytes,
     if (r.bad != NULL || !utf8_valid(key)) {
         return malformed(p, f, r.bad ? r.bad : "text is not UTF-8");
     }
-    return json_mset(p->d, map, key, v ? v : text_value(p, STR("")));
+    yyjson_mut_val *k = text_value(p, key);
+    return yyjson_mut_obj_add(map, k, v ? v : text_value(p, STR(""))) ? 0 : ERR_NOMEM;
 }
 
 static int list_item(struct pbread *p, const struct field *f, const struct pb_field *x,
@@ -296,6 +298,30 @@ static int field(struct pbread *p, const struct field *f, const struct pb_field 
     return json_mset(p->d, obj, str_of(f->json), v);
 }
 
+/* Entries were only appended: looking each up would take a hostile map's length squared. */
+static int check_keys(struct pbread *p, const struct schema *s, uint32_t in, yyjson_mut_val *obj) {
+    for (size_t i = 0; i < s->n; i++) {
+        const struct field *f = &s->fields[i];
+        if (f->shape != FIELD_MAP || f->proto_in != in) {
+            continue;
+        }
+        struct map seen;
+        void *old = NULL;
+        int r = 0;
+        map_init(&seen);
+        yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(json_mget(obj, str_of(f->json)));
+        yyjson_mut_val *k;
+        while (r == 0 && old == NULL && (k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+            r = map_put(&seen, json_mstr(k), k, &old);
+        }
+        map_release(&seen);
+        if (r < 0 || old != NULL) {
+            return r < 0 ? r : malformed(p, f, "a key stands twice");
+        }
+    }
+    return 0;
+}
+
 static bool embeds(const struct schema *s, uint32_t tag) {
     for (size_t i = 0; i < s->n; i++) {
         if (s->fields[i].proto_in == tag) {
@@ -322,7 +348,10 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
         }
     }
     p->depth--;
-    return code < 0 ? code : r.bad ? malformed(p, NULL, r.bad) : 0;
+    if (code == 0 && r.bad != NULL) {
+        return malformed(p, NULL, r.bad);
+    }
+    return code < 0 ? code : check_keys(p, s, in, obj);
 }
 
 int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,

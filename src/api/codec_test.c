@@ -294,6 +294,31 @@ static void protobuf_cut_anywhere_is_refused(void **state) {
     }
 }
 
+/* Lookups in what a user sends may not take its size squared. */
+static void long_maps_are_bounded(void **state) {
+    struct fixture *f = *state;
+    static const char twice[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
+                                "ConfigMap\x12\x0e\x12\x05\x0a\x01k\x12\x00\x12\x05\x0a\x01k\x12\x00";
+    yyjson_mut_doc *d = NULL;
+    const struct kind *k = NULL;
+    const struct kind_version *kv = NULL;
+    assert_int_equal(codec_from_protobuf(str_from(twice, sizeof(twice) - 1), &f->arena, &d, &k, &kv,
+                                         &f->err),
+                     ERR_SYNTAX);
+    assert_non_null(strstr(f->err.text, "twice"));
+
+    struct buf b;
+    buf_init(&b, 0);
+    buf_c(&b, "{\"metadata\":{\"name\":\"s\"},\"stringData\":{\"a\":\"\"");
+    for (int i = 0; i < 2000; i++) {
+        buf_f(&b, ",\"k%d\":\"\"", i);
+    }
+    buf_c(&b, "}}");
+    d = parse(f, buf_cstr(&b));
+    buf_release(&b);
+    assert_int_equal(codec_default(kind("v1", "Secret"), d, &f->err), ERR_TOO_LARGE);
+}
+
 static void cells_of(struct fixture *f, const char *api_version, const char *name,
                      const char *object, const char *want) {
     yyjson_mut_doc *d = parse(f, object);
@@ -414,6 +439,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(protobuf_namespace, setup, teardown),
         cmocka_unit_test_setup_teardown(protobuf_keeps_explicit_zero, setup, teardown),
         cmocka_unit_test_setup_teardown(protobuf_cut_anywhere_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_maps_are_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(cells, setup, teardown),
         cmocka_unit_test_setup_teardown(ages, setup, teardown),
         cmocka_unit_test_setup_teardown(openapi_documents_parse, setup, teardown),

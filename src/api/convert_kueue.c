@@ -129,6 +129,8 @@ static int priority_down(yyjson_mut_doc *d, yyjson_mut_val *spec) {
 
 /* --- Workload: topology assignments --- */
 
+enum { MAX_LEVELS = 16, MAX_DOMAINS = 100000 };
+
 /* The value of every domain at one level: one text when they are equal, else all of them. */
 static yyjson_mut_val *level_values(yyjson_mut_doc *d, yyjson_mut_val *domains, size_t level) {
     yyjson_mut_val *out = yyjson_mut_obj(d), *roots = yyjson_mut_arr(d);
@@ -172,6 +174,9 @@ static int assignment_up(yyjson_mut_doc *d, yyjson_mut_val *assignment) {
     if (domains == NULL) {
         return 0;
     }
+    if (n > MAX_DOMAINS || yyjson_mut_arr_size(json_mget(assignment, STR("levels"))) > MAX_LEVELS) {
+        return ERR_TOO_LARGE;
+    }
     if (n > 0) {
         yyjson_mut_val *slices = yyjson_mut_arr(d), *values = yyjson_mut_arr(d);
         yyjson_mut_val *slice = slices ? yyjson_mut_arr_add_obj(d, slices) : NULL;
@@ -193,14 +198,15 @@ static int assignment_up(yyjson_mut_doc *d, yyjson_mut_val *assignment) {
     return 0;
 }
 
-/* One level's value of domain i in a slice. */
-static int add_value(yyjson_mut_doc *d, yyjson_mut_val *values, yyjson_mut_val *level, size_t i) {
+/* The next domain's value at one level of a slice; `roots` steps through the level's list. */
+static int add_value(yyjson_mut_doc *d, yyjson_mut_val *values, yyjson_mut_val *level,
+                     yyjson_mut_arr_iter *roots) {
     struct str universal = json_mstr_at(level, "universal");
     if (universal.n > 0) {
         return yyjson_mut_arr_add_strncpy(d, values, universal.p, universal.n) ? 0 : ERR_NOMEM;
     }
     yyjson_mut_val *each = json_mget(level, STR("individual"));
-    struct str root = json_mstr(yyjson_mut_arr_get(json_mget(each, STR("roots")), i));
+    struct str root = json_mstr(yyjson_mut_arr_iter_next(roots));
     struct buf b;
     buf_init(&b, 0);
     buf_str(&b, json_mstr_at(each, "prefix"));
@@ -216,21 +222,25 @@ static int slice_down(yyjson_mut_doc *d, yyjson_mut_val *slice, yyjson_mut_val *
     yyjson_mut_val *counts = json_mget(slice, STR("podCounts"));
     yyjson_mut_val *each = json_mget(counts, STR("individual"));
     int64_t universal = yyjson_mut_get_sint(json_mget(counts, STR("universal")));
-    if (n > 100000) {
+    yyjson_mut_val *levels = json_mget(slice, STR("valuesPerLevel"));
+    yyjson_mut_arr_iter roots[MAX_LEVELS], count_it = yyjson_mut_arr_iter_with(each);
+    if (n > MAX_DOMAINS || yyjson_mut_arr_size(levels) > MAX_LEVELS) {
         return ERR_TOO_LARGE;
+    }
+    EACH(levels, k, depth) {
+        roots[k] = yyjson_mut_arr_iter_with(json_mpath(depth, "individual.roots"));
     }
     for (int64_t i = 0; i < n; i++) {
         yyjson_mut_val *domain = yyjson_mut_arr_add_obj(d, domains), *values = yyjson_mut_arr(d);
         if (domain == NULL || values == NULL) {
             return ERR_NOMEM;
         }
-        EACH(json_mget(slice, STR("valuesPerLevel")), l, level) {
-            (void)l;
-            if (add_value(d, values, level, (size_t)i) < 0) {
+        EACH(levels, l, level) {
+            if (add_value(d, values, level, &roots[l]) < 0) {
                 return ERR_NOMEM;
             }
         }
-        int64_t count = each ? yyjson_mut_get_sint(yyjson_mut_arr_get(each, (size_t)i)) : universal;
+        int64_t count = each ? yyjson_mut_get_sint(yyjson_mut_arr_iter_next(&count_it)) : universal;
         if (json_mset(d, domain, STR("values"), values) < 0 ||
             json_mset_i64(d, domain, "count", count) < 0) {
             return ERR_NOMEM;

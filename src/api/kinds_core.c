@@ -2,6 +2,7 @@
 #include "api/view_core.h"
 
 #include "api/kinds.h"
+#include "base/limits.h"
 
 void prepare_status(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now) {
     (void)d;
@@ -145,6 +146,9 @@ static void node_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path status = path_member(NULL, "status"), capacity = path_member(&status, "capacity");
     struct path allocatable = path_member(&status, "allocatable");
     yyjson_mut_val *list = json_mpath(obj, "spec.taints");
+    if (!check_size(list, &taints, c)) {
+        return;
+    }
     EACH(list, i, t) {
         EACH(list, j, earlier) {
             struct path here = path_index(&taints, i);
@@ -262,6 +266,10 @@ const struct kind kind_config_map = {
 static void secret_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
     yyjson_mut_val *plain = json_mget(obj, STR("stringData"));
     if (plain == NULL) {
+        return;
+    }
+    if (yyjson_mut_obj_size(plain) > LIMIT_NAMED_ITEMS) {
+        err_set(err, ERR_TOO_LARGE, "stringData has more than %d entries", LIMIT_NAMED_ITEMS);
         return;
     }
     yyjson_mut_val *data = json_mensure(d, obj, "data");

@@ -6,7 +6,7 @@
 #define KUEUE_GROUP "kueue.x-k8s.io"
 #define FINALIZER "kueue.x-k8s.io/resource-in-use"
 
-/* Kueue keeps what is referred to from vanishing: a finalizer from the start, taken off when nothing uses it. */
+/* Flavors and cluster queues may not vanish while in use: the controller takes this finalizer off in the end. */
 static void hold(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now) {
     prepare_status(d, obj, old, now);
     if (old != NULL) {
@@ -129,7 +129,7 @@ const struct kind kind_workload = {
     VERSIONS(schema_workload, schema_v1beta1_workload, workload_up, workload_down),
     .short_names = NAMES("kwl", "kueueworkload", "kueueworkloads"),
     .selectable = NAMES("status.admission.clusterQueue"),
-    .prepare = hold,
+    .prepare = prepare_status,
     .check = workload_check,
     .cell = workload_cell,
 };
@@ -147,13 +147,12 @@ const struct kind kind_admission_check = {
     VERSIONS(schema_admission_check, schema_v1beta1_admission_check, admission_check_up,
              convert_nothing),
     .short_names = NAMES("ac"),
-    .prepare = hold,
+    .prepare = prepare_status,
 };
 
 const struct kind kind_topology = {
     KUEUE_ROW("Topology", "topologies", "topology", 0, plain_columns),
     VERSIONS(schema_topology, schema_topology, convert_nothing, convert_nothing),
     .short_names = NAMES("topo"),
-    .prepare = hold,
     .check = topology_check,
 };

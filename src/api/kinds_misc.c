@@ -2,6 +2,7 @@
 #include "api/view_misc.h"
 
 #include "api/kinds.h"
+#include "base/limits.h"
 
 /* --- Service, Endpoints --- */
 
@@ -148,7 +149,8 @@ const struct kind kind_endpoints = {
 /* Defaults follow: a maximum is also the default, which is also the default request; else the minimum. */
 static void inherit(yyjson_mut_doc *d, yyjson_mut_val *item, const char *to, const char *from) {
     yyjson_mut_val *source = json_mget(item, str_of(from));
-    if (yyjson_mut_obj_size(source) == 0) {
+    if (yyjson_mut_obj_size(source) == 0 || yyjson_mut_obj_size(source) > LIMIT_NAMED_ITEMS ||
+        yyjson_mut_obj_size(json_mget(item, str_of(to))) > LIMIT_NAMED_ITEMS) {
         return;
     }
     yyjson_mut_val *target = json_mensure(d, item, to);

@@ -69,6 +69,9 @@ static void check_resources(yyjson_mut_val *resources, const struct path *at, st
     struct path limits_at = path_member(at, "limits"), requests_at = path_member(at, "requests");
     yyjson_mut_val *limits = json_mget(resources, STR("limits"));
     yyjson_mut_val *requests = json_mget(resources, STR("requests"));
+    if (!check_size(limits, &limits_at, c) || !check_size(requests, &requests_at, c)) {
+        return;
+    }
     check_amounts(limits, &limits_at, c);
     check_amounts(requests, &requests_at, c);
     check_whole(limits, &limits_at, c);
@@ -99,6 +102,9 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
     struct path list_at = path_member(at, "volumeMounts");
     yyjson_mut_val *mounts = json_mget(container, STR("volumeMounts"));
     size_t n_volumes = yyjson_mut_arr_size(volumes);
+    if (!check_size(mounts, &list_at, c)) {
+        return;
+    }
     EACH(mounts, i, m) {
         struct path here = path_index(&list_at, i);
         struct path name = path_member(&here, "name"), where = path_member(&here, "mountPath");
@@ -139,6 +145,9 @@ static void check_containers(yyjson_mut_val *spec, const char *member, const str
     yyjson_mut_val *list = json_mget(spec, str_of(member));
     yyjson_mut_val *volumes = json_mget(spec, STR("volumes"));
     bool init = strcmp(member, "initContainers") == 0;
+    if (!check_size(list, &list_at, c)) {
+        return;
+    }
     EACH(list, i, e) {
         struct path here = path_index(&list_at, i);
         struct path name_at = path_member(&here, "name"), image = path_member(&here, "image");
@@ -198,12 +207,17 @@ void pod_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *
     struct path tolerations = path_member(at, "tolerations");
     struct path grace = path_member(at, "terminationGracePeriodSeconds");
     struct path overhead = path_member(at, "overhead");
+    if (!check_size(json_mget(spec, STR("volumes")), &volumes, c)) {
+        return; /* mounts are looked up there */
+    }
     check_volumes(json_mget(spec, STR("volumes")), &volumes, c);
     check_containers(spec, "initContainers", at, c);
     check_containers(spec, "containers", at, c);
     check_containers(spec, "ephemeralContainers", at, c);
     check_labels(c, &labels, json_mget(spec, STR("nodeSelector")));
-    check_tolerations(json_mget(spec, STR("tolerations")), &tolerations, c);
+    if (check_size(json_mget(spec, STR("tolerations")), &tolerations, c)) {
+        check_tolerations(json_mget(spec, STR("tolerations")), &tolerations, c);
+    }
     check_amounts(json_mget(spec, STR("overhead")), &overhead, c);
     yyjson_mut_val *seconds = json_mget(spec, STR("terminationGracePeriodSeconds"));
     if (yyjson_mut_get_sint(seconds) < 0) {
@@ -304,6 +318,11 @@ static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct cause
     struct path node = path_member(&at, "nodeName");
     bool gated = yyjson_arr_size(json_get(was, STR("schedulingGates"))) > 0;
     struct str old_node = json_str_at(was, "nodeName");
+    struct path tolerations = path_member(&at, "tolerations");
+    if (!check_size(json_mget(spec, STR("tolerations")), &tolerations, c) ||
+        !check_size(json_mget(spec, STR("schedulingGates")), &gates, c)) {
+        return;
+    }
     bool same =
         same_except(spec, was, handled) &&
         lists_same_except(json_mget(spec, STR("containers")), json_get(was, STR("containers")),

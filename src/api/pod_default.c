@@ -5,6 +5,7 @@
  * spellings of the service account mean the same.
  */
 #include "api/kinds.h"
+#include "base/limits.h"
 
 /* "repo/image:tag" -> whether it is the moving tag. A digest pins, a ':' before the last '/' is a port. */
 static bool is_latest(struct str image) {
@@ -25,10 +26,12 @@ static void default_if_absent(yyjson_mut_doc *d, yyjson_mut_val *obj, const char
 
 static void requests_from_limits(yyjson_mut_doc *d, yyjson_mut_val *container) {
     yyjson_mut_val *limits = json_mpath(container, "resources.limits");
-    if (yyjson_mut_obj_size(limits) == 0) {
-        return;
+    yyjson_mut_val *requests = json_mpath(container, "resources.requests");
+    if (yyjson_mut_obj_size(limits) == 0 || yyjson_mut_obj_size(limits) > LIMIT_NAMED_ITEMS ||
+        yyjson_mut_obj_size(requests) > LIMIT_NAMED_ITEMS) {
+        return; /* nothing to do, or it will be refused */
     }
-    yyjson_mut_val *requests = json_mensure(d, container, "resources.requests");
+    requests = json_mensure(d, container, "resources.requests");
     yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(limits);
     yyjson_mut_val *k;
     while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {

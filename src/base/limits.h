@@ -22,6 +22,8 @@ enum {
     LIMIT_SELECTOR_BYTES = 64 << 10,
     LIMIT_SELECTOR_TERMS = 1000,
     LIMIT_STORE_OBJECTS = 2000000,       /* objects of all kinds */
+    LIMIT_NAMED_ITEMS = 1024,            /* of a list or map whose names are compared pairwise */
+    LIMIT_COMPARED_MEMBERS = 16384,      /* of one object that an update is compared with */
     LIMIT_CONDITION_MESSAGE = 32768,     /* [k8s] */
     LIMIT_EVENT_MESSAGE = 1024,          /* [k8s] */
 
