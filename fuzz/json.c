@@ -1,7 +1,7 @@
 /* fuzz/json: any bytes as JSON. What is read is written and read again equal; so is the mutable form without its
  * duplicates. */
-#include "fuzz.h"
 #include "wire/json.h"
+#include "fuzz.h"
 
 static void found(void *ctx, struct str path) {
     ++*(size_t *)ctx;

@@ -19,7 +19,8 @@
 static size_t runs;
 
 static void run(const uint8_t *data, size_t n) {
-    uint8_t *copy = malloc(n ? n : 1); /* of just this size, so that the sanitizer sees a read beyond it */
+    uint8_t *copy =
+        malloc(n ? n : 1); /* of just this size, so that the sanitizer sees a read beyond it */
     if (!copy) {
         abort();
     }

@@ -1,6 +1,6 @@
 /* fuzz/protobuf: any bytes as Kubernetes' envelope, and as a message, messages within followed to some depth. */
-#include "fuzz.h"
 #include "wire/protobuf.h"
+#include "fuzz.h"
 
 static size_t walk(struct str bytes, int depth) {
     struct pb r = pb_of(bytes);

@@ -1,6 +1,7 @@
-/* fuzz/quantity: any bytes as a quantity. Its text is canonical: it reads back as the same amount, and as the same text. */
-#include "fuzz.h"
+/* fuzz/quantity: any bytes as a quantity. Its text is canonical: it reads back as the same amount, and as the same
+ * text. */
 #include "wire/quantity.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct quantity q, back, sum;

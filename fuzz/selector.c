@@ -1,4 +1,5 @@
-/* fuzz/selector: any bytes as a label selector and as a field selector. A label selector's canonical text means the same. */
+/* fuzz/selector: any bytes as a label selector and as a field selector. A label selector's canonical text means the
+ * same. */
 #include "api/selector.h"
 #include "fuzz.h"
 
@@ -7,7 +8,8 @@ static struct str get(void *ctx, struct str path) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static struct str_pair pairs[] = {{{"a", 1}, {"b", 1}}, {{"n", 1}, {"5", 1}}, {{"e", 1}, {"", 0}}};
+    static struct str_pair pairs[] = {
+        {{"a", 1}, {"b", 1}}, {{"n", 1}, {"5", 1}}, {{"e", 1}, {"", 0}}};
     static const struct str_map labels = {pairs, 3};
     struct arena a;
     struct buf b;

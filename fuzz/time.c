@@ -1,6 +1,6 @@
 /* fuzz/time: any bytes as an instant in both forms, and as a duration. What is read is written and read again equal. */
-#include "fuzz.h"
 #include "wire/time.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct str s = fuzz_text(data, size);

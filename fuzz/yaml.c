@@ -1,6 +1,6 @@
 /* fuzz/yaml: any bytes as a YAML stream. Each document is written as YAML and read again equal. */
-#include "fuzz.h"
 #include "wire/yaml.h"
+#include "fuzz.h"
 
 static void check(struct arena *a, yyjson_mut_doc *d) {
     struct buf json, text;

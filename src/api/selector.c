@@ -1,8 +1,8 @@
 /*
  * selector: label and field selectors. See selector.h.
  *
- * The grammar of label selectors is Kubernetes': tokens are the symbols ( ) , ! = == != < >, the words in and notin, and
- * everything else up to a symbol or blank. Errors have the texts that clients of Kubernetes know.
+ * The grammar of label selectors is Kubernetes': tokens are the symbols ( ) , ! = == != < >, the words in and notin,
+ * and everything else up to a symbol or blank. Errors have the texts that clients of Kubernetes know.
  */
 #include "api/selector.h"
 
@@ -109,12 +109,14 @@ static int check_values(const struct selector_term *t, struct err *err) {
     bool set = t->op == SELECTOR_IN || t->op == SELECTOR_NOT_IN;
     bool none = t->op == SELECTOR_EXISTS || t->op == SELECTOR_NOT_EXISTS;
     if (set && t->n == 0) {
-        return err_set(err, ERR_BAD_REQUEST, "values: Invalid value: []: for 'in', 'notin' "
-                                             "operators, values set can't be empty");
+        return err_set(err, ERR_BAD_REQUEST,
+                       "values: Invalid value: []: for 'in', 'notin' "
+                       "operators, values set can't be empty");
     }
     if (none && t->n > 0) {
-        return err_set(err, ERR_BAD_REQUEST, "values: Invalid value: values set must be empty for "
-                                             "exists and does not exist");
+        return err_set(err, ERR_BAD_REQUEST,
+                       "values: Invalid value: values set must be empty for "
+                       "exists and does not exist");
     }
     for (size_t i = 0; i < t->n; i++) {
         int r = check_value(t->key, t->values[i], err);
@@ -128,15 +130,16 @@ static int check_values(const struct selector_term *t, struct err *err) {
 /* Takes over the values collected so far. */
 static int add_term(struct builder *b, struct str key, enum selector_op op, struct err *err) {
     struct selector *s = &b->sel;
-    struct selector_term t = {.key = arena_str(b->arena, key), .op = op, .values = b->values,
-                              .n = b->n_values};
+    struct selector_term t = {
+        .key = arena_str(b->arena, key), .op = op, .values = b->values, .n = b->n_values};
     b->values = NULL;
     b->n_values = b->cap_values = 0;
     if (!t.key.p) {
         return no_memory(err);
     }
     if (s->n == LIMIT_SELECTOR_TERMS) {
-        return err_set(err, ERR_TOO_LARGE, "a selector has more than %d terms", LIMIT_SELECTOR_TERMS);
+        return err_set(err, ERR_TOO_LARGE, "a selector has more than %d terms",
+                       LIMIT_SELECTOR_TERMS);
     }
     if (s->n == b->cap) {
         size_t cap = b->cap ? b->cap * 2 : 4;
@@ -164,8 +167,9 @@ static int check_term(struct builder *b, struct err *err) {
     r = r ? r : check_values(t, err);
     if (r == 0 && (t->op == SELECTOR_GT || t->op == SELECTOR_LT) &&
         (t->n != 1 || !str_to_i64(t->values[0], &t->number))) {
-        return err_set(err, ERR_BAD_REQUEST, "values[0]: Invalid value: \"%.*s\": for 'Gt', 'Lt' "
-                                             "operators, the value must be an integer",
+        return err_set(err, ERR_BAD_REQUEST,
+                       "values[0]: Invalid value: \"%.*s\": for 'Gt', 'Lt' "
+                       "operators, the value must be an integer",
                        STR_ARG(t->n ? t->values[0] : STR("")));
     }
     return r;
@@ -173,7 +177,21 @@ static int check_term(struct builder *b, struct err *err) {
 
 /* ---- the text form ---- */
 
-enum token { T_END, T_WORD, T_IN, T_NOT_IN, T_COMMA, T_OPEN, T_CLOSE, T_NOT, T_EQ, T_EQ_EQ, T_NE, T_GT, T_LT };
+enum token {
+    T_END,
+    T_WORD,
+    T_IN,
+    T_NOT_IN,
+    T_COMMA,
+    T_OPEN,
+    T_CLOSE,
+    T_NOT,
+    T_EQ,
+    T_EQ_EQ,
+    T_NE,
+    T_GT,
+    T_LT
+};
 
 struct parser {
     struct builder b;
@@ -195,7 +213,7 @@ static void advance(struct parser *p) {
     static const struct {
         const char *text;
         enum token token;
-    } symbols[] = {{"==", T_EQ_EQ}, {"!=", T_NE}, {"=", T_EQ}, {"!", T_NOT}, {"(", T_OPEN},
+    } symbols[] = {{"==", T_EQ_EQ}, {"!=", T_NE},   {"=", T_EQ}, {"!", T_NOT}, {"(", T_OPEN},
                    {")", T_CLOSE},  {",", T_COMMA}, {">", T_GT}, {"<", T_LT}};
     while (p->rest.n && is_blank(p->rest.p[0])) {
         p->rest = str_skip(p->rest, 1);
@@ -289,8 +307,9 @@ static int parse_requirement(struct parser *p) {
         static const struct {
             enum token token;
             enum selector_op op;
-        } ops[] = {{T_EQ, SELECTOR_EQ},  {T_EQ_EQ, SELECTOR_EQ},    {T_NE, SELECTOR_NE}, {T_IN, SELECTOR_IN},
-                   {T_NOT_IN, SELECTOR_NOT_IN}, {T_GT, SELECTOR_GT}, {T_LT, SELECTOR_LT}};
+        } ops[] = {{T_EQ, SELECTOR_EQ}, {T_EQ_EQ, SELECTOR_EQ},      {T_NE, SELECTOR_NE},
+                   {T_IN, SELECTOR_IN}, {T_NOT_IN, SELECTOR_NOT_IN}, {T_GT, SELECTOR_GT},
+                   {T_LT, SELECTOR_LT}};
         size_t i = 0, n = sizeof(ops) / sizeof(ops[0]);
         while (i < n && ops[i].token != p->token) {
             i++;
@@ -345,7 +364,9 @@ static int from_expression(struct builder *b, yyjson_val *e, struct err *err) {
     static const struct {
         const char *name;
         enum selector_op op;
-    } ops[] = {{"In", SELECTOR_IN}, {"NotIn", SELECTOR_NOT_IN}, {"Exists", SELECTOR_EXISTS},
+    } ops[] = {{"In", SELECTOR_IN},
+               {"NotIn", SELECTOR_NOT_IN},
+               {"Exists", SELECTOR_EXISTS},
                {"DoesNotExist", SELECTOR_NOT_EXISTS}};
     struct str name = json_str_at(e, "operator");
     size_t i, max, op = 0, n_ops = sizeof(ops) / sizeof(ops[0]);
@@ -388,8 +409,11 @@ int selector_from_json(struct arena *a, yyjson_val *v, struct selector *ret, str
         *ret = (struct selector){.nothing = true};
         return 0;
     }
-    yyjson_obj_foreach(json_get(v, STR("matchLabels")), i, max, key, val) {
-        r = r ? r : add_label(&b, json_str(key), json_str(val), err);
+    yyjson_val *match_labels = json_get(v, STR("matchLabels"));
+    if (yyjson_is_obj(match_labels)) { /* the loop would step from NULL */
+        yyjson_obj_foreach(match_labels, i, max, key, val) {
+            r = r ? r : add_label(&b, json_str(key), json_str(val), err);
+        }
     }
     yyjson_arr_foreach(json_get(v, STR("matchExpressions")), i, max, val) {
         r = r ? r : from_expression(&b, val, err);
@@ -514,8 +538,9 @@ static int unescape(struct arena *a, struct str raw, struct str *ret, struct err
         }
         bool special = c == '\\' || c == ',' || c == '=';
         if (escape != special) {
-            return err_set(err, ERR_BAD_REQUEST, escape ? "invalid field selector: invalid escape sequence in '%.*s'"
-                                                        : "invalid field selector: unescaped character in '%.*s'",
+            return err_set(err, ERR_BAD_REQUEST,
+                           escape ? "invalid field selector: invalid escape sequence in '%.*s'"
+                                  : "invalid field selector: unescaped character in '%.*s'",
                            STR_ARG(str_head(raw, 128)));
         }
         out[n++] = c;
@@ -531,8 +556,8 @@ static int parse_field_term(struct builder *b, struct str whole, struct str term
                        STR_ARG(str_head(whole, 128)), STR_ARG(str_head(term, 128)));
     }
     bool not = eq > 0 && term.p[eq - 1] == '!';
-    struct str path = str_head(term, eq - not), raw = str_skip(term, eq + 1), value;
-    if (!not && raw.n && raw.p[0] == '=') {
+    struct str path = str_head(term, eq - not ), raw = str_skip(term, eq + 1), value;
+    if (!not &&raw.n && raw.p[0] == '=') {
         raw = str_skip(raw, 1);
     }
     int r = unescape(b->arena, raw, &value, err);

@@ -15,13 +15,13 @@
 #include "wire/json.h"
 
 enum selector_op {
-    SELECTOR_EQ,        /* also "==" */
-    SELECTOR_NE,        /* also true when absent */
+    SELECTOR_EQ, /* also "==" */
+    SELECTOR_NE, /* also true when absent */
     SELECTOR_IN,
-    SELECTOR_NOT_IN,    /* also true when absent */
+    SELECTOR_NOT_IN, /* also true when absent */
     SELECTOR_EXISTS,
     SELECTOR_NOT_EXISTS,
-    SELECTOR_GT,        /* integers */
+    SELECTOR_GT, /* integers */
     SELECTOR_LT,
 };
 
@@ -30,7 +30,7 @@ struct selector_term {
     enum selector_op op;
     struct str *values; /* sorted bytewise */
     size_t n;
-    int64_t number;     /* SELECTOR_GT, SELECTOR_LT */
+    int64_t number; /* SELECTOR_GT, SELECTOR_LT */
 };
 
 struct selector {

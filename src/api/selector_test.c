@@ -24,7 +24,10 @@ static struct selector sel_of(const char *text) {
 }
 
 static struct str_pair labels_v[] = {
-    {{"app", 3}, {"web", 3}}, {{"tier", 4}, {"", 0}}, {{"n", 1}, {"10", 2}}, {{"example.com/x", 13}, {"Y.z", 3}},
+    {{"app", 3}, {"web", 3}},
+    {{"tier", 4}, {"", 0}},
+    {{"n", 1}, {"10", 2}},
+    {{"example.com/x", 13}, {"Y.z", 3}},
 };
 static const struct str_map labels = {labels_v, 4};
 
@@ -105,8 +108,11 @@ static void test_refused(void **state) {
         assert_int_equal(selector_parse(&arena, str_of(cases[i].text), &s, &err), ERR_BAD_REQUEST);
         assert_string_equal(err.text, cases[i].error);
     }
-    static const char *const bad[] = {"-a", "a/", "/a", "A.com/x", "a..b/c", "a./b", "a=-b", "a/b/c", "a=b;c", "!", "(",
-                                      "a=1234567890123456789012345678901234567890123456789012345678901234"};
+    static const char *const bad[] = {
+        "-a",      "a/",     "/a",
+        "A.com/x", "a..b/c", "a./b",
+        "a=-b",    "a/b/c",  "a=b;c",
+        "!",       "(",      "a=1234567890123456789012345678901234567890123456789012345678901234"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(selector_parse(&arena, str_of(bad[i]), &s, NULL), ERR_BAD_REQUEST);
     }
@@ -148,20 +154,36 @@ static void test_object_form(void **state) {
     assert_false(selector_matches(&s, &labels));
     assert_int_equal(from_json("{\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":["
                                "{\"key\":\"n\",\"operator\":\"In\",\"values\":[\"9\",\"10\"]},"
-                               "{\"key\":\"q\",\"operator\":\"DoesNotExist\"}]}", &s), 0);
+                               "{\"key\":\"q\",\"operator\":\"DoesNotExist\"}]}",
+                               &s),
+                     0);
     assert_true(selector_matches(&s, &labels));
-    assert_int_equal(from_json("{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"NotIn\",\"values\":[\"10\"]}]}", &s), 0);
+    assert_int_equal(
+        from_json(
+            "{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"NotIn\",\"values\":[\"10\"]}]}",
+            &s),
+        0);
     assert_false(selector_matches(&s, &labels));
-    assert_int_equal(from_json("{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"Gt\",\"values\":[\"1\"]}]}", &s), ERR_INVALID);
-    assert_int_equal(from_json("{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"In\"}]}", &s), ERR_INVALID);
-    assert_int_equal(from_json("{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"Exists\",\"values\":[\"1\"]}]}", &s), ERR_INVALID);
+    assert_int_equal(
+        from_json("{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"Gt\",\"values\":[\"1\"]}]}",
+                  &s),
+        ERR_INVALID);
+    assert_int_equal(from_json("{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"In\"}]}", &s),
+                     ERR_INVALID);
+    assert_int_equal(
+        from_json(
+            "{\"matchExpressions\":[{\"key\":\"n\",\"operator\":\"Exists\",\"values\":[\"1\"]}]}",
+            &s),
+        ERR_INVALID);
     assert_int_equal(from_json("{\"matchLabels\":{\"-\":\"web\"}}", &s), ERR_INVALID);
     assert_int_equal(selector_from_map(&arena, &labels, &s, NULL), 0);
     assert_true(selector_matches(&s, &labels));
 }
 
 static struct str get(void *ctx, struct str path) {
-    return str_is(path, "spec.nodeName") ? STR("n,1") : str_is(path, "metadata.name") ? STR("p") : STR("");
+    return str_is(path, "spec.nodeName")   ? STR("n,1")
+           : str_is(path, "metadata.name") ? STR("p")
+                                           : STR("");
 }
 
 static void test_fields(void **state) {
@@ -188,7 +210,8 @@ static void test_fields(void **state) {
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(field_selector_parse(&arena, str_of(bad[i]), &s, NULL), ERR_BAD_REQUEST);
     }
-    assert_int_equal(field_selector_parse(&arena, STR("metadata.name=x,status.phase!=Failed"), &s, NULL), 0);
+    assert_int_equal(
+        field_selector_parse(&arena, STR("metadata.name=x,status.phase!=Failed"), &s, NULL), 0);
     static const char *const allowed[] = {"status.phase", NULL};
     struct err err = {0};
     assert_int_equal(field_selector_check(&s, allowed, NULL), 0);

@@ -15,7 +15,8 @@ static void lookup(const void *node, struct str name, struct strategic_field *re
     }
 }
 
-int api_patch_strategic(const struct schema *s, yyjson_mut_doc *d, yyjson_val *patch, struct err *err) {
+int api_patch_strategic(const struct schema *s, yyjson_mut_doc *d, yyjson_val *patch,
+                        struct err *err) {
     static const struct strategic_schema schema = {lookup};
     return patch_strategic(d, patch, &schema, s, err);
 }

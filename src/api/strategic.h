@@ -1,5 +1,6 @@
 /*
- * strategic: strategic merge patch by a kind's field table. The algorithm is wire/strategic.h; this gives it the tables.
+ * strategic: strategic merge patch by a kind's field table. The algorithm is wire/strategic.h; this gives it the
+ * tables.
  *
  * Lists merge when their field has FIELD_F_MERGE, by its merge_key or as a set of scalars. Below a map of objects, and
  * below fields that the table does not know, lists are replaced.
@@ -11,6 +12,7 @@
 #include "wire/strategic.h"
 
 /* Patches d's root, an object of schema s. Errors as patch_strategic. */
-int api_patch_strategic(const struct schema *s, yyjson_mut_doc *d, yyjson_val *patch, struct err *err);
+int api_patch_strategic(const struct schema *s, yyjson_mut_doc *d, yyjson_val *patch,
+                        struct err *err);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum {
     FLUSH_BYTES = 64 << 10,
-    PENDING_MAX = 8 << 20,  /* when the disk stands still, lines beyond this are lost and counted */
+    PENDING_MAX = 8 << 20, /* when the disk stands still, lines beyond this are lost and counted */
     TAIL_BYTES = 64 << 10,
     FLUSH_MS = 20,
 };
@@ -69,7 +69,8 @@ static int read_tail(struct audit *x, struct err *err) {
     struct str text = str_from(tail, n > 0 ? (size_t)n : 0), line;
     bool torn = text.n && text.p[text.n - 1] != '\n';
     while (str_next(&text, '\n', &line)) {
-        struct str hash = between(line, HASH_MEMBER, '"'), seq = between(line, STR("{\"seq\":"), ',');
+        struct str hash = between(line, HASH_MEMBER, '"'),
+                   seq = between(line, STR("{\"seq\":"), ',');
         uint64_t number;
         if (hash.n == AUDIT_HASH_TEXT && str_to_u64(seq, &number)) {
             str_copy(hash, x->last, sizeof(x->last));
@@ -87,7 +88,8 @@ static int read_tail(struct audit *x, struct err *err) {
 static void rotate(struct audit *x) {
     char from[4096], to[4096];
     for (int i = AUDIT_FILES - 1; i >= 0; i--) {
-        int n = i ? snprintf(from, sizeof(from), "%s.%d", x->file, i) : snprintf(from, sizeof(from), "%s", x->file);
+        int n = i ? snprintf(from, sizeof(from), "%s.%d", x->file, i)
+                  : snprintf(from, sizeof(from), "%s", x->file);
         int m = snprintf(to, sizeof(to), "%s.%d", x->file, i + 1);
         if (n < (int)sizeof(from) && m < (int)sizeof(to)) {
             (void)rename(from, to); /* the numbers that do not exist yet fail, and that is well */
@@ -143,7 +145,9 @@ int audit_new(const struct audit_options *o, struct audit **ret, struct err *err
     memcpy(x->last, no_hash, sizeof(x->last));
     x->file = mem_cstr(str_of(o->file));
     x->timer = o->clock ? o->clock->timer_new(o->clock, tick, x) : NULL;
-    int r = !x->file || (o->clock && !x->timer) ? err_set(err, ERR_NOMEM, "no memory for the audit log") : open_file(x, err);
+    int r = !x->file || (o->clock && !x->timer)
+                ? err_set(err, ERR_NOMEM, "no memory for the audit log")
+                : open_file(x, err);
     r = r ? r : read_tail(x, err);
     if (r != 0) {
         audit_free(x);
@@ -180,13 +184,14 @@ static bool is_read(const struct api_request *q) {
 }
 
 static bool is_sensitive(const struct api_request *q) {
-    return str_is(q->plural, "secrets") || str_is(q->subresource, "log") || str_is(q->subresource, "token");
+    return str_is(q->plural, "secrets") || str_is(q->subresource, "log") ||
+           str_is(q->subresource, "token");
 }
 
 static bool wanted(const struct audit *x, const struct audit_record *r) {
     const struct api_request *q = r->req;
-    return x->reads || !is_read(q) || is_sensitive(q) || q->user.impersonated_by.n || r->status == 401 ||
-           r->status == 403;
+    return x->reads || !is_read(q) || is_sensitive(q) || q->user.impersonated_by.n ||
+           r->status == 401 || r->status == 403;
 }
 
 static void member(struct buf *b, const char *name, struct str value) {
@@ -257,7 +262,8 @@ void audit_add(struct audit *x, const struct audit_record *r) {
     }
 }
 
-int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT + 1], struct err *err) {
+int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT + 1],
+                struct err *err) {
     char last[AUDIT_HASH_TEXT + 1] = "", hash[AUDIT_HASH_TEXT + 1];
     struct str line;
     if (prev) {
@@ -268,8 +274,8 @@ int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT
         struct str body = at ? str_head(line, (size_t)(at - line.p)) : line;
         struct str rest = str_skip(line, body.n + HASH_MEMBER.n);
         hash_of(body, hash);
-        if (!at || rest.n != AUDIT_HASH_TEXT + 2 || !str_is(str_head(rest, AUDIT_HASH_TEXT), hash) ||
-            !str_ends(rest, STR("\"}"))) {
+        if (!at || rest.n != AUDIT_HASH_TEXT + 2 ||
+            !str_is(str_head(rest, AUDIT_HASH_TEXT), hash) || !str_ends(rest, STR("\"}"))) {
             return err_set(err, ERR_INVALID, "line %zu was changed or is torn", n);
         }
         if (last[0] && !str_is(between(line, STR("\"prev\":\""), '"'), last)) {

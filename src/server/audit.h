@@ -1,10 +1,11 @@
 /*
  * audit (server): an append-only log of who did what, one JSON object a line, each chained to the one before.
  *
- * A line ends in "prev", the hash of the line before, and "hash", the SHA-256 of the line up to there: lines that were
- * changed, removed or reordered show (audit_check). Neither bodies nor queries nor tokens are written. Lines are gathered
- * for a few milliseconds and written at once; when the file is full it is renamed to FILE.1, and so on, and the chain goes
- * on in the next file. A line that could not be written is counted, and the next one says how many were lost.
+ * A line ends in "prev", the hash of the line before, and "hash", the SHA-256 of the line up to there: lines that
+ * were changed, removed or reordered show (audit_check). Neither bodies nor queries nor tokens are written. Lines are
+ * gathered for a few milliseconds and written at once; when the file is full it is renamed to FILE.1, and so on, and
+ * the chain goes on in the next file. A line that could not be written is counted, and the next one says how many
+ * were lost.
  */
 #ifndef BERTH_SERVER_AUDIT_H
 #define BERTH_SERVER_AUDIT_H
@@ -31,6 +32,7 @@ uint64_t audit_lost(const struct audit *x);
 
 /* Checks the chain of whole lines. prev: the hash that the first line must name, or NULL to accept any.
  * 0, or ERR_INVALID naming the line. ret_last (may be NULL) gets the last hash. */
-int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT + 1], struct err *err);
+int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT + 1],
+                struct err *err);
 
 #endif

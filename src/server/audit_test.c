@@ -49,11 +49,21 @@ static struct audit *open_log(struct world *w, size_t max) {
     return x;
 }
 
-static void add(struct audit *x, enum verb verb, const char *verb_name, const char *plural, const char *name, int status) {
-    struct api_request q = {.resource = true, .verb = verb, .verb_name = str_of(verb_name), .plural = str_of(plural),
-                            .name = str_of(name), .ns = STR("team"), .user = fixture_user("alice", NULL, NULL)};
-    struct audit_record r = {.req = &q, .peer = STR("127.0.0.1:5"), .status = status, .started_ns = fixture_now,
-                             .ended_ns = fixture_now + 1500000, .decision = STR("RBAC: \"x\"")};
+static void add(struct audit *x, enum verb verb, const char *verb_name, const char *plural,
+                const char *name, int status) {
+    struct api_request q = {.resource = true,
+                            .verb = verb,
+                            .verb_name = str_of(verb_name),
+                            .plural = str_of(plural),
+                            .name = str_of(name),
+                            .ns = STR("team"),
+                            .user = fixture_user("alice", NULL, NULL)};
+    struct audit_record r = {.req = &q,
+                             .peer = STR("127.0.0.1:5"),
+                             .status = status,
+                             .started_ns = fixture_now,
+                             .ended_ns = fixture_now + 1500000,
+                             .decision = STR("RBAC: \"x\"")};
     audit_add(x, &r);
 }
 
@@ -110,9 +120,11 @@ static void test_tampering_shows(void **state) {
         bytes[i] ^= 1;
     }
     /* a line taken out */
-    size_t first = (size_t)str_find(text, '\n') + 1, second = first + (size_t)str_find(str_skip(text, first), '\n') + 1;
+    size_t first = (size_t)str_find(text, '\n') + 1,
+           second = first + (size_t)str_find(str_skip(text, first), '\n') + 1;
     memmove(bytes + first, bytes + second, text.n - second);
-    assert_int_equal(audit_check(str_head(text, text.n - (second - first)), NULL, NULL, NULL), ERR_INVALID);
+    assert_int_equal(audit_check(str_head(text, text.n - (second - first)), NULL, NULL, NULL),
+                     ERR_INVALID);
     mem_free(bytes);
 }
 

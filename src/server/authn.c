@@ -60,7 +60,8 @@ static int split(struct arena *a, struct str s, char sep, struct str_list *ret) 
     return 0;
 }
 
-int authn_certificate(struct str cn, struct str orgs, struct arena *a, struct user *ret, struct err *err) {
+int authn_certificate(struct str cn, struct str orgs, struct arena *a, struct user *ret,
+                      struct err *err) {
     struct str_list groups, all;
     if (cn.n == 0) {
         return err_set(err, ERR_UNAUTHORIZED, "the client certificate has no common name");
@@ -122,7 +123,8 @@ static int own_token(const struct authn *x, struct str token, int64_t now_ns, st
     hash_text(token, hash);
     struct str name = arena_f(a, "berth-token-%.*s", NAME_HEX, hash);
     const struct kind *k = kind_by_name(STR(""), STR("Secret"));
-    const struct object *o = k && name.p ? mirror_get(x->mirror, k, AUTHN_TOKEN_NAMESPACE, name) : NULL;
+    const struct object *o =
+        k && name.p ? mirror_get(x->mirror, k, AUTHN_TOKEN_NAMESPACE, name) : NULL;
     if (!o || object_tree(o, a, &doc, NULL) != 0) {
         return arena_ok(a) ? arena_ok(a) : unauthorized(err, "it is not known");
     }
@@ -151,8 +153,8 @@ static void add_datum(struct buf *b, const char *key, struct str value, bool las
     buf_c(b, last ? "\"" : "\",");
 }
 
-static void write_secret(struct buf *b, const char *hash, struct str user, const struct str_list *groups,
-                         int64_t expires_ns) {
+static void write_secret(struct buf *b, const char *hash, struct str user,
+                         const struct str_list *groups, int64_t expires_ns) {
     char when[TIME_TEXT_MAX];
     struct buf joined;
     buf_init(&joined, 0);
@@ -160,8 +162,10 @@ static void write_secret(struct buf *b, const char *hash, struct str user, const
         buf_c(&joined, i ? "\n" : "");
         buf_str(&joined, groups->v[i]);
     }
-    buf_f(b, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"kube-system\","
-             "\"name\":\"berth-token-%.*s\"},\"type\":\"berth.dev/token\",\"data\":{", NAME_HEX, hash);
+    buf_f(b,
+          "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"namespace\":\"kube-system\","
+          "\"name\":\"berth-token-%.*s\"},\"type\":\"berth.dev/token\",\"data\":{",
+          NAME_HEX, hash);
     add_datum(b, "hash", str_of(hash), false);
     add_datum(b, "user", user, false);
     add_datum(b, "groups", buf_view(&joined), false);
@@ -171,8 +175,9 @@ static void write_secret(struct buf *b, const char *hash, struct str user, const
     buf_release(&joined);
 }
 
-int authn_new_token(struct arena *a, struct str user, const struct str_list *groups, int64_t expires_ns,
-                    struct str *ret_token, struct str *ret_secret, struct err *err) {
+int authn_new_token(struct arena *a, struct str user, const struct str_list *groups,
+                    int64_t expires_ns, struct str *ret_token, struct str *ret_secret,
+                    struct err *err) {
     unsigned char random[SECRET_BYTES];
     char hash[HASH_TEXT + 1];
     struct buf b;
@@ -200,11 +205,12 @@ int authn_new_token(struct arena *a, struct str user, const struct str_list *gro
 /* ---- ServiceAccount tokens ---- */
 
 /* Exists with this uid, and was not deleted a while ago. */
-static bool alive(const struct authn *x, const char *kind, struct str ns, struct str name, struct str uid,
-                  int64_t now_ns) {
+static bool alive(const struct authn *x, const char *kind, struct str ns, struct str name,
+                  struct str uid, int64_t now_ns) {
     const struct kind *k = kind_by_name(STR(""), str_of(kind));
     const struct object *o = k ? mirror_get(x->mirror, k, ns, name) : NULL;
-    return o && uid.n && str_eq(o->uid, uid) && (o->deleting_ns == 0 || o->deleting_ns > now_ns - DELETED_GRACE_NS);
+    return o && uid.n && str_eq(o->uid, uid) &&
+           (o->deleting_ns == 0 || o->deleting_ns > now_ns - DELETED_GRACE_NS);
 }
 
 static int add_extra(struct arena *a, struct user *u, const char *key, struct str value) {
@@ -226,7 +232,8 @@ static int account_user(const struct token_claims *c, struct arena *a, struct us
     if (!u.name.p || !u.extra || !groups[1].p || authn_groups(a, groups, 2, &u.groups) != 0) {
         return ERR_NOMEM;
     }
-    int r = add_extra(a, &u, "authentication.kubernetes.io/credential-id", arena_f(a, "JTI=%.*s", STR_ARG(c->jti)));
+    int r = add_extra(a, &u, "authentication.kubernetes.io/credential-id",
+                      arena_f(a, "JTI=%.*s", STR_ARG(c->jti)));
     if (c->pod.n) {
         r = r ? r : add_extra(a, &u, "authentication.kubernetes.io/pod-name", c->pod);
         r = r ? r : add_extra(a, &u, "authentication.kubernetes.io/pod-uid", c->pod_uid);
@@ -247,7 +254,8 @@ static int account_token(const struct authn *x, struct str token, const struct s
     if (r != 0) {
         return r;
     }
-    struct str subject = arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c.ns), STR_ARG(c.account));
+    struct str subject =
+        arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c.ns), STR_ARG(c.account));
     if (!str_eq(c.subject, subject) ||
         !alive(x, "ServiceAccount", c.ns, c.account, c.account_uid, now_ns)) {
         return unauthorized(err, "its service account is gone");

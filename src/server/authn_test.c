@@ -1,4 +1,5 @@
-/* Tests of authn and token: certificates, bearer tokens that end and are revoked, ServiceAccount tokens and their fate. */
+/* Tests of authn and token: certificates, bearer tokens that end and are revoked, ServiceAccount tokens and their
+ * fate. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +35,8 @@ static int setup(void **state) {
     assert_ok(token_key_init(&w.key, file, &err), &err);
     w.m = fixture_mirror();
     arena_init(&w.a, 64 << 20);
-    w.x = (struct authn){.mirror = w.m, .key = &w.key, .issuer = ISSUER, .audiences = {issuer_audience, 1}};
+    w.x = (struct authn){
+        .mirror = w.m, .key = &w.key, .issuer = ISSUER, .audiences = {issuer_audience, 1}};
     *state = &w;
     return 0;
 }
@@ -69,8 +71,12 @@ static void test_token_in_headers(void **state) {
     struct world *w = *state;
     assert_str_eq(authn_token_in(STR("bearer  abc "), STR(""), &w->a), STR("abc"));
     assert_str_eq(authn_token_in(STR("Basic abc"), STR(""), &w->a), STR(""));
-    assert_str_eq(authn_token_in(STR(""), STR("v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.YWJj"), &w->a), STR("abc"));
-    assert_true(authn_token_in(STR(""), STR("base64url.bearer.authorization.k8s.io.!"), &w->a).n > 0); /* present: 401 */
+    assert_str_eq(
+        authn_token_in(STR(""),
+                       STR("v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.YWJj"), &w->a),
+        STR("abc"));
+    assert_true(authn_token_in(STR(""), STR("base64url.bearer.authorization.k8s.io.!"), &w->a).n >
+                0); /* present: 401 */
 }
 
 static void test_own_token(void **state) {
@@ -80,18 +86,23 @@ static void test_own_token(void **state) {
     struct user u;
     struct err err = {0};
     int64_t now = fixture_now;
-    assert_ok(authn_new_token(&w->a, STR("alice"), &groups, now + 100 * SEC, &token, &secret, &err), &err);
+    assert_ok(authn_new_token(&w->a, STR("alice"), &groups, now + 100 * SEC, &token, &secret, &err),
+              &err);
     assert_false(str_contains(secret, token));
-    assert_int_equal(authn_bearer(&w->x, token, NULL, now, &w->a, &u, &err), ERR_UNAUTHORIZED); /* not stored yet */
+    assert_int_equal(authn_bearer(&w->x, token, NULL, now, &w->a, &u, &err),
+                     ERR_UNAUTHORIZED); /* not stored yet */
     char *text = mem_cstr(secret);
     fixture_put(w->m, text);
     mem_free(text);
     assert_ok(authn_bearer(&w->x, token, NULL, now, &w->a, &u, &err), &err);
     assert_str_eq(u.name, STR("alice"));
     assert_int_equal(u.groups.n, 2);
-    assert_int_equal(authn_bearer(&w->x, token, NULL, now + 100 * SEC, &w->a, &u, &err), ERR_UNAUTHORIZED);
-    assert_int_equal(authn_bearer(&w->x, str_head(token, token.n - 1), NULL, now, &w->a, &u, &err), ERR_UNAUTHORIZED);
-    assert_int_equal(authn_bearer(&w->x, STR("berth_"), NULL, now, &w->a, &u, &err), ERR_UNAUTHORIZED);
+    assert_int_equal(authn_bearer(&w->x, token, NULL, now + 100 * SEC, &w->a, &u, &err),
+                     ERR_UNAUTHORIZED);
+    assert_int_equal(authn_bearer(&w->x, str_head(token, token.n - 1), NULL, now, &w->a, &u, &err),
+                     ERR_UNAUTHORIZED);
+    assert_int_equal(authn_bearer(&w->x, STR("berth_"), NULL, now, &w->a, &u, &err),
+                     ERR_UNAUTHORIZED);
     yyjson_doc *doc;
     assert_ok(json_parse(&w->a, secret, &doc, &err), &err);
     char name[128];
@@ -129,7 +140,8 @@ static void test_account_token(void **state) {
     struct user u;
     struct str token = mint(w, (struct token_claims){0});
     assert_int_equal(bearer(w, token, &u), ERR_UNAUTHORIZED); /* no such account */
-    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":\"sa\",\"namespace\":\"team\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                      "\"sa\",\"namespace\":\"team\"}}");
     assert_int_equal(bearer(w, token, &u), 0);
     assert_str_eq(u.name, STR("system:serviceaccount:team:sa"));
     assert_str_eq(u.uid, STR("uid-sa"));
@@ -146,12 +158,19 @@ static void test_account_token(void **state) {
     }
     mem_free(copy);
     struct str other = STR("other");
-    assert_int_equal(bearer(w, mint(w, (struct token_claims){.issuer = STR("https://x")}), &u), ERR_UNAUTHORIZED);
-    assert_int_equal(bearer(w, mint(w, (struct token_claims){.audiences = {&other, 1}}), &u), ERR_UNAUTHORIZED);
-    assert_int_equal(bearer(w, mint(w, (struct token_claims){.account_uid = STR("old")}), &u), ERR_UNAUTHORIZED);
-    assert_int_equal(bearer(w, mint(w, (struct token_claims){.expires = fixture_now / SEC - 20}), &u), ERR_UNAUTHORIZED);
+    assert_int_equal(bearer(w, mint(w, (struct token_claims){.issuer = STR("https://x")}), &u),
+                     ERR_UNAUTHORIZED);
+    assert_int_equal(bearer(w, mint(w, (struct token_claims){.audiences = {&other, 1}}), &u),
+                     ERR_UNAUTHORIZED);
+    assert_int_equal(bearer(w, mint(w, (struct token_claims){.account_uid = STR("old")}), &u),
+                     ERR_UNAUTHORIZED);
+    assert_int_equal(
+        bearer(w, mint(w, (struct token_claims){.expires = fixture_now / SEC - 20}), &u),
+        ERR_UNAUTHORIZED);
     struct str_list others = {&other, 1};
-    assert_int_equal(authn_bearer(&w->x, mint(w, (struct token_claims){.audiences = others}), &others, fixture_now, &w->a, &u, NULL), 0);
+    assert_int_equal(authn_bearer(&w->x, mint(w, (struct token_claims){.audiences = others}),
+                                  &others, fixture_now, &w->a, &u, NULL),
+                     0);
     static const char *const junk[] = {"a", "a.b.c", "..", "eyJhbGciOiJub25lIn0.e30.", "berth"};
     for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
         assert_int_equal(bearer(w, str_of(junk[i]), &u), ERR_UNAUTHORIZED);
@@ -163,13 +182,16 @@ static void test_account_token(void **state) {
 static void test_bound_token(void **state) {
     struct world *w = *state;
     struct user u;
-    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":\"sa\",\"namespace\":\"team\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                      "\"sa\",\"namespace\":\"team\"}}");
     struct str token = mint(w, (struct token_claims){.pod = STR("p"), .pod_uid = STR("uid-p")});
     assert_int_equal(bearer(w, token, &u), ERR_UNAUTHORIZED);
-    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"team\"},\"spec\":{\"containers\":[]}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
+                      "\"namespace\":\"team\"},\"spec\":{\"containers\":[]}}");
     assert_int_equal(bearer(w, token, &u), 0);
     assert_int_equal(u.n_extra, 3);
-    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"team\",\"uid\":\"new\"},"
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
+                      "\"namespace\":\"team\",\"uid\":\"new\"},"
                       "\"spec\":{\"containers\":[]}}");
     assert_int_equal(bearer(w, token, &u), ERR_UNAUTHORIZED);
 }
@@ -189,7 +211,8 @@ static void test_published(void **state) {
     buf_reset(&b);
     token_write_discovery(STR("https://x/"), &b);
     assert_int_equal(json_parse(&w->a, buf_view(&b), &doc, NULL), 0);
-    assert_str_eq(json_str_at(yyjson_doc_get_root(doc), "jwks_uri"), STR("https://x/openid/v1/jwks"));
+    assert_str_eq(json_str_at(yyjson_doc_get_root(doc), "jwks_uri"),
+                  STR("https://x/openid/v1/jwks"));
     buf_release(&b);
 }
 

@@ -37,7 +37,8 @@ static bool covers_resource(const struct str_list *held, struct str wanted) {
     for (size_t i = 0; str_find(wanted, '/') >= 0 && i < held->n; i++) {
         struct str wanted_head, wanted_tail;
         str_cut(wanted, '/', &wanted_head, &wanted_tail);
-        if (str_cut(held->v[i], '/', &head, &tail) && str_is(head, "*") && str_eq(tail, wanted_tail)) {
+        if (str_cut(held->v[i], '/', &head, &tail) && str_is(head, "*") &&
+            str_eq(tail, wanted_tail)) {
             return true;
         }
     }
@@ -47,7 +48,8 @@ static bool covers_resource(const struct str_list *held, struct str wanted) {
 static bool covers_path(const struct str_list *held, struct str wanted) {
     for (size_t i = 0; i < held->n; i++) {
         struct str h = held->v[i];
-        if (str_eq(h, wanted) || (str_ends(h, STR("*")) && str_starts(wanted, str_head(h, h.n - 1)))) {
+        if (str_eq(h, wanted) ||
+            (str_ends(h, STR("*")) && str_starts(wanted, str_head(h, h.n - 1)))) {
             return true;
         }
     }
@@ -68,7 +70,8 @@ static bool cover(void *ctx, const struct policy_rule *held) {
     if (a->is_path) {
         a->covered = covers_path(&held->non_resource_urls, a->path);
     } else {
-        bool name_ok = held->resource_names.n == 0 || (a->named && lists(&held->resource_names, a->name));
+        bool name_ok =
+            held->resource_names.n == 0 || (a->named && lists(&held->resource_names, a->name));
         a->covered = name_ok && lists_or_all(&held->api_groups, a->group) &&
                      covers_resource(&held->resources, a->resource);
     }
@@ -95,7 +98,8 @@ static void quote_list(struct buf *b, const char *name, const struct str *v, siz
     *any = true;
 }
 
-static void note_missing(struct check *c, const struct atom *atom, const struct str *verbs, size_t n_verbs) {
+static void note_missing(struct check *c, const struct atom *atom, const struct str *verbs,
+                         size_t n_verbs) {
     bool any = false;
     buf_ch(&c->missing, '\n');
     quote_list(&c->missing, "APIGroups", &atom->group, !atom->is_path, &any);
@@ -140,7 +144,8 @@ static int check_rule(struct check *c, const struct policy_rule *r) {
     int code = 0;
     for (size_t g = 0; code == 0 && g < r->api_groups.n; g++) {
         for (size_t i = 0; code == 0 && i < r->resources.n; i++) {
-            code = check_names(c, r, (struct atom){.group = r->api_groups.v[g], .resource = r->resources.v[i]});
+            code = check_names(
+                c, r, (struct atom){.group = r->api_groups.v[g], .resource = r->resources.v[i]});
         }
     }
     for (size_t i = 0; code == 0 && i < r->non_resource_urls.n; i++) {
@@ -175,7 +180,8 @@ static int verdict(struct check *c, int code, struct err *err) {
         buf_json(&groups, c->user->groups.v[i]);
     }
     err_set(err, ERR_FORBIDDEN,
-            "user \"%.*s\" (groups=[%.*s]) is attempting to grant RBAC permissions not currently held:%.*s",
+            "user \"%.*s\" (groups=[%.*s]) is attempting to grant RBAC permissions not currently "
+            "held:%.*s",
             STR_ARG(c->user->name), STR_ARG(buf_view(&groups)), STR_ARG(buf_view(&c->missing)));
     buf_release(&groups);
     return ERR_FORBIDDEN;
@@ -183,28 +189,37 @@ static int verdict(struct check *c, int code, struct err *err) {
 
 /* ---- roles and bindings ---- */
 
-static bool may(struct check *c, const char *verb, struct str resource, struct str name, struct str ns) {
+static bool may(struct check *c, const char *verb, struct str resource, struct str name,
+                struct str ns) {
     struct str reason;
     return rbac_allows(c->b,
-                       &(struct rbac_attributes){.user = c->user, .verb = str_of(verb), .resource_request = true,
-                                                 .group = RBAC_GROUP, .resource = resource, .name = name, .ns = ns},
+                       &(struct rbac_attributes){.user = c->user,
+                                                 .verb = str_of(verb),
+                                                 .resource_request = true,
+                                                 .group = RBAC_GROUP,
+                                                 .resource = resource,
+                                                 .name = name,
+                                                 .ns = ns},
                        c->arena, &reason);
 }
 
-static bool unchanged(struct check *c, yyjson_mut_val *obj, const struct object *old, const char *const *members) {
+static bool unchanged(struct check *c, yyjson_mut_val *obj, const struct object *old,
+                      const char *const *members) {
     yyjson_mut_doc *was;
     if (!old || json_parse_mut(c->arena, old->json, &was, NULL) != 0) {
         return false;
     }
     for (size_t i = 0; members[i]; i++) {
-        if (!json_mequal(json_mget(obj, str_of(members[i])), json_mget(was->root, str_of(members[i])))) {
+        if (!json_mequal(json_mget(obj, str_of(members[i])),
+                         json_mget(was->root, str_of(members[i])))) {
             return false;
         }
     }
     return true;
 }
 
-static int decode(struct check *c, const struct kind *k, yyjson_mut_val *obj, void *view, struct err *err) {
+static int decode(struct check *c, const struct kind *k, yyjson_mut_val *obj, void *view,
+                  struct err *err) {
     struct buf text;
     yyjson_doc *doc;
     buf_init(&text, 0);
@@ -212,11 +227,12 @@ static int decode(struct check *c, const struct kind *k, yyjson_mut_val *obj, vo
     int r = buf_ok(&text) ? err_set(err, buf_ok(&text), "no memory to check a role")
                           : json_parse(c->arena, buf_view(&text), &doc, err);
     buf_release(&text);
-    return r ? r : codec_decode(kind_storage(k)->schema, yyjson_doc_get_root(doc), c->arena, view, err);
+    return r ? r
+             : codec_decode(kind_storage(k)->schema, yyjson_doc_get_root(doc), c->arena, view, err);
 }
 
-static int check_role(struct check *c, const struct kind *k, yyjson_mut_val *obj, const struct object *old,
-                      struct err *err) {
+static int check_role(struct check *c, const struct kind *k, yyjson_mut_val *obj,
+                      const struct object *old, struct err *err) {
     static const char *const members[] = {"rules", "aggregationRule", NULL};
     static struct str star[] = {{"*", 1}};
     static const struct str_list all = {star, 1};
@@ -241,7 +257,8 @@ static int check_role(struct check *c, const struct kind *k, yyjson_mut_val *obj
     return verdict(c, r, err);
 }
 
-static int check_binding(struct check *c, yyjson_mut_val *obj, const struct object *old, struct err *err) {
+static int check_binding(struct check *c, yyjson_mut_val *obj, const struct object *old,
+                         struct err *err) {
     static const char *const members[] = {"roleRef", "subjects", NULL};
     struct str kind = json_mstr_at(obj, "roleRef.kind"), name = json_mstr_at(obj, "roleRef.name");
     bool cluster = str_is(kind, "ClusterRole");
@@ -251,14 +268,15 @@ static int check_binding(struct check *c, yyjson_mut_val *obj, const struct obje
         return 0;
     }
     if (!rbac_role_rules(c->b, kind, c->ns, name, check_each, &l)) {
-        return err_set(err, ERR_NOT_FOUND, "%.*s.rbac.authorization.k8s.io \"%.*s\" not found", STR_ARG(plural),
-                       STR_ARG(name));
+        return err_set(err, ERR_NOT_FOUND, "%.*s.rbac.authorization.k8s.io \"%.*s\" not found",
+                       STR_ARG(plural), STR_ARG(name));
     }
     return verdict(c, l.code, err);
 }
 
 int escalate_check(struct rbac *b, const struct user *u, const struct kind *k, struct str ns,
-                   yyjson_mut_val *obj, const struct object *old, struct arena *a, struct err *err) {
+                   yyjson_mut_val *obj, const struct object *old, struct arena *a,
+                   struct err *err) {
     struct check c = {.b = b, .user = u, .ns = ns, .arena = a};
     struct str plural = str_of(k->plural);
     int r = 0;

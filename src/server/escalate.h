@@ -1,9 +1,10 @@
 /*
  * escalate (server): nobody grants what he does not hold. Checks writes of roles and bindings, as Kubernetes does.
  *
- * A role may be written when each of its rules, taken apart into (verb, group, resource, name) or (verb, path), is covered
- * by one rule the writer holds in that scope; or when he may `escalate` it. A binding may be written when all rules of the
- * role it refers to are covered; or when he may `bind` it. An aggregationRule needs everything. system:masters may.
+ * A role may be written when each of its rules, taken apart into (verb, group, resource, name) or (verb, path), is
+ * covered by one rule the writer holds in that scope; or when he may `escalate` it. A binding may be written when all
+ * rules of the role it refers to are covered; or when he may `bind` it. An aggregationRule needs everything.
+ * system:masters may.
  */
 #ifndef BERTH_SERVER_ESCALATE_H
 #define BERTH_SERVER_ESCALATE_H

@@ -78,13 +78,19 @@ static int authorize(struct guard *g, const struct api_request *q, struct arena 
 /* A Secret that is a bearer token makes its reader somebody: that takes more than the right to write Secrets. */
 static int check_token_secret(struct policy *p, const struct api_request *q, yyjson_mut_val *obj,
                               struct arena *a, struct err *err) {
-    struct rbac_attributes want = {.user = &q->user, .verb = STR("create"), .resource_request = true,
-                                   .group = STR("berth.dev"), .resource = STR("tokens"), .ns = q->ns};
+    struct rbac_attributes want = {.user = &q->user,
+                                   .verb = STR("create"),
+                                   .resource_request = true,
+                                   .group = STR("berth.dev"),
+                                   .resource = STR("tokens"),
+                                   .ns = q->ns};
     struct str reason;
-    if (!str_eq(json_mstr_at(obj, "type"), AUTHN_TOKEN_TYPE) || rbac_allows(p->rbac, &want, a, &reason)) {
+    if (!str_eq(json_mstr_at(obj, "type"), AUTHN_TOKEN_TYPE) ||
+        rbac_allows(p->rbac, &want, a, &reason)) {
         return 0;
     }
-    return err_set(err, ERR_FORBIDDEN, "User \"%.*s\" cannot create resource \"tokens\" in API group \"berth.dev\"",
+    return err_set(err, ERR_FORBIDDEN,
+                   "User \"%.*s\" cannot create resource \"tokens\" in API group \"berth.dev\"",
                    STR_ARG(q->user.name));
 }
 
@@ -113,7 +119,8 @@ static int token_review(struct policy *p, yyjson_mut_doc *d, struct arena *a, st
     if (audiences.n == 0) {
         audiences = p->authn.audiences;
     }
-    int r = authn_bearer(&p->authn, json_mstr_at(d->root, "spec.token"), &audiences, clock_wall(p->clock), a, &who, err);
+    int r = authn_bearer(&p->authn, json_mstr_at(d->root, "spec.token"), &audiences,
+                         clock_wall(p->clock), a, &who, err);
     if (r != 0 && r != ERR_UNAUTHORIZED) {
         return r;
     }
@@ -144,29 +151,34 @@ static int make_jti(struct arena *a, struct str *ret, struct err *err) {
     int r = tls_random(b, sizeof(b), err);
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    *ret = arena_f(a, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
-                   b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    *ret = arena_f(a, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+                   b[14], b[15]);
     return r ? r : ret->p ? 0 : ERR_NOMEM;
 }
 
 /* The pod that the token is bound to must be there, with the uid that was named, if one was. */
-static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref, struct token_claims *c,
-                    struct err *err) {
+static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref,
+                    struct token_claims *c, struct err *err) {
     const struct kind *k = kind_by_name(STR(""), STR("Pod"));
     if (!ref) {
         return 0;
     }
     if (!str_is(ref->kind, "Pod")) {
-        return err_set(err, ERR_INVALID, "spec.boundObjectRef.kind: Unsupported value: \"%.*s\": supported values: \"Pod\"",
-                       STR_ARG(ref->kind));
+        return err_set(
+            err, ERR_INVALID,
+            "spec.boundObjectRef.kind: Unsupported value: \"%.*s\": supported values: \"Pod\"",
+            STR_ARG(ref->kind));
     }
     const struct object *pod = mirror_get(p->authn.mirror, k, ns, ref->name);
     if (!pod) {
         return err_set(err, ERR_NOT_FOUND, "pods \"%.*s\" not found", STR_ARG(ref->name));
     }
     if (ref->uid.n && !str_eq(ref->uid, pod->uid)) {
-        return err_set(err, ERR_CONFLICT, "the UID in the bound object reference (%.*s) does not match the UID in record",
-                       STR_ARG(ref->uid));
+        return err_set(
+            err, ERR_CONFLICT,
+            "the UID in the bound object reference (%.*s) does not match the UID in record",
+            STR_ARG(ref->uid));
     }
     c->pod = pod->name;
     c->pod_uid = pod->uid;
@@ -180,26 +192,31 @@ static int read_request(struct policy *p, yyjson_mut_doc *d, struct str ns, stru
     struct token_request req = {0};
     buf_init(&text, 0);
     json_write_mut(&text, d->root);
-    int r = buf_ok(&text) ? err_set(err, ERR_NOMEM, "no memory for a token") : json_parse(a, buf_view(&text), &doc, err);
+    int r = buf_ok(&text) ? err_set(err, ERR_NOMEM, "no memory for a token")
+                          : json_parse(a, buf_view(&text), &doc, err);
     buf_release(&text);
     r = r ? r : codec_decode(&schema_token_request, yyjson_doc_get_root(doc), a, &req, err);
     if (r != 0) {
         return r;
     }
     const struct token_request_spec *spec = req.spec;
-    *ret_seconds = spec && spec->expiration_seconds.set ? spec->expiration_seconds.v : TOKEN_SECONDS_DEFAULT;
+    *ret_seconds =
+        spec && spec->expiration_seconds.set ? spec->expiration_seconds.v : TOKEN_SECONDS_DEFAULT;
     c->audiences = spec && spec->audiences.n ? spec->audiences : p->authn.audiences;
     if (*ret_seconds < TOKEN_SECONDS_MIN) {
-        return err_set(err, ERR_INVALID, "spec.expirationSeconds: Invalid value: %lld: may not specify a duration less than 10 minutes",
+        return err_set(err, ERR_INVALID,
+                       "spec.expirationSeconds: Invalid value: %lld: may not specify a duration "
+                       "less than 10 minutes",
                        (long long)*ret_seconds);
     }
     *ret_seconds = *ret_seconds > TOKEN_SECONDS_MAX ? TOKEN_SECONDS_MAX : *ret_seconds;
     return bind_pod(p, ns, spec ? spec->bound_object_ref : NULL, c, err);
 }
 
-static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t seconds, struct str token,
-                        struct err *err) {
-    yyjson_mut_val *spec = json_mensure(d, d->root, "spec"), *status = json_mensure(d, d->root, "status");
+static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t seconds,
+                        struct str token, struct err *err) {
+    yyjson_mut_val *spec = json_mensure(d, d->root, "spec"),
+                   *status = json_mensure(d, d->root, "status");
     yyjson_mut_val *list = yyjson_mut_arr(d);
     char when[TIME_TEXT_MAX];
     bool ok = spec && status && list;
@@ -207,15 +224,19 @@ static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t
         ok = yyjson_mut_arr_add_strncpy(d, list, c->audiences.v[i].p, c->audiences.v[i].n);
     }
     ok = ok && json_mset(d, spec, STR("audiences"), list) == 0 &&
-         json_mset_i64(d, spec, "expirationSeconds", seconds) == 0 && json_mset_str(d, status, "token", token) == 0 &&
-         json_mset_str(d, status, "expirationTimestamp", time_text(c->expires * NS_PER_SEC, when)) == 0;
+         json_mset_i64(d, spec, "expirationSeconds", seconds) == 0 &&
+         json_mset_str(d, status, "token", token) == 0 &&
+         json_mset_str(d, status, "expirationTimestamp",
+                       time_text(c->expires * NS_PER_SEC, when)) == 0;
     return ok ? 0 : err_set(err, ERR_NOMEM, "no memory for a token");
 }
 
 static int token(struct guard *g, const struct api_request *q, const struct object *account,
                  yyjson_mut_doc *d, struct arena *a, struct err *err) {
     struct policy *p = policy_of(g);
-    struct token_claims c = {.issuer = p->authn.issuer, .ns = account->ns, .account = account->name,
+    struct token_claims c = {.issuer = p->authn.issuer,
+                             .ns = account->ns,
+                             .account = account->name,
                              .account_uid = account->uid};
     int64_t seconds, now = clock_wall(p->clock) / NS_PER_SEC;
     if (!p->has_key) {
@@ -246,7 +267,9 @@ static void audit(struct guard *g, const struct audit_record *rec) {
 /* ---- the whole ---- */
 
 static int start(struct policy *p, const struct policy_options *o, struct err *err) {
-    struct audit_options log = {.file = o->audit_file, .max_bytes = o->audit_bytes, .reads = o->audit_reads,
+    struct audit_options log = {.file = o->audit_file,
+                                .max_bytes = o->audit_bytes,
+                                .reads = o->audit_reads,
                                 .clock = o->clock};
     p->clock = o->clock;
     p->issuer = mem_cstr(o->issuer);
@@ -262,7 +285,9 @@ static int start(struct policy *p, const struct policy_options *o, struct err *e
     if (r == 0 && o->audit_file) {
         r = audit_new(&log, &p->audit, err);
     }
-    p->authn = (struct authn){.mirror = o->mirror, .key = p->has_key ? &p->key : NULL, .issuer = p->audience,
+    p->authn = (struct authn){.mirror = o->mirror,
+                              .key = p->has_key ? &p->key : NULL,
+                              .issuer = p->audience,
                               .audiences = {&p->audience, 1}};
     return r;
 }
@@ -273,8 +298,12 @@ struct policy *policy_new(const struct policy_options *o, struct err *err) {
         err_set(err, ERR_NOMEM, "no memory for the policy");
         return NULL;
     }
-    p->guard = (struct guard){.authenticate = authenticate, .authorize = authorize, .admit_write = admit_write,
-                              .review = review, .token = token, .audit = audit};
+    p->guard = (struct guard){.authenticate = authenticate,
+                              .authorize = authorize,
+                              .admit_write = admit_write,
+                              .review = review,
+                              .token = token,
+                              .audit = audit};
     if (start(p, o, err) != 0) {
         policy_free(p);
         return NULL;
@@ -299,15 +328,12 @@ struct guard *policy_guard(struct policy *p) {
 
 int policy_bootstrap(int (*create)(void *ctx, struct str json, struct err *err), void *ctx,
                      struct err *err) {
-    int r = 0;
-    for (size_t i = 0; r == 0 && policy_manifests[i]; i++) {
-        r = create(ctx, str_of(policy_manifests[i]), err);
-    }
-    return r;
+    return policy_each_default(create, ctx, err);
 }
 
-int policy_new_token(struct arena *a, struct str user, const struct str_list *groups, int64_t expires_ns,
-                     struct str *ret_token, struct str *ret_secret, struct err *err) {
+int policy_new_token(struct arena *a, struct str user, const struct str_list *groups,
+                     int64_t expires_ns, struct str *ret_token, struct str *ret_secret,
+                     struct err *err) {
     return authn_new_token(a, user, groups, expires_ns, ret_token, ret_secret, err);
 }
 

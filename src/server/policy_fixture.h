@@ -29,7 +29,8 @@ static inline void fixture_put(struct mirror *m, const char *json) {
     struct err err = {0};
     arena_init(&a, 1 << 20);
     assert_ok(json_parse_mut(&a, str_of(json), &d, &err), &err);
-    const struct kind *k = kind_by_api_version(json_mstr_at(d->root, "apiVersion"), json_mstr_at(d->root, "kind"));
+    const struct kind *k =
+        kind_by_api_version(json_mstr_at(d->root, "apiVersion"), json_mstr_at(d->root, "kind"));
     assert_non_null(k);
     yyjson_mut_val *meta = json_mensure(d, d->root, "metadata");
     if (json_mstr_at(meta, "uid").n == 0) {
@@ -38,12 +39,15 @@ static inline void fixture_put(struct mirror *m, const char *json) {
     json_mset_str(d, meta, "creationTimestamp", STR("2026-01-01T00:00:00Z"));
     assert_ok(object_new_mut(k, d->root, &o, &err), &err);
     const struct object *old = mirror_pending(m, k, o->ns, o->name);
-    assert_ok(mirror_write(m, old ? CHANGE_MODIFIED : CHANGE_ADDED, o, old ? old->rv : 0, NULL, NULL, &err), &err);
+    assert_ok(mirror_write(m, old ? CHANGE_MODIFIED : CHANGE_ADDED, o, old ? old->rv : 0, NULL,
+                           NULL, &err),
+              &err);
     mirror_flush(m);
     arena_release(&a);
 }
 
-static inline void fixture_delete(struct mirror *m, const char *group, const char *kind, const char *ns, const char *name) {
+static inline void fixture_delete(struct mirror *m, const char *group, const char *kind,
+                                  const char *ns, const char *name) {
     const struct kind *k = kind_by_name(str_of(group), str_of(kind));
     const struct object *old = mirror_pending(m, k, str_of(ns), str_of(name));
     struct err err = {0};

@@ -3,129 +3,242 @@
  *
  * view, edit and admin are aggregated, as in Kubernetes: each is the union of the roles that carry its label, and each
  * larger one takes the smaller one in. A kind of a new group is opened to them by one more role with a label.
+ *
+ * Lists are words between blanks; "core" is the group without a name.
  */
 #include "server/policy_roles.h"
 
-#define META(name, labels)                                                                         \
-    "\"metadata\":{\"name\":\"" name "\",\"labels\":{\"kubernetes.io/bootstrapping\":\"rbac-defaults\"" \
-    labels "},\"annotations\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"true\"}}"
-#define HEAD(kind) "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"" kind "\","
-#define ROLE(name, labels, rules) HEAD("ClusterRole") META(name, labels) ",\"rules\":[" rules "]}"
-#define AGGREGATED(name, labels, by)                                                               \
-    HEAD("ClusterRole") META(name, labels)                                                         \
-    ",\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{"                           \
-    "\"rbac.authorization.k8s.io/aggregate-to-" by "\":\"true\"}}]},\"rules\":[]}"
-#define TO(role) ",\"rbac.authorization.k8s.io/aggregate-to-" role "\":\"true\""
-#define BINDING(name, role, subjects)                                                              \
-    HEAD("ClusterRoleBinding") META(name, "")                                                      \
-    ",\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"" role \
-    "\"},\"subjects\":[" subjects "]}"
-#define GROUP(name)                                                                                \
-    "{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Group\",\"name\":\"" name "\"}"
+#include "base/buf.h"
 
-/* A rule: lists are written as the inside of JSON arrays. */
-#define RULE(groups, resources, verbs)                                                             \
-    "{\"apiGroups\":[" groups "],\"resources\":[" resources "],\"verbs\":[" verbs "]}"
-#define PATHS(paths, verbs) "{\"nonResourceURLs\":[" paths "],\"verbs\":[" verbs "]}"
-#define Q(s) "\"" s "\""
-#define READ Q("get") "," Q("list") "," Q("watch")
-#define CHANGE Q("create") "," Q("delete") "," Q("deletecollection") "," Q("patch") "," Q("update")
-#define ALL READ "," CHANGE
-#define CORE Q("")
-#define KUEUE Q("kueue.x-k8s.io")
-#define HEALTH Q("/healthz") "," Q("/livez") "," Q("/readyz") "," Q("/version") "," Q("/version/")
+#define READ "get list watch"
+#define CHANGE "create delete deletecollection patch update"
+#define SET "patch update"
+#define HEALTH "/healthz /livez /readyz /version /version/"
 
-const char *const policy_manifests[] = {
-    /* everything */
-    ROLE("cluster-admin", "", RULE(Q("*"), Q("*"), Q("*")) "," PATHS(Q("*"), Q("*"))),
-    BINDING("cluster-admin", "cluster-admin", GROUP("system:masters")),
-
-    /* what everybody may ask */
-    ROLE("system:discovery", "",
-         PATHS(Q("/api") "," Q("/api/*") "," Q("/apis") "," Q("/apis/*") "," Q("/openapi") "," Q("/openapi/*") "," HEALTH, Q("get"))),
-    ROLE("system:public-info-viewer", "", PATHS(HEALTH, Q("get"))),
-    ROLE("system:basic-user", "",
-         RULE(Q("authorization.k8s.io"), Q("selfsubjectaccessreviews") "," Q("selfsubjectrulesreviews"), Q("create")) ","
-         RULE(Q("authentication.k8s.io"), Q("selfsubjectreviews"), Q("create"))),
-    ROLE("system:monitoring", "", PATHS(Q("/metrics") "," Q("/metrics/*") "," HEALTH, Q("get"))),
-    ROLE("system:service-account-issuer-discovery", "",
-         PATHS(Q("/.well-known/openid-configuration") "," Q("/openid/v1/jwks") "," Q("/openid/v1/jwks/"), Q("get"))),
-    BINDING("system:discovery", "system:discovery", GROUP("system:authenticated")),
-    BINDING("system:basic-user", "system:basic-user", GROUP("system:authenticated")),
-    BINDING("system:public-info-viewer", "system:public-info-viewer",
-            GROUP("system:authenticated") "," GROUP("system:unauthenticated")),
-    BINDING("system:monitoring", "system:monitoring", GROUP("system:monitoring")),
-    BINDING("system:service-account-issuer-discovery", "system:service-account-issuer-discovery",
-            GROUP("system:serviceaccounts")),
-
-    /* roles for a namespace */
-    AGGREGATED("admin", "", "admin"),
-    AGGREGATED("edit", TO("admin"), "edit"),
-    AGGREGATED("view", TO("edit"), "view"),
-    ROLE("system:aggregate-to-view", TO("view"),
-         RULE(CORE, Q("configmaps") "," Q("endpoints") "," Q("events") "," Q("limitranges") "," Q("namespaces") ","
-                    Q("namespaces/status") "," Q("pods") "," Q("pods/log") "," Q("pods/status") "," Q("serviceaccounts") ","
-                    Q("services") "," Q("services/status"), READ) ","
-         RULE(Q("batch"), Q("jobs") "," Q("jobs/status") "," Q("cronjobs") "," Q("cronjobs/status"), READ) ","
-         RULE(Q("events.k8s.io"), Q("events"), READ)),
-    ROLE("system:aggregate-to-edit", TO("edit"),
-         RULE(CORE, Q("secrets") "," Q("pods/attach") "," Q("pods/exec") "," Q("pods/portforward") "," Q("pods/proxy") ","
-                    Q("services/proxy"), READ) ","
-         RULE(CORE, Q("configmaps") "," Q("endpoints") "," Q("pods") "," Q("secrets") "," Q("serviceaccounts") "," Q("services"), CHANGE) ","
-         RULE(CORE, Q("pods/attach") "," Q("pods/exec") "," Q("pods/portforward") "," Q("pods/proxy"), CHANGE) ","
-         RULE(CORE, Q("events"), Q("create") "," Q("patch") "," Q("update")) ","
-         RULE(CORE, Q("pods/eviction") "," Q("serviceaccounts/token"), Q("create")) ","
-         RULE(CORE, Q("serviceaccounts"), Q("impersonate")) ","
-         RULE(Q("batch"), Q("jobs") "," Q("cronjobs"), CHANGE)),
-    ROLE("system:aggregate-to-admin", TO("admin"),
-         RULE(Q("authorization.k8s.io"), Q("localsubjectaccessreviews"), Q("create")) ","
-         RULE(Q("rbac.authorization.k8s.io"), Q("roles") "," Q("rolebindings"), ALL)),
-    ROLE("berth:aggregate-to-view", TO("view"),
-         RULE(KUEUE, Q("localqueues") "," Q("localqueues/status") "," Q("workloads") "," Q("workloads/status"), READ) ","
-         RULE(Q("berth.dev"), Q("*"), READ)),
-    ROLE("berth:aggregate-to-edit", TO("edit"),
-         RULE(KUEUE, Q("workloads"), CHANGE) "," RULE(Q("berth.dev"), Q("reservations"), CHANGE)),
-    ROLE("berth:aggregate-to-admin", TO("admin"), RULE(KUEUE, Q("localqueues"), CHANGE)),
-
-    /* for people who run the queues of the whole machine or fleet */
-    ROLE("berth:queue-admin", "",
-         RULE(KUEUE, Q("*"), ALL) ","
-         RULE(Q("scheduling.k8s.io"), Q("priorityclasses"), ALL) ","
-         RULE(CORE, Q("nodes") "," Q("nodes/status") "," Q("namespaces"), READ)),
-    ROLE("berth:queue-viewer", "",
-         RULE(KUEUE, Q("clusterqueues") "," Q("clusterqueues/status") "," Q("cohorts") "," Q("cohorts/status") ","
-                     Q("resourceflavors") "," Q("topologies") "," Q("workloadpriorityclasses"), READ) ","
-         RULE(CORE, Q("nodes"), READ) "," RULE(Q("scheduling.k8s.io"), Q("priorityclasses"), READ)),
-
-    /* the node agent */
-    ROLE("system:node", "",
-         RULE(CORE, Q("nodes"), READ "," Q("create") "," Q("delete") "," Q("patch") "," Q("update")) ","
-         RULE(CORE, Q("nodes/status"), Q("patch") "," Q("update")) ","
-         RULE(CORE, Q("pods"), READ "," Q("create") "," Q("delete") "," Q("patch")) ","
-         RULE(CORE, Q("pods/status"), Q("patch") "," Q("update")) ","
-         RULE(CORE, Q("configmaps") "," Q("secrets") "," Q("services") "," Q("endpoints") "," Q("namespaces") ","
-                    Q("serviceaccounts"), READ) ","
-         RULE(CORE, Q("serviceaccounts/token"), Q("create")) ","
-         RULE(CORE "," Q("events.k8s.io"), Q("events"), Q("create") "," Q("patch") "," Q("update")) ","
-         RULE(Q("coordination.k8s.io"), Q("leases"), READ "," Q("create") "," Q("delete") "," Q("patch") "," Q("update")) ","
-         RULE(Q("node.k8s.io"), Q("runtimeclasses"), READ) ","
-         RULE(Q("batch"), Q("jobs"), Q("get")) ","
-         RULE(Q("authentication.k8s.io"), Q("tokenreviews"), Q("create")) ","
-         RULE(Q("authorization.k8s.io"), Q("subjectaccessreviews"), Q("create"))),
-    BINDING("system:node", "system:node", GROUP("system:nodes")),
-
-    /* the controllers, where they are clients */
-    ROLE("system:berth-controllers", "",
-         RULE(CORE, Q("configmaps") "," Q("endpoints") "," Q("limitranges") "," Q("namespaces") "," Q("nodes") "," Q("pods") ","
-                    Q("secrets") "," Q("serviceaccounts") "," Q("services"), READ) ","
-         RULE(CORE, Q("pods"), CHANGE) ","
-         RULE(CORE, Q("pods/status") "," Q("pods/binding") "," Q("pods/eviction"), Q("create") "," Q("patch") "," Q("update")) ","
-         RULE(CORE, Q("namespaces") "," Q("namespaces/finalize") "," Q("namespaces/status") "," Q("nodes") "," Q("nodes/status"), Q("patch") "," Q("update")) ","
-         RULE(CORE "," Q("events.k8s.io"), Q("events"), Q("create") "," Q("patch") "," Q("update")) ","
-         RULE(Q("batch"), Q("jobs") "," Q("jobs/status") "," Q("jobs/finalizers"), READ "," Q("delete") "," Q("patch") "," Q("update")) ","
-         RULE(KUEUE, Q("*"), ALL) ","
-         RULE(Q("coordination.k8s.io"), Q("leases"), READ "," Q("create") "," Q("patch") "," Q("update")) ","
-         RULE(Q("node.k8s.io") "," Q("scheduling.k8s.io"), Q("*"), READ)),
-    BINDING("system:berth-controllers", "system:berth-controllers", GROUP("system:berth-controllers")),
-    0,
+struct rule {
+    const char *groups, *resources; /* or paths, and no groups */
+    const char *verbs;              /* NULL ends a list of rules */
 };
+
+static const struct rule everything[] = {{"*", "*", "*"}, {NULL, "*", "*"}, {0}};
+
+static const struct rule discovery[] = {
+    {NULL, "/api /api/* /apis /apis/* /openapi /openapi/* " HEALTH, "get"},
+    {0},
+};
+static const struct rule public_info[] = {{NULL, HEALTH, "get"}, {0}};
+static const struct rule basic_user[] = {
+    {"authorization.k8s.io", "selfsubjectaccessreviews selfsubjectrulesreviews", "create"},
+    {"authentication.k8s.io", "selfsubjectreviews", "create"},
+    {0},
+};
+static const struct rule monitoring[] = {{NULL, "/metrics /metrics/* " HEALTH, "get"}, {0}};
+static const struct rule issuer[] = {
+    {NULL, "/.well-known/openid-configuration /openid/v1/jwks /openid/v1/jwks/", "get"},
+    {0},
+};
+
+static const struct rule view[] = {
+    {"core",
+     "configmaps endpoints events limitranges namespaces namespaces/status pods pods/log "
+     "pods/status serviceaccounts services services/status",
+     READ},
+    {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
+    {"events.k8s.io", "events", READ},
+    {0},
+};
+static const struct rule edit[] = {
+    {"core", "secrets pods/attach pods/exec pods/portforward pods/proxy services/proxy", READ},
+    {"core", "configmaps endpoints pods secrets serviceaccounts services", CHANGE},
+    {"core", "pods/attach pods/exec pods/portforward pods/proxy", CHANGE},
+    {"core", "events", "create " SET},
+    {"core", "pods/eviction serviceaccounts/token", "create"},
+    {"core", "serviceaccounts", "impersonate"},
+    {"batch", "cronjobs jobs", CHANGE},
+    {0},
+};
+static const struct rule admin[] = {
+    {"authorization.k8s.io", "localsubjectaccessreviews", "create"},
+    {"rbac.authorization.k8s.io", "rolebindings roles", READ " " CHANGE},
+    {0},
+};
+static const struct rule berth_view[] = {
+    {"kueue.x-k8s.io", "localqueues localqueues/status workloads workloads/status", READ},
+    {"berth.dev", "*", READ},
+    {0},
+};
+static const struct rule berth_edit[] = {
+    {"kueue.x-k8s.io", "workloads", CHANGE},
+    {"berth.dev", "reservations", CHANGE},
+    {0},
+};
+static const struct rule berth_admin[] = {{"kueue.x-k8s.io", "localqueues", CHANGE}, {0}};
+
+static const struct rule queue_admin[] = {
+    {"kueue.x-k8s.io", "*", READ " " CHANGE},
+    {"scheduling.k8s.io", "priorityclasses", READ " " CHANGE},
+    {"core", "namespaces nodes nodes/status", READ},
+    {0},
+};
+static const struct rule queue_viewer[] = {
+    {"kueue.x-k8s.io",
+     "clusterqueues clusterqueues/status cohorts cohorts/status resourceflavors topologies "
+     "workloadpriorityclasses",
+     READ},
+    {"core", "nodes", READ},
+    {"scheduling.k8s.io", "priorityclasses", READ},
+    {0},
+};
+
+static const struct rule node[] = {
+    {"core", "nodes", READ " create delete " SET},
+    {"core", "nodes/status pods/status", SET},
+    {"core", "pods", READ " create delete patch"},
+    {"core", "configmaps endpoints namespaces secrets serviceaccounts services", READ},
+    {"core", "serviceaccounts/token", "create"},
+    {"core events.k8s.io", "events", "create " SET},
+    {"coordination.k8s.io", "leases", READ " create delete " SET},
+    {"node.k8s.io", "runtimeclasses", READ},
+    {"batch", "jobs", "get"},
+    {"authentication.k8s.io", "tokenreviews", "create"},
+    {"authorization.k8s.io", "subjectaccessreviews", "create"},
+    {0},
+};
+static const struct rule controllers[] = {
+    {"core",
+     "configmaps endpoints limitranges namespaces nodes pods secrets serviceaccounts services",
+     READ},
+    {"core", "pods", CHANGE},
+    {"core", "pods/binding pods/eviction pods/status", "create " SET},
+    {"core", "namespaces namespaces/finalize namespaces/status nodes nodes/status", SET},
+    {"core events.k8s.io", "events", "create " SET},
+    {"batch", "jobs jobs/finalizers jobs/status", READ " delete " SET},
+    {"kueue.x-k8s.io", "*", READ " " CHANGE},
+    {"coordination.k8s.io", "leases", READ " create " SET},
+    {"node.k8s.io scheduling.k8s.io", "*", READ},
+    {0},
+};
+
+static const struct role {
+    const char *name;
+    const struct rule *rules;
+    const char *into; /* the label that aggregates it into a larger role */
+    const char *from; /* the label it aggregates */
+} roles[] = {
+    {"cluster-admin", everything, NULL, NULL},
+    {"system:discovery", discovery, NULL, NULL},
+    {"system:public-info-viewer", public_info, NULL, NULL},
+    {"system:basic-user", basic_user, NULL, NULL},
+    {"system:monitoring", monitoring, NULL, NULL},
+    {"system:service-account-issuer-discovery", issuer, NULL, NULL},
+    {"admin", NULL, NULL, "admin"},
+    {"edit", NULL, "admin", "edit"},
+    {"view", NULL, "edit", "view"},
+    {"system:aggregate-to-admin", admin, "admin", NULL},
+    {"system:aggregate-to-edit", edit, "edit", NULL},
+    {"system:aggregate-to-view", view, "view", NULL},
+    {"berth:aggregate-to-admin", berth_admin, "admin", NULL},
+    {"berth:aggregate-to-edit", berth_edit, "edit", NULL},
+    {"berth:aggregate-to-view", berth_view, "view", NULL},
+    {"berth:queue-admin", queue_admin, NULL, NULL},
+    {"berth:queue-viewer", queue_viewer, NULL, NULL},
+    {"system:node", node, NULL, NULL},
+    {"system:berth-controllers", controllers, NULL, NULL},
+};
+
+static const struct binding {
+    const char *role; /* and the binding's own name */
+    const char *groups;
+} bindings[] = {
+    {"cluster-admin", "system:masters"},
+    {"system:discovery", "system:authenticated"},
+    {"system:basic-user", "system:authenticated"},
+    {"system:public-info-viewer", "system:authenticated system:unauthenticated"},
+    {"system:monitoring", "system:monitoring"},
+    {"system:service-account-issuer-discovery", "system:serviceaccounts"},
+    {"system:node", "system:nodes"},
+    {"system:berth-controllers", "system:berth-controllers"},
+};
+
+/* ---- as manifests ---- */
+
+static void write_words(struct buf *b, const char *name, const char *words) {
+    struct str rest = str_of(words), word;
+    buf_f(b, "\"%s\":[", name);
+    for (bool more = false; str_next(&rest, ' ', &word); more = true) {
+        buf_c(b, more ? "," : "");
+        buf_json(b, str_is(word, "core") ? STR("") : word);
+    }
+    buf_c(b, "]");
+}
+
+static void write_head(struct buf *b, const char *kind, const char *name, const char *into) {
+    buf_f(b,
+          "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"%s\",\"metadata\":{"
+          "\"name\":\"%s\",\"labels\":{\"kubernetes.io/bootstrapping\":\"rbac-defaults\"",
+          kind, name);
+    if (into) {
+        buf_f(b, ",\"rbac.authorization.k8s.io/aggregate-to-%s\":\"true\"", into);
+    }
+    buf_c(b, "},\"annotations\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"true\"}}");
+}
+
+static void write_role(struct buf *b, const struct role *r) {
+    write_head(b, "ClusterRole", r->name, r->into);
+    if (r->from) {
+        buf_f(b,
+              ",\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{"
+              "\"rbac.authorization.k8s.io/aggregate-to-%s\":\"true\"}}]}",
+              r->from);
+    }
+    buf_c(b, ",\"rules\":[");
+    for (const struct rule *rule = r->rules; rule && rule->verbs; rule++) {
+        buf_c(b, rule == r->rules ? "{" : ",{");
+        if (rule->groups) {
+            write_words(b, "apiGroups", rule->groups);
+            buf_ch(b, ',');
+        }
+        write_words(b, rule->groups ? "resources" : "nonResourceURLs", rule->resources);
+        buf_ch(b, ',');
+        write_words(b, "verbs", rule->verbs);
+        buf_ch(b, '}');
+    }
+    buf_c(b, "]}");
+}
+
+static void write_binding(struct buf *b, const struct binding *x) {
+    struct str rest = str_of(x->groups), group;
+    write_head(b, "ClusterRoleBinding", x->role, NULL);
+    buf_f(b,
+          ",\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
+          "\"name\":\"%s\"},\"subjects\":[",
+          x->role);
+    for (bool more = false; str_next(&rest, ' ', &group); more = true) {
+        buf_f(b, "%s{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Group\",\"name\":\"",
+              more ? "," : "");
+        buf_str(b, group);
+        buf_c(b, "\"}");
+    }
+    buf_c(b, "]}");
+}
+
+int policy_each_default(int (*each)(void *ctx, struct str json, struct err *err), void *ctx,
+                        struct err *err) {
+    const size_t n_roles = sizeof(roles) / sizeof(roles[0]);
+    const size_t n_bindings = sizeof(bindings) / sizeof(bindings[0]);
+    struct buf b;
+    int r = 0;
+    buf_init(&b, 0);
+    for (size_t i = 0; r == 0 && i < n_roles + n_bindings; i++) {
+        buf_reset(&b);
+        if (i < n_roles) {
+            write_role(&b, &roles[i]);
+        } else {
+            write_binding(&b, &bindings[i - n_roles]);
+        }
+        r = buf_ok(&b) ? err_set(err, ERR_NOMEM, "no memory for a default role")
+                       : each(ctx, buf_view(&b), err);
+    }
+    buf_release(&b);
+    return r;
+}

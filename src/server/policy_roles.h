@@ -2,7 +2,11 @@
 #ifndef BERTH_SERVER_POLICY_ROLES_H
 #define BERTH_SERVER_POLICY_ROLES_H
 
-/* NULL-terminated JSON manifests, roles before the bindings that name them. */
-extern const char *const policy_manifests[];
+#include "base/err.h"
+#include "base/str.h"
+
+/* Calls each(ctx, JSON) for every default, roles before the bindings that name them, until one fails. */
+int policy_each_default(int (*each)(void *ctx, struct str json, struct err *err), void *ctx,
+                        struct err *err);
 
 #endif

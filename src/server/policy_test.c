@@ -7,7 +7,6 @@
 #include "server/authn.h"
 #include "server/policy.h"
 #include "server/policy_fixture.h"
-#include "server/policy_roles.h"
 #include "wire/json.h"
 
 /* ---- a fake request, in place of net's ---- */
@@ -78,7 +77,8 @@ static int setup(void **state) {
     assert_ok(tls_make_cert(w.dir, "sa", &n, 10, &err), &err);
     snprintf(key, sizeof(key), "%s/sa.key", w.dir);
     w.m = fixture_mirror();
-    struct policy_options o = {.mirror = w.m, .clock = &still_clock, .issuer = STR("https://h:1"), .key_file = key};
+    struct policy_options o = {
+        .mirror = w.m, .clock = &still_clock, .issuer = STR("https://h:1"), .key_file = key};
     w.p = policy_new(&o, &err);
     assert_non_null(w.p);
     w.g = policy_guard(w.p);
@@ -113,14 +113,16 @@ static void test_order(void **state) {
     struct user u;
     struct http_request none = {0}, cert = {.cn = "alice", .org = "devs"};
     struct http_request bad = {.headers = {{"Authorization", "Bearer nonsense"}}, .n = 1};
-    struct http_request both = {.headers = {{"Authorization", "Bearer nonsense"}}, .n = 1, .cn = "alice"};
+    struct http_request both = {
+        .headers = {{"Authorization", "Bearer nonsense"}}, .n = 1, .cn = "alice"};
     assert_int_equal(enter(w, &none, &u, NULL), 0);
     assert_str_eq(u.name, STR("system:anonymous"));
     assert_int_equal(u.groups.n, 1);
     assert_int_equal(enter(w, &cert, &u, NULL), 0);
     assert_str_eq(u.name, STR("alice"));
-    assert_int_equal(enter(w, &bad, &u, NULL), ERR_UNAUTHORIZED); /* present but invalid is not anonymous */
-    assert_int_equal(enter(w, &both, &u, NULL), 0);               /* the first that succeeds */
+    assert_int_equal(enter(w, &bad, &u, NULL),
+                     ERR_UNAUTHORIZED);             /* present but invalid is not anonymous */
+    assert_int_equal(enter(w, &both, &u, NULL), 0); /* the first that succeeds */
 }
 
 static void test_impersonation(void **state) {
@@ -129,38 +131,56 @@ static void test_impersonation(void **state) {
     struct err err = {0};
     struct http_request as_bob = {.headers = {{"Impersonate-User", "bob"}}, .n = 1, .cn = "alice"};
     assert_int_equal(enter(w, &as_bob, &u, &err), ERR_FORBIDDEN);
-    assert_string_equal(err.text, "users \"bob\" is forbidden: User \"alice\" cannot impersonate resource \"users\" in API group \"\" "
+    assert_string_equal(err.text, "users \"bob\" is forbidden: User \"alice\" cannot impersonate "
+                                  "resource \"users\" in API group \"\" "
                                   "at the cluster scope");
     as_bob.org = "system:masters";
     assert_ok(enter(w, &as_bob, &u, &err), &err);
     assert_str_eq(u.name, STR("bob"));
     assert_str_eq(u.impersonated_by, STR("alice"));
     assert_int_equal(u.groups.n, 1); /* system:authenticated; alice's groups do not come along */
-    struct http_request groups = {.headers = {{"Impersonate-User", "bob"}, {"Impersonate-Group", "g1"}, {"impersonate-group", "g2"}},
-                                  .n = 3, .cn = "alice", .org = "system:masters"};
+    struct http_request groups = {.headers = {{"Impersonate-User", "bob"},
+                                              {"Impersonate-Group", "g1"},
+                                              {"impersonate-group", "g2"}},
+                                  .n = 3,
+                                  .cn = "alice",
+                                  .org = "system:masters"};
     assert_ok(enter(w, &groups, &u, &err), &err);
     assert_int_equal(u.groups.n, 3);
-    struct http_request account = {.headers = {{"Impersonate-User", "system:serviceaccount:ns:sa"}}, .n = 1, .cn = "alice",
+    struct http_request account = {.headers = {{"Impersonate-User", "system:serviceaccount:ns:sa"}},
+                                   .n = 1,
+                                   .cn = "alice",
                                    .org = "system:masters"};
     assert_ok(enter(w, &account, &u, &err), &err);
     assert_str_eq(u.groups.v[1], STR("system:serviceaccounts:ns"));
-    struct http_request lone = {.headers = {{"Impersonate-Group", "g1"}}, .n = 1, .cn = "alice", .org = "system:masters"};
+    struct http_request lone = {
+        .headers = {{"Impersonate-Group", "g1"}}, .n = 1, .cn = "alice", .org = "system:masters"};
     assert_int_equal(enter(w, &lone, &u, &err), ERR_BAD_REQUEST);
     /* who may impersonate users only may not bring a group */
-    fixture_put(w->m, "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"imp\"},"
-                      "\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"users\"],\"verbs\":[\"impersonate\"]}]}");
-    fixture_put(w->m, "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"imp\"},"
-                      "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"imp\"},"
+    fixture_put(w->m, "{\"apiVersion\":\"rbac.authorization.k8s.io/"
+                      "v1\",\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"imp\"},"
+                      "\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"users\"],\"verbs\":["
+                      "\"impersonate\"]}]}");
+    fixture_put(w->m, "{\"apiVersion\":\"rbac.authorization.k8s.io/"
+                      "v1\",\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"imp\"},"
+                      "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":"
+                      "\"ClusterRole\",\"name\":\"imp\"},"
                       "\"subjects\":[{\"kind\":\"User\",\"name\":\"alice\"}]}");
     as_bob.org = groups.org = NULL;
     assert_ok(enter(w, &as_bob, &u, &err), &err);
     assert_int_equal(enter(w, &groups, &u, &err), ERR_FORBIDDEN);
 }
 
-static struct api_request request_of(const char *kind_group, const char *kind, const char *verb, struct user u) {
+static struct api_request request_of(const char *kind_group, const char *kind, const char *verb,
+                                     struct user u) {
     const struct kind *k = kind_by_name(str_of(kind_group), str_of(kind));
-    return (struct api_request){.resource = true, .verb_name = str_of(verb), .group = str_of(kind_group), .user = u,
-                                .plural = str_of(k ? k->plural : ""), .ns = STR("team"), .kind = k};
+    return (struct api_request){.resource = true,
+                                .verb_name = str_of(verb),
+                                .group = str_of(kind_group),
+                                .user = u,
+                                .plural = str_of(k ? k->plural : ""),
+                                .ns = STR("team"),
+                                .kind = k};
 }
 
 static void test_authorize(void **state) {
@@ -179,7 +199,8 @@ static void test_token_secrets_are_guarded(void **state) {
     struct world *w = *state;
     yyjson_mut_doc *d;
     struct err err = {0};
-    struct api_request q = request_of("", "Secret", "create", fixture_user("bob", "system:nodes", NULL));
+    struct api_request q =
+        request_of("", "Secret", "create", fixture_user("bob", "system:nodes", NULL));
     assert_ok(json_parse_mut(&w->a, STR("{\"type\":\"berth.dev/token\"}"), &d, &err), &err);
     assert_int_equal(w->g->admit_write(w->g, &q, d->root, NULL, &w->a, &err), ERR_FORBIDDEN);
     q.user = fixture_user("root", "system:masters", NULL);
@@ -192,9 +213,12 @@ static void test_token_secrets_are_guarded(void **state) {
 static yyjson_mut_doc *request_token(struct world *w, const char *spec, int want, struct err *err) {
     yyjson_mut_doc *d = NULL;
     struct api_request q = {.user = fixture_user("root", "system:masters", NULL)};
-    const struct object *account = mirror_get(w->m, kind_by_name(STR(""), STR("ServiceAccount")), STR("team"), STR("sa"));
+    const struct object *account =
+        mirror_get(w->m, kind_by_name(STR(""), STR("ServiceAccount")), STR("team"), STR("sa"));
     char text[512];
-    snprintf(text, sizeof(text), "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"spec\":%s}", spec);
+    snprintf(text, sizeof(text),
+             "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\",\"spec\":%s}",
+             spec);
     assert_ok(json_parse_mut(&w->a, str_of(text), &d, err), err);
     assert_int_equal(w->g->token(w->g, &q, account, d, &w->a, err), want);
     return d;
@@ -204,13 +228,17 @@ static void test_token_request_and_review(void **state) {
     struct world *w = *state;
     struct err err = {0};
     struct user u;
-    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":\"sa\",\"namespace\":\"team\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
+                      "\"sa\",\"namespace\":\"team\"}}");
     request_token(w, "{\"expirationSeconds\":599}", ERR_INVALID, &err);
-    assert_true(str_contains(str_of(err.text), STR("may not specify a duration less than 10 minutes")));
-    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"none\"}}", ERR_NOT_FOUND, &err);
+    assert_true(
+        str_contains(str_of(err.text), STR("may not specify a duration less than 10 minutes")));
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"none\"}}", ERR_NOT_FOUND,
+                  &err);
     yyjson_mut_doc *d = request_token(w, "{}", 0, &err);
     assert_str_eq(json_mstr_at(d->root, "status.expirationTimestamp"), STR("2027-01-15T09:00:00Z"));
-    assert_str_eq(json_mstr(yyjson_mut_arr_get_first(json_mpath(d->root, "spec.audiences"))), STR("https://h:1"));
+    assert_str_eq(json_mstr(yyjson_mut_arr_get_first(json_mpath(d->root, "spec.audiences"))),
+                  STR("https://h:1"));
     struct str token = json_mstr_at(d->root, "status.token");
     char *header = mem_cstr(arena_f(&w->a, "Bearer %.*s", STR_ARG(token)));
     struct http_request r = {.headers = {{"authorization", header}}, .n = 1};
@@ -220,12 +248,15 @@ static void test_token_request_and_review(void **state) {
 
     yyjson_mut_doc *review = json_mut_new(&w->a);
     yyjson_mut_doc_set_root(review, yyjson_mut_obj(review));
-    assert_int_equal(json_mset_str(review, json_mensure(review, review->root, "spec"), "token", token), 0);
+    assert_int_equal(
+        json_mset_str(review, json_mensure(review, review->root, "spec"), "token", token), 0);
     struct api_request q = {.kind = kind_by_name(STR("authentication.k8s.io"), STR("TokenReview"))};
     assert_ok(w->g->review(w->g, &q, review, &w->a, &err), &err);
     assert_true(yyjson_mut_get_bool(json_mpath(review->root, "status.authenticated")));
-    assert_str_eq(json_mstr_at(review->root, "status.user.username"), STR("system:serviceaccount:team:sa"));
-    assert_int_equal(json_mset_str(review, json_mget(review->root, STR("spec")), "token", STR("x")), 0);
+    assert_str_eq(json_mstr_at(review->root, "status.user.username"),
+                  STR("system:serviceaccount:team:sa"));
+    assert_int_equal(json_mset_str(review, json_mget(review->root, STR("spec")), "token", STR("x")),
+                     0);
     json_mdel(review->root, STR("status"));
     assert_ok(w->g->review(w->g, &q, review, &w->a, &err), &err);
     assert_str_eq(json_mstr_at(review->root, "status.error"), STR("invalid bearer token"));
@@ -237,8 +268,9 @@ static void test_self_review(void **state) {
     struct err err = {0};
     yyjson_mut_doc *d = json_mut_new(&w->a);
     yyjson_mut_doc_set_root(d, yyjson_mut_obj(d));
-    struct api_request q = {.kind = kind_by_name(STR("authentication.k8s.io"), STR("SelfSubjectReview")),
-                            .user = fixture_user("alice", "devs", NULL)};
+    struct api_request q = {
+        .kind = kind_by_name(STR("authentication.k8s.io"), STR("SelfSubjectReview")),
+        .user = fixture_user("alice", "devs", NULL)};
     assert_ok(w->g->review(w->g, &q, d, &w->a, &err), &err);
     assert_str_eq(json_mstr_at(d->root, "status.userInfo.username"), STR("alice"));
     assert_int_equal(yyjson_mut_arr_size(json_mpath(d->root, "status.userInfo.groups")), 2);
@@ -257,7 +289,8 @@ static void test_pages(void **state) {
 static void test_alloc_faults(void **state) {
     struct world *w = *state;
     for (uint64_t nth = 1;; nth++) {
-        struct policy_options o = {.mirror = w->m, .clock = &still_clock, .issuer = STR("https://h:1")};
+        struct policy_options o = {
+            .mirror = w->m, .clock = &still_clock, .issuer = STR("https://h:1")};
         mem_fault(nth, 1);
         struct policy *p = policy_new(&o, NULL);
         int hit = mem_fault_hit();

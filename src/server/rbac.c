@@ -106,7 +106,9 @@ static int decode(struct rbac *b, const struct object *o, size_t size, void **re
     void *view = arena_zalloc(&b->arena, size);
     yyjson_doc *doc;
     int r = view ? object_tree(o, &b->arena, &doc, NULL) : ERR_NOMEM;
-    r = r ? r : codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc), &b->arena, view, NULL);
+    r = r ? r
+          : codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc), &b->arena, view,
+                         NULL);
     *ret_view = r == 0 ? view : NULL;
     return r == ERR_NOMEM ? ERR_NOMEM : arena_ok(&b->arena);
 }
@@ -166,7 +168,8 @@ static bool collect_binding(void *ctx, const struct object *o) {
 
 /* One array of all objects of a kind; false when memory ran out. */
 static bool collect_kind(struct rbac *b, int kind, size_t size,
-                         bool (*each)(void *ctx, const struct object *o), void **ret, size_t *ret_n) {
+                         bool (*each)(void *ctx, const struct object *o), void **ret,
+                         size_t *ret_n) {
     struct collect c = {.b = b, .max = mirror_count(b->mirror, b->kinds[kind])};
     c.view = arena_array(&b->arena, c.max, size);
     if (!c.view) {
@@ -179,7 +182,8 @@ static bool collect_kind(struct rbac *b, int kind, size_t size,
 }
 
 /* The LabelSelector's view as terms that match. */
-static bool matches_view(struct rbac *b, const struct label_selector *view, const struct str_map *labels) {
+static bool matches_view(struct rbac *b, const struct label_selector *view,
+                         const struct str_map *labels) {
     struct selector map;
     if (selector_from_map(&b->arena, &view->match_labels, &map, NULL) != 0 ||
         !selector_matches(&map, labels)) {
@@ -195,9 +199,10 @@ static bool matches_view(struct rbac *b, const struct label_selector *view, cons
         for (size_t k = 0; value && k < e->values.n; k++) {
             in = in || str_eq(e->values.v[k], *value);
         }
-        bool ok = str_is(e->operator, "In") ? in
-                  : str_is(e->operator, "NotIn") ? !in
-                  : str_is(e->operator, "Exists") ? value != NULL : value == NULL;
+        bool ok = str_is(e->operator, "In")       ? in
+                  : str_is(e->operator, "NotIn")  ? !in
+                  : str_is(e->operator, "Exists") ? value != NULL
+                                                  : value == NULL;
         if (!ok) {
             return false;
         }
@@ -205,7 +210,8 @@ static bool matches_view(struct rbac *b, const struct label_selector *view, cons
     return true;
 }
 
-static bool selected(struct rbac *b, const struct aggregation_rule *rule, const struct str_map *labels) {
+static bool selected(struct rbac *b, const struct aggregation_rule *rule,
+                     const struct str_map *labels) {
     for (size_t i = 0; i < rule->cluster_role_selectors.n; i++) {
         if (matches_view(b, &rule->cluster_role_selectors.v[i], labels)) {
             return true;
@@ -273,7 +279,8 @@ static bool compile(struct rbac *b) {
     void *cluster_roles, *roles, *bindings, *everywhere;
     size_t n_bindings;
     forget(b);
-    if (!collect_kind(b, CLUSTER_ROLE, sizeof(struct compiled_role), collect_role, &cluster_roles, &b->n_cluster_roles) ||
+    if (!collect_kind(b, CLUSTER_ROLE, sizeof(struct compiled_role), collect_role, &cluster_roles,
+                      &b->n_cluster_roles) ||
         !collect_kind(b, ROLE, sizeof(struct compiled_role), collect_role, &roles, &b->n_roles)) {
         return false;
     }
@@ -284,9 +291,10 @@ static bool compile(struct rbac *b) {
             return false;
         }
     }
-    if (!collect_kind(b, ROLE_BINDING, sizeof(struct compiled_binding), collect_binding, &bindings, &n_bindings) ||
-        !collect_kind(b, CLUSTER_ROLE_BINDING, sizeof(struct compiled_binding), collect_binding, &everywhere,
-                      &b->everywhere.n)) {
+    if (!collect_kind(b, ROLE_BINDING, sizeof(struct compiled_binding), collect_binding, &bindings,
+                      &n_bindings) ||
+        !collect_kind(b, CLUSTER_ROLE_BINDING, sizeof(struct compiled_binding), collect_binding,
+                      &everywhere, &b->everywhere.n)) {
         return false;
     }
     b->everywhere.v = everywhere;
@@ -320,7 +328,8 @@ static bool names_resource(const struct str_list *l, struct str resource, struct
         struct str rule = l->v[i], head, tail;
         bool cut = str_cut(rule, '/', &head, &tail);
         if (str_is(rule, "*") || (!cut && sub.n == 0 && str_eq(head, resource)) ||
-            (cut && sub.n > 0 && str_eq(tail, sub) && (str_is(head, "*") || str_eq(head, resource)))) {
+            (cut && sub.n > 0 && str_eq(tail, sub) &&
+             (str_is(head, "*") || str_eq(head, resource)))) {
             return true;
         }
     }
@@ -349,7 +358,8 @@ bool rbac_rule_allows(const struct policy_rule *r, const struct rbac_attributes 
     for (size_t i = 0; !named && i < r->resource_names.n; i++) {
         named = q->name.n > 0 && str_eq(r->resource_names.v[i], q->name);
     }
-    return named && has(&r->api_groups, q->group) && names_resource(&r->resources, q->resource, q->subresource);
+    return named && has(&r->api_groups, q->group) &&
+           names_resource(&r->resources, q->resource, q->subresource);
 }
 
 bool user_in_group(const struct user *u, struct str group) {
@@ -383,7 +393,8 @@ static bool is_subject(const struct subject *s, const struct user *u, struct str
 typedef bool visit(void *ctx, const struct compiled_binding *b, const struct subject *s,
                    const struct policy_rule *rule);
 
-static bool visit_bindings(const struct namespace_bindings *run, const struct user *u, visit *each, void *ctx) {
+static bool visit_bindings(const struct namespace_bindings *run, const struct user *u, visit *each,
+                           void *ctx) {
     for (size_t i = 0; i < run->n; i++) {
         const struct compiled_binding *b = &run->v[i];
         const struct subject *s = NULL;
@@ -405,7 +416,8 @@ static bool visit_bindings(const struct namespace_bindings *run, const struct us
     return true;
 }
 
-static void visit_rules(struct rbac *b, const struct user *u, struct str ns, visit *each, void *ctx) {
+static void visit_rules(struct rbac *b, const struct user *u, struct str ns, visit *each,
+                        void *ctx) {
     const struct namespace_bindings *run = ns.n ? map_get(&b->by_namespace, ns) : NULL;
     if (visit_bindings(&b->everywhere, u, each, ctx) && run) {
         visit_bindings(run, u, each, ctx);
@@ -445,8 +457,9 @@ static struct str why_allowed(const struct decision *d, struct arena *a) {
     struct str ns = d->subject->namespace.n ? d->subject->namespace : b->ns;
     return arena_f(a, "RBAC: allowed by %s \"%.*s%s%.*s\" of %.*s \"%.*s\" to %.*s \"%.*s%s%.*s\"",
                    local ? "RoleBinding" : "ClusterRoleBinding", STR_ARG(b->name), local ? "/" : "",
-                   STR_ARG(b->ns), STR_ARG(ref->kind), STR_ARG(ref->name), STR_ARG(d->subject->kind),
-                   STR_ARG(d->subject->name), account ? "/" : "", STR_ARG(account ? ns : STR("")));
+                   STR_ARG(b->ns), STR_ARG(ref->kind), STR_ARG(ref->name),
+                   STR_ARG(d->subject->kind), STR_ARG(d->subject->name), account ? "/" : "",
+                   STR_ARG(account ? ns : STR("")));
 }
 
 static struct str why_unsure(const struct decision *d, struct arena *a) {
@@ -454,15 +467,17 @@ static struct str why_unsure(const struct decision *d, struct arena *a) {
     for (size_t i = 0; i < d->n_missing; i++) {
         const struct role_ref *ref = d->missing[i]->view->role_ref;
         bool cluster = ref && str_is(ref->kind, "ClusterRole");
-        text = arena_f(a, "%.*s%s%s.rbac.authorization.k8s.io \"%.*s\" not found", STR_ARG(text), i ? ", " : "",
-                       cluster ? "clusterrole" : "role", STR_ARG(ref ? ref->name : STR("")));
+        text = arena_f(a, "%.*s%s%s.rbac.authorization.k8s.io \"%.*s\" not found", STR_ARG(text),
+                       i ? ", " : "", cluster ? "clusterrole" : "role",
+                       STR_ARG(ref ? ref->name : STR("")));
     }
-    return d->n_missing == 0  ? text
+    return d->n_missing == 0   ? text
            : d->n_missing == 1 ? arena_f(a, "RBAC: %.*s", STR_ARG(text))
                                : arena_f(a, "RBAC: [%.*s]", STR_ARG(text));
 }
 
-bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *a, struct str *ret_reason) {
+bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *a,
+                 struct str *ret_reason) {
     struct decision d = {.q = q};
     if (user_in_group(q->user, STR("system:masters"))) {
         *ret_reason = (struct str){0};

@@ -1,10 +1,11 @@
 /*
  * rbac (server): decisions by Role, ClusterRole and their bindings, with Kubernetes' matching rules.
  *
- * The rules are compiled into memory of their own when first needed after a change of any role or binding (the mirror's
- * feed says so), and then a decision only compares: cluster-wide bindings, then those of the request's namespace, first
- * allowing rule wins. Group system:masters may do everything. A ClusterRole with an aggregationRule has the rules of the
- * ClusterRoles that its selectors match, resolved here, whether or not somebody wrote them into it.
+ * The rules are compiled into memory of their own when first needed after a change of any role or binding (the
+ * mirror's feed says so), and then a decision only compares: cluster-wide bindings, then those of the request's
+ * namespace, first allowing rule wins. Group system:masters may do everything. A ClusterRole with an aggregationRule
+ * has the rules of the ClusterRoles that its selectors match, resolved here, whether or not somebody wrote them into
+ * it.
  */
 #ifndef BERTH_SERVER_RBAC_H
 #define BERTH_SERVER_RBAC_H
@@ -26,9 +27,10 @@ struct rbac_attributes {
 int rbac_new(struct mirror *m, struct rbac **ret, struct err *err);
 void rbac_free(struct rbac *b); /* NULL is a no-op */
 
-/* Whether it is allowed. *ret_reason: why ('RBAC: allowed by RoleBinding "rb/ns" of Role "r" to User "u"'), or what went
- * wrong on the way (a missing role); may be empty. */
-bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *a, struct str *ret_reason);
+/* Whether it is allowed. *ret_reason: why ('RBAC: allowed by RoleBinding "rb/ns" of Role "r" to User "u"'), or what
+ * went wrong on the way (a missing role); may be empty. */
+bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *a,
+                 struct str *ret_reason);
 
 /* Each rule that the user holds in ns (empty: cluster-wide ones only); each returns false to stop. */
 void rbac_rules_of(struct rbac *b, const struct user *u, struct str ns,

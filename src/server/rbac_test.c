@@ -6,7 +6,9 @@
 #include "server/review.h"
 
 #define RBAC "\"apiVersion\":\"rbac.authorization.k8s.io/v1\","
-#define REF(kind, name) "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"" kind "\",\"name\":\"" name "\"}"
+#define REF(kind, name)                                                                            \
+    "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"" kind                     \
+    "\",\"name\":\"" name "\"}"
 
 struct world {
     struct mirror *m;
@@ -38,19 +40,32 @@ static bool allowed(struct world *w, struct user u, const char *what, struct str
     for (size_t i = 0; i < 5 && str_next(&rest, ' ', &part[i]); i++) {
         part[i] = str_is(part[i], "-") ? STR("") : part[i];
     }
-    struct rbac_attributes q = {.user = &u, .verb = part[0], .resource_request = part[1].n == 0 || part[1].p[0] != '/',
-                                .group = part[1], .path = part[1], .ns = part[3], .name = part[4]};
+    struct rbac_attributes q = {.user = &u,
+                                .verb = part[0],
+                                .resource_request = part[1].n == 0 || part[1].p[0] != '/',
+                                .group = part[1],
+                                .path = part[1],
+                                .ns = part[3],
+                                .name = part[4]};
     str_cut(part[2], '/', &q.resource, &q.subresource);
     return rbac_allows(w->b, &q, &w->a, ret_reason ? ret_reason : &reason);
 }
 
 static void put_basic(struct world *w) {
-    fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"r1\",\"namespace\":\"default\"},\"rules\":["
-                      "{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":[\"get\",\"list\"]},"
-                      "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"c1\"],\"verbs\":[\"get\",\"create\"]},"
-                      "{\"apiGroups\":[\"*\"],\"resources\":[\"*/log\"],\"verbs\":[\"*\"]}]}");
-    fixture_put(w->m, "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"rb1\",\"namespace\":\"default\"}," REF("Role", "r1")
-                      ",\"subjects\":[{\"kind\":\"User\",\"name\":\"alice\"},{\"kind\":\"ServiceAccount\",\"name\":\"sa\"}]}");
+    fixture_put(
+        w->m,
+        "{" RBAC
+        "\"kind\":\"Role\",\"metadata\":{\"name\":\"r1\",\"namespace\":\"default\"},\"rules\":["
+        "{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":[\"get\",\"list\"]},"
+        "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"c1\"],\"verbs\":"
+        "[\"get\",\"create\"]},"
+        "{\"apiGroups\":[\"*\"],\"resources\":[\"*/log\"],\"verbs\":[\"*\"]}]}");
+    fixture_put(
+        w->m,
+        "{" RBAC
+        "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"rb1\",\"namespace\":\"default\"}," REF(
+            "Role", "r1") ",\"subjects\":[{\"kind\":\"User\",\"name\":\"alice\"},{\"kind\":"
+                          "\"ServiceAccount\",\"name\":\"sa\"}]}");
 }
 
 static void test_matching(void **state) {
@@ -61,16 +76,20 @@ static void test_matching(void **state) {
     struct str reason;
     put_basic(w);
     assert_true(allowed(w, alice, "get - pods default p", &reason));
-    assert_str_eq(reason, STR("RBAC: allowed by RoleBinding \"rb1/default\" of Role \"r1\" to User \"alice\""));
+    assert_str_eq(
+        reason,
+        STR("RBAC: allowed by RoleBinding \"rb1/default\" of Role \"r1\" to User \"alice\""));
     assert_true(allowed(w, sa, "list - pods default -", &reason));
-    assert_str_eq(reason, STR("RBAC: allowed by RoleBinding \"rb1/default\" of Role \"r1\" to ServiceAccount \"sa/default\""));
+    assert_str_eq(reason, STR("RBAC: allowed by RoleBinding \"rb1/default\" of Role \"r1\" to "
+                              "ServiceAccount \"sa/default\""));
     assert_false(allowed(w, other_sa, "list - pods default -", NULL));
     assert_false(allowed(w, bob, "get - pods default p", &reason));
     assert_str_eq(reason, STR(""));
-    static const char *const no[] = {"get - pods other p",       "get - pods - p",          "delete - pods default p",
-                                     "get apps pods default p",  "get - pods/exec default p", "get - configmaps default c2",
-                                     "list - configmaps default -", "create - configmaps default -", "get - log default p",
-                                     "get /pods"};
+    static const char *const no[] = {"get - pods other p",          "get - pods - p",
+                                     "delete - pods default p",     "get apps pods default p",
+                                     "get - pods/exec default p",   "get - configmaps default c2",
+                                     "list - configmaps default -", "create - configmaps default -",
+                                     "get - log default p",         "get /pods"};
     for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
         if (allowed(w, alice, no[i], NULL)) {
             print_error("%s\n", no[i]);
@@ -85,16 +104,22 @@ static void test_matching(void **state) {
 static void test_cluster_wide(void **state) {
     struct world *w = *state;
     struct str reason;
-    fixture_put(w->m, "{" RBAC "\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"cr\"},\"rules\":["
-                      "{\"apiGroups\":[\"\"],\"resources\":[\"nodes\",\"pods/status\"],\"verbs\":[\"*\"]},"
-                      "{\"nonResourceURLs\":[\"/metrics\",\"/api/*\"],\"verbs\":[\"get\"]}]}");
-    fixture_put(w->m, "{" RBAC "\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"crb\"}," REF("ClusterRole", "cr")
-                      ",\"subjects\":[{\"kind\":\"Group\",\"name\":\"ops\"}]}");
-    fixture_put(w->m, "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"rb\",\"namespace\":\"n\"}," REF("ClusterRole", "cr")
-                      ",\"subjects\":[{\"kind\":\"Group\",\"name\":\"devs\"}]}");
+    fixture_put(
+        w->m, "{" RBAC "\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"cr\"},\"rules\":["
+              "{\"apiGroups\":[\"\"],\"resources\":[\"nodes\",\"pods/status\"],\"verbs\":[\"*\"]},"
+              "{\"nonResourceURLs\":[\"/metrics\",\"/api/*\"],\"verbs\":[\"get\"]}]}");
+    fixture_put(w->m,
+                "{" RBAC "\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"crb\"}," REF(
+                    "ClusterRole", "cr") ",\"subjects\":[{\"kind\":\"Group\",\"name\":\"ops\"}]}");
+    fixture_put(w->m,
+                "{" RBAC
+                "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"rb\",\"namespace\":\"n\"}," REF(
+                    "ClusterRole", "cr") ",\"subjects\":[{\"kind\":\"Group\",\"name\":\"devs\"}]}");
     struct user ops = fixture_user("o", "ops", NULL), devs = fixture_user("d", "devs", NULL);
     assert_true(allowed(w, ops, "delete - nodes - n1", &reason));
-    assert_str_eq(reason, STR("RBAC: allowed by ClusterRoleBinding \"crb\" of ClusterRole \"cr\" to Group \"ops\""));
+    assert_str_eq(
+        reason,
+        STR("RBAC: allowed by ClusterRoleBinding \"crb\" of ClusterRole \"cr\" to Group \"ops\""));
     assert_true(allowed(w, ops, "patch - pods/status any p", NULL));
     assert_false(allowed(w, ops, "patch - pods any p", NULL));
     assert_true(allowed(w, ops, "get /api/v1", NULL));
@@ -122,17 +147,26 @@ static void test_changes_are_seen(void **state) {
     assert_false(allowed(w, alice, "get - pods default p", NULL));
 }
 
+static int put_default(void *ctx, struct str json, struct err *err) {
+    char *text = mem_cstr(json);
+    fixture_put(ctx, text);
+    mem_free(text);
+    return 0;
+}
+
 static void put_defaults(struct world *w) {
-    for (size_t i = 0; policy_manifests[i]; i++) {
-        fixture_put(w->m, policy_manifests[i]);
-    }
+    assert_int_equal(policy_each_default(put_default, w->m, NULL), 0);
 }
 
 static void bind_cluster_role(struct world *w, const char *role, const char *user) {
     char text[1024];
-    snprintf(text, sizeof(text), "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"%s-%s\",\"namespace\":\"team\"},"
-             "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":\"%s\"},"
-             "\"subjects\":[{\"kind\":\"User\",\"name\":\"%s\"}]}", role, user, role, user);
+    snprintf(text, sizeof(text),
+             "{" RBAC
+             "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"%s-%s\",\"namespace\":\"team\"},"
+             "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
+             "\"name\":\"%s\"},"
+             "\"subjects\":[{\"kind\":\"User\",\"name\":\"%s\"}]}",
+             role, user, role, user);
     fixture_put(w->m, text);
 }
 
@@ -174,14 +208,18 @@ static void test_default_roles(void **state) {
     struct user anonymous = {.name = STR("system:anonymous"), .groups = {anonymous_group, 1}};
     assert_true(allowed(w, anonymous, "get /readyz", NULL));
     assert_false(allowed(w, anonymous, "get /api", NULL));
-    assert_true(allowed(w, fixture_user("system:node:n", "system:nodes", NULL), "patch - pods/status x p", NULL));
+    assert_true(allowed(w, fixture_user("system:node:n", "system:nodes", NULL),
+                        "patch - pods/status x p", NULL));
 }
 
-static int escalate(struct world *w, struct user u, const char *json, const char *ns, struct err *err) {
+static int escalate(struct world *w, struct user u, const char *json, const char *ns,
+                    struct err *err) {
     yyjson_mut_doc *d = NULL;
     assert_ok(json_parse_mut(&w->a, str_of(json), &d, err), err);
-    const struct kind *k = kind_by_api_version(json_mstr_at(d->root, "apiVersion"), json_mstr_at(d->root, "kind"));
-    const struct object *old = mirror_pending(w->m, k, str_of(ns), json_mstr_at(d->root, "metadata.name"));
+    const struct kind *k =
+        kind_by_api_version(json_mstr_at(d->root, "apiVersion"), json_mstr_at(d->root, "kind"));
+    const struct object *old =
+        mirror_pending(w->m, k, str_of(ns), json_mstr_at(d->root, "metadata.name"));
     return escalate_check(w->b, &u, k, str_of(ns), d->root, old, &w->a, err);
 }
 
@@ -190,58 +228,96 @@ static void test_escalation(void **state) {
     struct err err = {0};
     struct user alice = fixture_user("alice", NULL, NULL);
     put_basic(w);
-    static const char secrets[] = "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"],"
-                                  "\"resources\":[\"secrets\"],\"verbs\":[\"*\"]}]}";
+    static const char secrets[] =
+        "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"],"
+        "\"resources\":[\"secrets\"],\"verbs\":[\"*\"]}]}";
     assert_int_equal(escalate(w, alice, secrets, "default", &err), ERR_FORBIDDEN);
-    assert_string_equal(err.text, "user \"alice\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions "
-                                  "not currently held:\n{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"*\"]}");
-    assert_ok(escalate(w, fixture_user("r", "system:masters", NULL), secrets, "default", &err), &err);
-    assert_ok(escalate(w, alice, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"],"
-                       "\"resources\":[\"pods\"],\"verbs\":[\"get\"],\"resourceNames\":[\"p\"]},{\"apiGroups\":[\"\"],"
-                       "\"resources\":[\"configmaps\"],\"resourceNames\":[\"c1\"],\"verbs\":[\"get\"]},"
-                       "{\"apiGroups\":[\"batch\"],\"resources\":[\"jobs/log\"],\"verbs\":[\"x\"]}]}", "default", &err), &err);
+    assert_string_equal(
+        err.text,
+        "user \"alice\" (groups=[\"system:authenticated\"]) is attempting to grant RBAC "
+        "permissions "
+        "not currently held:\n{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"*\"]}");
+    assert_ok(escalate(w, fixture_user("r", "system:masters", NULL), secrets, "default", &err),
+              &err);
+    assert_ok(
+        escalate(w, alice,
+                 "{" RBAC
+                 "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"],"
+                 "\"resources\":[\"pods\"],\"verbs\":[\"get\"],\"resourceNames\":[\"p\"]},{"
+                 "\"apiGroups\":[\"\"],"
+                 "\"resources\":[\"configmaps\"],\"resourceNames\":[\"c1\"],\"verbs\":[\"get\"]},"
+                 "{\"apiGroups\":[\"batch\"],\"resources\":[\"jobs/log\"],\"verbs\":[\"x\"]}]}",
+                 "default", &err),
+        &err);
     static const char *const refused[] = {
         "{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":[\"*\"]}",
         "{\"apiGroups\":[\"*\"],\"resources\":[\"pods\"],\"verbs\":[\"get\"]}",
         "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"verbs\":[\"get\"]}",
-        "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"c2\"],\"verbs\":[\"get\"]}",
+        "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"c2\"],\"verbs\":"
+        "[\"get\"]}",
         "{\"nonResourceURLs\":[\"/x\"],\"verbs\":[\"get\"]}",
     };
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         char text[512];
-        snprintf(text, sizeof(text), "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[%s]}", refused[i]);
+        snprintf(text, sizeof(text),
+                 "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[%s]}",
+                 refused[i]);
         assert_int_equal(escalate(w, alice, text, "default", &err), ERR_FORBIDDEN);
     }
     /* in another namespace alice holds nothing; a role that does not change its rules is not asked about */
-    assert_int_equal(escalate(w, alice, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"],"
-                              "\"resources\":[\"pods\"],\"verbs\":[\"get\"]}]}", "other", &err), ERR_FORBIDDEN);
-    fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\",\"namespace\":\"default\"},\"rules\":[{\"apiGroups\":[\"\"],"
+    assert_int_equal(
+        escalate(w, alice,
+                 "{" RBAC
+                 "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\"},\"rules\":[{\"apiGroups\":[\"\"],"
+                 "\"resources\":[\"pods\"],\"verbs\":[\"get\"]}]}",
+                 "other", &err),
+        ERR_FORBIDDEN);
+    fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"x\",\"namespace\":"
+                               "\"default\"},\"rules\":[{\"apiGroups\":[\"\"],"
                       "\"resources\":[\"secrets\"],\"verbs\":[\"*\"]}]}");
     assert_ok(escalate(w, alice, secrets, "default", &err), &err);
-    assert_int_equal(escalate(w, alice, "{" RBAC "\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"agg\"},\"rules\":[],"
-                              "\"aggregationRule\":{\"clusterRoleSelectors\":[]}}", "", &err), ERR_FORBIDDEN);
+    assert_int_equal(
+        escalate(w, alice,
+                 "{" RBAC "\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"agg\"},\"rules\":[],"
+                 "\"aggregationRule\":{\"clusterRoleSelectors\":[]}}",
+                 "", &err),
+        ERR_FORBIDDEN);
 }
 
 static void test_binding_escalation(void **state) {
     struct world *w = *state;
     struct err err = {0};
-    struct user alice = fixture_user("alice", NULL, NULL), binder = fixture_user("binder", NULL, NULL);
+    struct user alice = fixture_user("alice", NULL, NULL),
+                binder = fixture_user("binder", NULL, NULL);
     put_basic(w);
-    fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"may-bind\",\"namespace\":\"default\"},\"rules\":["
-                      "{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\"],\"resourceNames\":[\"r1\"],\"verbs\":[\"bind\"]}]}");
-    fixture_put(w->m, "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"b2\",\"namespace\":\"default\"}," REF("Role", "may-bind")
-                      ",\"subjects\":[{\"kind\":\"User\",\"name\":\"binder\"}]}");
-    static const char to_r1[] = "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"new\"}," REF("Role", "r1") ",\"subjects\":[]}";
-    static const char to_bind[] = "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"new\"}," REF("Role", "may-bind") ",\"subjects\":[]}";
-    static const char to_none[] = "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"new\"}," REF("Role", "none") ",\"subjects\":[]}";
-    assert_ok(escalate(w, alice, to_r1, "default", &err), &err);   /* holds it all */
-    assert_ok(escalate(w, binder, to_r1, "default", &err), &err);  /* may bind it */
+    fixture_put(w->m, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"may-bind\","
+                               "\"namespace\":\"default\"},\"rules\":["
+                      "{\"apiGroups\":[\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\"],"
+                      "\"resourceNames\":[\"r1\"],\"verbs\":[\"bind\"]}]}");
+    fixture_put(
+        w->m,
+        "{" RBAC
+        "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"b2\",\"namespace\":\"default\"}," REF(
+            "Role", "may-bind") ",\"subjects\":[{\"kind\":\"User\",\"name\":\"binder\"}]}");
+    static const char to_r1[] =
+        "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"new\"}," REF(
+            "Role", "r1") ",\"subjects\":[]}";
+    static const char to_bind[] =
+        "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"new\"}," REF(
+            "Role", "may-bind") ",\"subjects\":[]}";
+    static const char to_none[] =
+        "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"new\"}," REF(
+            "Role", "none") ",\"subjects\":[]}";
+    assert_ok(escalate(w, alice, to_r1, "default", &err), &err);  /* holds it all */
+    assert_ok(escalate(w, binder, to_r1, "default", &err), &err); /* may bind it */
     assert_int_equal(escalate(w, alice, to_bind, "default", &err), ERR_FORBIDDEN);
-    assert_int_equal(escalate(w, fixture_user("bob", NULL, NULL), to_r1, "default", &err), ERR_FORBIDDEN);
+    assert_int_equal(escalate(w, fixture_user("bob", NULL, NULL), to_r1, "default", &err),
+                     ERR_FORBIDDEN);
     assert_int_equal(escalate(w, alice, to_none, "default", &err), ERR_NOT_FOUND);
 }
 
-static yyjson_mut_doc *review(struct world *w, struct user u, const char *kind, const char *spec, int want) {
+static yyjson_mut_doc *review(struct world *w, struct user u, const char *kind, const char *spec,
+                              int want) {
     yyjson_mut_doc *d = NULL;
     struct err err = {0};
     char text[1024];
@@ -249,8 +325,9 @@ static yyjson_mut_doc *review(struct world *w, struct user u, const char *kind, 
     assert_ok(json_parse_mut(&w->a, str_of(text), &d, &err), &err);
     const struct kind *k = kind_by_name(STR("authorization.k8s.io"), str_of(kind));
     assert_non_null(k);
-    int r = str_is(str_of(kind), "SelfSubjectRulesReview") ? review_rules(w->b, &u, d, &err)
-                                                           : review_access(w->b, &u, k, STR("default"), d, &w->a, &err);
+    int r = str_is(str_of(kind), "SelfSubjectRulesReview")
+                ? review_rules(w->b, &u, d, &err)
+                : review_access(w->b, &u, k, STR("default"), d, &w->a, &err);
     assert_int_equal(r, want);
     return d;
 }
@@ -267,17 +344,23 @@ static void test_reviews(void **state) {
     struct world *w = *state;
     struct user alice = fixture_user("alice", NULL, NULL), bob = fixture_user("bob", NULL, NULL);
     put_basic(w);
-#define GET_PODS "{\"resourceAttributes\":{\"namespace\":\"default\",\"verb\":\"get\",\"resource\":\"pods\"}"
+#define GET_PODS                                                                                   \
+    "{\"resourceAttributes\":{\"namespace\":\"default\",\"verb\":\"get\",\"resource\":\"pods\"}"
     assert_status(review(w, alice, "SelfSubjectAccessReview", GET_PODS "}", 0),
-                  "{\"allowed\":true,\"reason\":\"RBAC: allowed by RoleBinding \\\"rb1/default\\\" of Role \\\"r1\\\" to User \\\"alice\\\"\"}");
-    assert_status(review(w, bob, "SelfSubjectAccessReview", GET_PODS "}", 0), "{\"allowed\":false}");
-    assert_status(review(w, bob, "SelfSubjectAccessReview", "{\"nonResourceAttributes\":{\"path\":\"/x\",\"verb\":\"get\"}}", 0),
+                  "{\"allowed\":true,\"reason\":\"RBAC: allowed by RoleBinding \\\"rb1/default\\\" "
+                  "of Role \\\"r1\\\" to User \\\"alice\\\"\"}");
+    assert_status(review(w, bob, "SelfSubjectAccessReview", GET_PODS "}", 0),
+                  "{\"allowed\":false}");
+    assert_status(review(w, bob, "SelfSubjectAccessReview",
+                         "{\"nonResourceAttributes\":{\"path\":\"/x\",\"verb\":\"get\"}}", 0),
                   "{\"allowed\":false}");
     review(w, alice, "SelfSubjectAccessReview", "{}", ERR_INVALID);
     review(w, alice, "SubjectAccessReview", GET_PODS "}", ERR_INVALID);
     yyjson_mut_doc *d = review(w, bob, "SubjectAccessReview", GET_PODS ",\"user\":\"alice\"}", 0);
     assert_true(yyjson_mut_get_bool(json_mpath(d->root, "status.allowed")));
-    review(w, bob, "LocalSubjectAccessReview", "{\"resourceAttributes\":{\"namespace\":\"other\",\"verb\":\"get\",\"resource\":\"pods\"},\"user\":\"x\"}",
+    review(w, bob, "LocalSubjectAccessReview",
+           "{\"resourceAttributes\":{\"namespace\":\"other\",\"verb\":\"get\",\"resource\":"
+           "\"pods\"},\"user\":\"x\"}",
            ERR_INVALID);
     d = review(w, alice, "SelfSubjectRulesReview", "{\"namespace\":\"default\"}", 0);
     assert_int_equal(yyjson_mut_arr_size(json_mpath(d->root, "status.resourceRules")), 3);
@@ -304,7 +387,10 @@ static void test_alloc_faults(void **state) {
     for (uint64_t nth = 1;; nth++) {
         struct rbac *b = NULL;
         struct str reason;
-        struct rbac_attributes q = {.user = &alice, .verb = STR("get"), .resource_request = true, .resource = STR("pods"),
+        struct rbac_attributes q = {.user = &alice,
+                                    .verb = STR("get"),
+                                    .resource_request = true,
+                                    .resource = STR("pods"),
                                     .ns = STR("default")};
         struct arena a;
         arena_init(&a, 1 << 20);

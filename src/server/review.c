@@ -22,22 +22,26 @@ static struct str_list strings_of(struct arena *a, yyjson_mut_val *list) {
 static yyjson_mut_val *list_of(yyjson_mut_doc *d, const struct str_list *l) {
     yyjson_mut_val *arr = yyjson_mut_arr(d);
     for (size_t i = 0; arr && i < l->n; i++) {
-        arr = yyjson_mut_arr_add_strncpy(d, arr, l->v[i].p ? l->v[i].p : "", l->v[i].n) ? arr : NULL;
+        arr =
+            yyjson_mut_arr_add_strncpy(d, arr, l->v[i].p ? l->v[i].p : "", l->v[i].n) ? arr : NULL;
     }
     return arr;
 }
 
 /* Sets a member to a list; a NULL list is a failure. */
-static int set_list(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *name, const struct str_list *l) {
+static int set_list(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *name,
+                    const struct str_list *l) {
     yyjson_mut_val *arr = list_of(d, l);
     return arr ? json_mset(d, obj, str_of(name), arr) : ERR_NOMEM;
 }
 
 /* ---- may somebody do something ---- */
 
-static struct rbac_attributes attributes_of(const struct user *u, yyjson_mut_val *resource, yyjson_mut_val *path) {
+static struct rbac_attributes attributes_of(const struct user *u, yyjson_mut_val *resource,
+                                            yyjson_mut_val *path) {
     if (!resource) {
-        return (struct rbac_attributes){.user = u, .verb = json_mstr_at(path, "verb"), .path = json_mstr_at(path, "path")};
+        return (struct rbac_attributes){
+            .user = u, .verb = json_mstr_at(path, "verb"), .path = json_mstr_at(path, "path")};
     }
     return (struct rbac_attributes){
         .user = u,
@@ -55,14 +59,20 @@ static int check_spec(yyjson_mut_val *spec, bool self, bool local, struct str ns
     yyjson_mut_val *resource = json_mget(spec, STR("resourceAttributes"));
     yyjson_mut_val *path = json_mget(spec, STR("nonResourceAttributes"));
     if (!resource == !path) {
-        return err_set(err, ERR_INVALID, "spec.resourceAttributes: Invalid value: null: exactly one of "
-                                         "nonResourceAttributes or resourceAttributes must be specified");
+        return err_set(err, ERR_INVALID,
+                       "spec.resourceAttributes: Invalid value: null: exactly one of "
+                       "nonResourceAttributes or resourceAttributes must be specified");
     }
-    if (!self && json_mstr_at(spec, "user").n == 0 && yyjson_mut_arr_size(json_mget(spec, STR("groups"))) == 0) {
-        return err_set(err, ERR_INVALID, "spec.user: Invalid value: \"\": at least one of user or group must be specified");
+    if (!self && json_mstr_at(spec, "user").n == 0 &&
+        yyjson_mut_arr_size(json_mget(spec, STR("groups"))) == 0) {
+        return err_set(
+            err, ERR_INVALID,
+            "spec.user: Invalid value: \"\": at least one of user or group must be specified");
     }
     if (local && (!resource || !str_eq(json_mstr_at(resource, "namespace"), ns))) {
-        return err_set(err, ERR_INVALID, "spec.resourceAttributes.namespace: Invalid value: \"%.*s\": must match metadata.namespace",
+        return err_set(err, ERR_INVALID,
+                       "spec.resourceAttributes.namespace: Invalid value: \"%.*s\": must match "
+                       "metadata.namespace",
                        STR_ARG(json_mstr_at(resource, "namespace")));
     }
     return 0;
@@ -73,15 +83,17 @@ int review_access(struct rbac *b, const struct user *u, const struct kind *k, st
     yyjson_mut_val *spec = json_mget(d->root, STR("spec"));
     bool self = str_is(str_of(k->kind), "SelfSubjectAccessReview");
     bool local = str_is(str_of(k->kind), "LocalSubjectAccessReview");
-    struct user named = {.name = json_mstr_at(spec, "user"), .uid = json_mstr_at(spec, "uid"),
+    struct user named = {.name = json_mstr_at(spec, "user"),
+                         .uid = json_mstr_at(spec, "uid"),
                          .groups = strings_of(a, json_mget(spec, STR("groups")))};
     struct str reason = {0};
     int r = check_spec(spec, self, local, ns, err);
     if (r != 0) {
         return r;
     }
-    struct rbac_attributes q = attributes_of(self ? u : &named, json_mget(spec, STR("resourceAttributes")),
-                                             json_mget(spec, STR("nonResourceAttributes")));
+    struct rbac_attributes q =
+        attributes_of(self ? u : &named, json_mget(spec, STR("resourceAttributes")),
+                      json_mget(spec, STR("nonResourceAttributes")));
     bool allowed = rbac_allows(b, &q, a, &reason);
     yyjson_mut_val *status = yyjson_mut_obj(d);
     if (!status || json_mset(d, d->root, STR("status"), status) != 0 ||

@@ -145,7 +145,8 @@ static void write_claims(struct buf *b, const struct token_claims *c) {
     buf_ch(b, '}');
 }
 
-int token_mint(const struct token_key *k, const struct token_claims *c, struct buf *out, struct err *err) {
+int token_mint(const struct token_key *k, const struct token_claims *c, struct buf *out,
+               struct err *err) {
     struct buf json, text;
     unsigned char sig[64];
     buf_init(&json, TOKEN_MAX);
@@ -158,7 +159,8 @@ int token_mint(const struct token_key *k, const struct token_claims *c, struct b
     write_claims(&json, c);
     base64url_encode(&text, buf_view(&json));
     r = r ? r : buf_ok(&json) ? buf_ok(&json) : buf_ok(&text);
-    r = r ? err_set(err, r, "the token would be too large") : tls_sign_es256(k->file, buf_view(&text), sig, err);
+    r = r ? err_set(err, r, "the token would be too large")
+          : tls_sign_es256(k->file, buf_view(&text), sig, err);
     if (r == 0) {
         buf_str(out, buf_view(&text));
         buf_ch(out, '.');
@@ -235,7 +237,8 @@ static bool read_claims(struct arena *a, yyjson_val *v, struct token_claims *c) 
 static int check_signature(const struct token_key *k, struct str signed_part, struct str sig_text,
                            struct arena *a, struct err *err) {
     struct str sig = base64url_decode(a, sig_text);
-    if (sig.n != 64 || tls_verify_es256(k->file, signed_part, (const unsigned char *)sig.p, NULL) != 0) {
+    if (sig.n != 64 ||
+        tls_verify_es256(k->file, signed_part, (const unsigned char *)sig.p, NULL) != 0) {
         return unauthorized(err, "the signature is wrong");
     }
     return 0;
@@ -247,7 +250,8 @@ int token_verify(const struct token_key *k, struct str text, struct str issuer,
     struct str header, claims, sig, rest;
     struct token_claims c;
     int64_t now = now_ns / 1000000000;
-    if (text.n > TOKEN_MAX || !str_cut(text, '.', &header, &rest) || !str_cut(rest, '.', &claims, &sig)) {
+    if (text.n > TOKEN_MAX || !str_cut(text, '.', &header, &rest) ||
+        !str_cut(rest, '.', &claims, &sig)) {
         return err_set(err, ERR_NOT_FOUND, "not a JWT");
     }
     yyjson_val *h = parse_part(a, header), *v = parse_part(a, claims);
@@ -277,7 +281,9 @@ int token_verify(const struct token_key *k, struct str text, struct str issuer,
 /* ---- publishing ---- */
 
 void token_write_jwks(const struct token_key *k, struct buf *out) {
-    buf_f(out, "{\"keys\":[{\"use\":\"sig\",\"kty\":\"EC\",\"kid\":\"%s\",\"crv\":\"P-256\",\"alg\":\"ES256\",\"x\":\"",
+    buf_f(out,
+          "{\"keys\":[{\"use\":\"sig\",\"kty\":\"EC\",\"kid\":\"%s\",\"crv\":\"P-256\",\"alg\":"
+          "\"ES256\",\"x\":\"",
           k->kid);
     base64url_encode(out, str_from((const char *)k->x, sizeof(k->x)));
     buf_c(out, "\",\"y\":\"");
@@ -296,6 +302,7 @@ void token_write_discovery(struct str issuer, struct buf *out) {
     buf_c(&uri, "/openid/v1/jwks");
     buf_json(out, buf_view(&uri));
     buf_release(&uri);
-    buf_c(out, ",\"response_types_supported\":[\"id_token\"],\"subject_types_supported\":[\"public\"],"
-               "\"id_token_signing_alg_values_supported\":[\"ES256\"]}");
+    buf_c(out,
+          ",\"response_types_supported\":[\"id_token\"],\"subject_types_supported\":[\"public\"],"
+          "\"id_token_signing_alg_values_supported\":[\"ES256\"]}");
 }

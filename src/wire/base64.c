@@ -8,7 +8,8 @@ static void encode(struct buf *b, struct str s, const char *alphabet, bool pad) 
     const unsigned char *p = (const unsigned char *)s.p;
     for (size_t i = 0; i < s.n; i += 3) {
         size_t left = s.n - i;
-        uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
+        uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+                     (left > 2 ? p[i + 2] : 0);
         buf_ch(b, alphabet[v >> 18]);
         buf_ch(b, alphabet[v >> 12 & 63]);
         if (left > 1 || pad) {

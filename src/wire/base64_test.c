@@ -6,8 +6,13 @@
 static struct arena arena;
 
 static void test_vectors(void **state) {
-    static const char *const cases[][2] = {{"", ""},         {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-                                           {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+    static const char *const cases[][2] = {{"", ""},
+                                           {"f", "Zg=="},
+                                           {"fo", "Zm8="},
+                                           {"foo", "Zm9v"},
+                                           {"foob", "Zm9vYg=="},
+                                           {"fooba", "Zm9vYmE="},
+                                           {"foobar", "Zm9vYmFy"}};
     arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf b;
@@ -19,7 +24,8 @@ static void test_vectors(void **state) {
         assert_str_eq(back, str_of(cases[i][0]));
         buf_release(&b);
     }
-    static const char *const bad[] = {"Z", "Zg", "Zg=", "Zh==", "Zm9=", "Zg==Zg==", "Z-==", "=", "====", "Zm9v\x01", "Zm 9v"};
+    static const char *const bad[] = {
+        "Z", "Zg", "Zg=", "Zh==", "Zm9=", "Zg==Zg==", "Z-==", "=", "====", "Zm9v\x01", "Zm 9v"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_null(base64_decode(&arena, str_of(bad[i])).p);
     }
@@ -49,6 +55,7 @@ static void test_round_trip(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vectors), cmocka_unit_test(test_round_trip)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vectors),
+                                       cmocka_unit_test(test_round_trip)};
     return cmocka_run_group_tests_name("base64", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /*
  * json: JSON text to values and back, over yyjson. See json.h.
  *
- * Documents live in an arena: yyjson's allocator interface is mapped on it, and freeing does nothing. Reading and writing
- * in yyjson do not recurse; the walks here do, which is safe because parsing refuses what is nested too deep.
+ * Documents live in an arena: yyjson's allocator interface is mapped on it, and freeing does nothing. Reading and
+ * writing in yyjson do not recurse; the walks here do, which is safe because parsing refuses what is nested too deep.
  */
 #include "wire/json.h"
 

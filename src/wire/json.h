@@ -6,6 +6,8 @@
  * it; never call yyjson_doc_free on them. Input is strict RFC 8259 with our limits: LIMIT_JSON_DEPTH, valid UTF-8, no
  * trailing garbage, no NaN. Numbers: integers that fit int64/uint64 stay integers, others become doubles.
  *
+ * Mind that yyjson_obj_foreach must not be given NULL: it would step from it.
+ *
  * Paths here are simple dotted member names ("spec.template.metadata.labels"): names that contain dots (label keys)
  * are looked up with json_get.
  */

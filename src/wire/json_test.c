@@ -40,9 +40,9 @@ static void assert_text(yyjson_mut_doc *d, const char *want) {
 }
 
 static void test_refuses_malformed(void **state) {
-    const char *bad[] = {"",      "{",          "[1,]",     "{\"a\":}", "NaN",    "1 2",  "\"\xff\"",
-                         "tru",   "\"\\ud800\"", "'a'",      "{a:1}",    "// c\n1", "+1",   "01",
-                         "[1 2]", "\"\x01\"",    "\xef\xbb", "1e999"};
+    const char *bad[] = {"",         "{",   "[1,]",        "{\"a\":}", "NaN",      "1 2",
+                         "\"\xff\"", "tru", "\"\\ud800\"", "'a'",      "{a:1}",    "// c\n1",
+                         "+1",       "01",  "[1 2]",       "\"\x01\"", "\xef\xbb", "1e999"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         yyjson_doc *doc = NULL;
         struct err err = {0};
@@ -120,8 +120,9 @@ static void note(void *ctx, struct str path) {
 }
 
 static void test_duplicates(void **state) {
-    const char *text = "{\"a\":1,\"spec\":{\"containers\":[{\"name\":\"x\",\"name\":\"y\",\"name\":\"z\"}],"
-                       "\"q\":{}},\"a\":2,\"b\":3}";
+    const char *text =
+        "{\"a\":1,\"spec\":{\"containers\":[{\"name\":\"x\",\"name\":\"y\",\"name\":\"z\"}],"
+        "\"q\":{}},\"a\":2,\"b\":3}";
     struct seen seen = {{0}};
     assert_int_equal(json_duplicates(parse(text), &arena, note, &seen), 0);
     assert_string_equal(seen.text, "a;spec.containers[0].name;");

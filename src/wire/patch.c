@@ -95,8 +95,10 @@ static int diff_into(yyjson_mut_doc *d, yyjson_mut_val *out, yyjson_val *from, y
     size_t i, max;
     yyjson_val *key, *val;
     int r = json_edit_begin(&e, d, out, yyjson_obj_size(from) + yyjson_obj_size(to));
-    yyjson_obj_foreach(from, i, max, key, val) {
-        r = r || json_get(to, key_of(key)) ? r : diff_member(d, &e, key_of(key), val, NULL);
+    if (from) { /* the loop would step from NULL */
+        yyjson_obj_foreach(from, i, max, key, val) {
+            r = r || json_get(to, key_of(key)) ? r : diff_member(d, &e, key_of(key), val, NULL);
+        }
     }
     yyjson_obj_foreach(to, i, max, key, val) {
         r = r ? r : diff_member(d, &e, key_of(key), json_get(from, key_of(key)), val);

@@ -137,7 +137,8 @@ static int locate(struct op *o, struct str pointer, struct place *ret) {
     return 0;
 }
 
-static int value_at(struct op *o, struct str pointer, struct place *ret, yyjson_mut_val **ret_value) {
+static int value_at(struct op *o, struct str pointer, struct place *ret,
+                    yyjson_mut_val **ret_value) {
     int r = locate(o, pointer, ret);
     if (r == 0 && !ret->parent) {
         *ret_value = o->doc->root;
@@ -264,7 +265,8 @@ static int op_move(struct op *o) {
     if (r != 0 || str_eq(o->from, o->path)) {
         return r;
     }
-    bool into_itself = str_starts(o->path, o->from) && o->path.n > o->from.n && o->path.p[o->from.n] == '/';
+    bool into_itself =
+        str_starts(o->path, o->from) && o->path.n > o->from.n && o->path.p[o->from.n] == '/';
     if (!p.parent || into_itself) {
         return invalid(o, "a value cannot be moved into itself");
     }
@@ -321,14 +323,20 @@ static int run_op(yyjson_mut_doc *d, yyjson_val *v, size_t i, struct cost *cost,
     for (size_t k = 0; k < sizeof(op_kinds) / sizeof(op_kinds[0]); k++) {
         kind = str_is(json_str(name), op_kinds[k].name) ? &op_kinds[k] : kind;
     }
-    struct op o = {.doc = d, .value = json_get(v, STR("value")), .path = json_str(path),
-                   .from = json_str(from), .cost = cost, .err = err};
+    struct op o = {.doc = d,
+                   .value = json_get(v, STR("value")),
+                   .path = json_str(path),
+                   .from = json_str(from),
+                   .cost = cost,
+                   .err = err};
     if (!kind) {
         return err_set(err, ERR_SYNTAX, "operation %zu: unknown \"op\"", i);
     }
     if (!yyjson_is_str(path) || (kind->value && !o.value) || (kind->from && !yyjson_is_str(from))) {
         return err_set(err, ERR_SYNTAX, "operation %zu (%s): \"%s\" is missing", i, kind->name,
-                       !yyjson_is_str(path) ? "path" : kind->value ? "value" : "from");
+                       !yyjson_is_str(path) ? "path"
+                       : kind->value        ? "value"
+                                            : "from");
     }
     int r = kind->run(&o);
     if (r != 0) {

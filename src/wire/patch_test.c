@@ -90,27 +90,33 @@ static void test_json(void **state) {
          "{\"foo\":\"bar\",\"baz\":\"qux\"}"},
         {"{\"foo\":[\"bar\",\"baz\"]}", "[{\"op\":\"add\",\"path\":\"/foo/1\",\"value\":\"qux\"}]",
          "{\"foo\":[\"bar\",\"qux\",\"baz\"]}"},
-        {"{\"foo\":[]}", "[{\"op\":\"add\",\"path\":\"/foo/-\",\"value\":1},"
-                         "{\"op\":\"add\",\"path\":\"/foo/0\",\"value\":0},"
-                         "{\"op\":\"add\",\"path\":\"/foo/2\",\"value\":2}]",
+        {"{\"foo\":[]}",
+         "[{\"op\":\"add\",\"path\":\"/foo/-\",\"value\":1},"
+         "{\"op\":\"add\",\"path\":\"/foo/0\",\"value\":0},"
+         "{\"op\":\"add\",\"path\":\"/foo/2\",\"value\":2}]",
          "{\"foo\":[0,1,2]}"},
         {"{\"a\":1,\"b\":2}", "[{\"op\":\"remove\",\"path\":\"/a\"}]", "{\"b\":2}"},
         {"{\"a\":[1,2,3]}", "[{\"op\":\"remove\",\"path\":\"/a/1\"}]", "{\"a\":[1,3]}"},
-        {"{\"a\":[1,2,3]}", "[{\"op\":\"replace\",\"path\":\"/a/1\",\"value\":null}]", "{\"a\":[1,null,3]}"},
-        {"{\"a\":1,\"b\":2}", "[{\"op\":\"replace\",\"path\":\"/a\",\"value\":{}}]", "{\"a\":{},\"b\":2}"},
+        {"{\"a\":[1,2,3]}", "[{\"op\":\"replace\",\"path\":\"/a/1\",\"value\":null}]",
+         "{\"a\":[1,null,3]}"},
+        {"{\"a\":1,\"b\":2}", "[{\"op\":\"replace\",\"path\":\"/a\",\"value\":{}}]",
+         "{\"a\":{},\"b\":2}"},
         {"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"\",\"value\":[]}]", "[]"},
         {"{\"a\":{\"b\":1},\"c\":{}}", "[{\"op\":\"move\",\"from\":\"/a/b\",\"path\":\"/c/d\"}]",
          "{\"a\":{},\"c\":{\"d\":1}}"},
         {"[1,2,3,4]", "[{\"op\":\"move\",\"from\":\"/1\",\"path\":\"/3\"}]", "[1,3,4,2]"},
-        {"{\"a\":{\"b\":1}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a\"}]", "{\"a\":{\"b\":1}}"},
+        {"{\"a\":{\"b\":1}}", "[{\"op\":\"move\",\"from\":\"/a\",\"path\":\"/a\"}]",
+         "{\"a\":{\"b\":1}}"},
         {"{\"a\":{\"b\":1}}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/a/c\"}]",
          "{\"a\":{\"b\":1,\"c\":{\"b\":1}}}"},
         {"{\"a/b\":1,\"m~n\":2,\"\":3}",
-         "[{\"op\":\"test\",\"path\":\"/a~1b\",\"value\":1},{\"op\":\"test\",\"path\":\"/m~0n\",\"value\":2},"
+         "[{\"op\":\"test\",\"path\":\"/a~1b\",\"value\":1},{\"op\":\"test\",\"path\":\"/"
+         "m~0n\",\"value\":2},"
          "{\"op\":\"test\",\"path\":\"/\",\"value\":3.0},{\"op\":\"remove\",\"path\":\"/a~1b\"}]",
          "{\"m~n\":2,\"\":3}"},
         {"{\"~1\":1}", "[{\"op\":\"test\",\"path\":\"/~01\",\"value\":1}]", "{\"~1\":1}"},
-        {"{\"a\":{\"x\":1,\"y\":[2]}}", "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"y\":[2],\"x\":1}}]",
+        {"{\"a\":{\"x\":1,\"y\":[2]}}",
+         "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"y\":[2],\"x\":1}}]",
          "{\"a\":{\"x\":1,\"y\":[2]}}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -162,7 +168,10 @@ static void test_json_refused(void **state) {
     }
     struct err err = {0};
     yyjson_mut_doc *d = parse_mut("{}");
-    patch_json(d, parse("[{\"op\":\"add\",\"path\":\"/a\",\"value\":1},{\"op\":\"test\",\"path\":\"/a\",\"value\":2}]"), &err);
+    patch_json(d,
+               parse("[{\"op\":\"add\",\"path\":\"/a\",\"value\":1},{\"op\":\"test\",\"path\":\"/"
+                     "a\",\"value\":2}]"),
+               &err);
     assert_string_equal(err.text, "operation 1 (test /a): the value is another");
 }
 
@@ -189,7 +198,8 @@ static void test_json_depth_bomb(void **state) {
     buf_c(&doc, "{\"k0\":{}");
     for (int i = 1; i < 200; i++) {
         buf_f(&doc, ",\"k%d\":{}", i);
-        buf_f(&b, "%s{\"op\":\"move\",\"from\":\"/k%d\",\"path\":\"/k%d/k\"}", i > 1 ? "," : "", i - 1, i);
+        buf_f(&b, "%s{\"op\":\"move\",\"from\":\"/k%d\",\"path\":\"/k%d/k\"}", i > 1 ? "," : "",
+              i - 1, i);
     }
     buf_c(&b, "]");
     buf_c(&doc, "}");
@@ -209,7 +219,8 @@ static void test_json_many(void **state) {
     buf_c(&b, "]");
     struct err err = {0};
     assert_int_equal(patch_json(parse_mut("{}"), parse(buf_cstr(&b)), &err), ERR_TOO_LARGE);
-    assert_string_equal(err.text, "The allowed maximum operations in a JSON patch is 10000, got 10001");
+    assert_string_equal(err.text,
+                        "The allowed maximum operations in a JSON patch is 10000, got 10001");
     buf_release(&b);
 }
 
@@ -220,8 +231,11 @@ static int run_patches(void) {
     arena_init(&a, 1 << 20);
     int r = json_parse_mut(&a, STR("{\"a\":{\"b\":[1,2]}}"), &d, NULL);
     r = r ? r : json_parse(&a, STR("{\"a\":{\"c\":{\"d\":null}},\"e\":[{}]}"), &merge, NULL);
-    r = r ? r : json_parse(&a, STR("[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/x~1\"},"
-                                   "{\"op\":\"add\",\"path\":\"/a/b/-\",\"value\":{\"z\":1}}]"), &ops, NULL);
+    r = r ? r
+          : json_parse(&a,
+                       STR("[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/x~1\"},"
+                           "{\"op\":\"add\",\"path\":\"/a/b/-\",\"value\":{\"z\":1}}]"),
+                       &ops, NULL);
     r = r ? r : patch_merge(d, yyjson_doc_get_root(merge), NULL);
     r = r ? r : patch_json(d, yyjson_doc_get_root(ops), NULL);
     arena_release(&a);

@@ -1,8 +1,8 @@
 /*
  * prometheus: metrics in memory and their text exposition. See prometheus.h.
  *
- * A series' key in its family's map is its label values joined by 0xff, a byte that UTF-8 never has. Everything is kept in
- * insertion order, so that two scrapes differ only in numbers.
+ * A series' key in its family's map is its label values joined by 0xff, a byte that UTF-8 never has. Everything is
+ * kept in insertion order, so that two scrapes differ only in numbers.
  */
 #include "wire/prometheus.h"
 
@@ -18,8 +18,8 @@ struct prom_series {
     struct prom_family *family;
     char *key;
     size_t key_n;
-    double value;      /* counter, gauge; sum of a histogram */
-    uint64_t count;    /* histogram */
+    double value;       /* counter, gauge; sum of a histogram */
+    uint64_t count;     /* histogram */
     uint64_t buckets[]; /* histogram: not cumulated */
 };
 
@@ -95,7 +95,8 @@ void prom_free(struct prom *p) {
     mem_free(p);
 }
 
-static bool agrees(const struct prom_family *f, enum prom_type type, const char *const *labels, size_t n) {
+static bool agrees(const struct prom_family *f, enum prom_type type, const char *const *labels,
+                   size_t n) {
     bool same = f->type == type && f->n_labels == n;
     for (size_t i = 0; same && i < n; i++) {
         same = str_is(str_of(f->labels[i]), labels[i]);
@@ -281,8 +282,8 @@ void prom_write_number(struct buf *out, double v) {
 }
 
 /* name_suffix{a="x",le="0.1"} number */
-static void write_line(struct buf *out, const struct prom_series *s, const char *suffix, const double *le,
-                       double number) {
+static void write_line(struct buf *out, const struct prom_series *s, const char *suffix,
+                       const double *le, double number) {
     const struct prom_family *f = s->family;
     struct str rest = {s->key, s->key_n}, value;
     buf_f(out, "%s%s", f->name, suffix);

@@ -17,7 +17,7 @@
 enum prom_type { PROM_COUNTER, PROM_GAUGE, PROM_HISTOGRAM };
 enum { PROM_LABELS_MAX = 8, PROM_BUCKETS_MAX = 24, PROM_SERIES_MAX = 20000 };
 
-struct prom;        /* a registry */
+struct prom; /* a registry */
 struct prom_family;
 struct prom_series;
 
@@ -33,15 +33,15 @@ int prom_buckets(struct prom_family *f, const double *bounds, size_t n);
 /* The series with these label values (n_labels of them), made when missing. */
 struct prom_series *prom_series(struct prom_family *f, const struct str *values);
 /* prom_with(f, "a", "b") with C strings. */
-#define prom_with(f, ...) \
-    prom_with_n((f), (const char *const[]){__VA_ARGS__}, \
+#define prom_with(f, ...)                                                                          \
+    prom_with_n((f), (const char *const[]){__VA_ARGS__},                                           \
                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 struct prom_series *prom_with_n(struct prom_family *f, const char *const *values, size_t n);
 void prom_drop(struct prom_family *f, const struct str *values); /* forget one series */
 void prom_clear(struct prom_family *f);                          /* forget all of them */
 
-void prom_add(struct prom_series *s, double v); /* counter (v >= 0) and gauge */
-void prom_set(struct prom_series *s, double v); /* gauge */
+void prom_add(struct prom_series *s, double v);     /* counter (v >= 0) and gauge */
+void prom_set(struct prom_series *s, double v);     /* gauge */
 void prom_observe(struct prom_series *s, double v); /* histogram */
 double prom_value(const struct prom_series *s);     /* counter and gauge; a histogram's count */
 

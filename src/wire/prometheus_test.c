@@ -14,7 +14,8 @@ static void test_text(void **state) {
     struct buf b;
     static const char *const labels[] = {"code", "path"};
     static const double bounds[] = {0.1, 1};
-    struct prom_family *c = prom_family(p, PROM_COUNTER, "requests_total", "All\nof \\ them \"x\".", labels, 2);
+    struct prom_family *c =
+        prom_family(p, PROM_COUNTER, "requests_total", "All\nof \\ them \"x\".", labels, 2);
     struct prom_family *g = prom_family(p, PROM_GAUGE, "up", "Up.", NULL, 0);
     struct prom_family *h = prom_family(p, PROM_HISTOGRAM, "lat_seconds", "Latency.", labels, 1);
     prom_family(p, PROM_GAUGE, "unused", "No series, no text.", NULL, 0);
@@ -30,13 +31,17 @@ static void test_text(void **state) {
     assert_int_equal(prom_collector(p, collect, prom_series(g, NULL)), 0);
     buf_init(&b, 0);
     prom_write(p, &b);
-    assert_str_eq(buf_view(&b), STR("# HELP requests_total All\\nof \\\\ them \"x\".\n# TYPE requests_total counter\n"
-                                    "requests_total{code=\"200\",path=\"/a\\\"b\\\\\\n\"} 3\nrequests_total{code=\"\",path=\"\"} 0.5\n"
-                                    "# HELP up Up.\n# TYPE up gauge\nup 10000000001\n"
-                                    "# HELP lat_seconds Latency.\n# TYPE lat_seconds histogram\n"
-                                    "lat_seconds_bucket{code=\"x\",le=\"0.1\"} 1\nlat_seconds_bucket{code=\"x\",le=\"1\"} 2\n"
-                                    "lat_seconds_bucket{code=\"x\",le=\"+Inf\"} 3\nlat_seconds_sum{code=\"x\"} 7.6\n"
-                                    "lat_seconds_count{code=\"x\"} 3\n"));
+    assert_str_eq(
+        buf_view(&b),
+        STR("# HELP requests_total All\\nof \\\\ them \"x\".\n# TYPE requests_total counter\n"
+            "requests_total{code=\"200\",path=\"/a\\\"b\\\\\\n\"} "
+            "3\nrequests_total{code=\"\",path=\"\"} 0.5\n"
+            "# HELP up Up.\n# TYPE up gauge\nup 10000000001\n"
+            "# HELP lat_seconds Latency.\n# TYPE lat_seconds histogram\n"
+            "lat_seconds_bucket{code=\"x\",le=\"0.1\"} 1\nlat_seconds_bucket{code=\"x\",le=\"1\"} "
+            "2\n"
+            "lat_seconds_bucket{code=\"x\",le=\"+Inf\"} 3\nlat_seconds_sum{code=\"x\"} 7.6\n"
+            "lat_seconds_count{code=\"x\"} 3\n"));
     buf_release(&b);
     prom_free(p);
 }
@@ -73,7 +78,8 @@ static void test_numbers(void **state) {
         prom_write_number(&b, v[i]);
         buf_ch(&b, ' ');
     }
-    assert_str_eq(buf_view(&b), STR("0 1 -1.5 0.1 1e+21 123456789012 +Inf -Inf NaN 0.3333333333333333 "));
+    assert_str_eq(buf_view(&b),
+                  STR("0 1 -1.5 0.1 1e+21 123456789012 +Inf -Inf NaN 0.3333333333333333 "));
     buf_release(&b);
 }
 

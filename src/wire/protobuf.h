@@ -23,7 +23,7 @@ struct pb {
 };
 
 struct pb_field {
-    uint32_t number;  /* 1 .. 2^29 - 1 */
+    uint32_t number; /* 1 .. 2^29 - 1 */
     enum pb_wire wire;
     uint64_t value;   /* PB_VARINT, PB_FIXED64, PB_FIXED32 */
     struct str bytes; /* PB_BYTES */

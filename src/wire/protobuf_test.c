@@ -7,7 +7,8 @@
 static void test_fields(void **state) {
     /* 1: varint 150; 2: "ab"; 3: fixed32 1; 4: fixed64 1.5; 5: varint -1; 536870911: empty */
     struct pb r = pb_of(BYTES("\x08\x96\x01"
-                              "\x12\x02" "ab"
+                              "\x12\x02"
+                              "ab"
                               "\x1d\x01\x00\x00\x00"
                               "\x21\x00\x00\x00\x00\x00\x00\xf8\x3f"
                               "\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
@@ -25,19 +26,21 @@ static void test_fields(void **state) {
 
 static void test_malformed(void **state) {
     struct str bad[] = {
-        BYTES("\x08"),                 /* no value */
-        BYTES("\x08\x80"),             /* varint cut off */
-        BYTES("\x80"),                 /* key cut off */
+        BYTES("\x08"),                                             /* no value */
+        BYTES("\x08\x80"),                                         /* varint cut off */
+        BYTES("\x80"),                                             /* key cut off */
         BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),     /* 65 bits */
         BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), /* 11 bytes */
-        BYTES("\x12\x03" "ab"),        /* length beyond the end */
-        BYTES("\x12"),                 /* no length */
-        BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),     /* length 2^64-1 */
-        BYTES("\x1d\x01\x00\x00"),     /* fixed32 cut off */
-        BYTES("\x21\x01\x00\x00"),     /* fixed64 cut off */
-        BYTES("\x00\x00"),             /* field 0 */
-        BYTES("\x0b\x0c"),             /* groups */
-        BYTES("\x0e"), BYTES("\x0f"),  /* wire types 6 and 7 */
+        BYTES("\x12\x03"
+              "ab"),                                           /* length beyond the end */
+        BYTES("\x12"),                                         /* no length */
+        BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), /* length 2^64-1 */
+        BYTES("\x1d\x01\x00\x00"),                             /* fixed32 cut off */
+        BYTES("\x21\x01\x00\x00"),                             /* fixed64 cut off */
+        BYTES("\x00\x00"),                                     /* field 0 */
+        BYTES("\x0b\x0c"),                                     /* groups */
+        BYTES("\x0e"),
+        BYTES("\x0f"),                     /* wire types 6 and 7 */
         BYTES("\x82\x80\x80\x80\x10\x00"), /* field 2^29 */
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

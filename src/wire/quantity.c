@@ -1,9 +1,9 @@
 /*
  * quantity: Kubernetes' resource amounts. See quantity.h.
  *
- * Text is read in one pass: sign, digits, optional point and digits, suffix. The amount is computed in billionths in 128
- * bits, which hold the whole range (94 bits) and every intermediate product; digits finer than a billionth only leave a
- * mark that rounds away from zero.
+ * Text is read in one pass: sign, digits, optional point and digits, suffix. The amount is computed in billionths in
+ * 128 bits, which hold the whole range (94 bits) and every intermediate product; digits finer than a billionth only
+ * leave a mark that rounds away from zero.
  */
 #include "wire/quantity.h"
 
@@ -208,7 +208,8 @@ struct str quantity_text(struct quantity q, char out[static QUANTITY_TEXT_MAX]) 
         n += exponent ? snprintf(out + n, cap - (size_t)n, "e%d", exponent) : 0;
     } else {
         uint8_t format = binary ? QUANTITY_BINARY : QUANTITY_DECIMAL;
-        n += snprintf(out + n, cap - (size_t)n, "%s", binary && exponent == 0 ? "" : suffix_text(format, exponent));
+        n += snprintf(out + n, cap - (size_t)n, "%s",
+                      binary && exponent == 0 ? "" : suffix_text(format, exponent));
     }
     return str_from(out, (size_t)n);
 }

@@ -20,9 +20,9 @@ enum quantity_format {
 };
 
 struct quantity {
-    int64_t whole;   /* floor of the amount: -0.5 is whole -1, nano 500000000 */
-    int32_t nano;    /* 0 .. 999999999 */
-    uint8_t format;  /* enum quantity_format */
+    int64_t whole;  /* floor of the amount: -0.5 is whole -1, nano 500000000 */
+    int32_t nano;   /* 0 .. 999999999 */
+    uint8_t format; /* enum quantity_format */
 };
 
 enum { QUANTITY_TEXT_MAX = 48 };
@@ -39,8 +39,8 @@ struct quantity quantity_of_milli(int64_t milli, enum quantity_format format);
 static inline bool quantity_is_zero(struct quantity q) {
     return q.whole == 0 && q.nano == 0;
 }
-int quantity_sign(struct quantity q);                    /* -1, 0, 1 */
-int quantity_cmp(struct quantity a, struct quantity b);  /* <0, 0, >0; the format does not count */
+int quantity_sign(struct quantity q);                   /* -1, 0, 1 */
+int quantity_cmp(struct quantity a, struct quantity b); /* <0, 0, >0; the format does not count */
 
 /* *q += y, *q -= y, *q *= n. ERR_RANGE with *q unchanged. A zero *q takes y's format, as Kubernetes does. */
 int quantity_add(struct quantity *q, struct quantity y);

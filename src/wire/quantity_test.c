@@ -17,19 +17,52 @@ static void assert_q(struct quantity q, const char *want) {
 
 static void test_canonical(void **state) {
     static const char *const cases[][2] = {
-        {"0", "0"},           {"0Gi", "0"},           {"-0", "0"},          {"1000m", "1"},
-        {"1024Mi", "1Gi"},    {"1536Mi", "1536Mi"},   {"1.5Gi", "1536Mi"},  {"0.5Ki", "512"},
-        {"1", "1"},           {"1000", "1k"},         {"1500m", "1500m"},   {"1.5", "1500m"},
-        {"100m", "100m"},     {"0.1", "100m"},        {"10000k", "10M"},    {"1e3", "1e3"},
-        {"1E3", "1e3"},       {"12e2", "1200"},       {"1500e-3", "1500e-3"}, {"1E", "1E"},
-        {"1Ei", "1Ei"},       {"7Ei", "7Ei"},         {"1000Ki", "1000Ki"}, {"1023", "1023"},
-        {"2048", "2048"},     {"2Ki", "2Ki"},         {"1Ki", "1Ki"},       {"+1", "1"},
-        {"-1", "-1"},         {"-1Ki", "-1Ki"},       {"-1.5Gi", "-1536Mi"}, {"-100m", "-100m"},
-        {"1.", "1"},          {".5", "500m"},         {"00012", "12"},      {"1n", "1n"},
-        {"1u", "1u"},         {"1000n", "1u"},        {"0.0001Ki", "102400u"}, {"3.3", "3300m"},
+        {"0", "0"},
+        {"0Gi", "0"},
+        {"-0", "0"},
+        {"1000m", "1"},
+        {"1024Mi", "1Gi"},
+        {"1536Mi", "1536Mi"},
+        {"1.5Gi", "1536Mi"},
+        {"0.5Ki", "512"},
+        {"1", "1"},
+        {"1000", "1k"},
+        {"1500m", "1500m"},
+        {"1.5", "1500m"},
+        {"100m", "100m"},
+        {"0.1", "100m"},
+        {"10000k", "10M"},
+        {"1e3", "1e3"},
+        {"1E3", "1e3"},
+        {"12e2", "1200"},
+        {"1500e-3", "1500e-3"},
+        {"1E", "1E"},
+        {"1Ei", "1Ei"},
+        {"7Ei", "7Ei"},
+        {"1000Ki", "1000Ki"},
+        {"1023", "1023"},
+        {"2048", "2048"},
+        {"2Ki", "2Ki"},
+        {"1Ki", "1Ki"},
+        {"+1", "1"},
+        {"-1", "-1"},
+        {"-1Ki", "-1Ki"},
+        {"-1.5Gi", "-1536Mi"},
+        {"-100m", "-100m"},
+        {"1.", "1"},
+        {".5", "500m"},
+        {"00012", "12"},
+        {"1n", "1n"},
+        {"1u", "1u"},
+        {"1000n", "1u"},
+        {"0.0001Ki", "102400u"},
+        {"3.3", "3300m"},
         {"9223372036854775807", "9223372036854775807"},
         {"9223372036854775806.5", "9223372036854775806500m"},
-        {"1G", "1G"},         {"1000G", "1T"},        {"1P", "1P"},         {"1025", "1025"},
+        {"1G", "1G"},
+        {"1000G", "1T"},
+        {"1P", "1P"},
+        {"1025", "1025"},
         {"0.3Ei", "345876451382054092800m"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -60,8 +93,10 @@ static void test_limits(void **state) {
 }
 
 static void test_refused(void **state) {
-    static const char *const format[] = {"", " 1", "1 ", "a", "1.2.3", "1x", "1ki", "0x10", "1e3.5", "--1", "1,5"};
-    static const char *const suffix[] = {"1K", "1e", "1mm", "1Ki5", "1k-", "1e+", "1ee3", "1i", "1e99999999999999999999"};
+    static const char *const format[] = {"",    " 1",   "1 ",    "a",   "1.2.3", "1x",
+                                         "1ki", "0x10", "1e3.5", "--1", "1,5"};
+    static const char *const suffix[] = {
+        "1K", "1e", "1mm", "1Ki5", "1k-", "1e+", "1ee3", "1i", "1e99999999999999999999"};
     struct quantity q = quantity_of(7, QUANTITY_DECIMAL);
     for (size_t i = 0; i < sizeof(format) / sizeof(format[0]); i++) {
         assert_int_equal(quantity_parse(str_of(format[i]), &q, NULL), ERR_SYNTAX);
@@ -134,8 +169,8 @@ static void test_round_trip_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_canonical),  cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_values),
         cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_round_trip_random),
     };
     return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);

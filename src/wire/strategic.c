@@ -17,7 +17,9 @@
 
 #define NOT_ON_SERVER SIZE_MAX
 
-enum { MAX_ORDERS = 200 }; /* $setElementOrder directives in one object: no kind has as many lists */
+enum {
+    MAX_ORDERS = 200
+}; /* $setElementOrder directives in one object: no kind has as many lists */
 
 struct smp {
     yyjson_mut_doc *doc;
@@ -86,7 +88,8 @@ static yyjson_mut_val *fresh(struct smp *s, yyjson_val *v) {
     size_t i, max;
     yyjson_val *val;
     yyjson_arr_foreach(v, i, max, val) {
-        if (arr && !json_get(val, PATCH)) { /* elements that are directives have nothing to act on */
+        if (arr &&
+            !json_get(val, PATCH)) { /* elements that are directives have nothing to act on */
             yyjson_mut_val *copy = fresh(s, val);
             arr = copy && yyjson_mut_arr_append(arr, copy) ? arr : NULL;
         }
@@ -199,7 +202,8 @@ static size_t list_key(struct item *first, struct item **listed, size_t n) {
 /* Fills `list` with the items: those named by order[0..n_order) and the others, as the opening comment says. */
 static int put_together(struct smp *s, struct items *it, const struct str *order, size_t n_order,
                         yyjson_mut_val *list) {
-    struct item **listed = scratch(s, it->n, sizeof(*listed)), **others = scratch(s, it->n, sizeof(*others));
+    struct item **listed = scratch(s, it->n, sizeof(*listed)),
+                **others = scratch(s, it->n, sizeof(*others));
     size_t n_listed = 0, n_others = 0, i = 0, k = 0;
     if (!listed || !others) {
         return no_memory(s);
@@ -214,9 +218,8 @@ static int put_together(struct smp *s, struct items *it, const struct str *order
     }
     yyjson_mut_arr_clear(list);
     while (i < n_others || k < n_listed) {
-        bool other = k == n_listed ||
-                     (i < n_others && listed[k]->server_at != NOT_ON_SERVER &&
-                      others[i]->server_at < listed[k]->server_at);
+        bool other = k == n_listed || (i < n_others && listed[k]->server_at != NOT_ON_SERVER &&
+                                       others[i]->server_at < listed[k]->server_at);
         yyjson_mut_arr_append(list, other ? others[i++]->v : listed[k++]->v);
     }
     return 0;
@@ -228,12 +231,12 @@ static int merge_map(struct smp *s, const void *node, yyjson_mut_val *target, yy
 
 struct list_merge {
     struct strategic_field field;
-    yyjson_val *patch;      /* elements to merge, or NULL */
-    yyjson_val *order;      /* $setElementOrder, or NULL */
+    yyjson_val *patch; /* elements to merge, or NULL */
+    yyjson_val *order; /* $setElementOrder, or NULL */
     struct items items;
-    struct str *keys;       /* of the patch's elements, without directives */
+    struct str *keys; /* of the patch's elements, without directives */
     size_t n_keys;
-    bool replace;           /* an element says $patch: replace */
+    bool replace; /* an element says $patch: replace */
 };
 
 static void delete_key(struct items *it, struct str key) {
@@ -250,8 +253,8 @@ static int patch_key(struct smp *s, const char *merge_key, yyjson_val *elem, str
         return 0;
     }
     if (merge_key) {
-        return err_set(s->err, ERR_INVALID, "a list element does not contain declared merge key: %s",
-                       merge_key);
+        return err_set(s->err, ERR_INVALID,
+                       "a list element does not contain declared merge key: %s", merge_key);
     }
     return err_set(s->err, ERR_INVALID, "cannot merge a list whose elements are not scalars");
 }
@@ -374,7 +377,8 @@ static int merge_list(struct smp *s, const void *node, struct json_edit *target,
 
 /* ---- directives in an object ---- */
 
-static int delete_scalars(struct smp *s, struct json_edit *target, struct str name, yyjson_val *gone) {
+static int delete_scalars(struct smp *s, struct json_edit *target, struct str name,
+                          yyjson_val *gone) {
     yyjson_mut_val *list = json_edit_get(target, name);
     struct items items = {0};
     size_t i, max;
@@ -423,7 +427,8 @@ static int retain_keys(struct smp *s, yyjson_mut_val *target, yyjson_val *patch)
     yyjson_obj_foreach(patch, i, max, key, val) {
         struct str name = json_str(key);
         if (!is_directive(name) && !yyjson_is_null(val) && !names(keep, name)) {
-            return err_set(s->err, ERR_BAD_REQUEST, "invalid patch format of retainKeys: \"%.*s\" is not in it",
+            return err_set(s->err, ERR_BAD_REQUEST,
+                           "invalid patch format of retainKeys: \"%.*s\" is not in it",
                            STR_ARG(str_head(name, 128)));
         }
     }
@@ -437,7 +442,8 @@ static int retain_keys(struct smp *s, yyjson_mut_val *target, yyjson_val *patch)
 }
 
 /* $patch in an object. *ret_done: nothing is left to merge. */
-static int patch_directive(struct smp *s, yyjson_mut_val *target, yyjson_val *patch, bool *ret_done) {
+static int patch_directive(struct smp *s, yyjson_mut_val *target, yyjson_val *patch,
+                           bool *ret_done) {
     yyjson_val *directive = json_get(patch, PATCH), *key, *val;
     struct str what = json_str(directive);
     size_t i, max;
@@ -475,7 +481,8 @@ static int merge_member(struct smp *s, const void *node, struct json_edit *targe
     if (str_starts(name, SET_ORDER)) {
         struct str list = str_skip(name, SET_ORDER.n);
         if (!yyjson_is_arr(val)) {
-            return err_set(s->err, ERR_BAD_REQUEST, "%.*s must be a list", STR_ARG(str_head(name, 128)));
+            return err_set(s->err, ERR_BAD_REQUEST, "%.*s must be a list",
+                           STR_ARG(str_head(name, 128)));
         }
         yyjson_val *elems = json_get(patch, list);
         return yyjson_is_arr(elems) || !elems ? merge_list(s, node, target, list, elems, val) : 0;

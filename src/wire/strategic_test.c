@@ -60,20 +60,24 @@ static void expect_error(const char *doc, const char *text, int code) {
 #define C(list) "{\"spec\":{\"containers\":[" list "]}}"
 
 static void test_maps(void **state) {
-    expect("{\"a\":1,\"m\":{\"x\":1,\"y\":2}}", "{\"m\":{\"x\":null,\"z\":3},\"n\":{\"p\":null,\"q\":1}}",
+    expect("{\"a\":1,\"m\":{\"x\":1,\"y\":2}}",
+           "{\"m\":{\"x\":null,\"z\":3},\"n\":{\"p\":null,\"q\":1}}",
            "{\"a\":1,\"m\":{\"y\":2,\"z\":3},\"n\":{\"q\":1}}");
     expect("{\"m\":{\"x\":1}}", "{\"m\":[1]}", "{\"m\":[1]}");
     expect("{\"m\":[1]}", "{\"m\":{\"x\":1}}", "{\"m\":{\"x\":1}}");
     expect("{\"m\":{\"x\":1}}", "{\"m\":{\"$patch\":\"replace\",\"y\":2}}", "{\"m\":{\"y\":2}}");
     expect("{\"m\":{\"x\":1},\"n\":2}", "{\"m\":{\"$patch\":\"delete\"}}", "{\"m\":{},\"n\":2}");
-    expect("{\"m\":{\"x\":1}}", "{\"m\":{\"$patch\":\"merge\",\"y\":2}}", "{\"m\":{\"x\":1,\"y\":2}}");
+    expect("{\"m\":{\"x\":1}}", "{\"m\":{\"$patch\":\"merge\",\"y\":2}}",
+           "{\"m\":{\"x\":1,\"y\":2}}");
     expect("{\"l\":[1,2]}", "{\"l\":[3]}", "{\"l\":[3]}"); /* no strategy: replaced */
 }
 
 static void test_order_without_directive(void **state) {
-    expect(C("{\"name\":\"c\"}"), C("{\"name\":\"new\"}"), C("{\"name\":\"new\"},{\"name\":\"c\"}"));
+    expect(C("{\"name\":\"c\"}"), C("{\"name\":\"new\"}"),
+           C("{\"name\":\"new\"},{\"name\":\"c\"}"));
     /* the patch's order holds among its elements; the server's others keep their place before later ones */
-    expect(C("{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}"), C("{\"name\":\"c\",\"x\":1},{\"name\":\"a\"}"),
+    expect(C("{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}"),
+           C("{\"name\":\"c\",\"x\":1},{\"name\":\"a\"}"),
            C("{\"name\":\"b\"},{\"name\":\"c\",\"x\":1},{\"name\":\"a\"}"));
     expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"), C("{\"name\":\"b\",\"x\":1}"),
            C("{\"name\":\"a\"},{\"name\":\"b\",\"x\":1}"));
@@ -81,16 +85,19 @@ static void test_order_without_directive(void **state) {
 
 static void test_set_element_order(void **state) {
     expect(C("{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}"),
-           "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"new\"},{\"name\":\"c\"},{\"name\":\"a\"}],"
+           "{\"spec\":{\"$setElementOrder/"
+           "containers\":[{\"name\":\"new\"},{\"name\":\"c\"},{\"name\":\"a\"}],"
            "\"containers\":[{\"name\":\"new\",\"x\":1}]}}",
            C("{\"name\":\"new\",\"x\":1},{\"name\":\"b\"},{\"name\":\"c\"},{\"name\":\"a\"}"));
     /* the order alone, before or after, and for a list that is not there */
     expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"),
            "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"},{\"name\":\"a\"}]}}",
            C("{\"name\":\"b\"},{\"name\":\"a\"}"));
-    expect("{\"spec\":{}}", "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"}]}}", "{\"spec\":{}}");
+    expect("{\"spec\":{}}", "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"}]}}",
+           "{\"spec\":{}}");
     expect("{\"spec\":{}}",
-           "{\"spec\":{\"containers\":[{\"name\":\"a\",\"v\":null}],\"$setElementOrder/containers\":[{\"name\":\"a\"}]}}",
+           "{\"spec\":{\"containers\":[{\"name\":\"a\",\"v\":null}],\"$setElementOrder/"
+           "containers\":[{\"name\":\"a\"}]}}",
            "{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}");
     /* what kubectl apply sends to remove an element */
     expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"),
@@ -101,21 +108,25 @@ static void test_set_element_order(void **state) {
            "{\"$setElementOrder/finalizers\":[\"c\",\"b\",\"a\"],\"finalizers\":[\"c\"]}",
            "{\"finalizers\":[\"c\",\"b\",\"a\",\"s\"]}");
     expect_error(C("{\"name\":\"a\"}"),
-                 "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"a\"}],\"containers\":[{\"name\":\"b\"}]}}",
+                 "{\"spec\":{\"$setElementOrder/"
+                 "containers\":[{\"name\":\"a\"}],\"containers\":[{\"name\":\"b\"}]}}",
                  ERR_BAD_REQUEST);
     expect_error("{}", "{\"$setElementOrder/finalizers\":{}}", ERR_BAD_REQUEST);
 }
 
 static void test_element_directives(void **state) {
-    expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"), C("{\"$patch\":\"delete\",\"name\":\"a\"}"), C("{\"name\":\"b\"}"));
-    expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"), C("{\"$patch\":\"replace\"},{\"name\":\"c\"}"), C("{\"name\":\"c\"}"));
+    expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"), C("{\"$patch\":\"delete\",\"name\":\"a\"}"),
+           C("{\"name\":\"b\"}"));
+    expect(C("{\"name\":\"a\"},{\"name\":\"b\"}"), C("{\"$patch\":\"replace\"},{\"name\":\"c\"}"),
+           C("{\"name\":\"c\"}"));
     expect(C("{\"name\":\"a\",\"ports\":[{\"containerPort\":80,\"p\":1}]}"),
            C("{\"name\":\"a\",\"ports\":[{\"containerPort\":81},{\"containerPort\":80,\"p\":2}]}"),
            C("{\"name\":\"a\",\"ports\":[{\"containerPort\":81},{\"containerPort\":80,\"p\":2}]}"));
     /* two elements with one key: the first merges, a deletion takes both */
     expect(C("{\"name\":\"a\",\"n\":1},{\"name\":\"a\",\"n\":2}"), C("{\"name\":\"a\",\"n\":3}"),
            C("{\"name\":\"a\",\"n\":3},{\"name\":\"a\",\"n\":2}"));
-    expect(C("{\"name\":\"a\"},{\"x\":1},{\"name\":\"a\"}"), C("{\"name\":\"a\",\"$patch\":\"delete\"}"), C("{\"x\":1}"));
+    expect(C("{\"name\":\"a\"},{\"x\":1},{\"name\":\"a\"}"),
+           C("{\"name\":\"a\",\"$patch\":\"delete\"}"), C("{\"x\":1}"));
     expect_error(C("{\"name\":\"a\"}"), C("{\"x\":1}"), ERR_INVALID);
     expect_error(C("{\"name\":\"a\"}"), C("{\"name\":{}}"), ERR_INVALID);
     expect_error(C("{\"name\":\"a\"}"), C("{\"$patch\":\"spam\",\"name\":\"a\"}"), ERR_BAD_REQUEST);
@@ -124,16 +135,18 @@ static void test_element_directives(void **state) {
 }
 
 static void test_scalar_sets(void **state) {
-    expect("{\"finalizers\":[\"a\",\"b\"]}", "{\"finalizers\":[\"c\",\"b\"]}", "{\"finalizers\":[\"c\",\"a\",\"b\"]}");
-    expect("{\"finalizers\":[\"a\",\"b\"]}", "{\"$deleteFromPrimitiveList/finalizers\":[\"a\",\"x\"]}",
-           "{\"finalizers\":[\"b\"]}");
+    expect("{\"finalizers\":[\"a\",\"b\"]}", "{\"finalizers\":[\"c\",\"b\"]}",
+           "{\"finalizers\":[\"c\",\"a\",\"b\"]}");
+    expect("{\"finalizers\":[\"a\",\"b\"]}",
+           "{\"$deleteFromPrimitiveList/finalizers\":[\"a\",\"x\"]}", "{\"finalizers\":[\"b\"]}");
     expect("{}", "{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}", "{}");
     expect_error("{}", "{\"$deleteFromPrimitiveList/finalizers\":1}", ERR_BAD_REQUEST);
 }
 
 static void test_retain_keys(void **state) {
     expect("{\"strategy\":{\"type\":\"R\",\"rolling\":{},\"x\":1}}",
-           "{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}", "{\"strategy\":{\"type\":\"Recreate\"}}");
+           "{\"strategy\":{\"$retainKeys\":[\"type\"],\"type\":\"Recreate\"}}",
+           "{\"strategy\":{\"type\":\"Recreate\"}}");
     expect_error("{\"s\":{}}", "{\"s\":{\"$retainKeys\":[\"a\"],\"b\":1}}", ERR_BAD_REQUEST);
     expect_error("{\"s\":{}}", "{\"s\":{\"$retainKeys\":1}}", ERR_BAD_REQUEST);
     expect_error("{}", "[]", ERR_BAD_REQUEST);
@@ -174,9 +187,14 @@ static int run_once(void) {
     yyjson_doc *p;
     arena_init(&a, 1 << 20);
     int r = json_parse_mut(&a, STR(C("{\"name\":\"a\"},{\"name\":\"b\"}")), &d, NULL);
-    r = r ? r : json_parse(&a, STR("{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"c\"},{\"name\":\"a\"}],"
-                                   "\"containers\":[{\"name\":\"c\",\"ports\":[1]},{\"$patch\":\"delete\",\"name\":\"b\"}]},"
-                                   "\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}"), &p, NULL);
+    r = r ? r
+          : json_parse(&a,
+                       STR("{\"spec\":{\"$setElementOrder/"
+                           "containers\":[{\"name\":\"c\"},{\"name\":\"a\"}],"
+                           "\"containers\":[{\"name\":\"c\",\"ports\":[1]},{\"$patch\":\"delete\","
+                           "\"name\":\"b\"}]},"
+                           "\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}"),
+                       &p, NULL);
     r = r ? r : patch_strategic(d, yyjson_doc_get_root(p), &schema, &root, NULL);
     arena_release(&a);
     return r;

@@ -127,7 +127,8 @@ static int parse(struct str text, int want, int64_t *ret_ns, struct err *err) {
     ok = ok && offset(&s, &off) && month >= 1 && month <= 12 && day >= 1 &&
          day <= days_in(year, month) && hour <= 23 && minute <= 59 && second <= 59;
     if (!ok || (want >= 0 && n != (size_t)want)) {
-        return err_set(err, ERR_SYNTAX, "cannot parse \"%.*s\" as a time like %s", STR_ARG(str_head(text, 64)),
+        return err_set(err, ERR_SYNTAX, "cannot parse \"%.*s\" as a time like %s",
+                       STR_ARG(str_head(text, 64)),
                        want >= 0 ? "2006-01-02T15:04:05.000000Z" : "2006-01-02T15:04:05Z");
     }
     int64_t secs = time_join(year, month, day, hour, minute, second) - off, ns;
@@ -187,8 +188,8 @@ static const struct unit {
     const char *name;
     int64_t ns;
 } units[] = {
-    {"ns", 1},          {"us", 1000},      {"\xc2\xb5s", 1000},        {"\xce\xbcs", 1000},
-    {"ms", 1000000},    {"s", SEC},        {"m", 60 * SEC},            {"h", 3600 * SEC},
+    {"ns", 1},       {"us", 1000}, {"\xc2\xb5s", 1000}, {"\xce\xbcs", 1000},
+    {"ms", 1000000}, {"s", SEC},   {"m", 60 * SEC},     {"h", 3600 * SEC},
 };
 
 /* The unit is everything up to the next digit or point. */

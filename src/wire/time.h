@@ -18,14 +18,15 @@ int time_parse_micro(struct str text, int64_t *ret_ns, struct err *err); /* Micr
 /* Views of `out`, which is NUL-terminated. Fractions are cut towards the past. */
 struct str time_text(int64_t ns, char out[static TIME_TEXT_MAX]);
 struct str time_text_micro(int64_t ns, char out[static TIME_TEXT_MAX]);
-struct str time_text_nano(int64_t ns, char out[static TIME_TEXT_MAX]); /* nine digits, trailing zeros dropped */
+struct str time_text_nano(int64_t ns,
+                          char out[static TIME_TEXT_MAX]); /* nine digits, trailing zeros dropped */
 
 struct time_parts {
     int32_t year;
-    int month, day;            /* from 1 */
+    int month, day; /* from 1 */
     int hour, minute, second;
     int32_t nano;
-    int weekday;               /* 0 = Sunday */
+    int weekday; /* 0 = Sunday */
 };
 struct time_parts time_split(int64_t ns);
 /* Seconds since 1970 of a proleptic Gregorian date and time; parts may be out of range (month 13, day 0). */

@@ -124,9 +124,23 @@ static void test_durations(void **state) {
         assert_true(ns == cases[i].ns);
         assert_str_eq(duration_text(ns, out), str_of(cases[i].canonical));
     }
-    const char *bad[] = {"",   "-", "3",    "s",   ".s",  "1x",   "1 s", "--1s", "1h-2m",
-                         "1.", ".", "1sm", "+", "2562047h47m16.854775808s", "99999999999999999999s",
-                         "9223372036854775808ns", "-2562047h47m16.854775809s",
+    const char *bad[] = {"",
+                         "-",
+                         "3",
+                         "s",
+                         ".s",
+                         "1x",
+                         "1 s",
+                         "--1s",
+                         "1h-2m",
+                         "1.",
+                         ".",
+                         "1sm",
+                         "+",
+                         "2562047h47m16.854775808s",
+                         "99999999999999999999s",
+                         "9223372036854775808ns",
+                         "-2562047h47m16.854775809s",
                          "9223372036s9223372036s9223372036s"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         int64_t ns = 42;
@@ -137,9 +151,12 @@ static void test_durations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instants),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_micro_is_strict), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_calendar_agrees_with_libc), cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_instants),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_micro_is_strict),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_calendar_agrees_with_libc),
+        cmocka_unit_test(test_durations),
     };
     return cmocka_run_group_tests_name("time", tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /*
  * yaml: YAML streams to JSON values, over libyaml's events. See yaml.h.
  *
- * A stack of open collections, as deep as LIMIT_JSON_DEPTH, replaces recursion. An alias copies the value that its anchor
- * named; every node made, copies included, counts against LIMIT_YAML_NODES. Merge keys are kept aside until the mapping
- * ends, because its own keys win wherever they stand.
+ * A stack of open collections, as deep as LIMIT_JSON_DEPTH, replaces recursion. An alias copies the value that its
+ * anchor named; every node made, copies included, counts against LIMIT_YAML_NODES. Merge keys are kept aside until
+ * the mapping ends, because its own keys win wherever they stand.
  */
 #include "wire/yaml.h"
 
@@ -15,11 +15,11 @@
 #include "wire/yaml_scalar.h"
 
 struct level {
-    yyjson_mut_val *value;  /* object or array */
-    struct json_edit edit;  /* of an object: its members, to find duplicates */
+    yyjson_mut_val *value; /* object or array */
+    struct json_edit edit; /* of an object: its members, to find duplicates */
     bool has_key, is_merge;
-    struct str key;         /* waiting for its value */
-    yyjson_mut_val *merge;  /* array of objects to merge at the end, or NULL */
+    struct str key;        /* waiting for its value */
+    yyjson_mut_val *merge; /* array of objects to merge at the end, or NULL */
     struct str anchor;
 };
 
@@ -36,7 +36,8 @@ struct reader {
 };
 
 static int fail(struct reader *r, int code, const char *text) {
-    return err_set(r->err, code, "line %zu, column %zu: %s", r->mark.line + 1, r->mark.column + 1, text);
+    return err_set(r->err, code, "line %zu, column %zu: %s", r->mark.line + 1, r->mark.column + 1,
+                   text);
 }
 
 static int no_memory(struct reader *r) {

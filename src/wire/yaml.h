@@ -1,10 +1,10 @@
 /*
  * yaml: YAML streams to JSON values, and JSON to YAML, over libyaml's events.
  *
- * Read as Kubernetes' tools read it: YAML 1.1 scalars (plain yes/no/on/off/true/false are booleans, ~ and null are null,
- * 0x 0o 0b and underscores in integers, .5 and 1e3 floats, .inf and .nan refused because JSON has none); quoted scalars
- * are strings; keys become strings; anchors, aliases and merge keys ("<<") are resolved. Timestamps stay strings.
- * A key that stands twice in one mapping is an error. JSON is YAML, so JSON bodies pass as well. Limits:
+ * Read as Kubernetes' tools read it: YAML 1.1 scalars (plain yes/no/on/off/true/false are booleans, ~ and null are
+ * null, 0x 0o 0b and underscores in integers, .5 and 1e3 floats, .inf and .nan refused because JSON has none); quoted
+ * scalars are strings; keys become strings; anchors, aliases and merge keys ("<<") are resolved. Timestamps stay
+ * strings. A key that stands twice in one mapping is an error. JSON is YAML, so JSON bodies pass as well. Limits:
  * LIMIT_JSON_DEPTH, LIMIT_YAML_DOCS, and LIMIT_YAML_NODES after aliases are expanded, so that a bomb stays small.
  */
 #ifndef BERTH_WIRE_YAML_H

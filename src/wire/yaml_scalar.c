@@ -10,25 +10,32 @@ static const struct word {
     enum yaml_scalar_type type;
     bool yes;
 } words[] = {
-    {"", YAML_SCALAR_NULL, false},     {"~", YAML_SCALAR_NULL, false},    {"null", YAML_SCALAR_NULL, false},
-    {"Null", YAML_SCALAR_NULL, false}, {"NULL", YAML_SCALAR_NULL, false}, {"y", YAML_SCALAR_BOOL, true},
-    {"Y", YAML_SCALAR_BOOL, true},     {"yes", YAML_SCALAR_BOOL, true},   {"Yes", YAML_SCALAR_BOOL, true},
-    {"YES", YAML_SCALAR_BOOL, true},   {"true", YAML_SCALAR_BOOL, true},  {"True", YAML_SCALAR_BOOL, true},
-    {"TRUE", YAML_SCALAR_BOOL, true},  {"on", YAML_SCALAR_BOOL, true},    {"On", YAML_SCALAR_BOOL, true},
-    {"ON", YAML_SCALAR_BOOL, true},    {"n", YAML_SCALAR_BOOL, false},    {"N", YAML_SCALAR_BOOL, false},
-    {"no", YAML_SCALAR_BOOL, false},   {"No", YAML_SCALAR_BOOL, false},   {"NO", YAML_SCALAR_BOOL, false},
-    {"false", YAML_SCALAR_BOOL, false}, {"False", YAML_SCALAR_BOOL, false}, {"FALSE", YAML_SCALAR_BOOL, false},
-    {"off", YAML_SCALAR_BOOL, false},  {"Off", YAML_SCALAR_BOOL, false},  {"OFF", YAML_SCALAR_BOOL, false},
-    {"<<", YAML_SCALAR_MERGE, false},
+    {"", YAML_SCALAR_NULL, false},      {"~", YAML_SCALAR_NULL, false},
+    {"null", YAML_SCALAR_NULL, false},  {"Null", YAML_SCALAR_NULL, false},
+    {"NULL", YAML_SCALAR_NULL, false},  {"y", YAML_SCALAR_BOOL, true},
+    {"Y", YAML_SCALAR_BOOL, true},      {"yes", YAML_SCALAR_BOOL, true},
+    {"Yes", YAML_SCALAR_BOOL, true},    {"YES", YAML_SCALAR_BOOL, true},
+    {"true", YAML_SCALAR_BOOL, true},   {"True", YAML_SCALAR_BOOL, true},
+    {"TRUE", YAML_SCALAR_BOOL, true},   {"on", YAML_SCALAR_BOOL, true},
+    {"On", YAML_SCALAR_BOOL, true},     {"ON", YAML_SCALAR_BOOL, true},
+    {"n", YAML_SCALAR_BOOL, false},     {"N", YAML_SCALAR_BOOL, false},
+    {"no", YAML_SCALAR_BOOL, false},    {"No", YAML_SCALAR_BOOL, false},
+    {"NO", YAML_SCALAR_BOOL, false},    {"false", YAML_SCALAR_BOOL, false},
+    {"False", YAML_SCALAR_BOOL, false}, {"FALSE", YAML_SCALAR_BOOL, false},
+    {"off", YAML_SCALAR_BOOL, false},   {"Off", YAML_SCALAR_BOOL, false},
+    {"OFF", YAML_SCALAR_BOOL, false},   {"<<", YAML_SCALAR_MERGE, false},
 };
 
-static const char *const not_finite[] = {".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf",
-                                         "+.INF", "-.inf", "-.Inf", "-.INF"};
+static const char *const not_finite[] = {".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF",
+                                         "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
 
 enum { NUMBER_MAX = 128 }; /* bytes; what is longer is a string */
 
 static int digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 99;
 }
 
 /* Go's ParseInt with base 0, then ParseUint: sign, then 0x 0o 0b or a leading 0 for octal. */
@@ -95,7 +102,8 @@ static bool to_float(struct str s, struct yaml_scalar *ret) {
     if (!looks_like_float(s) || !str_copy(s, text, sizeof(text))) {
         return false;
     }
-    double f = strtod(text, NULL); /* digits, one point, an exponent: no locale's business but the point's */
+    double f = strtod(
+        text, NULL); /* digits, one point, an exponent: no locale's business but the point's */
     if (!isfinite(f)) {
         return false;
     }
@@ -150,8 +158,10 @@ const char *yaml_resolve(struct str text, bool plain, struct str tag, struct yam
         const char *tag;
         enum yaml_scalar_type type;
     } tags[] = {
-        {"tag:yaml.org,2002:null", YAML_SCALAR_NULL}, {"tag:yaml.org,2002:bool", YAML_SCALAR_BOOL},
-        {"tag:yaml.org,2002:int", YAML_SCALAR_INT},   {"tag:yaml.org,2002:float", YAML_SCALAR_FLOAT},
+        {"tag:yaml.org,2002:null", YAML_SCALAR_NULL},
+        {"tag:yaml.org,2002:bool", YAML_SCALAR_BOOL},
+        {"tag:yaml.org,2002:int", YAML_SCALAR_INT},
+        {"tag:yaml.org,2002:float", YAML_SCALAR_FLOAT},
     };
     struct yaml_scalar s = {.type = YAML_SCALAR_STRING, .text = text};
     const char *bad = NULL;
@@ -186,7 +196,8 @@ struct str yaml_key_text(const struct yaml_scalar *s, char out[static 32]) {
         return str_of(out);
     case YAML_SCALAR_FLOAT:
         snprintf(out, 32, "%.9g", s->f);
-        for (int digits = 1; digits < 9; digits++) { /* the shortest that is the same single-precision number */
+        for (int digits = 1; digits < 9;
+             digits++) { /* the shortest that is the same single-precision number */
             char shorter[32];
             snprintf(shorter, sizeof(shorter), "%.*g", digits, s->f);
             if ((float)strtod(shorter, NULL) == (float)s->f) {

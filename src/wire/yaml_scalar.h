@@ -10,7 +10,7 @@ enum yaml_scalar_type {
     YAML_SCALAR_STRING,
     YAML_SCALAR_NULL,
     YAML_SCALAR_BOOL,
-    YAML_SCALAR_INT,  /* i, or u when not negative */
+    YAML_SCALAR_INT, /* i, or u when not negative */
     YAML_SCALAR_FLOAT,
     YAML_SCALAR_MERGE, /* a plain << */
 };

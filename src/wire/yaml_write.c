@@ -51,12 +51,12 @@ static bool is_word_char(char c) {
            str_find(STR("_./-:@%+=,()[]{}<>;~^$*&!? '\"#|"), c) >= 0;
 }
 
-/* A plain scalar that every reader takes for this very string. Numbers with colons or dashes (dates, base 60) are quoted
- * because other readers of YAML 1.1 see more in them. */
+/* A plain scalar that every reader takes for this very string. Numbers with colons or dashes (dates, base 60) are
+ * quoted because other readers of YAML 1.1 see more in them. */
 static bool plain_is_safe(struct str s) {
     struct yaml_scalar scalar;
-    if (s.n == 0 || s.n > 1000 || !is_word_char(s.p[0]) || s.p[s.n - 1] == ' ' || s.p[s.n - 1] == ':' ||
-        str_find(STR("-?:,[]{}#&*!|>'\"%@`= ~<^$;()+."), s.p[0]) >= 0) {
+    if (s.n == 0 || s.n > 1000 || !is_word_char(s.p[0]) || s.p[s.n - 1] == ' ' ||
+        s.p[s.n - 1] == ':' || str_find(STR("-?:,[]{}#&*!|>'\"%@`= ~<^$;()+."), s.p[0]) >= 0) {
         return false;
     }
     bool digit = s.p[0] >= '0' && s.p[0] <= '9';
