@@ -29,7 +29,7 @@ static int write_all(int fd, struct str s) {
     return 0;
 }
 
-int file_replace(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err) {
+int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err) {
     char path[PATH_LEN], temp[PATH_LEN];
 
     if (path_join(path, dir, name, err) || path_join(temp, dir, ".new", err)) {
@@ -57,7 +57,7 @@ int file_replace(const char *dir, const char *name, struct str bytes, mode_t mod
     return 0;
 }
 
-int file_read(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err) {
+int file_load(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err) {
     char path[PATH_LEN];
     struct stat st;
     size_t n = 0;

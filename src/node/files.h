@@ -18,9 +18,9 @@ int path_join(char out[PATH_LEN], const char *a, const char *b, struct err *err)
 bool path_plain(struct str name);
 
 /* Writes dir/name whole: to a temporary name, then rename. Not synced. */
-int file_replace(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err);
+int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err);
 /* The whole file, in the arena. ERR_NOT_FOUND when it is not there. */
-int file_read(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err);
+int file_load(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err);
 
 /* mkdir -p; existing folders are left as they are. */
 int dir_make(const char *path, mode_t mode, struct err *err);

@@ -50,7 +50,7 @@ void gpus_journal_write(struct gpus *g) {
         }
     }
     buf_c(&b, "]}\n");
-    if (buf_ok(&b) || file_replace(g->o.dir, "mig.json", buf_view(&b), 0600, &err)) {
+    if (buf_ok(&b) || file_store(g->o.dir, "mig.json", buf_view(&b), 0600, &err)) {
         log_error(g->o.log, "the MIG journal cannot be written: %s", buf_ok(&b) ? "no memory" : err.text);
     }
     buf_release(&b);
@@ -82,7 +82,7 @@ void gpus_journal_read(struct gpus *g) {
     yyjson_val *e;
 
     arena_init(&a, 16 << 20);
-    if (file_read(g->o.dir, "mig.json", &a, &text, NULL) || json_parse(&a, text, &doc, NULL)) {
+    if (file_load(g->o.dir, "mig.json", &a, &text, NULL) || json_parse(&a, text, &doc, NULL)) {
         arena_release(&a);
         return;
     }

@@ -92,7 +92,7 @@ static bool run_over(const struct log_reader *r) {
     bool over = false;
 
     arena_init(&a, 32 << 20);
-    int code = file_read(r->pod_dir, "state.json", &a, &text, NULL);
+    int code = file_load(r->pod_dir, "state.json", &a, &text, NULL);
     if (code == 0 && json_parse(&a, text, &doc, NULL) == 0) {
         yyjson_val *root = yyjson_doc_get_root(doc);
         over = !str_is(json_str_at(root, "phase"), "Running");

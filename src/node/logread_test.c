@@ -67,7 +67,7 @@ static void add_lines(struct bed *b, const char *file, int from, int to) {
 }
 
 static void set_state(struct bed *b, const char *json) {
-    assert_int_equal(file_replace(b->pod, "state.json", str_of(json), 0600, NULL), 0);
+    assert_int_equal(file_store(b->pod, "state.json", str_of(json), 0600, NULL), 0);
 }
 
 static bool on_data(void *ctx, struct str bytes) {

@@ -49,10 +49,10 @@ void node_read_machine(struct node *n) {
         snprintf(n->kernel, sizeof(n->kernel), "%s", u.release);
     }
     arena_init(&a, 1 << 16);
-    if (file_read("/etc", "machine-id", &a, &text, NULL) == 0) {
+    if (file_load("/etc", "machine-id", &a, &text, NULL) == 0) {
         str_copy(str_trim(text), n->machine_id, sizeof(n->machine_id));
     }
-    if (file_read("/usr/lib", "os-release", &a, &text, NULL) == 0) {
+    if (file_load("/usr/lib", "os-release", &a, &text, NULL) == 0) {
         while (str_next(&text, '\n', &line)) {
             if (str_starts(line, STR("PRETTY_NAME=\"")) && line.n > 14) {
                 str_copy(str_from(line.p + 13, line.n - 14), n->os, sizeof(n->os));

@@ -204,7 +204,7 @@ static int write_hosts(struct writer_of_spec *w, struct str *ret) {
               STR_ARG(peer), STR_ARG(sub), STR_ARG(peer), STR_ARG(sub), STR_ARG(ns), STR_ARG(peer),
               STR_ARG(sub), STR_ARG(ns));
     }
-    int code = buf_ok(&b) ? buf_ok(&b) : file_replace(w->root, "hosts", buf_view(&b), 0644, w->err);
+    int code = buf_ok(&b) ? buf_ok(&b) : file_store(w->root, "hosts", buf_view(&b), 0644, w->err);
     buf_release(&b);
     *ret = arena_f(&w->arena, "{\"source\":\"%s/hosts\",\"target\":\"/etc/hosts\",\"readOnly\":true}", w->root);
     return code;
@@ -342,7 +342,7 @@ int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_note
     if (code == 0 && (arena_ok(&w.arena) || buf_ok(&w.out))) {
         code = err_set(err, ERR_INVALID, "the pod is too large");
     }
-    code = code ? code : file_replace(in->dir, "spec.json", buf_view(&w.out), 0600, err);
+    code = code ? code : file_store(in->dir, "spec.json", buf_view(&w.out), 0600, err);
     if (code == 0) {
         *ret_notes = w.notes;
     }

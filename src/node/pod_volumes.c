@@ -34,7 +34,7 @@ static int put(const struct maker *m, struct str path, struct str bytes, yyjson_
     }
     mode_t mode = (mode_t)json_i64_at(item, "mode", m->mode) & 0777;
     int code = folder.n ? dir_make(dir, 0755, m->err) : 0;
-    return code ? code : file_replace(dir, text, bytes, mode, m->err);
+    return code ? code : file_store(dir, text, bytes, mode, m->err);
 }
 
 static int put_source(const struct maker *m, enum pod_source kind, struct str name, yyjson_val *v) {

@@ -128,7 +128,7 @@ static void read_log(struct bed *b, const char *name, struct arena *a, struct st
     struct err err;
 
     snprintf(dir, sizeof(dir), "%.500s/pods/uid-%s/log/main", b->dir, name);
-    assert_ok(file_read(dir, "0.log", a, ret, &err), &err);
+    assert_ok(file_load(dir, "0.log", a, ret, &err), &err);
 }
 
 static void test_succeeds(void **state) {

@@ -70,7 +70,7 @@ void pod_read_state(struct pod *p) {
     yyjson_doc *doc;
 
     arena_init(&a, 32 << 20);
-    if (file_read(p->dir, "state.json", &a, &text, NULL) || json_parse(&a, text, &doc, NULL)) {
+    if (file_load(p->dir, "state.json", &a, &text, NULL) || json_parse(&a, text, &doc, NULL)) {
         arena_release(&a);
         return;
     }

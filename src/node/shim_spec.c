@@ -66,7 +66,7 @@ int shim_spec_read(struct shim *s, struct err *err) {
     struct str bytes;
     yyjson_doc *doc;
     yyjson_val *e;
-    int code = file_read(s->dir, "spec.json", &s->arena, &bytes, err);
+    int code = file_load(s->dir, "spec.json", &s->arena, &bytes, err);
 
     if (code == 0) {
         code = json_parse(&s->arena, bytes, &doc, err);

@@ -49,7 +49,7 @@ void shim_state_write(struct shim *s, const char *phase) {
     }
     buf_c(&b, "]}\n");
     if (buf_ok(&b) == 0) {
-        file_replace(s->dir, "state.json", buf_view(&b), 0600, NULL);
+        file_store(s->dir, "state.json", buf_view(&b), 0600, NULL);
     }
     buf_release(&b);
     s->dirty = false;

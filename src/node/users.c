@@ -38,7 +38,7 @@ int users_init(struct users *u, const char *dir, struct err *err) {
     *u = (struct users){.dir = dir, .next = USERS_FIRST};
     map_init(&u->by_project);
     arena_init(&a, 64 << 20);
-    int code = file_read(dir, "users.json", &a, &text, err);
+    int code = file_load(dir, "users.json", &a, &text, err);
     if (code == 0) {
         code = json_parse(&a, text, &doc, err);
     }
@@ -75,7 +75,7 @@ static int save(struct users *u, struct err *err) {
         first = false;
     }
     buf_c(&b, "}\n");
-    int code = buf_ok(&b) ? buf_ok(&b) : file_replace(u->dir, "users.json", buf_view(&b), 0600, err);
+    int code = buf_ok(&b) ? buf_ok(&b) : file_store(u->dir, "users.json", buf_view(&b), 0600, err);
     buf_release(&b);
     return code;
 }
