@@ -276,6 +276,9 @@ static int assign_set(struct scan *s, struct engine_set *set, bool resume, struc
         }
         fits = fits && f.mode == MODE_FIT;
     }
+    if (worst->mode == MODE_NO_FIT) { /* a set without flavors has tried none: it is not tried on */
+        memset(set->tried, 0xff, set->n_requests * sizeof(*set->tried));
+    }
     if (!fits && s->n_details > 0) {
         s->sets[s->n_sets++] = (struct verdict_set){set->name, s->details, s->n_details};
     }
