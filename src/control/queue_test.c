@@ -3,6 +3,8 @@
 
 #include "api/inventory.h"
 #include "control/fake_world.h"
+#include "control/job.h"
+#include "control/job_queue.h"
 #include "control/queue_controller.h"
 
 struct scene {
@@ -282,6 +284,42 @@ static void slices(void **state) {
     end(&s);
 }
 
+/* A Job, its Workload, its pods: with the controllers that make them. */
+static void job(void **state) {
+    struct scene s;
+    struct err err = {0};
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    node(&s, "n1", true);
+    struct job_controller *jobs = job_controller_new(&s.w.env, &err);
+    struct job_queue_controller *links = job_queue_controller_new(&s.w.env, &err);
+    assert_non_null(jobs);
+    assert_non_null(links);
+    fake_world_put(&s.w,
+                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+                   "\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":"
+                   "\"lq\"}},\"spec\":{\"suspend\":true,\"parallelism\":2,\"completions\":2,"
+                   "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
+                   "\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{"
+                   "\"nvidia.com/mig-2g.35gb\":\"1\"}}}]}}}}");
+    settle(&s);
+    assert_string_equal(
+        fake_world_text(fake_world_get(&s.w, "Job", "default", "j"), "spec.suspend"), "false");
+    assert_int_equal(fake_world_count(&s.w, "Pod"), 2);
+    assert_int_equal(fake_world_events(&s.w, "Scheduled"), 2);
+    workload(&s, "other", 2, SLICE); /* one of three slices is left */
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "other"), "QuotaReserved"),
+                        "WaitingForPlacement");
+    fake_world_live(&s.w, 10);
+    assert_string_equal(
+        fake_world_condition(fake_world_get(&s.w, "Job", "default", "j"), "Complete"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "other"), "Admitted"), "True");
+    job_queue_controller_free(links);
+    job_controller_free(jobs);
+    end(&s);
+}
+
 static void sick_gpu(void **state) {
     struct scene s;
     start(&s);
@@ -334,6 +372,7 @@ int main(void) {
         cmocka_unit_test(not_queued),
         cmocka_unit_test(drained),
         cmocka_unit_test(slices),
+        cmocka_unit_test(job),
         cmocka_unit_test(sick_gpu),
         cmocka_unit_test(defaults),
     };
