@@ -55,7 +55,10 @@ static int canonical_quantity(yyjson_mut_doc *d, yyjson_mut_val *v) {
         json_write_mut(&b, v);
         in = buf_view(&b);
     }
-    int r = quantity_parse(in, &q, NULL) == 0 ? respell(d, v, quantity_text(q, text)) : 0;
+    int r = buf_ok(&b);
+    if (r == 0 && quantity_parse(in, &q, NULL) == 0) {
+        r = respell(d, v, quantity_text(q, text));
+    }
     buf_release(&b);
     return r;
 }

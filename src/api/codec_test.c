@@ -298,7 +298,8 @@ static void protobuf_cut_anywhere_is_refused(void **state) {
 static void long_maps_are_bounded(void **state) {
     struct fixture *f = *state;
     static const char twice[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
-                                "ConfigMap\x12\x0e\x12\x05\x0a\x01k\x12\x00\x12\x05\x0a\x01k\x12\x00";
+                                "ConfigMap\x12\x0e"
+                                "\x12\x05\x0a\x01k\x12\x00\x12\x05\x0a\x01k\x12\x00";
     yyjson_mut_doc *d = NULL;
     const struct kind *k = NULL;
     const struct kind_version *kv = NULL;
@@ -317,6 +318,56 @@ static void long_maps_are_bounded(void **state) {
     d = parse(f, buf_cstr(&b));
     buf_release(&b);
     assert_int_equal(codec_default(kind("v1", "Secret"), d, &f->err), ERR_TOO_LARGE);
+}
+
+/* The write edge, whole, in an arena of its own; 0 or the first failure. */
+static int write_edge(struct err *err) {
+    struct arena a;
+    struct buf b;
+    yyjson_mut_doc *d = NULL;
+    yyjson_doc *doc = NULL;
+    struct job job;
+    const struct kind *k = kind_by_name(STR("batch"), STR("Job"));
+    arena_init(&a, 1 << 20);
+    buf_init(&b, 0);
+    struct causes causes = {.arena = &a};
+    int r = json_parse_mut(&a, str_of(job_text), &d, err);
+    r = r ? r : codec_prune(&schema_job, d, yyjson_mut_doc_get_root(d), NULL, NULL);
+    r = r ? r : codec_default(k, d, err);
+    if (r == 0) {
+        json_mset_str(d, json_mensure(d, yyjson_mut_doc_get_root(d), "metadata"), "uid", STR("u"));
+        k->prepare(d, yyjson_mut_doc_get_root(d), NULL, 0);
+        r = codec_validate(k, yyjson_mut_doc_get_root(d), NULL, &causes);
+    }
+    if (r == 0) {
+        json_write_mut(&b, yyjson_mut_doc_get_root(d));
+        r = buf_ok(&b);
+    }
+    r = r ? r : json_parse(&a, buf_view(&b), &doc, err);
+    r = r ? r : codec_decode(&schema_job, yyjson_doc_get_root(doc), &a, &job, err);
+    if (r == 0) {
+        assert_int_equal(causes.n, 0);
+        assert_str_eq(job.spec->template->spec->containers.v[0].image_pull_policy, STR("Always"));
+    }
+    buf_release(&b);
+    arena_release(&a);
+    return r;
+}
+
+/* Each allocation fails in turn: the result is an error or whole, never something in between. */
+static void memory_may_end_anywhere(void **state) {
+    struct fixture *f = *state;
+    for (int forever = 0; forever < 2; forever++) {
+        int hit = 1;
+        for (uint64_t n = 1; hit; n++) {
+            mem_fault(n, forever);
+            int r = write_edge(&f->err);
+            hit = mem_fault_hit();
+            mem_fault(0, 0);
+            assert_true(r == 0 || r == ERR_NOMEM);
+            assert_true(hit || r == 0);
+        }
+    }
 }
 
 static void cells_of(struct fixture *f, const char *api_version, const char *name,
@@ -440,6 +491,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(protobuf_keeps_explicit_zero, setup, teardown),
         cmocka_unit_test_setup_teardown(protobuf_cut_anywhere_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(long_maps_are_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_may_end_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(cells, setup, teardown),
         cmocka_unit_test_setup_teardown(ages, setup, teardown),
         cmocka_unit_test_setup_teardown(openapi_documents_parse, setup, teardown),
