@@ -175,14 +175,19 @@ int job_workload_start(const struct object *obj, yyjson_val *tree, const struct 
     return r;
 }
 
-bool job_workload_injected(const struct job *j) {
-    const struct pod_template *t = j->spec->template;
+static bool has_mark(const struct pod_template *t) {
     for (size_t i = 0; t && t->metadata && i < t->metadata->labels.n; i++) {
         if (str_is(t->metadata->labels.v[i].key, KUEUE_PODSET_LABEL)) {
             return true;
         }
     }
     return false;
+}
+
+bool job_workload_injected(const struct job *j, const struct workload *wl) {
+    const struct pod_template *was =
+        wl->spec && wl->spec->pod_sets.n ? wl->spec->pod_sets.v[0].template : NULL;
+    return has_mark(j->spec->template) && !has_mark(was);
 }
 
 /* A merge patch of one map: what is there and was not before goes, what was before comes. */

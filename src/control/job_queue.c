@@ -378,11 +378,12 @@ static enum work follow(struct pair *p) {
     if (!p->suspended) {
         return sync_reclaimable(p);
     }
+    /* What an earlier admission put in goes first, also when there is a new one: its flavors may be others. */
+    if (job_workload_injected(&p->job, &p->wl)) {
+        return restore(p);
+    }
     if (p->admitted && !p->evicted) {
         return start(p);
-    }
-    if (job_workload_injected(&p->job)) {
-        return restore(p);
     }
     if (p->evicted && p->reserved) {
         return p->idle ? release(p) : WORK_OK;
@@ -395,7 +396,7 @@ static enum work give_up(struct pair *p) {
     if (!p->obj->deleting_ns && !p->suspended) {
         return stop(p, STR("Workload is deleted"));
     }
-    if (!p->obj->deleting_ns && job_workload_injected(&p->job)) {
+    if (!p->obj->deleting_ns && job_workload_injected(&p->job, &p->wl)) {
         return restore(p);
     }
     if (p->idle) {

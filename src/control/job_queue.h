@@ -3,10 +3,10 @@
  *
  *     Job                              Workload                    what is done
  *     no Workload                                                  once nothing runs: create it
- *     suspended                        Admitted                    start: unsuspend, inject flavors
+ *     suspended, nothing injected      Admitted                    start: unsuspend, inject flavors
  *     running                          not Admitted                stop: suspend
  *     running                          Evicted                     stop: suspend
- *     suspended, injected              not Admitted or Evicted     restore the template
+ *     suspended, injected              any                         restore the template
  *     suspended, restored, nothing runs  Evicted, QuotaReserved    release the quota, requeue
  *     ended                            not Finished                finish it; its finalizer goes
  *     gone                             any                         finish it; its finalizer goes

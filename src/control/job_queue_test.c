@@ -224,6 +224,35 @@ static void eviction_stops_restores_and_releases(void **state) {
     teardown(&f);
 }
 
+static void another_flavor_replaces_the_first(void **state) {
+    struct fixture f;
+    setup(&f);
+    fake_world_put(&f.world,
+                   "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
+                   "\"metadata\":{\"name\":\"a100\"},\"spec\":{\"nodeLabels\":{\"gpu\":"
+                   "\"a100\"}}}");
+    put_job(&f, "", "");
+    fake_world_run(&f.world, NS_PER_SEC);
+    admit(&f, 1);
+    fake_world_live(&f.world, 3);
+    /* Taken away and given elsewhere in one go, while the pods still run. */
+    fake_world_patch(&f.world, "Workload", "default", f.wl, "status",
+                     "{\"status\":{\"conditions\":[],\"admission\":null}}");
+    fake_world_run(&f.world, NS_PER_MS * 3 / 2);
+    fake_world_patch(
+        &f.world, "Workload", "default", f.wl, "status",
+        "{\"status\":{\"admission\":{\"clusterQueue\":\"cq\",\"podSetAssignments\":[{"
+        "\"name\":\"main\",\"flavors\":{\"cpu\":\"a100\"},\"count\":1}]},\"conditions\":["
+        "{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":\"Admitted\",\"message\":"
+        "\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    fake_world_live(&f.world, 5);
+    JOB_TEXT(&f, "spec.suspend", "false");
+    JOB_TEXT(&f, "spec.template.spec.nodeSelector", "{\"zone\":\"a\",\"gpu\":\"a100\"}");
+    JOB_TEXT(&f, "spec.template.spec.tolerations", "");
+    WL_IS(&f, "Finished", "");
+    teardown(&f);
+}
+
 static void a_deactivation_is_not_requeued(void **state) {
     struct fixture f;
     setup(&f);
@@ -424,6 +453,7 @@ int main(void) {
         cmocka_unit_test(a_missing_priority_class_is_told_and_waited_for),
         cmocka_unit_test(admission_starts_it_and_its_end_finishes),
         cmocka_unit_test(eviction_stops_restores_and_releases),
+        cmocka_unit_test(another_flavor_replaces_the_first),
         cmocka_unit_test(a_deactivation_is_not_requeued),
         cmocka_unit_test(a_running_job_without_admission_is_stopped),
         cmocka_unit_test(a_changed_job_updates_its_workload),

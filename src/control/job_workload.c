@@ -196,5 +196,6 @@ bool job_workload_matches(yyjson_val *job_tree, const struct job *j, yyjson_val 
     theirs = json_get(theirs, STR("template"));
     return same_part(mine, theirs, "spec.containers") &&
            same_part(mine, theirs, "spec.initContainers") &&
-           (admitted || job_workload_injected(j) || same_part(mine, theirs, "spec.tolerations"));
+           (admitted || job_workload_injected(j, wl) ||
+            same_part(mine, theirs, "spec.tolerations"));
 }

@@ -47,8 +47,8 @@ bool job_workload_matches(yyjson_val *job_tree, const struct job *j, yyjson_val 
 int job_workload_start(const struct object *obj, yyjson_val *tree, const struct job *j,
                        const struct workload *wl, const struct mirror *m, struct arena *a,
                        struct buf *out, struct err *err);
-/* Was something injected into the Job's template? */
-bool job_workload_injected(const struct job *j);
+/* Does the Job's template hold what an admission put there? */
+bool job_workload_injected(const struct job *j, const struct workload *wl);
 /* A merge patch that takes it out again, by the template kept in the Workload. */
 int job_workload_restore(const struct object *obj, yyjson_val *tree, yyjson_val *wl_tree,
                          struct arena *a, struct buf *out);
