@@ -96,30 +96,6 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
     workqueue_add(c->works, q->ns, q->name);
 }
 
-static void run(void *ctx) {
-    struct queue_controller *c = ctx;
-    const struct engine_action *a;
-    size_t n = 0;
-    bool more = false;
-    c->timer_on = false;
-    int r = engine_run(c->engine, RUN_BUDGET, &a, &n, &more);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        note(c, &a[i]);
-    }
-    if (r != 0) {
-        log_error(c->env->log, "queues: no memory for a scheduling cycle; trying again");
-        c->timer_on = true;
-        c->env->clock->timer_start(c->timer, NS_PER_SEC);
-        return;
-    }
-    queue_pods_retry(c);
-    if (more) {
-        queue_kick(c);
-    }
-}
-
-/* ---- feeds ---- */
-
 /* Everything that waits in a LocalQueue is looked at again. */
 static void local_again(struct queue_controller *c, const struct local_state *l) {
     for (const struct queue_work *q = l->works; q != NULL; q = q->next) {
@@ -140,17 +116,51 @@ static void cluster_again(struct queue_controller *c, struct str cluster) {
 }
 
 /* ClusterQueues whose activity changed by what happened to flavors or cohorts. */
-static void activity_again(struct queue_controller *c) {
+static void activity_scan(struct queue_controller *c) {
     size_t i = 0;
+    c->activity_due = false;
     for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
         struct cluster_state *s = e->value;
         bool active = queue_cluster_active(c, s->name);
         if (active != s->was_active) {
             s->was_active = active;
             cluster_again(c, s->name);
+        } else if (!active) {
+            queue_cluster_soon(c, s->name); /* the reason may be another one now */
         }
-        queue_cluster_soon(c, s->name);
     }
+}
+
+static void run(void *ctx) {
+    struct queue_controller *c = ctx;
+    const struct engine_action *a;
+    size_t n = 0;
+    bool more = false;
+    c->timer_on = false;
+    if (c->activity_due) {
+        activity_scan(c);
+    }
+    int r = engine_run(c->engine, RUN_BUDGET, &a, &n, &more);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        note(c, &a[i]);
+    }
+    if (r != 0) {
+        log_error(c->env->log, "queues: no memory for a scheduling cycle; trying again");
+        c->timer_on = true;
+        c->env->clock->timer_start(c->timer, NS_PER_SEC);
+        return;
+    }
+    queue_pods_retry(c);
+    if (more) {
+        queue_kick(c);
+    }
+}
+
+/* ---- feeds ---- */
+
+/* Flavors, cohorts or queues changed: who is active is asked once, before the engine's next run. */
+static void activity_again(struct queue_controller *c) {
+    c->activity_due = true;
     queue_kick(c);
 }
 

@@ -66,6 +66,7 @@ struct queue_controller {
     struct workqueue *pods;   /* Pods: ns, name */
     struct timer *timer;      /* the engine's next run */
     bool timer_on;
+    bool activity_due; /* before the next run: which ClusterQueues are active? */
     struct map by_uid;   /* uid -> queue_work */
     struct map locals;   /* "ns/name" -> local_state */
     struct map clusters; /* name -> cluster_state */
