@@ -20,10 +20,13 @@ enum {
     TOKEN_SECONDS_MAX = 365 * 86400,
 };
 
+struct token_seen; /* tokens whose signature was found good */
+
 struct token_key {
     char *file; /* PEM */
     unsigned char x[32], y[32];
     char kid[TOKEN_KID_BYTES + 1];
+    struct token_seen *seen; /* checking a signature reads the key file: a client's next request need not */
 };
 
 /* Reads the public point out of the private key's PEM file. */
