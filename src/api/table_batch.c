@@ -15,7 +15,8 @@ static const char *const in_not_in_values[] = {"In", "NotIn", NULL};
 static const char *const indexed_non_indexed_values[] = {"Indexed", "NonIndexed", NULL};
 
 static const struct field pod_failure_policy_on_exit_codes_requirement_fields[] = {
-    M(exit_codes_rule, container_name, STRING, ONE, "containerName", 1, .flags = FIELD_F_OPT),
+    M(exit_codes_rule, container_name, STRING, ONE, "containerName", 1, .flags = FIELD_F_OPT,
+      .doc = "Container to look at; all unless set."),
     M(exit_codes_rule, operator, STRING, ONE, "operator", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .values = in_not_in_values,
       .doc = "How the key and the values are compared."),

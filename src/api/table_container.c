@@ -209,8 +209,10 @@ const struct schema schema_resources = SCHEMA("io.k8s.api.core.v1.ResourceRequir
       resources_fields, sizeof(struct resources), "What a container is given.");
 
 static const struct field container_resize_policy_fields[] = {
-    F(STRING, ONE, "resourceName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(STRING, ONE, "restartPolicy", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "resourceName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Resource that is meant."),
+    F(STRING, ONE, "restartPolicy", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "NotRequired or RestartContainer."),
 };
 const struct schema schema_container_resize_policy = SCHEMA(
       "io.k8s.api.core.v1.ContainerResizePolicy", container_resize_policy_fields, 0, NULL);
@@ -224,9 +226,9 @@ const struct schema schema_container_restart_rule_on_exit_codes = SCHEMA(
       container_restart_rule_on_exit_codes_fields, 0, NULL);
 
 static const struct field container_restart_rule_fields[] = {
-    F(STRING, ONE, "action", 1),
+    F(STRING, ONE, "action", 1, .doc = "What to do when the rule matches."),
     F(OBJECT, ONE, "exitCodes", 2, .of = &schema_container_restart_rule_on_exit_codes,
-      .flags = FIELD_F_OPT),
+      .flags = FIELD_F_OPT, .doc = "Exit codes that match."),
 };
 const struct schema schema_container_restart_rule = SCHEMA(
       "io.k8s.api.core.v1.ContainerRestartRule", container_restart_rule_fields, 0, NULL);
@@ -299,7 +301,8 @@ const struct schema schema_tcp_socket_action = SCHEMA("io.k8s.api.core.v1.TCPSoc
 static const struct field grpc_action_fields[] = {
     F(INT32, ONE, "port", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
       .max = 65535, .doc = "Port to connect to."),
-    F(STRING, ONE, "service", 2, .flags = FIELD_F_OPT, .def = "\"\""),
+    F(STRING, ONE, "service", 2, .flags = FIELD_F_OPT, .def = "\"\"",
+      .doc = "Service to ask for."),
 };
 const struct schema schema_grpc_action = SCHEMA("io.k8s.api.core.v1.GRPCAction",
       grpc_action_fields, 0, NULL);
@@ -393,7 +396,7 @@ static const struct field seccomp_profile_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .values = localhost_runtime_default_unconfined_values, .doc = "Which type it is."),
     M(seccomp_profile, localhost_profile, STRING, ONE, "localhostProfile", 2,
-      .flags = FIELD_F_OPT),
+      .flags = FIELD_F_OPT, .doc = "Profile file on the node."),
 };
 const struct schema schema_seccomp_profile = SCHEMA("io.k8s.api.core.v1.SeccompProfile",
       seccomp_profile_fields, sizeof(struct seccomp_profile), NULL);
@@ -403,7 +406,7 @@ static const struct field app_armor_profile_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .values = localhost_runtime_default_unconfined_values, .doc = "Which type it is."),
     M(seccomp_profile, localhost_profile, STRING, ONE, "localhostProfile", 2,
-      .flags = FIELD_F_OPT),
+      .flags = FIELD_F_OPT, .doc = "Profile file on the node."),
 };
 const struct schema schema_app_armor_profile = SCHEMA("io.k8s.api.core.v1.AppArmorProfile",
       app_armor_profile_fields, sizeof(struct seccomp_profile), NULL);
@@ -500,44 +503,56 @@ const struct schema schema_container = SCHEMA("io.k8s.api.core.v1.Container", co
 
 static const struct field ephemeral_container_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .proto_in = 1,
-      .format = "dns1123-label", .doc = "Name of what is meant."),
+      .format = "dns1123-label", .doc = "Name of the container, unique in its pod."),
     F(STRING, ONE, "image", 2, .proto_in = 1, .doc = "Image to run."),
-    F(STRING, LIST, "command", 3, .flags = FIELD_F_ATOMIC, .proto_in = 1),
-    F(STRING, LIST, "args", 4, .flags = FIELD_F_ATOMIC, .proto_in = 1),
-    F(STRING, ONE, "workingDir", 5, .proto_in = 1),
+    F(STRING, LIST, "command", 3, .flags = FIELD_F_ATOMIC, .proto_in = 1,
+      .doc = "Command to run instead of the image's entry point."),
+    F(STRING, LIST, "args", 4, .flags = FIELD_F_ATOMIC, .proto_in = 1,
+      .doc = "Arguments, instead of the image's."),
+    F(STRING, ONE, "workingDir", 5, .proto_in = 1, .doc = "Directory to start in."),
     F(OBJECT, LIST, "ports", 6, .of = &schema_container_port, .flags = FIELD_F_MERGE,
       .proto_in = 1, .merge_key = "containerPort", .list_keys = "containerPort,protocol",
-      .doc = "Ports."),
+      .doc = "Ports that it listens on; for information."),
     F(OBJECT, LIST, "envFrom", 19, .of = &schema_env_from_source, .flags = FIELD_F_ATOMIC,
-      .proto_in = 1),
+      .proto_in = 1, .doc = "ConfigMaps and Secrets whose keys become environment variables."),
     F(OBJECT, LIST, "env", 7, .of = &schema_env_var, .flags = FIELD_F_MERGE, .proto_in = 1,
-      .merge_key = "name", .list_keys = "name"),
+      .merge_key = "name", .list_keys = "name", .doc = "Environment variables."),
     F(OBJECT, ONE, "resources", 8, .of = &schema_resources, .proto_in = 1, .def = "{}",
-      .doc = "Amounts, resource by resource."),
+      .doc = "What it is given: requests, limits and claims."),
     F(OBJECT, LIST, "resizePolicy", 23, .of = &schema_container_resize_policy,
-      .flags = FIELD_F_ATOMIC, .proto_in = 1),
-    F(STRING, ONE, "restartPolicy", 24, .flags = FIELD_F_OPT, .proto_in = 1),
+      .flags = FIELD_F_ATOMIC, .proto_in = 1, .doc = "Whether changing a resource restarts it."),
+    F(STRING, ONE, "restartPolicy", 24, .flags = FIELD_F_OPT, .proto_in = 1,
+      .doc = "Of an init container: Always makes it a sidecar."),
     F(OBJECT, LIST, "restartPolicyRules", 25, .of = &schema_container_restart_rule,
-      .flags = FIELD_F_ATOMIC, .proto_in = 1),
+      .flags = FIELD_F_ATOMIC, .proto_in = 1, .doc = "Exit codes that are treated apart."),
     F(OBJECT, LIST, "volumeMounts", 9, .of = &schema_volume_mount, .flags = FIELD_F_MERGE,
-      .proto_in = 1, .merge_key = "mountPath", .list_keys = "mountPath"),
+      .proto_in = 1, .merge_key = "mountPath", .list_keys = "mountPath",
+      .doc = "Where volumes appear in it."),
     F(OBJECT, LIST, "volumeDevices", 21, .of = &schema_volume_device, .flags = FIELD_F_MERGE,
-      .proto_in = 1, .merge_key = "devicePath", .list_keys = "devicePath"),
-    F(OBJECT, ONE, "livenessProbe", 10, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1),
-    F(OBJECT, ONE, "readinessProbe", 11, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1),
-    F(OBJECT, ONE, "startupProbe", 22, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1),
-    F(OBJECT, ONE, "lifecycle", 12, .of = &schema_lifecycle, .flags = FIELD_F_OPT, .proto_in = 1),
-    F(STRING, ONE, "terminationMessagePath", 13, .proto_in = 1, .def = "\"/dev/termination-log\""),
+      .proto_in = 1, .merge_key = "devicePath", .list_keys = "devicePath",
+      .doc = "Where block devices appear in it."),
+    F(OBJECT, ONE, "livenessProbe", 10, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1,
+      .doc = "Check that restarts it when it fails."),
+    F(OBJECT, ONE, "readinessProbe", 11, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1,
+      .doc = "Check that says whether it may be sent work."),
+    F(OBJECT, ONE, "startupProbe", 22, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1,
+      .doc = "Check that holds the others back until it has started."),
+    F(OBJECT, ONE, "lifecycle", 12, .of = &schema_lifecycle, .flags = FIELD_F_OPT, .proto_in = 1,
+      .doc = "What to do after its start and before its end."),
+    F(STRING, ONE, "terminationMessagePath", 13, .proto_in = 1, .def = "\"/dev/termination-log\"",
+      .doc = "File from which its last words are read."),
     F(STRING, ONE, "terminationMessagePolicy", 20, .proto_in = 1, .def = "\"File\"",
-      .values = fallback_to_logs_on_error_file_values),
+      .values = fallback_to_logs_on_error_file_values, .doc = "File, or FallbackToLogsOnError."),
     F(STRING, ONE, "imagePullPolicy", 14, .proto_in = 1,
-      .values = always_if_not_present_never_values),
+      .values = always_if_not_present_never_values,
+      .doc = "Always, IfNotPresent or Never; Always for the tag latest."),
     F(OBJECT, ONE, "securityContext", 15, .of = &schema_security_context, .flags = FIELD_F_OPT,
-      .proto_in = 1),
-    F(BOOL, ONE, "stdin", 16, .proto_in = 1),
-    F(BOOL, ONE, "stdinOnce", 17, .proto_in = 1),
-    F(BOOL, ONE, "tty", 18, .proto_in = 1),
-    F(STRING, ONE, "targetContainerName", 2),
+      .proto_in = 1, .doc = "Security settings of this container."),
+    F(BOOL, ONE, "stdin", 16, .proto_in = 1, .doc = "Keeps standard input open."),
+    F(BOOL, ONE, "stdinOnce", 17, .proto_in = 1,
+      .doc = "Closes standard input after the first attach."),
+    F(BOOL, ONE, "tty", 18, .proto_in = 1, .doc = "Gives it a terminal."),
+    F(STRING, ONE, "targetContainerName", 2, .doc = "Container whose processes it sees."),
 };
 const struct schema schema_ephemeral_container = SCHEMA("io.k8s.api.core.v1.EphemeralContainer",
       ephemeral_container_fields, 0, NULL);
@@ -549,9 +564,12 @@ const struct schema schema_container_user = SCHEMA("io.k8s.api.core.v1.Container
       container_user_fields, 0, NULL);
 
 static const struct field container_extended_resource_request_fields[] = {
-    F(STRING, ONE, "containerName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(STRING, ONE, "resourceName", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(STRING, ONE, "requestName", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "containerName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Container that is meant."),
+    F(STRING, ONE, "resourceName", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Resource that is meant."),
+    F(STRING, ONE, "requestName", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Request of the claim."),
 };
 const struct schema schema_container_extended_resource_request = SCHEMA(
       "io.k8s.api.core.v1.ContainerExtendedResourceRequest",

@@ -29,14 +29,16 @@ const struct schema schema_node_config_source = SCHEMA("io.k8s.api.core.v1.NodeC
 
 static const struct field node_spec_fields[] = {
     M(node_spec, pod_cidr, STRING, ONE, "podCIDR", 1, .doc = "Addresses for its pods."),
-    F(STRING, LIST, "podCIDRs", 7, .flags = FIELD_F_MERGE | FIELD_F_SET),
+    F(STRING, LIST, "podCIDRs", 7, .flags = FIELD_F_MERGE | FIELD_F_SET,
+      .doc = "Addresses for its pods."),
     M(node_spec, provider_id, STRING, ONE, "providerID", 3,
       .doc = "Name of the machine at its cloud."),
     M(node_spec, unschedulable, BOOL, ONE, "unschedulable", 4, .doc = "Takes no new pods."),
     M(node_spec, taints, OBJECT, LIST, "taints", 5, .of = &schema_taint, .flags = FIELD_F_ATOMIC,
       .doc = "Keep pods away that do not tolerate them."),
-    F(OBJECT, ONE, "configSource", 6, .of = &schema_node_config_source, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "externalID", 2),
+    F(OBJECT, ONE, "configSource", 6, .of = &schema_node_config_source, .flags = FIELD_F_OPT,
+      .doc = "No longer used."),
+    F(STRING, ONE, "externalID", 2, .doc = "No longer used."),
 };
 const struct schema schema_node_spec = SCHEMA("io.k8s.api.core.v1.NodeSpec", node_spec_fields,
       sizeof(struct node_spec), NULL);
@@ -46,7 +48,8 @@ static const struct field node_condition_fields[] = {
       .doc = "Which type it is."),
     M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "True, False or Unknown."),
-    M(condition, last_probe_ns, TIME, ONE, "lastHeartbeatTime", 3),
+    M(condition, last_probe_ns, TIME, ONE, "lastHeartbeatTime", 3,
+      .doc = "When the node last reported it."),
     M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 4,
       .doc = "When the status last changed."),
     M(condition, reason, STRING, ONE, "reason", 5, .doc = "Why, in one word for programs."),
@@ -59,7 +62,8 @@ const struct schema schema_node_condition = SCHEMA("io.k8s.api.core.v1.NodeCondi
 static const struct field node_address_fields[] = {
     M(node_address, type, STRING, ONE, "type", 1, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Which type it is."),
-    M(node_address, address, STRING, ONE, "address", 2, .flags = FIELD_F_KEEP_EMPTY),
+    M(node_address, address, STRING, ONE, "address", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "The address."),
 };
 const struct schema schema_node_address = SCHEMA("io.k8s.api.core.v1.NodeAddress",
       node_address_fields, sizeof(struct node_address), NULL);
@@ -83,30 +87,35 @@ const struct schema schema_node_swap_status = SCHEMA("io.k8s.api.core.v1.NodeSwa
       node_swap_status_fields, 0, NULL);
 
 static const struct field node_system_info_fields[] = {
-    M(node_system_info, machine_id, STRING, ONE, "machineID", 1, .flags = FIELD_F_KEEP_EMPTY),
-    M(node_system_info, system_uuid, STRING, ONE, "systemUUID", 2, .flags = FIELD_F_KEEP_EMPTY),
-    M(node_system_info, boot_id, STRING, ONE, "bootID", 3, .flags = FIELD_F_KEEP_EMPTY),
+    M(node_system_info, machine_id, STRING, ONE, "machineID", 1, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Identifier of the machine."),
+    M(node_system_info, system_uuid, STRING, ONE, "systemUUID", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Identifier of the hardware."),
+    M(node_system_info, boot_id, STRING, ONE, "bootID", 3, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Identifier of the boot."),
     M(node_system_info, kernel_version, STRING, ONE, "kernelVersion", 4,
-      .flags = FIELD_F_KEEP_EMPTY),
-    M(node_system_info, os_image, STRING, ONE, "osImage", 5, .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Version of the kernel."),
+    M(node_system_info, os_image, STRING, ONE, "osImage", 5, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Operating system."),
     M(node_system_info, container_runtime_version, STRING, ONE, "containerRuntimeVersion", 6,
-      .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "What runs the containers."),
     M(node_system_info, kubelet_version, STRING, ONE, "kubeletVersion", 7,
-      .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Version of the node agent."),
     M(node_system_info, kube_proxy_version, STRING, ONE, "kubeProxyVersion", 8,
-      .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "No longer used."),
     M(node_system_info, operating_system, STRING, ONE, "operatingSystem", 9,
-      .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Operating system."),
     M(node_system_info, architecture, STRING, ONE, "architecture", 10,
-      .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Processor architecture."),
     F(OBJECT, ONE, "swap", 11, .of = &schema_node_swap_status, .flags = FIELD_F_OPT),
 };
 const struct schema schema_node_system_info = SCHEMA("io.k8s.api.core.v1.NodeSystemInfo",
       node_system_info_fields, sizeof(struct node_system_info), NULL);
 
 static const struct field container_image_fields[] = {
-    F(STRING, LIST, "names", 1, .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
-    F(INT64, ONE, "sizeBytes", 2),
+    F(STRING, LIST, "names", 1, .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .doc = "Names of the image."),
+    F(INT64, ONE, "sizeBytes", 2, .doc = "Size of the image."),
 };
 const struct schema schema_container_image = SCHEMA("io.k8s.api.core.v1.ContainerImage",
       container_image_fields, 0, NULL);
@@ -122,7 +131,7 @@ static const struct field node_config_status_fields[] = {
     F(OBJECT, ONE, "assigned", 1, .of = &schema_node_config_source, .flags = FIELD_F_OPT),
     F(OBJECT, ONE, "active", 2, .of = &schema_node_config_source, .flags = FIELD_F_OPT),
     F(OBJECT, ONE, "lastKnownGood", 3, .of = &schema_node_config_source, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "error", 4),
+    F(STRING, ONE, "error", 4, .doc = "Why it is not."),
 };
 const struct schema schema_node_config_status = SCHEMA("io.k8s.api.core.v1.NodeConfigStatus",
       node_config_status_fields, 0, NULL);
@@ -170,7 +179,7 @@ static const struct field node_status_fields[] = {
     F(OBJECT, LIST, "volumesAttached", 10, .of = &schema_attached_volume, .flags = FIELD_F_ATOMIC),
     F(OBJECT, ONE, "config", 11, .of = &schema_node_config_status, .flags = FIELD_F_OPT),
     F(OBJECT, LIST, "runtimeHandlers", 12, .of = &schema_node_runtime_handler,
-      .flags = FIELD_F_ATOMIC),
+      .flags = FIELD_F_ATOMIC, .doc = "Runtimes that the node has."),
     F(OBJECT, ONE, "features", 13, .of = &schema_node_features, .flags = FIELD_F_OPT),
     F(STRING, LIST, "declaredFeatures", 14, .flags = FIELD_F_ATOMIC),
 };
@@ -298,7 +307,8 @@ const struct schema schema_service_port = SCHEMA("io.k8s.api.core.v1.ServicePort
       service_port_fields, sizeof(struct service_port), NULL);
 
 static const struct field client_ip_config_fields[] = {
-    F(INT32, ONE, "timeoutSeconds", 1, .flags = FIELD_F_OPT),
+    F(INT32, ONE, "timeoutSeconds", 1, .flags = FIELD_F_OPT,
+      .doc = "Seconds that a client stays with its pod."),
 };
 const struct schema schema_client_ip_config = SCHEMA("io.k8s.api.core.v1.ClientIPConfig",
       client_ip_config_fields, 0, NULL);
@@ -317,27 +327,38 @@ static const struct field service_spec_fields[] = {
       .doc = "Labels of the pods behind it."),
     M(service_spec, cluster_ip, STRING, ONE, "clusterIP", 3,
       .doc = "Address inside the cluster; None for none."),
-    M(service_spec, cluster_ips, STRING, LIST, "clusterIPs", 18, .flags = FIELD_F_ATOMIC),
+    M(service_spec, cluster_ips, STRING, LIST, "clusterIPs", 18, .flags = FIELD_F_ATOMIC,
+      .doc = "Addresses inside the cluster."),
     M(service_spec, type, STRING, ONE, "type", 4, .def = "\"ClusterIP\"",
       .values = service_type_values, .doc = "ClusterIP, NodePort, LoadBalancer or ExternalName."),
-    F(STRING, LIST, "externalIPs", 5, .flags = FIELD_F_ATOMIC),
+    F(STRING, LIST, "externalIPs", 5, .flags = FIELD_F_ATOMIC,
+      .doc = "Further addresses that lead here."),
     M(service_spec, session_affinity, STRING, ONE, "sessionAffinity", 7, .def = "\"None\"",
-      .values = client_ip_none_values),
-    F(STRING, ONE, "loadBalancerIP", 8),
-    F(STRING, LIST, "loadBalancerSourceRanges", 9, .flags = FIELD_F_ATOMIC),
-    M(service_spec, external_name, STRING, ONE, "externalName", 10),
-    F(STRING, ONE, "externalTrafficPolicy", 11, .values = cluster_local_values),
-    F(INT32, ONE, "healthCheckNodePort", 12),
-    M(service_spec, publish_not_ready_addresses, BOOL, ONE, "publishNotReadyAddresses", 13),
+      .values = client_ip_none_values, .doc = "None or ClientIP."),
+    F(STRING, ONE, "loadBalancerIP", 8, .doc = "No longer used."),
+    F(STRING, LIST, "loadBalancerSourceRanges", 9, .flags = FIELD_F_ATOMIC,
+      .doc = "Addresses that may connect through the load balancer."),
+    M(service_spec, external_name, STRING, ONE, "externalName", 10,
+      .doc = "Name that it stands for."),
+    F(STRING, ONE, "externalTrafficPolicy", 11, .values = cluster_local_values,
+      .doc = "Cluster or Local."),
+    F(INT32, ONE, "healthCheckNodePort", 12, .doc = "Port of the health check."),
+    M(service_spec, publish_not_ready_addresses, BOOL, ONE, "publishNotReadyAddresses", 13,
+      .doc = "Includes pods that are not ready."),
     F(OBJECT, ONE, "sessionAffinityConfig", 14, .of = &schema_session_affinity_config,
-      .flags = FIELD_F_OPT),
-    F(STRING, LIST, "ipFamilies", 19, .flags = FIELD_F_ATOMIC, .values = i_pv4_i_pv6_values),
-    F(STRING, ONE, "ipFamilyPolicy", 17, .flags = FIELD_F_OPT, .values = ip_family_policy_values),
-    F(BOOL, ONE, "allocateLoadBalancerNodePorts", 20, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "loadBalancerClass", 21, .flags = FIELD_F_OPT),
+      .flags = FIELD_F_OPT, .doc = "Settings of the session affinity."),
+    F(STRING, LIST, "ipFamilies", 19, .flags = FIELD_F_ATOMIC, .values = i_pv4_i_pv6_values,
+      .doc = "IPv4, IPv6 or both."),
+    F(STRING, ONE, "ipFamilyPolicy", 17, .flags = FIELD_F_OPT, .values = ip_family_policy_values,
+      .doc = "SingleStack, PreferDualStack or RequireDualStack."),
+    F(BOOL, ONE, "allocateLoadBalancerNodePorts", 20, .flags = FIELD_F_OPT,
+      .doc = "Whether a load balancer gets node ports."),
+    F(STRING, ONE, "loadBalancerClass", 21, .flags = FIELD_F_OPT,
+      .doc = "Which load balancer serves it."),
     F(STRING, ONE, "internalTrafficPolicy", 22, .flags = FIELD_F_OPT, .def = "\"Cluster\"",
-      .values = cluster_local_values),
-    F(STRING, ONE, "trafficDistribution", 23, .flags = FIELD_F_OPT),
+      .values = cluster_local_values, .doc = "Cluster or Local."),
+    F(STRING, ONE, "trafficDistribution", 23, .flags = FIELD_F_OPT,
+      .doc = "Which endpoints are preferred."),
 };
 const struct schema schema_service_spec = SCHEMA("io.k8s.api.core.v1.ServiceSpec",
       service_spec_fields, sizeof(struct service_spec), NULL);
@@ -346,7 +367,7 @@ static const struct field port_status_fields[] = {
     F(INT32, ONE, "port", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Port to connect to."),
     F(STRING, ONE, "protocol", 2, .flags = FIELD_F_KEEP_EMPTY, .values = sctp_tcp_udp_values,
       .doc = "TCP, UDP or SCTP."),
-    F(STRING, ONE, "error", 3, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "error", 3, .flags = FIELD_F_OPT, .doc = "Why it is not."),
 };
 const struct schema schema_port_status = SCHEMA("io.k8s.api.core.v1.PortStatus",
       port_status_fields, 0, NULL);
@@ -368,7 +389,8 @@ const struct schema schema_load_balancer_status = SCHEMA(
       "io.k8s.api.core.v1.LoadBalancerStatus", load_balancer_status_fields, 0, NULL);
 
 static const struct field service_status_fields[] = {
-    F(OBJECT, ONE, "loadBalancer", 1, .of = &schema_load_balancer_status),
+    F(OBJECT, ONE, "loadBalancer", 1, .of = &schema_load_balancer_status,
+      .doc = "State of the load balancer."),
     F(OBJECT, LIST, "conditions", 2, .of = &schema_condition, .flags = FIELD_F_MERGE,
       .merge_key = "type", .list_keys = "type",
       .doc = "What is true of it now, one entry for each type of condition."),
@@ -394,7 +416,7 @@ static const struct field endpoint_address_fields[] = {
     M(endpoint_address, node_name, STRING, ONE, "nodeName", 4, .flags = FIELD_F_OPT,
       .doc = "Node that is meant."),
     M(endpoint_address, target_ref, OBJECT, ONE, "targetRef", 2, .of = &schema_object_reference,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC),
+      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Object that has the address."),
 };
 const struct schema schema_endpoint_address = SCHEMA("io.k8s.api.core.v1.EndpointAddress",
       endpoint_address_fields, sizeof(struct endpoint_address), NULL);
@@ -414,7 +436,8 @@ static const struct field endpoint_subset_fields[] = {
     M(endpoint_subset, addresses, OBJECT, LIST, "addresses", 1, .of = &schema_endpoint_address,
       .flags = FIELD_F_ATOMIC, .doc = "Addresses that are ready."),
     M(endpoint_subset, not_ready_addresses, OBJECT, LIST, "notReadyAddresses", 2,
-      .of = &schema_endpoint_address, .flags = FIELD_F_ATOMIC),
+      .of = &schema_endpoint_address, .flags = FIELD_F_ATOMIC,
+      .doc = "Addresses that are not ready yet."),
     M(endpoint_subset, ports, OBJECT, LIST, "ports", 3, .of = &schema_endpoint_port,
       .flags = FIELD_F_ATOMIC, .doc = "Ports."),
 };
@@ -427,7 +450,7 @@ static const struct field endpoints_fields[] = {
     M(endpoints, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Name, labels and the other things that every object has."),
     M(endpoints, subsets, OBJECT, LIST, "subsets", 2, .of = &schema_endpoint_subset,
-      .flags = FIELD_F_ATOMIC),
+      .flags = FIELD_F_ATOMIC, .doc = "Groups of addresses that share their ports."),
 };
 const struct schema schema_endpoints = SCHEMA("io.k8s.api.core.v1.Endpoints", endpoints_fields,
       sizeof(struct endpoints), "Addresses behind a service.");

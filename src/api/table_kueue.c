@@ -160,7 +160,8 @@ const struct schema schema_fair_sharing = SCHEMA("io.x-k8s.kueue.v1beta2.FairSha
 
 static const struct field admission_scope_fields[] = {
     M(admission_scope, admission_mode, STRING, ONE, "admissionMode", 0, .flags = FIELD_F_REQUIRED,
-      .values = admission_mode_values),
+      .values = admission_mode_values,
+      .doc = "UsageBasedAdmissionFairSharing or NoAdmissionFairSharing."),
 };
 const struct schema schema_admission_scope = SCHEMA("io.x-k8s.kueue.v1beta2.AdmissionScope",
       admission_scope_fields, sizeof(struct admission_scope), NULL);
@@ -168,7 +169,7 @@ const struct schema schema_admission_scope = SCHEMA("io.x-k8s.kueue.v1beta2.Admi
 static const struct field concurrent_admission_constraints_fields[] = {
     M(concurrent_admission_constraints, last_acceptable_flavor_name,
       STRING, ONE, "lastAcceptableFlavorName", 0, .flags = FIELD_F_OPT, .max = 253,
-      .format = "dns1123-subdomain"),
+      .format = "dns1123-subdomain", .doc = "Last flavor worth moving to."),
 };
 const struct schema schema_concurrent_admission_constraints = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionConstraints",
@@ -178,9 +179,10 @@ const struct schema schema_concurrent_admission_constraints = SCHEMA(
 static const struct field concurrent_admission_migration_fields[] = {
     M(concurrent_admission_migration, mode, STRING, ONE, "mode", 0, .flags = FIELD_F_REQUIRED,
       .values = concurrent_admission_migration_mode_values, .max = 253,
-      .doc = "Permission bits of this file."),
+      .doc = "TryPreferredFlavors or RetainFirstAdmission."),
     M(concurrent_admission_migration, constraints, OBJECT, ONE, "constraints", 0,
-      .of = &schema_concurrent_admission_constraints, .flags = FIELD_F_OPT),
+      .of = &schema_concurrent_admission_constraints, .flags = FIELD_F_OPT,
+      .doc = "Limits on moving."),
 };
 const struct schema schema_concurrent_admission_migration = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionMigration",
@@ -189,7 +191,8 @@ const struct schema schema_concurrent_admission_migration = SCHEMA(
 
 static const struct field concurrent_admission_policy_fields[] = {
     M(concurrent_admission_policy, migration, OBJECT, ONE, "migration", 0,
-      .of = &schema_concurrent_admission_migration, .flags = FIELD_F_REQUIRED),
+      .of = &schema_concurrent_admission_migration, .flags = FIELD_F_REQUIRED,
+      .doc = "Whether an admitted workload moves to a better flavor."),
 };
 const struct schema schema_concurrent_admission_policy = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionPolicy", concurrent_admission_policy_fields,

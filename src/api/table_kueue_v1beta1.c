@@ -19,7 +19,8 @@ static const char *const workload_spec_priority_class_source_values[] = {
 static const struct field v1beta1_cluster_queue_spec_fields[] = {
     F(OBJECT, LIST, "resourceGroups", 0, .of = &schema_resource_group, .flags = FIELD_F_ATOMIC,
       .max = 16, .doc = "Quota: groups of resources that come from the same flavors."),
-    F(STRING, ONE, "cohort", 0, .max = 253, .format = "dns1123-subdomain"),
+    F(STRING, ONE, "cohort", 0, .max = 253, .format = "dns1123-subdomain",
+      .doc = "Cohort with which it shares unused quota."),
     F(STRING, ONE, "queueingStrategy", 0, .def = "\"BestEffortFIFO\"",
       .values = best_effort_fifo_strict_fifo_values,
       .doc = "BestEffortFIFO lets later ones pass a blocked one; StrictFIFO does not."),
@@ -196,12 +197,17 @@ static const struct field v1beta1_pod_set_topology_request_fields[] = {
     F(STRING, ONE, "preferred", 0, .flags = FIELD_F_OPT,
       .doc = "Domain in which all pods should be."),
     F(BOOL, ONE, "unconstrained", 0, .flags = FIELD_F_OPT, .doc = "Any place will do."),
-    F(STRING, ONE, "podIndexLabel", 0, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "subGroupIndexLabel", 0, .flags = FIELD_F_OPT),
-    F(INT32, ONE, "subGroupCount", 0, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "podSetGroupName", 0, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT),
-    F(INT32, ONE, "podSetSliceSize", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX),
+    F(STRING, ONE, "podIndexLabel", 0, .flags = FIELD_F_OPT,
+      .doc = "Label with the index of a pod."),
+    F(STRING, ONE, "subGroupIndexLabel", 0, .flags = FIELD_F_OPT,
+      .doc = "Label with the index of a group."),
+    F(INT32, ONE, "subGroupCount", 0, .flags = FIELD_F_OPT, .doc = "How many groups there are."),
+    F(STRING, ONE, "podSetGroupName", 0, .flags = FIELD_F_OPT,
+      .doc = "Pod sets of one name are placed together."),
+    F(STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT,
+      .doc = "Domain in which each slice must be."),
+    F(INT32, ONE, "podSetSliceSize", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX,
+      .doc = "Pods in a slice."),
 };
 const struct schema schema_v1beta1_pod_set_topology_request = SCHEMA(
       "io.x-k8s.kueue.v1beta1.PodSetTopologyRequest", v1beta1_pod_set_topology_request_fields, 0,
@@ -254,7 +260,7 @@ static const struct field v1beta1_topology_assignment_fields[] = {
     F(STRING, LIST, "levels", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
       .min = 1, .max = 16, .doc = "Node labels from the widest domain to the narrowest."),
     F(OBJECT, LIST, "domains", 0, .of = &schema_v1beta1_topology_domain_assignment,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Domains and their pods."),
 };
 const struct schema schema_v1beta1_topology_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.TopologyAssignment", v1beta1_topology_assignment_fields, 0,
@@ -269,7 +275,7 @@ static const struct field v1beta1_pod_set_assignment_fields[] = {
     F(OBJECT, ONE, "topologyAssignment", 0, .of = &schema_v1beta1_topology_assignment,
       .flags = FIELD_F_OPT, .doc = "Domains its pods go to."),
     F(STRING, ONE, "delayedTopologyRequest", 0, .flags = FIELD_F_OPT,
-      .values = pending_ready_values),
+      .values = pending_ready_values, .doc = "Pending while the placing is put off."),
 };
 const struct schema schema_v1beta1_pod_set_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.PodSetAssignment", v1beta1_pod_set_assignment_fields, 0,
@@ -303,8 +309,9 @@ static const struct field v1beta1_workload_status_fields[] = {
     F(INT32, ONE, "accumulatedPastExexcutionTimeSeconds", 0, .flags = FIELD_F_OPT),
     F(OBJECT, ONE, "schedulingStats", 0, .of = &schema_scheduling_stats, .flags = FIELD_F_OPT,
       .doc = "How often it was evicted, by cause."),
-    F(STRING, LIST, "nominatedClusterNames", 0, .flags = FIELD_F_ATOMIC, .max = 20),
-    F(STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT),
+    F(STRING, LIST, "nominatedClusterNames", 0, .flags = FIELD_F_ATOMIC, .max = 20,
+      .doc = "Clusters that may run it."),
+    F(STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT, .doc = "Cluster that runs it."),
     F(OBJECT, LIST, "unhealthyNodes", 0, .of = &schema_unhealthy_node,
       .doc = "Nodes of it that failed."),
 };
@@ -328,7 +335,8 @@ static const struct field v1beta1_admission_check_spec_fields[] = {
     F(STRING, ONE, "controllerName", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_KEEP_EMPTY, .min = 1, .max = 253,
       .doc = "Who decides; it cannot change."),
-    F(INT64, ONE, "retryDelayMinutes", 0, .flags = FIELD_F_OPT, .def = "15"),
+    F(INT64, ONE, "retryDelayMinutes", 0, .flags = FIELD_F_OPT, .def = "15",
+      .doc = "No longer used."),
     F(OBJECT, ONE, "parameters", 0, .of = &schema_admission_check_parameters_reference,
       .flags = FIELD_F_OPT, .doc = "Settings for that controller."),
 };

@@ -30,12 +30,12 @@ const struct schema schema_owner_reference = SCHEMA(
       sizeof(struct owner_reference), "An object that this one belongs to.");
 
 static const struct field managed_fields_entry_fields[] = {
-    F(STRING, ONE, "manager", 1),
-    F(STRING, ONE, "operation", 2),
+    F(STRING, ONE, "manager", 1, .doc = "Who set them."),
+    F(STRING, ONE, "operation", 2, .doc = "Apply or Update."),
     F(STRING, ONE, "apiVersion", 3, .doc = "Version of the API that this is written for."),
     F(TIME, ONE, "time", 4, .flags = FIELD_F_OPT, .doc = "When it happened."),
-    F(STRING, ONE, "fieldsType", 6),
-    F(ANY, ONE, "fieldsV1", 7, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "fieldsType", 6, .doc = "Form of the fields."),
+    F(ANY, ONE, "fieldsV1", 7, .flags = FIELD_F_OPT, .doc = "Fields that were set."),
     F(STRING, ONE, "subresource", 8, .doc = "Part of the resource, such as status."),
 };
 const struct schema schema_managed_fields_entry = SCHEMA(
@@ -79,11 +79,11 @@ const struct schema schema_meta = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.O
       "What every object has: its name, its labels, its history.");
 
 static const struct field list_meta_fields[] = {
-    F(STRING, ONE, "selfLink", 1),
+    F(STRING, ONE, "selfLink", 1, .doc = "No longer used."),
     F(STRING, ONE, "resourceVersion", 2,
       .doc = "Version of the stored object; changes with each write."),
-    F(STRING, ONE, "continue", 3),
-    F(INT64, ONE, "remainingItemCount", 4, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "continue", 3, .doc = "Where the next page starts."),
+    F(INT64, ONE, "remainingItemCount", 4, .flags = FIELD_F_OPT, .doc = "How many items follow."),
 };
 const struct schema schema_list_meta = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta",
       list_meta_fields, 0, NULL);
@@ -167,7 +167,7 @@ const struct schema schema_delete_options = SCHEMA(
 static const struct field status_cause_fields[] = {
     F(STRING, ONE, "reason", 1, .doc = "Why, in one word for programs."),
     F(STRING, ONE, "message", 2, .doc = "What happened, in a sentence for people."),
-    F(STRING, ONE, "field", 3),
+    F(STRING, ONE, "field", 3, .doc = "Field that is meant."),
 };
 const struct schema schema_status_cause = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause", status_cause_fields, 0, NULL);
@@ -177,8 +177,9 @@ static const struct field status_details_fields[] = {
     F(STRING, ONE, "group", 2, .doc = "API group."),
     F(STRING, ONE, "kind", 3, .doc = "Kind of the object."),
     F(STRING, ONE, "uid", 6, .doc = "Unique identifier of what is meant."),
-    F(OBJECT, LIST, "causes", 4, .of = &schema_status_cause, .flags = FIELD_F_ATOMIC),
-    F(INT32, ONE, "retryAfterSeconds", 5),
+    F(OBJECT, LIST, "causes", 4, .of = &schema_status_cause, .flags = FIELD_F_ATOMIC,
+      .doc = "Details, field by field."),
+    F(INT32, ONE, "retryAfterSeconds", 5, .doc = "Seconds to wait before trying again."),
 };
 const struct schema schema_status_details = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails", status_details_fields, 0, NULL);
@@ -191,8 +192,9 @@ static const struct field status_fields[] = {
     F(STRING, ONE, "status", 2, .doc = "Success or Failure."),
     F(STRING, ONE, "message", 3, .doc = "What happened, in a sentence for people."),
     F(STRING, ONE, "reason", 4, .doc = "Why, in one word for programs."),
-    F(OBJECT, ONE, "details", 5, .of = &schema_status_details, .flags = FIELD_F_OPT),
-    F(INT32, ONE, "code", 6),
+    F(OBJECT, ONE, "details", 5, .of = &schema_status_details, .flags = FIELD_F_OPT,
+      .doc = "Facts about the failure."),
+    F(INT32, ONE, "code", 6, .doc = "HTTP status code."),
 };
 const struct schema schema_status = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.Status",
       status_fields, 0, NULL);

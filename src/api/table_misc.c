@@ -45,7 +45,7 @@ const struct schema schema_limit_range = SCHEMA("io.k8s.api.core.v1.LimitRange",
       "Bounds and defaults for what is asked for in a namespace.");
 
 static const struct field event_source_fields[] = {
-    M(event_source, component, STRING, ONE, "component", 1),
+    M(event_source, component, STRING, ONE, "component", 1, .doc = "Component that says so."),
     M(event_source, host, STRING, ONE, "host", 2, .doc = "Host to connect to."),
 };
 const struct schema schema_event_source = SCHEMA("io.k8s.api.core.v1.EventSource",
@@ -53,7 +53,8 @@ const struct schema schema_event_source = SCHEMA("io.k8s.api.core.v1.EventSource
 
 static const struct field event_series_fields[] = {
     M(event_series, count, INT32, ONE, "count", 1, .doc = "How many."),
-    M(event_series, last_observed_ns, MICROTIME, ONE, "lastObservedTime", 2),
+    M(event_series, last_observed_ns, MICROTIME, ONE, "lastObservedTime", 2,
+      .doc = "When it last happened."),
 };
 const struct schema schema_event_series = SCHEMA("io.k8s.api.core.v1.EventSeries",
       event_series_fields, sizeof(struct event_series), NULL);
@@ -84,7 +85,7 @@ static const struct field event_fields[] = {
     M(event, reporting_component, STRING, ONE, "reportingComponent", 14,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Who says so."),
     M(event, reporting_instance, STRING, ONE, "reportingInstance", 15,
-      .flags = FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Which instance of it."),
 };
 const struct schema schema_event = SCHEMA("io.k8s.api.core.v1.Event", event_fields,
       sizeof(struct event), "Something that happened to an object.");
@@ -101,8 +102,10 @@ static const struct field lease_spec_fields[] = {
       .doc = "When the holder last renewed it."),
     M(lease_spec, lease_transitions, INT32, ONE, "leaseTransitions", 5, .flags = FIELD_F_OPT,
       .max = INT32_MAX, .doc = "How often it changed hands."),
-    M(lease_spec, strategy, STRING, ONE, "strategy", 6, .flags = FIELD_F_OPT),
-    M(lease_spec, preferred_holder, STRING, ONE, "preferredHolder", 7, .flags = FIELD_F_OPT),
+    M(lease_spec, strategy, STRING, ONE, "strategy", 6, .flags = FIELD_F_OPT,
+      .doc = "How the holder is chosen."),
+    M(lease_spec, preferred_holder, STRING, ONE, "preferredHolder", 7, .flags = FIELD_F_OPT,
+      .doc = "Who should hold it next."),
 };
 const struct schema schema_lease_spec = SCHEMA("io.k8s.api.coordination.v1.LeaseSpec",
       lease_spec_fields, sizeof(struct lease_spec), NULL);
@@ -138,7 +141,7 @@ const struct schema schema_priority_class = SCHEMA("io.k8s.api.scheduling.v1.Pri
       "A name for a priority of pods.");
 
 static const struct field overhead_fields[] = {
-    M(runtime_overhead, pod_fixed, QUANTITY, MAP, "podFixed", 1),
+    M(runtime_overhead, pod_fixed, QUANTITY, MAP, "podFixed", 1, .doc = "Amounts for each pod."),
 };
 const struct schema schema_overhead = SCHEMA("io.k8s.api.node.v1.Overhead", overhead_fields,
       sizeof(struct runtime_overhead), NULL);
@@ -170,7 +173,8 @@ const struct schema schema_runtime_class = SCHEMA("io.k8s.api.node.v1.RuntimeCla
 
 static const struct field events_event_series_fields[] = {
     F(INT32, ONE, "count", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "How many."),
-    F(MICROTIME, ONE, "lastObservedTime", 2, .flags = FIELD_F_KEEP_EMPTY),
+    F(MICROTIME, ONE, "lastObservedTime", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "When it last happened."),
 };
 const struct schema schema_events_event_series = SCHEMA("io.k8s.api.events.v1.EventSeries",
       events_event_series_fields, 0, NULL);
@@ -184,7 +188,7 @@ static const struct field events_event_fields[] = {
     F(OBJECT, ONE, "series", 3, .of = &schema_events_event_series, .flags = FIELD_F_OPT,
       .doc = "How often it happened since."),
     F(STRING, ONE, "reportingController", 4, .doc = "Who says so."),
-    F(STRING, ONE, "reportingInstance", 5),
+    F(STRING, ONE, "reportingInstance", 5, .doc = "Which instance of it."),
     F(STRING, ONE, "action", 6, .doc = "What was done or tried."),
     F(STRING, ONE, "reason", 7, .doc = "Why, in one word for programs."),
     F(OBJECT, ONE, "regarding", 8, .of = &schema_object_reference, .flags = FIELD_F_ATOMIC,
@@ -193,10 +197,11 @@ static const struct field events_event_fields[] = {
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Another object that is concerned."),
     F(STRING, ONE, "note", 10, .doc = "What happened."),
     F(STRING, ONE, "type", 11, .doc = "Normal or Warning."),
-    F(OBJECT, ONE, "deprecatedSource", 12, .of = &schema_event_source),
-    F(TIME, ONE, "deprecatedFirstTimestamp", 13),
-    F(TIME, ONE, "deprecatedLastTimestamp", 14),
-    F(INT32, ONE, "deprecatedCount", 15),
+    F(OBJECT, ONE, "deprecatedSource", 12, .of = &schema_event_source,
+      .doc = "Who says so, in the older form."),
+    F(TIME, ONE, "deprecatedFirstTimestamp", 13, .doc = "When it first happened."),
+    F(TIME, ONE, "deprecatedLastTimestamp", 14, .doc = "When it last happened."),
+    F(INT32, ONE, "deprecatedCount", 15, .doc = "How often it happened."),
 };
 const struct schema schema_events_event = SCHEMA("io.k8s.api.events.v1.Event",
       events_event_fields, 0, "Something that happened to an object.");

@@ -66,7 +66,7 @@ static const struct field pod_security_context_fields[] = {
     M(pod_security, supplemental_groups, INT64, LIST, "supplementalGroups", 4,
       .flags = FIELD_F_ATOMIC, .doc = "Further groups of the processes."),
     F(STRING, ONE, "supplementalGroupsPolicy", 12, .flags = FIELD_F_OPT,
-      .values = merge_strict_values),
+      .values = merge_strict_values, .doc = "Merge or Strict."),
     M(pod_security, fs_group, INT64, ONE, "fsGroup", 5, .flags = FIELD_F_OPT,
       .doc = "Group that owns the files of volumes."),
     M(pod_security, sysctls, OBJECT, LIST, "sysctls", 7, .of = &schema_sysctl,
@@ -80,7 +80,8 @@ static const struct field pod_security_context_fields[] = {
     M(pod_security, app_armor_profile, OBJECT, ONE, "appArmorProfile", 11,
       .of = &schema_app_armor_profile, .flags = FIELD_F_OPT,
       .doc = "AppArmor profile that confines it."),
-    F(STRING, ONE, "seLinuxChangePolicy", 13, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "seLinuxChangePolicy", 13, .flags = FIELD_F_OPT,
+      .doc = "How volumes get their SELinux label."),
 };
 const struct schema schema_pod_security_context = SCHEMA(
       "io.k8s.api.core.v1.PodSecurityContext", pod_security_context_fields,
@@ -119,7 +120,8 @@ static const struct field preferred_scheduling_term_fields[] = {
     F(INT32, ONE, "weight", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
       .max = 100, .doc = "How much it counts beside the others."),
     F(OBJECT, ONE, "preference", 2, .of = &schema_node_selector_term,
-      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .doc = "What the node should have."),
 };
 const struct schema schema_preferred_scheduling_term = SCHEMA(
       "io.k8s.api.core.v1.PreferredSchedulingTerm", preferred_scheduling_term_fields, 0,
@@ -139,13 +141,16 @@ const struct schema schema_node_affinity = SCHEMA("io.k8s.api.core.v1.NodeAffini
 static const struct field pod_affinity_term_fields[] = {
     F(OBJECT, ONE, "labelSelector", 1, .of = &schema_label_selector,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels of the objects that are meant."),
-    F(STRING, LIST, "namespaces", 2, .flags = FIELD_F_ATOMIC),
+    F(STRING, LIST, "namespaces", 2, .flags = FIELD_F_ATOMIC,
+      .doc = "Namespaces of the other pods."),
     F(STRING, ONE, "topologyKey", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Node label whose values are the domains."),
     F(OBJECT, ONE, "namespaceSelector", 4, .of = &schema_label_selector,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC),
-    F(STRING, LIST, "matchLabelKeys", 5, .flags = FIELD_F_ATOMIC),
-    F(STRING, LIST, "mismatchLabelKeys", 6, .flags = FIELD_F_ATOMIC),
+      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels of the namespaces of the other pods."),
+    F(STRING, LIST, "matchLabelKeys", 5, .flags = FIELD_F_ATOMIC,
+      .doc = "Pod labels whose values join the selector."),
+    F(STRING, LIST, "mismatchLabelKeys", 6, .flags = FIELD_F_ATOMIC,
+      .doc = "Pod labels whose values are excluded."),
 };
 const struct schema schema_pod_affinity_term = SCHEMA("io.k8s.api.core.v1.PodAffinityTerm",
       pod_affinity_term_fields, 0, NULL);
@@ -154,7 +159,7 @@ static const struct field weighted_pod_affinity_term_fields[] = {
     F(INT32, ONE, "weight", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
       .max = 100, .doc = "How much it counts beside the others."),
     F(OBJECT, ONE, "podAffinityTerm", 2, .of = &schema_pod_affinity_term,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Which pods, and how near."),
 };
 const struct schema schema_weighted_pod_affinity_term = SCHEMA(
       "io.k8s.api.core.v1.WeightedPodAffinityTerm", weighted_pod_affinity_term_fields, 0,
@@ -210,7 +215,8 @@ const struct schema schema_toleration = SCHEMA("io.k8s.api.core.v1.Toleration", 
 static const struct field host_alias_fields[] = {
     M(host_alias, ip, STRING, ONE, "ip", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Address."),
-    M(host_alias, hostnames, STRING, LIST, "hostnames", 2, .flags = FIELD_F_ATOMIC),
+    M(host_alias, hostnames, STRING, LIST, "hostnames", 2, .flags = FIELD_F_ATOMIC,
+      .doc = "Names for the address."),
 };
 const struct schema schema_host_alias = SCHEMA("io.k8s.api.core.v1.HostAlias", host_alias_fields,
       sizeof(struct host_alias), NULL);
@@ -223,8 +229,8 @@ const struct schema schema_pod_dns_config_option = SCHEMA(
       "io.k8s.api.core.v1.PodDNSConfigOption", pod_dns_config_option_fields, 0, NULL);
 
 static const struct field pod_dns_config_fields[] = {
-    F(STRING, LIST, "nameservers", 1, .flags = FIELD_F_ATOMIC),
-    F(STRING, LIST, "searches", 2, .flags = FIELD_F_ATOMIC),
+    F(STRING, LIST, "nameservers", 1, .flags = FIELD_F_ATOMIC, .doc = "Servers to ask."),
+    F(STRING, LIST, "searches", 2, .flags = FIELD_F_ATOMIC, .doc = "Domains to search."),
     F(OBJECT, LIST, "options", 3, .of = &schema_pod_dns_config_option, .flags = FIELD_F_ATOMIC,
       .doc = "Options for the driver."),
 };
@@ -396,8 +402,10 @@ static const struct field pod_spec_fields[] = {
       .doc = "Claims for devices that its containers may use."),
     M(pod_spec, resources, OBJECT, ONE, "resources", 40, .of = &schema_resources,
       .flags = FIELD_F_OPT, .doc = "Requests and limits for the pod as a whole."),
-    F(STRING, ONE, "hostnameOverride", 41, .flags = FIELD_F_OPT),
-    F(OBJECT, ONE, "workloadRef", 42, .of = &schema_workload_reference, .flags = FIELD_F_OPT),
+    F(STRING, ONE, "hostnameOverride", 41, .flags = FIELD_F_OPT,
+      .doc = "Host name to use instead of the pod's name."),
+    F(OBJECT, ONE, "workloadRef", 42, .of = &schema_workload_reference, .flags = FIELD_F_OPT,
+      .doc = "Workload object that the pod belongs to."),
 };
 const struct schema schema_pod_spec = SCHEMA("io.k8s.api.core.v1.PodSpec", pod_spec_fields,
       sizeof(struct pod_spec), "What a pod runs, and where it may run.");
@@ -521,7 +529,8 @@ static const struct field container_status_fields[] = {
       .doc = "How often it was restarted."),
     M(container_status, image, STRING, ONE, "image", 6, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Image to run."),
-    M(container_status, image_id, STRING, ONE, "imageID", 7, .flags = FIELD_F_KEEP_EMPTY),
+    M(container_status, image_id, STRING, ONE, "imageID", 7, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Identifier of the image."),
     M(container_status, container_id, STRING, ONE, "containerID", 8,
       .doc = "Identifier that the runtime gave."),
     M(container_status, started, BOOL, ONE, "started", 9, .flags = FIELD_F_OPT,

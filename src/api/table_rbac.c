@@ -33,7 +33,8 @@ const struct schema schema_role = SCHEMA("io.k8s.api.rbac.v1.Role", role_fields,
 
 static const struct field aggregation_rule_fields[] = {
     M(aggregation_rule, cluster_role_selectors, OBJECT, LIST, "clusterRoleSelectors", 1,
-      .of = &schema_label_selector, .flags = FIELD_F_ATOMIC),
+      .of = &schema_label_selector, .flags = FIELD_F_ATOMIC,
+      .doc = "Labels of the cluster roles whose rules are gathered."),
 };
 const struct schema schema_aggregation_rule = SCHEMA("io.k8s.api.rbac.v1.AggregationRule",
       aggregation_rule_fields, sizeof(struct aggregation_rule), NULL);
@@ -105,7 +106,7 @@ const struct schema schema_cluster_role_binding = SCHEMA(
       sizeof(struct role_binding), "Grants a cluster role in all namespaces.");
 
 static const struct field user_info_fields[] = {
-    F(STRING, ONE, "username", 1),
+    F(STRING, ONE, "username", 1, .doc = "Name of the user."),
     F(STRING, ONE, "uid", 2, .doc = "Unique identifier of what is meant."),
     F(STRING, LIST, "groups", 3, .flags = FIELD_F_ATOMIC, .doc = "Groups that the user is in."),
     F(ANY, MAP, "extra", 4, .doc = "Further facts that the authenticator gives."),
@@ -114,7 +115,7 @@ const struct schema schema_user_info = SCHEMA("io.k8s.api.authentication.v1.User
       user_info_fields, 0, NULL);
 
 static const struct field self_subject_review_status_fields[] = {
-    F(OBJECT, ONE, "userInfo", 1, .of = &schema_user_info),
+    F(OBJECT, ONE, "userInfo", 1, .of = &schema_user_info, .doc = "Who you are."),
 };
 const struct schema schema_self_subject_review_status = SCHEMA(
       "io.k8s.api.authentication.v1.SelfSubjectReviewStatus", self_subject_review_status_fields,
@@ -142,10 +143,10 @@ const struct schema schema_token_review_spec = SCHEMA(
       sizeof(struct token_review_spec), NULL);
 
 static const struct field token_review_status_fields[] = {
-    F(BOOL, ONE, "authenticated", 1),
+    F(BOOL, ONE, "authenticated", 1, .doc = "Whether the token is good."),
     F(OBJECT, ONE, "user", 2, .of = &schema_user_info, .doc = "User."),
     F(STRING, LIST, "audiences", 4, .flags = FIELD_F_ATOMIC, .doc = "Whom the token is for."),
-    F(STRING, ONE, "error", 3),
+    F(STRING, ONE, "error", 3, .doc = "Why it is not."),
 };
 const struct schema schema_token_review_status = SCHEMA(
       "io.k8s.api.authentication.v1.TokenReviewStatus", token_review_status_fields, 0,
@@ -182,15 +183,17 @@ static const struct field token_request_spec_fields[] = {
       .flags = FIELD_F_OPT, .def = "3600", .min = 600, .max = 4294967296,
       .doc = "Seconds it should be valid."),
     M(token_request_spec, bound_object_ref, OBJECT, ONE, "boundObjectRef", 3,
-      .of = &schema_bound_object_reference, .flags = FIELD_F_OPT),
+      .of = &schema_bound_object_reference, .flags = FIELD_F_OPT,
+      .doc = "Object whose life bounds the token's."),
 };
 const struct schema schema_token_request_spec = SCHEMA(
       "io.k8s.api.authentication.v1.TokenRequestSpec", token_request_spec_fields,
       sizeof(struct token_request_spec), NULL);
 
 static const struct field token_request_status_fields[] = {
-    F(STRING, ONE, "token", 1, .flags = FIELD_F_KEEP_EMPTY),
-    F(TIME, ONE, "expirationTimestamp", 2, .flags = FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "token", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "The token."),
+    F(TIME, ONE, "expirationTimestamp", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Until when it is valid."),
 };
 const struct schema schema_token_request_status = SCHEMA(
       "io.k8s.api.authentication.v1.TokenRequestStatus", token_request_status_fields, 0,
@@ -211,18 +214,18 @@ const struct schema schema_token_request = SCHEMA("io.k8s.api.authentication.v1.
       "Asks for a token of a service account.");
 
 static const struct field field_selector_attributes_fields[] = {
-    F(STRING, ONE, "rawSelector", 1),
+    F(STRING, ONE, "rawSelector", 1, .doc = "The selector as it was written."),
     F(OBJECT, LIST, "requirements", 2, .of = &schema_field_selector_requirement,
-      .flags = FIELD_F_ATOMIC),
+      .flags = FIELD_F_ATOMIC, .doc = "The selector, taken apart."),
 };
 const struct schema schema_field_selector_attributes = SCHEMA(
       "io.k8s.api.authorization.v1.FieldSelectorAttributes", field_selector_attributes_fields, 0,
       NULL);
 
 static const struct field label_selector_attributes_fields[] = {
-    F(STRING, ONE, "rawSelector", 1),
+    F(STRING, ONE, "rawSelector", 1, .doc = "The selector as it was written."),
     F(OBJECT, LIST, "requirements", 2, .of = &schema_label_selector_requirement,
-      .flags = FIELD_F_ATOMIC),
+      .flags = FIELD_F_ATOMIC, .doc = "The selector, taken apart."),
 };
 const struct schema schema_label_selector_attributes = SCHEMA(
       "io.k8s.api.authorization.v1.LabelSelectorAttributes", label_selector_attributes_fields, 0,
@@ -277,10 +280,10 @@ const struct schema schema_subject_access_review_spec = SCHEMA(
       sizeof(struct access_review_spec), NULL);
 
 static const struct field subject_access_review_status_fields[] = {
-    F(BOOL, ONE, "allowed", 1, .flags = FIELD_F_KEEP_EMPTY),
-    F(BOOL, ONE, "denied", 4),
+    F(BOOL, ONE, "allowed", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Whether it may be done."),
+    F(BOOL, ONE, "denied", 4, .doc = "Whether it is refused outright."),
     F(STRING, ONE, "reason", 2, .doc = "Why, in one word for programs."),
-    F(STRING, ONE, "evaluationError", 3),
+    F(STRING, ONE, "evaluationError", 3, .doc = "What went wrong while finding out."),
 };
 const struct schema schema_subject_access_review_status = SCHEMA(
       "io.k8s.api.authorization.v1.SubjectAccessReviewStatus",
@@ -372,11 +375,12 @@ const struct schema schema_non_resource_rule = SCHEMA(
 
 static const struct field subject_rules_review_status_fields[] = {
     F(OBJECT, LIST, "resourceRules", 1, .of = &schema_resource_rule,
-      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
+      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "Rules on resources."),
     F(OBJECT, LIST, "nonResourceRules", 2, .of = &schema_non_resource_rule,
-      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
-    F(BOOL, ONE, "incomplete", 3, .flags = FIELD_F_KEEP_EMPTY),
-    F(STRING, ONE, "evaluationError", 4),
+      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "Rules on paths."),
+    F(BOOL, ONE, "incomplete", 3, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Whether rules may be missing."),
+    F(STRING, ONE, "evaluationError", 4, .doc = "What went wrong while finding out."),
 };
 const struct schema schema_subject_rules_review_status = SCHEMA(
       "io.k8s.api.authorization.v1.SubjectRulesReviewStatus", subject_rules_review_status_fields,

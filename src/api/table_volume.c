@@ -99,7 +99,8 @@ const struct schema schema_secret_volume_source = SCHEMA(
       sizeof(struct secret_volume), NULL);
 
 static const struct field nfs_volume_source_fields[] = {
-    F(STRING, ONE, "server", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
+    F(STRING, ONE, "server", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Server to mount from."),
     F(STRING, ONE, "path", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Path, relative to where it is mounted."),
     F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
@@ -464,7 +465,8 @@ const struct schema schema_volume_resource_requirements = SCHEMA(
 
 static const struct field persistent_volume_claim_spec_fields[] = {
     F(STRING, LIST, "accessModes", 1, .flags = FIELD_F_ATOMIC,
-      .values = persistent_volume_access_mode_values),
+      .values = persistent_volume_access_mode_values,
+      .doc = "How many nodes may mount it, and how."),
     F(OBJECT, ONE, "selector", 4, .of = &schema_label_selector,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels by which it finds its objects."),
     F(OBJECT, ONE, "resources", 2, .of = &schema_volume_resource_requirements,

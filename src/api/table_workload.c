@@ -19,9 +19,9 @@ static const char *const priority_class_workload_priority_class_values[] = {
 
 static const struct field podset_slice_required_topology_constraint_fields[] = {
     M(slice_topology, topology, STRING, ONE, "topology", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = 63),
+      .max = 63, .doc = "Node label of the domain."),
     M(slice_topology, size, INT32, ONE, "size", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = INT32_MAX),
+      .max = INT32_MAX, .doc = "Pods in a slice."),
 };
 const struct schema schema_podset_slice_required_topology_constraint = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodsetSliceRequiredTopologyConstraint",
@@ -36,20 +36,22 @@ static const struct field pod_set_topology_request_fields[] = {
     M(topology_request, unconstrained, BOOL, ONE, "unconstrained", 0, .flags = FIELD_F_OPT,
       .doc = "Any place will do."),
     M(topology_request, pod_index_label, STRING, ONE, "podIndexLabel", 0, .flags = FIELD_F_OPT,
-      .max = 317),
+      .max = 317, .doc = "Label with the index of a pod."),
     M(topology_request, sub_group_index_label, STRING, ONE, "subGroupIndexLabel", 0,
-      .flags = FIELD_F_OPT, .max = 317),
+      .flags = FIELD_F_OPT, .max = 317, .doc = "Label with the index of a group."),
     M(topology_request, sub_group_count, INT32, ONE, "subGroupCount", 0, .flags = FIELD_F_OPT,
-      .max = INT32_MAX),
+      .max = INT32_MAX, .doc = "How many groups there are."),
     M(topology_request, pod_set_group_name, STRING, ONE, "podSetGroupName", 0,
-      .flags = FIELD_F_OPT, .max = 256),
+      .flags = FIELD_F_OPT, .max = 256, .doc = "Pod sets of one name are placed together."),
     M(topology_request, pod_set_slice_required_topology,
-      STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT, .max = 63),
+      STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT, .max = 63,
+      .doc = "Domain in which each slice must be."),
     M(topology_request, pod_set_slice_size, INT32, ONE, "podSetSliceSize", 0,
-      .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX),
+      .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX, .doc = "Pods in a slice."),
     M(topology_request, podset_slice_required_topology_constraints,
       OBJECT, LIST, "podsetSliceRequiredTopologyConstraints", 0,
-      .of = &schema_podset_slice_required_topology_constraint, .flags = FIELD_F_ATOMIC, .max = 3),
+      .of = &schema_podset_slice_required_topology_constraint, .flags = FIELD_F_ATOMIC, .max = 3,
+      .doc = "Domains for slices within slices, widest first."),
 };
 const struct schema schema_pod_set_topology_request = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodSetTopologyRequest", pod_set_topology_request_fields,
@@ -153,12 +155,14 @@ const struct schema schema_topology_assignment_slice_pod_counts = SCHEMA(
 
 static const struct field topology_assignment_slice_fields[] = {
     M(topology_slice, domain_count, INT32, ONE, "domainCount", 0, .flags = FIELD_F_REQUIRED,
-      .min = 1, .max = INT32_MAX),
+      .min = 1, .max = INT32_MAX, .doc = "How many domains the slice has."),
     M(topology_slice, values_per_level, OBJECT, LIST, "valuesPerLevel", 0,
       .of = &schema_topology_assignment_slice_level_values,
-      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16),
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16,
+      .doc = "Values of the domains, level by level."),
     M(topology_slice, pod_counts, OBJECT, ONE, "podCounts", 0,
-      .of = &schema_topology_assignment_slice_pod_counts, .flags = FIELD_F_REQUIRED),
+      .of = &schema_topology_assignment_slice_pod_counts, .flags = FIELD_F_REQUIRED,
+      .doc = "Pods in each domain."),
 };
 const struct schema schema_topology_assignment_slice = SCHEMA(
       "io.x-k8s.kueue.v1beta2.TopologyAssignmentSlice", topology_assignment_slice_fields,
@@ -170,7 +174,7 @@ static const struct field topology_assignment_fields[] = {
       .doc = "Node labels from the widest domain to the narrowest."),
     M(topology_assignment, slices, OBJECT, LIST, "slices", 0,
       .of = &schema_topology_assignment_slice, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC,
-      .max = 1000),
+      .max = 1000, .doc = "Domains in a compact form."),
 };
 const struct schema schema_topology_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta2.TopologyAssignment", topology_assignment_fields,
@@ -187,7 +191,8 @@ static const struct field pod_set_assignment_fields[] = {
     M(pod_set_assignment, topology_assignment, OBJECT, ONE, "topologyAssignment", 0,
       .of = &schema_topology_assignment, .flags = FIELD_F_OPT, .doc = "Domains its pods go to."),
     M(pod_set_assignment, delayed_topology_request, STRING, ONE, "delayedTopologyRequest", 0,
-      .flags = FIELD_F_OPT, .values = pending_ready_values, .max = 7),
+      .flags = FIELD_F_OPT, .values = pending_ready_values, .max = 7,
+      .doc = "Pending while the placing is put off."),
 };
 const struct schema schema_pod_set_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodSetAssignment", pod_set_assignment_fields,
@@ -246,9 +251,9 @@ static const struct field admission_check_state_fields[] = {
     M(admission_check_state, message, STRING, ONE, "message", 6, .flags = FIELD_F_KEEP_EMPTY,
       .max = 32768, .doc = "What happened, in a sentence for people."),
     M(admission_check_state, requeue_after_seconds, INT32, ONE, "requeueAfterSeconds", 0,
-      .flags = FIELD_F_OPT, .max = INT32_MAX),
+      .flags = FIELD_F_OPT, .max = INT32_MAX, .doc = "Seconds to wait before the next try."),
     M(admission_check_state, retry_count, INT32, ONE, "retryCount", 0, .flags = FIELD_F_OPT,
-      .max = INT32_MAX),
+      .max = INT32_MAX, .doc = "How often it was tried again."),
     M(admission_check_state, pod_set_updates, OBJECT, LIST, "podSetUpdates", 0,
       .of = &schema_pod_set_update, .flags = FIELD_F_ATOMIC, .max = 18,
       .doc = "Changes to its pods that the check asks for."),
@@ -272,7 +277,8 @@ static const struct field workload_scheduling_stats_eviction_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 316,
       .doc = "Why, in one word for programs."),
     M(scheduling_eviction, underlying_cause, STRING, ONE, "underlyingCause", 0,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 316),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 316,
+      .doc = "The cause behind the reason."),
     M(scheduling_eviction, count, INT32, ONE, "count", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = INT32_MAX, .doc = "How many."),
 };
@@ -283,7 +289,7 @@ const struct schema schema_workload_scheduling_stats_eviction = SCHEMA(
 static const struct field scheduling_stats_fields[] = {
     M(scheduling_stats, evictions, OBJECT, LIST, "evictions", 0,
       .of = &schema_workload_scheduling_stats_eviction, .list_keys = "reason,underlyingCause",
-      .max = 256),
+      .max = 256, .doc = "How often, by reason and cause."),
 };
 const struct schema schema_scheduling_stats = SCHEMA("io.x-k8s.kueue.v1beta2.SchedulingStats",
       scheduling_stats_fields, sizeof(struct scheduling_stats), NULL);
@@ -298,7 +304,8 @@ const struct schema schema_unhealthy_node = SCHEMA("io.x-k8s.kueue.v1beta2.Unhea
 static const struct field preemption_gate_state_fields[] = {
     M(preemption_gate_state, name, STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .min = 1,
       .max = 63, .doc = "Name of what is meant."),
-    M(preemption_gate_state, position, STRING, ONE, "position", 0, .values = closed_open_values),
+    M(preemption_gate_state, position, STRING, ONE, "position", 0, .values = closed_open_values,
+      .doc = "Open or Closed."),
     M(preemption_gate_state, last_transition_ns, TIME, ONE, "lastTransitionTime", 0,
       .doc = "When the status last changed."),
 };
@@ -330,9 +337,9 @@ static const struct field workload_status_fields[] = {
       .of = &schema_scheduling_stats, .flags = FIELD_F_OPT,
       .doc = "How often it was evicted, by cause."),
     M(workload_status, nominated_cluster_names, STRING, LIST, "nominatedClusterNames", 0,
-      .flags = FIELD_F_ATOMIC, .max = 20),
+      .flags = FIELD_F_ATOMIC, .max = 20, .doc = "Clusters that may run it."),
     M(workload_status, cluster_name, STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT,
-      .max = 256),
+      .max = 256, .doc = "Cluster that runs it."),
     M(workload_status, unhealthy_nodes, OBJECT, LIST, "unhealthyNodes", 0,
       .of = &schema_unhealthy_node, .list_keys = "name", .max = 8,
       .doc = "Nodes of it that failed."),
