@@ -31,8 +31,11 @@ static int parse(const struct cli_verb *v, const char *const *words, struct cli_
 static void test_options(void **state) {
     static struct cli_args a;
     struct err err;
-    assert_ok(parse(&cli_submit, WORDS("--name", "x", "-e", "A=1", "--env=B=2=3", "-nteam", "--wait", "--",
-                                       "run", "--name", "y"), &a, &err), &err);
+    assert_ok(parse(&cli_submit,
+                    WORDS("--name", "x", "-e", "A=1", "--env=B=2=3", "-nteam", "--wait", "--",
+                          "run", "--name", "y"),
+                    &a, &err),
+              &err);
     assert_string_equal(cli_value(&a, "name"), "x");
     assert_string_equal(cli_value(&a, "project"), "team");
     assert_string_equal(cli_nth(&a, "env", 0), "A=1");
@@ -57,10 +60,12 @@ static void test_options_refused(void **state) {
     refuse(&cli_queue, WORDS("--nme", "x"), "unknown option --nme");
     refuse(&cli_queue, WORDS("-z"), "unknown option -z");
     refuse(&cli_queue, WORDS("-o"), "--output: expected FORMAT");
-    refuse(&cli_queue, WORDS("-o", "xml"), "--output: expected json, yaml, wide or name, not \"xml\"");
+    refuse(&cli_queue, WORDS("-o", "xml"),
+           "--output: expected json, yaml, wide or name, not \"xml\"");
     refuse(&cli_queue, WORDS("-A=x"), "--all-projects takes no value");
     refuse(&cli_queue, WORDS("a", "b"), "unexpected argument \"b\"");
-    refuse(&cli_submit, WORDS("python", "x.py"), "unexpected argument \"python\" (the command comes after --)");
+    refuse(&cli_submit, WORDS("python", "x.py"),
+           "unexpected argument \"python\" (the command comes after --)");
     refuse(&cli_submit, WORDS("--name", "x"), "expected -- COMMAND...");
     refuse(&cli_cancel, WORDS("-n", "x"), "expected JOB...");
 }
@@ -69,9 +74,10 @@ static void test_help(void **state) {
     struct buf b;
     buf_init(&b, 0);
     cli_help(&cli_logs, &b);
-    assert_true(str_starts(buf_view(&b), STR("what a job has written\n\n"
-                                             "Usage: berth logs [options] JOB|POD\n\nOptions:\n"
-                                             "  -f, --follow              go on as it is written")));
+    assert_true(
+        str_starts(buf_view(&b), STR("what a job has written\n\n"
+                                     "Usage: berth logs [options] JOB|POD\n\nOptions:\n"
+                                     "  -f, --follow              go on as it is written")));
     assert_true(str_contains(buf_view(&b), STR("\nExamples:\n  berth logs train-x7k2p\n")));
     buf_release(&b);
     for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
@@ -94,9 +100,10 @@ static void job(const char *const *words, const char *want) {
 
 static void test_jobs(void **state) {
     setenv("SEED", "7", 1);
-    job(WORDS("--slice", "1g.18gb+me", "--queue", "team-a", "--time", "1h30m", "-e", "SEED", "--cpu", "500m",
-              "--memory", "4Gi", "--", "/opt/Train_me.py", "a \"b\""),
-        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"generateName\":\"train-me-\","
+    job(WORDS("--slice", "1g.18gb+me", "--queue", "team-a", "--time", "1h30m", "-e", "SEED",
+              "--cpu", "500m", "--memory", "4Gi", "--", "/opt/Train_me.py", "a \"b\""),
+        "{\"apiVersion\":\"batch/"
+        "v1\",\"kind\":\"Job\",\"metadata\":{\"generateName\":\"train-me-\","
         "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"team-a\"}},\"spec\":{\"suspend\":true,"
         "\"backoffLimit\":0,\"activeDeadlineSeconds\":5400,\"template\":{\"spec\":{"
         "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"busybox\","
@@ -109,13 +116,19 @@ static void test_jobs(void **state) {
         "\"backoffLimit\":0,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
         "\"name\":\"main\",\"image\":\"i\",\"command\":[\"run\"],\"env\":[],\"resources\":{"
         "\"requests\":{},\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}}}");
-    job(WORDS("--slice", "big", "--", "x"), "--slice: expected a MIG profile as 2g.35gb, not \"big\"");
-    job(WORDS("--slice", "2g.35gb", "--gpus", "1", "--", "x"), "--slice and --gpus: one of them only");
+    job(WORDS("--slice", "big", "--", "x"),
+        "--slice: expected a MIG profile as 2g.35gb, not \"big\"");
+    job(WORDS("--slice", "2g.35gb", "--gpus", "1", "--", "x"),
+        "--slice and --gpus: one of them only");
     job(WORDS("--gpus", "-1", "--", "x"), "--gpus: expected a number from 0 to 64, not \"-1\"");
-    job(WORDS("--time", "1h30", "--", "x"), "--time: expected a time as 90s, 30m, 12h or 1h30m, not \"1h30\"");
-    job(WORDS("--cpu", "many", "--", "x"), "--cpu: expected an amount as 500m, 2 or 4Gi, not \"many\"");
-    job(WORDS("--name", "A", "--", "x"), "--name: expected at most 63 of a-z, 0-9 and - (not at the ends), not \"A\"");
-    job(WORDS("-e", "=x", "--", "x"), "--env: expected NAME=VALUE, or the NAME of a variable that is set, not \"=x\"");
+    job(WORDS("--time", "1h30", "--", "x"),
+        "--time: expected a time as 90s, 30m, 12h or 1h30m, not \"1h30\"");
+    job(WORDS("--cpu", "many", "--", "x"),
+        "--cpu: expected an amount as 500m, 2 or 4Gi, not \"many\"");
+    job(WORDS("--name", "A", "--", "x"),
+        "--name: expected at most 63 of a-z, 0-9 and - (not at the ends), not \"A\"");
+    job(WORDS("-e", "=x", "--", "x"),
+        "--env: expected NAME=VALUE, or the NAME of a variable that is set, not \"=x\"");
 }
 
 static void test_seconds(void **state) {
@@ -175,8 +188,9 @@ static void draw(const struct gpu_card *g, bool colour, const char *want) {
 static void test_slicemap(void **state) {
     struct gpu_profile profiles[] = {{.name = STR("1g.18gb"), .id = 19, .size = 1},
                                      {.name = STR("3g.71gb"), .id = 9, .size = 4}};
-    struct gpu_instance instances[] = {{.profile_id = 9, .start = 0, .size = 4, .pod_uid = STR("p1")},
-                                       {.profile_id = 19, .start = 6, .size = 1}};
+    struct gpu_instance instances[] = {
+        {.profile_id = 9, .start = 0, .size = 4, .pod_uid = STR("p1")},
+        {.profile_id = 19, .start = 6, .size = 1}};
     struct gpu_card g = {.model = STR("NVIDIA H200"), .index = 3, .memory_mib = 143771, .slices = 8,
                          .mig_enabled = true, .healthy = true, .profiles = profiles,
                          .n_profiles = 2, .instances = instances, .n_instances = 2,
@@ -235,10 +249,11 @@ static void test_positions(void **state) {
         buf_f(&b, "%.*s %.*s %s %zu %.*s|", STR_ARG(v[i].cluster_queue), STR_ARG(v[i].job),
               rank_state_name(v[i].state), v[i].position, STR_ARG(v[i].why));
     }
-    assert_str_eq(buf_view(&b), STR(" alone waiting 1 not looked at yet|cq runs running 0 |"
-                                    "cq high waiting 1 not looked at yet|"
-                                    "cq early waiting 2 not looked at yet|cq late waiting 3 no quota|"
-                                    "cq over finished 0 |"));
+    assert_str_eq(buf_view(&b),
+                  STR(" alone waiting 1 not looked at yet|cq runs running 0 |"
+                      "cq high waiting 1 not looked at yet|"
+                      "cq early waiting 2 not looked at yet|cq late waiting 3 no quota|"
+                      "cq over finished 0 |"));
     buf_release(&b);
     arena_release(&a);
 }

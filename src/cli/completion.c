@@ -41,9 +41,10 @@ static void script(struct buf *out) {
     }
     buf_c(out, "    esac\n    case $prev in\n");
     add_choices(out, cli_common_options, cli_n_common_options);
-    buf_c(out, "    --kubeconfig) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n    esac\n  fi\n"
-               "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
-               "complete -o default -F _berth berth\n");
+    buf_c(out,
+          "    --kubeconfig) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n    esac\n  fi\n"
+          "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
+          "complete -o default -F _berth berth\n");
 }
 
 static int run(struct cli *c) {

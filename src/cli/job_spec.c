@@ -211,8 +211,9 @@ int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err) {
     if (seconds) {
         buf_f(out, ",\"activeDeadlineSeconds\":%lld", (long long)seconds);
     }
-    buf_c(out, ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
-               "\"image\":");
+    buf_c(out,
+          ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
+          "\"image\":");
     buf_json(out, str_of(image ? image : "busybox"));
     buf_c(out, ",\"command\":[");
     for (size_t i = 0; r == 0 && a->command[i]; i++) {

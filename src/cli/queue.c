@@ -96,8 +96,9 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
 static int print_table(const struct view *v, const struct ranked *list, size_t n) {
     static const char *const narrow[] = {"PROJECT", "JOB", "QUEUE", "POSITION", "STATE", "AGE",
                                          "WAITS FOR"};
-    static const char *const full[] = {"PROJECT", "JOB", "QUEUE", "POSITION", "STATE", "AGE",
-                                       "CLUSTER QUEUE", "PRIORITY", "GPUS", "WORKLOAD", "WAITS FOR"};
+    static const char *const full[] = {"PROJECT", "JOB",      "QUEUE",         "POSITION",
+                                       "STATE",   "AGE",      "CLUSTER QUEUE", "PRIORITY",
+                                       "GPUS",    "WORKLOAD", "WAITS FOR"};
     struct cli *c = v->c;
     bool wide = c->format == FORMAT_WIDE, projects = cli_flag(&c->args, "all-projects");
     const char *const *headers = wide ? full : narrow;

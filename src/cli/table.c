@@ -96,7 +96,8 @@ void table_write(const struct table *t, bool colour, int width, struct buf *out)
         }
         before_last += c < last ? widths[c] + GAP : 0;
     }
-    size_t room = width > 0 && (size_t)width > before_last + 8 ? (size_t)width - before_last : SIZE_MAX;
+    size_t room =
+        width > 0 && (size_t)width > before_last + 8 ? (size_t)width - before_last : SIZE_MAX;
     for (size_t c = 0; c < t->n_columns; c++) {
         struct str h = str_of(t->headers[c]);
         add_cell(out, h, "", c < last ? widths[c] - h.n + GAP : 0);

@@ -1,7 +1,8 @@
 /*
  * client (kube): requests by a kubeconfig, over net's HTTP client. See client.h.
  *
- * A request that the server puts off (429, or 503, with Retry-After) is sent again after the time it named, a few times.
+ * A request that the server puts off (429, or 503, with Retry-After) is sent again after the time it named, a few
+ * times.
  */
 #include "kube/client.h"
 

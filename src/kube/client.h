@@ -1,9 +1,9 @@
 /*
  * client (kube): requests to an API server, ours or a real one, by a kubeconfig.
  *
- * Asynchronous on a loop, over net's HTTP client; answers come on the loop thread, exactly once. TLS is always verified,
- * and credentials are never sent over plain http. kube_wait runs the loop until one request is answered: for people's
- * verbs, which do one thing at a time.
+ * Asynchronous on a loop, over net's HTTP client; answers come on the loop thread, exactly once. TLS is always
+ * verified, and credentials are never sent over plain http. kube_wait runs the loop until one request is answered:
+ * for people's verbs, which do one thing at a time.
  */
 #ifndef BERTH_KUBE_CLIENT_H
 #define BERTH_KUBE_CLIENT_H

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "kube/file.h"
+#include "wire/base64.h"
 #include "wire/yaml.h"
 
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -126,7 +127,8 @@ static struct str text_of(yyjson_mut_val *v, const char *key) {
 }
 
 /* A file name, made absolute. */
-static struct str file_of(struct kube_config *c, yyjson_mut_val *v, const char *key, struct str dir) {
+static struct str file_of(struct kube_config *c, yyjson_mut_val *v, const char *key,
+                          struct str dir) {
     struct str s = text_of(v, key);
     if (s.n == 0 || s.p[0] == '/') {
         return arena_str(&c->arena, s);
@@ -137,9 +139,11 @@ static struct str file_of(struct kube_config *c, yyjson_mut_val *v, const char *
 static int data_of(struct kube_config *c, yyjson_mut_val *v, const char *key, struct str *ret,
                    struct err *err) {
     struct str s = text_of(v, key);
-    if (s.n && !kube_file_base64(&c->arena, s, ret)) {
+    struct str bytes = s.n ? base64_decode(&c->arena, s) : (struct str){0};
+    if (s.n && !bytes.p) {
         return err_set(err, ERR_SYNTAX, "%s is not base64", key);
     }
+    *ret = bytes;
     return 0;
 }
 

@@ -46,8 +46,9 @@ static int teardown_dir(void **state) {
 static void test_one_file(void **state) {
     struct kube_config c;
     struct err err;
-    char *a = write_file("a", CONFIG("{server: 'https://h:1/', certificate-authority-data: aGVsbG8=}",
-                                     "{token: abc, client-key: keys/k.pem}"));
+    char *a =
+        write_file("a", CONFIG("{server: 'https://h:1/', certificate-authority-data: aGVsbG8=}",
+                               "{token: abc, client-key: keys/k.pem}"));
     assert_ok(kube_config_load(&c, a, NULL, &err), &err);
     assert_str_eq(c.server, STR("https://h:1"));
     assert_str_eq(c.ca_pem, STR("hello"));

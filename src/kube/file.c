@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-int kube_file_read(struct arena *a, const char *path, size_t max, struct str *ret, struct err *err) {
+#include "base/buf.h"
+
+int kube_file_read(struct arena *a, const char *path, size_t max, struct str *ret,
+                   struct err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         int e = errno;
@@ -39,44 +42,4 @@ int kube_file_read(struct arena *a, const char *path, size_t max, struct str *re
         *ret = s;
     }
     return r;
-}
-
-static int digit(char c) {
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-bool kube_file_base64(struct arena *a, struct str text, struct str *ret) {
-    char *out = arena_alloc(a, text.n / 4 * 3 + 4);
-    size_t n = 0, digits = 0, pads = 0;
-    uint32_t bits = 0;
-    for (size_t i = 0; out && i < text.n; i++) {
-        char c = text.p[i];
-        if (c == '\n' || c == '\r') {
-            continue;
-        }
-        int d = c == '=' ? 0 : digit(c);
-        pads += c == '=';
-        if (d < 0 || (pads && c != '=') || pads > 2) {
-            return false;
-        }
-        bits = bits << 6 | (uint32_t)d;
-        if (++digits % 4 == 0) {
-            out[n++] = (char)(bits >> 16);
-            out[n++] = (char)(bits >> 8);
-            out[n++] = (char)bits;
-            bits = 0;
-        }
-    }
-    if (!out || digits % 4 != 0) {
-        return false;
-    }
-    n -= pads;
-    out[n] = 0;
-    *ret = str_from(out, n);
-    return true;
 }

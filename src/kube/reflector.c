@@ -7,8 +7,8 @@
  *     WATCH    changes after the list's revision
  *     PAUSE    back-off before one of the above
  *
- * Objects are applied as they come. While a complete set comes in (STREAM before its bookmark, LIST), the names seen are
- * remembered; at its end what the mirror has and the set had not is removed.
+ * Objects are applied as they come. While a complete set comes in (STREAM before its bookmark, LIST), the names seen
+ * are remembered; at its end what the mirror has and the set had not is removed.
  */
 #include "kube/reflector.h"
 
@@ -161,7 +161,8 @@ static void on_bookmark(struct reflector *r, yyjson_mut_val *object) {
         r->rv = rv;
     }
     yyjson_mut_val *notes = json_mget(meta, STR("annotations"));
-    if (r->collecting && str_is(json_mstr(json_mget(notes, STR("k8s.io/initial-events-end"))), "true")) {
+    if (r->collecting &&
+        str_is(json_mstr(json_mget(notes, STR("k8s.io/initial-events-end"))), "true")) {
         r->step = STEP_WATCH;
         collect_end(r);
     }
@@ -172,7 +173,8 @@ static bool on_line(struct reflector *r, struct str line) {
     static const struct {
         const char *name;
         enum change_type type;
-    } types[] = {{"ADDED", CHANGE_ADDED}, {"MODIFIED", CHANGE_MODIFIED}, {"DELETED", CHANGE_DELETED}};
+    } types[] = {
+        {"ADDED", CHANGE_ADDED}, {"MODIFIED", CHANGE_MODIFIED}, {"DELETED", CHANGE_DELETED}};
     yyjson_mut_doc *doc = NULL;
     arena_reset(&r->line_arena);
     if (json_parse_mut(&r->line_arena, line, &doc, NULL) != 0) {
@@ -240,7 +242,8 @@ static void pause_then(struct reflector *r, enum step step) {
     ms = ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
     r->failures += r->failures < 16;
     r->step = step;
-    c->timer_start(r->timer, ms * NS_PER_MS + (int64_t)(prng_unit(&r->prng) * (double)ms) * NS_PER_MS);
+    c->timer_start(r->timer,
+                   ms * NS_PER_MS + (int64_t)(prng_unit(&r->prng) * (double)ms) * NS_PER_MS);
 }
 
 static void resume(void *ctx) {

@@ -2,7 +2,8 @@
  * reflector: keeps a mirror's objects of one kind equal to an API server's, by list and watch.
  *
  * WatchList where served, list + watch otherwise; bookmarks, 410, paging, back-off with jitter (spec constants of
- * client-go 1.35). Changes reach the mirror through mirror_apply, so its feeds run. A selector narrows what is mirrored.
+ * client-go 1.35). Changes reach the mirror through mirror_apply, so its feeds run. A selector narrows what is
+ * mirrored.
  */
 #ifndef BERTH_KUBE_REFLECTOR_H
 #define BERTH_KUBE_REFLECTOR_H

@@ -7,11 +7,14 @@
 #define META(name, rv)                                                               \
     "\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u-" name      \
     "\",\"resourceVersion\":\"" rv "\"}"
-#define EVENT(type, name, rv)                                                        \
-    "{\"type\":\"" type "\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"," META(name, rv) "}}\n"
-#define BOOKMARK(rv)                                                                 \
-    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":" \
-    "{\"resourceVersion\":\"" rv "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
+#define EVENT(type, name, rv)                                                                      \
+    "{\"type\":\"" type                                                                            \
+    "\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"," META(name, rv) "}}\n"
+#define BOOKMARK(rv)                                                                               \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\","             \
+    "\"metadata\":"                                                                                \
+    "{\"resourceVersion\":\"" rv                                                                   \
+    "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
 #define EXPIRED                                                                      \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"too old\"," \
     "\"reason\":\"Expired\",\"code\":410}"
@@ -73,7 +76,8 @@ static void test_stream(void **state) {
     assert_true(reflector_synced(b.r));
     assert_true(has("x", 6));
     assert_int_equal(mirror_count(b.m, &fake_map), 1);
-    assert_true(str_starts(request(0), STR("GET /api/v1/configmaps?labelSelector=a%3Db&watch=true&")));
+    assert_true(
+        str_starts(request(0), STR("GET /api/v1/configmaps?labelSelector=a%3Db&watch=true&")));
     assert_true(str_contains(request(0), STR("&sendInitialEvents=true&resourceVersionMatch="
                                              "NotOlderThan")));
     assert_true(str_contains(request(1), STR("&resourceVersion=7")));
@@ -84,10 +88,12 @@ static void test_stream(void **state) {
 static void test_list_in_pages(void **state) {
     static const struct fake_answer script[] = {
         {.status = 422, .body = "{\"kind\":\"Status\",\"code\":422,\"reason\":\"Invalid\"}"},
-        {.status = 200, .body = "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"9\","
-                                "\"continue\":\"p2\"},\"items\":[{" META("x", "3") "}]}"},
-        {.status = 200, .body = "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"9\"},"
-                                "\"items\":[{" META("y", "4") "}]}"},
+        {.status = 200,
+         .body = "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"9\","
+                 "\"continue\":\"p2\"},\"items\":[{" META("x", "3") "}]}"},
+        {.status = 200,
+         .body = "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"9\"},"
+                 "\"items\":[{" META("y", "4") "}]}"},
     };
     start(script, 3, 4);
     loop_run(b.f.loop);
@@ -102,7 +108,9 @@ static void test_list_in_pages(void **state) {
 
 static void test_expired(void **state) {
     static const struct fake_answer script[] = {
-        {.status = 200, .stream = true, .body = EVENT("ADDED", "x", "3") EVENT("ADDED", "y", "4") BOOKMARK("5")},
+        {.status = 200,
+         .stream = true,
+         .body = EVENT("ADDED", "x", "3") EVENT("ADDED", "y", "4") BOOKMARK("5")},
         {.status = 200, .stream = true, .body = "{\"type\":\"ERROR\",\"object\":" EXPIRED "}\n"},
         {.status = 200, .stream = true, .body = EVENT("ADDED", "y", "20") BOOKMARK("21")},
     };
@@ -121,7 +129,10 @@ static void test_trouble(void **state) {
     static const struct fake_answer script[] = {
         {.status = 500, .body = "oops"},
         {.status = 200, .stream = true, .body = EVENT("ADDED", "x", "3") "{\"type\":"}, /* cut */
-        {.status = 200, .stream = true, .open = true, .body = EVENT("ADDED", "x", "3") BOOKMARK("3")},
+        {.status = 200,
+         .stream = true,
+         .open = true,
+         .body = EVENT("ADDED", "x", "3") BOOKMARK("3")},
     };
     start(script, 3, 3);
     loop_run(b.f.loop); /* two back-offs */

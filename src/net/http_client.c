@@ -318,7 +318,8 @@ static bool set_policy(struct http_call *call) {
     const struct curl_lib *curl = call->client->curl;
     const struct http_client_options *o = &call->client->o;
     CURL *e = call->easy;
-    struct curl_blob ca = blob_of(o->ca_pem), cert = blob_of(o->cert_pem), key = blob_of(o->key_pem);
+    struct curl_blob ca = blob_of(o->ca_pem), cert = blob_of(o->cert_pem),
+                     key = blob_of(o->key_pem);
     bool ok = true;
 #define SET(option, value) (ok = curl->easy_setopt(e, (option), (value)) == CURLE_OK && ok)
     SET(CURLOPT_PROTOCOLS_STR, "http,https");

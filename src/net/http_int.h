@@ -2,9 +2,10 @@
  * http_int: what the three files of the HTTP server share: http_server.c (listening, limits), http_conn.c (one
  * connection: bytes in, bytes out, its states) and http_request.c (the user's functions on a request).
  *
- * Bytes out: answers gather in `plain`; once a turn a dirty connection is flushed: `plain` is encrypted into the server's
- * scratch buffer (or taken as is), offered to the socket at once, and only what the socket did not take is copied to
- * `wire` and waits there. Nothing more is encrypted before `wire` is empty, so a slow reader costs plain bytes only.
+ * Bytes out: answers gather in `plain`; once a turn a dirty connection is flushed: `plain` is encrypted into the
+ * server's scratch buffer (or taken as is), offered to the socket at once, and only what the socket did not take is
+ * copied to `wire` and waits there. Nothing more is encrypted before `wire` is empty, so a slow reader costs plain
+ * bytes only.
  *
  * Memory: every connection stays allocated until its socket is closed, and until its request was answered where the
  * user has no `closed`.

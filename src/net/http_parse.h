@@ -3,9 +3,9 @@
  *
  * Strict: what two parsers could read in two ways is refused. Beyond llhttp's own rules: one well-formed Host, a
  * Transfer-Encoding of exactly "chunked" and never with HTTP/1.0, no folded or control bytes in values, no underscore
- * twins of framing headers, an origin-form target (or an absolute one that names the same Host) whose path has no empty,
- * "." or ".." segments, no %00 and only valid UTF-8, no trailers that name framing, routing or credentials. Sizes are
- * bounded by LIMIT_HTTP_HEADER_BYTES, LIMIT_HTTP_HEADERS and body_max.
+ * twins of framing headers, an origin-form target (or an absolute one that names the same Host) whose path has no
+ * empty, "." or ".." segments, no %00 and only valid UTF-8, no trailers that name framing, routing or credentials.
+ * Sizes are bounded by LIMIT_HTTP_HEADER_BYTES, LIMIT_HTTP_HEADERS and body_max.
  *
  * After HTTP_MESSAGE or HTTP_ERROR nothing is parsed until http_parse_next; memory is kept from message to message.
  */

@@ -98,8 +98,9 @@ static void test_values(void **state) {
     struct str v;
     size_t used;
     http_parse_init(&p, 100);
-    assert_int_equal(http_parse_feed(&p, STR(GET_ "A: \t x y \t\r\nb:1\r\na:\xff\x80\r\n\r\n"), &used),
-                     HTTP_MESSAGE);
+    assert_int_equal(
+        http_parse_feed(&p, STR(GET_ "A: \t x y \t\r\nb:1\r\na:\xff\x80\r\n\r\n"), &used),
+        HTTP_MESSAGE);
     assert_true(http_parse_header(&p, STR("a"), 0, &v));
     assert_str_eq(v, STR("x y"));
     assert_true(http_parse_header(&p, STR("A"), 1, &v));

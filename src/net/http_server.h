@@ -38,7 +38,8 @@ int http_server_start(struct loop *l, const struct http_server_options *o, struc
                       struct err *err);
 uint16_t http_server_port(const struct http_server *s);
 /* Stops accepting, lets answers in flight finish for up to grace_ms, then closes all and calls stopped. */
-void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
+void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(void *ctx),
+                      void *ctx);
 /* Closes what is left, calling `closed` where it is set. No request may be touched any more. */
 void http_server_free(struct http_server *s);
 struct http_server_stats {
@@ -48,7 +49,7 @@ struct http_server_stats http_server_stats(const struct http_server *s);
 
 /* ---- the request; all views are valid as long as the request ---- */
 struct str http_method(const struct http_request *r);
-struct str http_path(const struct http_request *r);  /* percent-decoded per segment is up to the user: raw, before '?' */
+struct str http_path(const struct http_request *r); /* raw, before '?': decoding is up to the user, per segment */
 struct str http_query(const struct http_request *r); /* raw, after '?' */
 struct str http_header(const struct http_request *r, const char *name); /* first, any case; empty when absent */
 /* The i-th value of a repeated header; false when there are no more. */

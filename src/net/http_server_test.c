@@ -320,8 +320,9 @@ static void stream(void *ctx, struct http_request *r) {
 static void test_stream(void **state) {
     bed_start((struct http_server_options){.handler = stream});
     talk(STR("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
-    assert_true(str_ends(buf_view(&b.got), STR("Transfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n"
-                                               "4\r\nmore\r\n4\r\nmore\r\n0\r\n\r\n")));
+    assert_true(
+        str_ends(buf_view(&b.got), STR("Transfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n"
+                                       "4\r\nmore\r\n4\r\nmore\r\n0\r\n\r\n")));
     client_close();
     b.drained = 0;
     talk(STR("GET / HTTP/1.0\r\n\r\n"));

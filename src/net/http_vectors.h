@@ -1,9 +1,9 @@
 /*
  * http_vectors: requests on the wire, and what must come of them. For http_parse_test and http_server_test.
  *
- * `bytes` is everything the client sends. status 0: every request in it is good, and `seen` is what the parser must have
- * understood of all of them: "METHOD target body|" each. Otherwise the answer to the first bad one has that status, and
- * `seen` holds the good ones before it.
+ * `bytes` is everything the client sends. status 0: every request in it is good, and `seen` is what the parser must
+ * have understood of all of them: "METHOD target body|" each. Otherwise the answer to the first bad one has that
+ * status, and `seen` holds the good ones before it.
  */
 #ifndef BERTH_NET_HTTP_VECTORS_H
 #define BERTH_NET_HTTP_VECTORS_H
@@ -44,19 +44,23 @@ static const struct http_vector http_vectors[] = {
     BAD("length twice", POST_ "Content-Length: 1\r\nContent-Length: 2\r\n\r\nhh"),
     BAD("length empty then valid", POST_ "Content-Length: \r\nContent-Length: 1\r\n\r\nh"),
     BAD("length list", POST_ "Content-Length: 5,5\r\n\r\nhello"),
-    BAD("length and chunked", POST_ "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    BAD("chunked and length", POST_ "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
+    BAD("length and chunked",
+         POST_ "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    BAD("chunked and length",
+         POST_ "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"),
     BAD("length twin", POST_ "Content_Length: 5\r\nContent-Length: 1\r\n\r\nh"),
     BAD("encoding twin", POST_ "Transfer_Encoding: chunked\r\n\r\n"),
     BADX("length over the limit", POST_ "Content-Length: 3145729\r\n\r\n", 413),
 
     /* Transfer-Encoding */
     GOOD("chunked", CHUNKED_ "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", "POST /a hello world|"),
-    GOOD("chunked any case", POST_ "transfer-encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "POST /a x|"),
+    GOOD("chunked any case",
+         POST_ "transfer-encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "POST /a x|"),
     BAD("encoding comma first", POST_ "Transfer-Encoding: ,chunked\r\n\r\n0\r\n\r\n"),
     BAD("encoding comma last", POST_ "Transfer-Encoding: chunked,\r\n\r\n0\r\n\r\n"),
     BAD("chunked twice in one", POST_ "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"),
-    BAD("chunked twice", POST_ "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    BAD("chunked twice",
+         POST_ "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     BAD("xchunked", POST_ "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"),
     BAD("chunked with q", POST_ "Transfer-Encoding: chunked;q=1\r\n\r\n0\r\n\r\n"),
     BAD("identity", POST_ "Transfer-Encoding: identity\r\n\r\n"),
@@ -65,7 +69,8 @@ static const struct http_vector http_vectors[] = {
     BAD("encoding folded", POST_ "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n"),
     BAD("encoding with VT", POST_ "Transfer-Encoding: \x0b" "chunked\r\n\r\n0\r\n\r\n"),
     BAD("encoding with NBSP", POST_ "Transfer-Encoding: \xa0" "chunked\r\n\r\n0\r\n\r\n"),
-    BAD("chunked in HTTP/1.0", "POST /a HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    BAD("chunked in HTTP/1.0",
+         "POST /a HTTP/1.0\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     BAD("encoding empty", POST_ "Transfer-Encoding:\r\n\r\n"),
 
     /* chunks */
@@ -143,7 +148,8 @@ static const struct http_vector http_vectors[] = {
     BAD("encoded NUL", "GET /a%00 HTTP/1.1\r\nHost: h\r\n\r\n"),
     BAD("encoding cut", "GET /a%2 HTTP/1.1\r\nHost: h\r\n\r\n"),
     BAD("encoding not hex", "GET /a%zz HTTP/1.1\r\nHost: h\r\n\r\n"),
-    GOOD("encoded slash stays", "GET /a%2fb?c=%2F HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a%2fb?c=%2F |"),
+    GOOD("encoded slash stays",
+         "GET /a%2fb?c=%2F HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a%2fb?c=%2F |"),
     BAD("empty segment", "GET //a HTTP/1.1\r\nHost: h\r\n\r\n"),
     BAD("empty segment inside", "GET /a//b HTTP/1.1\r\nHost: h\r\n\r\n"),
     BAD("dot", "GET /a/./b HTTP/1.1\r\nHost: h\r\n\r\n"),
@@ -178,20 +184,27 @@ static const struct http_vector http_vectors[] = {
 
     /* pipelining and reuse */
     GOOD("two at once", GET_ "\r\n" "GET /b HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a |GET /b |"),
-    GOOD("two with bodies", POST_ "Content-Length: 1\r\n\r\nx" CHUNKED_ "1\r\ny\r\n0\r\n\r\n" GET_ "\r\n",
+    GOOD("two with bodies",
+         POST_ "Content-Length: 1\r\n\r\nx" CHUNKED_ "1\r\ny\r\n0\r\n\r\n" GET_ "\r\n",
          "POST /a x|POST /a y|GET /a |"),
-    GOOD("a request in a GET's body", GET_ "Content-Length: 35\r\n\r\n" "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n" GET_ "\r\n",
+    GOOD("a request in a GET's body",
+         GET_ "Content-Length: 35\r\n\r\n" "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n" GET_ "\r\n",
          "GET /a GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n|GET /a |"),
-    GOOD("a DELETE with a body", "DELETE /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}" GET_ "\r\n",
+    GOOD("a DELETE with a body",
+         "DELETE /a HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}" GET_ "\r\n",
          "DELETE /a {}|GET /a |"),
     AFTER("garbage after a message", GET_ "\r\n" "garbage\r\n\r\n", "GET /a |"),
     AFTER("bytes beyond the body", POST_ "Content-Length: 1\r\n\r\nxyz\r\n\r\n", "POST /a x|"),
     GOOD("after close nothing counts", GET_ "Connection: close\r\n\r\n" GET_ "\r\n", "GET /a |"),
-    GOOD("upgrade not offered", GET_ "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n" GET_ "\r\n", "GET /a |GET /a |"),
-    GOOD("upgrade with a body", POST_ "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nhi" GET_ "\r\n",
+    GOOD("upgrade not offered",
+         GET_ "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n" GET_ "\r\n", "GET /a |GET /a |"),
+    GOOD("upgrade with a body",
+         POST_ "Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\n"
+         "hi" GET_ "\r\n",
          "POST /a hi|GET /a |"),
     BADX("expect unknown", POST_ "Expect: 200-maybe\r\nContent-Length: 1\r\n\r\nx", 417),
-    GOOD("expect continue", POST_ "Expect: 100-continue\r\nContent-Length: 1\r\n\r\nx", "POST /a x|"),
+    GOOD("expect continue",
+         POST_ "Expect: 100-continue\r\nContent-Length: 1\r\n\r\nx", "POST /a x|"),
     GOOD("expect without body", GET_ "Expect: 100-continue\r\n\r\n", "GET /a |"),
 };
 

@@ -26,7 +26,7 @@ struct tls_name {
     size_t n_alt;
     bool server, client;
 };
-/* Makes dir/ca.crt and dir/ca.key unless they exist and are valid for another 30 days. Its CN is common_name + " CA". */
+/* Makes dir/ca.crt and dir/ca.key unless they exist and are valid for another 30 days. CN is common_name + " CA". */
 int tls_make_ca(const char *dir, const char *common_name, struct err *err);
 /* Signs dir/NAME.crt and dir/NAME.key with dir's CA; renewed when missing, near its end or for other names. */
 int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, int days,

@@ -1,8 +1,8 @@
 /*
  * tls_cert: our own authority: making, signing and renewing certificates. See tls.h.
  *
- * Files appear whole: each is written under a temporary name, synced and renamed; keys are created 0600 with O_EXCL. The
- * key comes first, so that a certificate never stands without its key; a pair that does not fit is made anew.
+ * Files appear whole: each is written under a temporary name, synced and renamed; keys are created 0600 with O_EXCL.
+ * The key comes first, so that a certificate never stands without its key; a pair that does not fit is made anew.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,8 @@ static int write_pair(const char *cert_path, const char *key_path, const struct 
                       X509 *issuer, struct err *err) {
     BIO *key = BIO_new(BIO_s_secmem()), *cert = BIO_new(BIO_s_mem());
     int r;
-    if (!key || !cert || PEM_write_bio_PKCS8PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
+    if (!key || !cert ||
+        PEM_write_bio_PKCS8PrivateKey(key, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
         PEM_write_bio_X509(cert, p->cert) != 1 ||
         (issuer && PEM_write_bio_X509(cert, issuer) != 1)) {
         r = tls_err(err, ERR_NOMEM, "%s: encoding", cert_path);

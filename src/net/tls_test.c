@@ -37,9 +37,9 @@ static int setup_dir(void **state) {
 }
 
 static int teardown_dir(void **state) {
-    static const char *const names[] = {"ca.crt", "ca.key", "server.crt", "server.key", "me.crt", "me.key",
-                                        "other/ca.crt", "other/ca.key", "other/me.crt",
-                                        "other/me.key"};
+    static const char *const names[] = {
+        "ca.crt", "ca.key",       "server.crt",   "server.key",   "me.crt",
+        "me.key", "other/ca.crt", "other/ca.key", "other/me.crt", "other/me.key"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         unlink(path(names[i]));
     }
@@ -313,8 +313,10 @@ static void test_cancel_and_timeout(void **state) {
 
 static int shake(const char *options) {
     char cmd[512];
-    snprintf(cmd, sizeof(cmd), "openssl s_client -connect 127.0.0.1:%u -CAfile %s -verify_return_error "
-             "%s </dev/null >%s/out 2>&1", http_server_port(b.server), path("ca.crt"), options, dir);
+    snprintf(cmd, sizeof(cmd),
+             "openssl s_client -connect 127.0.0.1:%u -CAfile %s -verify_return_error "
+             "%s </dev/null >%s/out 2>&1",
+             http_server_port(b.server), path("ca.crt"), options, dir);
     return system(cmd);
 }
 
