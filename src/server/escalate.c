@@ -235,9 +235,9 @@ static int check_role(struct check *c, const struct kind *k, yyjson_mut_val *obj
                       const struct object *old, struct err *err) {
     static const char *const members[] = {"rules", "aggregationRule", NULL};
     static struct str star[] = {{"*", 1}};
-    static const struct str_list all = {star, 1};
-    static const struct policy_rule resources = {.verbs = all, .api_groups = all, .resources = all};
-    static const struct policy_rule paths = {.verbs = all, .non_resource_urls = all};
+    const struct str_list all = {star, 1};
+    const struct policy_rule resources = {.verbs = all, .api_groups = all, .resources = all};
+    const struct policy_rule paths = {.verbs = all, .non_resource_urls = all};
     struct role role = {0};
     struct str name = json_mstr_at(obj, "metadata.name");
     if (unchanged(c, obj, old, members) || may(c, "escalate", str_of(k->plural), name, c->ns)) {

@@ -508,8 +508,8 @@ static bool list_rule(void *ctx, const struct compiled_binding *b, const struct 
 void rbac_rules_of(struct rbac *b, const struct user *u, struct str ns,
                    bool (*each)(void *ctx, const struct policy_rule *r), void *ctx) {
     static struct str everything[] = {{"*", 1}};
-    static const struct str_list all = {everything, 1};
-    static const struct policy_rule master[] = {
+    const struct str_list all = {everything, 1};
+    const struct policy_rule master[] = {
         {.verbs = all, .api_groups = all, .resources = all},
         {.verbs = all, .non_resource_urls = all},
     };

@@ -253,8 +253,8 @@ static void test_escalation(void **state) {
         "{\"apiGroups\":[\"\"],\"resources\":[\"pods\"],\"verbs\":[\"*\"]}",
         "{\"apiGroups\":[\"*\"],\"resources\":[\"pods\"],\"verbs\":[\"get\"]}",
         "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"verbs\":[\"get\"]}",
-        "{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"c2\"],\"verbs\":"
-        "[\"get\"]}",
+        ("{\"apiGroups\":[\"\"],\"resources\":[\"configmaps\"],\"resourceNames\":[\"c2\"],"
+         "\"verbs\":[\"get\"]}"),
         "{\"nonResourceURLs\":[\"/x\"],\"verbs\":[\"get\"]}",
     };
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {

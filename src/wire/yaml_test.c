@@ -255,8 +255,8 @@ static const char *const strings[] = {
     "a\t",
     "a\r\nb",
     "a\x7f",
-    "\xc2\x85"
-    "a\nb",
+    ("\xc2\x85"
+     "a\nb"),
     "\xe2\x80\xa8\n",
     "\xef\xbb\xbf\n",
     "{a",
