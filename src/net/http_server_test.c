@@ -467,6 +467,29 @@ static void test_only_loopback(void **state) {
     loop_free(l);
 }
 
+/* The Nth allocation fails, for every N: the client gets its answer, a refusal or the end, and nothing leaks. */
+static void test_short_of_memory(void **state) {
+    struct str bytes = STR("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+                           "Connection: close\r\n\r\nx");
+    int hit = 1, answered = 0;
+    for (uint64_t n = 1; hit; n++) {
+        bed_start((struct http_server_options){.header_ms = 40, .body_ms = 40, .idle_ms = 40});
+        client_open(bytes);
+        client_send();
+        client_watch(LOOP_READABLE);
+        assert_non_null(buf_room(&b.got, 4096));
+        assert_non_null(buf_room(&b.seen, 4096));
+        mem_fault(n, 0);
+        loop_run(b.loop);
+        hit = mem_fault_hit();
+        mem_fault(0, 0);
+        assert_true(b.ended);
+        answered += str_starts(buf_view(&b.got), STR("HTTP/1.1 200 "));
+        bed_stop();
+    }
+    assert_true(answered > 0);
+}
+
 static void test_freed_with_requests(void **state) {
     bed_start((struct http_server_options){.handler = hold});
     talk(STR("GET /last HTTP/1.1\r\nHost: h\r\n\r\n"));
@@ -491,6 +514,7 @@ int main(void) {
         cmocka_unit_test(test_stop_lets_finish),
         cmocka_unit_test(test_stop_cuts_after_grace),
         cmocka_unit_test(test_only_loopback),
+        cmocka_unit_test(test_short_of_memory),
         cmocka_unit_test(test_freed_with_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
