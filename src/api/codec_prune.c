@@ -23,8 +23,21 @@ static void report(struct prune *p, const struct path *at) {
     }
 }
 
+static void drop_nulls(yyjson_mut_val *map) {
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(map);
+    yyjson_mut_val *k;
+    while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        if (yyjson_mut_is_null(yyjson_mut_obj_iter_get_val(k))) {
+            yyjson_mut_obj_iter_remove(&it);
+        }
+    }
+}
+
 static void prune_field(struct prune *p, const struct field *f, yyjson_mut_val *v,
                         const struct path *at) {
+    if (f->shape == FIELD_MAP) {
+        drop_nulls(v);
+    }
     if (f->type != FIELD_OBJECT) {
         return;
     }

@@ -78,6 +78,9 @@ static void prune_names_what_it_removes(void **state) {
     assert_str_eq(buf_view(&f->text), STR("spec.bogus\nspec.template.spec.containers[0].bogus\n"
                                           "spec.template.spec.containers[0].env[0].nope\nextra\n"));
     yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
+    yyjson_mut_doc *nulls = parse(f, "{\"metadata\":{\"labels\":{\"a\":null,\"b\":\"c\"}}}");
+    codec_prune(&schema_job, nulls, yyjson_mut_doc_get_root(nulls), NULL, NULL);
+    assert_str_eq(text_of(f, nulls), STR("{\"metadata\":{\"labels\":{\"b\":\"c\"}}}"));
     assert_null(json_mpath(root, "spec.bogus"));
     assert_null(json_mpath(root, "metadata.creationTimestamp"));
     assert_non_null(json_mpath(root, "spec.template"));
