@@ -1,8 +1,8 @@
 /*
  * cgroup: one group per pod, on v2, on v1 (three controllers, three places), or not at all.
  *
- * v2 is taken where it has the controllers; a machine may mount it beside v1 and leave it empty. Groups lie below the one we
- * are in (v1) or below the root of the mount, under berth/.
+ * v2 is taken where it has the controllers; a machine may mount it beside v1 and leave it empty.
+ * Groups lie below the one we are in (v1) or below the root of the mount, under berth/.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +85,8 @@ enum cgroup_mode cgroup_probe(void) {
 static int make_v2(const struct sandbox *s, struct err *err) {
     char base[PATH_LEN], dir[PATH_LEN];
 
-    if (path_join(base, v2_root(), "berth", err) || path_join(dir, v2_root(), s->cgroup_name, err)) {
+    if (path_join(base, v2_root(), "berth", err) ||
+        path_join(dir, v2_root(), s->cgroup_name, err)) {
         return ERR_TOO_LARGE;
     }
     put(v2_root(), "cgroup.subtree_control", "+memory +pids +cpu");
@@ -214,7 +215,8 @@ int64_t cgroup_oom_kills(enum cgroup_mode mode, const char *name) {
         path_join(dir, mode == CGROUP_V2 ? v2_root() : v1_mounts[V1_MEMORY], name, NULL)) {
         return 0;
     }
-    size_t len = get(dir, mode == CGROUP_V2 ? "memory.events" : "memory.oom_control", text, sizeof(text));
+    size_t len =
+        get(dir, mode == CGROUP_V2 ? "memory.events" : "memory.oom_control", text, sizeof(text));
     rest = str_from(text, len);
     while (str_next(&rest, '\n', &line)) {
         if (str_starts(line, STR("oom_kill "))) {

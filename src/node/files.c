@@ -10,7 +10,8 @@
 int path_join(char out[PATH_LEN], const char *a, const char *b, struct err *err) {
     int n = snprintf(out, PATH_LEN, "%s/%s", a, b);
 
-    return n < 0 || n >= PATH_LEN ? err_set(err, ERR_TOO_LARGE, "%s/%s: the path is too long", a, b) : 0;
+    return n < 0 || n >= PATH_LEN ? err_set(err, ERR_TOO_LARGE, "%s/%s: the path is too long", a, b)
+                                  : 0;
 }
 
 bool path_plain(struct str name) {
@@ -57,7 +58,8 @@ int file_store(const char *dir, const char *name, struct str bytes, mode_t mode,
     return 0;
 }
 
-int file_load(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err) {
+int file_load(const char *dir, const char *name, struct arena *a, struct str *ret,
+              struct err *err) {
     char path[PATH_LEN];
     struct stat st;
     size_t n = 0;

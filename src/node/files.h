@@ -1,6 +1,6 @@
 /*
- * files: small files and folders, without surprises: names are ours or checked, links are not followed where a tenant could
- * have put one, replacing is by rename.
+ * files: small files and folders, without surprises: names are ours or checked, links are not
+ * followed where a tenant could have put one, replacing is by rename.
  */
 #ifndef BERTH_NODE_FILES_H
 #define BERTH_NODE_FILES_H

@@ -1,4 +1,5 @@
-/* gpus: see gpus.h. This file: life, polling, and what is published. Reading, carving, journal: gpus_*.c. */
+/* gpus: see gpus.h. This file: life, polling, and what is published. Reading, carving, journal:
+ * gpus_*.c. */
 #include "base/mem.h"
 #include "node/gpus_int.h"
 
@@ -168,9 +169,12 @@ static int copy_instances(const struct card *c, struct arena *a, struct gpu_card
     for (size_t i = 0; out->instances && i < INVENTORY_INSTANCES_MAX; i++) {
         const struct slice *s = &c->slice[i];
         if (s->state != SLICE_NONE) {
-            out->instances[out->n_instances++] = (struct gpu_instance){
-                .profile_id = s->profile, .start = s->start, .size = s->size,
-                .uuid = arena_str(a, str_of(s->uuid)), .pod_uid = arena_str(a, str_of(s->pod))};
+            out->instances[out->n_instances++] =
+                (struct gpu_instance){.profile_id = s->profile,
+                                      .start = s->start,
+                                      .size = s->size,
+                                      .uuid = arena_str(a, str_of(s->uuid)),
+                                      .pod_uid = arena_str(a, str_of(s->pod))};
         }
     }
     return arena_ok(a);
@@ -181,16 +185,22 @@ int gpus_inventory(const struct gpus *g, struct arena *a, struct inventory *ret)
 
     for (size_t i = 0; v && i < g->n; i++) {
         const struct card *c = &g->card[i];
-        v[i] = (struct gpu_card){
-            .uuid = arena_str(a, str_of(c->uuid)), .model = arena_str(a, str_of(c->model)),
-            .board = arena_str(a, str_of(c->board)), .index = c->index,
-            .memory_mib = c->memory_mib < 0 ? 0 : c->memory_mib,
-            .slices = c->mig_capable ? c->slices : 0, .mig_enabled = c->mig,
-            .mig_managed = managed(g, c), .healthy = card_healthy(c),
-            .trouble = arena_str(a, str_of(c->trouble)), .pod_uid = arena_str(a, str_of(c->pod)),
-            .n_profiles = c->n_profiles, .utilization_pct = utilization(c),
-            .temperature_c = c->temperature, .power_mw = c->power_mw,
-            .memory_used_mib = c->memory_used_mib};
+        v[i] = (struct gpu_card){.uuid = arena_str(a, str_of(c->uuid)),
+                                 .model = arena_str(a, str_of(c->model)),
+                                 .board = arena_str(a, str_of(c->board)),
+                                 .index = c->index,
+                                 .memory_mib = c->memory_mib < 0 ? 0 : c->memory_mib,
+                                 .slices = c->mig_capable ? c->slices : 0,
+                                 .mig_enabled = c->mig,
+                                 .mig_managed = managed(g, c),
+                                 .healthy = card_healthy(c),
+                                 .trouble = arena_str(a, str_of(c->trouble)),
+                                 .pod_uid = arena_str(a, str_of(c->pod)),
+                                 .n_profiles = c->n_profiles,
+                                 .utilization_pct = utilization(c),
+                                 .temperature_c = c->temperature,
+                                 .power_mw = c->power_mw,
+                                 .memory_used_mib = c->memory_used_mib};
         v[i].profiles = c->n_profiles ? ARENA_ARRAY(a, struct gpu_profile, c->n_profiles) : NULL;
         for (size_t j = 0; v[i].profiles && j < c->n_profiles; j++) {
             v[i].profiles[j] = c->profiles[j];
@@ -204,7 +214,8 @@ int gpus_inventory(const struct gpus *g, struct arena *a, struct inventory *ret)
     return 0;
 }
 
-/* Cards that can be had as a whole, and slices by profile name, each as if nothing else were there. */
+/* Cards that can be had as a whole, and slices by profile name, each as if nothing else were there.
+ */
 void gpus_capacity(const struct gpus *g, struct buf *out) {
     int whole = 0;
     bool first = true;

@@ -1,8 +1,9 @@
 /*
  * gpus_carve: transactions that make a pod's devices, and the removal of what is no longer used.
  *
- * One transaction runs at a time; each of its steps is one request to the helper, which answers in order. So a destroy that
- * was asked for earlier is over before a create that is asked for now, and a place may be carved again at once.
+ * One transaction runs at a time; each of its steps is one request to the helper, which answers in
+ * order. So a destroy that was asked for earlier is over before a create that is asked for now, and
+ * a place may be carved again at once.
  */
 #include "base/mem.h"
 #include "node/gpus_int.h"
@@ -49,7 +50,8 @@ static void on_unmade(void *ctx, int code, yyjson_val *answer, const struct err 
     if (s && (code == 0 || code == ERR_NOT_FOUND)) {
         *s = (struct slice){0};
     } else if (s) {
-        /* In use by a process that has not gone yet, or a sick GPU: it stays ours and is asked for again. */
+        /* In use by a process that has not gone yet, or a sick GPU: it stays ours and is asked for
+         * again. */
         s->state = SLICE_LIVE;
         g->clock->timer_start(g->retry, NS_PER_SEC);
     }
@@ -69,7 +71,8 @@ void gpus_unmake(struct gpus *g, struct card *c, struct slice *s) {
         *u = (struct unmaking){.g = g, .profile = s->profile, .start = s->start};
         memcpy(u->uuid, c->uuid, sizeof(u->uuid));
     }
-    if (!u || nvml_ask(g->o.nvml, on_unmade, u, "destroy %s %d %d", c->uuid, s->profile, s->start)) {
+    if (!u ||
+        nvml_ask(g->o.nvml, on_unmade, u, "destroy %s %d %d", c->uuid, s->profile, s->start)) {
         mem_free(u);
         s->state = SLICE_LIVE;
         g->clock->timer_start(g->retry, NS_PER_SEC);
@@ -121,8 +124,8 @@ static void finish(struct acquire *a, int code) {
 
     for (size_t i = 0; uuids && i < a->n; i++) {
         struct card *c = gpus_card(g, a->v[i].gpu);
-        struct slice *s = c && a->v[i].profile_id >= 0 ? card_slice(c, a->v[i].profile_id, a->v[i].start)
-                                                       : NULL;
+        struct slice *s =
+            c && a->v[i].profile_id >= 0 ? card_slice(c, a->v[i].profile_id, a->v[i].start) : NULL;
         uuids[i] = s ? str_of(s->uuid) : c ? str_of(c->uuid) : STR("");
         hold(g, uuids[i].p, 1);
     }
@@ -166,7 +169,8 @@ static void on_mode(void *ctx, int code, yyjson_val *answer, const struct err *e
     step(a);
 }
 
-/* True when the GPU is in the wanted mode; otherwise the mode was asked for, or the transaction has failed. */
+/* True when the GPU is in the wanted mode; otherwise the mode was asked for, or the transaction has
+ * failed. */
 static bool in_mode(struct acquire *a, struct card *c, bool mig) {
     if (c->mig == mig) {
         return true;
@@ -177,7 +181,8 @@ static bool in_mode(struct acquire *a, struct card *c, bool mig) {
     } else if (a->mode_asked || !may_change_mode(a->g, c)) {
         fail(a, ERR_UNSUPPORTED,
              mig ? "MIG mode is off and may not be changed (--manage-mig)"
-                 : "MIG mode is on and may not be changed (--manage-mig)", c);
+                 : "MIG mode is on and may not be changed (--manage-mig)",
+             c);
     } else {
         a->mode_asked = true;
         if (nvml_ask(a->g->o.nvml, on_mode, a, "mode %s %d", c->uuid, mig)) {
@@ -236,8 +241,12 @@ static void make_slice(struct acquire *a, struct card *c, const struct pod_devic
         fail(a, ERR_CONFLICT, "the place of the slice is taken", c);
         return;
     }
-    *s = (struct slice){.state = SLICE_MAKING, .ours = true, .profile = d->profile_id,
-                        .start = d->start, .size = d->size, .utilization = -1};
+    *s = (struct slice){.state = SLICE_MAKING,
+                        .ours = true,
+                        .profile = d->profile_id,
+                        .start = d->start,
+                        .size = d->size,
+                        .utilization = -1};
     memcpy(s->pod, a->pod, sizeof(s->pod));
     a->making = s;
     a->card = c;

@@ -22,7 +22,8 @@ struct card {
     char uuid[GPU_UUID_MAX], model[64], board[16], trouble[128];
     char pod[POD_UID_MAX]; /* holder of the whole GPU */
     int32_t index, memory_mib, slices, compute_major, compute_minor;
-    bool mig_capable, mig, lost, xid; /* lost: does not answer; xid: in trouble until the node starts again */
+    bool mig_capable, mig, lost,
+        xid; /* lost: does not answer; xid: in trouble until the node starts again */
     int32_t utilization, temperature, power_mw, memory_used_mib;
     struct gpu_profile profiles[INVENTORY_PROFILES_MAX];
     char names[INVENTORY_PROFILES_MAX][32], resources[INVENTORY_PROFILES_MAX][64];

@@ -1,8 +1,9 @@
 /*
- * gpus_journal: which slices are ours and whose, in node/mig.json, written whole by rename before each change.
+ * gpus_journal: which slices are ours and whose, in node/mig.json, written whole by rename before
+ * each change.
  *
- * {"slices":[{"gpu","profile","start","size","uuid","pod"}...],"whole":[{"gpu","pod"}...]}. A slice without a uuid was
- * being made.
+ * {"slices":[{"gpu","profile","start","size","uuid","pod"}...],"whole":[{"gpu","pod"}...]}. A slice
+ * without a uuid was being made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +52,8 @@ void gpus_journal_write(struct gpus *g) {
     }
     buf_c(&b, "]}\n");
     if (buf_ok(&b) || file_store(g->o.dir, "mig.json", buf_view(&b), 0600, &err)) {
-        log_error(g->o.log, "the MIG journal cannot be written: %s", buf_ok(&b) ? "no memory" : err.text);
+        log_error(g->o.log, "the MIG journal cannot be written: %s",
+                  buf_ok(&b) ? "no memory" : err.text);
     }
     buf_release(&b);
 }

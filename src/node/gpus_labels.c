@@ -1,8 +1,10 @@
 /*
- * gpus_labels: what GPU Feature Discovery would say of this node, so that selectors written for it work.
+ * gpus_labels: what GPU Feature Discovery would say of this node, so that selectors written for it
+ * work.
  *
- * The labels describe the first card; a node with different models says so by its inventory alone, as GFD does by warning.
- * Under the mixed strategy each profile has labels of its own, counted as GFD counts: instances that live.
+ * The labels describe the first card; a node with different models says so by its inventory alone,
+ * as GFD does by warning. Under the mixed strategy each profile has labels of its own, counted as
+ * GFD counts: instances that live.
  */
 #include "node/gpus_int.h"
 
@@ -18,8 +20,8 @@ static void label(struct buf *b, const char *name, const char *fmt, ...) {
     vsnprintf(value, sizeof(value), fmt, ap);
     va_end(ap);
     for (char *p = value; *p; p++) {
-        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-                  *p == '-' || *p == '_' || *p == '.';
+        bool ok = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                  (*p >= '0' && *p <= '9') || *p == '-' || *p == '_' || *p == '.';
         *p = ok ? *p : '-';
     }
     buf_f(b, "%s\"nvidia.com/%s\":\"%s\"", b->n && b->p[b->n - 1] != '{' ? "," : "", name, value);
@@ -91,10 +93,17 @@ static void profile_labels(const struct gpus *g, const struct card *c, struct bu
             const char *suffix;
             int32_t value;
         } rows[] = {
-            {"count", live}, {"memory", p->memory_mib}, {"multiprocessors", e->sm},
-            {"slices.gi", p->compute_slices}, {"slices.ci", p->compute_slices},
-            {"engines.copy", e->copy}, {"engines.decoder", e->decoder}, {"engines.encoder", e->encoder},
-            {"engines.jpeg", e->jpeg}, {"engines.ofa", e->ofa}, {"replicas", 1},
+            {"count", live},
+            {"memory", p->memory_mib},
+            {"multiprocessors", e->sm},
+            {"slices.gi", p->compute_slices},
+            {"slices.ci", p->compute_slices},
+            {"engines.copy", e->copy},
+            {"engines.decoder", e->decoder},
+            {"engines.encoder", e->encoder},
+            {"engines.jpeg", e->jpeg},
+            {"engines.ofa", e->ofa},
+            {"replicas", 1},
         };
         for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
             snprintf(name, sizeof(name), "%s.%s", base, rows[k].suffix);

@@ -1,7 +1,8 @@
 /*
  * gpus_read: what the helper answers, into cards; Xids and lost GPUs into trouble.
  *
- * A lost GPU no longer says its UUID: it is known by its index, and its card stays as it was, unhealthy.
+ * A lost GPU no longer says its UUID: it is known by its index, and its card stays as it was,
+ * unhealthy.
  */
 #include "node/gpus_int.h"
 
@@ -36,18 +37,24 @@ static void read_profiles(struct card *c, yyjson_val *v) {
 
         copy_text(e, "name", c->names[i], sizeof(c->names[i]));
         char resource[64];
-        int n = snprintf(resource, sizeof(resource), "nvidia.com/mig-%.*s", STR_ARG(str_of(c->names[i])));
+        int n = snprintf(resource, sizeof(resource), "nvidia.com/mig-%.*s",
+                         STR_ARG(str_of(c->names[i])));
         for (int k = 0; k < n; k++) {
             resource[k] = resource[k] == '+' ? '.' : resource[k];
         }
         memcpy(c->resources[i], resource, sizeof(resource));
-        *p = (struct gpu_profile){
-            .name = str_of(c->names[i]), .resource = str_of(c->resources[i]), .id = known(e, "id"),
-            .size = known(e, "size"), .compute_slices = known(e, "compute"),
-            .memory_mib = known(e, "memoryMiB"), .max_instances = known(e, "max"),
-            .starts = (uint32_t)json_i64_at(e, "starts", 0), .media = json_bool_at(e, "media", false)};
-        c->engines[i] = (struct profile_engines){known(e, "sm"), known(e, "copy"), known(e, "decoder"),
-                                                 known(e, "encoder"), known(e, "jpeg"), known(e, "ofa")};
+        *p = (struct gpu_profile){.name = str_of(c->names[i]),
+                                  .resource = str_of(c->resources[i]),
+                                  .id = known(e, "id"),
+                                  .size = known(e, "size"),
+                                  .compute_slices = known(e, "compute"),
+                                  .memory_mib = known(e, "memoryMiB"),
+                                  .max_instances = known(e, "max"),
+                                  .starts = (uint32_t)json_i64_at(e, "starts", 0),
+                                  .media = json_bool_at(e, "media", false)};
+        c->engines[i] =
+            (struct profile_engines){known(e, "sm"),      known(e, "copy"), known(e, "decoder"),
+                                     known(e, "encoder"), known(e, "jpeg"), known(e, "ofa")};
     }
 }
 
@@ -64,8 +71,11 @@ static bool read_instances(struct card *c, yyjson_val *v) {
         for (size_t i = 0; !s && i < INVENTORY_INSTANCES_MAX; i++) {
             if (c->slice[i].state == SLICE_NONE) {
                 s = &c->slice[i];
-                *s = (struct slice){.state = SLICE_LIVE, .profile = profile, .start = start,
-                                    .size = known(e, "size"), .pod = GPUS_FOREIGN};
+                *s = (struct slice){.state = SLICE_LIVE,
+                                    .profile = profile,
+                                    .start = start,
+                                    .size = known(e, "size"),
+                                    .pod = GPUS_FOREIGN};
                 changed = true;
             }
         }
@@ -183,7 +193,8 @@ static void read_gpus(struct gpus *g, yyjson_val *answer, bool all) {
     }
 }
 
-/* The Xids that mean trouble with the GPU itself. Others (13, 31, 43, 45, 68, 109 ...) are an application's own. */
+/* The Xids that mean trouble with the GPU itself. Others (13, 31, 43, 45, 68, 109 ...) are an
+ * application's own. */
 static const struct {
     int64_t xid;
     const char *text;

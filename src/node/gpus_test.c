@@ -1,4 +1,5 @@
-/* gpus: slices through the helper process and the simulated driver: transactions, restarts, trouble, hanging helpers. */
+/* gpus: slices through the helper process and the simulated driver: transactions, restarts,
+ * trouble, hanging helpers. */
 #include "node/testbed.h"
 
 #include "node/gpus.h"
@@ -52,12 +53,20 @@ static bool is_alive(void *ctx, struct str uid) {
 
 static void start(struct bed *b) {
     struct err err;
-    const struct nvml_client_options c = {.loop = b->loop, .program = getenv("BERTH_TEST_VERBS"),
-                                          .library = getenv("BERTH_TEST_STUB"), .envp = b->envp,
+    const struct nvml_client_options c = {.loop = b->loop,
+                                          .program = getenv("BERTH_TEST_VERBS"),
+                                          .library = getenv("BERTH_TEST_STUB"),
+                                          .envp = b->envp,
                                           .request_ms = b->request_ms};
     b->nvml = nvml_client_new(&c, &err);
-    const struct gpus_options g = {.loop = b->loop, .log = &b->log.log, .nvml = b->nvml, .dir = b->dir,
-                                   .changed = on_changed, .trouble = on_trouble, .note = on_note, .ctx = b};
+    const struct gpus_options g = {.loop = b->loop,
+                                   .log = &b->log.log,
+                                   .nvml = b->nvml,
+                                   .dir = b->dir,
+                                   .changed = on_changed,
+                                   .trouble = on_trouble,
+                                   .note = on_note,
+                                   .ctx = b};
     b->gpus = gpus_new(&g, &err);
     b->started = false;
     gpus_start(b->gpus, is_alive, on_started, b);
@@ -145,8 +154,11 @@ static int acquire(struct bed *b, const char *pod, const struct place *v, size_t
 
     look(b);
     for (size_t i = 0; i < n; i++) {
-        d[i] = (struct pod_device){.container = STR("main"), .gpu = b->inv.gpus[0].uuid,
-                                   .profile_id = v[i].profile, .start = v[i].start, .size = v[i].size};
+        d[i] = (struct pod_device){.container = STR("main"),
+                                   .gpu = b->inv.gpus[0].uuid,
+                                   .profile_id = v[i].profile,
+                                   .start = v[i].start,
+                                   .size = v[i].size};
     }
     b->code = 1;
     gpus_acquire(b->gpus, str_of(pod), &list, on_done, b);

@@ -1,9 +1,11 @@
 /*
- * landlock: the system may be read and run, the data folder may not be seen, the pod's own folders may be written.
+ * landlock: the system may be read and run, the data folder may not be seen, the pod's own folders
+ * may be written.
  *
- * Landlock only allows; so that everything but the data folder can be read, the folders beside the way to it are allowed
- * one by one. Devices may be read and written as their modes say. The kernel's numbers stand here because the header of
- * Debian 12 is older than the kernels Berth runs on.
+ * Landlock only allows; so that everything but the data folder can be read, the folders beside the
+ * way to it are allowed one by one. Devices may be read and written as their modes say. The
+ * kernel's numbers stand here because the header of Debian 12 is older than the kernels Berth runs
+ * on.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,12 +26,12 @@ enum { SIBLINGS_MAX = 512 };
 #define ACCESS_TRUNCATE (1ULL << 14)
 #define SCOPE_ABSTRACT_UNIX (1ULL << 0)
 #define SCOPE_SIGNAL (1ULL << 1)
-#define ACCESS_READ \
+#define ACCESS_READ                                                                                \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define ACCESS_ALL_1 ((1ULL << 13) - 1)
 /* What makes sense for a file that is not a folder. */
-#define ACCESS_OF_FILE                                                                      \
-    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
+#define ACCESS_OF_FILE                                                                             \
+    (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |   \
      ACCESS_TRUNCATE)
 
 /* The kernel's structure as of ABI 6; older kernels take the first members. */
@@ -120,8 +122,8 @@ static int allow_own(int ruleset, const struct sandbox *s, const struct sandbox_
         e = allow(ruleset, v[i].source, access, handled);
         e = e ? e : allow(ruleset, v[i].target, access, handled);
     }
-    uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE |
-                      LANDLOCK_ACCESS_FS_READ_DIR;
+    uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                      ACCESS_TRUNCATE | LANDLOCK_ACCESS_FS_READ_DIR;
     e = e ? e : allow(ruleset, "/dev", device, handled);
     device |= LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
     return e ? e : allow(ruleset, "/dev/shm", device, handled);

@@ -1,9 +1,10 @@
 /*
  * logread: see logread.h.
  *
- * A reader walks the parts of one run, oldest first. The shim renames N.log to N.log.1 when it is full: a reader that has the
- * old file open reads it to its end, sees by inode that N.log is another file now, and goes on there. Lines are handed on
- * whole, their stamps taken off unless wanted; parts of a line (P) are put together.
+ * A reader walks the parts of one run, oldest first. The shim renames N.log to N.log.1 when it is
+ * full: a reader that has the old file open reads it to its end, sees by inode that N.log is
+ * another file now, and goes on there. Lines are handed on whole, their stamps taken off unless
+ * wanted; parts of a line (P) are put together.
  */
 #include "node/logread.h"
 
@@ -99,7 +100,8 @@ static bool run_over(const struct log_reader *r) {
         yyjson_arr_iter_init(json_get(root, STR("containers")), &it);
         while (!over && (c = yyjson_arr_iter_next(&it))) {
             over = str_is(json_str_at(c, "name"), r->container) &&
-                   (str_is(json_str_at(c, "state"), "done") || str_is(json_str_at(c, "state"), "backoff") ||
+                   (str_is(json_str_at(c, "state"), "done") ||
+                    str_is(json_str_at(c, "state"), "backoff") ||
                     json_i64_at(c, "restarts", 0) > r->restart);
         }
     } else if (access(r->dir, F_OK) == -1) {
@@ -275,7 +277,8 @@ static void log_close(struct log_reader *r) {
 static int find_log(struct log_reader *r, const struct object *pod, struct err *err) {
     if (!path_plain(pod->uid) || !path_plain(r->o.container) ||
         !str_copy(r->o.container, r->container, sizeof(r->container)) ||
-        snprintf(r->pod_dir, PATH_LEN, "%s/pods/%.*s", r->logs->data_dir, STR_ARG(pod->uid)) >= PATH_LEN ||
+        snprintf(r->pod_dir, PATH_LEN, "%s/pods/%.*s", r->logs->data_dir, STR_ARG(pod->uid)) >=
+            PATH_LEN ||
         snprintf(r->dir, PATH_LEN, "%.900s/log/%s", r->pod_dir, r->container) >= PATH_LEN) {
         return err_set(err, ERR_BAD_REQUEST, "no such container");
     }
@@ -293,15 +296,20 @@ static int find_log(struct log_reader *r, const struct object *pod, struct err *
 
 static int log_open(struct log_source *s, const struct object *pod, const struct log_options *o,
                     bool (*data)(void *ctx, struct str bytes),
-                    void (*end)(void *ctx, const struct err *err), void *ctx, struct log_reader **ret,
-                    struct err *err) {
+                    void (*end)(void *ctx, const struct err *err), void *ctx,
+                    struct log_reader **ret, struct err *err) {
     struct logs *logs = (struct logs *)s;
     struct log_reader *r = mem_zalloc(sizeof(*r));
 
     if (!r) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    *r = (struct log_reader){.logs = logs, .o = *o, .fd = -1, .data = data, .end = end, .ctx = ctx,
+    *r = (struct log_reader){.logs = logs,
+                             .o = *o,
+                             .fd = -1,
+                             .data = data,
+                             .end = end,
+                             .ctx = ctx,
                              .left = o->limit_bytes};
     buf_init(&r->in, 4 << 20);
     buf_init(&r->out, 16 << 20);

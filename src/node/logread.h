@@ -1,9 +1,10 @@
 /*
  * logread: container logs of this machine's pods as a log_source (mirror/log_source.h).
  *
- * Reads pods/<uid>/log/<container>/<restart>.log and its rotated parts (<restart>.log.1 is the newest rotated one) in the
- * data folder, in order, while the shim writes and rotates them. Follows by a timer of the clock it is given, so that it
- * needs no descriptor per follower's folder; the end of a followed log is the end of its container (state.json).
+ * Reads pods/<uid>/log/<container>/<restart>.log and its rotated parts (<restart>.log.1 is the
+ * newest rotated one) in the data folder, in order, while the shim writes and rotates them. Follows
+ * by a timer of the clock it is given, so that it needs no descriptor per follower's folder; the
+ * end of a followed log is the end of its container (state.json).
  */
 #ifndef BERTH_NODE_LOGREAD_H
 #define BERTH_NODE_LOGREAD_H

@@ -1,4 +1,5 @@
-/* logread: order over rotated parts, tail, since, limit, follow over a rotation, pause and resume. */
+/* logread: order over rotated parts, tail, since, limit, follow over a rotation, pause and resume.
+ */
 #include "node/testbed.h"
 
 #include <fcntl.h>
@@ -27,8 +28,9 @@ static int set_up(void **state) {
     assert_ok(dir_make(b->logs, 0700, &err), &err);
     b->loop = loop_new(&err);
     b->source = logread_new(b->dir, loop_clock(b->loop), &err);
-    b->obj = test_object("Pod", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
-                                "\"namespace\":\"d\",\"uid\":\"u\"},\"spec\":{}}");
+    b->obj =
+        test_object("Pod", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
+                           "\"namespace\":\"d\",\"uid\":\"u\"},\"spec\":{}}");
     buf_init(&b->got, 1 << 20);
     *state = b;
     return 0;
@@ -124,7 +126,9 @@ static void test_parts_and_options(void **state) {
     assert_int_equal(b->got.n, 0);
     read_log(b, (struct log_options){.tail_lines = -1, .limit_bytes = 10});
     assert_str_eq(buf_view(&b->got), STR("line 0\nlin"));
-    read_log(b, (struct log_options){.tail_lines = -1, .limit_bytes = -1, .since_ns = 5 * NS_PER_SEC,
+    read_log(b, (struct log_options){.tail_lines = -1,
+                                     .limit_bytes = -1,
+                                     .since_ns = 5 * NS_PER_SEC,
                                      .timestamps = true});
     assert_str_eq(buf_view(&b->got), STR("1970-01-01T00:00:05Z line 5\n"));
     read_log(b, (struct log_options){.tail_lines = -1, .limit_bytes = -1, .stderr_only = true});
@@ -142,10 +146,11 @@ static void test_follow_over_rotation(void **state) {
     struct bed *b = *state;
     char from[PATH_LEN], to[PATH_LEN];
     struct err err;
-    const struct log_options o = {.container = STR("main"), .follow = true, .tail_lines = -1,
-                                  .limit_bytes = -1};
+    const struct log_options o = {
+        .container = STR("main"), .follow = true, .tail_lines = -1, .limit_bytes = -1};
 
-    set_state(b, "{\"phase\":\"Running\",\"containers\":[{\"name\":\"main\",\"state\":\"running\"}]}");
+    set_state(b,
+              "{\"phase\":\"Running\",\"containers\":[{\"name\":\"main\",\"state\":\"running\"}]}");
     add_lines(b, "0.log", 0, 2);
     assert_ok(b->source->open(b->source, b->obj, &o, on_data, on_end, b, &b->reader, &err), &err);
     add_lines(b, "0.log", 2, 4);
@@ -156,14 +161,16 @@ static void test_follow_over_rotation(void **state) {
     add_lines(b, "0.log", 4, 5); /* the last of the old file */
     assert_int_equal(rename(from, to), 0);
     add_lines(b, "0.log", 5, 6);
-    set_state(b, "{\"phase\":\"Succeeded\",\"containers\":[{\"name\":\"main\",\"state\":\"done\"}]}");
+    set_state(b,
+              "{\"phase\":\"Succeeded\",\"containers\":[{\"name\":\"main\",\"state\":\"done\"}]}");
     test_until(b->loop, has_ended, b);
     assert_str_eq(buf_view(&b->got), STR("line 0\nline 1\nline 2\nline 3\nline 4\nline 5\n"));
 }
 
 static void test_previous_and_none(void **state) {
     struct bed *b = *state;
-    struct log_options o = {.container = STR("main"), .tail_lines = -1, .limit_bytes = -1, .previous = true};
+    struct log_options o = {
+        .container = STR("main"), .tail_lines = -1, .limit_bytes = -1, .previous = true};
 
     add_lines(b, "1.log", 7, 8);
     assert_int_equal(b->source->open(b->source, b->obj, &o, on_data, on_end, b, &b->reader, NULL),

@@ -1,9 +1,10 @@
 /*
  * mounts: the volumes of a container in their places, in a mount namespace of its own.
  *
- * A volume may be wanted where the machine has nothing (/data) or has something of its own (/etc/config). A new root on a
- * tmpfs gets every entry of the old one bound into it; folders on the way to a volume are made anew, with their entries
- * bound one by one, so that nothing is ever written to the machine's own file system.
+ * A volume may be wanted where the machine has nothing (/data) or has something of its own
+ * (/etc/config). A new root on a tmpfs gets every entry of the old one bound into it; folders on
+ * the way to a volume are made anew, with their entries bound one by one, so that nothing is ever
+ * written to the machine's own file system.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +34,8 @@ bool mounts_possible(void) {
     int status = 1;
 
     if (pid == 0) {
-        _exit(unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1);
+        _exit(unshare(CLONE_NEWNS) == -1 ||
+              mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1);
     }
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
@@ -70,7 +72,8 @@ static int touch(const char *path) {
 }
 
 static int bind(const char *from, const char *to, const struct stat *st, bool read_only) {
-    int e = S_ISDIR(st->st_mode) ? (mkdir(to, 0755) == -1 && errno != EEXIST ? errno : 0) : touch(to);
+    int e =
+        S_ISDIR(st->st_mode) ? (mkdir(to, 0755) == -1 && errno != EEXIST ? errno : 0) : touch(to);
 
     if (e) {
         return e;
@@ -168,8 +171,8 @@ int mounts_enter(const struct sandbox_mount *v, size_t n, const char *pod_dir) {
     if (e) {
         return e;
     }
-    if (chdir(w.root) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 || umount2(".", MNT_DETACH) == -1 ||
-        chdir("/") == -1) {
+    if (chdir(w.root) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 ||
+        umount2(".", MNT_DETACH) == -1 || chdir("/") == -1) {
         return errno;
     }
     return 0;

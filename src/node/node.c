@@ -1,10 +1,11 @@
 /*
- * node: see node.h. This file: the start, in order, and the end. node_publish.c tells the API what the machine is;
- * pods*.c run the pods; gpus*.c carve the GPUs.
+ * node: see node.h. This file: the start, in order, and the end. node_publish.c tells the API what
+ * the machine is; pods*.c run the pods; gpus*.c carve the GPUs.
  *
  *     recover pods -> read the GPUs -> Node, status, Lease -> list of pods -> ready
  *
- * Pods that are still running are found before anything else is looked at, because their slices must not be touched.
+ * Pods that are still running are found before anything else is looked at, because their slices
+ * must not be touched.
  */
 #include "node/node.h"
 
@@ -35,7 +36,8 @@ static void on_synced(void *ctx) {
 
     pods_synced(n->pods);
     struct pods_count c = pods_count(n->pods);
-    log_info(n->log, "node %s: ready, %zu pods running, %zu GPUs", n->name, c.running, n->gpu_count);
+    log_info(n->log, "node %s: ready, %zu pods running, %zu GPUs", n->name, c.running,
+             n->gpu_count);
     if (n->o.ready) {
         n->o.ready(n->o.ctx);
     }
@@ -53,8 +55,10 @@ void node_watch_pods(struct node *n) {
     const struct mirror_options m = {.clock = n->clock};
     n->mirror = mirror_new(&m);
     n->feed = n->mirror ? mirror_feed(n->mirror, pod, on_change, n) : NULL;
-    const struct reflector_options o = {.kind = pod, .field_selector = arena_f(&a, "spec.nodeName=%s", n->name),
-                                        .synced = on_synced, .ctx = n};
+    const struct reflector_options o = {.kind = pod,
+                                        .field_selector = arena_f(&a, "spec.nodeName=%s", n->name),
+                                        .synced = on_synced,
+                                        .ctx = n};
     err_set(&err, ERR_NOMEM, "no memory");
     n->reflector = n->feed ? reflector_start(n->kube, n->mirror, &o, &err) : NULL;
     arena_release(&a);
@@ -106,8 +110,13 @@ static void on_gpus_read(void *ctx, const struct err *err) {
 }
 
 static int find_stub(char out[PATH_LEN], const char *program, struct err *err) {
-    static const char *const places[] = {"", "/src/node", "/../node", "/../lib/berth", "/../../src/node",
-                                         "/../lib/x86_64-linux-gnu/berth", "/../lib/aarch64-linux-gnu/berth"};
+    static const char *const places[] = {"",
+                                         "/src/node",
+                                         "/../node",
+                                         "/../lib/berth",
+                                         "/../../src/node",
+                                         "/../lib/x86_64-linux-gnu/berth",
+                                         "/../lib/aarch64-linux-gnu/berth"};
     const char *given = getenv("BERTH_NVML_STUB");
     struct str dir = str_of(program);
 
@@ -137,7 +146,8 @@ static int sim_environment(struct node *n, const char *spec, struct err *err) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], "BERTH_SIM_GPUS=", 15) != 0 && strncmp(environ[i], "BERTH_SIM_STATE=", 16) != 0) {
+        if (strncmp(environ[i], "BERTH_SIM_GPUS=", 15) != 0 &&
+            strncmp(environ[i], "BERTH_SIM_STATE=", 16) != 0) {
             n->sim_env[k++] = environ[i];
         }
     }
@@ -161,7 +171,8 @@ static int start_gpus(struct node *n, struct err *err) {
     if (str_starts(want, STR("sim:"))) {
         struct str spec = str_skip(want, 4);
         if (!str_is(spec, "8xh200") && !str_is(spec, "1xh200") && !str_is(spec, "4xa100-80gb")) {
-            return err_set(err, ERR_INVALID, "--gpus %s: there are sim:8xh200, sim:1xh200 and sim:4xa100-80gb",
+            return err_set(err, ERR_INVALID,
+                           "--gpus %s: there are sim:8xh200, sim:1xh200 and sim:4xa100-80gb",
                            n->o.gpus);
         }
         code = sim_environment(n, spec.p, err);
@@ -175,12 +186,20 @@ static int start_gpus(struct node *n, struct err *err) {
     if (code) {
         return code;
     }
-    const struct nvml_client_options c = {.loop = n->loop, .program = n->program, .library = library,
+    const struct nvml_client_options c = {.loop = n->loop,
+                                          .program = n->program,
+                                          .library = library,
                                           .envp = (const char *const *)n->sim_env};
     n->nvml = nvml_client_new(&c, err);
-    const struct gpus_options g = {.loop = n->loop, .log = n->log, .nvml = n->nvml, .dir = n->dir,
-                                   .manage_mig = n->o.manage_mig, .changed = on_gpus_changed,
-                                   .trouble = on_gpu_trouble, .note = on_gpu_note, .ctx = n};
+    const struct gpus_options g = {.loop = n->loop,
+                                   .log = n->log,
+                                   .nvml = n->nvml,
+                                   .dir = n->dir,
+                                   .manage_mig = n->o.manage_mig,
+                                   .changed = on_gpus_changed,
+                                   .trouble = on_gpu_trouble,
+                                   .note = on_gpu_note,
+                                   .ctx = n};
     n->gpus = n->nvml ? gpus_new(&g, err) : NULL;
     if (!n->gpus) {
         return ERR_NOMEM;
@@ -239,7 +258,8 @@ static void fetch(void *ctx, enum pod_source kind, struct str ns, struct str nam
     *f = (struct fetch_call){done, done_ctx};
     int k = snprintf(path, sizeof(path), "/api/v1/namespaces/%.*s/%s/%.*s", STR_ARG(ns),
                      kind == POD_SECRET ? "secrets" : "configmaps", STR_ARG(name));
-    const struct kube_request r = {.method = "GET", .path = str_from(path, (size_t)k), .done = on_fetched, .ctx = f};
+    const struct kube_request r = {
+        .method = "GET", .path = str_from(path, (size_t)k), .done = on_fetched, .ctx = f};
     if (!safe_name(name) || k >= (int)sizeof(path) || kube_send(n->kube, &r, &call, NULL)) {
         loop_defer(n->loop, fail_late, f);
     }
@@ -317,13 +337,22 @@ static int start_pods(struct node *n, struct err *err) {
         return code;
     }
     node_read_machine(n);
-    const struct pods_options o = {
-        .loop = n->loop, .log = n->log, .writer = n->writer, .users = &n->users, .probe = &n->probe,
-        .data_dir = n->data_dir, .program = n->program, .node_name = n->name,
-        .host_path_dir = n->o.host_path_dir, .podman = n->podman,
-        .facts = {.pod_ip = STR("127.0.0.1"), .host_ip = STR("127.0.0.1"), .node_cpu_milli = n->cpu_milli,
-                  .node_memory = n->memory},
-        .fetch = fetch, .ctx = n};
+    const struct pods_options o = {.loop = n->loop,
+                                   .log = n->log,
+                                   .writer = n->writer,
+                                   .users = &n->users,
+                                   .probe = &n->probe,
+                                   .data_dir = n->data_dir,
+                                   .program = n->program,
+                                   .node_name = n->name,
+                                   .host_path_dir = n->o.host_path_dir,
+                                   .podman = n->podman,
+                                   .facts = {.pod_ip = STR("127.0.0.1"),
+                                             .host_ip = STR("127.0.0.1"),
+                                             .node_cpu_milli = n->cpu_milli,
+                                             .node_memory = n->memory},
+                                   .fetch = fetch,
+                                   .ctx = n};
     n->pods = pods_new(&o, err);
     return n->pods ? 0 : err ? err->code : ERR_NOMEM;
 }

@@ -1,9 +1,9 @@
 /*
  * node: one machine. Its GPUs, their slices, and the pods that are bound to it.
  *
- * `berth node` is a process of its own: it registers a Node, watches the pods whose spec.nodeName is that Node, and runs
- * each under a shim of its own, so that a training run survives a restart of `berth node` and of `berth up`. It talks to
- * the API as any client would.
+ * `berth node` is a process of its own: it registers a Node, watches the pods whose spec.nodeName
+ * is that Node, and runs each under a shim of its own, so that a training run survives a restart of
+ * `berth node` and of `berth up`. It talks to the API as any client would.
  *
  * Hidden verbs. The binary must offer two verbs to itself, before it parses anything else:
  *
@@ -30,10 +30,11 @@ enum node_runtime { NODE_RUNTIME_AUTO, NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN
 struct node_options {
     struct loop *loop;
     struct log *log;
-    const char *kubeconfig;    /* NULL: $KUBECONFIG, else ~/.kube/config */
-    const char *data_dir;      /* made when missing, 0711 */
-    const char *name;          /* NULL: the host name, in lower case */
-    const char *gpus;          /* "auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb"; NULL: "auto" */
+    const char *kubeconfig; /* NULL: $KUBECONFIG, else ~/.kube/config */
+    const char *data_dir;   /* made when missing, 0711 */
+    const char *name;       /* NULL: the host name, in lower case */
+    const char
+        *gpus; /* "auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb"; NULL: "auto" */
     enum node_runtime runtime;
     bool manage_mig;           /* the MIG mode of real GPUs may be changed */
     const char *nvml_path;     /* of libnvidia-ml.so.1; NULL: found */
@@ -50,7 +51,8 @@ struct node;
 
 /* Begins; everything else happens on the loop. The option strings are copied. */
 int node_start(const struct node_options *o, struct node **ret, struct err *err);
-/* Leaves the pods running, marks nothing, closes what it holds; stopped comes on the loop thread. */
+/* Leaves the pods running, marks nothing, closes what it holds; stopped comes on the loop thread.
+ */
 void node_stop(struct node *n, void (*stopped)(void *ctx), void *ctx);
 void node_free(struct node *n); /* NULL is a no-op; also without node_stop */
 
@@ -58,9 +60,9 @@ void node_free(struct node *n); /* NULL is a no-op; also without node_stop */
  * o->loop may be NULL: then it makes one. Prints nothing but through o->log. */
 int node_main(const struct node_options *o);
 
-/* For `berth down`: ends every pod of the data folder, whether or not a node runs: stop, grace, kill, down to the last
- * descendant. Blocks at most grace_ms and a little. *ret_killed (may be NULL) counts pods that were alive.
- * Stop `berth node` first, or it will start them again. */
+/* For `berth down`: ends every pod of the data folder, whether or not a node runs: stop, grace,
+ * kill, down to the last descendant. Blocks at most grace_ms and a little. *ret_killed (may be
+ * NULL) counts pods that were alive. Stop `berth node` first, or it will start them again. */
 int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struct err *err);
 
 /* The hidden verbs. */

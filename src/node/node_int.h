@@ -25,7 +25,7 @@ struct node {
     struct reflector *reflector;
     struct nvml_client *nvml;
     struct gpus *gpus;
-    bool want_gpus;           /* asked for by name: their absence is an error */
+    bool want_gpus; /* asked for by name: their absence is an error */
     size_t gpu_count;
     struct users users;
     struct sandbox_probe probe;

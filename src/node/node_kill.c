@@ -1,6 +1,6 @@
 /*
- * node_kill: ends every pod of a data folder, with or without a node: each shim is asked, then shot, then what it held is
- * looked for by cgroup and by the mark in its environment.
+ * node_kill: ends every pod of a data folder, with or without a node: each shim is asked, then
+ * shot, then what it held is looked for by cgroup and by the mark in its environment.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +50,8 @@ static bool signal_shim(const char *dir, int sig, int64_t grace_s) {
     bool sent = false;
 
     arena_init(&a, 32 << 20);
-    if (file_load(dir, "state.json", &a, &text, NULL) == 0 && json_parse(&a, text, &doc, NULL) == 0) {
+    if (file_load(dir, "state.json", &a, &text, NULL) == 0 &&
+        json_parse(&a, text, &doc, NULL) == 0) {
         yyjson_val *root = yyjson_doc_get_root(doc);
         pid_t pid = (pid_t)json_i64_at(root, "pid", 0);
         int fd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;

@@ -1,9 +1,9 @@
 /*
  * node_publish: what the API knows of this machine.
  *
- * The Node is made once; labels and the inventory go in by merge patch, capacity and conditions by a patch of its status,
- * each only when it changed. The Lease is renewed every ten seconds: it is the sign of life, so the Node itself need not be
- * written for that.
+ * The Node is made once; labels and the inventory go in by merge patch, capacity and conditions by
+ * a patch of its status, each only when it changed. The Lease is renewed every ten seconds: it is
+ * the sign of life, so the Node itself need not be written for that.
  */
 #include <errno.h>
 #include <sys/sysinfo.h>
@@ -15,7 +15,13 @@
 #include "node/node_int.h"
 #include "wire/time.h"
 
-enum { HEARTBEAT_MS = 10000, RETRY_MS = 1000, DEBOUNCE_MS = 30, STATUS_EVERY_S = 300, LEASE_S = 40 };
+enum {
+    HEARTBEAT_MS = 10000,
+    RETRY_MS = 1000,
+    DEBOUNCE_MS = 30,
+    STATUS_EVERY_S = 300,
+    LEASE_S = 40
+};
 
 static const char who[] = "berth-node";
 static const char lease_ns[] = "kube-node-lease";
@@ -110,7 +116,8 @@ static void write_metadata(struct node *n, struct buf *b) {
 
 static void write_condition(struct buf *b, const char *type, bool yes, const char *reason,
                             const char *message, const char *stamp) {
-    buf_f(b, "{\"type\":\"%s\",\"status\":\"%s\",\"reason\":\"%s\"", type, yes ? "True" : "False", reason);
+    buf_f(b, "{\"type\":\"%s\",\"status\":\"%s\",\"reason\":\"%s\"", type, yes ? "True" : "False",
+          reason);
     add_text(b, "message", message);
     add_text(b, "lastHeartbeatTime", stamp);
     add_text(b, "lastTransitionTime", stamp);
@@ -118,8 +125,8 @@ static void write_condition(struct buf *b, const char *type, bool yes, const cha
 }
 
 static void write_resources(struct node *n, struct buf *b) {
-    buf_f(b, "{\"cpu\":\"%lld\",\"memory\":\"%lldKi\",\"pods\":\"%d\"", (long long)n->cpu_milli / 1000,
-          (long long)n->memory / 1024, LIMIT_PODS_PER_NODE);
+    buf_f(b, "{\"cpu\":\"%lld\",\"memory\":\"%lldKi\",\"pods\":\"%d\"",
+          (long long)n->cpu_milli / 1000, (long long)n->memory / 1024, LIMIT_PODS_PER_NODE);
     if (n->gpus && n->gpu_count) {
         buf_ch(b, ',');
         gpus_capacity(n->gpus, b);
@@ -138,12 +145,14 @@ static void write_status(struct node *n, const char *stamp, struct buf *b) {
     buf_c(b, ",\"allocatable\":");
     write_resources(n, b);
     buf_c(b, ",\"conditions\":[");
-    write_condition(b, "Ready", true, "NodeReady", n->podman ? "pods run with podman" : "pods run as processes",
-                    stamp);
+    write_condition(b, "Ready", true, "NodeReady",
+                    n->podman ? "pods run with podman" : "pods run as processes", stamp);
     buf_ch(b, ',');
-    write_condition(b, "SandboxComplete", whole, whole ? "AllLayers" : "LayersMissing", buf_cstr(&words), stamp);
+    write_condition(b, "SandboxComplete", whole, whole ? "AllLayers" : "LayersMissing",
+                    buf_cstr(&words), stamp);
     buf_c(b, ",{\"type\":\"MemoryPressure\",\"status\":\"False\",\"reason\":\"NotMeasured\"}]"
-             ",\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"127.0.0.1\"},{\"type\":\"Hostname\"");
+             ",\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"127.0.0.1\"},{\"type\":"
+             "\"Hostname\"");
     add_text(b, "address", n->name);
     buf_c(b, "}],\"nodeInfo\":{\"operatingSystem\":\"linux\",\"architecture\":\"" ARCH "\"");
     add_text(b, "machineID", n->machine_id);
@@ -177,7 +186,8 @@ static void send_status(struct node *n) {
     struct buf plain, b;
     int64_t now = clock_mono(n->clock);
 
-    /* Compared without the time, which alone is not worth a write more often than every five minutes. */
+    /* Compared without the time, which alone is not worth a write more often than every five
+     * minutes. */
     buf_init(&plain, 1 << 20);
     write_status(n, "", &plain);
     bool same = n->published_status && str_eq(str_of(n->published_status), buf_view(&plain));
@@ -241,8 +251,8 @@ void node_on_publish(void *ctx) {
         mem_free(n->published);
         n->published = mem_cstr(buf_view(&b));
         n->publishing = true;
-        writer_patch(n->writer, who, core("Node"), STR(""), str_of(n->name), "", PATCH_MERGE, buf_view(&b),
-                     on_published, n);
+        writer_patch(n->writer, who, core("Node"), STR(""), str_of(n->name), "", PATCH_MERGE,
+                     buf_view(&b), on_published, n);
     }
     buf_release(&b);
 }
@@ -270,7 +280,8 @@ void node_register(struct node *n) {
     struct buf b;
 
     buf_init(&b, 1 << 16);
-    buf_c(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"labels\":{\"berth.dev/managed\":\"true\"}");
+    buf_c(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"labels\":{\"berth.dev/"
+              "managed\":\"true\"}");
     add_text(&b, "name", n->name);
     buf_c(&b, "},\"spec\":{}}");
     writer_create(n->writer, who, core("Node"), STR(""), buf_view(&b), on_registered, n);
@@ -285,18 +296,21 @@ static void create_lease(struct node *n) {
     struct buf b;
 
     writer_create(n->writer, who, core("Namespace"), STR(""),
-                  STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"kube-node-lease\"}}"),
+                  STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"kube-"
+                      "node-lease\"}}"),
                   on_ignored, NULL);
     buf_init(&b, 1 << 16);
-    buf_f(&b, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"namespace\":\"%s\"",
+    buf_f(&b,
+          "{\"apiVersion\":\"coordination.k8s.io/"
+          "v1\",\"kind\":\"Lease\",\"metadata\":{\"namespace\":\"%s\"",
           lease_ns);
     add_text(&b, "name", n->name);
     buf_f(&b, "},\"spec\":{\"leaseDurationSeconds\":%d", LEASE_S);
     add_text(&b, "holderIdentity", n->name);
     add_text(&b, "renewTime", time_text_micro(clock_wall(n->clock), stamp).p);
     buf_c(&b, "}}");
-    writer_create(n->writer, who, kind_by_name(STR("coordination.k8s.io"), STR("Lease")), str_of(lease_ns),
-                  buf_view(&b), on_ignored, NULL);
+    writer_create(n->writer, who, kind_by_name(STR("coordination.k8s.io"), STR("Lease")),
+                  str_of(lease_ns), buf_view(&b), on_ignored, NULL);
     buf_release(&b);
 }
 
@@ -313,8 +327,8 @@ void node_on_heartbeat(void *ctx) {
 
     buf_init(&b, 1 << 12);
     buf_f(&b, "{\"spec\":{\"renewTime\":\"%s\"}}", time_text_micro(clock_wall(n->clock), stamp).p);
-    writer_patch(n->writer, who, kind_by_name(STR("coordination.k8s.io"), STR("Lease")), str_of(lease_ns),
-                 str_of(n->name), "", PATCH_MERGE, buf_view(&b), on_renewed, n);
+    writer_patch(n->writer, who, kind_by_name(STR("coordination.k8s.io"), STR("Lease")),
+                 str_of(lease_ns), str_of(n->name), "", PATCH_MERGE, buf_view(&b), on_renewed, n);
     buf_release(&b);
     node_publish(n); /* telemetry */
     n->clock->timer_start(n->heartbeat, HEARTBEAT_MS * NS_PER_MS);
@@ -327,8 +341,10 @@ void node_event(struct node *n, bool warning, const char *reason, const char *te
 
     time_text(now, stamp);
     buf_init(&b, 1 << 14);
-    buf_f(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"namespace\":\"default\","
-              "\"name\":\"%.200s.%llx%02x\"}", n->name, (unsigned long long)now, (unsigned)(n->events++ & 0xff));
+    buf_f(&b,
+          "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"namespace\":\"default\","
+          "\"name\":\"%.200s.%llx%02x\"}",
+          n->name, (unsigned long long)now, (unsigned)(n->events++ & 0xff));
     buf_c(&b, ",\"involvedObject\":{\"apiVersion\":\"v1\",\"kind\":\"Node\"");
     add_text(&b, "name", n->name);
     add_text(&b, "uid", n->name);

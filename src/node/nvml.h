@@ -1,9 +1,10 @@
 /*
  * nvml: our own declarations of the part of NVIDIA's management library that Berth calls.
  *
- * These are facts of a binary interface: names, numbers, layouts. The library is opened at run time (nvml_lib.h), so none
- * of this is linked. Structures keep NVML's member order and sizes; names are in this project's hand. The simulated
- * library (stub/nvml) is compiled against the same declarations.
+ * These are facts of a binary interface: names, numbers, layouts. The library is opened at run time
+ * (nvml_lib.h), so none of this is linked. Structures keep NVML's member order and sizes; names are
+ * in this project's hand. The simulated library (stub/nvml) is compiled against the same
+ * declarations.
  */
 #ifndef BERTH_NODE_NVML_H
 #define BERTH_NODE_NVML_H
@@ -138,9 +139,9 @@ struct nvml_gpm_metrics {
 };
 
 /*
- * CALL(name, suffixes, arguments): every call, named without "nvml". suffixes, each ended by a comma, are tried in order:
- * newest first, "," is the bare name. Only forms with the same arguments stand in one row. All return enum nvml_return,
- * but ErrorString.
+ * CALL(name, suffixes, arguments): every call, named without "nvml". suffixes, each ended by a
+ * comma, are tried in order: newest first, "," is the bare name. Only forms with the same arguments
+ * stand in one row. All return enum nvml_return, but ErrorString.
  */
 #define NVML_CALLS(CALL)                                                                         \
     CALL(InitWithFlags, ",", (unsigned flags))                                                   \
@@ -166,7 +167,8 @@ struct nvml_gpm_metrics {
     CALL(DeviceGetSupportedEventTypes, ",", (struct nvml_device * d, unsigned long long *ret))   \
     CALL(DeviceRegisterEvents, ",",                                                              \
          (struct nvml_device * d, unsigned long long mask, struct nvml_event_set * set))         \
-    CALL(EventSetWait, "_v2,", (struct nvml_event_set * set, struct nvml_event * ret, unsigned ms)) \
+    CALL(EventSetWait, "_v2,",                                                                   \
+         (struct nvml_event_set * set, struct nvml_event * ret, unsigned ms))                    \
     CALL(DeviceGetMigMode, ",", (struct nvml_device * d, unsigned *current, unsigned *pending))  \
     CALL(DeviceSetMigMode, ",", (struct nvml_device * d, unsigned mode, int *activation))        \
     CALL(DeviceGetGpuInstanceProfileInfo, ",",                                                   \
@@ -215,7 +217,8 @@ struct nvml_gpm_metrics {
     CALL(GpmSampleAlloc, ",", (struct nvml_gpm_sample * *ret))                                   \
     CALL(GpmSampleFree, ",", (struct nvml_gpm_sample * s))                                       \
     CALL(GpmSampleGet, ",", (struct nvml_device * d, struct nvml_gpm_sample * s))                \
-    CALL(GpmMigSampleGet, ",", (struct nvml_device * d, unsigned gi, struct nvml_gpm_sample * s)) \
+    CALL(GpmMigSampleGet, ",",                                                                   \
+         (struct nvml_device * d, unsigned gi, struct nvml_gpm_sample * s))                      \
     CALL(GpmMetricsGet, ",", (struct nvml_gpm_metrics * m))
 
 #endif

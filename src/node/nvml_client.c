@@ -1,7 +1,8 @@
 /*
  * nvml_client: see nvml_client.h. The helper's life is a table:
  *
- *     none -> (a request waits, the pause is over) -> starting -> (hello) -> ready -> (exit, kill) -> none
+ * none -> (a request waits, the pause is over) -> starting -> (hello) -> ready -> (exit, kill) ->
+ * none
  */
 #include "node/nvml_client.h"
 
@@ -41,14 +42,14 @@ struct nvml_client {
     struct buf in;
     struct request *first, **last;
     size_t n_requests;
-    bool sent;                     /* the first request is with the helper */
+    bool sent; /* the first request is with the helper */
     uint64_t id;
     struct timer *limit, *pause, *grave;
     int64_t pause_ms;
-    struct helper *dying;          /* killed, not yet reaped: watched by `grave` */
+    struct helper *dying; /* killed, not yet reaped: watched by `grave` */
     int stuck;
     bool simulated;
-    struct err hello;              /* why the library could not be opened */
+    struct err hello; /* why the library could not be opened */
 };
 
 static void pump(struct nvml_client *c);
@@ -99,7 +100,8 @@ static void fail_first(struct nvml_client *c, int code, const char *why) {
     mem_free(r);
 }
 
-/* The helper is of no more use: its socket closes, which ends a healthy one; a sick one is killed. */
+/* The helper is of no more use: its socket closes, which ends a healthy one; a sick one is killed.
+ */
 static void drop_helper(struct nvml_client *c, bool kill_it) {
     loop_fd_free(c->watch);
     c->watch = NULL;
@@ -140,7 +142,8 @@ static void on_exit_of_helper(void *ctx, int pid, int64_t status, int signal) {
     mem_free(h);
 }
 
-/* It did not die in time: it sits in the kernel. It is counted, and forgotten until it is reaped. */
+/* It did not die in time: it sits in the kernel. It is counted, and forgotten until it is reaped.
+ */
 static void on_grave(void *ctx) {
     struct nvml_client *c = ctx;
 
@@ -302,7 +305,8 @@ static void pump(struct nvml_client *c) {
     if (c->state == HELPER_NONE) {
         if (c->stuck >= NVML_STUCK_MAX) {
             while (c->first) {
-                fail_first(c, ERR_GONE, "helpers are stuck in the NVIDIA driver; no more are started");
+                fail_first(c, ERR_GONE,
+                           "helpers are stuck in the NVIDIA driver; no more are started");
             }
             return;
         }

@@ -1,18 +1,20 @@
 /*
  * nvml_helper: the process that talks to the driver, so that a driver that hangs hangs nobody else.
  *
- * It is executed (`berth nvml-helper [LIBRARY]`), reads one request a line on descriptor 0 and answers one JSON object a
- * line on descriptor 1, in order. It ends when its input ends. Requests:
+ * It is executed (`berth nvml-helper [LIBRARY]`), reads one request a line on descriptor 0 and
+ * answers one JSON object a line on descriptor 1, in order. It ends when its input ends. Requests:
  *
  *     ID scan                              everything
  *     ID poll                              telemetry, instances and the events since the last poll
  *     ID mode GPU 0|1                      MIG mode; "activation" is the driver's second answer
- *     ID create GPU PROFILE START SIZE     a GPU instance there, its full compute instance; "uuid", "gi"
+ * ID create GPU PROFILE START SIZE     a GPU instance there, its full compute instance; "uuid",
+ * "gi"
  *     ID destroy GPU PROFILE START         that instance, compute instances first
  *     ID hold UUID N                       simulated GPUs only: N processes use it
  *
- * An answer is {"id":N,"result":R,"error":"..."...}; R is NVML's own code, 0 when it worked. Before the first request comes
- * an answer with id 0 that says whether the library could be opened ("code" is ours then).
+ * An answer is {"id":N,"result":R,"error":"..."...}; R is NVML's own code, 0 when it worked. Before
+ * the first request comes an answer with id 0 that says whether the library could be opened ("code"
+ * is ours then).
  */
 #include <errno.h>
 #include <unistd.h>
@@ -70,7 +72,8 @@ static void listen_to_events(struct helper *h) {
         struct nvml_device *d;
         unsigned long long can = 0;
         if (NVML_DO(&h->lib, DeviceGetHandleByIndex, i, &d) == 0 &&
-            NVML_DO(&h->lib, DeviceGetSupportedEventTypes, d, &can) == 0 && (can & NVML_EVENT_XID)) {
+            NVML_DO(&h->lib, DeviceGetSupportedEventTypes, d, &can) == 0 &&
+            (can & NVML_EVENT_XID)) {
             NVML_DO(&h->lib, DeviceRegisterEvents, d, NVML_EVENT_XID, h->events);
         }
     }
@@ -118,14 +121,21 @@ static int do_mode(struct helper *h) {
     return r ? r : activation;
 }
 
-/* The compute instance that uses the whole GPU instance; without one the GPU instance is not usable. */
+static int compute_profile(struct helper *h, struct nvml_gpu_instance *gi, unsigned query,
+                           struct nvml_compute_profile *ret) {
+    return NVML_DO(&h->lib, GpuInstanceGetComputeInstanceProfileInfo, gi, query,
+                   NVML_CI_ENGINE_SHARED, ret);
+}
+
+/* The compute instance that uses the whole GPU instance; without one the GPU instance is not
+ * usable. */
 static int make_full_compute(struct helper *h, struct nvml_gpu_instance *gi) {
     struct nvml_compute_instance *ci;
     struct nvml_compute_profile p, best = {0};
     int r = NVML_NOT_SUPPORTED;
 
     for (unsigned q = 0; q < NVML_CI_PROFILE_COUNT; q++) {
-        if (NVML_DO(&h->lib, GpuInstanceGetComputeInstanceProfileInfo, gi, q, NVML_CI_ENGINE_SHARED, &p) == 0 &&
+        if (compute_profile(h, gi, q, &p) == 0 &&
             p.slices > best.slices) {
             best = p;
             r = 0;
@@ -161,7 +171,7 @@ static int destroy_compute(struct helper *h, struct nvml_gpu_instance *gi) {
         struct nvml_compute_profile p;
         struct nvml_compute_instance *v[64];
         unsigned n = 64;
-        if (NVML_DO(&h->lib, GpuInstanceGetComputeInstanceProfileInfo, gi, q, NVML_CI_ENGINE_SHARED, &p) ||
+        if (compute_profile(h, gi, q, &p) ||
             NVML_DO(&h->lib, GpuInstanceGetComputeInstances, gi, p.id, v, &n)) {
             continue;
         }

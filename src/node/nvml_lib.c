@@ -6,8 +6,12 @@
 #include "base/str.h"
 
 static const char *const folders[] = {
-    "", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/", "/usr/lib64/",
-    "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/", "/run/nvidia/driver/usr/lib64/",
+    "",
+    "/usr/lib/x86_64-linux-gnu/",
+    "/usr/lib/aarch64-linux-gnu/",
+    "/usr/lib64/",
+    "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/",
+    "/run/nvidia/driver/usr/lib64/",
 };
 
 /* Tries each suffix in order; "_v2,," is _v2 and then the bare name. */
@@ -47,10 +51,10 @@ int nvml_lib_open(struct nvml_lib *l, const char *path, struct err *err) {
         const char *why = dlerror();
         return err_set(err, ERR_NOT_FOUND, "no NVIDIA library: %s", why ? why : "not found");
     }
-#define NVML_RESOLVE(name, suffixes, args)                        \
-    {                                                             \
-        void *p = resolve(l->dl, #name, suffixes);                \
-        memcpy(&l->name, &p, sizeof(p));                          \
+#define NVML_RESOLVE(name, suffixes, args)                                                         \
+    {                                                                                              \
+        void *p = resolve(l->dl, #name, suffixes);                                                 \
+        memcpy(&l->name, &p, sizeof(p));                                                           \
     }
     NVML_CALLS(NVML_RESOLVE)
 #undef NVML_RESOLVE
@@ -61,7 +65,8 @@ int nvml_lib_open(struct nvml_lib *l, const char *path, struct err *err) {
 
     int r = NVML_DO(l, InitWithFlags, NVML_INIT_NO_GPUS);
     if (r) {
-        int code = err_set(err, ERR_UNAVAILABLE, "the NVIDIA driver does not answer: %s", nvml_text(l, r));
+        int code =
+            err_set(err, ERR_UNAVAILABLE, "the NVIDIA driver does not answer: %s", nvml_text(l, r));
         dlclose(l->dl);
         *l = (struct nvml_lib){0};
         return code;

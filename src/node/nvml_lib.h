@@ -1,8 +1,9 @@
 /*
- * nvml_lib: opens libnvidia-ml.so.1 and resolves what nvml.h names; a missing symbol is a feature that is off.
+ * nvml_lib: opens libnvidia-ml.so.1 and resolves what nvml.h names; a missing symbol is a feature
+ * that is off.
  *
- * Used by the helper process alone (nvml_helper.c): calls into a driver can hang. Every call goes through NVML_DO, which
- * answers FUNCTION_NOT_FOUND for what this library does not have.
+ * Used by the helper process alone (nvml_helper.c): calls into a driver can hang. Every call goes
+ * through NVML_DO, which answers FUNCTION_NOT_FOUND for what this library does not have.
  */
 #ifndef BERTH_NODE_NVML_LIB_H
 #define BERTH_NODE_NVML_LIB_H
@@ -16,11 +17,13 @@ struct nvml_lib {
 #define NVML_MEMBER(name, suffixes, args) int(*name) args;
     NVML_CALLS(NVML_MEMBER)
 #undef NVML_MEMBER
-    int (*BerthSimHold)(const char *uuid, unsigned processes); /* only the simulated library has it */
+    int (*BerthSimHold)(const char *uuid,
+                        unsigned processes); /* only the simulated library has it */
 };
 
-/* path NULL or empty: the usual name, then the usual folders. Opens and initialises; a machine whose GPUs are all lost
- * still opens. ERR_NOT_FOUND: no library. ERR_UNAVAILABLE: no driver behind it. */
+/* path NULL or empty: the usual name, then the usual folders. Opens and initialises; a machine
+ * whose GPUs are all lost still opens. ERR_NOT_FOUND: no library. ERR_UNAVAILABLE: no driver behind
+ * it. */
 int nvml_lib_open(struct nvml_lib *l, const char *path, struct err *err);
 void nvml_lib_close(struct nvml_lib *l);
 

@@ -1,8 +1,9 @@
 /*
  * nvml_scan: see nvml_scan.h.
  *
- * The query numbers of profiles are walked to their count; the id that comes back is what create and placements take. What
- * the hardware does not say is left out of the JSON, so that nobody reads it as 0.
+ * The query numbers of profiles are walked to their count; the id that comes back is what create
+ * and placements take. What the hardware does not say is left out of the JSON, so that nobody reads
+ * it as 0.
  */
 #include "node/nvml_scan.h"
 
@@ -16,8 +17,8 @@ static void add_text(struct buf *b, const char *name, const char *text) {
 void nvml_profile_name(unsigned query, unsigned slices, unsigned long long memory_mib,
                        unsigned long long total_mib, char out[32]) {
     static const char *const suffix[NVML_GPU_PROFILE_COUNT] = {
-        [7] = "+me",   [8] = "+me",   [10] = "+gfx",    [11] = "+gfx",    [12] = "+gfx",
-        [13] = "-me",  [14] = "-me",  [15] = "+me.all", [16] = "+me.all", [17] = "+gfx"};
+        [7] = "+me",  [8] = "+me",  [10] = "+gfx",    [11] = "+gfx",    [12] = "+gfx",
+        [13] = "-me", [14] = "-me", [15] = "+me.all", [16] = "+me.all", [17] = "+gfx"};
     unsigned long long gib = (total_mib + 1023) / 1024;
     /* Eighths of the board, rounded up; then gigabytes, rounded to nearest. */
     unsigned long long eighths = total_mib ? (memory_mib * 8 + total_mib - 1) / total_mib : 0;
@@ -65,18 +66,21 @@ static void scan_profiles(struct nvml_lib *l, struct nvml_device *d, unsigned lo
         if (!name[0]) {
             nvml_profile_name(query, p.slices, p.memory_mib, total_mib, name);
         }
-        buf_f(b, "%s{\"id\":%u,\"compute\":%u,\"size\":%u,\"max\":%u,\"memoryMiB\":%llu,\"starts\":%u",
+        buf_f(b,
+              "%s{\"id\":%u,\"compute\":%u,\"size\":%u,\"max\":%u,\"memoryMiB\":%llu,\"starts\":%u",
               found++ ? "," : "", p.id, p.slices, size, p.instances, p.memory_mib, starts);
-        buf_f(b, ",\"sm\":%u,\"copy\":%u,\"decoder\":%u,\"encoder\":%u,\"jpeg\":%u,\"ofa\":%u", p.sm,
-              p.copy, p.decoders, p.encoders, p.jpegs, p.ofas);
-        buf_f(b, ",\"media\":%s", query == 7 || query == 8 || query == 15 || query == 16 ? "true" : "false");
+        buf_f(b, ",\"sm\":%u,\"copy\":%u,\"decoder\":%u,\"encoder\":%u,\"jpeg\":%u,\"ofa\":%u",
+              p.sm, p.copy, p.decoders, p.encoders, p.jpegs, p.ofas);
+        buf_f(b, ",\"media\":%s",
+              query == 7 || query == 8 || query == 15 || query == 16 ? "true" : "false");
         add_text(b, "name", name);
         buf_ch(b, '}');
     }
     buf_f(b, "],\"slices\":%u", slices);
 }
 
-int nvml_scan_mig_uuid(struct nvml_lib *l, struct nvml_device *gpu, unsigned gi, char out[NVML_TEXT]) {
+int nvml_scan_mig_uuid(struct nvml_lib *l, struct nvml_device *gpu, unsigned gi,
+                       char out[NVML_TEXT]) {
     unsigned max = 0;
     int r = NVML_DO(l, DeviceGetMaxMigDeviceCount, gpu, &max);
 
@@ -133,7 +137,8 @@ static double gpm_percent(struct nvml_scan *s, struct nvml_device *d, unsigned g
 }
 
 /* GPU instances are found by profile; the same id may be asked for twice, by two query numbers. */
-static void scan_instances(struct nvml_scan *s, struct nvml_device *d, unsigned gpu, struct buf *b) {
+static void scan_instances(struct nvml_scan *s, struct nvml_device *d, unsigned gpu,
+                           struct buf *b) {
     struct nvml_lib *l = s->lib;
     struct nvml_gpm_support gpm = {.version = 1};
     unsigned asked[NVML_GPU_PROFILE_COUNT], n_asked = 0, found = 0;
@@ -165,8 +170,8 @@ static void scan_instances(struct nvml_scan *s, struct nvml_device *d, unsigned 
                 continue;
             }
             nvml_scan_mig_uuid(l, d, info.id, uuid);
-            buf_f(b, "%s{\"gi\":%u,\"profile\":%u,\"start\":%u,\"size\":%u", found++ ? "," : "", info.id,
-                  info.profile_id, info.placement.start, info.placement.size);
+            buf_f(b, "%s{\"gi\":%u,\"profile\":%u,\"start\":%u,\"size\":%u", found++ ? "," : "",
+                  info.id, info.profile_id, info.placement.start, info.placement.size);
             add_text(b, "uuid", uuid);
             double percent = gpm.supported ? gpm_percent(s, d, gpu, info.id) : -1;
             if (percent >= 0) {

@@ -9,7 +9,8 @@
 
 enum { NVML_SCAN_GPUS = 64 };
 
-/* GPM needs two samples some time apart: the last one of each GPU or GPU instance is kept between calls. */
+/* GPM needs two samples some time apart: the last one of each GPU or GPU instance is kept between
+ * calls. */
 struct nvml_gpm_kept {
     unsigned gpu, gi;
     struct nvml_gpm_sample *last;
@@ -29,7 +30,8 @@ void nvml_scan_all(struct nvml_scan *s, struct buf *out);
 void nvml_scan_telemetry(struct nvml_scan *s, struct buf *out);
 
 /* UUID of the MIG device in GPU instance gi; NOT_FOUND when there is none. */
-int nvml_scan_mig_uuid(struct nvml_lib *l, struct nvml_device *gpu, unsigned gi, char out[NVML_TEXT]);
+int nvml_scan_mig_uuid(struct nvml_lib *l, struct nvml_device *gpu, unsigned gi,
+                       char out[NVML_TEXT]);
 /* A profile's name by rule ("1g.18gb+me"), for drivers that do not say it. */
 void nvml_profile_name(unsigned query, unsigned slices, unsigned long long memory_mib,
                        unsigned long long total_mib, char out[32]);

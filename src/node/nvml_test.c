@@ -1,6 +1,7 @@
 /*
- * nvml: the simulated library through the loader, as the real one would be used: overlap, counts, order of destruction, holes,
- * UUIDs, what is not supported; and every placement there is, counted against known numbers.
+ * nvml: the simulated library through the loader, as the real one would be used: overlap, counts,
+ * order of destruction, holes, UUIDs, what is not supported; and every placement there is, counted
+ * against known numbers.
  */
 #include "base/test.h"
 
@@ -29,8 +30,8 @@ static int create(unsigned profile, unsigned start, unsigned size, struct nvml_g
 }
 
 static void test_two_id_spaces(void **state) {
-    static const unsigned ids[NVML_GPU_PROFILE_COUNT] = {[0] = 19, [1] = 14, [2] = 9, [3] = 5,
-                                                         [4] = 0,  [7] = 20, [9] = 15};
+    static const unsigned ids[NVML_GPU_PROFILE_COUNT] = {
+        [0] = 19, [1] = 14, [2] = 9, [3] = 5, [4] = 0, [7] = 20, [9] = 15};
     static const int known[] = {0, 1, 2, 3, 4, 7, 9};
     struct nvml_gpu_profile p;
     unsigned found = 0;
@@ -76,7 +77,8 @@ static void test_overlap_counts_and_order(void **state) {
     assert_int_equal(lib.DeviceGetGpuInstanceRemainingCapacity(gpu, 19, &left), 0);
     assert_int_equal(left, 3);
     assert_int_equal(lib.GpuInstanceCreateComputeInstance(three, 2, &ci), 0);
-    assert_int_equal(lib.GpuInstanceCreateComputeInstance(three, 0, &ci), NVML_INSUFFICIENT_RESOURCES);
+    assert_int_equal(lib.GpuInstanceCreateComputeInstance(three, 0, &ci),
+                     NVML_INSUFFICIENT_RESOURCES);
     assert_int_equal(lib.GpuInstanceDestroy(three), NVML_IN_USE);
     unsigned n = 8;
     struct nvml_compute_instance *v[8];
@@ -108,7 +110,8 @@ static void test_holes_uuids_and_use(void **state) {
     assert_int_equal(lib.ComputeInstanceDestroy(ca), NVML_IN_USE);
     assert_int_equal(lib.BerthSimHold(first, 0), 0);
     assert_int_equal(lib.ComputeInstanceDestroy(ca), 0);
-    assert_int_equal(lib.DeviceGetMigDeviceHandleByIndex(gpu, 0, &mig), NVML_NOT_FOUND); /* a hole */
+    assert_int_equal(lib.DeviceGetMigDeviceHandleByIndex(gpu, 0, &mig),
+                     NVML_NOT_FOUND); /* a hole */
     assert_int_equal(lib.DeviceGetMigDeviceHandleByIndex(gpu, 1, &mig), 0);
     assert_int_equal(lib.DeviceGetAttributes(mig, &attributes), 0);
     assert_int_equal(attributes.sm, 32);
@@ -194,7 +197,8 @@ static bool nothing_fits(const struct walk *w) {
     return true;
 }
 
-/* With and without each placement: what is valid is valid in any order, so each set comes up once. */
+/* With and without each placement: what is valid is valid in any order, so each set comes up once.
+ */
 static void walk(struct walk *w, size_t at) {
     struct nvml_gpu_instance *gi;
 
@@ -232,9 +236,12 @@ static void test_enumeration(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_id_spaces),       cmocka_unit_test(test_names_by_rule),
-        cmocka_unit_test(test_overlap_counts_and_order), cmocka_unit_test(test_holes_uuids_and_use),
-        cmocka_unit_test(test_heat_follows_load),   cmocka_unit_test(test_missing_symbols),
+        cmocka_unit_test(test_two_id_spaces),
+        cmocka_unit_test(test_names_by_rule),
+        cmocka_unit_test(test_overlap_counts_and_order),
+        cmocka_unit_test(test_holes_uuids_and_use),
+        cmocka_unit_test(test_heat_follows_load),
+        cmocka_unit_test(test_missing_symbols),
         cmocka_unit_test(test_enumeration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

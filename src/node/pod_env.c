@@ -90,7 +90,8 @@ bool pod_source_key(yyjson_val *object, enum pod_source kind, struct str key, st
 static bool subscript(struct str path, const char *what, struct str *ret) {
     struct str w = str_of(what);
 
-    if (!str_starts(path, w) || !str_starts(str_skip(path, w.n), STR("['")) || !str_ends(path, STR("']"))) {
+    if (!str_starts(path, w) || !str_starts(str_skip(path, w.n), STR("['")) ||
+        !str_ends(path, STR("']"))) {
         return false;
     }
     *ret = str_from(path.p + w.n + 2, path.n - w.n - 4);
@@ -165,15 +166,17 @@ static yyjson_val *container_named(yyjson_val *pod, struct str name) {
 
 static int resource_field(const struct pod_env_in *in, struct arena *a, yyjson_val *ref,
                           struct str *ret, struct err *err) {
-    struct str resource = json_str_at(ref, "resource"), name = json_str_at(ref, "containerName"), kind,
-               what, text = json_str_at(ref, "divisor");
+    struct str resource = json_str_at(ref, "resource"), name = json_str_at(ref, "containerName"),
+               kind, what, text = json_str_at(ref, "divisor");
     yyjson_val *c = str_empty(name) ? in->container : container_named(in->pod, name);
     struct quantity q = {0}, divisor = {.whole = 1};
 
     if (!c || !str_cut(resource, '.', &kind, &what)) {
-        return err_set(err, ERR_INVALID, "resourceFieldRef: there is no \"%.*s\"", STR_ARG(resource));
+        return err_set(err, ERR_INVALID, "resourceFieldRef: there is no \"%.*s\"",
+                       STR_ARG(resource));
     }
-    if (!str_empty(text) && quantity_parse(text, &divisor, NULL) == 0 && quantity_is_zero(divisor)) {
+    if (!str_empty(text) && quantity_parse(text, &divisor, NULL) == 0 &&
+        quantity_is_zero(divisor)) {
         divisor = (struct quantity){.whole = 1};
     }
     text = json_str(json_get(json_get(json_get(c, STR("resources")), kind), what));
@@ -192,8 +195,8 @@ static int resource_field(const struct pod_env_in *in, struct arena *a, yyjson_v
     return 0;
 }
 
-static int from_key(const struct pod_env_in *in, struct arena *a, yyjson_val *ref, enum pod_source kind,
-                    struct str *ret, bool *ret_absent, struct err *err) {
+static int from_key(const struct pod_env_in *in, struct arena *a, yyjson_val *ref,
+                    enum pod_source kind, struct str *ret, bool *ret_absent, struct err *err) {
     struct str name = json_str_at(ref, "name"), key = json_str_at(ref, "key");
     bool optional = json_bool_at(ref, "optional", false);
     yyjson_val *object = in->lookup(in->ctx, kind, name);
@@ -207,8 +210,8 @@ static int from_key(const struct pod_env_in *in, struct arena *a, yyjson_val *re
         *ret_absent = true;
         return 0;
     }
-    return object ? err_set(err, ERR_NOT_FOUND, "couldn't find key %.*s in %s %.*s", STR_ARG(key), what,
-                            STR_ARG(name))
+    return object ? err_set(err, ERR_NOT_FOUND, "couldn't find key %.*s in %s %.*s", STR_ARG(key),
+                            what, STR_ARG(name))
                   : err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found", what, STR_ARG(name));
 }
 
@@ -253,9 +256,10 @@ static int add_all(struct pod_env *e, const struct pod_env_in *in, yyjson_val *v
     while (code == 0 && (k = yyjson_obj_iter_next(&it))) {
         struct str key = json_str(k);
         if (pod_source_key(object, kind, key, e->arena, &value)) {
-            code = pod_env_set(e, str_empty(prefix) ? key
-                                                    : arena_f(e->arena, "%.*s%.*s", STR_ARG(prefix),
-                                                              STR_ARG(key)),
+            code = pod_env_set(e,
+                               str_empty(prefix)
+                                   ? key
+                                   : arena_f(e->arena, "%.*s%.*s", STR_ARG(prefix), STR_ARG(key)),
                                value);
         }
     }

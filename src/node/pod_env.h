@@ -1,6 +1,7 @@
 /*
- * pod_env: the environment and command line of a container, from the Pod as the API has it. Pure: what it needs from
- * ConfigMaps and Secrets is looked up through a function that has them already, or says that they are missing.
+ * pod_env: the environment and command line of a container, from the Pod as the API has it. Pure:
+ * what it needs from ConfigMaps and Secrets is looked up through a function that has them already,
+ * or says that they are missing.
  */
 #ifndef BERTH_NODE_POD_ENV_H
 #define BERTH_NODE_POD_ENV_H
@@ -31,8 +32,8 @@ struct pod_env {
 
 /* Sets (replacing) one variable. 0, ERR_NOMEM, or ERR_TOO_LARGE beyond LIMIT_POD_ENV. */
 int pod_env_set(struct pod_env *e, struct str name, struct str value);
-/* envFrom and env of the container, after what `e` has. ERR_NOT_FOUND names the missing ConfigMap, Secret or key: it may
- * come later. ERR_INVALID: it never will. */
+/* envFrom and env of the container, after what `e` has. ERR_NOT_FOUND names the missing ConfigMap,
+ * Secret or key: it may come later. ERR_INVALID: it never will. */
 int pod_env_build(struct pod_env *e, const struct pod_env_in *in, struct err *err);
 /* $(NAME) by the variables so far, $$ for a dollar; what is not set stays as it is. */
 struct str pod_env_expand(const struct pod_env *e, struct str text);

@@ -4,25 +4,33 @@
 #include "node/pod_env.h"
 
 static const char pod_json[] =
-    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\",\"labels\":{\"app\":\"x\",\"a.b/c\":\"y\"},"
-    "\"annotations\":{\"batch.kubernetes.io/job-completion-index\":\"3\"}},\"spec\":{\"nodeName\":\"n1\","
-    "\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":{\"memory\":\"1Gi\",\"cpu\":\"1500m\"}},"
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\",\"labels\":{\"app\":\"x\","
+    "\"a.b/c\":\"y\"},"
+    "\"annotations\":{\"batch.kubernetes.io/"
+    "job-completion-index\":\"3\"}},\"spec\":{\"nodeName\":\"n1\","
+    "\"containers\":[{\"name\":\"main\",\"resources\":{\"limits\":{\"memory\":\"1Gi\",\"cpu\":"
+    "\"1500m\"}},"
     "\"envFrom\":[{\"prefix\":\"CM_\",\"configMapRef\":{\"name\":\"c\"}},"
     "{\"secretRef\":{\"name\":\"nowhere\",\"optional\":true}}],\"env\":["
     "{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\",\"value\":\"$(A)-$(NO)-$$(A)\"},"
     "{\"name\":\"A\",\"value\":\"2\"},"
     "{\"name\":\"NAME\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.name\"}}},"
-    "{\"name\":\"LABEL\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['a.b/c']\"}}},"
+    "{\"name\":\"LABEL\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"metadata.labels['a.b/"
+    "c']\"}}},"
     "{\"name\":\"JOB_COMPLETION_INDEX\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"
     "\"metadata.annotations['batch.kubernetes.io/job-completion-index']\"}}},"
     "{\"name\":\"IP\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"status.podIP\"}}},"
-    "{\"name\":\"MIB\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits.memory\",\"divisor\":\"1Mi\"}}},"
+    "{\"name\":\"MIB\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits.memory\","
+    "\"divisor\":\"1Mi\"}}},"
     "{\"name\":\"CPU\",\"valueFrom\":{\"resourceFieldRef\":{\"resource\":\"limits.cpu\"}}},"
     "{\"name\":\"KEY\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"k\"}}},"
-    "{\"name\":\"MAYBE\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"none\",\"optional\":true}}}]},"
-    "{\"name\":\"lost\",\"env\":[{\"name\":\"X\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"nowhere\","
+    "{\"name\":\"MAYBE\",\"valueFrom\":{\"secretKeyRef\":{\"name\":\"s\",\"key\":\"none\","
+    "\"optional\":true}}}]},"
+    "{\"name\":\"lost\",\"env\":[{\"name\":\"X\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":"
+    "\"nowhere\","
     "\"key\":\"k\"}}}]},"
-    "{\"name\":\"wrong\",\"env\":[{\"name\":\"X\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.x\"}}}]}]}}";
+    "{\"name\":\"wrong\",\"env\":[{\"name\":\"X\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":"
+    "\"spec.x\"}}}]}]}}";
 
 static struct arena arena;
 
@@ -57,9 +65,11 @@ static const struct pod_facts facts = {.pod_ip = {"127.0.0.1", 9}, .node_cpu_mil
 
 static int build(struct pod_env *e, size_t container, struct err *err) {
     yyjson_val *pod = parse(pod_json);
-    const struct pod_env_in in = {
-        .pod = pod, .container = yyjson_arr_get(json_path(pod, "spec.containers"), container),
-        .facts = &facts, .lookup = lookup};
+    const struct pod_env_in in = {.pod = pod,
+                                  .container =
+                                      yyjson_arr_get(json_path(pod, "spec.containers"), container),
+                                  .facts = &facts,
+                                  .lookup = lookup};
 
     *e = (struct pod_env){.arena = &arena};
     return pod_env_build(e, &in, err);

@@ -1,8 +1,9 @@
 /*
  * pod_spec: see pod_spec.h.
  *
- * In the process runtime a container is its command in the sandbox; its image is not looked at. In the podman runtime the
- * container's command is `podman run ...` with the image, run by the same shim.
+ * In the process runtime a container is its command in the sandbox; its image is not looked at. In
+ * the podman runtime the container's command is `podman run ...` with the image, run by the same
+ * shim.
  */
 #include "node/pod_spec.h"
 
@@ -31,7 +32,8 @@ static int make_folders(struct writer_of_spec *w) {
     static const char *const own[] = {"work", "tmp"};
     uid_t uid = w->in->uid;
 
-    if (path_join(w->root, w->in->dir, "root", w->err) || path_join(w->work, w->root, "work", w->err) ||
+    if (path_join(w->root, w->in->dir, "root", w->err) ||
+        path_join(w->work, w->root, "work", w->err) ||
         path_join(w->volume_dir, w->root, "volumes", w->err)) {
         return ERR_TOO_LARGE;
     }
@@ -66,8 +68,8 @@ static struct str device_list(struct writer_of_spec *w, struct str container, si
 }
 
 static int set_base(struct writer_of_spec *w, struct pod_env *e) {
-    struct str tmp = arena_f(&w->arena, "%s/tmp", w->root), hostname = json_str_at(w->in->env.pod,
-                                                                                   "spec.hostname");
+    struct str tmp = arena_f(&w->arena, "%s/tmp", w->root),
+               hostname = json_str_at(w->in->env.pod, "spec.hostname");
     int code = pod_env_set(e, STR("PATH"),
                            STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
 
@@ -95,7 +97,8 @@ static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *co
     code = code ? code : pod_env_build(e, &w->env, w->err);
     /* After the user's own: a pod sees the devices it was given, whatever it asks for. */
     bool none = str_empty(*ret_devices);
-    code = code ? code : pod_env_set(e, STR("NVIDIA_VISIBLE_DEVICES"), none ? STR("void") : *ret_devices);
+    code = code ? code
+                : pod_env_set(e, STR("NVIDIA_VISIBLE_DEVICES"), none ? STR("void") : *ret_devices);
     code = code ? code : pod_env_set(e, STR("CUDA_VISIBLE_DEVICES"), *ret_devices);
     code = code ? code : pod_env_set(e, STR("BERTH_POD_UID"), uid);
     return code == ERR_NOMEM ? err_set(w->err, code, "no memory") : code;
@@ -106,7 +109,8 @@ static void add_word(struct writer_of_spec *w, struct str word) {
     buf_json(&w->out, word);
 }
 
-static void add_words(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *list, size_t from) {
+static void add_words(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *list,
+                      size_t from) {
     size_t n = yyjson_arr_size(list);
 
     for (size_t i = from; i < n; i++) {
@@ -118,10 +122,11 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
     yyjson_val *command = json_get(c, STR("command"));
 
     if (yyjson_arr_size(command) == 0 || str_empty(json_str(yyjson_arr_get_first(command)))) {
-        return err_set(w->err, ERR_INVALID,
-                       "container \"%.*s\" has no command: this node runs commands as processes and does "
-                       "not look into images (install podman, or give a command)",
-                       STR_ARG(json_str_at(c, "name")));
+        return err_set(
+            w->err, ERR_INVALID,
+            "container \"%.*s\" has no command: this node runs commands as processes and does "
+            "not look into images (install podman, or give a command)",
+            STR_ARG(json_str_at(c, "name")));
     }
     w->notes.image_unused |= !str_empty(json_str_at(c, "image"));
     add_words(w, e, command, 0);
@@ -129,11 +134,17 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
     return 0;
 }
 
-/* podman run: host network (podIP is the machine's), devices by CDI name, volumes by their folders. */
+/* podman run: host network (podIP is the machine's), devices by CDI name, volumes by their folders.
+ */
 static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c,
                            struct str devices) {
-    static const char *const head[] = {"podman", "run", "--rm", "--replace", "--network=host",
-                                       "--log-driver=none", "--security-opt=no-new-privileges"};
+    static const char *const head[] = {"podman",
+                                       "run",
+                                       "--rm",
+                                       "--replace",
+                                       "--network=host",
+                                       "--log-driver=none",
+                                       "--security-opt=no-new-privileges"};
     yyjson_val *command = json_get(c, STR("command")), *m;
     struct str image = json_str_at(c, "image"), dir = json_str_at(c, "workingDir"), uuid;
     struct arena *a = &w->arena;
@@ -141,12 +152,14 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     struct buf mounts;
 
     if (str_empty(image)) {
-        return err_set(w->err, ERR_INVALID, "container \"%.*s\" has no image", STR_ARG(json_str_at(c, "name")));
+        return err_set(w->err, ERR_INVALID, "container \"%.*s\" has no image",
+                       STR_ARG(json_str_at(c, "name")));
     }
     for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
         add_word(w, str_of(head[i]));
     }
-    add_word(w, arena_f(a, "--name=berth-%.*s-%.*s", STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
+    add_word(w, arena_f(a, "--name=berth-%.*s-%.*s",
+                        STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
                         STR_ARG(json_str_at(c, "name"))));
     while (str_next(&devices, ',', &uuid)) {
         add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
@@ -167,7 +180,8 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     yyjson_arr_iter_init(json_get(yyjson_doc_get_root(doc), STR("mounts")), &it);
     while ((m = yyjson_arr_iter_next(&it))) {
         add_word(w, arena_f(a, "--volume=%.*s:%.*s%s", STR_ARG(json_str_at(m, "source")),
-                            STR_ARG(json_str_at(m, "target")), json_bool_at(m, "readOnly", false) ? ":ro" : ""));
+                            STR_ARG(json_str_at(m, "target")),
+                            json_bool_at(m, "readOnly", false) ? ":ro" : ""));
     }
     if (!str_empty(dir)) {
         add_word(w, arena_f(a, "--workdir=%.*s", STR_ARG(dir)));
@@ -182,7 +196,8 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     return 0;
 }
 
-/* Names of the pod and, in an indexed Job, of its peers: all on this machine. A file that is mounted over /etc/hosts. */
+/* Names of the pod and, in an indexed Job, of its peers: all on this machine. A file that is
+ * mounted over /etc/hosts. */
 static int write_hosts(struct writer_of_spec *w, struct str *ret) {
     yyjson_val *pod = w->in->env.pod, *notes = json_path(pod, "metadata.annotations");
     struct str name = json_str_at(pod, "spec.hostname"), sub = json_str_at(pod, "spec.subdomain"),
@@ -206,7 +221,9 @@ static int write_hosts(struct writer_of_spec *w, struct str *ret) {
     }
     int code = buf_ok(&b) ? buf_ok(&b) : file_store(w->root, "hosts", buf_view(&b), 0644, w->err);
     buf_release(&b);
-    *ret = arena_f(&w->arena, "{\"source\":\"%s/hosts\",\"target\":\"/etc/hosts\",\"readOnly\":true}", w->root);
+    *ret =
+        arena_f(&w->arena, "{\"source\":\"%s/hosts\",\"target\":\"/etc/hosts\",\"readOnly\":true}",
+                w->root);
     return code;
 }
 
@@ -302,7 +319,8 @@ static int64_t limit(yyjson_val *pod, struct str resource, bool milli) {
 
 static void add_head(struct writer_of_spec *w) {
     yyjson_val *pod = w->in->env.pod;
-    struct str policy = json_str_at(pod, "spec.restartPolicy"), uid = json_str_at(pod, "metadata.uid");
+    struct str policy = json_str_at(pod, "spec.restartPolicy"),
+               uid = json_str_at(pod, "metadata.uid");
 
     buf_c(&w->out, "{\"uid\":");
     buf_json(&w->out, uid);
@@ -312,22 +330,25 @@ static void add_head(struct writer_of_spec *w) {
     buf_json(&w->out, json_str_at(pod, "metadata.name"));
     buf_c(&w->out, ",\"restartPolicy\":");
     buf_json(&w->out, str_empty(policy) ? STR("Always") : policy);
-    buf_f(&w->out, ",\"grace\":%lld", (long long)json_i64_at(pod, "spec.terminationGracePeriodSeconds", 30));
+    buf_f(&w->out, ",\"grace\":%lld",
+          (long long)json_i64_at(pod, "spec.terminationGracePeriodSeconds", 30));
     buf_f(&w->out, ",\"sandbox\":{\"plain\":%s,\"uid\":%u,\"gid\":%u,\"cgroup\":%d,\"cgroupName\":",
           w->in->podman ? "true" : "false", (unsigned)w->in->uid, (unsigned)w->in->uid,
           (int)w->in->probe->cgroup);
     buf_json(&w->out, arena_f(&w->arena, "berth/%.*s", STR_ARG(uid)));
     buf_c(&w->out, ",\"dataDir\":");
     buf_json(&w->out, str_of(w->in->data_dir));
-    buf_f(&w->out, ",\"memory\":%lld,\"cpuMilli\":%lld,\"pids\":%d}", (long long)limit(pod, STR("memory"), false),
-          (long long)limit(pod, STR("cpu"), true), PIDS_MAX);
+    buf_f(&w->out, ",\"memory\":%lld,\"cpuMilli\":%lld,\"pids\":%d}",
+          (long long)limit(pod, STR("memory"), false), (long long)limit(pod, STR("cpu"), true),
+          PIDS_MAX);
 }
 
-int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes, struct err *err) {
+int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes,
+                   struct err *err) {
     struct writer_of_spec w = {.in = in, .env = in->env, .err = err};
 
-    w.volumes = (struct pod_volumes_in){.env = &w.env, .dir = w.volume_dir,
-                                        .host_path_dir = in->host_path_dir};
+    w.volumes = (struct pod_volumes_in){
+        .env = &w.env, .dir = w.volume_dir, .host_path_dir = in->host_path_dir};
     arena_init(&w.arena, 64 << 20);
     buf_init(&w.out, FILE_READ_MAX);
     int code = make_folders(&w);

@@ -1,5 +1,6 @@
 /*
- * pod_spec: from a Pod to pods/<uid>/: its folders, its volumes, and the spec.json that its shim runs.
+ * pod_spec: from a Pod to pods/<uid>/: its folders, its volumes, and the spec.json that its shim
+ * runs.
  */
 #ifndef BERTH_NODE_POD_SPEC_H
 #define BERTH_NODE_POD_SPEC_H
@@ -9,14 +10,14 @@
 #include "node/sandbox.h"
 
 struct pod_spec_in {
-    struct pod_env_in env;       /* container is set here, not by the caller */
-    const char *data_dir, *dir;  /* dir: data_dir/pods/<uid> */
+    struct pod_env_in env;      /* container is set here, not by the caller */
+    const char *data_dir, *dir; /* dir: data_dir/pods/<uid> */
     const char *host_path_dir;
     const struct sandbox_probe *probe;
-    uid_t uid;                   /* 0: as we are */
+    uid_t uid; /* 0: as we are */
     bool podman;
     const struct pod_devices *devices;
-    const struct str *uuids;     /* of each device */
+    const struct str *uuids; /* of each device */
 };
 
 /* What people should be told about how it runs. */
@@ -26,8 +27,8 @@ struct pod_spec_notes {
     bool volumes_below_root; /* no private mounts: volumes are at $BERTH_ROOT/volumes/NAME only */
 };
 
-/* Makes the folders and writes spec.json. ERR_NOT_FOUND: a ConfigMap or Secret is not there (yet). ERR_INVALID: this pod
- * cannot run here, ever; the text says why. */
+/* Makes the folders and writes spec.json. ERR_NOT_FOUND: a ConfigMap or Secret is not there (yet).
+ * ERR_INVALID: this pod cannot run here, ever; the text says why. */
 int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * pod_status: see pod_status.h. Conditions merge by type, so that PodScheduled, which is control's, stays; container statuses
- * are replaced whole.
+ * pod_status: see pod_status.h. Conditions merge by type, so that PodScheduled, which is control's,
+ * stays; container statuses are replaced whole.
  */
 #include "node/pod_status.h"
 
@@ -51,7 +51,8 @@ static void add_terminated(struct buf *b, yyjson_val *e) {
 
 static void add_gone(struct buf *b, const struct pod_status_in *in, yyjson_val *s) {
     buf_c(b, "{\"terminated\":{\"exitCode\":137,\"reason\":\"ContainerStatusUnknown\",");
-    add_text(b, "message", STR("The process that watched the container is gone; the container was ended."));
+    add_text(b, "message",
+             STR("The process that watched the container is gone; the container was ended."));
     buf_ch(b, ',');
     add_time(b, "startedAt", json_i64_at(s, "startedNs", in->start_ns));
     buf_ch(b, ',');
@@ -69,7 +70,8 @@ static void add_waiting(struct buf *b, struct str reason, struct str message) {
     buf_c(b, "}}");
 }
 
-static void add_state(struct buf *b, const struct pod_status_in *in, yyjson_val *s, bool init_pending) {
+static void add_state(struct buf *b, const struct pod_status_in *in, yyjson_val *s,
+                      bool init_pending) {
     struct str st = json_str_at(s, "state");
     yyjson_val *end = json_get(s, STR("end"));
 
@@ -82,7 +84,8 @@ static void add_state(struct buf *b, const struct pod_status_in *in, yyjson_val 
         add_time(b, "startedAt", json_i64_at(s, "startedNs", 0));
         buf_c(b, "}}");
     } else if (str_is(st, "backoff")) {
-        add_waiting(b, STR("CrashLoopBackOff"), STR("back-off before the container is started again"));
+        add_waiting(b, STR("CrashLoopBackOff"),
+                    STR("back-off before the container is started again"));
     } else if (!str_empty(in->reason)) {
         add_waiting(b, in->reason, in->message);
     } else {
@@ -127,7 +130,8 @@ static bool initializing(const struct pod_status_in *in) {
     while ((c = yyjson_arr_iter_next(&it))) {
         yyjson_val *s = state_of(in->state, json_str_at(c, "name"));
         bool up = json_bool_at(s, "sidecar", false) && str_is(json_str_at(s, "state"), "running");
-        bool done = str_is(json_str_at(s, "state"), "done") && json_i64_at(s, "end.exitCode", 1) == 0;
+        bool done =
+            str_is(json_str_at(s, "state"), "done") && json_i64_at(s, "end.exitCode", 1) == 0;
         if (!up && !done) {
             return true;
         }
@@ -169,7 +173,8 @@ static void add_condition(struct buf *b, const struct pod_status_in *in, const c
     while ((c = yyjson_arr_iter_next(&it))) {
         old = str_is(json_str_at(c, "type"), type) ? c : old;
     }
-    buf_f(b, "%s{\"type\":\"%s\",\"status\":\"%s\",", first ? "" : ",", type, yes ? "True" : "False");
+    buf_f(b, "%s{\"type\":\"%s\",\"status\":\"%s\",", first ? "" : ",", type,
+          yes ? "True" : "False");
     if (*reason) {
         buf_f(b, "\"reason\":\"%s\",", reason);
     } else {
@@ -183,8 +188,8 @@ static void add_condition(struct buf *b, const struct pod_status_in *in, const c
     buf_ch(b, '}');
 }
 
-static void add_list(struct buf *b, const struct pod_status_in *in, const char *spec, const char *status,
-                     bool init_pending) {
+static void add_list(struct buf *b, const struct pod_status_in *in, const char *spec,
+                     const char *status, bool init_pending) {
     yyjson_val *list = json_path(in->pod, spec), *c;
     yyjson_arr_iter it;
     bool first = true;

@@ -23,7 +23,8 @@ static int put(const struct maker *m, struct str path, struct str bytes, yyjson_
 
     while (str_next(&rest, '/', &part)) {
         if (!path_plain(part)) {
-            return err_set(m->err, ERR_INVALID, "volume path \"%.*s\" is not allowed", STR_ARG(path));
+            return err_set(m->err, ERR_INVALID, "volume path \"%.*s\" is not allowed",
+                           STR_ARG(path));
         }
         name = part;
     }
@@ -115,7 +116,8 @@ static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PA
     struct str path = json_str_at(v, "path"), type = json_str_at(v, "type");
 
     if (!in->host_path_dir || !realpath(in->host_path_dir, allowed)) {
-        return err_set(err, ERR_INVALID, "hostPath \"%.*s\": no folder is allowed on this node", STR_ARG(path));
+        return err_set(err, ERR_INVALID, "hostPath \"%.*s\": no folder is allowed on this node",
+                       STR_ARG(path));
     }
     struct str root = str_of(allowed);
     if (!str_copy(path, want, sizeof(want)) || str_contains(path, STR(".."))) {
@@ -129,17 +131,20 @@ static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PA
     }
     struct str real = str_of(out);
     if (!str_starts(real, root) || (real.n > root.n && real.p[root.n] != '/')) {
-        return err_set(err, ERR_INVALID, "hostPath \"%.*s\" lies outside of %s", STR_ARG(path), allowed);
+        return err_set(err, ERR_INVALID, "hostPath \"%.*s\" lies outside of %s", STR_ARG(path),
+                       allowed);
     }
     return 0;
 }
 
-static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v, struct err *err) {
+static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v,
+                       struct err *err) {
     char dir[PATH_LEN], name[256], real[PATH_MAX];
     struct maker m = {.in = in, .arena = a, .dir = dir, .mode = 0644, .err = err};
     yyjson_val *s;
 
-    if (!path_plain(json_str_at(v, "name")) || !str_copy(json_str_at(v, "name"), name, sizeof(name)) ||
+    if (!path_plain(json_str_at(v, "name")) ||
+        !str_copy(json_str_at(v, "name"), name, sizeof(name)) ||
         path_join(dir, in->dir, name, err)) {
         return err_set(err, ERR_INVALID, "volume name \"%.*s\"", STR_ARG(json_str_at(v, "name")));
     }
@@ -223,8 +228,8 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
         target.n--;
     }
     if (!v || !good_target(target)) {
-        return err_set(err, ERR_INVALID, "volumeMount \"%.*s\" at \"%.*s\" is not possible", STR_ARG(name),
-                       STR_ARG(target));
+        return err_set(err, ERR_INVALID, "volumeMount \"%.*s\" at \"%.*s\" is not possible",
+                       STR_ARG(name), STR_ARG(target));
     }
     if (host && (code = host_path(in, host, real, err))) {
         return code;

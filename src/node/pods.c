@@ -1,6 +1,6 @@
 /*
- * pods: see pods.h. This file: the table of states, the table of pods, recovery, the tick. pods_start.c gets a pod going,
- * pods_watch.c follows its shim, pods_report.c tells the API.
+ * pods: see pods.h. This file: the table of states, the table of pods, recovery, the tick.
+ * pods_start.c gets a pod going, pods_watch.c follows its shim, pods_report.c tells the API.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -100,7 +100,8 @@ void pod_retry(struct pod *p, const char *reason, const char *message) {
     set_reason(p, reason, message);
     p->tries++;
     p->fresh_fetch = true;
-    p->retry_mono = clock_mono(p->pods->clock) + (wait > RETRY_MAX_S ? RETRY_MAX_S : wait) * NS_PER_SEC;
+    p->retry_mono =
+        clock_mono(p->pods->clock) + (wait > RETRY_MAX_S ? RETRY_MAX_S : wait) * NS_PER_SEC;
     pod_report(p);
 }
 
@@ -155,7 +156,8 @@ static struct pod *add(struct pods *ps, struct str uid) {
     p->start_ns = clock_wall(ps->clock);
     arena_init(&p->arena, 32 << 20);
     if (!str_copy(uid, p->uid, sizeof(p->uid)) ||
-        snprintf(p->dir, sizeof(p->dir), "%s/pods/%s", ps->o.data_dir, p->uid) >= (int)sizeof(p->dir) ||
+        snprintf(p->dir, sizeof(p->dir), "%s/pods/%s", ps->o.data_dir, p->uid) >=
+            (int)sizeof(p->dir) ||
         map_put(&ps->by_uid, str_of(p->uid), p, NULL)) {
         mem_free(p);
         return NULL;
@@ -295,7 +297,8 @@ static void check_deadline(struct pod *p) {
     char phase[16];
     int64_t deadline = 0, start = p->start_ns, grace = p->stop_grace_s;
 
-    if (p->state != POD_RUNNING || !p->obj || !str_contains(p->obj->json, STR("activeDeadlineSeconds"))) {
+    if (p->state != POD_RUNNING || !p->obj ||
+        !str_contains(p->obj->json, STR("activeDeadlineSeconds"))) {
         return;
     }
     read_status(p, phase, &deadline);
@@ -303,7 +306,8 @@ static void check_deadline(struct pod *p) {
     p->stop_grace_s = grace;
     if (deadline && clock_wall(p->pods->clock) - start > deadline * NS_PER_SEC) {
         p->failed = true;
-        set_reason(p, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline");
+        set_reason(p, "DeadlineExceeded",
+                   "Pod was active on the node longer than the specified deadline");
         pod_event(p, POD_EV_STOP);
     }
 }
@@ -358,7 +362,8 @@ static void recover_one(struct pods *ps, struct str uid) {
     bool alive = pod_shim_alive(p);
     bool told = path_join(path, p->dir, "state.json", NULL) == 0 && access(path, F_OK) == 0;
     if (alive || told) {
-        p->state = alive ? POD_STARTING : POD_RUNNING; /* RUNNING without a shim: the tick sees that it is lost */
+        p->state = alive ? POD_STARTING
+                         : POD_RUNNING; /* RUNNING without a shim: the tick sees that it is lost */
         p->asked_mono = clock_mono(ps->clock);
         pod_watch(p);
         pod_read_state(p);

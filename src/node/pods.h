@@ -4,10 +4,11 @@
  *     NEW -> DEVICES -> PREPARING -> STARTING -> RUNNING -> OVER
  *                                        \-> STOPPING -/
  *
- * The truth about a pod's processes is its folder (spec.json, state.json and the lock its shim holds); the truth about what
- * should be is the API. This only moves the one towards the other, so a restart of the node forgets nothing. What can come
- * right by itself (a ConfigMap that is missing, a place of a slice that is taken) is tried again; what cannot fails the pod
- * with a reason.
+ * The truth about a pod's processes is its folder (spec.json, state.json and the lock its shim
+ * holds); the truth about what should be is the API. This only moves the one towards the other, so
+ * a restart of the node forgets nothing. What can come right by itself (a ConfigMap that is
+ * missing, a place of a slice that is taken) is tried again; what cannot fails the pod with a
+ * reason.
  */
 #ifndef BERTH_NODE_PODS_H
 #define BERTH_NODE_PODS_H
@@ -27,13 +28,14 @@ struct pods_options {
     struct loop *loop;
     struct log *log;
     struct writer *writer;
-    struct gpus *gpus;         /* or NULL */
+    struct gpus *gpus; /* or NULL */
     struct users *users;
     const struct sandbox_probe *probe;
     const char *data_dir, *program, *node_name, *host_path_dir;
     bool podman;
     struct pod_facts facts;
-    /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread. */
+    /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread.
+     */
     void (*fetch)(void *ctx, enum pod_source kind, struct str ns, struct str name,
                   void (*done)(void *done_ctx, int code, struct str json), void *done_ctx);
     void *ctx;
@@ -45,7 +47,8 @@ struct pods *pods_new(const struct pods_options *o, struct err *err);
 void pods_free(struct pods *p);
 void pods_set_gpus(struct pods *p, struct gpus *gpus);
 
-/* From the API: a pod of this node, new or changed; one that no longer exists; the first list is complete. */
+/* From the API: a pod of this node, new or changed; one that no longer exists; the first list is
+ * complete. */
 void pods_put(struct pods *p, const struct object *pod);
 void pods_gone(struct pods *p, const struct object *pod);
 void pods_synced(struct pods *p);

@@ -12,8 +12,8 @@ enum pod_state {
     POD_PREPARING, /* folders and spec.json; perhaps a ConfigMap is awaited */
     POD_STARTING,  /* the shim was asked for */
     POD_RUNNING,
-    POD_STOPPING,  /* asked to end; the grace period runs */
-    POD_OVER,      /* no processes, and never again */
+    POD_STOPPING, /* asked to end; the grace period runs */
+    POD_OVER,     /* no processes, and never again */
     POD_STATES,
 };
 
@@ -40,19 +40,19 @@ struct pod {
     char dir[PATH_LEN];
     const struct object *obj; /* NULL: the API has not told (or no longer knows) */
     enum pod_state state;
-    bool gone;              /* the API no longer has it */
-    bool fresh_fetch;       /* sources are read anew at the next try */
+    bool gone;        /* the API no longer has it */
+    bool fresh_fetch; /* sources are read anew at the next try */
     int tries, fetching;
     int64_t start_ns, retry_mono, asked_mono;
     int64_t stop_grace_s;
     bool stop_sent;
-    int wd;                 /* of inotify, -1 */
-    char *shim_state;       /* text of state.json, NUL-terminated, or NULL */
+    int wd;           /* of inotify, -1 */
+    char *shim_state; /* text of state.json, NUL-terminated, or NULL */
     int64_t shim_pid;
     uint64_t shim_start;
     bool failed, lost;
     char reason[64], message[600];
-    struct arena arena;     /* of sources and devices, while it starts */
+    struct arena arena; /* of sources and devices, while it starts */
     struct pod_source_doc *sources;
     size_t n_sources;
     struct str *uuids;
@@ -60,8 +60,8 @@ struct pod {
     /* status */
     bool writing, dirty, reported, removing;
     uint64_t written_hash;
-    bool waiting_answer;    /* of gpus or fetch: freeing must wait */
-    bool doomed;            /* free as soon as no answer is awaited */
+    bool waiting_answer; /* of gpus or fetch: freeing must wait */
+    bool doomed;         /* free as soon as no answer is awaited */
 };
 
 struct pods {
@@ -102,6 +102,7 @@ void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, 
 void pod_event(struct pod *p, enum pod_event e);
 void pod_fail(struct pod *p, const char *reason, const char *message);
 void pod_retry(struct pod *p, const char *reason, const char *message);
-void pod_answered(struct pod *p); /* an awaited answer came; true life goes on, or the pod is freed */
+void pod_answered(
+    struct pod *p); /* an awaited answer came; true life goes on, or the pod is freed */
 
 #endif

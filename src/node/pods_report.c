@@ -1,5 +1,6 @@
 /*
- * pods_report: what the API is told: status (the newest, one write at a time), events, and the final delete.
+ * pods_report: what the API is told: status (the newest, one write at a time), events, and the
+ * final delete.
  */
 #include <stdarg.h>
 
@@ -32,10 +33,15 @@ static void on_status(void *ctx, const struct write_result *r) {
 
 static void write_status(struct pod *p, yyjson_val *pod, yyjson_val *state) {
     struct pods *ps = p->pods;
-    struct pod_status_in in = {
-        .pod = pod, .state = state, .host_ip = ps->o.facts.host_ip, .start_ns = p->start_ns,
-        .now_ns = clock_wall(ps->clock), .reason = str_of(p->reason), .message = str_of(p->message),
-        .failed = p->failed && p->state == POD_OVER, .lost = p->lost};
+    struct pod_status_in in = {.pod = pod,
+                               .state = state,
+                               .host_ip = ps->o.facts.host_ip,
+                               .start_ns = p->start_ns,
+                               .now_ns = clock_wall(ps->clock),
+                               .reason = str_of(p->reason),
+                               .message = str_of(p->message),
+                               .failed = p->failed && p->state == POD_OVER,
+                               .lost = p->lost};
     const char *phase;
     struct buf b;
 
@@ -71,7 +77,8 @@ void pod_report(struct pod *p) {
         arena_init(&a, 64 << 20);
         if (object_tree(p->obj, &a, &doc, NULL) == 0 &&
             (!p->shim_state || json_parse(&a, str_of(p->shim_state), &state_doc, NULL) == 0)) {
-            write_status(p, yyjson_doc_get_root(doc), state_doc ? yyjson_doc_get_root(state_doc) : NULL);
+            write_status(p, yyjson_doc_get_root(doc),
+                         state_doc ? yyjson_doc_get_root(state_doc) : NULL);
         }
         arena_release(&a);
     }
@@ -98,8 +105,8 @@ static void remove_pod(struct pod *p) {
     }
     p->removing = p->writing = true;
     p->dirty = false;
-    writer_remove(p->pods->o.writer, who, p->pods->pod_kind, str_of(p->ns), str_of(p->name), &o, on_removed,
-                  p);
+    writer_remove(p->pods->o.writer, who, p->pods->pod_kind, str_of(p->ns), str_of(p->name), &o,
+                  on_removed, p);
 }
 
 static void add_text(struct buf *b, const char *name, struct str value) {
@@ -125,8 +132,9 @@ void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, 
     int64_t now = clock_wall(ps->clock);
     struct str at = time_text(now, stamp);
     buf_init(&b, 1 << 16);
-    buf_f(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"%.200s.%llx%02x\"", p->name,
-          (unsigned long long)now, (unsigned)(ps->events++ & 0xff));
+    buf_f(&b,
+          "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"%.200s.%llx%02x\"",
+          p->name, (unsigned long long)now, (unsigned)(ps->events++ & 0xff));
     add_text(&b, "namespace", str_of(p->ns));
     buf_c(&b, "},\"involvedObject\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\"");
     add_text(&b, "namespace", str_of(p->ns));
@@ -143,7 +151,8 @@ void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, 
     add_text(&b, "reportingInstance", str_of(ps->o.node_name));
     buf_ch(&b, '}');
     if (buf_ok(&b) == 0) {
-        writer_create(ps->o.writer, who, ps->event_kind, str_of(p->ns), buf_view(&b), on_event_written, NULL);
+        writer_create(ps->o.writer, who, ps->event_kind, str_of(p->ns), buf_view(&b),
+                      on_event_written, NULL);
     }
     buf_release(&b);
 }

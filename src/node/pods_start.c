@@ -1,4 +1,5 @@
-/* pods_start: from a Pod to a shim: slices, ConfigMaps and Secrets, folders and spec.json, the shim server. */
+/* pods_start: from a Pod to a shim: slices, ConfigMaps and Secrets, folders and spec.json, the shim
+ * server. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,7 +10,8 @@
 
 /* ---- devices ---- */
 
-static void on_devices(void *ctx, int code, const struct str *uuids, size_t n, const struct err *err) {
+static void on_devices(void *ctx, int code, const struct str *uuids, size_t n,
+                       const struct err *err) {
     struct pod *p = ctx;
 
     for (size_t i = 0; code == 0 && i < n && i < p->devices.n; i++) {
@@ -47,9 +49,10 @@ void pod_acquire(struct pod *p) {
     p->devices = (struct pod_devices){0};
     arena_init(&a, 32 << 20);
     code = object_tree(p->obj, &a, &doc, &err);
-    struct str text = code ? STR("")
-                           : json_str(json_get(json_path(yyjson_doc_get_root(doc), "metadata.annotations"),
-                                               STR(DEVICES_ANNOTATION)));
+    struct str text =
+        code ? STR("")
+             : json_str(json_get(json_path(yyjson_doc_get_root(doc), "metadata.annotations"),
+                                 STR(DEVICES_ANNOTATION)));
     if (code == 0 && !str_empty(text)) {
         code = pod_devices_decode(text, &p->arena, &p->devices, &err);
     }
@@ -104,7 +107,8 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
             memcpy(v, p->sources, p->n_sources * sizeof(*v));
         }
         p->sources = v;
-        v[p->n_sources++] = (struct pod_source_doc){.kind = kind, .name = arena_str(&p->arena, name)};
+        v[p->n_sources++] =
+            (struct pod_source_doc){.kind = kind, .name = arena_str(&p->arena, name)};
     }
     return NULL;
 }
@@ -121,8 +125,8 @@ static bool fetch_new(struct pod *p) {
         *f = (struct fetch){p, i};
         p->sources[i].asked = any = p->waiting_answer = true;
         p->fetching++;
-        p->pods->o.fetch(p->pods->o.ctx, p->sources[i].kind, str_of(p->ns), p->sources[i].name, on_fetched,
-                         f);
+        p->pods->o.fetch(p->pods->o.ctx, p->sources[i].kind, str_of(p->ns), p->sources[i].name,
+                         on_fetched, f);
     }
     return any;
 }
@@ -141,11 +145,18 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
         code = users_id(ps->o.users, str_of(p->ns), &uid, err);
     }
     if (code == 0) {
-        const struct pod_spec_in in = {
-            .env = {.pod = yyjson_doc_get_root(doc), .facts = &ps->o.facts, .lookup = lookup, .ctx = p},
-            .data_dir = ps->o.data_dir, .dir = p->dir, .host_path_dir = ps->o.host_path_dir,
-            .probe = ps->o.probe, .uid = uid, .podman = ps->o.podman, .devices = &p->devices,
-            .uuids = p->uuids};
+        const struct pod_spec_in in = {.env = {.pod = yyjson_doc_get_root(doc),
+                                               .facts = &ps->o.facts,
+                                               .lookup = lookup,
+                                               .ctx = p},
+                                       .data_dir = ps->o.data_dir,
+                                       .dir = p->dir,
+                                       .host_path_dir = ps->o.host_path_dir,
+                                       .probe = ps->o.probe,
+                                       .uid = uid,
+                                       .podman = ps->o.podman,
+                                       .devices = &p->devices,
+                                       .uuids = p->uuids};
         code = dir_make(p->dir, 0711, err);
         code = code ? code : pod_spec_write(&in, notes, err);
     }
@@ -155,8 +166,9 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
 
 static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
     if (n->only_first_slice) {
-        pod_tell(p, true, "OnlyFirstSlice",
-                 "The container holds several MIG devices; a CUDA process sees only the first one.");
+        pod_tell(
+            p, true, "OnlyFirstSlice",
+            "The container holds several MIG devices; a CUDA process sees only the first one.");
     }
     if (n->volumes_below_root) {
         pod_tell(p, true, "VolumesBelowRoot",
@@ -164,8 +176,9 @@ static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
     }
     pod_tell(p, false, "Started",
              p->pods->o.podman ? "Running the image with podman."
-             : n->image_unused ? "Running the command as a process in the sandbox; the image is not used."
-                               : "Running the command as a process in the sandbox.");
+             : n->image_unused
+                 ? "Running the command as a process in the sandbox; the image is not used."
+                 : "Running the command as a process in the sandbox.");
 }
 
 void pod_prepare(struct pod *p) {

@@ -1,4 +1,5 @@
-/* pods: from a Pod in the API to processes and back, over restarts of the node, with nothing left behind. */
+/* pods: from a Pod in the API to processes and back, over restarts of the node, with nothing left
+ * behind. */
 #include "node/testbed.h"
 
 #include <errno.h>
@@ -69,12 +70,20 @@ static int set_up(void **state) {
     test_writer_init(&b->writer, b->loop);
     assert_ok(users_init(&b->users, b->node_dir, &err), &err);
     sandbox_probe(&b->probe);
-    b->o = (struct pods_options){
-        .loop = b->loop, .log = &b->log.log, .writer = &b->writer.writer, .users = &b->users,
-        .probe = &b->probe, .data_dir = b->dir, .program = getenv("BERTH_TEST_VERBS"), .node_name = "n1",
-        .facts = {.pod_ip = STR("127.0.0.1"), .host_ip = STR("127.0.0.1"), .node_cpu_milli = 2000,
-                  .node_memory = 1 << 30},
-        .fetch = fetch, .ctx = b};
+    b->o = (struct pods_options){.loop = b->loop,
+                                 .log = &b->log.log,
+                                 .writer = &b->writer.writer,
+                                 .users = &b->users,
+                                 .probe = &b->probe,
+                                 .data_dir = b->dir,
+                                 .program = getenv("BERTH_TEST_VERBS"),
+                                 .node_name = "n1",
+                                 .facts = {.pod_ip = STR("127.0.0.1"),
+                                           .host_ip = STR("127.0.0.1"),
+                                           .node_cpu_milli = 2000,
+                                           .node_memory = 1 << 30},
+                                 .fetch = fetch,
+                                 .ctx = b};
     start_node(b);
     *state = b;
     return 0;
@@ -95,13 +104,16 @@ static int tear_down(void **state) {
 }
 
 /* A pod with one container that runs a shell script. */
-static struct object *pod(const char *name, const char *script, const char *more_meta, const char *more_spec) {
+static struct object *pod(const char *name, const char *script, const char *more_meta,
+                          const char *more_spec) {
     char json[4096];
 
     snprintf(json, sizeof(json),
-             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+             "\"default\","
              "\"uid\":\"uid-%s\"%s},\"spec\":{\"restartPolicy\":\"Never\",\"nodeName\":\"n1\"%s,"
-             "\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"command\":[\"sh\",\"-c\",\"%s\"]}]}}",
+             "\"containers\":[{\"name\":\"main\",\"image\":\"busybox\",\"command\":[\"sh\",\"-c\","
+             "\"%s\"]}]}}",
              name, name, more_meta, more_spec, script);
     return test_object("Pod", json);
 }
@@ -153,9 +165,10 @@ static void test_exit_code_and_no_command(void **state) {
     put(b, pod("bad", "exit 7", "", ""));
     wait_for(b, "bad", "\"phase\":\"Failed\"");
     assert_non_null(strstr(test_status(&b->writer, "bad"), "\"exitCode\":7"));
-    put(b, test_object("Pod", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"image\","
-                              "\"namespace\":\"default\",\"uid\":\"uid-image\"},\"spec\":{\"containers\":["
-                              "{\"name\":\"main\",\"image\":\"nginx\"}]}}"));
+    put(b, test_object("Pod",
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"image\","
+                       "\"namespace\":\"default\",\"uid\":\"uid-image\"},\"spec\":{\"containers\":["
+                       "{\"name\":\"main\",\"image\":\"nginx\"}]}}"));
     wait_for(b, "image", "\"phase\":\"Failed\"");
     assert_non_null(strstr(test_status(&b->writer, "image"), "has no command"));
     put(b, pod("none", "x\"]},{\"name\":\"y\",\"command\":[\"/nowhere/at/all", "", ""));
@@ -173,7 +186,8 @@ static void test_delete_with_grace(void **state) {
     put(b, pod("d", script, "", ""));
     wait_for(b, "d", "\"running\"");
     put(b, pod("d", script,
-               ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"deletionGracePeriodSeconds\":20", ""));
+               ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"deletionGracePeriodSeconds\":20",
+               ""));
     test_until(b->loop, was_removed, b);
     assert_non_null(strstr(test_status(&b->writer, "d"), "\"exitCode\":5"));
     struct object *o = pod("d", script, "", "");
@@ -192,7 +206,8 @@ static void test_grace_runs_out(void **state) {
     struct bed *b = *state;
 
     /* Ignores the request, and has a descendant that left its session. */
-    put(b, pod("deaf", "trap '' TERM; setsid sh -c 'trap \\\"\\\" TERM; sleep 986' & sleep 987", "", ""));
+    put(b, pod("deaf", "trap '' TERM; setsid sh -c 'trap \\\"\\\" TERM; sleep 986' & sleep 987", "",
+               ""));
     wait_for(b, "deaf", "\"running\"");
     struct object *o = pod("deaf", "", "", "");
     pods_gone(b->pods, o); /* deleted by force: no grace */
@@ -203,7 +218,8 @@ static void test_grace_runs_out(void **state) {
 
 static void test_restart_of_the_node(void **state) {
     struct bed *b = *state;
-    struct object *o = pod("long", "echo $$; while [ ! -e $HOME/go ]; do sleep 0.02; done; exit 4", "", "");
+    struct object *o =
+        pod("long", "echo $$; while [ ! -e $HOME/go ]; do sleep 0.02; done; exit 4", "", "");
     char path[PATH_LEN];
 
     pods_put(b->pods, o);
@@ -238,14 +254,16 @@ static void test_config_map(void **state) {
     struct str log;
 
     b->config_map = "{\"data\":{\"color\":\"blue\"}}";
-    put(b, test_object("Pod",
-                       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"cm\",\"namespace\":"
-                       "\"default\",\"uid\":\"uid-cm\"},\"spec\":{\"restartPolicy\":\"Never\",\"volumes\":[{"
-                       "\"name\":\"v\",\"configMap\":{\"name\":\"c\"}}],\"containers\":[{\"name\":\"main\","
-                       "\"command\":[\"sh\",\"-c\",\"echo $COLOR $(COLOR); cat /etc/berth-test/color\"],"
-                       "\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/etc/berth-test\"}],"
-                       "\"env\":[{\"name\":\"COLOR\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"c\","
-                       "\"key\":\"color\"}}}]}]}}"));
+    put(b,
+        test_object(
+            "Pod",
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"cm\",\"namespace\":"
+            "\"default\",\"uid\":\"uid-cm\"},\"spec\":{\"restartPolicy\":\"Never\",\"volumes\":[{"
+            "\"name\":\"v\",\"configMap\":{\"name\":\"c\"}}],\"containers\":[{\"name\":\"main\","
+            "\"command\":[\"sh\",\"-c\",\"echo $COLOR $(COLOR); cat /etc/berth-test/color\"],"
+            "\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/etc/berth-test\"}],"
+            "\"env\":[{\"name\":\"COLOR\",\"valueFrom\":{\"configMapKeyRef\":{\"name\":\"c\","
+            "\"key\":\"color\"}}}]}]}}"));
     wait_for(b, "cm", "\"terminated\"");
     assert_int_equal(b->fetches, 1);
     arena_init(&a, 1 << 20);

@@ -89,7 +89,8 @@ void pod_read_state(struct pod *p) {
     }
 }
 
-/* SIGTERM whose value is the grace period, to this very process: the pid is pinned before its start time is compared. */
+/* SIGTERM whose value is the grace period, to this very process: the pid is pinned before its start
+ * time is compared. */
 static bool send_stop(int64_t pid, uint64_t start, int64_t grace_s) {
     siginfo_t i = {0};
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);

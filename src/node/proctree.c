@@ -1,4 +1,5 @@
-/* proctree: see proctree.h. One walk over /proc per call: the table of children that some kernels have is not everywhere. */
+/* proctree: see proctree.h. One walk over /proc per call: the table of children that some kernels
+ * have is not everywhere. */
 #include "node/proctree.h"
 
 #include <dirent.h>
@@ -40,9 +41,10 @@ static bool read_stat(pid_t pid, pid_t *ret_parent, uint64_t *ret_start) {
         return false;
     }
     const char *p = strrchr(text, ')');
-    if (!p || sscanf(p + 1,
-                     " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                     &parent, &start) != 2) {
+    if (!p ||
+        sscanf(p + 1,
+               " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &parent, &start) != 2) {
         return false;
     }
     *ret_parent = parent;
@@ -107,7 +109,8 @@ int proc_kill_marked(const char *mark, int sig) {
 
     list(&v);
     for (size_t i = 0; i < v.n; i++) {
-        ssize_t k = v.v[i].pid == getpid() ? 0 : read_proc(v.v[i].pid, "environ", text, sizeof(text));
+        ssize_t k =
+            v.v[i].pid == getpid() ? 0 : read_proc(v.v[i].pid, "environ", text, sizeof(text));
         for (ssize_t at = 0; at < k; at += (ssize_t)strlen(text + at) + 1) {
             if (!strncmp(text + at, mark, len) && text[at + (ssize_t)len] == 0) {
                 n += kill(v.v[i].pid, sig) == 0;

@@ -1,6 +1,6 @@
 /*
- * sandbox: see sandbox.h. This file: users, capabilities, limits, seccomp and the order of it all; Landlock, cgroups and
- * mounts have files of their own.
+ * sandbox: see sandbox.h. This file: users, capabilities, limits, seccomp and the order of it all;
+ * Landlock, cgroups and mounts have files of their own.
  */
 #include "node/sandbox.h"
 
@@ -24,30 +24,62 @@ enum { FILTER_MAX = 4096 };
 static struct sock_filter filter[FILTER_MAX];
 static unsigned short filter_n;
 
-/* Calls that a workload has no business with. io_uring and clone3 say "not there": libraries then take the old way. */
+/* Calls that a workload has no business with. io_uring and clone3 say "not there": libraries then
+ * take the old way. */
 static const struct {
     int call, error;
 } denied[] = {
-    {SCMP_SYS(ptrace), EPERM}, {SCMP_SYS(process_vm_readv), EPERM},
-    {SCMP_SYS(process_vm_writev), EPERM}, {SCMP_SYS(kcmp), EPERM},
-    {SCMP_SYS(mount), EPERM}, {SCMP_SYS(umount2), EPERM}, {SCMP_SYS(pivot_root), EPERM},
-    {SCMP_SYS(move_mount), EPERM}, {SCMP_SYS(open_tree), EPERM}, {SCMP_SYS(fsopen), EPERM},
-    {SCMP_SYS(fsmount), EPERM}, {SCMP_SYS(fsconfig), EPERM}, {SCMP_SYS(fspick), EPERM},
-    {SCMP_SYS(mount_setattr), EPERM}, {SCMP_SYS(chroot), EPERM}, {SCMP_SYS(setns), EPERM},
-    {SCMP_SYS(unshare), EPERM}, {SCMP_SYS(bpf), EPERM}, {SCMP_SYS(perf_event_open), EPERM},
-    {SCMP_SYS(keyctl), EPERM}, {SCMP_SYS(add_key), EPERM}, {SCMP_SYS(request_key), EPERM},
-    {SCMP_SYS(userfaultfd), EPERM}, {SCMP_SYS(kexec_load), EPERM},
-    {SCMP_SYS(kexec_file_load), EPERM}, {SCMP_SYS(init_module), EPERM},
-    {SCMP_SYS(finit_module), EPERM}, {SCMP_SYS(delete_module), EPERM}, {SCMP_SYS(reboot), EPERM},
-    {SCMP_SYS(swapon), EPERM}, {SCMP_SYS(swapoff), EPERM}, {SCMP_SYS(settimeofday), EPERM},
-    {SCMP_SYS(clock_settime), EPERM}, {SCMP_SYS(clock_adjtime), EPERM},
-    {SCMP_SYS(adjtimex), EPERM}, {SCMP_SYS(sethostname), EPERM},
-    {SCMP_SYS(setdomainname), EPERM}, {SCMP_SYS(acct), EPERM}, {SCMP_SYS(quotactl), EPERM},
-    {SCMP_SYS(syslog), EPERM}, {SCMP_SYS(iopl), EPERM}, {SCMP_SYS(ioperm), EPERM},
-    {SCMP_SYS(open_by_handle_at), EPERM}, {SCMP_SYS(name_to_handle_at), EPERM},
-    {SCMP_SYS(lookup_dcookie), EPERM}, {SCMP_SYS(nfsservctl), EPERM}, {SCMP_SYS(vhangup), EPERM},
-    {SCMP_SYS(io_uring_setup), ENOSYS}, {SCMP_SYS(io_uring_enter), ENOSYS},
-    {SCMP_SYS(io_uring_register), ENOSYS}, {SCMP_SYS(clone3), ENOSYS},
+    {SCMP_SYS(ptrace), EPERM},
+    {SCMP_SYS(process_vm_readv), EPERM},
+    {SCMP_SYS(process_vm_writev), EPERM},
+    {SCMP_SYS(kcmp), EPERM},
+    {SCMP_SYS(mount), EPERM},
+    {SCMP_SYS(umount2), EPERM},
+    {SCMP_SYS(pivot_root), EPERM},
+    {SCMP_SYS(move_mount), EPERM},
+    {SCMP_SYS(open_tree), EPERM},
+    {SCMP_SYS(fsopen), EPERM},
+    {SCMP_SYS(fsmount), EPERM},
+    {SCMP_SYS(fsconfig), EPERM},
+    {SCMP_SYS(fspick), EPERM},
+    {SCMP_SYS(mount_setattr), EPERM},
+    {SCMP_SYS(chroot), EPERM},
+    {SCMP_SYS(setns), EPERM},
+    {SCMP_SYS(unshare), EPERM},
+    {SCMP_SYS(bpf), EPERM},
+    {SCMP_SYS(perf_event_open), EPERM},
+    {SCMP_SYS(keyctl), EPERM},
+    {SCMP_SYS(add_key), EPERM},
+    {SCMP_SYS(request_key), EPERM},
+    {SCMP_SYS(userfaultfd), EPERM},
+    {SCMP_SYS(kexec_load), EPERM},
+    {SCMP_SYS(kexec_file_load), EPERM},
+    {SCMP_SYS(init_module), EPERM},
+    {SCMP_SYS(finit_module), EPERM},
+    {SCMP_SYS(delete_module), EPERM},
+    {SCMP_SYS(reboot), EPERM},
+    {SCMP_SYS(swapon), EPERM},
+    {SCMP_SYS(swapoff), EPERM},
+    {SCMP_SYS(settimeofday), EPERM},
+    {SCMP_SYS(clock_settime), EPERM},
+    {SCMP_SYS(clock_adjtime), EPERM},
+    {SCMP_SYS(adjtimex), EPERM},
+    {SCMP_SYS(sethostname), EPERM},
+    {SCMP_SYS(setdomainname), EPERM},
+    {SCMP_SYS(acct), EPERM},
+    {SCMP_SYS(quotactl), EPERM},
+    {SCMP_SYS(syslog), EPERM},
+    {SCMP_SYS(iopl), EPERM},
+    {SCMP_SYS(ioperm), EPERM},
+    {SCMP_SYS(open_by_handle_at), EPERM},
+    {SCMP_SYS(name_to_handle_at), EPERM},
+    {SCMP_SYS(lookup_dcookie), EPERM},
+    {SCMP_SYS(nfsservctl), EPERM},
+    {SCMP_SYS(vhangup), EPERM},
+    {SCMP_SYS(io_uring_setup), ENOSYS},
+    {SCMP_SYS(io_uring_enter), ENOSYS},
+    {SCMP_SYS(io_uring_register), ENOSYS},
+    {SCMP_SYS(clone3), ENOSYS},
 };
 
 static int add_rules(scmp_filter_ctx f) {
@@ -88,15 +120,15 @@ int sandbox_prepare(struct err *err) {
 }
 
 void sandbox_probe(struct sandbox_probe *p) {
-    *p = (struct sandbox_probe){.landlock_abi = landlock_abi(), .root = geteuid() == 0,
-                                .cgroup = cgroup_probe()};
+    *p = (struct sandbox_probe){
+        .landlock_abi = landlock_abi(), .root = geteuid() == 0, .cgroup = cgroup_probe()};
     p->seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 && sandbox_prepare(NULL) == 0;
     p->mounts = mounts_possible();
 }
 
 void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
-    static const char *const cgroups[] = {"no cgroups: memory, cpu and process limits are not enforced",
-                                          "cgroup v1", "cgroup v2"};
+    static const char *const cgroups[] = {
+        "no cgroups: memory, cpu and process limits are not enforced", "cgroup v1", "cgroup v2"};
 
     if (p->landlock_abi) {
         buf_f(out, "Landlock %d", p->landlock_abi);
@@ -105,7 +137,8 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
     }
     buf_c(out, p->seccomp ? ", seccomp" : ", no seccomp");
     buf_c(out, p->root ? ", a user id per project" : ", no user ids per project (not root)");
-    buf_c(out, p->mounts ? ", private mounts" : ", no private mounts (volumes only below $BERTH_ROOT)");
+    buf_c(out,
+          p->mounts ? ", private mounts" : ", no private mounts (volumes only below $BERTH_ROOT)");
     buf_f(out, ", %s", cgroups[p->cgroup]);
 }
 
@@ -131,8 +164,9 @@ static int become(const struct sandbox *s) {
         }
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     }
-    if (s->uid && (syscall(SYS_setgroups, 0, NULL) == -1 || setresgid(s->gid, s->gid, s->gid) == -1 ||
-                   setresuid(s->uid, s->uid, s->uid) == -1)) {
+    if (s->uid &&
+        (syscall(SYS_setgroups, 0, NULL) == -1 || setresgid(s->gid, s->gid, s->gid) == -1 ||
+         setresuid(s->uid, s->uid, s->uid) == -1)) {
         return errno;
     }
     return 0;

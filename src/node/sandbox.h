@@ -1,9 +1,10 @@
 /*
  * sandbox: what keeps a pod's process to itself, as far as this kernel can.
  *
- * Applied between fork and exec, in this order: cgroups, session, descriptors, mounts, limits, groups and user, capabilities,
- * working folder, no_new_privs, Landlock, seccomp. Each part may be missing on a machine; sandbox_probe says which are
- * there, in words for a condition on the Node. What is there must work: a part that fails stops the container.
+ * Applied between fork and exec, in this order: cgroups, session, descriptors, mounts, limits,
+ * groups and user, capabilities, working folder, no_new_privs, Landlock, seccomp. Each part may be
+ * missing on a machine; sandbox_probe says which are there, in words for a condition on the Node.
+ * What is there must work: a part that fails stops the container.
  */
 #ifndef BERTH_NODE_SANDBOX_H
 #define BERTH_NODE_SANDBOX_H
@@ -21,13 +22,13 @@ struct sandbox_mount {
 };
 
 struct sandbox {
-    bool plain;            /* cgroup and working folder alone: podman makes its own walls */
-    uid_t uid;             /* 0: keep the user we are */
+    bool plain; /* cgroup and working folder alone: podman makes its own walls */
+    uid_t uid;  /* 0: keep the user we are */
     gid_t gid;
-    const char *data_dir;  /* not readable inside, but for the pod's own folders */
-    const char *pod_dir;   /* pods/<uid>: root/ below it is writable */
+    const char *data_dir; /* not readable inside, but for the pod's own folders */
+    const char *pod_dir;  /* pods/<uid>: root/ below it is writable */
     enum cgroup_mode cgroup;
-    const char *cgroup_name;           /* "berth/<pod uid>" */
+    const char *cgroup_name;               /* "berth/<pod uid>" */
     int64_t memory_bytes, cpu_milli, pids; /* limits; 0: none */
 };
 
@@ -44,7 +45,8 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out);
 /* Builds the seccomp filter once per process; children use it. */
 int sandbox_prepare(struct err *err);
 
-/* In the child. Returns 0, or an errno with *ret_what naming the step. Only async-signal-safe-ish calls. */
+/* In the child. Returns 0, or an errno with *ret_what naming the step. Only async-signal-safe-ish
+ * calls. */
 int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
                   const char *cwd, const char **ret_what);
 
@@ -59,7 +61,8 @@ int64_t cgroup_oom_kills(enum cgroup_mode mode, const char *name); /* 0 when unk
 
 /* landlock.c */
 int landlock_abi(void);
-int landlock_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n); /* 0 or errno */
+int landlock_enter(const struct sandbox *s, const struct sandbox_mount *mounts,
+                   size_t n); /* 0 or errno */
 
 /* mounts.c: a private view of the file system with the volumes in their places. */
 bool mounts_possible(void);

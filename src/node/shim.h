@@ -1,14 +1,16 @@
 /*
- * shim: one small process per pod that holds its containers' processes, logs and exit codes. Inside the node room only.
+ * shim: one small process per pod that holds its containers' processes, logs and exit codes. Inside
+ * the node room only.
  *
- * `berth shim --serve` is started once by the node: it reads pod folders, one a line, on descriptor 0 and forks a shim for
- * each, which is much cheaper than executing one. It stays until its input has ended and its last shim has gone, so that
- * no shim is ever left for somebody else to reap. `berth shim DIR` runs a single pod.
+ * `berth shim --serve` is started once by the node: it reads pod folders, one a line, on descriptor
+ * 0 and forks a shim for each, which is much cheaper than executing one. It stays until its input
+ * has ended and its last shim has gone, so that no shim is ever left for somebody else to reap.
+ * `berth shim DIR` runs a single pod.
  *
- * A shim is a session leader and a child subreaper: whatever its containers start and abandon comes back to it. It holds a
- * lock on DIR/lock as long as it lives (so nobody needs to trust a pid to know), runs DIR/spec.json once and never again,
- * and tells what happened in DIR/state.json. SIGTERM stops the pod; its value, when sent with sigqueue, is the grace
- * period in seconds.
+ * A shim is a session leader and a child subreaper: whatever its containers start and abandon comes
+ * back to it. It holds a lock on DIR/lock as long as it lives (so nobody needs to trust a pid to
+ * know), runs DIR/spec.json once and never again, and tells what happened in DIR/state.json.
+ * SIGTERM stops the pod; its value, when sent with sigqueue, is the grace period in seconds.
  *
  *     containers:  WAITING -> RUNNING -> DONE
  *                     ^          |
@@ -31,8 +33,8 @@ enum restart_policy { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_ALWAYS };
 enum container_state { CONTAINER_WAITING, CONTAINER_RUNNING, CONTAINER_BACKOFF, CONTAINER_DONE };
 
 struct shim_log {
-    int dir, fd;     /* pod's log folder of the container; the open file or -1 */
-    int restart;     /* which run */
+    int dir, fd; /* pod's log folder of the container; the open file or -1 */
+    int restart; /* which run */
     size_t bytes;
     struct buf part[2]; /* an unfinished line per stream */
     struct buf out;

@@ -1,6 +1,6 @@
 /*
- * shim_exec: one process of one container. Parent and child share a pipe that closes at exec: what the child could not do
- * comes back through it as an errno and the name of the step.
+ * shim_exec: one process of one container. Parent and child share a pipe that closes at exec: what
+ * the child could not do comes back through it as an errno and the name of the step.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@ struct exec_failure {
     char what[60];
 };
 
-static _Noreturn void run_child(const struct shim *s, const struct shim_container *c, const int out[2],
-                                int report) {
+static _Noreturn void run_child(const struct shim *s, const struct shim_container *c,
+                                const int out[2], int report) {
     struct exec_failure f = {0};
     const char *what = "start";
     sigset_t none;
@@ -53,8 +53,10 @@ static void not_started(struct shim_container *c, const struct exec_failure *f) 
 
     c->state = CONTAINER_DONE;
     c->pid = 0;
-    c->end = (struct shim_ended){.set = true, .exit_code = missing ? 127 : 128,
-                                 .started_ns = shim_wall(), .finished_ns = shim_wall(),
+    c->end = (struct shim_ended){.set = true,
+                                 .exit_code = missing ? 127 : 128,
+                                 .started_ns = shim_wall(),
+                                 .finished_ns = shim_wall(),
                                  .reason = "StartError"};
     snprintf(c->end.message, sizeof(c->end.message), "cannot %s \"%s\": %s", f->what, c->argv[0],
              strerror(f->error));
@@ -66,8 +68,8 @@ void shim_exec(struct shim *s, struct shim_container *c) {
 
     shim_log_open(s, c);
     c->started_ns = shim_wall();
-    if (pipe2(out, O_CLOEXEC) == -1 || pipe2(err, O_CLOEXEC) == -1 || pipe2(report, O_CLOEXEC) == -1 ||
-        (c->pid = fork()) == -1) {
+    if (pipe2(out, O_CLOEXEC) == -1 || pipe2(err, O_CLOEXEC) == -1 ||
+        pipe2(report, O_CLOEXEC) == -1 || (c->pid = fork()) == -1) {
         f = (struct exec_failure){errno, "fork"};
         c->pid = 0;
     } else if (c->pid == 0) {

@@ -1,6 +1,7 @@
 /*
- * shim_log: two pipes into one file of lines (wire/podlog.h), rotated by size: N.log, N.log.1 (newest) ... N is the run of the
- * container, so that the log of the previous run stays until it is pushed out.
+ * shim_log: two pipes into one file of lines (wire/podlog.h), rotated by size: N.log, N.log.1
+ * (newest) ... N is the run of the container, so that the log of the previous run stays until it is
+ * pushed out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,8 @@ void shim_log_open(struct shim *s, struct shim_container *c) {
     char path[PATH_LEN], name[64], folder[300];
 
     snprintf(folder, sizeof(folder), "log/%.*s", STR_ARG(str_head(c->name, 253)));
-    if (l->dir == -1 && path_join(path, s->dir, folder, NULL) == 0 && dir_make(path, 0700, NULL) == 0) {
+    if (l->dir == -1 && path_join(path, s->dir, folder, NULL) == 0 &&
+        dir_make(path, 0700, NULL) == 0) {
         l->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     }
     l->restart = c->restarts;

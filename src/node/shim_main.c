@@ -1,4 +1,5 @@
-/* shim_main: the hidden verb `berth shim`: one pod, or the server that forks a shim per pod. See shim.h. */
+/* shim_main: the hidden verb `berth shim`: one pod, or the server that forks a shim per pod. See
+ * shim.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,7 +37,8 @@ static void serve_line(char *line) {
     if (pid == 0) {
         become_shim(line);
     }
-    /* A fork that failed is seen by the node: no state appears, no lock is held, and it asks again. */
+    /* A fork that failed is seen by the node: no state appears, no lock is held, and it asks again.
+     */
 }
 
 static int serve(void) {

@@ -1,8 +1,10 @@
 /*
- * shim_run: the life of one pod: what runs when, what happens when it ends, how it is stopped. See shim.h.
+ * shim_run: the life of one pod: what runs when, what happens when it ends, how it is stopped. See
+ * shim.h.
  *
- * One loop: poll signals and pipes, then `advance` until nothing changes. state.json is written when something changed and
- * the loop is about to wait, so that a pod that is over in a few milliseconds writes it once.
+ * One loop: poll signals and pipes, then `advance` until nothing changes. state.json is written
+ * when something changed and the loop is about to wait, so that a pod that is over in a few
+ * milliseconds writes it once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -101,8 +103,10 @@ static void advance(struct shim *s) {
         if (due(s, c)) {
             start(s, c);
         }
-        /* An init container holds up those after it until it is done; a sidecar only until it has started. */
-        if (c->init && c->state != CONTAINER_DONE && !(c->sidecar && c->state == CONTAINER_RUNNING)) {
+        /* An init container holds up those after it until it is done; a sidecar only until it has
+         * started. */
+        if (c->init && c->state != CONTAINER_DONE &&
+            !(c->sidecar && c->state == CONTAINER_RUNNING)) {
             return;
         }
     }
@@ -128,7 +132,8 @@ static bool has_children(void) {
     return waitid(P_ALL, 0, &i, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Ends every descendant. A fork bomb may outrun one pass; the cgroup's limit makes the race short. */
+/* Ends every descendant. A fork bomb may outrun one pass; the cgroup's limit makes the race short.
+ */
 static void kill_all(struct shim *s) {
     for (int round = 0; round < 200 && has_children(); round++) {
         bool any = cgroup_kill(s->sandbox.cgroup, s->sandbox.cgroup_name);
@@ -166,7 +171,9 @@ static void ended(struct shim *s, struct shim_container *c, int status) {
     bool by_signal = WIFSIGNALED(status);
     struct shim_ended *e = &c->end;
 
-    *e = (struct shim_ended){.set = true, .started_ns = c->started_ns, .finished_ns = shim_wall(),
+    *e = (struct shim_ended){.set = true,
+                             .started_ns = c->started_ns,
+                             .finished_ns = shim_wall(),
                              .signal = by_signal ? WTERMSIG(status) : 0,
                              .exit_code = by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
     e->reason = e->exit_code == 0 ? "Completed" : "Error";

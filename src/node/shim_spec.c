@@ -30,9 +30,10 @@ static void read_mounts(struct shim *s, struct shim_container *c, yyjson_val *li
     c->mounts = n ? ARENA_ARRAY(&s->arena, struct sandbox_mount, n) : NULL;
     yyjson_arr_iter_init(list, &it);
     while (c->mounts && (e = yyjson_arr_iter_next(&it))) {
-        c->mounts[c->n_mounts++] = (struct sandbox_mount){
-            .source = text(s, json_get(e, STR("source"))), .target = text(s, json_get(e, STR("target"))),
-            .read_only = json_bool_at(e, "readOnly", false)};
+        c->mounts[c->n_mounts++] =
+            (struct sandbox_mount){.source = text(s, json_get(e, STR("source"))),
+                                   .target = text(s, json_get(e, STR("target"))),
+                                   .read_only = json_bool_at(e, "readOnly", false)};
     }
 }
 
@@ -42,7 +43,8 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
                                  .sidecar = json_bool_at(e, "sidecar", false),
                                  .argv = texts(s, json_get(e, STR("argv"))),
                                  .envp = texts(s, json_get(e, STR("env"))),
-                                 .fd = {-1, -1}, .log = {.dir = -1, .fd = -1}};
+                                 .fd = {-1, -1},
+                                 .log = {.dir = -1, .fd = -1}};
     yyjson_val *cwd = json_get(e, STR("cwd"));
     c->cwd = cwd ? text(s, cwd) : NULL;
     read_mounts(s, c, json_get(e, STR("mounts")));
@@ -52,13 +54,16 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
 }
 
 static void read_sandbox(struct shim *s, yyjson_val *v) {
-    s->sandbox = (struct sandbox){
-        .plain = json_bool_at(v, "plain", false), .uid = (uid_t)json_i64_at(v, "uid", 0), .gid = (gid_t)json_i64_at(v, "gid", 0),
-        .data_dir = text(s, json_get(v, STR("dataDir"))), .pod_dir = s->dir,
-        .cgroup = (enum cgroup_mode)json_i64_at(v, "cgroup", CGROUP_NONE),
-        .cgroup_name = text(s, json_get(v, STR("cgroupName"))),
-        .memory_bytes = json_i64_at(v, "memory", 0), .cpu_milli = json_i64_at(v, "cpuMilli", 0),
-        .pids = json_i64_at(v, "pids", 0)};
+    s->sandbox = (struct sandbox){.plain = json_bool_at(v, "plain", false),
+                                  .uid = (uid_t)json_i64_at(v, "uid", 0),
+                                  .gid = (gid_t)json_i64_at(v, "gid", 0),
+                                  .data_dir = text(s, json_get(v, STR("dataDir"))),
+                                  .pod_dir = s->dir,
+                                  .cgroup = (enum cgroup_mode)json_i64_at(v, "cgroup", CGROUP_NONE),
+                                  .cgroup_name = text(s, json_get(v, STR("cgroupName"))),
+                                  .memory_bytes = json_i64_at(v, "memory", 0),
+                                  .cpu_milli = json_i64_at(v, "cpuMilli", 0),
+                                  .pids = json_i64_at(v, "pids", 0)};
 }
 
 int shim_spec_read(struct shim *s, struct err *err) {

@@ -1,6 +1,6 @@
 /*
- * shim_state: DIR/state.json, whole, by rename: readers see the old or the new state. It is not synced: a power cut ends the
- * pod anyway, and what outlived it in the API is what counts then.
+ * shim_state: DIR/state.json, whole, by rename: readers see the old or the new state. It is not
+ * synced: a power cut ends the pod anyway, and what outlived it in the API is what counts then.
  */
 #include <unistd.h>
 
@@ -12,8 +12,10 @@ static void add_end(struct buf *b, const char *name, const struct shim_ended *e)
     if (!e->set) {
         return;
     }
-    buf_f(b, ",\"%s\":{\"exitCode\":%d,\"signal\":%d,\"startedNs\":%lld,\"finishedNs\":%lld,\"reason\":",
-          name, e->exit_code, e->signal, (long long)e->started_ns, (long long)e->finished_ns);
+    buf_f(
+        b,
+        ",\"%s\":{\"exitCode\":%d,\"signal\":%d,\"startedNs\":%lld,\"finishedNs\":%lld,\"reason\":",
+        name, e->exit_code, e->signal, (long long)e->started_ns, (long long)e->finished_ns);
     buf_json(b, str_of(e->reason));
     buf_c(b, ",\"message\":");
     buf_json(b, str_of(e->message));
@@ -25,8 +27,8 @@ static void add_container(struct buf *b, const struct shim_container *c) {
 
     buf_c(b, "{\"name\":");
     buf_json(b, c->name);
-    buf_f(b, ",\"init\":%s,\"sidecar\":%s,\"state\":\"%s\",\"restarts\":%d", c->init ? "true" : "false",
-          c->sidecar ? "true" : "false", states[c->state], c->restarts);
+    buf_f(b, ",\"init\":%s,\"sidecar\":%s,\"state\":\"%s\",\"restarts\":%d",
+          c->init ? "true" : "false", c->sidecar ? "true" : "false", states[c->state], c->restarts);
     if (c->state == CONTAINER_RUNNING) {
         buf_f(b, ",\"pid\":%d,\"startedNs\":%lld", (int)c->pid, (long long)c->started_ns);
     }
@@ -39,8 +41,9 @@ void shim_state_write(struct shim *s, const char *phase) {
     struct buf b;
 
     buf_init(&b, 1 << 20);
-    buf_f(&b, "{\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"containers\":[", (int)getpid(),
-          (unsigned long long)proc_start(getpid()), phase, s->stopping ? "true" : "false");
+    buf_f(&b, "{\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"containers\":[",
+          (int)getpid(), (unsigned long long)proc_start(getpid()), phase,
+          s->stopping ? "true" : "false");
     for (size_t i = 0; i < s->n; i++) {
         if (i) {
             buf_ch(&b, ',');

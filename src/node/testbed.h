@@ -1,6 +1,6 @@
 /*
- * testbed: what tests of the node share: a loop that runs until something is so, a data folder, a writer that remembers.
- * For x_test.c files only.
+ * testbed: what tests of the node share: a loop that runs until something is so, a data folder, a
+ * writer that remembers. For x_test.c files only.
  */
 #ifndef BERTH_NODE_TESTBED_H
 #define BERTH_NODE_TESTBED_H
@@ -46,8 +46,8 @@ static inline void answer_later(struct test_writer *w, write_done *done, void *c
     loop_defer(w->loop, late_ok, d);
 }
 
-static inline void test_create(struct writer *writer, const char *who, const struct kind *k, struct str ns,
-                               struct str json, write_done *done, void *ctx) {
+static inline void test_create(struct writer *writer, const char *who, const struct kind *k,
+                               struct str ns, struct str json, write_done *done, void *ctx) {
     struct test_writer *w = (struct test_writer *)writer;
 
     buf_str(&w->events, json);
@@ -68,9 +68,9 @@ static inline size_t test_slot(struct test_writer *w, struct str name) {
     return i;
 }
 
-static inline void test_patch(struct writer *writer, const char *who, const struct kind *k, struct str ns,
-                              struct str name, const char *subresource, enum patch_type type,
-                              struct str body, write_done *done, void *ctx) {
+static inline void test_patch(struct writer *writer, const char *who, const struct kind *k,
+                              struct str ns, struct str name, const char *subresource,
+                              enum patch_type type, struct str body, write_done *done, void *ctx) {
     struct test_writer *w = (struct test_writer *)writer;
 
     assert_string_equal(subresource, "status");

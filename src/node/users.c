@@ -85,7 +85,8 @@ int users_id(struct users *u, struct str project, uid_t *ret, struct err *err) {
 
     if (!x) {
         if (u->next - USERS_FIRST >= USERS_MAX) {
-            return err_set(err, ERR_TOO_MANY, "no user ids are left for project %.*s", STR_ARG(project));
+            return err_set(err, ERR_TOO_MANY, "no user ids are left for project %.*s",
+                           STR_ARG(project));
         }
         int code = add(u, project, u->next);
         if (code) {

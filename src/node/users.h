@@ -1,5 +1,6 @@
 /*
- * users: one user id per project (namespace), from a range of our own, the same for as long as the data folder lives.
+ * users: one user id per project (namespace), from a range of our own, the same for as long as the
+ * data folder lives.
  */
 #ifndef BERTH_NODE_USERS_H
 #define BERTH_NODE_USERS_H

@@ -1,4 +1,5 @@
-/* verbs: not a test but the program that tests run: the hidden verbs of the binary, and what test containers do. */
+/* verbs: not a test but the program that tests run: the hidden verbs of the binary, and what test
+ * containers do. */
 #include <string.h>
 
 #include "node/node.h"

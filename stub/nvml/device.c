@@ -259,7 +259,8 @@ SIM_CALL(DeviceGetSupportedEventTypes, struct nvml_device *d, unsigned long long
     return NVML_SUCCESS;
 }
 
-SIM_CALL(DeviceRegisterEvents, struct nvml_device *d, unsigned long long mask, struct nvml_event_set *set) {
+SIM_CALL(DeviceRegisterEvents, struct nvml_device *d, unsigned long long mask,
+         struct nvml_event_set *set) {
     int r = sim_begin("nvmlDeviceRegisterEvents");
 
     if (r) {
@@ -282,7 +283,9 @@ static bool take_event(struct nvml_event_set *set, struct nvml_event *ret) {
             continue;
         }
         *ret = (struct nvml_event){.device = (struct nvml_device *)sim_device_handle(e->gpu),
-                                   .type = NVML_EVENT_XID, .data = e->xid, .gpu_instance = e->gi,
+                                   .type = NVML_EVENT_XID,
+                                   .data = e->xid,
+                                   .gpu_instance = e->gi,
                                    .compute_instance = e->gi == NVML_WHOLE_GPU ? e->gi : 0};
         return true;
     }
@@ -362,8 +365,8 @@ SIM_CALL(GpmMigSampleGet, struct nvml_device *d, unsigned gi, struct nvml_gpm_sa
     for (unsigned i = 0; i < SIM_MIG; i++) {
         held += g->ci[i].used && g->ci[i].gi == gi ? g->ci[i].held : 0;
     }
-    *s = (struct nvml_gpm_sample){.percent = held ? 88.0 + (double)(sim_now_ns() / 1000000000u % 9) : 0,
-                                  .taken = true};
+    *s = (struct nvml_gpm_sample){
+        .percent = held ? 88.0 + (double)(sim_now_ns() / 1000000000u % 9) : 0, .taken = true};
     return sim_end(NVML_SUCCESS);
 }
 

@@ -1,8 +1,9 @@
 /*
  * mig: MIG mode, GPU instances, compute instances and MIG devices of the simulated GPUs.
  *
- * A GPU instance may be made where its profile may start, where no other instance lies, and while its profile's count is
- * not used up; +me takes the one spare media engine. Without that the answer is INSUFFICIENT_RESOURCES, as the driver's.
+ * A GPU instance may be made where its profile may start, where no other instance lies, and while
+ * its profile's count is not used up; +me takes the one spare media engine. Without that the answer
+ * is INSUFFICIENT_RESOURCES, as the driver's.
  */
 #include <string.h>
 
@@ -79,10 +80,16 @@ SIM_CALL(DeviceGetGpuInstanceProfileInfo, struct nvml_device *d, unsigned query,
                        : !p                            ? NVML_NOT_SUPPORTED
                                                        : r);
     }
-    *ret = (struct nvml_gpu_profile){
-        .id = p->id, .slices = p->compute, .instances = p->instances, .sm = p->sm, .copy = p->copy,
-        .decoders = p->decoders, .encoders = p->encoders, .jpegs = p->jpegs, .ofas = p->ofas,
-        .memory_mib = p->memory_mib};
+    *ret = (struct nvml_gpu_profile){.id = p->id,
+                                     .slices = p->compute,
+                                     .instances = p->instances,
+                                     .sm = p->sm,
+                                     .copy = p->copy,
+                                     .decoders = p->decoders,
+                                     .encoders = p->encoders,
+                                     .jpegs = p->jpegs,
+                                     .ofas = p->ofas,
+                                     .memory_mib = p->memory_mib};
     return sim_end(NVML_SUCCESS);
 }
 
@@ -97,10 +104,17 @@ SIM_CALL(DeviceGetGpuInstanceProfileInfoV, struct nvml_device *d, unsigned query
     if (r) {
         return r;
     }
-    *ret = (struct nvml_gpu_profile_v2){
-        .version = ret->version, .id = one.id, .slices = one.slices, .instances = one.instances,
-        .sm = one.sm, .copy = one.copy, .decoders = one.decoders, .encoders = one.encoders,
-        .jpegs = one.jpegs, .ofas = one.ofas, .memory_mib = one.memory_mib};
+    *ret = (struct nvml_gpu_profile_v2){.version = ret->version,
+                                        .id = one.id,
+                                        .slices = one.slices,
+                                        .instances = one.instances,
+                                        .sm = one.sm,
+                                        .copy = one.copy,
+                                        .decoders = one.decoders,
+                                        .encoders = one.encoders,
+                                        .jpegs = one.jpegs,
+                                        .ofas = one.ofas,
+                                        .memory_mib = one.memory_mib};
     return sim_text(ret->name, sizeof(ret->name), by_query(query)->name);
 }
 
@@ -210,7 +224,8 @@ static int make_gi(struct nvml_device *d, unsigned id, const struct nvml_placeme
     return NVML_SUCCESS;
 }
 
-SIM_CALL(DeviceCreateGpuInstance, struct nvml_device *d, unsigned id, struct nvml_gpu_instance **ret) {
+SIM_CALL(DeviceCreateGpuInstance, struct nvml_device *d, unsigned id,
+         struct nvml_gpu_instance **ret) {
     int r = sim_begin("nvmlDeviceCreateGpuInstance");
 
     return r ? r : sim_end(make_gi(d, id, NULL, ret));
@@ -261,7 +276,8 @@ SIM_CALL(DeviceGetGpuInstances, struct nvml_device *d, unsigned id, struct nvml_
     return sim_end(r);
 }
 
-SIM_CALL(DeviceGetGpuInstanceById, struct nvml_device *d, unsigned id, struct nvml_gpu_instance **ret) {
+SIM_CALL(DeviceGetGpuInstanceById, struct nvml_device *d, unsigned id,
+         struct nvml_gpu_instance **ret) {
     int r = sim_begin("nvmlDeviceGetGpuInstanceById");
 
     if (r) {
@@ -272,7 +288,8 @@ SIM_CALL(DeviceGetGpuInstanceById, struct nvml_device *d, unsigned id, struct nv
     if (!gi) {
         return sim_end(g ? NVML_NOT_FOUND : r);
     }
-    *ret = (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), (unsigned)(gi - g->gi));
+    *ret =
+        (struct nvml_gpu_instance *)sim_gi_handle((unsigned)(g - sim.gpu), (unsigned)(gi - g->gi));
     return sim_end(NVML_SUCCESS);
 }
 
@@ -287,9 +304,10 @@ SIM_CALL(GpuInstanceGetInfo, struct nvml_gpu_instance *handle, struct nvml_gpu_i
     if (!gi) {
         return sim_end(NVML_INVALID_ARGUMENT);
     }
-    *ret = (struct nvml_gpu_instance_info){
-        .device = (struct nvml_device *)sim_device_handle(gpu), .id = gi->id, .profile_id = gi->profile,
-        .placement = {gi->start, gi->size}};
+    *ret = (struct nvml_gpu_instance_info){.device = (struct nvml_device *)sim_device_handle(gpu),
+                                           .id = gi->id,
+                                           .profile_id = gi->profile,
+                                           .placement = {gi->start, gi->size}};
     return sim_end(NVML_SUCCESS);
 }
 
@@ -323,10 +341,15 @@ SIM_CALL(GpuInstanceGetComputeInstanceProfileInfo, struct nvml_gpu_instance *han
         return sim_end(NVML_NOT_SUPPORTED);
     }
     unsigned size = compute_profiles[query].size;
-    *ret = (struct nvml_compute_profile){
-        .id = query, .slices = size, .instances = p->compute / size, .sm = p->sm * size / p->compute,
-        .copy = p->copy, .decoders = p->decoders, .encoders = p->encoders, .jpegs = p->jpegs,
-        .ofas = p->ofas};
+    *ret = (struct nvml_compute_profile){.id = query,
+                                         .slices = size,
+                                         .instances = p->compute / size,
+                                         .sm = p->sm * size / p->compute,
+                                         .copy = p->copy,
+                                         .decoders = p->decoders,
+                                         .encoders = p->encoders,
+                                         .jpegs = p->jpegs,
+                                         .ofas = p->ofas};
     return sim_end(NVML_SUCCESS);
 }
 
@@ -345,11 +368,12 @@ static bool compute_start(unsigned slices, unsigned size, unsigned start) {
     if (size == slices || size == 1) {
         return start + size <= slices;
     }
-    return size == 3 ? start == 0 || start == 4 : start % 2 == 0 && start + 2 <= slices - slices % 2;
+    return size == 3 ? start == 0 || start == 4
+                     : start % 2 == 0 && start + 2 <= slices - slices % 2;
 }
 
-SIM_CALL(GpuInstanceGetComputeInstancePossiblePlacements, struct nvml_gpu_instance *handle, unsigned id,
-         struct nvml_placement *v, unsigned *n) {
+SIM_CALL(GpuInstanceGetComputeInstancePossiblePlacements, struct nvml_gpu_instance *handle,
+         unsigned id, struct nvml_placement *v, unsigned *n) {
     int r = sim_begin("nvmlGpuInstanceGetComputeInstancePossiblePlacements");
     unsigned gpu, k = 0;
 
@@ -403,8 +427,8 @@ SIM_CALL(GpuInstanceCreateComputeInstance, struct nvml_gpu_instance *handle, uns
     for (unsigned i = 0; i < SIM_MIG; i++) {
         ci_id += g->ci[i].used && g->ci[i].gi == gi->id;
     }
-    g->ci[row] = (struct sim_ci){.used = 1, .gi = gi->id, .id = ci_id, .profile = id, .start = start,
-                                 .size = size};
+    g->ci[row] = (struct sim_ci){
+        .used = 1, .gi = gi->id, .id = ci_id, .profile = id, .start = start, .size = size};
     sim_uuid(g->ci[row].uuid, "MIG", 2 + gpu, ++sim.serial);
     *ret = (struct nvml_compute_instance *)sim_ci_handle(gpu, row);
     return sim_end(NVML_SUCCESS);
@@ -461,6 +485,8 @@ SIM_CALL(ComputeInstanceGetInfo_v2, struct nvml_compute_instance *handle,
         .device = (struct nvml_device *)sim_device_handle(gpu),
         .gpu_instance =
             (struct nvml_gpu_instance *)sim_gi_handle(gpu, (unsigned)(gi - sim.gpu[gpu].gi)),
-        .id = ci->id, .profile_id = ci->profile, .placement = {ci->start, ci->size}};
+        .id = ci->id,
+        .profile_id = ci->profile,
+        .placement = {ci->start, ci->size}};
     return sim_end(NVML_SUCCESS);
 }

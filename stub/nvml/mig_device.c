@@ -1,4 +1,5 @@
-/* mig_device: MIG devices, which are what CUDA sees, and the one call that a real driver does not have. */
+/* mig_device: MIG devices, which are what CUDA sees, and the one call that a real driver does not
+ * have. */
 #include <string.h>
 
 #include "sim.h"
@@ -73,7 +74,8 @@ SIM_CALL(DeviceGetComputeInstanceId, struct nvml_device *mig, unsigned *ret) {
     return sim_end(ci ? NVML_SUCCESS : NVML_NOT_FOUND);
 }
 
-SIM_CALL(DeviceGetDeviceHandleFromMigDeviceHandle, struct nvml_device *mig, struct nvml_device **ret) {
+SIM_CALL(DeviceGetDeviceHandleFromMigDeviceHandle, struct nvml_device *mig,
+         struct nvml_device **ret) {
     int r = sim_begin("nvmlDeviceGetDeviceHandleFromMigDeviceHandle");
     unsigned gpu;
 
@@ -100,16 +102,21 @@ SIM_CALL(DeviceGetAttributes_v2, struct nvml_device *mig, struct nvml_attributes
         return sim_end(NVML_NOT_SUPPORTED);
     }
     const struct sim_profile *p = sim_profile(sim_gpu_board, gi->profile);
-    *ret = (struct nvml_attributes){
-        .sm = p->sm * ci->size / p->compute, .copy = p->copy, .decoders = p->decoders,
-        .encoders = p->encoders, .jpegs = p->jpegs, .ofas = p->ofas, .gpu_slices = p->compute,
-        .compute_slices = ci->size, .memory_mib = p->memory_mib};
+    *ret = (struct nvml_attributes){.sm = p->sm * ci->size / p->compute,
+                                    .copy = p->copy,
+                                    .decoders = p->decoders,
+                                    .encoders = p->encoders,
+                                    .jpegs = p->jpegs,
+                                    .ofas = p->ofas,
+                                    .gpu_slices = p->compute,
+                                    .compute_slices = ci->size,
+                                    .memory_mib = p->memory_mib};
     return sim_end(NVML_SUCCESS);
 }
 
 /*
- * Only here, and only looked up by the simulator's path: says how many processes use the GPU or MIG device of this UUID,
- * which a driver knows by itself. Heat, power and IN_USE follow from it.
+ * Only here, and only looked up by the simulator's path: says how many processes use the GPU or MIG
+ * device of this UUID, which a driver knows by itself. Heat, power and IN_USE follow from it.
  */
 SIM_CALL(BerthSimHold, const char *uuid, unsigned processes) {
     int r = sim_begin("nvmlBerthSimHold");

@@ -1,17 +1,19 @@
 /*
  * sim: a simulated NVIDIA driver behind the real library's binary interface.
  *
- * What a kernel driver would hold (MIG mode, instances, energy, Xids) lies in one state file, so that it outlives the
- * processes that open the library, as it would in a driver; every call locks the file, changes a copy and writes it back
- * whole. Without BERTH_SIM_STATE the state is the process's own.
+ * What a kernel driver would hold (MIG mode, instances, energy, Xids) lies in one state file, so
+ * that it outlives the processes that open the library, as it would in a driver; every call locks
+ * the file, changes a copy and writes it back whole. Without BERTH_SIM_STATE the state is the
+ * process's own.
  *
  *     BERTH_SIM_GPUS     8xh200, 1xh200 or 4xa100-80gb
- *     BERTH_SIM_STATE    path of the state file; BERTH_SIM_STATE.faults, when it appears, is read once and removed:
- *                        lines "xid GPU CODE [GI]", "lost GPU", "found GPU", "slow MS", "held GPU 0|1"
- *     BERTH_SIM_MISSING  names of calls, separated by commas, that answer FUNCTION_NOT_FOUND, as an old driver does
+ * BERTH_SIM_STATE    path of the state file; BERTH_SIM_STATE.faults, when it appears, is read once
+ * and removed: lines "xid GPU CODE [GI]", "lost GPU", "found GPU", "slow MS", "held GPU 0|1"
+ * BERTH_SIM_MISSING  names of calls, separated by commas, that answer FUNCTION_NOT_FOUND, as an old
+ * driver does
  *
- * A GPU instance and its compute instances are rows of small tables; a handle is the address of a row's twin in this
- * process and says only which row it means.
+ * A GPU instance and its compute instances are rows of small tables; a handle is the address of a
+ * row's twin in this process and says only which row it means.
  */
 #ifndef BERTH_STUB_SIM_H
 #define BERTH_STUB_SIM_H
@@ -86,13 +88,14 @@ struct sim_handle {
 };
 
 /*
- * Every exported call begins with sim_begin, which locks and reads the state, applies faults and answers what the call must
- * return at once (UNINITIALIZED, FUNCTION_NOT_FOUND, GPU_IS_LOST ...), and ends with sim_end, which writes and unlocks.
- * `what` is the call's name. After a failed sim_begin there is nothing to end.
+ * Every exported call begins with sim_begin, which locks and reads the state, applies faults and
+ * answers what the call must return at once (UNINITIALIZED, FUNCTION_NOT_FOUND, GPU_IS_LOST ...),
+ * and ends with sim_end, which writes and unlocks. `what` is the call's name. After a failed
+ * sim_begin there is nothing to end.
  */
 int sim_begin(const char *what);
 int sim_end(int result);
-extern struct sim_state sim;       /* valid between begin and end */
+extern struct sim_state sim;                  /* valid between begin and end */
 extern const struct sim_board *sim_gpu_board; /* likewise */
 
 struct sim_handle *sim_device_handle(unsigned gpu);
@@ -101,21 +104,23 @@ struct sim_handle *sim_gi_handle(unsigned gpu, unsigned row);
 struct sim_handle *sim_ci_handle(unsigned gpu, unsigned row);
 
 /* The GPU, row of a handle, or NULL when it is not a live one of that kind. */
-struct sim_gpu *sim_gpu_of(void *handle, int *ret_result); /* of a whole GPU; GPU_IS_LOST when it is */
+struct sim_gpu *sim_gpu_of(void *handle,
+                           int *ret_result); /* of a whole GPU; GPU_IS_LOST when it is */
 struct sim_ci *sim_mig_of(void *handle, unsigned *ret_gpu);
 struct sim_gi *sim_gi_of(void *handle, unsigned *ret_gpu);
 struct sim_gi *sim_gi_by_id(struct sim_gpu *g, unsigned id);
 
 void sim_uuid(char out[48], const char *prefix, uint64_t a, uint64_t b);
 uint64_t sim_now_ns(void);
-/* Share of the GPU that is in use, 0..1000: memory slices of instances with a compute instance, or the whole. */
+/* Share of the GPU that is in use, 0..1000: memory slices of instances with a compute instance, or
+ * the whole. */
 unsigned sim_load(const struct sim_gpu *g);
 unsigned sim_power_mw(const struct sim_gpu *g, unsigned gpu);
 int sim_text(char *out, unsigned n, const char *text);
 
 /* Exported calls: prototype and definition at once, visible in the shared object. */
-#define SIM_CALL(name, ...)                                                  \
-    __attribute__((visibility("default"))) int nvml##name(__VA_ARGS__);      \
+#define SIM_CALL(name, ...)                                                                        \
+    __attribute__((visibility("default"))) int nvml##name(__VA_ARGS__);                            \
     __attribute__((visibility("default"))) int nvml##name(__VA_ARGS__)
 
 #endif

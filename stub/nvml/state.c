@@ -1,4 +1,5 @@
-/* state: the simulated driver's memory: the file, its lock, the faults that are injected, handles, load. See sim.h. */
+/* state: the simulated driver's memory: the file, its lock, the faults that are injected, handles,
+ * load. See sim.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,7 +63,8 @@ unsigned sim_load(const struct sim_gpu *g) {
 
 unsigned sim_power_mw(const struct sim_gpu *g, unsigned gpu) {
     const struct sim_board *b = sim_gpu_board;
-    /* A wobble of one percent, so that a graph of it is alive; the same for equal second and GPU. */
+    /* A wobble of one percent, so that a graph of it is alive; the same for equal second and GPU.
+     */
     unsigned wobble = (unsigned)(mix(sim_now_ns() / 1000000000u + gpu * 977u) % 21);
     unsigned mw = b->idle_mw + (b->busy_mw - b->idle_mw) / 1000 * sim_load(g) * 92 / 100;
 
@@ -236,7 +238,8 @@ SIM_CALL(Shutdown, void) {
 
 /* ---- handles ---- */
 
-static struct sim_handle *handle(struct sim_handle *h, enum sim_kind kind, unsigned gpu, unsigned row) {
+static struct sim_handle *handle(struct sim_handle *h, enum sim_kind kind, unsigned gpu,
+                                 unsigned row) {
     *h = (struct sim_handle){kind, gpu, row};
     return h;
 }

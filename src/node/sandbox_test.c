@@ -1,0 +1,215 @@
+/* sandbox: what a pod's process may not do, tried from inside, one child a case. */
+#include "node/testbed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "node/sandbox.h"
+
+enum { TEST_UID = 1900000000 };
+
+struct bed {
+    char data[PATH_LEN], pod[PATH_LEN], root[PATH_LEN], other[PATH_LEN];
+    struct sandbox sandbox;
+};
+
+static int set_up(void **state) {
+    struct bed *b = calloc(1, sizeof(*b));
+    struct err err;
+
+    test_folder(b->data);
+    snprintf(b->pod, sizeof(b->pod), "%.500s/pods/u", b->data);
+    snprintf(b->root, sizeof(b->root), "%.500s/root", b->pod);
+    snprintf(b->other, sizeof(b->other), "%.500s/pods/other", b->data);
+    assert_ok(dir_make(b->root, 0755, &err), &err);
+    assert_ok(dir_make(b->other, 0755, &err), &err);
+    assert_ok(file_store(b->other, "secret", STR("x"), 0644, &err), &err);
+    b->sandbox = (struct sandbox){.data_dir = b->data, .pod_dir = b->pod, .cgroup_name = "none"};
+    if (geteuid() == 0) {
+        b->sandbox.uid = b->sandbox.gid = TEST_UID;
+        assert_int_equal(chown(b->root, TEST_UID, TEST_UID), 0);
+    }
+    assert_ok(sandbox_prepare(&err), &err);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct bed *b = *state;
+
+    dir_remove(b->data, NULL);
+    free(b);
+    return 0;
+}
+
+/* Runs try(b) inside; it returns an errno, 0 for "it worked". 1000 and more: the sandbox could not be entered. */
+static int inside(struct bed *b, int (*try)(const struct bed *b)) {
+    int status, pipes[2], e = 0;
+
+    assert_int_equal(pipe(pipes), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const char *what;
+        e = sandbox_enter(&b->sandbox, NULL, 0, b->root, &what);
+        e = e ? 1000 + e : try(b);
+        (void)!write(pipes[1], &e, sizeof(e));
+        _exit(0);
+    }
+    assert_int_equal(read(pipes[0], &e, sizeof(e)), sizeof(e));
+    close(pipes[0]);
+    close(pipes[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return e;
+}
+
+static int failed(long r) {
+    return r == -1 ? errno : 0;
+}
+
+static int try_ptrace(const struct bed *b) {
+    return failed(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+}
+static int try_mount(const struct bed *b) {
+    return failed(mount("none", b->root, "tmpfs", 0, NULL));
+}
+static int try_namespace(const struct bed *b) {
+    return failed(unshare(CLONE_NEWUSER));
+}
+static int try_bpf(const struct bed *b) {
+    return failed(syscall(SYS_bpf, 0, NULL, 0));
+}
+static int try_keyctl(const struct bed *b) {
+    return failed(syscall(SYS_keyctl, 0, 0, 0, 0, 0));
+}
+static int try_io_uring(const struct bed *b) {
+    return failed(syscall(SYS_io_uring_setup, 1, NULL));
+}
+static int try_userfaultfd(const struct bed *b) {
+    return failed(syscall(SYS_userfaultfd, 0));
+}
+static int try_module(const struct bed *b) {
+    return failed(syscall(SYS_init_module, NULL, 0, ""));
+}
+static int try_setuid(const struct bed *b) {
+    return failed(setresuid(0, 0, 0));
+}
+static int try_groups(const struct bed *b) {
+    gid_t v[64];
+    return getgroups(64, v) == 0 ? 0 : EEXIST;
+}
+static int try_signal_parent(const struct bed *b) {
+    return failed(kill(getppid(), 0));
+}
+static int try_own_file(const struct bed *b) {
+    return failed(open("mine", O_CREAT | O_RDWR, 0600));
+}
+static int try_system_write(const struct bed *b) {
+    return failed(open("/tmp/berth-sandbox-test", O_CREAT | O_RDWR, 0600));
+}
+static int try_system_read(const struct bed *b) {
+    return failed(open("/etc/hostname", O_RDONLY)) ? failed(open("/etc/passwd", O_RDONLY)) : 0;
+}
+static int try_other_pod(const struct bed *b) {
+    char path[PATH_LEN + 16];
+    snprintf(path, sizeof(path), "%s/secret", b->other);
+    return failed(open(path, O_RDONLY));
+}
+static int try_thread_like_clone(const struct bed *b) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    return failed(waitpid(pid, NULL, 0));
+}
+
+static void test_calls(void **state) {
+    struct bed *b = *state;
+
+    assert_int_equal(inside(b, try_ptrace), EPERM);
+    assert_int_equal(inside(b, try_mount), EPERM);
+    assert_int_equal(inside(b, try_namespace), EPERM);
+    assert_int_equal(inside(b, try_bpf), EPERM);
+    assert_int_equal(inside(b, try_keyctl), EPERM);
+    assert_int_equal(inside(b, try_io_uring), ENOSYS);
+    assert_int_equal(inside(b, try_userfaultfd), EPERM);
+    assert_int_equal(inside(b, try_module), EPERM);
+    assert_int_equal(inside(b, try_thread_like_clone), 0);
+}
+
+static void test_user(void **state) {
+    struct bed *b = *state;
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(inside(b, try_setuid), EPERM);
+    assert_int_equal(inside(b, try_groups), 0);
+    assert_int_equal(inside(b, try_signal_parent), EPERM);
+}
+
+static void test_files(void **state) {
+    struct bed *b = *state;
+
+    assert_int_equal(inside(b, try_own_file), 0);
+    assert_int_equal(inside(b, try_system_read), 0);
+    if (landlock_abi() == 0) {
+        skip();
+    }
+    assert_int_equal(inside(b, try_system_write), EACCES);
+    assert_int_equal(inside(b, try_other_pod), EACCES);
+}
+
+/* Groups on a folder that looks like cgroup v2: what would be written. */
+static void test_cgroup_v2(void **state) {
+    struct bed *b = *state;
+    struct arena a;
+    struct str text;
+    struct err err;
+    char group[PATH_LEN];
+    static const char *const files[] = {"memory.max", "pids.max", "cpu.max", "cgroup.procs",
+                                        "memory.oom.group"};
+
+    setenv("BERTH_CGROUP_ROOT", b->data, 1);
+    snprintf(group, sizeof(group), "%.500s/berth/u", b->data);
+    assert_ok(dir_make(group, 0755, &err), &err);
+    assert_ok(file_store(b->data, "cgroup.controllers", STR("cpu memory pids\n"), 0644, &err), &err);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        assert_ok(file_store(group, files[i], STR(""), 0644, &err), &err);
+    }
+    assert_int_equal(cgroup_probe(), CGROUP_V2);
+    b->sandbox.cgroup = CGROUP_V2;
+    b->sandbox.cgroup_name = "berth/u";
+    b->sandbox.memory_bytes = 1048576;
+    b->sandbox.cpu_milli = 1500;
+    b->sandbox.pids = 64;
+    assert_ok(cgroup_make(&b->sandbox, &err), &err);
+    assert_int_equal(cgroup_join(&b->sandbox), 0);
+    arena_init(&a, 1 << 16);
+    assert_ok(file_load(group, "memory.max", &a, &text, &err), &err);
+    assert_str_eq(text, STR("1048576"));
+    assert_ok(file_load(group, "cpu.max", &a, &text, &err), &err);
+    assert_str_eq(text, STR("150000 100000"));
+    assert_ok(file_load(group, "cgroup.procs", &a, &text, &err), &err);
+    assert_str_eq(text, STR("0"));
+    assert_ok(file_store(group, "memory.events", STR("oom 1\noom_kill 3\n"), 0644, &err), &err);
+    assert_int_equal(cgroup_oom_kills(CGROUP_V2, "berth/u"), 3);
+    arena_release(&a);
+    unsetenv("BERTH_CGROUP_ROOT");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_user, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cgroup_v2, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
