@@ -1,0 +1,365 @@
+/*
+ * bench-api: a running `berth up`, over its HTTP API.   bench-api BERTH [CREATES]
+ *
+ * Start time, memory, durable creates and reads of 1 KB ConfigMaps over 64 keep-alive TLS connections, and how long after
+ * its create is sent an object reaches each of 100 watchers. Floors of the same run: fdatasync of 4 KiB, and a bare TLS
+ * server that answers 1 KB, driven by the same load generator.
+ */
+#include <ftw.h>
+#include <limits.h>
+#include <openssl/pem.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "echo.h"
+#include "http_load.h"
+#include "measure.h"
+
+enum { CONNECTIONS = 64, WATCHERS = 100, WATCHED = 200, VALUE_BYTES = 800 };
+
+struct up {
+    const char *berth;
+    char dir[PATH_MAX], data[PATH_MAX + 8];
+    pid_t pid;
+    double start_ms;
+    int port;
+    SSL_CTX *tls;
+};
+
+static struct up up;
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f) {
+    return remove(path);
+}
+
+static _Noreturn void die(const char *what) {
+    fprintf(stderr, "bench-api: %s\n", what);
+    if (up.pid > 0) {
+        kill(up.pid, SIGTERM);
+        waitpid(up.pid, NULL, 0);
+    }
+    if (up.dir[0]) {
+        (void)nftw(up.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+    exit(1);
+}
+
+static char *read_file(const char *path) {
+    static char text[64 << 10];
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    if (f) {
+        fclose(f);
+    }
+    text[n] = 0;
+    return text;
+}
+
+/* The base64 value of a line "  key: value", decoded, as a BIO. */
+static BIO *config_field(const char *config, const char *key) {
+    const char *p = strstr(config, key);
+    if (!p) {
+        die("the kubeconfig lacks a certificate");
+    }
+    p += strlen(key) + 2;
+    size_t n = strcspn(p, " \r\n");
+    unsigned char *out = malloc(n);
+    int len = out ? EVP_DecodeBlock(out, (const unsigned char *)p, (int)n) : -1;
+    if (len < 0) {
+        die("the kubeconfig is not base64 where it must be");
+    }
+    for (size_t i = n; i > 0 && p[i - 1] == '='; i--) {
+        len--;
+    }
+    BIO *b = BIO_new(BIO_s_mem());
+    BIO_write(b, out, len);
+    free(out);
+    return b;
+}
+
+static void read_kubeconfig(void) {
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof(path), "%s/kubeconfig", up.data);
+    const char *config = read_file(path);
+    const char *server = strstr(config, "server: https://");
+    const char *colon = server ? strchr(server + 16, ':') : NULL;
+    up.port = colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+    up.tls = SSL_CTX_new(TLS_client_method());
+    BIO *ca = config_field(config, "certificate-authority-data");
+    BIO *crt = config_field(config, "client-certificate-data");
+    BIO *key = config_field(config, "client-key-data");
+    X509 *root = PEM_read_bio_X509(ca, NULL, NULL, NULL);
+    X509 *cert = PEM_read_bio_X509(crt, NULL, NULL, NULL);
+    EVP_PKEY *pkey = PEM_read_bio_PrivateKey(key, NULL, NULL, NULL);
+    if (!up.port || !root || !cert || !pkey ||
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(up.tls), root) != 1 ||
+        SSL_CTX_use_certificate(up.tls, cert) != 1 || SSL_CTX_use_PrivateKey(up.tls, pkey) != 1) {
+        die("the kubeconfig is not usable");
+    }
+    SSL_CTX_set_verify(up.tls, SSL_VERIFY_PEER, NULL);
+    X509_free(root);
+    X509_free(cert);
+    EVP_PKEY_free(pkey);
+    BIO_free(ca);
+    BIO_free(crt);
+    BIO_free(key);
+}
+
+static void start_berth(void) {
+    int fds[2];
+    if (pipe(fds) == -1) {
+        die("no pipe");
+    }
+    int64_t start = measure_now();
+    fflush(stdout);
+    up.pid = fork();
+    if (up.pid == 0) {
+        char log[PATH_MAX + 16];
+        snprintf(log, sizeof(log), "%s/log", up.dir);
+        dup2(fds[1], 1);
+        if (!freopen(log, "w", stderr)) {
+            _exit(126);
+        }
+        close(fds[0]);
+        close(fds[1]);
+        execl(up.berth, "berth", "up", "--data", up.data, "--listen", "127.0.0.1:0", "--gpus", "none",
+              (char *)NULL);
+        _exit(127);
+    }
+    close(fds[1]);
+    char line[512] = "";
+    FILE *f = fdopen(fds[0], "r");
+    if (!f || !fgets(line, sizeof(line), f) || strncmp(line, "berth: ready", 12) != 0) {
+        char log[PATH_MAX + 16];
+        snprintf(log, sizeof(log), "%s/log", up.dir);
+        fprintf(stderr, "%s%s", line, read_file(log));
+        die("berth up did not get ready");
+    }
+    up.start_ms = (double)(measure_now() - start) / 1e6;
+    /* the pipe stays open: berth may still write to it */
+}
+
+static double rss_mib(void) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)up.pid);
+    const char *p = strstr(read_file(path), "VmRSS:");
+    return p ? (double)strtol(p + 6, NULL, 10) / 1024 : 0;
+}
+
+/* ---- requests ---- */
+
+static size_t create_text(const char *name, int64_t stamp, char *out) {
+    static char value[VALUE_BYTES + 1];
+    memset(value, 'v', VALUE_BYTES);
+    char body[2048];
+    int n = snprintf(body, sizeof(body),
+                     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\"},"
+                     "\"data\":{\"t\":\"%lld\",\"v\":\"%s\"}}",
+                     name, (long long)stamp, value);
+    return (size_t)snprintf(out, LOAD_REQUEST_MAX,
+                            "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\n"
+                            "Host: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                            "Content-Length: %d\r\n\r\n%s",
+                            n, body);
+}
+
+static size_t create_request(void *ctx, size_t i, char *out) {
+    char name[32];
+    snprintf(name, sizeof(name), "object-%07zu", i);
+    return create_text(name, 0, out);
+}
+
+static size_t get_request(void *ctx, size_t i, char *out) {
+    return (size_t)snprintf(out, LOAD_REQUEST_MAX,
+                            "GET /api/v1/namespaces/default/configmaps/object-%07zu HTTP/1.1\r\n"
+                            "Host: 127.0.0.1\r\n\r\n",
+                            i * 7919 % *(size_t *)ctx);
+}
+
+static double load(const char *what, struct load l, double floor, const char *floor_name) {
+    l.latency = calloc(l.requests, sizeof(*l.latency));
+    if (!l.latency || load_run(&l) == -1) {
+        die(what);
+    }
+    double rate = (double)l.requests / l.seconds;
+    printf("%-34s %9.0f  %8.2f  %8.2f", what, rate,
+           (double)measure_percentile(l.latency, l.requests, 0.5) / 1e6,
+           (double)measure_percentile(l.latency, l.requests, 0.99) / 1e6);
+    if (floor > 0) {
+        printf("  %6.2f x %s", rate / floor, floor_name);
+    }
+    printf("\n");
+    fflush(stdout);
+    free(l.latency);
+    return rate;
+}
+
+/* ---- watch fan-out ---- */
+
+struct watcher {
+    struct load_stream *stream;
+    char tail[64]; /* the end of the last bytes: a stamp may be cut in two */
+    size_t tail_n;
+};
+
+/* Finds the stamps `"t":"N"` in the stream, and notes how old each is. */
+static size_t take_stamps(struct watcher *w, char *p, size_t n, int64_t *age) {
+    static const char mark[] = "\"t\":\"";
+    size_t found = 0;
+    int64_t now = measure_now();
+    char *last = p, *at = p;
+    p[n] = 0;
+    while ((at = strstr(at, mark))) {
+        char *end = strchr(at + sizeof(mark) - 1, '"');
+        if (!end) {
+            break;
+        }
+        int64_t stamp = strtoll(at + sizeof(mark) - 1, NULL, 10);
+        if (stamp > 0) {
+            age[found++] = now - stamp;
+        }
+        last = at = end;
+    }
+    size_t left = (size_t)(p + n - last);
+    left = left < sizeof(w->tail) ? left : sizeof(w->tail);
+    w->tail_n = left;
+    memcpy(w->tail, p + n - left, left);
+    return found;
+}
+
+static size_t read_watcher(struct watcher *w, int64_t *age) {
+    static char buf[(64 << 10) + 128];
+    size_t found = 0;
+    for (;;) {
+        memcpy(buf, w->tail, w->tail_n);
+        int n = load_read(w->stream, buf + w->tail_n, 64 << 10);
+        if (n == -1) {
+            die("a watch ended");
+        }
+        if (n == 0) {
+            return found;
+        }
+        found += take_stamps(w, buf, w->tail_n + (size_t)n, age + found);
+    }
+}
+
+static void open_watchers(struct watcher *w, struct pollfd *p) {
+    static const char plain[] = "GET /api/v1/namespaces/default/configmaps?watch=true"
+                                "&sendInitialEvents=false&resourceVersion=0 HTTP/1.1\r\n"
+                                "Host: 127.0.0.1\r\n\r\n";
+    for (int i = 0; i < WATCHERS; i++) {
+        w[i] = (struct watcher){.stream = load_open(up.tls, up.port, plain, sizeof(plain) - 1)};
+        if (!w[i].stream) {
+            die("cannot watch");
+        }
+        p[i] = (struct pollfd){.fd = load_fd(w[i].stream), .events = POLLIN};
+    }
+}
+
+static size_t poll_watchers(struct watcher *w, struct pollfd *p, int timeout_ms, int64_t *age) {
+    size_t found = 0;
+    if (poll(p, WATCHERS, timeout_ms) > 0) {
+        for (int i = 0; i < WATCHERS; i++) {
+            found += p[i].revents ? read_watcher(&w[i], age + found) : 0;
+        }
+    }
+    return found;
+}
+
+/* One create at a time, each in the hands of all watchers before the next. */
+static void fan_out(void) {
+    static struct watcher w[WATCHERS];
+    static struct pollfd p[WATCHERS];
+    static int64_t age[(WATCHED + 1) * WATCHERS * 2];
+    open_watchers(w, p);
+    while (poll_watchers(w, p, 500, age)) {
+    } /* what they are sent to begin with has no stamp */
+    char request[LOAD_REQUEST_MAX], name[32], skip[8192];
+    size_t n = 0;
+    struct load_stream *writer = load_open(up.tls, up.port, NULL, 0);
+    for (int i = 0; writer && i < WATCHED; i++) {
+        snprintf(name, sizeof(name), "watched-%d", i);
+        size_t len = create_text(name, measure_now(), request);
+        int code = load_write(writer, request, len);
+        size_t want = (size_t)(i + 1) * WATCHERS;
+        for (int turns = 0; n < want && turns < 10000; turns++) {
+            n += poll_watchers(w, p, 100, age + n);
+        }
+        if (code != 0 || n < want) {
+            die("a watcher did not see a create");
+        }
+        (void)load_read(writer, skip, sizeof(skip));
+    }
+    load_close(writer);
+    printf("%-34s %9s  %8.2f  %8.2f  (create sent to event received)\n", "watch, 100 watchers", "",
+           (double)measure_percentile(age, n, 0.5) / 1e6,
+           (double)measure_percentile(age, n, 0.99) / 1e6);
+    for (int i = 0; i < WATCHERS; i++) {
+        load_close(w[i].stream);
+    }
+}
+
+static void stop_berth(void) {
+    fflush(stdout);
+    pid_t down = fork();
+    if (down == 0) {
+        if (!freopen("/dev/null", "w", stdout)) {
+            _exit(126);
+        }
+        execl(up.berth, "berth", "down", "--data", up.data, (char *)NULL);
+        _exit(127);
+    }
+    (void)waitpid(down, NULL, 0);
+    (void)kill(up.pid, SIGTERM);
+    (void)waitpid(up.pid, NULL, 0);
+    (void)nftw(up.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(int argc, char **argv) {
+    size_t creates = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000;
+    if (argc < 2 || creates == 0) {
+        fprintf(stderr, "usage: bench-api BERTH [CREATES]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    up.berth = argv[1];
+    snprintf(up.dir, sizeof(up.dir), "/tmp/berth-bench-XXXXXX");
+    if (!mkdtemp(up.dir)) {
+        die("no temporary folder");
+    }
+    snprintf(up.data, sizeof(up.data), "%s/data", up.dir);
+    double disk = measure_fdatasync(up.dir, 4096, 1);
+    pid_t echo;
+    int echo_port = echo_start(&echo);
+    SSL_CTX *bare = SSL_CTX_new(TLS_client_method());
+    size_t one = 1;
+    printf("%-34s %9s  %8s  %8s\n", "", "per s", "p50 ms", "p99 ms");
+    printf("%-34s %9.0f\n", "floor: fdatasync of 4 KiB", disk);
+    struct load l = {.tls = bare, .port = echo_port, .connections = CONNECTIONS, .requests = 50000,
+                     .request = get_request, .ctx = &one, .status = 200};
+    double floor = echo_port == -1 ? 0 : load("floor: bare TLS, 64 connections", l, 0, "");
+    start_berth();
+    read_kubeconfig();
+    double idle = rss_mib();
+    l = (struct load){.tls = up.tls, .port = up.port, .connections = CONNECTIONS,
+                      .requests = creates, .request = create_request, .status = 201};
+    load("create 1 KB, durable, 64 conns", l, disk, "fdatasync");
+    l.requests = 50000;
+    l.request = get_request;
+    l.ctx = &creates;
+    l.status = 200;
+    load("get 1 KB, 64 connections", l, floor, "bare TLS");
+    fan_out();
+    printf("\nstart to ready %.0f ms; memory of the API process %.1f MiB idle, %.1f MiB with %zu "
+           "objects\n", up.start_ms, idle, rss_mib(), creates + WATCHED);
+    kill(echo, SIGKILL);
+    (void)waitpid(echo, NULL, 0);
+    stop_berth();
+    return 0;
+}
