@@ -183,7 +183,33 @@ static void write_head(struct buf *b, const char *kind, const char *name, const 
     buf_c(b, "},\"annotations\":{\"rbac.authorization.kubernetes.io/autoupdate\":\"true\"}}");
 }
 
+static void write_rule(struct buf *b, const struct rule *r, bool *more) {
+    buf_c(b, *more ? ",{" : "{");
+    *more = true;
+    if (r->groups) {
+        write_words(b, "apiGroups", r->groups);
+        buf_ch(b, ',');
+    }
+    write_words(b, r->groups ? "resources" : "nonResourceURLs", r->resources);
+    buf_ch(b, ',');
+    write_words(b, "verbs", r->verbs);
+    buf_ch(b, '}');
+}
+
+/* A role's rules, and those it aggregates: decisions do not need them written here, but people read them. */
+static void write_rules(struct buf *b, const struct role *r, bool *more) {
+    for (const struct rule *rule = r->rules; rule && rule->verbs; rule++) {
+        write_rule(b, rule, more);
+    }
+    for (size_t i = 0; r->from && i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (roles[i].into && strcmp(roles[i].into, r->from) == 0) {
+            write_rules(b, &roles[i], more);
+        }
+    }
+}
+
 static void write_role(struct buf *b, const struct role *r) {
+    bool more = false;
     write_head(b, "ClusterRole", r->name, r->into);
     if (r->from) {
         buf_f(b,
@@ -192,17 +218,7 @@ static void write_role(struct buf *b, const struct role *r) {
               r->from);
     }
     buf_c(b, ",\"rules\":[");
-    for (const struct rule *rule = r->rules; rule && rule->verbs; rule++) {
-        buf_c(b, rule == r->rules ? "{" : ",{");
-        if (rule->groups) {
-            write_words(b, "apiGroups", rule->groups);
-            buf_ch(b, ',');
-        }
-        write_words(b, rule->groups ? "resources" : "nonResourceURLs", rule->resources);
-        buf_ch(b, ',');
-        write_words(b, "verbs", rule->verbs);
-        buf_ch(b, '}');
-    }
+    write_rules(b, r, &more);
     buf_c(b, "]}");
 }
 

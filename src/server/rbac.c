@@ -227,7 +227,8 @@ static bool resolve(struct rbac *b, struct compiled_role *r) {
         return true;
     }
     r->state = ROLE_RESOLVING;
-    size_t n = r->n_rules;
+    size_t n = 0,
+           at = 0; /* its own rules are an earlier union, as Kubernetes' controller writes it */
     for (size_t i = 0; i < b->n_cluster_roles; i++) {
         struct compiled_role *other = &b->cluster_roles[i];
         if (other != r && selected(b, rule, &other->labels)) {
@@ -240,10 +241,6 @@ static bool resolve(struct rbac *b, struct compiled_role *r) {
     struct policy_rule *rules = ARENA_ARRAY(&b->arena, struct policy_rule, n ? n : 1);
     if (!rules) {
         return false;
-    }
-    size_t at = r->n_rules;
-    if (at) {
-        memcpy(rules, r->rules, at * sizeof(*rules));
     }
     for (size_t i = 0; i < b->n_cluster_roles; i++) {
         struct compiled_role *other = &b->cluster_roles[i];

@@ -14,6 +14,8 @@
 #include "wire/json_edit.h"
 #include "wire/yaml_scalar.h"
 
+enum { DIRECTIVES_MAX = 100 };
+
 struct level {
     yyjson_mut_val *value; /* object or array */
     struct json_edit edit; /* of an object: its members, to find duplicates */
@@ -320,14 +322,34 @@ static int run(struct reader *r, yaml_parser_t *p) {
     return 0;
 }
 
+/* libyaml compares each %TAG directive with all before it. Nobody writes more than a few. The last bytes of NEL, LS
+ * and PS count as line ends, too. */
+static bool too_many_directives(struct str text) {
+    const struct str tag = STR("%TAG");
+    size_t n = 0;
+    for (const char *at; text.n && (at = memmem(text.p, text.n, tag.p, tag.n)) != NULL;) {
+        bool first = at == text.p;
+        n += first || str_find(STR("\n\r\x85\xa8\xa9"), at[-1]) >= 0;
+        if (n > DIRECTIVES_MAX) {
+            return true;
+        }
+        text = str_skip(text, (size_t)(at - text.p) + tag.n);
+    }
+    return false;
+}
+
 int yaml_parse(struct arena *a, struct str text, struct yaml_docs *ret, struct err *err) {
     struct reader *r = ARENA_NEW(a, struct reader);
     yaml_parser_t p;
+    if (too_many_directives(text)) {
+        return err_set(err, ERR_TOO_LARGE, "more than %d %%TAG directives", DIRECTIVES_MAX);
+    }
     if (!r || !yaml_parser_initialize(&p)) {
         return err_set(err, ERR_NOMEM, "no memory to read YAML");
     }
     r->arena = a;
     r->err = err;
+    yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING); /* not what a byte order mark says */
     yaml_parser_set_input_string(&p, (const unsigned char *)(text.p ? text.p : ""), text.n);
     int code = run(r, &p);
     yaml_parser_delete(&p);
