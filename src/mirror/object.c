@@ -430,25 +430,35 @@ int object_new_mut(const struct kind *k, yyjson_mut_val *root, struct object **r
     return code;
 }
 
+/* The end of a string of valid JSON, past its quote, when it has only escapes that are needed; NULL otherwise. */
+static const char *plain_string(const char *p, const char *end) {
+    for (;;) {
+        const char *quote = memchr(p, '"', (size_t)(end - p));
+        const char *escape = quote ? memchr(p, '\\', (size_t)(quote - p)) : NULL;
+        if (!escape) {
+            return quote ? quote + 1 : NULL;
+        }
+        if (escape[1] == 'u' || escape[1] == '/') {
+            return NULL;
+        }
+        p = escape + 2;
+    }
+}
+
 /* Whether valid JSON is just what our writer would make of it, as far as the scanner depends on it: no blanks, and no
  * escape but those that are needed. */
 static bool is_compact(struct str json) {
-    bool in = false;
-    for (size_t i = 0; i < json.n; i++) {
-        char c = json.p[i];
-        if (c == '"') {
-            in = !in;
-        } else if (c == '\\') {
-            char e = i + 1 < json.n ? json.p[i + 1] : 'u';
-            if (e == 'u' || e == '/') {
-                return false;
-            }
-            i++;
-        } else if (!in && (c == ' ' || c == '\n' || c == '\t' || c == '\r')) {
+    const char *p = json.p, *end = json.p + json.n;
+    while (p && p < end) {
+        char c = *p++;
+        if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
             return false;
         }
+        if (c == '"') {
+            p = plain_string(p, end);
+        }
     }
-    return true;
+    return p != NULL;
 }
 
 static int check_and_make(const struct kind *k, struct str json, struct arena *a,
