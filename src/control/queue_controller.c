@@ -282,6 +282,16 @@ static void on_namespace(struct queue_controller *c, const struct change *ch) {
     }
 }
 
+static void on_limit_range(struct queue_controller *c, const struct change *ch) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
+        const struct local_state *l = e->value;
+        if (str_eq(l->ns, ch->obj->ns)) {
+            local_again(c, l);
+        }
+    }
+}
+
 static void on_node(struct queue_controller *c, const struct change *ch) {
     struct inventory inv;
     struct node_input in;
@@ -329,7 +339,7 @@ static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct 
     [QK_FLAVOR] = on_flavor,           [QK_CLUSTER_QUEUE] = on_cluster_queue,
     [QK_COHORT] = on_cohort,           [QK_LOCAL_QUEUE] = on_local_queue,
     [QK_WORKLOAD] = on_workload,       [QK_NAMESPACE] = on_namespace,
-    [QK_NODE] = on_node,               [QK_POD] = on_pod,
+    [QK_LIMIT_RANGE] = on_limit_range, [QK_NODE] = on_node,               [QK_POD] = on_pod,
 };
 
 static void on_change(void *ctx, const struct change *ch) {
@@ -370,6 +380,7 @@ static bool parts_new(struct queue_controller *c) {
         {"kueue.x-k8s.io", "ResourceFlavor"}, {"kueue.x-k8s.io", "ClusterQueue"},
         {"kueue.x-k8s.io", "Cohort"},         {"kueue.x-k8s.io", "LocalQueue"},
         {"kueue.x-k8s.io", "Workload"},       {"", "Namespace"},
+        {"", "LimitRange"},
         {"", "Node"},                         {"", "Pod"},
     };
     struct engine_options o = {0};

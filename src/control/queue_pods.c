@@ -139,6 +139,10 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     struct place_input in = place_of(&shape, set, v, n);
     bool placed = false;
     *ret = pool_pod_seat(pool, o->uid);
+    if (*ret != NULL && !pool_seat_usable(pool, *ret)) {
+        pool_pod_gone(pool, o->uid); /* its node or GPU went away before it was bound */
+        *ret = NULL;
+    }
     *ret_ours = pool_is_ours(pool, &in) && !(kin.waits && str_empty(kin.workload));
     if (*ret != NULL || !*ret_ours) {
         return 0;

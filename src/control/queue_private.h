@@ -12,15 +12,16 @@
 #define QUEUE_WHO "berth-queue-controller"
 
 enum queue_kind { /* those it looks at */
-                  QK_FLAVOR,
-                  QK_CLUSTER_QUEUE,
-                  QK_COHORT,
-                  QK_LOCAL_QUEUE,
-                  QK_WORKLOAD,
-                  QK_NAMESPACE,
-                  QK_NODE,
-                  QK_POD,
-                  QK_COUNT,
+    QK_FLAVOR,
+    QK_CLUSTER_QUEUE,
+    QK_COHORT,
+    QK_LOCAL_QUEUE,
+    QK_WORKLOAD,
+    QK_NAMESPACE,
+    QK_LIMIT_RANGE,
+    QK_NODE,
+    QK_POD,
+    QK_COUNT,
 };
 
 /* A LocalQueue, or only its name as workloads use it. */

@@ -178,6 +178,23 @@ static void drained(void **state) {
     end(&s);
 }
 
+/* What a LimitRange gives to pods counts for their Workload too. */
+static void limit_range(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    fake_world_put(&s.w, "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":"
+                         "\"l\",\"namespace\":\"default\"},\"spec\":{\"limits\":[{\"type\":"
+                         "\"Container\",\"defaultRequest\":{\"cpu\":\"3\"}}]}}");
+    workload(&s, "a", 1, "");
+    settle(&s);
+    workload(&s, "b", 1, "\"cpu\":\"2\"");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "b"), "QuotaReserved"), "False");
+    end(&s);
+}
+
 /* ---- places ---- */
 
 static struct gpu_profile PROFILES[] = {
@@ -371,6 +388,7 @@ int main(void) {
         cmocka_unit_test(restart),
         cmocka_unit_test(not_queued),
         cmocka_unit_test(drained),
+        cmocka_unit_test(limit_range),
         cmocka_unit_test(slices),
         cmocka_unit_test(job),
         cmocka_unit_test(sick_gpu),

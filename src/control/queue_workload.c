@@ -155,6 +155,37 @@ void queue_workload_gone(struct queue_controller *c, const struct object *o) {
     }
 }
 
+/* ---- what LimitRanges fill in ---- */
+
+struct filling {
+    struct queue_controller *c;
+    struct workload *w;
+    int code;
+};
+
+static bool fill_each(void *ctx, const struct object *o) {
+    struct filling *f = ctx;
+    const struct limit_range *l = queue_decode(f->c, o);
+    f->code = l != NULL ? 0 : ERR_NOMEM;
+    for (size_t i = 0; f->code == 0 && f->w->spec != NULL && i < f->w->spec->pod_sets.n; i++) {
+        struct pod_template *t = f->w->spec->pod_sets.v[i].template;
+        if (t != NULL && t->spec != NULL) {
+            f->code = translate_limits(l, t->spec, &f->c->arena);
+        }
+    }
+    return f->code == 0;
+}
+
+/* The decoded Workload with its pods' requests as the API server will make them; NULL: out of memory. */
+static struct workload *filled(struct queue_controller *c, struct workload *w) {
+    struct filling f = {.c = c, .w = w};
+    if (w != NULL) {
+        mirror_scan(c->env->mirror, c->kinds[QK_LIMIT_RANGE], w->metadata->namespace, fill_each,
+                    &f);
+    }
+    return f.code == 0 ? w : NULL;
+}
+
 /* ---- holding ---- */
 
 static struct str annotation(const struct meta *m, const char *key) {
@@ -204,7 +235,7 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
 
 void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
     arena_reset(&c->arena);
-    struct workload *w = queue_decode(c, o);
+    struct workload *w = filled(c, queue_decode(c, o));
     struct queue_work *q = w != NULL ? queue_work_get(c, w) : NULL;
     if (q != NULL && reserves(w) && !ended(w)) {
         (void)hold(c, w, q); /* an unknown queue or no memory: the work on it comes again */
@@ -528,7 +559,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
         workqueue_add_after(c->works, ns, name, wait);
         return WORK_OK;
     }
-    struct workload *w = queue_view(c, QK_WORKLOAD, ns, name, &o);
+    struct workload *w = filled(c, queue_view(c, QK_WORKLOAD, ns, name, &o));
     if (o == NULL) {
         return WORK_OK;
     }

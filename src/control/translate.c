@@ -221,6 +221,63 @@ static int64_t *slot(struct amounts *m, struct arena *a, struct str resource) {
     return &m->v[m->n++].v;
 }
 
+/* Adds what is missing in `to`. */
+static int fill(struct quantity_map *to, const struct quantity_map *from, struct arena *a) {
+    struct quantity_pair *v = ARENA_ARRAY(a, struct quantity_pair, to->n + from->n + 1);
+    if (v == NULL) {
+        return ERR_NOMEM;
+    }
+    size_t n = to->n;
+    for (size_t i = 0; i < to->n; i++) {
+        v[i] = to->v[i];
+    }
+    for (size_t i = 0; i < from->n; i++) {
+        bool there = false;
+        for (size_t k = 0; k < n && !there; k++) {
+            there = str_eq(v[k].key, from->v[i].key);
+        }
+        if (!there) {
+            v[n++] = from->v[i];
+        }
+    }
+    *to = (struct quantity_map){v, n};
+    return 0;
+}
+
+static int fill_container(const struct limit_range_item *item, struct container *c,
+                          struct arena *a) {
+    if (c->resources == NULL) {
+        c->resources = ARENA_NEW(a, struct resources);
+    }
+    if (c->resources == NULL) {
+        return ERR_NOMEM;
+    }
+    const struct quantity_map *order[] = {&c->resources->limits, &item->default_request,
+                                          &item->default_, &item->min};
+    int r = 0;
+    for (size_t i = 0; i < sizeof(order) / sizeof(*order) && r == 0; i++) {
+        r = fill(&c->resources->requests, order[i], a);
+    }
+    return r;
+}
+
+int translate_limits(const struct limit_range *l, struct pod_spec *p, struct arena *a) {
+    int r = 0;
+    for (size_t i = 0; l->spec != NULL && i < l->spec->limits.n; i++) {
+        const struct limit_range_item *item = &l->spec->limits.v[i];
+        if (!is(item->type, "Container")) {
+            continue;
+        }
+        for (size_t k = 0; k < p->containers.n && r == 0; k++) {
+            r = fill_container(item, &p->containers.v[k], a);
+        }
+        for (size_t k = 0; k < p->init_containers.n && r == 0; k++) {
+            r = fill_container(item, &p->init_containers.v[k], a);
+        }
+    }
+    return r;
+}
+
 /* Requests of one container, limits standing in for what is missing. */
 static int container_requests(const struct resources *r, struct arena *a, struct amounts *ret) {
     *ret = (struct amounts){0};

@@ -30,6 +30,8 @@ int translate_groups(const struct resource_group_list *groups, struct arena *a,
 /* `held` of the result is by stopPolicy alone. */
 int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue_input *ret);
 int translate_shape(const struct pod_spec *p, struct arena *a, struct shape *ret);
+/* Requests that a LimitRange of the namespace fills in, as the API server does for pods; changes the view. */
+int translate_limits(const struct limit_range *l, struct pod_spec *p, struct arena *a);
 /* What one pod asks for: containers summed, init containers as they overlap, overhead, pod-level resources. */
 int translate_requests(const struct pod_spec *p, struct arena *a, struct amounts *ret);
 /* cq: the ClusterQueue it goes to. The order's time is the queue-order timestamp (creation, or
