@@ -202,6 +202,7 @@ static int put(struct op *o, yyjson_mut_val *v) {
     size_t bytes = 0;
     int r = check_depth(o, v, &bytes);
     r = r ? r : locate(o, o->path, &p);
+    r = r == 0 && p.parent ? charge(o, unsafe_yyjson_get_len(p.parent)) : r; /* found by walking */
     if (r != 0) {
         return r;
     }

@@ -209,6 +209,27 @@ static void test_json_depth_bomb(void **state) {
     buf_release(&doc);
 }
 
+/* Ten thousand additions to a large object would walk it ten thousand times. */
+static void test_json_steps(void **state) {
+    struct buf b, doc;
+    buf_init(&b, 0);
+    buf_init(&doc, 0);
+    buf_c(&b, "[");
+    buf_c(&doc, "{\"k\":1");
+    for (int i = 0; i < 20000; i++) {
+        buf_f(&doc, ",\"k%d\":1", i);
+    }
+    for (int i = 0; i < LIMIT_JSON_PATCH_OPS; i++) {
+        buf_f(&b, "%s{\"op\":\"add\",\"path\":\"/n%d\",\"value\":1}", i ? "," : "", i);
+    }
+    buf_c(&b, "]");
+    buf_c(&doc, "}");
+    yyjson_mut_doc *d = parse_mut(buf_cstr(&doc));
+    assert_int_equal(patch_json(d, parse(buf_cstr(&b)), NULL), ERR_TOO_LARGE);
+    buf_release(&b);
+    buf_release(&doc);
+}
+
 static void test_json_many(void **state) {
     struct buf b;
     buf_init(&b, 0);
@@ -263,6 +284,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_json_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json_copy_bomb, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json_depth_bomb, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_json_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alloc_faults, setup, teardown),
     };
