@@ -1,11 +1,11 @@
 /*
  * audit (server): an append-only log of who did what, one JSON object a line, each chained to the one before.
  *
- * A line ends in "prev", the hash of the line before, and "hash", the SHA-256 of the line up to there: lines that
- * were changed, removed or reordered show (audit_check). Neither bodies nor queries nor tokens are written. Lines are
+ * A line ends in "prev", the hash of the line before, and "hash", the SHA-256 of the line up to there: lines that were
+ * changed, removed or reordered show (audit_check). Neither bodies nor queries nor tokens are written. Lines are
  * gathered for a few milliseconds and written at once; when the file is full it is renamed to FILE.1, and so on, and
- * the chain goes on in the next file. A line that could not be written is counted, and the next one says how many
- * were lost.
+ * the chain goes on in the next file. A line that could not be written is counted, and the next one says how many were
+ * lost. The file is not synced: a crash of the process may lose the last milliseconds, one of the machine seconds.
  */
 #ifndef BERTH_SERVER_AUDIT_H
 #define BERTH_SERVER_AUDIT_H
