@@ -327,7 +327,7 @@ static int run(struct reader *r, yaml_parser_t *p) {
 static bool too_many_directives(struct str text) {
     const struct str tag = STR("%TAG");
     size_t n = 0;
-    for (const char *at; text.n && (at = memmem(text.p, text.n, tag.p, tag.n)) != NULL;) {
+    for (const char *at; text.p && (at = memmem(text.p, text.n, tag.p, tag.n)) != NULL;) {
         bool first = at == text.p;
         n += first || str_find(STR("\n\r\x85\xa8\xa9"), at[-1]) >= 0;
         if (n > DIRECTIVES_MAX) {
