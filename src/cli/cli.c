@@ -101,7 +101,8 @@ int cli_connect(struct cli *c) {
                                           "berth/" BERTH_VERSION " (linux)", &c->err)
                         : NULL;
     if (!c->client) {
-        return cli_fail(c, NULL);
+        int code = cli_fail(c, NULL);
+        return code == CLI_NOT_FOUND ? CLI_UNREACHABLE : code; /* a kubeconfig or context, not an object */
     }
     const char *project = cli_value(&c->args, "project");
     project = project ? project : cli_value(&c->args, "namespace");

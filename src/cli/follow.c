@@ -125,20 +125,20 @@ static struct str say(struct cli *c, struct str ns, yyjson_val *job, yyjson_val 
 
 /* The exit code of the job, or -1 while it goes on. */
 static int ended(yyjson_val *job) {
-    yyjson_val *failed = cli_condition(job, "Failed");
+    return cli_condition_true(job, "Complete") ? CLI_OK
+           : cli_condition_true(job, "Failed") ? CLI_JOB_FAILED
+                                               : -1;
+}
+
+static int tell_end(yyjson_val *job, int code) {
+    char why[LINE_MAX_BYTES];
     struct str name = json_str_at(job, "metadata.name");
-    if (cli_condition_true(job, "Complete")) {
-        fprintf(stderr, "job/%.*s is done\n", STR_ARG(name));
-        return CLI_OK;
-    }
-    if (str_is(json_str_at(failed, "status"), "True")) {
-        char why[LINE_MAX_BYTES];
-        snprintf(why, sizeof(why), "%.*s", STR_ARG(json_str_at(failed, "message")));
-        cli_clean(why);
-        fprintf(stderr, "job/%.*s failed: %s\n", STR_ARG(name), why);
-        return CLI_JOB_FAILED;
-    }
-    return -1;
+    struct str message = json_str_at(cli_condition(job, "Failed"), "message");
+    snprintf(why, sizeof(why), "%.*s", STR_ARG(message));
+    cli_clean(why);
+    fprintf(stderr, "job/%.*s %s%s%s\n", STR_ARG(name), code == CLI_OK ? "is done" : "failed",
+            *why ? ": " : "", why);
+    return code;
 }
 
 int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
@@ -154,7 +154,7 @@ int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
         }
         int code = ended(job);
         if (code >= 0 && logged) {
-            return code;
+            return tell_end(job, code);
         }
         struct str words = say(c, ns, job, &pod);
         snprintf(line, sizeof(line), "%.*s", STR_ARG(words));
@@ -171,7 +171,7 @@ int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
             continue;
         }
         if (code >= 0) {
-            return code;
+            return tell_end(job, code);
         }
         cli_sleep_ms(ASK_EVERY_MS);
     }

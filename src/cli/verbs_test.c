@@ -1,0 +1,276 @@
+/*
+ * Tests of whole verbs against a server that answers from a table, in a thread of its own: what is printed, what is
+ * asked, and the exit codes.
+ */
+#include "cli/cli.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "net/http_server.h"
+
+struct route {
+    const char *request; /* "GET /path?query": the longest that a request begins with answers it */
+    int status;
+    const char *body;
+};
+
+static struct bed {
+    struct loop *loop;
+    struct http_server *http;
+    pthread_t thread;
+    const struct route *routes;
+    size_t n;
+    struct buf seen, out;
+    char config[64], output[64];
+} b;
+
+static void answer(void *ctx, struct http_request *r) {
+    char line[1024];
+    const struct route *best = NULL;
+    struct str q = http_query(r);
+    snprintf(line, sizeof(line), "%.*s %.*s%s%.*s", STR_ARG(http_method(r)), STR_ARG(http_path(r)),
+             q.n ? "?" : "", STR_ARG(q));
+    buf_f(&b.seen, "%s %.*s|", line, STR_ARG(http_body(r)));
+    for (size_t i = 0; i < b.n; i++) {
+        const struct route *o = &b.routes[i];
+        bool begins = strncmp(line, o->request, strlen(o->request)) == 0;
+        if (begins && (!best || strlen(o->request) > strlen(best->request))) {
+            best = o;
+        }
+    }
+    if (best) {
+        http_respond(r, best->status, "application/json", str_of(best->body));
+    } else {
+        http_respond(
+            r, 404, "application/json",
+            STR("{\"kind\":\"Status\",\"message\":\"no such thing\",\"reason\":\"NotFound\","
+                "\"code\":404}"));
+    }
+}
+
+static void *serve(void *arg) {
+    loop_run(b.loop);
+    return NULL;
+}
+
+static void stop_loop(void *ctx) {
+    loop_stop(b.loop);
+}
+
+static void start(const struct route *routes, size_t n) {
+    struct err err;
+    b = (struct bed){.routes = routes, .n = n};
+    buf_init(&b.seen, 0);
+    buf_init(&b.out, 0);
+    b.loop = loop_new(&err);
+    struct http_server_options o = {.host = STR("127.0.0.1"), .handler = answer};
+    assert_ok(http_server_start(b.loop, &o, &b.http, &err), &err);
+    snprintf(b.config, sizeof(b.config), "/tmp/verbs-test-XXXXXX");
+    snprintf(b.output, sizeof(b.output), "/tmp/verbs-test-XXXXXX");
+    FILE *f = fdopen(mkstemp(b.config), "w");
+    fprintf(f, "current-context: c\ncontexts: [{name: c, context: {cluster: k, namespace: x}}]\n"
+               "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:%u'}}]\n",
+            http_server_port(b.http));
+    fclose(f);
+    close(mkstemp(b.output));
+    setenv("KUBECONFIG", b.config, 1);
+    assert_int_equal(pthread_create(&b.thread, NULL, serve, NULL), 0);
+}
+
+static void stop(void) {
+    loop_post(b.loop, stop_loop, NULL);
+    pthread_join(b.thread, NULL);
+    http_server_free(b.http);
+    loop_free(b.loop);
+    buf_release(&b.seen);
+    buf_release(&b.out);
+    unlink(b.config);
+    unlink(b.output);
+}
+
+/* Runs a verb with standard output in a file, which is then in b.out. */
+static int run(const char *const *words) {
+    char *argv[32] = {(char *)(uintptr_t) "berth"};
+    int argc = 1;
+    for (; words[argc - 1]; argc++) {
+        argv[argc] = (char *)(uintptr_t)words[argc - 1];
+    }
+    fflush(stdout);
+    int keep = dup(1), file = open(b.output, O_RDWR | O_TRUNC | O_CLOEXEC);
+    dup2(file, 1);
+    int code = cli_main(argc, argv);
+    fflush(stdout);
+    dup2(keep, 1);
+    close(keep);
+    lseek(file, 0, SEEK_SET);
+    buf_reset(&b.out);
+    ssize_t n = read(file, buf_room(&b.out, 65536), 65536);
+    b.out.n = n > 0 ? (size_t)n : 0;
+    close(file);
+    return code;
+}
+
+#define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})
+#define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
+
+static const char workloads[] =
+    "{\"items\":[{\"metadata\":{\"namespace\":\"x\",\"name\":\"job-eval-1\",\"creationTimestamp\":"
+    "\"2020-01-02T00:00:00Z\",\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"eval\","
+    "\"controller\":true}]},\"spec\":{\"queueName\":\"lq\"},\"status\":{\"conditions\":[{\"type\":"
+    "\"QuotaReserved\",\"status\":\"False\",\"message\":\"no quota left\"}]}},"
+    "{\"metadata\":{\"namespace\":\"y\",\"name\":\"other\",\"creationTimestamp\":"
+    "\"2020-01-01T00:00:00Z\"},\"spec\":{\"queueName\":\"lq\"}}]}";
+static const char local_queues[] =
+    "{\"items\":[{\"metadata\":{\"namespace\":\"x\",\"name\":\"lq\"},\"spec\":{\"clusterQueue\":"
+    "\"cq\"}},{\"metadata\":{\"namespace\":\"y\",\"name\":\"lq\"},\"spec\":{\"clusterQueue\":"
+    "\"cq\"}}]}";
+
+static void test_queue(void **state) {
+    static const struct route routes[] = {
+        {"GET " KUEUE "/workloads", 200, workloads},
+        {"GET " KUEUE "/localqueues", 200, local_queues},
+    };
+    start(routes, 2);
+    assert_int_equal(RUN("queue"), CLI_OK);
+    struct str got = buf_view(&b.out), head, line;
+    str_cut(got, '\n', &head, &line);
+    assert_str_eq(head, STR("JOB    QUEUE   POSITION   STATE     AGE     WAITS FOR"));
+    assert_true(str_starts(line, STR("eval   lq      2          waiting   ")));
+    assert_true(str_ends(line, STR("   no quota left\n")));
+    assert_int_equal(RUN("queue", "-A", "-o", "name"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), STR("workload.kueue.x-k8s.io/other\n"
+                                        "workload.kueue.x-k8s.io/job-eval-1\n"));
+    assert_int_equal(RUN("queue", "none"), CLI_NOT_FOUND);
+    stop();
+}
+
+static void test_queue_of_one_project(void **state) {
+    static const struct route routes[] = {
+        {"GET " KUEUE "/workloads", 403, "{}"},
+        {"GET " KUEUE "/namespaces/x/workloads", 200, workloads},
+        {"GET " KUEUE "/namespaces/x/localqueues", 200, local_queues},
+    };
+    start(routes, 3);
+    assert_int_equal(RUN("queue"), CLI_OK);
+    assert_true(str_contains(buf_view(&b.out), STR("eval   lq      2+         waiting")));
+    assert_int_equal(RUN("queue", "-A"), CLI_FORBIDDEN);
+    stop();
+}
+
+#define JOB(conditions)                                                                   \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j1\",\"uid\":\"u\"}," \
+    "\"spec\":{},\"status\":{\"conditions\":[" conditions "]}}"
+#define JOBS "/apis/batch/v1/namespaces/x/jobs"
+#define PODS                                                                              \
+    "{\"items\":[{\"metadata\":{\"name\":\"j1-b\",\"creationTimestamp\":\"2\"},\"status\":{"  \
+    "\"phase\":\"Succeeded\"}},{\"metadata\":{\"name\":\"j1-a\",\"creationTimestamp\":\"1\"}}]}"
+
+static void test_submit(void **state) {
+    static const struct route routes[] = {{"POST " JOBS, 201, JOB("")}};
+    start(routes, 1);
+    assert_int_equal(RUN("submit", "--gpus", "1", "--", "true"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), STR("job/j1 submitted\n"));
+    assert_true(str_contains(buf_view(&b.seen), STR("\"nvidia.com/gpu\":\"1\"")));
+    assert_int_equal(RUN("submit", "-o", "name", "--", "true"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), STR("job.batch/j1\n"));
+    assert_int_equal(RUN("submit", "--gpus", "x", "--", "true"), CLI_USAGE);
+    stop();
+}
+
+static void submit_and_wait(const char *job, int code) {
+    struct route routes[] = {
+        {"POST " JOBS, 201, job},
+        {"GET " JOBS "/j1", 200, job},
+        {"GET /api/v1/namespaces/x/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3Dj1", 200,
+         PODS},
+        {"GET /api/v1/namespaces/x/pods/j1-b/log?follow=true", 200, "hello\n"},
+    };
+    start(routes, 4);
+    assert_int_equal(RUN("submit", "--wait", "--", "true"), code);
+    assert_str_eq(buf_view(&b.out), STR("hello\n"));
+    stop();
+}
+
+static void test_submit_and_wait(void **state) {
+    submit_and_wait(JOB("{\"type\":\"Complete\",\"status\":\"True\"}"), CLI_OK);
+    submit_and_wait(JOB("{\"type\":\"Failed\",\"status\":\"True\",\"message\":\"exit code 1\"}"),
+                    CLI_JOB_FAILED);
+}
+
+static void test_logs(void **state) {
+    static const struct route routes[] = {
+        {"GET " JOBS "/j1", 200, JOB("")},
+        {"GET /api/v1/namespaces/x/pods?labelSelector", 200, PODS},
+        {"GET /api/v1/namespaces/x/pods/j1-b/log?tailLines=5", 200, "newest\n"},
+        {"GET /api/v1/namespaces/x/pods/p/log", 200, "of the pod\n"},
+    };
+    start(routes, 4);
+    assert_int_equal(RUN("logs", "--tail", "5", "j1"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), STR("newest\n"));
+    assert_int_equal(RUN("logs", "p"), CLI_OK); /* no such job: then a pod */
+    assert_str_eq(buf_view(&b.out), STR("of the pod\n"));
+    assert_int_equal(RUN("logs", "pod/none"), CLI_NOT_FOUND);
+    assert_int_equal(RUN("logs", "job/none"), CLI_NOT_FOUND);
+    assert_int_equal(RUN("logs", "deployment/x"), CLI_USAGE);
+    assert_int_equal(RUN("logs", "--tail", "x", "p"), CLI_USAGE);
+    stop();
+}
+
+static void test_cancel(void **state) {
+    static const struct route routes[] = {{"DELETE " JOBS "/j1", 200, "{\"kind\":\"Status\"}"}};
+    start(routes, 1);
+    assert_int_equal(RUN("cancel", "job/j1", "none"), CLI_NOT_FOUND);
+    assert_str_eq(buf_view(&b.out), STR("job/j1 cancelled\n"));
+    assert_true(str_contains(buf_view(&b.seen), STR("\"propagationPolicy\":\"Background\"")));
+    stop();
+}
+
+static void test_top(void **state) {
+    static const struct route routes[] = {
+        {"GET /api/v1/nodes", 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"n1\",\"annotations\":{\"berth.dev/gpus\":"
+         "\"{\\\"simulated\\\":true,\\\"gpus\\\":[{\\\"index\\\":0,\\\"uuid\\\":\\\"GPU-1\\\","
+         "\\\"model\\\":\\\"M\\\",\\\"memoryMiB\\\":1024,\\\"slices\\\":2,\\\"mig\\\":false,"
+         "\\\"healthy\\\":true,\\\"pod\\\":\\\"u1\\\"}]}\"}}},{\"metadata\":{\"name\":\"n2\"}}]}"},
+        {"GET /api/v1/pods", 200,
+         "{\"items\":[{\"metadata\":{\"namespace\":\"x\",\"name\":\"p\",\"uid\":\"u1\"}}]}"},
+    };
+    start(routes, 2);
+    assert_int_equal(RUN("top"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), STR("n1 (simulated)\n"
+                                        "GPU 0  M  utilisation unknown\n"
+                                        "  [aaaaaaaaaaaaa]\n"
+                                        "    a  whole GPU     x/p\n"));
+    assert_int_equal(RUN("top", "-o", "yaml"), CLI_OK);
+    assert_true(str_contains(buf_view(&b.out), STR("name: n1\n")));
+    stop();
+}
+
+static void test_without_server(void **state) {
+    start(NULL, 0);
+    assert_int_equal(RUN("queue", "--kubeconfig", "/nonexistent"), CLI_UNREACHABLE);
+    assert_int_equal(RUN("nonsense"), CLI_USAGE);
+    assert_int_equal(RUN("version"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), STR("berth " BERTH_VERSION "\n"));
+    assert_int_equal(RUN("completion", "zsh"), CLI_USAGE);
+    FILE *f = fopen(b.config, "we");
+    fputs("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+          "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n", f);
+    fclose(f);
+    assert_int_equal(RUN("queue"), CLI_UNREACHABLE);
+    stop();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queue),           cmocka_unit_test(test_queue_of_one_project),
+        cmocka_unit_test(test_submit),          cmocka_unit_test(test_submit_and_wait),
+        cmocka_unit_test(test_logs),            cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_top),             cmocka_unit_test(test_without_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
