@@ -1,9 +1,9 @@
 /*
  * bench-api: a running `berth up`, over its HTTP API.   bench-api BERTH [CREATES]
  *
- * Start time, memory, durable creates and reads of 1 KB ConfigMaps over 64 keep-alive TLS connections, and how long after
- * its create is sent an object reaches each of 100 watchers. Floors of the same run: fdatasync of 4 KiB, and a bare TLS
- * server that answers 1 KB, driven by the same load generator.
+ * Start time, memory, durable creates and reads of 1 KB ConfigMaps over 64 keep-alive TLS connections, and how
+ * long after its create is sent an object reaches each of 100 watchers. Floors of the same run: fdatasync of 4
+ * KiB, and a bare TLS server that answers 1 KB, driven by the same load generator.
  */
 #include <ftw.h>
 #include <limits.h>
@@ -128,8 +128,8 @@ static void start_berth(void) {
         }
         close(fds[0]);
         close(fds[1]);
-        execl(up.berth, "berth", "up", "--data", up.data, "--listen", "127.0.0.1:0", "--gpus", "none",
-              (char *)NULL);
+        execl(up.berth, "berth", "up", "--data", up.data, "--listen", "127.0.0.1:0", "--gpus",
+              "none", (char *)NULL);
         _exit(127);
     }
     close(fds[1]);

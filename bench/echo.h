@@ -1,4 +1,4 @@
-/* echo: a bare TLS server in a child process that answers every request with 1 KB: what HTTPS costs without a server. */
+/* echo: a bare TLS server in a child process that answers every request with 1 KB: what TLS itself costs. */
 #ifndef BERTH_BENCH_ECHO_H
 #define BERTH_BENCH_ECHO_H
 

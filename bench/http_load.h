@@ -1,5 +1,6 @@
 /*
- * http_load: many keep-alive TLS connections on one thread, each sending a request as soon as it has the answer to the last.
+ * http_load: many keep-alive TLS connections on one thread, each sending a request as soon as it has the answer
+ * to the last.
  *
  * Only what the benchmarks need of HTTP/1.1: answers with Content-Length or in chunks, no redirects, no pipelining.
  */

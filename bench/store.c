@@ -1,8 +1,8 @@
 /*
  * bench-store: durable writes of 1 KB objects through the mirror and the store, and recovery.   bench-store [FOLDER]
  *
- * As many clients as a server has connections each write, wait until the write is durable, and write again; what the loop
- * finds staged in one turn is one batch. The floor is one fdatasync of 4 KiB a write, without grouping.
+ * As many clients as a server has connections each write, wait until the write is durable, and write again; what
+ * the loop finds staged in one turn is one batch. The floor is one fdatasync of 4 KiB a write, without grouping.
  */
 #include <ftw.h>
 #include <limits.h>

@@ -32,8 +32,8 @@ static inline int fake_object(const struct kind *k, struct str ns, struct str na
                               struct err *err) {
     struct buf b;
     buf_init(&b, 0);
-    buf_f(&b, "{\"apiVersion\":\"%s%sv1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%.*s\"", k->group,
-          k->group[0] ? "/" : "", k->kind, STR_ARG(name));
+    buf_f(&b, "{\"apiVersion\":\"%s%sv1\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%.*s\"",
+          k->group, k->group[0] ? "/" : "", k->kind, STR_ARG(name));
     buf_f(&b, ",\"namespace\":\"%.*s\",\"uid\":\"%.*s\"", STR_ARG(ns), STR_ARG(uid));
     if (owner.n) {
         buf_f(&b, ",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","

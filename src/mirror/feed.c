@@ -1,8 +1,9 @@
 /*
  * feed: hands committed changes to those who asked. See mirror.h.
  *
- * A feed may be made or freed inside a delivery. A new one is appended and starts with the next change (`after`); a freed
- * one is marked dead and unlinked when the outermost delivery is over, so that a walk over the list never loses its place.
+ * A feed may be made or freed inside a delivery. A new one is appended and starts with the next change
+ * (`after`); a freed one is marked dead and unlinked when the outermost delivery is over, so that a walk over
+ * the list never loses its place.
  */
 #include "base/mem.h"
 #include "mirror/mirror_int.h"

@@ -1,8 +1,9 @@
 /*
  * history: the last changes of a kind, to resume watches and to show a past state page by page. See mirror.h.
  *
- * A ring that grows by doubling up to its limit in events; it also drops what is older than LIMIT_HISTORY_SECONDS and what
- * exceeds LIMIT_HISTORY_BYTES. It never fails: without memory it drops instead, and `start` tells what is gone.
+ * A ring that grows by doubling up to its limit in events; it also drops what is older than
+ * LIMIT_HISTORY_SECONDS and what exceeds LIMIT_HISTORY_BYTES. It never fails: without memory it drops instead,
+ * and `start` tells what is gone.
  */
 #include <assert.h>
 

@@ -1,11 +1,12 @@
 /*
  * mirror: every object of the kinds we act on, in memory, with indexes and a change feed.
  *
- * Durable, then visible. mirror_write stages a change: it gets the next revision and is *pending* (later writes check
- * against it, through mirror_pending). mirror_flush hands what is staged to the journal as one batch; when the journal
- * says it is on disk, the batch is *committed*: reads, lists and feeds see it, in revision order, and then each write's
- * `done` is called. When the journal fails, every pending write fails with the journal's error and nothing of it was ever
- * visible. Without a journal (a reflector's mirror, tests) a flush commits at once.
+ * Durable, then visible. mirror_write stages a change: it gets the next revision and is *pending* (later writes
+ * check against it, through mirror_pending). mirror_flush hands what is staged to the journal as one batch; when
+ * the journal says it is on disk, the batch is *committed*: reads, lists and feeds see it, in revision order,
+ * and then each write's `done` is called. When the journal fails, every pending write fails with the journal's
+ * error and nothing of it was ever visible. Without a journal (a reflector's mirror, tests) a flush commits at
+ * once.
  *
  * Everything here runs on the loop thread. A feed function may stage writes but must not read what it just staged.
  */
@@ -71,8 +72,8 @@ struct feed;
 struct feed *mirror_feed(struct mirror *m, const struct kind *k,
                          void (*each)(void *ctx, const struct change *c), void *ctx);
 void feed_free(struct feed *f);
-/* Replays committed changes with revision > rv of kind k (to resume a watch). ERR_EXPIRED when too old; then *ret_oldest
- * is the oldest revision that would do. */
+/* Replays committed changes with revision > rv of kind k (to resume a watch). ERR_EXPIRED when too old; then
+ * *ret_oldest is the oldest revision that would do. */
 int mirror_since(const struct mirror *m, const struct kind *k, uint64_t rv,
                  bool (*each)(void *ctx, const struct change *c), void *ctx, uint64_t *ret_oldest,
                  struct err *err);

@@ -1,9 +1,9 @@
 /*
  * mirror_int: what the files of the mirror share. Not for other rooms.
  *
- * One rule holds everything together: an index may already hold staged versions, and every reader skips an object whose
- * revision is newer than the mirror's (`visible`). So all memory a change needs is taken when it is staged, and a commit
- * cannot fail:
+ * One rule holds everything together: an index may already hold staged versions, and every reader skips an
+ * object whose revision is newer than the mirror's (`visible`). So all memory a change needs is taken when it is
+ * staged, and a commit cannot fail:
  *
  *   - the tree of a kind has one entry a key: the committed version, or a staged one when nothing is committed there;
  *   - the uid and owner indexes have an entry for each version alive, committed or staged;

@@ -1,6 +1,6 @@
 /*
- * Tests of mirror: random writes against a model, with a journal that commits late or fails; feeds, resuming, pages of one
- * snapshot, owners; every allocation failing once.
+ * Tests of mirror: random writes against a model, with a journal that commits late or fails; feeds, resuming,
+ * pages of one snapshot, owners; every allocation failing once.
  */
 #include "base/limits.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /*
- * object: one version of an object, in one allocation: reference count, head, labels, owners, bytes, and behind them the
- * few strings of the head that are escaped in the bytes (see object.h for what the bytes look like).
+ * object: one version of an object, in one allocation: reference count, head, labels, owners, bytes, and behind
+ * them the few strings of the head that are escaped in the bytes (see object.h for what the bytes look like).
  *
  * Bytes come from outside in any form: they are parsed, and when they are not canonical they are written anew. The head
  * is then read by a small scanner that relies on what the writer of JSON guarantees (compact, valid, least escapes) but

@@ -1,10 +1,11 @@
 /*
  * object (mirror): one version of one API object, immutable, shared by reference.
  *
- * An object is its bytes: canonical JSON of the storage version, without metadata.resourceVersion, which is spliced in on
- * the way out. Canonical: compact, members in the order the writer sent them, apiVersion, kind and metadata first, name
- * and uid present in metadata. A small decoded head lies beside the bytes; its views point into them. Reference counts
- * are atomic, so the store's writer thread may hold one; everything else happens on the loop thread.
+ * An object is its bytes: canonical JSON of the storage version, without metadata.resourceVersion, which is
+ * spliced in on the way out. Canonical: compact, members in the order the writer sent them, apiVersion, kind and
+ * metadata first, name and uid present in metadata. A small decoded head lies beside the bytes; its views point
+ * into them. Reference counts are atomic, so the store's writer thread may hold one; everything else happens on
+ * the loop thread.
  */
 #ifndef BERTH_MIRROR_OBJECT_H
 #define BERTH_MIRROR_OBJECT_H
@@ -33,10 +34,12 @@ struct object {
     size_t body_at;     /* offset of `"metadata"`: items of built-in lists omit apiVersion and kind */
 };
 
-/* Parses bytes (copied) into an object with one reference. ERR_SYNTAX, ERR_NOMEM, ERR_TOO_LARGE. */
+/* Parses bytes (copied; made canonical where they are not; a resourceVersion in them becomes rv) into an object
+ * with one reference. ERR_SYNTAX, ERR_NOMEM, ERR_TOO_LARGE. */
 int object_new(const struct kind *k, struct str json, struct object **ret, struct err *err);
 /* From a mutable tree: puts apiVersion, kind, metadata first, drops resourceVersion, then as above. */
-int object_new_mut(const struct kind *k, yyjson_mut_val *root, struct object **ret, struct err *err);
+int object_new_mut(const struct kind *k, yyjson_mut_val *root, struct object **ret,
+                   struct err *err);
 struct object *object_ref(const struct object *o); /* returns its argument */
 void object_unref(const struct object *o);         /* NULL is a no-op */
 

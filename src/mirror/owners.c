@@ -1,8 +1,8 @@
 /*
  * owners: which objects name a uid in their ownerReferences.
  *
- * Each version with owners has a block of links, found by the object's address; each link hangs in the list of one owner's
- * uid. Adding and removing cost the same however many objects one owner has.
+ * Each version with owners has a block of links, found by the object's address; each link hangs in the list of
+ * one owner's uid. Adding and removing cost the same however many objects one owner has.
  */
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 /*
  * scan: ordered walks over one kind, now or at a past revision. See mirror.h.
  *
- * The past is the present with history undone: of each key that changed after the revision, the first change says what was
- * there before it. Those keys, sorted, are merged with the tree.
+ * The past is the present with history undone: of each key that changed after the revision, the first change
+ * says what was there before it. Those keys, sorted, are merged with the tree.
  */
 #include "base/err.h"
 #include "base/mem.h"

@@ -47,7 +47,8 @@ static inline void writer_create(struct writer *w, const char *who, const struct
 }
 static inline void writer_patch(struct writer *w, const char *who, const struct kind *k,
                                 struct str ns, struct str name, const char *subresource,
-                                enum patch_type type, struct str body, write_done *done, void *ctx) {
+                                enum patch_type type, struct str body, write_done *done,
+                                void *ctx) {
     w->patch(w, who, k, ns, name, subresource, type, body, done, ctx);
 }
 static inline void writer_remove(struct writer *w, const char *who, const struct kind *k,

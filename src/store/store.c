@@ -1,10 +1,10 @@
 /*
  * store: the data folder, the queue, the writer thread, and the way back to the loop. See store.h.
  *
- * A batch goes from `queue` (loop thread) through one transaction (writer thread) to `done`, and from there to the mirror
- * (loop thread). After a failure nothing that the mirror built on the failed batch may be written: from that moment until
- * the mirror is being told, everything queued goes to `done` as failed. `failure` counts failures, so that the report of an
- * earlier one does not end a later one.
+ * A batch goes from `queue` (loop thread) through one transaction (writer thread) to `done`, and from there to
+ * the mirror (loop thread). After a failure nothing that the mirror built on the failed batch may be written:
+ * from that moment until the mirror is being told, everything queued goes to `done` as failed. `failure` counts
+ * failures, so that the report of an earlier one does not end a later one.
  */
 #include "store/store.h"
 

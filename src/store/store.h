@@ -5,17 +5,18 @@
  * asks for anything older than the recovered revision is answered "expired"; a deleted object never comes back, because
  * the deletion's revision is kept even when nothing else remembers it.
  *
- * One connection (WAL, synchronous=FULL), used by one thread at a time: the opener until store_recover has returned, then
- * the writer thread for everything: batches, checkpoints (only between batches, with a bound on the WAL), backups.
- * Batches that arrive while one is being written are joined into the next transaction.
+ * One connection (WAL, synchronous=FULL), used by one thread at a time: the opener until store_recover has
+ * returned, then the writer thread for everything: batches, checkpoints (only between batches, with a bound on
+ * the WAL), backups. Batches that arrive while one is being written are joined into the next transaction.
  *
- *     store_open -> mirror_new(journal = store_journal) -> store_recover(store, mirror) -> writes -> store_close -> mirror_free
+ *     store_open -> mirror_new(journal = store_journal) -> store_recover(store, mirror) -> writes
+ *     -> store_close -> mirror_free
  *
  * What can go wrong with a batch:
- *   - the disk is full, or memory is out: the transaction is rolled back, it and every batch submitted before the mirror
- *     was told fail, and the store goes on; it accepts writes again when there is space;
- *   - anything else (a failed write or fsync, a damaged file): never retried. Everything pending fails, later submits are
- *     refused with ERR_UNAVAILABLE, and `failed` is called once on the loop thread: the process shall end and recover.
+ *   - the disk is full, or memory is out: the transaction is rolled back, it and every batch submitted before the
+ *     mirror was told fail, and the store goes on; it accepts writes again when there is space;
+ *   - anything else (a failed write or fsync, a damaged file): never retried. Everything pending fails, later
+ *     submits fail too, and `failed` is called once on the loop thread: the process shall end and recover.
  *
  * Objects of kinds that `find_kind` does not know stay in the file untouched and are reported by store_recover.
  */
@@ -63,8 +64,8 @@ struct store_recovered {
  * the mirror half filled: free both. */
 int store_recover(struct store *s, struct mirror *m, struct store_recovered *ret, struct err *err);
 
-/* Writes what was submitted, tells the mirror, stops the thread, checkpoints, closes. On the loop thread, after the last
- * submit; the mirror must still be alive. NULL is a no-op. Later runs of posted functions are harmless. */
+/* Writes what was submitted, tells the mirror, stops the thread, checkpoints, closes. On the loop thread, after the
+ * last submit; the mirror must still be alive. NULL is a no-op. Later runs of posted functions are harmless. */
 void store_close(struct store *s);
 
 struct store_stats {
@@ -83,7 +84,8 @@ void store_stats(struct store *s, struct store_stats *ret);
  * synced, then renamed into place. done comes once on the loop thread with 0 or an error. One at a time:
  * ERR_TOO_MANY. */
 int store_backup(struct store *s, const char *path,
-                 void (*done)(void *ctx, int code, const struct err *err), void *ctx, struct err *err);
+                 void (*done)(void *ctx, int code, const struct err *err), void *ctx,
+                 struct err *err);
 
 /* Offline: checks the backup `file` (integrity, program, version) and makes data folder `dir` from it. ERR_EXISTS when
  * dir is there and not empty. */

@@ -1,8 +1,9 @@
 /*
  * store_backup: copies of the store, and a store from a copy.
  *
- * A backup is made by SQLite's backup interface on the store's own connection, some pages between batches: what the
- * connection changes meanwhile it changes in the copy too, so that the copy is the state at its end, and never starts over.
+ * A backup is made by SQLite's backup interface on the store's own connection, some pages between batches: what
+ * the connection changes meanwhile it changes in the copy too, so that the copy is the state at its end, and
+ * never starts over.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -39,7 +40,8 @@ static int sqlite_failed(struct backup *b, int rc) {
 static int start(struct backup *b, struct db *from) {
     (void)unlink(b->part);
     int rc = sqlite3_open_v2(b->part, &b->to,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             NULL);
     if (rc == SQLITE_OK) {
         (void)chmod(b->part, 0600);
         /* the copy is synced once, when it is whole */
@@ -140,7 +142,10 @@ static int copy_file(const char *from, const char *to, struct err *err) {
         close(in);
         return err_sys(err, e, "cannot make %s", to);
     }
-    int code = copy_bytes(in, out) == -1 ? err_sys(err, errno, "cannot copy %s to %s", from, to) : 0;
+    int code = 0;
+    if (copy_bytes(in, out) == -1) {
+        code = err_sys(err, errno, "cannot copy %s to %s", from, to);
+    }
     close(in);
     if (close(out) == -1 && code == 0) {
         code = err_sys(err, errno, "cannot write %s", to);

@@ -5,8 +5,9 @@
  *     objects(id, kind, ns, name, rv, json) the newest state of each object; unique by (kind, ns, name)
  *     meta(key, value)                      'revision': the newest revision that no row of objects has
  *
- * The last committed revision is the greatest of all rv and of meta's: it is written only where a transaction ends with a
- * deletion. The table has row ids and a separate index, because rows of a kilobyte in an index would overflow its pages.
+ * The last committed revision is the greatest of all rv and of meta's: it is written only where a transaction
+ * ends with a deletion. The table has row ids and a separate index, because rows of a kilobyte in an index would
+ * overflow its pages.
  *
  * The connection holds the file exclusively, so the index of the WAL is in memory and no lock is taken per transaction.
  */
@@ -204,7 +205,8 @@ void db_close(struct db *d, bool checkpoint) {
 /* ---- writing ---- */
 
 /* Runs a statement that gives no rows. */
-static int run(struct db *d, enum db_stmt which, const char *what, struct err *err, bool *ret_final) {
+static int run(struct db *d, enum db_stmt which, const char *what, struct err *err,
+               bool *ret_final) {
     int rc = sqlite3_step(d->stmts[which]);
     int code = rc == SQLITE_DONE ? 0 : db_error(d, rc, what, err, ret_final);
     sqlite3_reset(d->stmts[which]);

@@ -1,8 +1,8 @@
 /*
  * store_int: what the files of the store share. Not for other rooms.
  *
- * db (store_db.c) is the SQLite file: one connection and what is prepared on it, used by one thread at a time. store.c has
- * the queue between the loop thread and the writer thread.
+ * db (store_db.c) is the SQLite file: one connection and what is prepared on it, used by one thread at a time.
+ * store.c has the queue between the loop thread and the writer thread.
  */
 #ifndef BERTH_STORE_STORE_INT_H
 #define BERTH_STORE_STORE_INT_H

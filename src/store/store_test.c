@@ -71,10 +71,11 @@ static void put(struct world *w, const struct kind *k, const char *name, const c
     const struct object *now = mirror_pending(w->m, k, STR("ns"), str_of(name));
     struct object *o;
     struct err err;
-    assert_ok(fake_object(k, STR("ns"), str_of(name), str_of(name), STR(""), str_of(value), &o, &err),
+    assert_ok(fake_object(k, STR("ns"), str_of(name), str_of(name), STR(""), str_of(value), &o,
+                          &err),
               &err);
-    assert_ok(mirror_write(w->m, now ? CHANGE_MODIFIED : CHANGE_ADDED, o, now ? now->rv : 0, on_done,
-                           w, &err),
+    assert_ok(mirror_write(w->m, now ? CHANGE_MODIFIED : CHANGE_ADDED, o, now ? now->rv : 0,
+                           on_done, w, &err),
               &err);
 }
 
@@ -173,7 +174,8 @@ static void test_strangers(void **state) {
     }
     sql(in_top("s/berth.db"), "PRAGMA user_version = 2");
     assert_int_equal(world_open(&w, in_top("s"), &err), ERR_UNSUPPORTED);
-    sql(in_top("s/berth.db"), "PRAGMA user_version = 1; UPDATE objects SET name = 'b' WHERE kind < 9");
+    sql(in_top("s/berth.db"), "PRAGMA user_version = 1;"
+                              "UPDATE objects SET name = 'b' WHERE kind < 9");
     assert_int_equal(world_open(&w, in_top("s"), &err), ERR_SYNTAX);
     world_close(&w);
     assert_int_equal(mkdir(in_top("t"), 0700), 0);

@@ -1,9 +1,10 @@
 /*
  * faultfs: an SQLite VFS whose files are in memory and whose power can fail.
  *
- * Each file is what is durable plus the writes since its last sync. Calls are counted; at call `crash_at` the power goes:
- * that call and all later ones fail. faultfs_power_on then decides what of the unsynced writes survived. Separately call
- * `fail_at` can fail (once or from then on), and the disk has a size. Used by one thread at a time.
+ * Each file is what is durable plus the writes since its last sync. Calls are counted; at call `crash_at` the
+ * power goes: that call and all later ones fail. faultfs_power_on then decides what of the unsynced writes
+ * survived. Separately call `fail_at` can fail (once or from then on), and the disk has a size. Used by one
+ * thread at a time.
  */
 #ifndef BERTH_TESTS_CRASH_FAULTFS_H
 #define BERTH_TESTS_CRASH_FAULTFS_H

@@ -3,8 +3,9 @@
  *
  *     crash-kill9-test [kills]      1000 by default
  *
- * A child recovers the store, writes, and tells of each staged and each acknowledged write through a pipe; the parent kills
- * it, reads the rest of the pipe, recovers the same folder itself, lets the witness judge, and starts the next child there.
+ * A child recovers the store, writes, and tells of each staged and each acknowledged write through a pipe; the
+ * parent kills it, reads the rest of the pipe, recovers the same folder itself, lets the witness judge, and
+ * starts the next child there.
  */
 #include <errno.h>
 #include <limits.h>

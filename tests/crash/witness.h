@@ -1,10 +1,10 @@
 /*
  * witness: what a store was asked and what it answered, to judge what is there after a crash.
  *
- * The rule: the recovered state is the state at the recovered revision, which ends a batch and is not before the newest
- * acknowledged write. So nothing acknowledged is lost, nothing deleted is back, nothing is there that was never staged, and
- * no batch is there by half. A write that was refused for lack of space must not be there; one whose outcome is unknown
- * (the store stopped, the process died) may be.
+ * The rule: the recovered state is the state at the recovered revision, which ends a batch and is not before the
+ * newest acknowledged write. So nothing acknowledged is lost, nothing deleted is back, nothing is there that was
+ * never staged, and no batch is there by half. A write that was refused for lack of space must not be there; one
+ * whose outcome is unknown (the store stopped, the process died) may be.
  */
 #ifndef BERTH_TESTS_CRASH_WITNESS_H
 #define BERTH_TESTS_CRASH_WITNESS_H
