@@ -97,8 +97,9 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     if (p->spec == NULL || str_empty(p->spec->node_name)) {
         return false;
     }
+    bool said = p->status != NULL && condition_true(&p->status->conditions, "PodScheduled");
     if (pool_pod_seat(pool, o->uid) != NULL) {
-        return true;
+        return said;
     }
     struct pod_devices d = {0};
     struct str text = annotation(p->metadata, DEVICES_ANNOTATION);
@@ -114,7 +115,7 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
         log_warn(c->env->log, "pod %.*s/%.*s: its place on node %.*s is not understood",
                  STR_ARG(o->ns), STR_ARG(o->name), STR_ARG(as.node));
     }
-    return true;
+    return said;
 }
 
 static struct place_input place_of(const struct shape *shape, struct str set,
@@ -230,6 +231,22 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
     return w;
 }
 
+/* A pod that was bound, and whose condition was not written: the write failed, or we were stopped. */
+static enum work say_scheduled(struct queue_controller *c, const struct object *o) {
+    struct condition_patch p = scheduled(c, o, "True", "", (struct str){0});
+    enum work w = WORK_OK;
+    if (p.news && buf_ok(&p.body) == 0) {
+        struct round *r = round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name);
+        w = WORK_RETRY;
+        if (r != NULL) {
+            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
+            w = round_end(r);
+        }
+    }
+    buf_release(&p.body);
+    return w;
+}
+
 static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct queue_controller *c = ctx;
     if (res->code == 0 && res->obj != NULL) {
@@ -323,6 +340,12 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
     }
     if (p == NULL || p->spec == NULL) {
         return WORK_RETRY;
+    }
+    struct seat *bound = pool_pod_seat(engine_pool(c->engine), o->uid);
+    if (!terminal(p) && o->deleting_ns == 0 && !str_empty(p->spec->node_name) && bound != NULL &&
+        pool_seat_usable(engine_pool(c->engine), bound)) { /* on one of our nodes */
+        waiting_set(c, o, false);
+        return say_scheduled(c, o);
     }
     bool settled = terminal(p) || o->deleting_ns != 0 || !str_empty(p->spec->node_name) ||
                    p->spec->scheduling_gates.n > 0;

@@ -337,6 +337,34 @@ static void job(void **state) {
     end(&s);
 }
 
+/* Whichever write is refused, lost or meets a conflict: the end is the same, and nothing is given twice. */
+static void faults(void **state) {
+    for (int fault = FAULT_REFUSED; fault <= FAULT_CONFLICT; fault++) {
+        for (uint64_t at = 1; at <= 20; at++) {
+            struct scene s;
+            start(&s);
+            s.w.fail_at = at;
+            s.w.fault = (enum fake_fault)fault;
+            quota(&s, "4", "BestEffortFIFO");
+            node(&s, "n1", true);
+            workload(&s, "a", 2, SLICE);
+            workload(&s, "b", 2, SLICE);
+            settle(&s);
+            pod(&s, "alone", NULL, SLICE);
+            fake_world_run(&s.w, 20 * NS_PER_SEC);
+            assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+            assert_string_equal(fake_world_condition_reason(get(&s, "b"), "QuotaReserved"),
+                                "WaitingForPlacement");
+            const struct object *alone = fake_world_get(&s.w, "Pod", "default", "alone");
+            assert_string_equal(fake_world_text(alone, "spec.nodeName"), "n1");
+            assert_string_equal(fake_world_condition(alone, "PodScheduled"), "True");
+            const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "cq");
+            assert_string_equal(fake_world_text(cq, "status.reservingWorkloads"), "1");
+            end(&s);
+        }
+    }
+}
+
 static void sick_gpu(void **state) {
     struct scene s;
     start(&s);
@@ -391,6 +419,7 @@ int main(void) {
         cmocka_unit_test(limit_range),
         cmocka_unit_test(slices),
         cmocka_unit_test(job),
+        cmocka_unit_test(faults),
         cmocka_unit_test(sick_gpu),
         cmocka_unit_test(defaults),
     };
