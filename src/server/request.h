@@ -68,7 +68,7 @@ struct api_request {
     enum verb verb;     /* VERB_OTHER when !resource */
     struct str verb_name; /* "create"; for a path the method in lower case */
     struct str group, version, plural, subresource;
-    struct str rest;    /* what follows the subresource ("a/b"), for proxies; empty */
+    struct str rest;    /* the segment after the subresource; nothing served has one */
     struct str ns;      /* of the request; for the Namespace object itself its own name, as authorization wants it */
     struct str name;    /* empty for collections; for list and watch by metadata.name=X it stays empty */
     struct str authz_name; /* name, or X of a list or watch with fieldSelector metadata.name=X */

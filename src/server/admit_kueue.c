@@ -1,0 +1,50 @@
+/*
+ * admit_kueue: what Kueue's webhook does to a new Job: it takes the LocalQueue "default" of its namespace where it names
+ * none, and a Job with a queue starts suspended, so that no pod exists before it is admitted. A Job that another
+ * controller owns is that one's business.
+ */
+#include "server/admit.h"
+
+#include "wire/json.h"
+
+#define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+
+static bool has_controller(yyjson_mut_val *root) {
+    size_t i, n;
+    yyjson_mut_val *o;
+    yyjson_mut_arr_foreach(json_mpath(root, "metadata.ownerReferences"), i, n, o) {
+        if (yyjson_mut_is_true(json_mget(o, STR("controller")))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_default_queue(struct write *w) {
+    const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("LocalQueue"));
+    return k != NULL && mirror_pending(w->s->o.mirror, k, w->req->ns, STR("default")) != NULL;
+}
+
+int admit_kueue(struct write *w) {
+    const struct kind *k = w->req->kind;
+    if (w->old != NULL || !str_is(str_of(k->group), "batch") || !str_is(str_of(k->kind), "Job")) {
+        return 0;
+    }
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    yyjson_mut_val *labels = json_mpath(root, "metadata.labels");
+    struct str queue = json_mstr(json_mget(labels, STR(QUEUE_LABEL)));
+    int r = 0;
+    if (has_controller(root)) {
+        return 0;
+    }
+    if (queue.n == 0 && has_default_queue(w)) {
+        labels = json_mensure(w->doc, root, "metadata.labels");
+        r = labels == NULL ? ERR_NOMEM : json_mset_str(w->doc, labels, QUEUE_LABEL, STR("default"));
+        queue = STR("default");
+    }
+    if (r == 0 && queue.n > 0) {
+        yyjson_mut_val *spec = json_mensure(w->doc, root, "spec");
+        r = spec == NULL ? ERR_NOMEM : json_mset_bool(w->doc, spec, "suspend", true);
+    }
+    return r != 0 ? failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory") : 0;
+}

@@ -1,0 +1,46 @@
+/* handlers (server): what the router calls for a request that may be answered; each ends the call, now or later. */
+#ifndef BERTH_SERVER_HANDLERS_H
+#define BERTH_SERVER_HANDLERS_H
+
+#include "server/context.h"
+#include "server/render.h"
+
+/* route.c: classification, guard, limits, dispatch. */
+void route_request(void *ctx, struct http_request *r);
+/* c->arena renderer for the request's kind, version and representation. */
+struct render call_render(struct call *c);
+/* One object as the answer. */
+void call_object(struct call *c, int http, const struct object *o);
+
+/* read.c */
+void read_get(struct call *c);
+void read_list(struct call *c);
+/* write_http.c */
+void write_request(struct call *c);
+void write_collection(struct call *c);
+/* subresource.c: everything with a subresource but status; false when it is not one of ours. */
+bool subresource_request(struct call *c);
+void review_request(struct call *c);
+/* watch.c */
+int watch_init(struct server *s, struct err *err);
+void watch_release(struct server *s);
+void watch_stop_all(struct server *s);
+void watch_request(struct call *c);
+size_t watch_count(const struct server *s);
+/* podlog.c */
+void podlog_request(struct call *c);
+/* discovery.c: false when the path is none of discovery's. */
+bool discovery_request(struct call *c, struct str path);
+/* openapi.c */
+bool openapi_request(struct call *c, struct str path);
+void openapi_release(struct server *s);
+/* health.c: version, health, metrics. */
+bool health_request(struct call *c, struct str path);
+int health_init(struct server *s, struct err *err);
+void health_release(struct server *s);
+void health_count(struct server *s, const struct call *c, int http);
+/* writer.c */
+int writer_init(struct server *s, struct err *err);
+void writer_release(struct server *s);
+
+#endif

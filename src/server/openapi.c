@@ -1,0 +1,150 @@
+/*
+ * openapi: the v3 index and one document a group-version; v2 as an empty document, which kubectl takes.
+ *
+ * Documents are made when asked for and dropped: clients keep them by the hash in their URL. The hashes are made once,
+ * at the first request for the index.
+ */
+#include <stdio.h>
+
+#include "api/codec.h"
+#include "base/mem.h"
+#include "server/handlers.h"
+
+struct group_version {
+    const char *group, *version;
+};
+
+/* Every group-version of the tables, once. */
+static size_t group_versions(struct group_version ret[64]) {
+    size_t n_kinds, n = 0;
+    const struct kind *const *kinds = kinds_builtin(&n_kinds);
+    for (size_t i = 0; i < n_kinds; i++) {
+        for (size_t v = 0; v < kinds[i]->n_versions && n < 64; v++) {
+            struct group_version gv = {kinds[i]->group, kinds[i]->versions[v].version};
+            bool seen = false;
+            for (size_t j = 0; j < n; j++) {
+                seen |= str_is(str_of(ret[j].group), gv.group) &&
+                        str_is(str_of(ret[j].version), gv.version);
+            }
+            if (!seen) {
+                ret[n++] = gv;
+            }
+        }
+    }
+    return n;
+}
+
+void openapi_release(struct server *s) {
+    for (size_t i = 0; i < s->n_openapi; i++) {
+        mem_free((void *)(uintptr_t)s->openapi_hashes[i].p);
+    }
+    s->n_openapi = 0;
+}
+
+static int make_hashes(struct server *s, struct err *err) {
+    struct group_version v[64];
+    size_t n = group_versions(v);
+    struct buf b;
+    int r = 0;
+    buf_init(&b, 0);
+    while (r == 0 && s->n_openapi < n) {
+        buf_reset(&b);
+        const struct group_version *gv = &v[s->n_openapi];
+        r = codec_openapi_v3(str_of(gv->group), str_of(gv->version), &b, err);
+        if (r == 0) {
+            char text[17];
+            (void)snprintf(text, sizeof(text), "%016llX", (unsigned long long)str_hash(buf_view(&b)));
+            char *copy = mem_cstr(str_of(text));
+            r = copy == NULL ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+            if (r == 0) {
+                s->openapi_hashes[s->n_openapi++] = str_of(copy);
+            }
+        }
+    }
+    buf_release(&b);
+    return r;
+}
+
+static void index_answer(struct call *c) {
+    struct group_version v[64];
+    size_t n = group_versions(v);
+    struct buf b;
+    buf_init(&b, 0);
+    buf_c(&b, "{\"paths\":{");
+    for (size_t i = 0; i < n; i++) {
+        struct str path = v[i].group[0] ? arena_f(c->arena, "apis/%s/%s", v[i].group, v[i].version)
+                                        : arena_f(c->arena, "api/%s", v[i].version);
+        buf_f(&b, "%s\"%.*s\":{\"serverRelativeURL\":\"/openapi/v3/%.*s?hash=%.*s\"}", i ? "," : "",
+              STR_ARG(path), STR_ARG(path), STR_ARG(c->s->openapi_hashes[i]));
+    }
+    buf_c(&b, "}}\n");
+    struct str etag = arena_f(c->arena, "\"%016llX\"", (unsigned long long)str_hash(buf_view(&b)));
+    (void)http_add_header(c->http, "ETag", etag);
+    if (negotiate_etag(http_header(c->http, "If-None-Match"), etag)) {
+        call_bytes(c, 304, "application/json", (struct str){0});
+    } else {
+        call_bytes(c, 200, "application/json", buf_view(&b));
+    }
+    buf_release(&b);
+}
+
+static void document_answer(struct call *c, size_t i, const struct group_version *gv, struct str path) {
+    struct str hash = request_query(&c->req, "hash"), want = c->s->openapi_hashes[i];
+    struct err err = {0};
+    if (hash.n > 0 && !str_eq(hash, want)) {
+        (void)http_add_header(c->http, "Location",
+                              arena_f(c->arena, "%.*s?hash=%.*s", STR_ARG(path), STR_ARG(want)));
+        call_bytes(c, 301, "text/plain", (struct str){0});
+        return;
+    }
+    struct buf b;
+    buf_init(&b, 0);
+    int r = codec_openapi_v3(str_of(gv->group), str_of(gv->version), &b, &err);
+    if (r == 0 && (r = buf_ok(&b)) != 0) {
+        (void)err_set(&err, r, "out of memory");
+    }
+    if (r != 0) {
+        (void)failure_err(&c->failure, c->arena, &err);
+        call_fail(c);
+    } else {
+        (void)http_add_header(c->http, "ETag", arena_f(c->arena, "\"%.*s\"", STR_ARG(want)));
+        if (hash.n > 0) {
+            (void)http_add_header(c->http, "Cache-Control", STR("public, immutable"));
+        }
+        call_bytes(c, 200, "application/json", buf_view(&b));
+    }
+    buf_release(&b);
+}
+
+bool openapi_request(struct call *c, struct str path) {
+    struct err err = {0};
+    if (str_is(path, "/openapi/v2")) {
+        call_bytes(c, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                   (struct str){0});
+        return true;
+    }
+    if (!str_starts(path, STR("/openapi/v3"))) {
+        return false;
+    }
+    if (make_hashes(c->s, &err) != 0) {
+        (void)failure_err(&c->failure, c->arena, &err);
+        call_fail(c);
+        return true;
+    }
+    struct str rest = str_skip(path, 11);
+    if (rest.n == 0) {
+        index_answer(c);
+        return true;
+    }
+    struct group_version v[64];
+    size_t n = group_versions(v);
+    for (size_t i = 0; i < n; i++) {
+        struct str want = v[i].group[0] ? arena_f(c->arena, "/apis/%s/%s", v[i].group, v[i].version)
+                                        : arena_f(c->arena, "/api/%s", v[i].version);
+        if (str_eq(rest, want)) {
+            document_answer(c, i, &v[i], path);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,379 @@
+/* pipeline: see pipeline.h. Each verb is a short list of steps; a step fills w->failure and returns its code. */
+#include "server/pipeline.h"
+
+#include "api/codec.h"
+#include "api/strategic.h"
+#include "base/mem.h"
+#include "server/admit.h"
+#include "server/body.h"
+#include "server/meta.h"
+#include "server/remove.h"
+#include "wire/json.h"
+#include "wire/patch.h"
+
+enum { SPARE_WRITES = 256 };
+
+struct write *write_new(struct server *s) {
+    struct write *w = s->spare_writes;
+    if (w != NULL) {
+        s->spare_writes = w->next;
+        s->n_spare_writes--;
+        *w = (struct write){.s = s};
+        return w;
+    }
+    w = mem_zalloc(sizeof(*w));
+    if (w != NULL) {
+        w->s = s;
+    }
+    return w;
+}
+
+void write_free(struct write *w) {
+    if (w == NULL) {
+        return;
+    }
+    object_unref(w->own);
+    struct server *s = w->s;
+    if (s->n_spare_writes >= SPARE_WRITES) {
+        mem_free(w);
+        return;
+    }
+    *w = (struct write){.s = s, .next = s->spare_writes};
+    s->spare_writes = w;
+    s->n_spare_writes++;
+}
+
+void write_release_spares(struct server *s) {
+    while (s->spare_writes != NULL) {
+        struct write *w = s->spare_writes;
+        s->spare_writes = w->next;
+        mem_free(w);
+    }
+    s->n_spare_writes = 0;
+}
+
+int write_fail(struct write *w, const struct err *err) {
+    return w->failure.code != 0 ? w->failure.code : failure_err(&w->failure, w->arena, err);
+}
+
+void write_finish(struct write *w) {
+    if (w->http == 0) {
+        w->http = 200;
+    }
+    w->done(w);
+}
+
+/* From the mirror: the batch is on disk, or failed. */
+static void committed(void *ctx, int code, const struct object *obj, const struct err *err) {
+    struct write *w = ctx;
+    if (code != 0) {
+        struct err e = {.code = code};
+        if (err != NULL) {
+            e = *err;
+        }
+        if (w->orphaned) {
+            w->failure = (struct failure){.code = code, .http = 500, .reason = "InternalError"};
+        } else {
+            (void)failure_err(&w->failure, w->arena, &e);
+        }
+    } else {
+        w->obj = obj;
+    }
+    write_finish(w);
+}
+
+static bool is_dry(const struct write *w) {
+    return w->req->opt.dry_run;
+}
+
+void write_stage(struct write *w, int type, struct object *obj) {
+    w->removed = type == CHANGE_DELETED;
+    if (is_dry(w)) {
+        w->dry = true;
+        obj->rv = w->old != NULL ? w->old->rv : 0;
+        w->own = obj;
+        w->obj = obj;
+        write_finish(w);
+        return;
+    }
+    struct err err = {0};
+    uint64_t expect = w->old != NULL ? w->old->rv : 0;
+    const struct kind *k = obj->kind;
+    struct str name = arena_str(w->arena, obj->name);
+    int code = mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
+    if (code == ERR_EXISTS) {
+        (void)failure_exists(&w->failure, w->arena, k, name);
+    } else if (code == ERR_CONFLICT) {
+        (void)failure_conflict(&w->failure, w->arena, k, name, (struct str){0});
+    } else if (code != 0) {
+        (void)failure_err(&w->failure, w->arena, &err);
+    }
+    if (code != 0) {
+        write_finish(w);
+    }
+}
+
+int write_load(struct write *w) {
+    const struct api_request *q = w->req;
+    w->old = mirror_pending(w->s->o.mirror, kind_stored(q->kind), request_key_ns(q), q->name);
+    if (w->old == NULL) {
+        return failure_not_found(&w->failure, w->arena, q->kind, q->name);
+    }
+    struct err err = {0};
+    yyjson_doc *doc;
+    int code = object_tree(w->old, w->arena, &doc, &err);
+    if (code != 0) {
+        return failure_err(&w->failure, w->arena, &err);
+    }
+    w->old_tree = yyjson_doc_get_root(doc);
+    return 0;
+}
+
+static int validate(struct write *w) {
+    const struct kind *k = kind_stored(w->req->kind);
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    if (k->prepare != NULL) {
+        k->prepare(w->doc, root, w->old_tree, w->now);
+    }
+    struct causes causes = {.arena = w->arena};
+    int code = codec_validate(k, root, w->old_tree, &causes);
+    if (code != 0) {
+        return failure_set(&w->failure, w->arena, code, "out of memory");
+    }
+    if (causes.n > 0) {
+        struct str name = json_mstr_at(root, "metadata.name");
+        return failure_invalid(&w->failure, w->arena, k->group, k->kind, name, &causes);
+    }
+    struct guard *g = w->s->o.guard;
+    if (!w->internal && g != NULL && g->admit_write != NULL) {
+        struct err err = {0};
+        code = g->admit_write(g, w->req, root, w->old, w->arena, &err);
+        if (code == ERR_FORBIDDEN) {
+            return failure_forbidden(&w->failure, w->arena, k, json_mstr_at(root, "metadata.name"),
+                                     "%s", err.text);
+        }
+        if (code != 0) {
+            return failure_err(&w->failure, w->arena, &err);
+        }
+    }
+    return 0;
+}
+
+static int build(struct write *w, struct object **ret) {
+    struct err err = {0};
+    int code = object_new_mut(kind_stored(w->req->kind), yyjson_mut_doc_get_root(w->doc), ret, &err);
+    return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
+}
+
+static int set_defaults(struct write *w) {
+    struct err err = {0};
+    int code = codec_default(kind_stored(w->req->kind), w->doc, &err);
+    return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
+}
+
+static int create_steps(struct write *w, struct object **ret) {
+    int r = admit_namespace(w);
+    r = r ? r : body_decode(w);
+    r = r ? r : meta_create(w);
+    r = r ? r : set_defaults(w);
+    r = r ? r : admit_object(w);
+    r = r ? r : validate(w);
+    if (r != 0) {
+        return r;
+    }
+    struct str name = json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name");
+    if (mirror_pending(w->s->o.mirror, kind_stored(w->req->kind), request_key_ns(w->req), name) != NULL) {
+        return failure_exists(&w->failure, w->arena, w->req->kind, name);
+    }
+    return build(w, ret);
+}
+
+static void run_create(struct write *w) {
+    struct object *obj = NULL;
+    w->http = 201;
+    if (create_steps(w, &obj) != 0) {
+        write_finish(w);
+        return;
+    }
+    write_stage(w, CHANGE_ADDED, obj);
+}
+
+/* The part that this write may not touch comes from the stored object: a write of the whole has no say in status, one
+ * of status or finalize in nothing else. */
+static int keep_other_half(struct write *w) {
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    bool status = str_is(w->req->subresource, "status");
+    bool finalize = str_is(w->req->subresource, "finalize");
+    if (!status && !finalize) {
+        if (!(w->req->kind->flags & KIND_STATUS) || w->whole) {
+            return 0;
+        }
+        yyjson_val *v = json_path(w->old_tree, "status");
+        yyjson_mut_val *copy = v != NULL ? yyjson_val_mut_copy(w->doc, v) : NULL;
+        if (v != NULL && copy == NULL) {
+            return ERR_NOMEM;
+        }
+        return json_mset(w->doc, root, STR("status"), copy);
+    }
+    yyjson_mut_val *part = status ? json_mget(root, STR("status")) : json_mpath(root, "spec.finalizers");
+    yyjson_mut_val *taken = part != NULL ? yyjson_mut_val_mut_copy(w->doc, part) : NULL;
+    yyjson_mut_val *kept = yyjson_val_mut_copy(w->doc, w->old_tree);
+    if (kept == NULL || (part != NULL && taken == NULL)) {
+        return ERR_NOMEM;
+    }
+    yyjson_mut_doc_set_root(w->doc, kept);
+    json_mdel(json_mpath(kept, "metadata"), STR("resourceVersion"));
+    if (status) {
+        return json_mset(w->doc, kept, STR("status"), taken);
+    }
+    yyjson_mut_val *spec = json_mensure(w->doc, kept, "spec");
+    return spec == NULL ? ERR_NOMEM : json_mset(w->doc, spec, STR("finalizers"), taken);
+}
+
+/* The same object: byte for byte, or the same values in another order. */
+static bool unchanged(struct write *w, const struct object *now) {
+    if (now->json.n != w->old->json.n) {
+        return false;
+    }
+    if (str_eq(now->json, w->old->json)) {
+        return true;
+    }
+    yyjson_doc *a, *b;
+    return json_parse(w->arena, now->json, &a, NULL) == 0 &&
+           json_parse(w->arena, w->old->json, &b, NULL) == 0 &&
+           json_equal(yyjson_doc_get_root(a), yyjson_doc_get_root(b));
+}
+
+static int replace_steps(struct write *w, struct object **ret) {
+    int r = meta_update(w);
+    if (r == 0 && keep_other_half(w) != 0) {
+        r = failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    r = r ? r : set_defaults(w);
+    if (r == 0 && w->req->subresource.n == 0 && !w->whole) {
+        r = admit_object(w);
+    }
+    r = r ? r : validate(w);
+    r = r ? r : meta_generation(w);
+    return r ? r : build(w, ret);
+}
+
+void write_replace(struct write *w) {
+    struct object *obj = NULL;
+    if (replace_steps(w, &obj) != 0) {
+        write_finish(w);
+        return;
+    }
+    const struct object *seen = mirror_get(w->s->o.mirror, obj->kind, obj->ns, obj->name);
+    if (meta_released(obj->kind, yyjson_mut_doc_get_root(w->doc))) {
+        write_stage(w, CHANGE_DELETED, obj);
+    } else if (seen != NULL && seen->rv == w->old->rv && unchanged(w, obj)) {
+        /* An answer means committed: only a committed object may be answered without a write. */
+        object_unref(obj);
+        w->obj = w->old;
+        write_finish(w);
+    } else {
+        write_stage(w, CHANGE_MODIFIED, obj);
+    }
+}
+
+static void run_update(struct write *w) {
+    const struct api_request *q = w->req;
+    if (write_load(w) != 0) {
+        if ((q->kind->flags & KIND_CREATE_ON_UPDATE) && q->subresource.n == 0) {
+            w->failure = (struct failure){0};
+            run_create(w);
+            return;
+        }
+        write_finish(w);
+        return;
+    }
+    if (body_decode(w) != 0) {
+        write_finish(w);
+        return;
+    }
+    write_replace(w);
+}
+
+/* The stored object in the version asked for: what a patch is written against. */
+static int patch_target(struct write *w) {
+    struct err err = {0};
+    w->doc = json_mut_copy(w->arena, w->old_tree);
+    if (w->doc == NULL) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    if (w->req->kv->from_storage != NULL) {
+        int code = codec_from_storage(w->req->kind, w->req->kv, w->doc, &err);
+        return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
+    }
+    return 0;
+}
+
+/* A merge patch may be conditional on the uid, as controllers' are; nothing else needs doing here. */
+static int apply_patch(struct write *w) {
+    struct err err = {0};
+    yyjson_doc *patch;
+    int code = json_parse(w->arena, w->body, &patch, &err);
+    if (code != 0) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patch is malformed: %s",
+                           err.text);
+    }
+    yyjson_val *root = yyjson_doc_get_root(patch);
+    if (w->type == BODY_JSON_PATCH) {
+        code = patch_json(w->doc, root, &err);
+        if (code == ERR_INVALID) {
+            return failure_set(&w->failure, w->arena, code,
+                               "the server rejected our request due to an error in our request");
+        }
+        if (code == ERR_SYNTAX) {
+            return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                               "the patch is malformed: %s", err.text);
+        }
+    } else if (!yyjson_is_obj(root)) {
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patch is not an object");
+    } else if (w->type == BODY_MERGE_PATCH) {
+        code = patch_merge(w->doc, root, &err);
+    } else {
+        code = api_patch_strategic(w->req->kv->schema, w->doc, root, &err);
+    }
+    return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
+}
+
+static void run_patch(struct write *w) {
+    if (w->type == BODY_APPLY_PATCH) {
+        (void)failure_set(&w->failure, w->arena, ERR_MEDIA_TYPE,
+                          "server-side apply is not supported yet");
+        write_finish(w);
+        return;
+    }
+    int r = write_load(w);
+    r = r ? r : patch_target(w);
+    r = r ? r : apply_patch(w);
+    r = r ? r : body_finish_patch(w);
+    if (r != 0) {
+        write_finish(w);
+        return;
+    }
+    write_replace(w);
+}
+
+void write_run(struct write *w) {
+    w->now = server_now(w->s);
+    switch (w->req->verb) {
+    case VERB_CREATE:
+        run_create(w);
+        return;
+    case VERB_UPDATE:
+        run_update(w);
+        return;
+    case VERB_PATCH:
+        run_patch(w);
+        return;
+    case VERB_DELETE:
+        remove_run(w);
+        return;
+    default:
+        (void)failure_method(&w->failure);
+        write_finish(w);
+    }
+}

@@ -1,0 +1,284 @@
+/* server: life cycle, and the answers that all handlers share. */
+#include "server/server.h"
+
+#include "base/mem.h"
+#include "server/handlers.h"
+#include "server/names.h"
+#include "server/pipeline.h"
+#include "wire/json.h"
+
+enum { SCRATCH_BYTES = 64 << 20, BOOTSTRAP_BYTES = 16 << 20 };
+
+int64_t server_now(struct server *s) {
+    return clock_wall(s->clock);
+}
+
+struct server *server_new(const struct server_options *o, struct err *err) {
+    struct server *s = mem_zalloc(sizeof(*s));
+    if (s == NULL) {
+        (void)err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    s->o = *o;
+    s->clock = loop_clock(o->loop);
+    arena_init(&s->scratch, SCRATCH_BYTES);
+    if (watch_init(s, err) != 0 || writer_init(s, err) != 0 || health_init(s, err) != 0) {
+        server_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+int server_start(struct server *s, struct err *err) {
+    struct http_server_options o = {
+        .host = s->o.host,
+        .port = s->o.port,
+        .allow_any = s->o.allow_any,
+        .tls = s->o.tls,
+        .handler = route_request,
+        .ctx = s,
+    };
+    return http_server_start(s->o.loop, &o, &s->http, err);
+}
+
+uint16_t server_port(const struct server *s) {
+    return s->http != NULL ? http_server_port(s->http) : 0;
+}
+
+void server_stop(struct server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx) {
+    s->stopping = true;
+    watch_stop_all(s);
+    if (s->http != NULL) {
+        http_server_stop(s->http, grace_ms, stopped, ctx);
+    } else {
+        stopped(ctx);
+    }
+}
+
+void server_free(struct server *s) {
+    if (s == NULL) {
+        return;
+    }
+    http_server_free(s->http);
+    watch_release(s);
+    writer_release(s);
+    health_release(s);
+    openapi_release(s);
+    write_release_spares(s);
+    arena_release(&s->scratch);
+    mem_free(s);
+}
+
+/* ---- answers ---- */
+
+static void audit(struct call *c, int http) {
+    struct guard *g = c->s->o.guard;
+    health_count(c->s, c, http);
+    if (g == NULL || g->audit == NULL) {
+        return;
+    }
+    struct audit_record rec = {
+        .req = &c->req,
+        .peer = http_peer(c->http),
+        .audit_id = c->audit_id,
+        .status = http,
+        .decision = c->decision,
+        .started_ns = c->started_ns,
+        .ended_ns = server_now(c->s),
+    };
+    if (c->failure.code != 0) {
+        rec.reason = str_of(c->failure.reason);
+        rec.message = c->failure.message;
+    }
+    g->audit(g, &rec);
+}
+
+static void leave(struct call *c) {
+    if (c->inflight != NULL) {
+        (*c->inflight)--;
+        c->inflight = NULL;
+    }
+    c->answered = true;
+    c->detach = NULL;
+}
+
+static void common_headers(struct call *c) {
+    (void)http_add_header(c->http, "Audit-Id", c->audit_id);
+    if (c->req.resource) {
+        (void)http_add_header(c->http, "Cache-Control", STR("no-cache, private"));
+    }
+}
+
+void call_bytes(struct call *c, int http, const char *type, struct str body) {
+    common_headers(c);
+    leave(c);
+    audit(c, http);
+    http_respond(c->http, http, type, body);
+}
+
+void call_fail(struct call *c) {
+    struct buf b;
+    buf_init(&b, 0);
+    failure_json(&c->failure, &b);
+    if (c->failure.retry_after > 0) {
+        (void)http_add_header(c->http, "Retry-After",
+                              arena_f(c->arena, "%d", c->failure.retry_after));
+    }
+    call_bytes(c, c->failure.http, "application/json", buf_view(&b));
+    buf_release(&b);
+}
+
+void call_json(struct call *c, int http, struct buf *b) {
+    struct err err = {0};
+    int code = buf_ok(b);
+    if (code == 0 && c->media.yaml) {
+        code = render_yaml(b, c->arena, &err);
+    }
+    if (code != 0) {
+        (void)failure_set(&c->failure, c->arena, ERR_NOMEM, "Internal error occurred: out of memory");
+        call_fail(c);
+        return;
+    }
+    call_bytes(c, http, render_type(&c->media), buf_view(b));
+}
+
+void call_stream(struct call *c, const char *type) {
+    common_headers(c);
+    if (c->inflight != NULL) {
+        (*c->inflight)--;
+        c->inflight = NULL;
+    }
+    c->s->long_running++;
+    http_stream_begin(c->http, 200, type);
+}
+
+void call_stream_end(struct call *c) {
+    if (c->answered) {
+        return;
+    }
+    c->s->long_running--;
+    leave(c);
+    audit(c, 200);
+    http_stream_end(c->http);
+}
+
+void call_warn(struct call *c, struct str text) {
+    struct buf b;
+    buf_init(&b, 4096);
+    buf_c(&b, "299 - \"");
+    for (size_t i = 0; i < text.n; i++) {
+        char ch = text.p[i];
+        if (ch == '"' || ch == '\\') {
+            buf_ch(&b, '\\');
+        }
+        buf_ch(&b, (unsigned char)ch < 0x20 ? ' ' : ch);
+    }
+    buf_ch(&b, '"');
+    if (buf_ok(&b) == 0) {
+        (void)http_add_header(c->http, "Warning", buf_view(&b));
+    }
+    buf_release(&b);
+}
+
+struct render call_render(struct call *c) {
+    return (struct render){
+        .kind = c->req.kind,
+        .kv = c->req.kv,
+        .media = c->media,
+        .include_object = c->req.opt.include_object,
+        .now = server_now(c->s),
+        .scratch = &c->s->scratch,
+    };
+}
+
+void call_object(struct call *c, int http, const struct object *o) {
+    struct render r = call_render(c);
+    struct buf b;
+    struct err err = {0};
+    buf_init(&b, 0);
+    if (render_object(&r, o, &b, &err) != 0) {
+        (void)failure_err(&c->failure, c->arena, &err);
+        call_fail(c);
+    } else {
+        buf_ch(&b, '\n');
+        call_json(c, http, &b);
+    }
+    buf_release(&b);
+}
+
+/* ---- bootstrap ---- */
+
+struct bootstrap {
+    int code;
+    struct err err;
+    bool done, waiting;
+};
+
+static void bootstrap_done(struct write *w) {
+    struct bootstrap *b = w->ctx;
+    if (b != NULL && !b->done) {
+        b->done = true;
+        b->code = w->failure.code;
+        if (b->code != 0) {
+            failure_to_err(&w->failure, &b->err);
+        }
+    }
+    write_free(w);
+}
+
+static int bootstrap_request(struct arena *a, struct str json, struct api_request *q,
+                             struct err *err) {
+    yyjson_doc *doc;
+    int r = json_parse(a, json, &doc, err);
+    if (r != 0) {
+        return r;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    struct str api = json_str_at(root, "apiVersion"), group, version;
+    if (!str_cut(api, '/', &group, &version)) {
+        version = api;
+        group = STR("");
+    }
+    *q = (struct api_request){.resource = true, .verb = VERB_CREATE, .verb_name = STR("create"),
+                              .group = group, .version = version};
+    q->kind = kind_by_api_version(api, json_str_at(root, "kind"));
+    q->kv = q->kind != NULL ? kind_version(q->kind, version) : NULL;
+    if (q->kv == NULL) {
+        return err_set(err, ERR_INVALID, "no such kind");
+    }
+    q->ns = json_str_at(root, "metadata.namespace");
+    q->name = json_str_at(root, "metadata.name");
+    q->user.name = STR("system:apiserver");
+    return 0;
+}
+
+int server_bootstrap(struct server *s, struct str json, struct err *err) {
+    struct arena a;
+    struct api_request q;
+    arena_init(&a, BOOTSTRAP_BYTES);
+    int r = bootstrap_request(&a, json, &q, err);
+    struct write *w = r == 0 ? write_new(s) : NULL;
+    if (r == 0 && w == NULL) {
+        r = err_set(err, ERR_NOMEM, "out of memory");
+    }
+    if (r == 0 && mirror_pending(s->o.mirror, kind_stored(q.kind), request_key_ns(&q), q.name) == NULL) {
+        struct bootstrap b = {0};
+        w->req = &q;
+        w->arena = &a;
+        w->body = json;
+        w->internal = true;
+        w->orphaned = true;
+        w->done = bootstrap_done;
+        w->ctx = &b;
+        write_run(w);
+        if (!b.done) {
+            w->ctx = NULL; /* staged: it is freed when it commits */
+        } else if (b.code != 0 && b.code != ERR_EXISTS) {
+            r = err_set(err, b.code, "%s", b.err.text);
+        }
+    } else {
+        write_free(w);
+    }
+    arena_release(&a);
+    return r;
+}
