@@ -125,6 +125,24 @@ struct bed {
 };
 static struct bed b;
 
+enum { BIG = 9 << 20 };
+
+static unsigned char big_byte(size_t i) {
+    return (unsigned char)(i * 31 + (i >> 12));
+}
+
+static void answer_big(struct http_request *r) {
+    struct buf big;
+    buf_init(&big, 0);
+    unsigned char *p = (unsigned char *)buf_room(&big, BIG);
+    for (size_t i = 0; i < BIG; i++) {
+        p[i] = big_byte(i);
+    }
+    big.n = BIG;
+    http_respond(r, 200, NULL, buf_view(&big));
+    buf_release(&big);
+}
+
 static void answer(void *ctx, struct http_request *r) {
     struct str cn = {0}, org = {0};
     b.certified = http_client_cert(r, &cn, &org);
@@ -132,7 +150,9 @@ static void answer(void *ctx, struct http_request *r) {
     buf_reset(&b.org);
     buf_str(&b.cn, cn);
     buf_str(&b.org, org);
-    if (str_is(http_path(r), "/busy")) {
+    if (str_is(http_path(r), "/big")) {
+        answer_big(r);
+    } else if (str_is(http_path(r), "/busy")) {
         assert_int_equal(http_add_header(r, "Retry-After", STR("7")), 0);
         http_respond(r, 429, "text/plain", STR("later"));
     } else if (b.want_stream) {
@@ -148,7 +168,7 @@ static void answer(void *ctx, struct http_request *r) {
     }
 }
 
-static void start(const char *ca_file) {
+static void start(void) {
     struct err err;
     b = (struct bed){0};
     b.loop = loop_new(&err);
@@ -208,7 +228,7 @@ static void connect_with(struct http_client_options o) {
 
 static void test_round_trips(void **state) {
     make_all();
-    start("ca.crt");
+    start();
     struct buf ca;
     read_file("ca.crt", &ca);
     connect_with((struct http_client_options){.ca_pem = buf_view(&ca), .user_agent = STR("t")});
@@ -239,10 +259,36 @@ static void test_round_trips(void **state) {
     stop();
 }
 
+static void test_big_answer(void **state) {
+    struct err err;
+    make_all();
+    start();
+    connect_with((struct http_client_options){.ca_file = str_of(path("ca.crt"))});
+    for (int round = 0; round < 2; round++) { /* over the same connection */
+        request("GET", "/big", STR(""));
+        assert_ok(b.code, &b.err);
+        assert_int_equal(b.got.n, BIG);
+        for (size_t i = 0; i < BIG; i++) {
+            if ((unsigned char)b.got.p[i] != big_byte(i)) {
+                fail_msg("byte %zu is wrong", i);
+            }
+        }
+    }
+    assert_ok(tls_server_reload(b.tls, &err), &err); /* the connection lives on */
+    request("GET", "/x", STR(""));
+    assert_int_equal(b.status, 200);
+    unlink(path("server.key"));
+    assert_int_equal(tls_server_reload(b.tls, &err), ERR_INVALID); /* and the old pair stays */
+    connect_with((struct http_client_options){.ca_file = str_of(path("ca.crt"))});
+    request("GET", "/x", STR(""));
+    assert_int_equal(b.status, 200);
+    stop();
+}
+
 static void test_client_certificates(void **state) {
     struct err err;
     make_all();
-    start("ca.crt");
+    start();
     connect_with((struct http_client_options){.ca_file = str_of(path("ca.crt")),
                                               .cert_file = str_of(path("me.crt")),
                                               .key_file = str_of(path("me.key"))});
@@ -285,7 +331,7 @@ static void refused(void *ctx, const struct http_reply *r) {
 static void test_cancel_and_timeout(void **state) {
     struct err err;
     make_all();
-    start("ca.crt");
+    start();
     connect_with((struct http_client_options){.ca_file = str_of(path("ca.crt"))});
     buf_f(&b.url, "https://127.0.0.1:%u/x", http_server_port(b.server));
     struct http_call_options o = {.method = "GET", .url = buf_view(&b.url), .done = refused};
@@ -332,7 +378,7 @@ static void stop_loop(void *ctx) {
 static void test_handshakes(void **state) {
     pthread_t t;
     make_all();
-    start("ca.crt");
+    start();
     assert_int_equal(pthread_create(&t, NULL, run_loop, NULL), 0);
     assert_int_equal(shake("-tls1_3 -alpn http/1.1"), 0);
     assert_int_equal(shake("-tls1_2 -alpn h2,http/1.1"), 0);
@@ -356,7 +402,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup_dir, teardown_dir)
         TEST(test_files),         TEST(test_signatures),
         TEST(test_round_trips),   TEST(test_client_certificates),
-        TEST(test_cancel_and_timeout), TEST(test_handshakes),
+        TEST(test_big_answer),    TEST(test_cancel_and_timeout), TEST(test_handshakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
