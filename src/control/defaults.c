@@ -18,7 +18,8 @@ static const char WHO[] = "berth-defaults-controller";
 enum { D_FLAVOR, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE, D_COUNT };
 
 struct defaults_controller {
-    const struct control_env *env;
+    struct control_env env_copy;
+    const struct control_env *env; /* the copy */
     const struct kind *kinds[D_COUNT];
     struct workqueue *queue; /* one key */
     struct expect *expect;
@@ -290,14 +291,15 @@ struct defaults_controller *defaults_controller_new(const struct control_env *en
         err_set(err, ERR_NOMEM, "defaults controller: out of memory");
         return NULL;
     }
-    c->env = env;
+    c->env_copy = *env;
+    c->env = &c->env_copy;
     arena_init(&c->arena, 16 << 20);
     for (size_t i = 0; i < D_COUNT; i++) {
         c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
     }
-    struct workqueue_options o = {.clock = env->clock, .work = work, .resync = resync, .ctx = c};
+    struct workqueue_options o = {.clock = c->env->clock, .work = work, .resync = resync, .ctx = c};
     c->queue = workqueue_new(&o);
-    c->expect = expect_new(env->mirror, env->clock);
+    c->expect = expect_new(c->env->mirror, c->env->clock);
     c->nodes = mirror_feed(env->mirror, c->kinds[D_NODE], on_node, c);
     if (c->queue == NULL || c->expect == NULL || c->nodes == NULL) {
         defaults_controller_free(c);

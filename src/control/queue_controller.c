@@ -405,7 +405,8 @@ static bool parts_new(struct queue_controller *c) {
 struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err) {
     struct queue_controller *c = mem_zalloc(sizeof(*c));
     if (c != NULL) {
-        c->env = env;
+        c->env_copy = *env;
+        c->env = &c->env_copy;
         arena_init(&c->arena, ARENA_BYTES);
     }
     if (c == NULL || !parts_new(c)) {

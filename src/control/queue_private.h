@@ -56,7 +56,8 @@ struct queue_work {
 };
 
 struct queue_controller {
-    const struct control_env *env;
+    struct control_env env_copy;
+    const struct control_env *env; /* the copy */
     const struct kind *kinds[QK_COUNT];
     struct feed *feeds[QK_COUNT];
     struct engine *engine;
