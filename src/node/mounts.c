@@ -5,6 +5,9 @@
  * (/etc/config). A new root on a tmpfs gets every entry of the old one bound into it; folders on
  * the way to a volume are made anew, with their entries bound one by one, so that nothing is ever
  * written to the machine's own file system.
+ *
+ * The data folder may lie where a project's user may not go (/root/...). Then the pod's own root/
+ * is a volume at its own place; closed folders on the way, and those below, hold nothing else then.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -99,7 +102,7 @@ static int copy_link(const char *from, const char *to) {
 }
 
 /* Makes `path` of the new root: its entries bound, or made anew in turn. */
-static int make_anew(const struct ways *w, const char *path, int depth) {
+static int make_anew(const struct ways *w, const char *path, bool closed, int depth) {
     char from[PATH_LEN], to[PATH_LEN];
     struct dirent *d;
     struct stat st;
@@ -112,10 +115,15 @@ static int make_anew(const struct ways *w, const char *path, int depth) {
             is_target(w, from) || lstat(from, &st) == -1) {
             continue;
         }
+        bool way = S_ISDIR(st.st_mode) && on_the_way(w, from), shut = !(st.st_mode & S_IXOTH);
+        if (closed && !way) {
+            continue;
+        }
         if (S_ISLNK(st.st_mode)) {
             e = copy_link(from, to);
-        } else if (S_ISDIR(st.st_mode) && on_the_way(w, from)) {
-            e = mkdir(to, st.st_mode & 07777) == -1 ? errno : make_anew(w, from, depth + 1);
+        } else if (way) {
+            mode_t mode = (st.st_mode & 07777) | (shut ? S_IXOTH : 0);
+            e = mkdir(to, mode) == -1 ? errno : make_anew(w, from, closed || shut, depth + 1);
         } else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) ||
                    S_ISSOCK(st.st_mode)) {
             e = bind(from, to, &st, false);
@@ -164,7 +172,7 @@ int mounts_enter(const struct sandbox_mount *v, size_t n, const char *pod_dir) {
         mount("tmpfs", w.root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=16m") == -1) {
         return errno;
     }
-    e = make_anew(&w, "", 0);
+    e = make_anew(&w, "", false, 0);
     for (size_t i = 0; i < n && e == 0; i++) {
         e = bind_volume(&w, &v[i]);
     }

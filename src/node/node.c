@@ -328,8 +328,33 @@ static bool podman_installed(void) {
     return access("/usr/bin/podman", X_OK) == 0 || access("/usr/local/bin/podman", X_OK) == 0;
 }
 
+/* May other users pass through every folder on the way? Files of the data folder have modes of their
+ * own; whether the folder itself may be passed is its owner's choice, and stays as it is. */
+static bool passable(const char *path) {
+    char part[PATH_LEN];
+    struct stat st;
+
+    for (size_t i = 1; path[i - 1]; i++) {
+        if (path[i] == '/' || path[i] == 0) {
+            memcpy(part, path, i);
+            part[i] = 0;
+            if (stat(part, &st) == -1 || !(st.st_mode & S_IXOTH)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static int start_pods(struct node *n, struct err *err) {
     sandbox_probe(&n->probe);
+    n->probe.hidden = n->probe.root && !passable(n->data_dir);
+    if (n->probe.hidden && !n->probe.mounts) {
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: projects' users may not pass there, and this machine has no private "
+                       "mounts: choose another folder or make its way passable (chmod o+x)",
+                       n->data_dir);
+    }
     n->podman = n->o.runtime == NODE_RUNTIME_PODMAN ||
                 (n->o.runtime == NODE_RUNTIME_AUTO && podman_installed());
     int code = users_init(&n->users, n->dir, err);

@@ -227,6 +227,14 @@ static int write_hosts(struct writer_of_spec *w, struct str *ret) {
     return code;
 }
 
+/* One more element before the closing bracket. */
+static void add_mount(struct writer_of_spec *w, struct str mount) {
+    w->out.n--;
+    buf_c(&w->out, w->out.p[w->out.n - 1] == '[' ? "" : ",");
+    buf_str(&w->out, mount);
+    buf_ch(&w->out, ']');
+}
+
 static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     struct str hosts;
     size_t n = yyjson_arr_size(json_get(c, STR("volumeMounts")));
@@ -235,17 +243,17 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     if (code || w->in->podman) {
         return code;
     }
-    if (n && !w->in->probe->mounts) {
-        w->notes.volumes_below_root = true;
+    if (!w->in->probe->mounts) {
+        w->notes.volumes_below_root = n > 0;
         return 0;
     }
     buf_ch(&w->out, ',');
     code = pod_volumes_mounts(&w->volumes, c, &w->arena, &w->out, w->err);
     if (code == 0 && hosts.p) {
-        w->out.n--; /* the bracket */
-        buf_c(&w->out, n ? "," : "");
-        buf_str(&w->out, hosts);
-        buf_ch(&w->out, ']');
+        add_mount(w, hosts);
+    }
+    if (code == 0 && w->in->uid && w->in->probe->hidden) {
+        add_mount(w, arena_f(&w->arena, "{\"source\":\"%s\",\"target\":\"%s\"}", w->root, w->root));
     }
     return code;
 }

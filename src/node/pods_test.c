@@ -276,6 +276,29 @@ static void test_config_map(void **state) {
     arena_release(&a);
 }
 
+/* The data folder lies where the project's user may not go: as below /root. */
+static void test_hidden_folder(void **state) {
+    struct bed *b = *state;
+    struct arena a;
+    struct str log;
+
+    if (!b->probe.root || !b->probe.mounts) {
+        skip();
+    }
+    assert_int_equal(chmod(b->dir, 0700), 0);
+    b->probe.hidden = true;
+    put(b, pod("h", "cd $HOME && pwd && echo x > f && cat f; cd / && ls -d usr; ls $HOME/../../..", "",
+               ""));
+    wait_for(b, "h", "\"terminated\"");
+    arena_init(&a, 1 << 20);
+    read_log(b, "h", &a, &log);
+    assert_true(str_contains(log, STR("stdout F x\n")));
+    assert_true(str_contains(log, STR("stdout F usr\n")));
+    assert_true(str_contains(log, STR("ermission denied")));
+    arena_release(&a);
+    b->probe.hidden = false;
+}
+
 static void test_kill_all(void **state) {
     struct bed *b = *state;
     int killed = 0;
@@ -302,6 +325,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_restart_of_the_node, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_killed_shim_is_noticed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_config_map, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hidden_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_kill_all, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

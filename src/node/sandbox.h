@@ -36,6 +36,7 @@ struct sandbox {
 struct sandbox_probe {
     int landlock_abi; /* 0: none */
     bool seccomp, root, mounts;
+    bool hidden; /* a folder above the data folder is closed to project users: see mounts.c */
     enum cgroup_mode cgroup;
 };
 void sandbox_probe(struct sandbox_probe *ret);
