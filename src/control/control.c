@@ -59,6 +59,7 @@ static const struct part {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 struct control {
+    struct control_env env; /* what the controllers point to */
     void *running[PARTS];
 };
 
@@ -68,11 +69,12 @@ struct control *control_new(const struct control_env *env, unsigned set, struct 
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
+    c->env = *env;
     for (size_t i = 0; i < PARTS; i++) {
         if (!(set & parts[i].bit)) {
             continue;
         }
-        c->running[i] = parts[i].make(env, err);
+        c->running[i] = parts[i].make(&c->env, err);
         if (!c->running[i]) {
             err_wrap(err, "controller %s", parts[i].name);
             control_free(c);
