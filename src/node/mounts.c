@@ -127,6 +127,7 @@ static int make_anew(const struct ways *w, const char *path, bool closed, int de
         } else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) ||
                    S_ISSOCK(st.st_mode)) {
             e = bind(from, to, &st, false);
+            e = e == ENOENT ? 0 : e; /* it went away while we looked */
         }
     }
     if (dir) {
