@@ -23,7 +23,7 @@ def test_first_job(b):
              lambda: b.get("job", "train")["status"].get("ready") == 1
              and b.get("job", "eval")["spec"]["suspend"], 20)
     queue = b.berth("queue")
-    check("eval" in queue and "Pending" in queue, f"berth queue does not show eval waiting:\n{queue}")
+    check("eval" in queue and "waiting" in queue, f"berth queue does not show eval waiting:\n{queue}")
     b.kubectl("wait", "--for=condition=complete", "job/train", "job/tune", "job/eval", "--timeout=60s")
     seen = {}
     for name in ("train", "tune", "eval"):
