@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -306,7 +307,7 @@ static int find_name(struct node *n, struct err *err) {
 
 /* Two nodes on one folder would carve the same GPUs. */
 static int lock_folder(struct node *n, struct err *err) {
-    char path[PATH_LEN], real[PATH_LEN];
+    char path[PATH_LEN], real[PATH_MAX]; /* realpath wants PATH_MAX */
     int code = dir_make(n->o.data_dir, 0711, err);
 
     if (code == 0 && !realpath(n->o.data_dir, real)) {

@@ -42,29 +42,36 @@ static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
     if (!str_is(name, "there")) {
         return NULL;
     }
-    assert_ok(json_parse(&b->arena, STR("{\"data\":{\"k\":\"aHVzaA==\",\"..\":\"eA==\"}}"), &doc, &err),
-              &err);
+    assert_ok(
+        json_parse(&b->arena, STR("{\"data\":{\"k\":\"aHVzaA==\",\"..\":\"eA==\"}}"), &doc, &err),
+        &err);
     return yyjson_doc_get_root(doc);
 }
 
 /* Spec members after "metadata" and the container's members are given; the result is spec.json or NULL. */
 static yyjson_val *build(struct bed *b, bool podman, const char *spec, const char *container,
                          struct pod_spec_notes *notes, struct err *err) {
-    static struct pod_device devices[] = {
-        {.container = {"main", 4}, .profile_id = 19}, {.container = {"main", 4}, .profile_id = 14}};
+    static struct pod_device devices[] = {{.container = {"main", 4}, .profile_id = 19},
+                                          {.container = {"main", 4}, .profile_id = 14}};
     static const struct str uuids[] = {{"MIG-1", 5}, {"MIG-2", 5}};
     const struct pod_devices list = {devices, 2};
     yyjson_doc *doc;
-    struct str text = arena_f(&b->arena,
-                              "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{"
-                              "\"restartPolicy\":\"Never\"%s,\"containers\":[{\"name\":\"main\",%s}]}}",
-                              spec, container);
+    struct str text =
+        arena_f(&b->arena,
+                "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{"
+                "\"restartPolicy\":\"Never\"%s,\"containers\":[{\"name\":\"main\",%s}]}}",
+                spec, container);
 
     assert_ok(json_parse(&b->arena, text, &doc, err), err);
     const struct pod_spec_in in = {
         .env = {.pod = yyjson_doc_get_root(doc), .facts = &b->facts, .lookup = lookup, .ctx = b},
-        .data_dir = b->data, .dir = b->dir, .host_path_dir = b->host, .probe = &b->probe,
-        .podman = podman, .devices = &list, .uuids = uuids};
+        .data_dir = b->data,
+        .dir = b->dir,
+        .host_path_dir = b->host,
+        .probe = &b->probe,
+        .podman = podman,
+        .devices = &list,
+        .uuids = uuids};
     if (pod_spec_write(&in, notes, err)) {
         return NULL;
     }
@@ -113,10 +120,11 @@ static void test_podman(void **state) {
     struct bed *b = *state;
     struct pod_spec_notes notes = {0};
     struct err err;
-    yyjson_val *c = build(b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]",
-                          "\"image\":\"docker.io/x:1\",\"command\":[\"run\",\"a\"],\"args\":[\"b\"],"
-                          "\"workingDir\":\"/w\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
-                          &notes, &err);
+    yyjson_val *c =
+        build(b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]",
+              "\"image\":\"docker.io/x:1\",\"command\":[\"run\",\"a\"],\"args\":[\"b\"],"
+              "\"workingDir\":\"/w\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+              &notes, &err);
 
     assert_non_null(c);
     struct str argv = joined(b, json_get(c, STR("argv")));
@@ -134,10 +142,12 @@ static void test_volumes(void **state) {
     struct err err;
     char path[PATH_LEN];
     struct stat st;
-    yyjson_val *c = build(b, false, ",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"there\","
-                                    "\"items\":[{\"key\":\"k\",\"path\":\"a/b\"}]}}]",
-                          "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"s\",\"mountPath\":\"/s/\"}]",
-                          &notes, &err);
+    yyjson_val *c =
+        build(b, false,
+              ",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"there\","
+              "\"items\":[{\"key\":\"k\",\"path\":\"a/b\"}]}}]",
+              "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"s\",\"mountPath\":\"/s/\"}]",
+              &notes, &err);
 
     assert_non_null(c);
     yyjson_val *m = yyjson_arr_get_first(json_get(c, STR("mounts")));
@@ -156,18 +166,21 @@ static void test_refused(void **state) {
         {"", "\"image\":\"i\"", ERR_INVALID},
         {",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"/etc\"}}]", "\"command\":[\"x\"]",
          ERR_INVALID},
-        {",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"ALLOWED/../../x\"}}]", "\"command\":[\"x\"]",
-         ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"ALLOWED/../../x\"}}]",
+         "\"command\":[\"x\"]", ERR_INVALID},
         {",\"volumes\":[{\"name\":\"../x\",\"emptyDir\":{}}]", "\"command\":[\"x\"]", ERR_INVALID},
-        {",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"there\"}}]", "\"command\":[\"x\"]",
-         ERR_INVALID}, /* its key ".." */
-        {",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"no\"}}]", "\"command\":[\"x\"]",
-         ERR_NOT_FOUND},
-        {",\"volumes\":[{\"name\":\"n\",\"nfs\":{\"server\":\"x\"}}]", "\"command\":[\"x\"]", ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"there\"}}]",
+         "\"command\":[\"x\"]", ERR_INVALID}, /* its key ".." */
+        {",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"no\"}}]",
+         "\"command\":[\"x\"]", ERR_NOT_FOUND},
+        {",\"volumes\":[{\"name\":\"n\",\"nfs\":{\"server\":\"x\"}}]", "\"command\":[\"x\"]",
+         ERR_INVALID},
         {",\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}}]",
-         "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"e\",\"mountPath\":\"/a/../b\"}]", ERR_INVALID},
+         "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"e\",\"mountPath\":\"/a/../b\"}]",
+         ERR_INVALID},
         {",\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}}]",
-         "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"e\",\"mountPath\":\"/a\",\"subPath\":\"../x\"}]",
+         "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"e\",\"mountPath\":\"/"
+         "a\",\"subPath\":\"../x\"}]",
          ERR_INVALID},
     };
     struct bed *b = *state;

@@ -5,11 +5,13 @@
 
 static const char pod_json[] =
     "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"initContainers\":[{\"name\":\"i\",\"image\":\"x\"}],"
-    "\"containers\":[{\"name\":\"a\",\"image\":\"y\"},{\"name\":\"b\"}]},\"status\":{\"conditions\":["
+    "\"containers\":[{\"name\":\"a\",\"image\":\"y\"},{\"name\":\"b\"}]},\"status\":{"
+    "\"conditions\":["
     "{\"type\":\"Ready\",\"status\":\"False\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}}";
 
-#define I_DONE \
-    "{\"name\":\"i\",\"init\":true,\"state\":\"done\",\"end\":{\"exitCode\":0,\"reason\":\"Completed\"}}"
+#define I_DONE                                                                                     \
+    "{\"name\":\"i\",\"init\":true,\"state\":\"done\",\"end\":{\"exitCode\":0,\"reason\":"         \
+    "\"Completed\"}}"
 
 static void look(const char *state, struct pod_status_in in, const char *want_phase,
                  const char *const *want) {
@@ -44,9 +46,12 @@ static void test_phases(void **state) {
     look(NULL, (struct pod_status_in){0}, "Pending",
          (const char *const[]){"\"PodInitializing\"", "\"metadata\":{\"uid\":\"u\"}", NULL});
     look(NULL,
-         (struct pod_status_in){.reason = STR("CreateContainerConfigError"), .message = STR("no map")},
-         "Pending", (const char *const[]){"\"reason\":\"CreateContainerConfigError\"", "no map", NULL});
-    look("{\"phase\":\"Running\",\"containers\":[{\"name\":\"i\",\"init\":true,\"state\":\"running\"},"
+         (struct pod_status_in){.reason = STR("CreateContainerConfigError"),
+                                .message = STR("no map")},
+         "Pending",
+         (const char *const[]){"\"reason\":\"CreateContainerConfigError\"", "no map", NULL});
+    look("{\"phase\":\"Running\",\"containers\":[{\"name\":\"i\",\"init\":true,\"state\":"
+         "\"running\"},"
          "{\"name\":\"a\",\"state\":\"waiting\"}]}",
          (struct pod_status_in){0}, "Pending",
          (const char *const[]){"\"ContainersNotInitialized\"", NULL});
@@ -55,22 +60,26 @@ static void test_phases(void **state) {
          (struct pod_status_in){0}, "Running",
          (const char *const[]){"{\"type\":\"Ready\",\"status\":\"True\"", NULL});
     look("{\"phase\":\"Running\",\"containers\":[" I_DONE ",{\"name\":\"a\",\"state\":\"running\"},"
-         "{\"name\":\"b\",\"state\":\"backoff\",\"restarts\":2,\"end\":{\"exitCode\":9,\"reason\":\"Error\"}}]}",
+         "{\"name\":\"b\",\"state\":\"backoff\",\"restarts\":2,\"end\":{\"exitCode\":9,\"reason\":"
+         "\"Error\"}}]}",
          (struct pod_status_in){0}, "Running",
          (const char *const[]){"\"CrashLoopBackOff\"", "\"restartCount\":2", "\"exitCode\":9",
                                /* unchanged conditions keep their time */
                                "\"status\":\"False\",\"reason\":\"ContainersNotReady\","
-                               "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"", NULL});
+                               "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"",
+                               NULL});
 }
 
 static void test_ends(void **state) {
-    look("{\"phase\":\"Succeeded\",\"containers\":[" I_DONE "]}", (struct pod_status_in){0}, "Succeeded",
-         (const char *const[]){"\"PodCompleted\"", NULL});
-    look("{\"phase\":\"Failed\",\"containers\":[" I_DONE ",{\"name\":\"a\",\"state\":\"done\",\"end\":{"
+    look("{\"phase\":\"Succeeded\",\"containers\":[" I_DONE "]}", (struct pod_status_in){0},
+         "Succeeded", (const char *const[]){"\"PodCompleted\"", NULL});
+    look("{\"phase\":\"Failed\",\"containers\":[" I_DONE
+         ",{\"name\":\"a\",\"state\":\"done\",\"end\":{"
          "\"exitCode\":137,\"signal\":9,\"reason\":\"OOMKilled\"}}]}",
          (struct pod_status_in){0}, "Failed",
          (const char *const[]){"\"OOMKilled\"", "\"signal\":9", NULL});
-    look("{\"phase\":\"Running\",\"containers\":[" I_DONE ",{\"name\":\"a\",\"state\":\"running\"}]}",
+    look("{\"phase\":\"Running\",\"containers\":[" I_DONE
+         ",{\"name\":\"a\",\"state\":\"running\"}]}",
          (struct pod_status_in){.lost = true, .message = STR("shot")}, "Failed",
          (const char *const[]){"\"ContainerStatusUnknown\"", "\"exitCode\":137", NULL});
     look(NULL, (struct pod_status_in){.failed = true, .reason = STR("GpuUnhealthy")}, "Failed",

@@ -287,8 +287,8 @@ static void test_hidden_folder(void **state) {
     }
     assert_int_equal(chmod(b->dir, 0700), 0);
     b->probe.hidden = true;
-    put(b, pod("h", "cd $HOME && pwd && echo x > f && cat f; cd / && ls -d usr; ls $HOME/../../..", "",
-               ""));
+    put(b, pod("h", "cd $HOME && pwd && echo x > f && cat f; cd / && ls -d usr; ls $HOME/../../..",
+               "", ""));
     wait_for(b, "h", "\"terminated\"");
     arena_init(&a, 1 << 20);
     read_log(b, "h", &a, &log);

@@ -179,7 +179,8 @@ static void test_cgroup_v2(void **state) {
     setenv("BERTH_CGROUP_ROOT", b->data, 1);
     snprintf(group, sizeof(group), "%.500s/berth/u", b->data);
     assert_ok(dir_make(group, 0755, &err), &err);
-    assert_ok(file_store(b->data, "cgroup.controllers", STR("cpu memory pids\n"), 0644, &err), &err);
+    assert_ok(file_store(b->data, "cgroup.controllers", STR("cpu memory pids\n"), 0644, &err),
+              &err);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         assert_ok(file_store(group, files[i], STR(""), 0644, &err), &err);
     }

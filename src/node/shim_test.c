@@ -36,15 +36,17 @@ static int tear_down(void **state) {
 
 /* Containers as JSON members: name and script. */
 static void spec(struct bed *b, const char *policy, const char *containers) {
-    struct str text = arena_f(&b->arena,
-                              "{\"uid\":\"u\",\"restartPolicy\":\"%s\",\"grace\":5,\"backoffMs\":10,"
-                              "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\","
-                              "\"dataDir\":\"/none\"},\"containers\":[%s]}",
-                              policy, containers);
+    struct str text =
+        arena_f(&b->arena,
+                "{\"uid\":\"u\",\"restartPolicy\":\"%s\",\"grace\":5,\"backoffMs\":10,"
+                "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\","
+                "\"dataDir\":\"/none\"},\"containers\":[%s]}",
+                policy, containers);
     assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
 }
 
-static const char *container(struct bed *b, const char *name, const char *more, const char *script) {
+static const char *container(struct bed *b, const char *name, const char *more,
+                             const char *script) {
     return arena_f(&b->arena,
                    "{\"name\":\"%s\",%s\"argv\":[\"sh\",\"-c\",\"%s\"],"
                    "\"env\":[\"PATH=/usr/bin:/bin\",\"BERTH_POD_UID=%s\"],\"cwd\":\"%s\"}",
@@ -109,13 +111,13 @@ static struct str all_text(struct bed *b, const char *folder, const char *file) 
 
 static void test_order(void **state) {
     struct bed *b = *state;
-    const char *v = arena_f(&b->arena, "%s,%s,%s,%s",
-                            container(b, "i1", "\"init\":true,", "echo i1 >> order"),
-                            container(b, "side", "\"init\":true,\"sidecar\":true,",
-                                      "echo side >> order; exec sleep 900"),
-                            container(b, "i2", "\"init\":true,", "sleep 0.1; echo i2 >> order"),
-                            container(b, "main", "", "echo main >> order"))
-                        .p;
+    const char *v =
+        arena_f(&b->arena, "%s,%s,%s,%s", container(b, "i1", "\"init\":true,", "echo i1 >> order"),
+                container(b, "side", "\"init\":true,\"sidecar\":true,",
+                          "echo side >> order; exec sleep 900"),
+                container(b, "i2", "\"init\":true,", "sleep 0.1; echo i2 >> order"),
+                container(b, "main", "", "echo main >> order"))
+            .p;
     struct str order;
 
     spec(b, "Never", v);
@@ -160,7 +162,8 @@ static void test_lines(void **state) {
     struct bed *b = *state;
 
     spec(b, "Never",
-         container(b, "main", "", "head -c 40000 /dev/zero | tr '\\\\0' x; echo; printf tail; echo e >&2"));
+         container(b, "main", "",
+                   "head -c 40000 /dev/zero | tr '\\\\0' x; echo; printf tail; echo e >&2"));
     assert_int_equal(run(b), 0);
     struct str s = all_text(b, "log/main", "0.log");
     assert_int_equal(s.n, 40000 + 1 + 5 + 2);
