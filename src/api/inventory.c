@@ -167,8 +167,8 @@ static void *list(struct reader *r, yyjson_val *obj, const char *name, size_t ma
 static void read_profiles(struct reader *r, yyjson_val *v, struct gpu_card *c) {
     yyjson_arr_iter it;
 
-    c->profiles = list(r, v, "profiles", INVENTORY_PROFILES_MAX, sizeof(*c->profiles), &it,
-                       &c->n_profiles);
+    c->profiles =
+        list(r, v, "profiles", INVENTORY_PROFILES_MAX, sizeof(*c->profiles), &it, &c->n_profiles);
     for (size_t i = 0; i < c->n_profiles; i++) {
         yyjson_val *e = yyjson_arr_iter_next(&it);
         struct gpu_profile *p = &c->profiles[i];

@@ -4,10 +4,23 @@
 #include "api/inventory.h"
 
 static struct gpu_profile profiles[] = {
-    {.name = {"1g.18gb", 7}, .resource = {"nvidia.com/mig-1g.18gb", 22}, .id = 19, .size = 1,
-     .compute_slices = 1, .memory_mib = 16384, .max_instances = 7, .starts = 0x7f},
-    {.name = {"1g.18gb+me", 10}, .resource = {"nvidia.com/mig-1g.18gb.me", 25}, .id = 20, .size = 1,
-     .compute_slices = 1, .memory_mib = 16384, .max_instances = 1, .starts = 0x7f, .media = true},
+    {.name = {"1g.18gb", 7},
+     .resource = {"nvidia.com/mig-1g.18gb", 22},
+     .id = 19,
+     .size = 1,
+     .compute_slices = 1,
+     .memory_mib = 16384,
+     .max_instances = 7,
+     .starts = 0x7f},
+    {.name = {"1g.18gb+me", 10},
+     .resource = {"nvidia.com/mig-1g.18gb.me", 25},
+     .id = 20,
+     .size = 1,
+     .compute_slices = 1,
+     .memory_mib = 16384,
+     .max_instances = 1,
+     .starts = 0x7f,
+     .media = true},
 };
 static struct gpu_instance instances[] = {
     {.profile_id = 19, .start = 6, .size = 1, .uuid = {"MIG-a", 5}, .pod_uid = {"u1", 2}},
@@ -15,12 +28,24 @@ static struct gpu_instance instances[] = {
 };
 
 static struct gpu_card card(int32_t index) {
-    return (struct gpu_card){
-        .uuid = STR("GPU-1"), .model = STR("NVIDIA H200"), .board = STR("0x233510DE"),
-        .index = index, .memory_mib = 143771, .slices = 8, .mig_enabled = true, .mig_managed = true,
-        .healthy = false, .trouble = STR("Xid 79: \"lost\""), .profiles = profiles, .n_profiles = 2,
-        .instances = instances, .n_instances = 2, .utilization_pct = -1, .temperature_c = 41,
-        .power_mw = 120500, .memory_used_mib = 0};
+    return (struct gpu_card){.uuid = STR("GPU-1"),
+                             .model = STR("NVIDIA H200"),
+                             .board = STR("0x233510DE"),
+                             .index = index,
+                             .memory_mib = 143771,
+                             .slices = 8,
+                             .mig_enabled = true,
+                             .mig_managed = true,
+                             .healthy = false,
+                             .trouble = STR("Xid 79: \"lost\""),
+                             .profiles = profiles,
+                             .n_profiles = 2,
+                             .instances = instances,
+                             .n_instances = 2,
+                             .utilization_pct = -1,
+                             .temperature_c = 41,
+                             .power_mw = 120500,
+                             .memory_used_mib = 0};
 }
 
 static void test_round_trip(void **state) {
@@ -54,8 +79,12 @@ static void test_round_trip(void **state) {
 
 static void test_devices(void **state) {
     struct pod_device v[] = {
-        {.container = STR("main"), .gpu = STR("GPU-1"), .profile_id = 14, .profile = STR("2g.35gb"),
-         .start = 4, .size = 2},
+        {.container = STR("main"),
+         .gpu = STR("GPU-1"),
+         .profile_id = 14,
+         .profile = STR("2g.35gb"),
+         .start = 4,
+         .size = 2},
         {.container = STR("main"), .gpu = STR("GPU-2"), .profile_id = -1},
     };
     struct pod_devices d = {v, 2}, got;

@@ -10,7 +10,8 @@ static void test_round_trip(void **state) {
     buf_init(&b, 0);
     podlog_write(&b, INT64_C(1767323045123456789), PODLOG_STDERR, true, STR("hello  world"));
     podlog_write(&b, INT64_C(1767323045000000000), PODLOG_STDOUT, false, STR(""));
-    assert_true(str_starts(buf_view(&b), STR("2026-01-02T03:04:05.123456789Z stderr F hello  world\n")));
+    assert_true(
+        str_starts(buf_view(&b), STR("2026-01-02T03:04:05.123456789Z stderr F hello  world\n")));
     struct str rest = buf_view(&b);
     assert_int_equal(podlog_next(&rest, &l), 0);
     assert_true(l.time_ns == INT64_C(1767323045123456789));
@@ -25,8 +26,9 @@ static void test_round_trip(void **state) {
 }
 
 static void test_strange(void **state) {
-    struct str rest = STR("no time here\n2026-01-02T03:04:05Z stdlog F x\n2026-01-02T03:04:05Z stdout X x\n"
-                          "2026-01-02T03:04:05Z stdout F ok\nhalf a li");
+    struct str rest =
+        STR("no time here\n2026-01-02T03:04:05Z stdlog F x\n2026-01-02T03:04:05Z stdout X x\n"
+            "2026-01-02T03:04:05Z stdout F ok\nhalf a li");
     struct podlog_line l;
 
     for (int i = 0; i < 3; i++) {
