@@ -1,8 +1,11 @@
 /*
- * admit_limits: LimitRanges of the pod's namespace: amounts that its containers leave out, and bounds on what they ask.
+ * admit_limits: LimitRanges of the pod's namespace: amounts that its containers leave out, and
+ * bounds on what they ask.
  *
- * Defaults of all ranges come first, then the bounds; every violated bound is named in one refusal. Ranges of type
- * Container apply to each container, those of type Pod to the sum of the containers (init containers run one by one and
+ * Defaults of all ranges come first, then the bounds; every violated bound is named in one
+ * refusal. Ranges of type
+ * Container apply to each container, those of type Pod to the sum of the containers (init
+ * containers run one by one and
  * are left to the scheduler's arithmetic).
  */
 #include "server/admit.h"
@@ -23,7 +26,8 @@ static void violate(struct limits *l, const char *bound, struct str resource, co
                     struct str limit, const char *what, const struct quantity *used) {
     char text[QUANTITY_TEXT_MAX];
     buf_c(&l->texts, l->n++ ? ", " : "");
-    buf_f(&l->texts, "%s %.*s usage per %s is %.*s", bound, STR_ARG(resource), type, STR_ARG(limit));
+    buf_f(&l->texts, "%s %.*s usage per %s is %.*s", bound, STR_ARG(resource), type,
+          STR_ARG(limit));
     if (used == NULL) {
         buf_f(&l->texts, ".  No %s is specified", what);
     } else {

@@ -1,5 +1,6 @@
 /*
- * admit_pod: what admission adds to a new pod: the ServiceAccount it runs as, and the number behind its priority class.
+ * admit_pod: what admission adds to a new pod: the ServiceAccount it runs as, and the number
+ * behind its priority class.
  */
 #include "server/admit.h"
 

@@ -1,4 +1,5 @@
-/* body: see body.h. Fields are reported by path in the version asked for, which is the one that the user wrote. */
+/* body: see body.h. Fields are reported by path in the version asked for, which is the one that
+ * the user wrote. */
 #include "server/body.h"
 
 #include "api/codec.h"
@@ -51,9 +52,10 @@ static int settle_reports(struct write *w, const struct reports *r) {
                                    "patch", "Invalid value: \"%.*s\": strict decoding error: %.*s",
                                    STR_ARG(str_head(w->body, 512)), STR_ARG(all));
     }
-    return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
-                       "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s",
-                       q->kind->kind, q->kv->version, q->kind->kind, STR_ARG(all));
+    return failure_set(
+        &w->failure, w->arena, ERR_BAD_REQUEST,
+        "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s",
+        q->kind->kind, q->kv->version, q->kind->kind, STR_ARG(all));
 }
 
 static int bad_body(struct write *w, const struct err *err) {
@@ -98,8 +100,8 @@ static int decode_protobuf(struct write *w) {
 static int check_type(struct write *w) {
     const struct api_request *q = w->req;
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
-    struct str want = arena_f(w->arena, "%s%s%s", q->kind->group, q->kind->group[0] ? "/" : "",
-                              q->kv->version);
+    struct str want =
+        arena_f(w->arena, "%s%s%s", q->kind->group, q->kind->group[0] ? "/" : "", q->kv->version);
     struct str api = json_mstr(json_mget(root, STR("apiVersion")));
     struct str kind = json_mstr(json_mget(root, STR("kind")));
     if (kind.n == 0 && (q->kind->flags & KIND_CUSTOM)) {
@@ -164,9 +166,10 @@ int body_decode(struct write *w) {
         return code;
     }
     if (!yyjson_mut_is_obj(yyjson_mut_doc_get_root(w->doc))) {
-        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
-                           "the object provided is unrecognized (must be of type %s): not an object",
-                           w->req->kind->kind);
+        return failure_set(
+            &w->failure, w->arena, ERR_BAD_REQUEST,
+            "the object provided is unrecognized (must be of type %s): not an object",
+            w->req->kind->kind);
     }
     code = check_type(w);
     return code != 0 ? code : prune_and_convert(w, &r);
@@ -175,7 +178,8 @@ int body_decode(struct write *w) {
 int body_finish_patch(struct write *w) {
     struct reports r = {.arena = w->arena};
     if (!yyjson_mut_is_obj(yyjson_mut_doc_get_root(w->doc))) {
-        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patched object is not an object");
+        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
+                           "the patched object is not an object");
     }
     int code = check_type(w);
     return code != 0 ? code : prune_and_convert(w, &r);

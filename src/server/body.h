@@ -1,8 +1,10 @@
 /*
  * body (server): request bodies to trees of the kind asked for.
  *
- * JSON, YAML or protobuf; apiVersion and kind are filled in from the URL where a built-in kind leaves them out, and
- * refused where they differ. Unknown and repeated fields are dropped, and reported as fieldValidation wants: silently,
+ * JSON, YAML or protobuf; apiVersion and kind are filled in from the URL where a built-in kind
+ * leaves them out, and
+ * refused where they differ. Unknown and repeated fields are dropped, and reported as
+ * fieldValidation wants: silently,
  * as warnings, or as one 400 that names them all.
  */
 #ifndef BERTH_SERVER_BODY_H
@@ -14,7 +16,8 @@
 int body_decode(struct write *w);
 /* Prunes a patched tree in the version asked for (w->doc) and converts it to storage. */
 int body_finish_patch(struct write *w);
-/* A body of another kind (Binding, Eviction, DeleteOptions, TokenRequest): a tree, or NULL in *ret when empty. */
+/* A body of another kind (Binding, Eviction, DeleteOptions, TokenRequest): a tree, or NULL in *ret
+ * when empty. */
 int body_any(struct arena *a, struct str body, enum body_type type, yyjson_mut_doc **ret,
              struct failure *f);
 

@@ -1,12 +1,14 @@
 /*
  * context (server): what the files of this room share: the server itself and one call.
  *
- * A call is one HTTP request under way. It lives in the request's arena and ends with it: whoever waits for something
+ * A call is one HTTP request under way. It lives in the request's arena and ends with it: whoever
+ * waits for something
  * that may outlive the peer (a commit, a timer) keeps a pointer to the call that `detach` clears.
  */
 #ifndef BERTH_SERVER_CONTEXT_H
 #define BERTH_SERVER_CONTEXT_H
 
+#include "server/groups.h"
 #include "server/guard.h"
 #include "server/negotiate.h"
 #include "server/request.h"
@@ -27,12 +29,13 @@ struct server {
     struct server_metrics *metrics; /* health.c */
     struct write *spare_writes;     /* free list, pipeline.c */
     size_t n_spare_writes;
-    struct arena scratch;           /* for one item of a list, one frame of a watch: reset by its user each time */
+    struct arena
+        scratch; /* for one item of a list, one frame of a watch: reset by its user each time */
     size_t inflight_reads, inflight_writes, long_running;
     bool stopping;
-    struct str openapi_hashes[64];  /* by group-version index, openapi.c; made once */
+    struct str openapi_hashes[GROUPS_MAX]; /* by group-version index, openapi.c; made once */
     size_t n_openapi;
-    unsigned char random[1024];     /* for uids, names.c */
+    unsigned char random[1024]; /* for uids, names.c */
     size_t random_left;
 };
 
@@ -45,8 +48,9 @@ struct call {
     struct failure failure;
     struct str decision, audit_id;
     int64_t started_ns;
-    size_t *inflight;               /* the counter this call is counted in, or NULL */
-    /* Called once when the request ends or the peer goes away while someone waits; NULL otherwise. */
+    size_t *inflight; /* the counter this call is counted in, or NULL */
+    /* Called once when the request ends or the peer goes away while someone waits; NULL otherwise.
+     * */
     void (*detach)(struct call *c, void *ctx);
     void *detach_ctx;
     bool answered;
@@ -57,7 +61,8 @@ int64_t server_now(struct server *s); /* wall time */
 /* ---- answers; each ends the call ---- */
 void call_fail(struct call *c); /* c->failure */
 void call_bytes(struct call *c, int http, const char *type, struct str body);
-void call_json(struct call *c, int http, struct buf *b); /* fails with 500 when b failed; b stays the caller's */
+void call_json(struct call *c, int http,
+               struct buf *b); /* fails with 500 when b failed; b stays the caller's */
 /* For streams: headers that every API answer has, counting and audit. */
 void call_stream(struct call *c, const char *type);
 void call_stream_end(struct call *c);

@@ -1,5 +1,6 @@
 /*
- * discovery: what is served, in the aggregated form (two requests for everything) and in the legacy one. Made from the
+ * discovery: what is served, in the aggregated form (two requests for everything) and in the
+ * legacy one. Made from the
  * kind tables at each request: they are small, and an ETag answers most repeats.
  */
 #include "server/handlers.h"
@@ -64,8 +65,10 @@ static const char *nth_sub(const struct kind *k, size_t i, const struct sub **re
 }
 
 static void aggregated_resource(struct buf *b, const struct kind *k) {
-    buf_f(b, "{\"resource\":\"%s\",\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":\"%s\"},",
-          k->plural, k->kind);
+    buf_f(
+        b,
+        "{\"resource\":\"%s\",\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":\"%s\"},",
+        k->plural, k->kind);
     buf_f(b, "\"scope\":\"%s\",\"singularResource\":\"%s\",\"verbs\":%s",
           k->flags & KIND_NAMESPACED ? "Namespaced" : "Cluster", k->singular, verbs_of(k));
     write_names(b, "shortNames", k->short_names);
@@ -73,8 +76,9 @@ static void aggregated_resource(struct buf *b, const struct kind *k) {
     const struct sub *s;
     const char *name;
     for (size_t i = 0; (name = nth_sub(k, i, &s)) != NULL; i++) {
-        buf_f(b, "%s{\"subresource\":\"%s\",\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\","
-                 "\"kind\":\"%s\"},\"verbs\":%s}",
+        buf_f(b,
+              "%s{\"subresource\":\"%s\",\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\","
+              "\"kind\":\"%s\"},\"verbs\":%s}",
               i ? "," : ",\"subresources\":[", name, s && s->kind ? s->group : "",
               s && s->kind ? s->version : "", s && s->kind ? s->kind : k->kind,
               s ? s->verbs : status_verbs);
@@ -185,8 +189,9 @@ static void legacy_group(struct buf *b, const char *group, bool top) {
 static void legacy_resources(struct buf *b, const char *group, const char *version) {
     size_t n_kinds;
     const struct kind *const *kinds = kinds_builtin(&n_kinds);
-    buf_f(b, "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
-             "\"resources\":[",
+    buf_f(b,
+          "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
+          "\"resources\":[",
           group, group[0] ? "/" : "", version);
     bool first = true;
     for (size_t i = 0; i < n_kinds; i++) {
@@ -195,8 +200,9 @@ static void legacy_resources(struct buf *b, const char *group, const char *versi
             continue;
         }
         const char *scope = k->flags & KIND_NAMESPACED ? "true" : "false";
-        buf_f(b, "%s{\"name\":\"%s\",\"singularName\":\"%s\",\"namespaced\":%s,\"kind\":\"%s\","
-                 "\"verbs\":%s",
+        buf_f(b,
+              "%s{\"name\":\"%s\",\"singularName\":\"%s\",\"namespaced\":%s,\"kind\":\"%s\","
+              "\"verbs\":%s",
               first ? "" : ",", k->plural, k->singular, scope, k->kind, verbs_of(k));
         first = false;
         write_names(b, "shortNames", k->short_names);
@@ -205,8 +211,8 @@ static void legacy_resources(struct buf *b, const char *group, const char *versi
         const struct sub *s;
         const char *name;
         for (size_t j = 0; (name = nth_sub(k, j, &s)) != NULL; j++) {
-            buf_f(b, ",{\"name\":\"%s/%s\",\"singularName\":\"\",\"namespaced\":%s,", k->plural, name,
-                  scope);
+            buf_f(b, ",{\"name\":\"%s/%s\",\"singularName\":\"\",\"namespaced\":%s,", k->plural,
+                  name, scope);
             if (s != NULL && s->kind != NULL && s->group[0] != '\0') {
                 buf_f(b, "\"group\":\"%s\",\"version\":\"%s\",", s->group, s->version);
             }

@@ -7,18 +7,16 @@ void guard_forbidden(const struct api_request *q, struct arena *a, struct str re
                      struct failure *f) {
     const char *colon = reason.n > 0 ? ": " : "";
     if (!q->resource) {
-        (void)failure_set(f, a, ERR_FORBIDDEN, "forbidden: User \"%.*s\" cannot %.*s path \"%.*s\"%s%.*s",
-                          STR_ARG(q->user.name), STR_ARG(q->verb_name), STR_ARG(q->path), colon,
-                          STR_ARG(reason));
+        (void)failure_set(
+            f, a, ERR_FORBIDDEN, "forbidden: User \"%.*s\" cannot %.*s path \"%.*s\"%s%.*s",
+            STR_ARG(q->user.name), STR_ARG(q->verb_name), STR_ARG(q->path), colon, STR_ARG(reason));
         return;
     }
-    struct str label = q->group.n > 0
-                           ? arena_f(a, "%.*s.%.*s", STR_ARG(q->plural), STR_ARG(q->group))
-                           : q->plural;
+    struct str label =
+        q->group.n > 0 ? arena_f(a, "%.*s.%.*s", STR_ARG(q->plural), STR_ARG(q->group)) : q->plural;
     struct str who = q->name.n > 0 ? arena_f(a, " \"%.*s\"", STR_ARG(q->name)) : (struct str){0};
-    struct str where = q->ns.n > 0
-                           ? arena_f(a, "in the namespace \"%.*s\"", STR_ARG(q->ns))
-                           : STR("at the cluster scope");
+    struct str where = q->ns.n > 0 ? arena_f(a, "in the namespace \"%.*s\"", STR_ARG(q->ns))
+                                   : STR("at the cluster scope");
     (void)failure_set(f, a, ERR_FORBIDDEN,
                       "%.*s%.*s is forbidden: User \"%.*s\" cannot %.*s resource \"%.*s%s%.*s\" in "
                       "API group \"%.*s\" %.*s%s%.*s",
@@ -30,8 +28,8 @@ void guard_forbidden(const struct api_request *q, struct arena *a, struct str re
     f->kind = q->plural;
 }
 
-int guard_allow(struct guard *g, const struct api_request *q, struct arena *a, struct str *ret_decision,
-                struct failure *f) {
+int guard_allow(struct guard *g, const struct api_request *q, struct arena *a,
+                struct str *ret_decision, struct failure *f) {
     if (g == NULL || g->authorize == NULL) {
         return 0;
     }

@@ -1,4 +1,5 @@
-/* handlers (server): what the router calls for a request that may be answered; each ends the call, now or later. */
+/* handlers (server): what the router calls for a request that may be answered; each ends the call,
+ * now or later. */
 #ifndef BERTH_SERVER_HANDLERS_H
 #define BERTH_SERVER_HANDLERS_H
 

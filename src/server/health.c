@@ -20,8 +20,9 @@ int health_init(struct server *s, struct err *err) {
     }
     m->requests = prom_family(m->prom, PROM_COUNTER, "apiserver_request_total",
                               "API requests by verb, resource and HTTP status.", request_labels, 3);
-    m->seconds = prom_family(m->prom, PROM_HISTOGRAM, "apiserver_request_duration_seconds",
-                             "Time to answer, by verb; watches and logs are left out.", verb_label, 1);
+    m->seconds =
+        prom_family(m->prom, PROM_HISTOGRAM, "apiserver_request_duration_seconds",
+                    "Time to answer, by verb; watches and logs are left out.", verb_label, 1);
     m->inflight = prom_family(m->prom, PROM_GAUGE, "apiserver_current_inflight_requests",
                               "Requests under way.", kind_label, 1);
     m->watches = prom_with_n(prom_family(m->prom, PROM_GAUGE, "apiserver_longrunning_requests",
@@ -95,10 +96,11 @@ bool health_request(struct call *c, struct str path) {
     } else if (str_is(path, "/metrics")) {
         metrics_answer(c);
     } else if (str_is(path, "/version")) {
-        call_bytes(c, 200, "application/json",
-                   STR("{\"major\":\"1\",\"minor\":\"35\",\"gitVersion\":\"v1.35.0+berth." BERTH_VERSION
-                       "\",\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"\","
-                       "\"goVersion\":\"\",\"compiler\":\"cc\",\"platform\":\"linux/amd64\"}\n"));
+        call_bytes(
+            c, 200, "application/json",
+            STR("{\"major\":\"1\",\"minor\":\"35\",\"gitVersion\":\"v1.35.0+berth." BERTH_VERSION
+                "\",\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"\","
+                "\"goVersion\":\"\",\"compiler\":\"cc\",\"platform\":\"linux/amd64\"}\n"));
     } else if (str_is(path, "/")) {
         call_bytes(c, 200, "application/json",
                    STR("{\"paths\":[\"/api\",\"/apis\",\"/healthz\",\"/livez\",\"/metrics\","

@@ -47,8 +47,8 @@ static int generate_name(struct write *w, yyjson_mut_val *meta, struct str base)
         if (r != 0) {
             return failure_err(&w->failure, w->arena, &err);
         }
-        if (mirror_pending(w->s->o.mirror, kind_stored(w->req->kind), request_key_ns(w->req), str_of(name)) ==
-            NULL) {
+        if (mirror_pending(w->s->o.mirror, kind_stored(w->req->kind), request_key_ns(w->req),
+                           str_of(name)) == NULL) {
             return json_mset_str(w->doc, meta, "name", str_of(name)) != 0 ? nomem(w) : 0;
         }
     }
@@ -131,8 +131,9 @@ static int check_revision(struct write *w, yyjson_mut_val *meta) {
                                    "Invalid value: \"%.*s\": must be a number",
                                    STR_ARG(str_head(rv, 64)));
     }
-    return n != w->old->rv ? failure_conflict(&w->failure, w->arena, k, w->old->name, (struct str){0})
-                           : 0;
+    return n != w->old->rv
+               ? failure_conflict(&w->failure, w->arena, k, w->old->name, (struct str){0})
+               : 0;
 }
 
 static int check_uid(struct write *w, yyjson_mut_val *meta) {
@@ -142,10 +143,9 @@ static int check_uid(struct write *w, yyjson_mut_val *meta) {
     }
     const struct kind *k = w->req->kind;
     if (w->req->verb == VERB_PATCH) {
-        return failure_invalid_one(&w->failure, w->arena, k->group, k->kind, w->old->name,
-                                   CAUSE_INVALID, "metadata.uid",
-                                   "Invalid value: \"%.*s\": field is immutable",
-                                   STR_ARG(str_head(uid, 64)));
+        return failure_invalid_one(
+            &w->failure, w->arena, k->group, k->kind, w->old->name, CAUSE_INVALID, "metadata.uid",
+            "Invalid value: \"%.*s\": field is immutable", STR_ARG(str_head(uid, 64)));
     }
     return failure_conflict(&w->failure, w->arena, k, w->old->name,
                             arena_f(w->arena,
@@ -189,9 +189,10 @@ int meta_update(struct write *w) {
     }
     struct str name = json_mstr(json_mget(meta, STR("name")));
     if (name.n > 0 && !str_eq(name, w->old->name)) {
-        return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
-                           "the name of the object (%.*s) does not match the name on the URL (%.*s)",
-                           STR_ARG(name), STR_ARG(w->old->name));
+        return failure_set(
+            &w->failure, w->arena, ERR_BAD_REQUEST,
+            "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+            STR_ARG(name), STR_ARG(w->old->name));
     }
     int r = check_namespace(w, meta);
     r = r ? r : check_revision(w, meta);

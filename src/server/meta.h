@@ -1,14 +1,17 @@
 /*
- * meta (server): the rules of metadata that the server owns: names, uid, timestamps, generation, deletion, finalizers.
+ * meta (server): the rules of metadata that the server owns: names, uid, timestamps, generation,
+ * deletion, finalizers.
  *
- * All functions work on w->doc in the storage version and fill w->failure; see pipeline.h for when they run.
+ * All functions work on w->doc in the storage version and fill w->failure; see pipeline.h for when
+ * they run.
  */
 #ifndef BERTH_SERVER_META_H
 #define BERTH_SERVER_META_H
 
 #include "server/pipeline.h"
 
-/* Name (generated where asked), namespace, uid, creationTimestamp, generation; status is dropped. */
+/* Name (generated where asked), namespace, uid, creationTimestamp, generation; status is dropped.
+ * */
 int meta_create(struct write *w);
 /* Checks name, uid and resourceVersion against w->old and takes over what only the server sets. */
 int meta_update(struct write *w);

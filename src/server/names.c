@@ -42,8 +42,8 @@ int names_uid(struct server *s, char out[static UID_TEXT_MAX], struct err *err) 
     return 0;
 }
 
-int names_generate(struct server *s, struct str base, char out[static NAME_BASE_MAX + NAME_SUFFIX + 1],
-                   struct err *err) {
+int names_generate(struct server *s, struct str base,
+                   char out[static NAME_BASE_MAX + NAME_SUFFIX + 1], struct err *err) {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789"; /* 27 of them */
     unsigned char b[NAME_SUFFIX * 2];
     int r = names_random(s, b, sizeof(b), err);

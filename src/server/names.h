@@ -14,7 +14,7 @@ int names_random(struct server *s, void *p, size_t n, struct err *err);
 /* "0f8c3a2e-....", NUL-terminated. */
 int names_uid(struct server *s, char out[static UID_TEXT_MAX], struct err *err);
 /* base (cut to NAME_BASE_MAX) and five letters without vowels and look-alikes, into out. */
-int names_generate(struct server *s, struct str base, char out[static NAME_BASE_MAX + NAME_SUFFIX + 1],
-                   struct err *err);
+int names_generate(struct server *s, struct str base,
+                   char out[static NAME_BASE_MAX + NAME_SUFFIX + 1], struct err *err);
 
 #endif

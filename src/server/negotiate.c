@@ -1,4 +1,5 @@
-/* negotiate: see negotiate.h. An entry is "type/subtype;name=value;...", split by hand: there is no quoting in use. */
+/* negotiate: see negotiate.h. An entry is "type/subtype;name=value;...", split by hand: there is
+ * no quoting in use. */
 #include "server/negotiate.h"
 
 struct entry {

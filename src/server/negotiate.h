@@ -1,7 +1,8 @@
 /*
  * negotiate (server): media types of answers (Accept) and of bodies (Content-Type). Pure.
  *
- * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry wins. Protobuf is read,
+ * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry
+ * wins. Protobuf is read,
  * never written: an entry that asks for it is skipped.
  */
 #ifndef BERTH_SERVER_NEGOTIATE_H
@@ -43,7 +44,8 @@ int negotiate_body(struct str content_type, enum body_type *ret, struct err *err
 /* Of PATCH; custom kinds take no strategic merge. ERR_MEDIA_TYPE. */
 int negotiate_patch(struct str content_type, bool custom, enum body_type *ret, struct err *err);
 
-/* True when one of the comma-separated entity tags of If-None-Match is `etag` (quotes included), or it is "*". */
+/* True when one of the comma-separated entity tags of If-None-Match is `etag` (quotes included),
+ * or it is "*". */
 bool negotiate_etag(struct str if_none_match, struct str etag);
 /* True when Accept-Encoding allows gzip. */
 bool negotiate_gzip(struct str accept_encoding);

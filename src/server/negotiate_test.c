@@ -3,8 +3,8 @@
 
 #include "base/test.h"
 
-#define TABLES                                                                        \
-    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;" \
+#define TABLES                                                                                     \
+    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;"            \
     "g=meta.k8s.io,application/json"
 #define DISCOVERY "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 

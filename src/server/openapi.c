@@ -1,38 +1,17 @@
 /*
- * openapi: the v3 index and one document a group-version; v2 as an empty document, which kubectl takes.
+ * openapi: the v3 index and one document a group-version; v2 as an empty document, which kubectl
+ * takes.
  *
- * Documents are made when asked for and dropped: clients keep them by the hash in their URL. The hashes are made once,
+ * Documents are made when asked for and dropped: clients keep them by the hash in their URL. The
+ * hashes are made once,
  * at the first request for the index.
  */
 #include <stdio.h>
 
 #include "api/codec.h"
 #include "base/mem.h"
+#include "server/groups.h"
 #include "server/handlers.h"
-
-struct group_version {
-    const char *group, *version;
-};
-
-/* Every group-version of the tables, once. */
-static size_t group_versions(struct group_version ret[64]) {
-    size_t n_kinds, n = 0;
-    const struct kind *const *kinds = kinds_builtin(&n_kinds);
-    for (size_t i = 0; i < n_kinds; i++) {
-        for (size_t v = 0; v < kinds[i]->n_versions && n < 64; v++) {
-            struct group_version gv = {kinds[i]->group, kinds[i]->versions[v].version};
-            bool seen = false;
-            for (size_t j = 0; j < n; j++) {
-                seen |= str_is(str_of(ret[j].group), gv.group) &&
-                        str_is(str_of(ret[j].version), gv.version);
-            }
-            if (!seen) {
-                ret[n++] = gv;
-            }
-        }
-    }
-    return n;
-}
 
 void openapi_release(struct server *s) {
     for (size_t i = 0; i < s->n_openapi; i++) {
@@ -42,8 +21,8 @@ void openapi_release(struct server *s) {
 }
 
 static int make_hashes(struct server *s, struct err *err) {
-    struct group_version v[64];
-    size_t n = group_versions(v);
+    size_t n;
+    const struct group_version *v = groups_all(&n);
     struct buf b;
     int r = 0;
     buf_init(&b, 0);
@@ -53,7 +32,8 @@ static int make_hashes(struct server *s, struct err *err) {
         r = codec_openapi_v3(str_of(gv->group), str_of(gv->version), &b, err);
         if (r == 0) {
             char text[17];
-            (void)snprintf(text, sizeof(text), "%016llX", (unsigned long long)str_hash(buf_view(&b)));
+            (void)snprintf(text, sizeof(text), "%016llX",
+                           (unsigned long long)str_hash(buf_view(&b)));
             char *copy = mem_cstr(str_of(text));
             r = copy == NULL ? err_set(err, ERR_NOMEM, "out of memory") : 0;
             if (r == 0) {
@@ -66,8 +46,8 @@ static int make_hashes(struct server *s, struct err *err) {
 }
 
 static void index_answer(struct call *c) {
-    struct group_version v[64];
-    size_t n = group_versions(v);
+    size_t n;
+    const struct group_version *v = groups_all(&n);
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "{\"paths\":{");
@@ -88,7 +68,8 @@ static void index_answer(struct call *c) {
     buf_release(&b);
 }
 
-static void document_answer(struct call *c, size_t i, const struct group_version *gv, struct str path) {
+static void document_answer(struct call *c, size_t i, const struct group_version *gv,
+                            struct str path) {
     struct str hash = request_query(&c->req, "hash"), want = c->s->openapi_hashes[i];
     struct err err = {0};
     if (hash.n > 0 && !str_eq(hash, want)) {
@@ -136,8 +117,8 @@ bool openapi_request(struct call *c, struct str path) {
         index_answer(c);
         return true;
     }
-    struct group_version v[64];
-    size_t n = group_versions(v);
+    size_t n;
+    const struct group_version *v = groups_all(&n);
     for (size_t i = 0; i < n; i++) {
         struct str want = v[i].group[0] ? arena_f(c->arena, "/apis/%s/%s", v[i].group, v[i].version)
                                         : arena_f(c->arena, "/api/%s", v[i].version);

@@ -1,4 +1,5 @@
-/* pipeline: see pipeline.h. Each verb is a short list of steps; a step fills w->failure and returns its code. */
+/* pipeline: see pipeline.h. Each verb is a short list of steps; a step fills w->failure and
+ * returns its code. */
 #include "server/pipeline.h"
 
 #include "api/codec.h"
@@ -100,7 +101,8 @@ void write_stage(struct write *w, int type, struct object *obj) {
     uint64_t expect = w->old != NULL ? w->old->rv : 0;
     const struct kind *k = obj->kind;
     struct str name = arena_str(w->arena, obj->name);
-    int code = mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
+    int code =
+        mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
     if (code == ERR_EXISTS) {
         (void)failure_exists(&w->failure, w->arena, k, name);
     } else if (code == ERR_CONFLICT) {
@@ -161,7 +163,8 @@ static int validate(struct write *w) {
 
 static int build(struct write *w, struct object **ret) {
     struct err err = {0};
-    int code = object_new_mut(kind_stored(w->req->kind), yyjson_mut_doc_get_root(w->doc), ret, &err);
+    int code =
+        object_new_mut(kind_stored(w->req->kind), yyjson_mut_doc_get_root(w->doc), ret, &err);
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
@@ -182,7 +185,8 @@ static int create_steps(struct write *w, struct object **ret) {
         return r;
     }
     struct str name = json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name");
-    if (mirror_pending(w->s->o.mirror, kind_stored(w->req->kind), request_key_ns(w->req), name) != NULL) {
+    if (mirror_pending(w->s->o.mirror, kind_stored(w->req->kind), request_key_ns(w->req), name) !=
+        NULL) {
         return failure_exists(&w->failure, w->arena, w->req->kind, name);
     }
     return build(w, ret);
@@ -198,7 +202,8 @@ static void run_create(struct write *w) {
     write_stage(w, CHANGE_ADDED, obj);
 }
 
-/* The part that this write may not touch comes from the stored object: a write of the whole has no say in status, one
+/* The part that this write may not touch comes from the stored object: a write of the whole has no
+ * say in status, one
  * of status or finalize in nothing else. */
 static int keep_other_half(struct write *w) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
@@ -215,7 +220,8 @@ static int keep_other_half(struct write *w) {
         }
         return json_mset(w->doc, root, STR("status"), copy);
     }
-    yyjson_mut_val *part = status ? json_mget(root, STR("status")) : json_mpath(root, "spec.finalizers");
+    yyjson_mut_val *part =
+        status ? json_mget(root, STR("status")) : json_mpath(root, "spec.finalizers");
     yyjson_mut_val *taken = part != NULL ? yyjson_mut_val_mut_copy(w->doc, part) : NULL;
     yyjson_mut_val *kept = yyjson_val_mut_copy(w->doc, w->old_tree);
     if (kept == NULL || (part != NULL && taken == NULL)) {
@@ -309,7 +315,8 @@ static int patch_target(struct write *w) {
     return 0;
 }
 
-/* A merge patch may be conditional on the uid, as controllers' are; nothing else needs doing here. */
+/* A merge patch may be conditional on the uid, as controllers' are; nothing else needs doing here.
+ * */
 static int apply_patch(struct write *w) {
     struct err err = {0};
     yyjson_doc *patch;
@@ -326,8 +333,8 @@ static int apply_patch(struct write *w) {
                                "the server rejected our request due to an error in our request");
         }
         if (code == ERR_SYNTAX) {
-            return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
-                               "the patch is malformed: %s", err.text);
+            return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patch is malformed: %s",
+                               err.text);
         }
     } else if (!yyjson_is_obj(root)) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patch is not an object");

@@ -2,12 +2,15 @@
  * pipeline (server): the one way in which objects change, for HTTP requests and for controllers.
  *
  *     create   decode, prune, default, admission, prepare, validate, stage as added
- *     update   the same on the body, with what the server owns taken from the stored object, stage as modified
+ *     update   the same on the body, with what the server owns taken from the stored object, stage
+ as modified
  *     patch    the stored object in the version asked for, patched, then as update
  *     delete   preconditions, finalizers, grace: stage as modified or deleted (remove.h)
  *
- * Everything up to staging happens at once, on the newest state (pending writes included), so that no two writes ever
- * race and a patch without a resourceVersion never conflicts. The answer waits for the commit. `done` is called exactly
+ * Everything up to staging happens at once, on the newest state (pending writes included), so that
+ * no two writes ever
+ * race and a patch without a resourceVersion never conflicts. The answer waits for the commit.
+ * `done` is called exactly
  * once: inside write_run for failures, dry runs and no-ops, else when the mirror committed.
  */
 #ifndef BERTH_SERVER_PIPELINE_H
@@ -60,7 +63,8 @@ void write_stage(struct write *w, int type, struct object *obj);
 void write_finish(struct write *w);
 /* Loads the newest state into w->old and w->old_tree. ERR_NOT_FOUND fills the failure. */
 int write_load(struct write *w);
-/* From w->doc (storage version, changed from w->old) on: default, admit, validate, generation, no-op, stage. */
+/* From w->doc (storage version, changed from w->old) on: default, admit, validate, generation,
+ * no-op, stage. */
 void write_replace(struct write *w);
 /* ERR_*: fills w->failure from err unless it is filled already. */
 int write_fail(struct write *w, const struct err *err);

@@ -1,5 +1,6 @@
 /*
- * podlog: GET pods/NAME/log. The bytes come from a struct log_source; here are the options, the choice of a container
+ * podlog: GET pods/NAME/log. The bytes come from a struct log_source; here are the options, the
+ * choice of a container
  * with kubectl's error texts, and the stream with back-pressure.
  */
 #include "base/limits.h"
@@ -19,8 +20,9 @@ struct podlog {
 /* ---- options ---- */
 
 static int bad_option(struct call *c, const char *name, struct str value, const char *expected) {
-    return failure_invalid_one(&c->failure, c->arena, "", "PodLogOptions", STR(""), CAUSE_INVALID, name,
-                               "Invalid value: \"%.*s\": %s", STR_ARG(str_head(value, 64)), expected);
+    return failure_invalid_one(&c->failure, c->arena, "", "PodLogOptions", STR(""), CAUSE_INVALID,
+                               name, "Invalid value: \"%.*s\": %s", STR_ARG(str_head(value, 64)),
+                               expected);
 }
 
 static int read_number(struct call *c, const char *name, int64_t min, int64_t *ret) {
@@ -30,7 +32,8 @@ static int read_number(struct call *c, const char *name, int64_t min, int64_t *r
         return 0;
     }
     if (!str_to_i64(value, &v) || v < min) {
-        return bad_option(c, name, value, min > 0 ? "must be greater than 0" : "must be a number of at least 0");
+        return bad_option(c, name, value,
+                          min > 0 ? "must be greater than 0" : "must be a number of at least 0");
     }
     *ret = v;
     return 0;
@@ -52,10 +55,13 @@ static int read_since(struct call *c, struct log_options *o) {
         return r;
     }
     if (seconds > 0 && at.n > 0) {
-        return bad_option(c, "sinceTime", at, "at most one of sinceTime or sinceSeconds may be specified");
+        return bad_option(c, "sinceTime", at,
+                          "at most one of sinceTime or sinceSeconds may be specified");
     }
     if (at.n > 0) {
-        return time_parse(at, &o->since_ns, NULL) == 0 ? 0 : bad_option(c, "sinceTime", at, "must be an RFC 3339 time");
+        return time_parse(at, &o->since_ns, NULL) == 0
+                   ? 0
+                   : bad_option(c, "sinceTime", at, "must be an RFC 3339 time");
     }
     int64_t now = server_now(c->s);
     o->since_ns = seconds > now / NS_PER_SEC ? 0 : now - seconds * NS_PER_SEC;
@@ -74,7 +80,8 @@ static int read_options(struct call *c, struct log_options *o) {
     r = r ? r : read_since(c, o);
     o->stdout_only = str_eq(stream, STR("Stdout"));
     o->stderr_only = str_eq(stream, STR("Stderr"));
-    if (r == 0 && stream.n > 0 && !o->stdout_only && !o->stderr_only && !str_eq(stream, STR("All"))) {
+    if (r == 0 && stream.n > 0 && !o->stdout_only && !o->stderr_only &&
+        !str_eq(stream, STR("All"))) {
         return bad_option(c, "stream", stream, "supported values: \"All\", \"Stdout\", \"Stderr\"");
     }
     return r;
@@ -105,7 +112,8 @@ static void list_names(struct buf *b, yyjson_val *list) {
 
 /* The container asked for, or the only one. */
 static int choose(struct call *c, yyjson_val *pod, struct log_options *o) {
-    yyjson_val *main = json_path(pod, "spec.containers"), *init = json_path(pod, "spec.initContainers");
+    yyjson_val *main = json_path(pod, "spec.containers"),
+               *init = json_path(pod, "spec.initContainers");
     struct str name = c->req.name;
     if (o->container.n == 0 && yyjson_arr_size(main) == 1) {
         o->container = json_str_at(yyjson_arr_get_first(main), "name");
@@ -116,14 +124,15 @@ static int choose(struct call *c, yyjson_val *pod, struct log_options *o) {
         buf_init(&b, LIMIT_OBJECT_BYTES);
         list_names(&b, main);
         int r = failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
-                            "a container name must be specified for pod %.*s, choose one of: %.*s", STR_ARG(name),
-                            STR_ARG(buf_view(&b)));
+                            "a container name must be specified for pod %.*s, choose one of: %.*s",
+                            STR_ARG(name), STR_ARG(buf_view(&b)));
         buf_release(&b);
         return r;
     }
     if (!has_container(main, o->container) && !has_container(init, o->container)) {
-        return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST, "container %.*s is not valid for pod %.*s",
-                           STR_ARG(o->container), STR_ARG(name));
+        return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
+                           "container %.*s is not valid for pod %.*s", STR_ARG(o->container),
+                           STR_ARG(name));
     }
     return 0;
 }
@@ -146,16 +155,17 @@ static int explain_missing(struct call *c, yyjson_val *pod, const struct log_opt
     struct str reason = json_str_at(st, "state.waiting.reason");
     if (o->previous) {
         return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
-                           "previous terminated container \"%.*s\" in pod \"%.*s\" not found", STR_ARG(o->container),
-                           STR_ARG(c->req.name));
+                           "previous terminated container \"%.*s\" in pod \"%.*s\" not found",
+                           STR_ARG(o->container), STR_ARG(c->req.name));
     }
     if (json_str_at(pod, "spec.nodeName").n == 0) {
-        return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST, "pod %.*s does not have a host assigned",
-                           STR_ARG(c->req.name));
+        return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
+                           "pod %.*s does not have a host assigned", STR_ARG(c->req.name));
     }
     return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
-                       "container \"%.*s\" in pod \"%.*s\" is waiting to start: %.*s", STR_ARG(o->container),
-                       STR_ARG(c->req.name), STR_ARG(reason.n ? reason : STR("ContainerCreating")));
+                       "container \"%.*s\" in pod \"%.*s\" is waiting to start: %.*s",
+                       STR_ARG(o->container), STR_ARG(c->req.name),
+                       STR_ARG(reason.n ? reason : STR("ContainerCreating")));
 }
 
 /* ---- the stream ---- */

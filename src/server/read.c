@@ -1,5 +1,6 @@
 /*
- * read: get and list. A list is one snapshot: what is committed now, or with `continue` and exact versions what was
+ * read: get and list. A list is one snapshot: what is committed now, or with `continue` and exact
+ * versions what was
  * committed then. All pages of a list show the snapshot of the first.
  */
 #include "server/handlers.h"
@@ -23,8 +24,8 @@ struct listing {
     struct render render;
     struct picker pick;
     struct buf items;
-    uint64_t rv;      /* of the snapshot */
-    bool at;          /* read by mirror_scan_at: a page, or a state of the past */
+    uint64_t rv; /* of the snapshot */
+    bool at;     /* read by mirror_scan_at: a page, or a state of the past */
     struct page_token from;
     int64_t limit, n, remaining;
     struct str last_ns, last_name;
@@ -59,8 +60,7 @@ static int check_match(struct call *c, uint64_t rv) {
     const struct request_options *o = &c->req.opt;
     struct str match = o->resource_version_match;
     if (o->send_initial_events.set) {
-        return bad_list_options(c, "sendInitialEvents",
-                                "sendInitialEvents is forbidden for list");
+        return bad_list_options(c, "sendInitialEvents", "sendInitialEvents is forbidden for list");
     }
     if (match.n == 0) {
         return 0;

@@ -83,8 +83,9 @@ int remove_options_of(yyjson_mut_val *v, struct arena *a, struct delete_options 
     return r;
 }
 
-int remove_options(const struct api_request *q, struct arena *a, struct str body, enum body_type type,
-                   struct delete_options *ret, bool *ret_dry_run, struct failure *f) {
+int remove_options(const struct api_request *q, struct arena *a, struct str body,
+                   enum body_type type, struct delete_options *ret, bool *ret_dry_run,
+                   struct failure *f) {
     struct delete_options o = {.grace_seconds = q->opt.grace_seconds,
                                .propagation = q->opt.propagation_policy};
     struct opt_bool orphan = q->opt.orphan_dependents;
@@ -213,8 +214,7 @@ static int mark(struct write *w, int64_t grace) {
     }
     if (r == 0 && is_namespace(w->req->kind)) {
         yyjson_mut_val *status = json_mensure(w->doc, root, "status");
-        r = status == NULL ? ERR_NOMEM
-                           : json_mset_str(w->doc, status, "phase", STR("Terminating"));
+        r = status == NULL ? ERR_NOMEM : json_mset_str(w->doc, status, "phase", STR("Terminating"));
     }
     return r;
 }
@@ -227,6 +227,12 @@ static bool is_repeat(const struct write *w, int64_t grace, size_t finalizers) {
     return json_i64_at(w->old_tree, "metadata.deletionGracePeriodSeconds", 0) <= grace;
 }
 
+/* Namespaces that the system cannot do without. */
+static bool is_immortal(const struct write *w) {
+    return is_namespace(w->req->kind) &&
+           (str_is(w->old->name, "default") || str_is(w->old->name, "kube-system"));
+}
+
 static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, bool *ret_gone) {
     static const struct delete_options none = {.grace_seconds = -1};
     const struct delete_options *o = w->delete_options != NULL ? w->delete_options : &none;
@@ -234,6 +240,10 @@ static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, 
     size_t finalizers = 0;
     int r = write_load(w);
     r = r ? r : check_preconditions(w, o);
+    if (r == 0 && is_immortal(w)) {
+        r = failure_forbidden(&w->failure, w->arena, w->req->kind, w->old->name,
+                              "this namespace may not be deleted");
+    }
     if (r != 0) {
         return r;
     }

@@ -19,7 +19,8 @@ static const char *meta_version(const struct render *r) {
     return r->media.v1beta1 ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1";
 }
 
-/* The object's tree in the version asked for, as text; without apiVersion and kind for `item`s of built-in lists. */
+/* The object's tree in the version asked for, as text; without apiVersion and kind for `item`s of
+ * built-in lists. */
 static int write_converted(const struct render *r, const struct object *o, bool item,
                            struct buf *out, struct err *err) {
     yyjson_doc *doc;
@@ -71,14 +72,16 @@ static int write_object(const struct render *r, const struct object *o, bool ite
     return 0;
 }
 
-/* The cell conditions of a row: pods that ended are marked, so that kubectl can tell them from live ones. */
+/* The cell conditions of a row: pods that ended are marked, so that kubectl can tell them from
+ * live ones. */
 static void write_row_conditions(const struct render *r, yyjson_val *obj, struct buf *out) {
     if (r->kind->group[0] != '\0' || !str_is(str_of(r->kind->kind), "Pod")) {
         return;
     }
     struct str phase = json_str_at(obj, "status.phase");
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
-        buf_f(out, ",\"conditions\":[{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"%.*s\"}]",
+        buf_f(out,
+              ",\"conditions\":[{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"%.*s\"}]",
               STR_ARG(phase));
     }
 }
@@ -99,7 +102,8 @@ static int write_row(const struct render *r, const struct object *o, struct buf 
         buf_c(out, ",\"object\":");
         code = write_object(r, o, false, out, err);
     } else if (!str_is(r->include_object, "None")) {
-        buf_f(out, ",\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"%s\",\"metadata\":",
+        buf_f(out,
+              ",\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"%s\",\"metadata\":",
               meta_version(r));
         json_write(out, json_path(root, "metadata"));
         buf_ch(out, '}');
@@ -148,7 +152,8 @@ void render_list_head(const struct render *r, uint64_t rv, struct str token, int
         buf_c(out, ",\"rows\":[");
         return;
     case SHAPE_METADATA:
-        buf_f(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"%s\",", meta_version(r));
+        buf_f(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"%s\",",
+              meta_version(r));
         break;
     case SHAPE_OBJECT:
     case SHAPE_DISCOVERY:

@@ -1,7 +1,9 @@
 /*
- * render (server): objects as a client asked for them: version, shape (object, Table, PartialObjectMetadata), JSON or YAML.
+ * render (server): objects as a client asked for them: version, shape (object, Table,
+ * PartialObjectMetadata), JSON or YAML.
  *
- * The common case, the storage version as JSON, sends the object's own bytes. Everything else parses into the scratch
+ * The common case, the storage version as JSON, sends the object's own bytes. Everything else
+ * parses into the scratch
  * arena, which is reset for each object: nothing here may be kept.
  */
 #ifndef BERTH_SERVER_RENDER_H
@@ -21,7 +23,8 @@ struct render {
 
 bool render_plain(const struct render *r); /* the object's own bytes will do */
 
-/* One object as a document: the object, a Table of one row, or its metadata. 0 or a code; check buf_ok(out) too. */
+/* One object as a document: the object, a Table of one row, or its metadata. 0 or a code; check
+ * buf_ok(out) too. */
 int render_object(const struct render *r, const struct object *o, struct buf *out, struct err *err);
 
 /* A list: head, items, tail. `rv` and the rest of the metadata stand at the front. */

@@ -207,9 +207,9 @@ static int options_parse(struct api_request *q, struct err *err) {
 }
 
 static const char *const verb_names[] = {
-    [VERB_OTHER] = "",         [VERB_GET] = "get",       [VERB_LIST] = "list",
-    [VERB_WATCH] = "watch",    [VERB_CREATE] = "create", [VERB_UPDATE] = "update",
-    [VERB_PATCH] = "patch",    [VERB_DELETE] = "delete", [VERB_DELETECOLLECTION] = "deletecollection",
+    [VERB_OTHER] = "",      [VERB_GET] = "get",       [VERB_LIST] = "list",
+    [VERB_WATCH] = "watch", [VERB_CREATE] = "create", [VERB_UPDATE] = "update",
+    [VERB_PATCH] = "patch", [VERB_DELETE] = "delete", [VERB_DELETECOLLECTION] = "deletecollection",
 };
 
 static enum verb verb_of(const struct api_request *q) {
@@ -289,7 +289,8 @@ static int parse_resource(struct str *v, size_t n, struct api_request *q, struct
     q->kind = kind_by_resource(q->group, q->version, q->plural);
     q->kv = q->kind != NULL ? kind_version(q->kind, q->version) : NULL;
     if (r == 0 && q->verb == VERB_OTHER) {
-        r = err_set(err, ERR_METHOD, "the server does not allow this method on the requested resource");
+        r = err_set(err, ERR_METHOD,
+                    "the server does not allow this method on the requested resource");
     }
     return r;
 }

@@ -1,13 +1,17 @@
 /*
- * request (server): what an HTTP request asks for, in Kubernetes' terms: verb, group, version, resource, subresource,
- * namespace, name, options, user. Pure: bytes in, a struct of views out; the kind is looked up in the tables.
+ * request (server): what an HTTP request asks for, in Kubernetes' terms: verb, group, version,
+ * resource, subresource,
+ * namespace, name, options, user. Pure: bytes in, a struct of views out; the kind is looked up in
+ * the tables.
  *
  *     POST /api/v1/namespaces/team-a/pods?dryRun=All      create, "", v1, pods, namespace team-a
  *     GET  /apis/batch/v1/jobs?watch=1                    watch, batch, v1, jobs, all namespaces
- *     PUT  /api/v1/namespaces/x/finalize                  update, "", v1, namespaces, name x, subresource finalize
+ *     PUT  /api/v1/namespaces/x/finalize                  update, "", v1, namespaces, name x,
+ subresource finalize
  *     GET  /version                                       not a resource: verb "get", path /version
  *
- * A controller's write makes the same struct (see pipeline.h), so that authorization, admission and audit see one shape.
+ * A controller's write makes the same struct (see pipeline.h), so that authorization, admission
+ * and audit see one shape.
  */
 #ifndef BERTH_SERVER_REQUEST_H
 #define BERTH_SERVER_REQUEST_H
@@ -64,24 +68,27 @@ struct api_request {
     struct str user_agent; /* empty when absent */
     struct user user;
 
-    bool resource;      /* below /api/V/ or /apis/G/V/; the rest of this struct is set only then */
-    enum verb verb;     /* VERB_OTHER when !resource */
+    bool resource;  /* below /api/V/ or /apis/G/V/; the rest of this struct is set only then */
+    enum verb verb; /* VERB_OTHER when !resource */
     struct str verb_name; /* "create"; for a path the method in lower case */
     struct str group, version, plural, subresource;
-    struct str rest;    /* the segment after the subresource; nothing served has one */
-    struct str ns;      /* of the request; for the Namespace object itself its own name, as authorization wants it */
-    struct str name;    /* empty for collections; for list and watch by metadata.name=X it stays empty */
+    struct str rest; /* the segment after the subresource; nothing served has one */
+    struct str
+        ns; /* of the request; for the Namespace object itself its own name, as authorization wants it */
+    struct str
+        name; /* empty for collections; for list and watch by metadata.name=X it stays empty */
     struct str authz_name; /* name, or X of a list or watch with fieldSelector metadata.name=X */
 
-    const struct kind *kind;        /* NULL: no such resource */
-    const struct kind_version *kv;  /* the version asked for */
+    const struct kind *kind;       /* NULL: no such resource */
+    const struct kind_version *kv; /* the version asked for */
 
     struct request_options opt;
     struct str_pair *query; /* every pair, decoded, in order */
     size_t n_query;
 };
 
-/* Classifies. `query` is what follows '?'. ERR_BAD_REQUEST (bad escapes, bad values), ERR_METHOD for HEAD, OPTIONS and
+/* Classifies. `query` is what follows '?'. ERR_BAD_REQUEST (bad escapes, bad values), ERR_METHOD
+ * for HEAD, OPTIONS and
  * others on resources, ERR_INVALID for options of the wrong value (dryRun), ERR_NOMEM. An unknown resource is no error
  * here: kind stays NULL. *ret is filled as far as it goes also on failure, so that audit can say what was tried. */
 int request_parse(struct arena *a, struct str method, struct str path, struct str query,
@@ -91,13 +98,15 @@ int request_parse(struct arena *a, struct str method, struct str path, struct st
 bool request_query_nth(const struct api_request *q, const char *key, size_t i, struct str *ret);
 struct str request_query(const struct api_request *q, const char *key); /* first, or empty */
 
-/* The namespace under which the object is stored: empty for cluster-scoped kinds (the Namespace object too). */
+/* The namespace under which the object is stored: empty for cluster-scoped kinds (the Namespace
+ * object too). */
 struct str request_key_ns(const struct api_request *q);
 
 /* "1", "true", "True", ... ; false when it is neither true nor false. */
 bool request_bool(struct str s, bool *ret);
 
-/* Percent-decodes into the arena (plus: '+' is a blank, as in queries). ERR_BAD_REQUEST, ERR_NOMEM. */
+/* Percent-decodes into the arena (plus: '+' is a blank, as in queries). ERR_BAD_REQUEST,
+ * ERR_NOMEM. */
 int request_unescape(struct arena *a, struct str s, bool plus, struct str *ret, struct err *err);
 
 /* "kubectl-create" of fieldManager, else the user agent up to the first '/', at most 128 bytes. */

@@ -17,10 +17,13 @@ static const struct row rows[] = {
     {"POST", "/api/v1/namespaces/a/pods", "", "create", "", "v1", "pods", "", "a", ""},
     {"GET", "/api/v1/namespaces/a/pods/p", "watch=1", "get", "", "v1", "pods", "", "a", "p"},
     {"GET", "/api/v1/namespaces/a/pods/p/log", "", "get", "", "v1", "pods", "log", "a", "p"},
-    {"PUT", "/api/v1/namespaces/a/finalize", "", "update", "", "v1", "namespaces", "finalize", "a", "a"},
+    {"PUT", "/api/v1/namespaces/a/finalize", "", "update", "", "v1", "namespaces", "finalize", "a",
+     "a"},
     {"DELETE", "/api/v1/namespaces/a", "", "delete", "", "v1", "namespaces", "", "a", "a"},
-    {"DELETE", "/apis/batch/v1/namespaces/a/jobs", "", "deletecollection", "batch", "v1", "jobs", "", "a", ""},
-    {"PATCH", "/apis/batch/v1/namespaces/a/jobs/x%2Dy", "", "patch", "batch", "v1", "jobs", "", "a", "x-y"},
+    {"DELETE", "/apis/batch/v1/namespaces/a/jobs", "", "deletecollection", "batch", "v1", "jobs",
+     "", "a", ""},
+    {"PATCH", "/apis/batch/v1/namespaces/a/jobs/x%2Dy", "", "patch", "batch", "v1", "jobs", "", "a",
+     "x-y"},
 };
 
 static void verbs(void **state) {
@@ -65,10 +68,12 @@ static void options(void **state) {
     assert_int_equal(q.opt.grace_seconds, -1);
     assert_str_eq(q.opt.label_selector, STR("a=b,c"));
     assert_str_eq(q.authz_name, STR("x"));
-    assert_true(q.opt.allow_bookmarks && q.opt.send_initial_events.set && !q.opt.send_initial_events.v);
+    assert_true(q.opt.allow_bookmarks && q.opt.send_initial_events.set &&
+                !q.opt.send_initial_events.v);
     assert_int_equal(parse("POST", "/api/v1/namespaces/a/pods", "dryRun=All", &a, &q), 0);
     assert_true(q.opt.dry_run);
-    assert_int_equal(parse("POST", "/api/v1/namespaces/a/pods", "dryRun=Some", &a, &q), ERR_INVALID);
+    assert_int_equal(parse("POST", "/api/v1/namespaces/a/pods", "dryRun=Some", &a, &q),
+                     ERR_INVALID);
     assert_int_equal(parse("GET", "/api/v1/pods", "limit=many", &a, &q), ERR_BAD_REQUEST);
     assert_int_equal(parse("GET", "/api/v1/pods", "fieldValidation=Loud", &a, &q), ERR_INVALID);
     assert_int_equal(parse("GET", "/api/v1/pods/%zz", "", &a, &q), ERR_BAD_REQUEST);

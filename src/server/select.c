@@ -1,4 +1,5 @@
-/* select: see select.h. Names and labels are in the object's head; only other fields cost a parse. */
+/* select: see select.h. Names and labels are in the object's head; only other fields cost a parse.
+ * */
 #include "server/select.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* select (server): which objects a list, watch or deletecollection is about: namespace, labels, fields. */
+/* select (server): which objects a list, watch or deletecollection is about: namespace, labels,
+ * fields. */
 #ifndef BERTH_SERVER_SELECT_H
 #define BERTH_SERVER_SELECT_H
 

@@ -135,7 +135,8 @@ void call_json(struct call *c, int http, struct buf *b) {
         code = render_yaml(b, c->arena, &err);
     }
     if (code != 0) {
-        (void)failure_set(&c->failure, c->arena, ERR_NOMEM, "Internal error occurred: out of memory");
+        (void)failure_set(&c->failure, c->arena, ERR_NOMEM,
+                          "Internal error occurred: out of memory");
         call_fail(c);
         return;
     }
@@ -239,8 +240,11 @@ static int bootstrap_request(struct arena *a, struct str json, struct api_reques
         version = api;
         group = STR("");
     }
-    *q = (struct api_request){.resource = true, .verb = VERB_CREATE, .verb_name = STR("create"),
-                              .group = group, .version = version};
+    *q = (struct api_request){.resource = true,
+                              .verb = VERB_CREATE,
+                              .verb_name = STR("create"),
+                              .group = group,
+                              .version = version};
     q->kind = kind_by_api_version(api, json_str_at(root, "kind"));
     q->kv = q->kind != NULL ? kind_version(q->kind, version) : NULL;
     if (q->kv == NULL) {
@@ -261,7 +265,8 @@ int server_bootstrap(struct server *s, struct str json, struct err *err) {
     if (r == 0 && w == NULL) {
         r = err_set(err, ERR_NOMEM, "out of memory");
     }
-    if (r == 0 && mirror_pending(s->o.mirror, kind_stored(q.kind), request_key_ns(&q), q.name) == NULL) {
+    if (r == 0 &&
+        mirror_pending(s->o.mirror, kind_stored(q.kind), request_key_ns(&q), q.name) == NULL) {
         struct bootstrap b = {0};
         w->req = &q;
         w->arena = &a;

@@ -1,13 +1,17 @@
 /*
  * server: the embedded Kubernetes API server over a mirror. One per process, on the loop thread.
  *
- *     struct server_options o = {.loop = l, .mirror = m, .guard = g, .tls = t, .host = STR("127.0.0.1"), .port = 6443};
- *     struct server *s = server_new(&o, &err);       nothing listens yet; server_writer() works at once
+ *     struct server_options o = {.loop = l, .mirror = m, .guard = g, .tls = t, .host =
+ STR("127.0.0.1"), .port = 6443};
+ *     struct server *s = server_new(&o, &err);       nothing listens yet; server_writer() works at
+ once
  *     server_start(s, &err);                         listens
- *     server_stop(s, 5000, stopped, ctx);            readyz fails, watches end, answers in flight finish, then stopped()
+ *     server_stop(s, 5000, stopped, ctx);            readyz fails, watches end, answers in flight
+ finish, then stopped()
  *     server_free(s);
  *
- * The mirror's `staged` callback must lead to mirror_flush soon (loop_defer): every write waits for its commit. The
+ * The mirror's `staged` callback must lead to mirror_flush soon (loop_defer): every write waits
+ * for its commit. The
  * server outlives nothing it was given: free it before the mirror and the loop.
  */
 #ifndef BERTH_SERVER_SERVER_H
@@ -25,7 +29,8 @@
 struct server;
 struct guard;
 
-/* A page that the outer world adds: dashboard assets, healthz of something else, ... `prefix` is matched on whole
+/* A page that the outer world adds: dashboard assets, healthz of something else, ... `prefix` is
+ * matched on whole
  * segments ("/ui" takes /ui and /ui/x); the handler answers r. Authorized as the path it is, unless `open`. */
 struct server_page {
     const char *prefix;
@@ -42,8 +47,8 @@ struct server_options {
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */
     struct str host;
-    uint16_t port;           /* 0: any free one */
-    bool allow_any;          /* listen on other than loopback */
+    uint16_t port;  /* 0: any free one */
+    bool allow_any; /* listen on other than loopback */
     /* Appends Prometheus text for /metrics, after the server's own; may be NULL. */
     void (*metrics)(void *ctx, struct buf *out);
     void *metrics_ctx;
@@ -60,11 +65,13 @@ uint16_t server_port(const struct server *s); /* 0 before server_start */
 void server_stop(struct server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
 void server_free(struct server *s); /* NULL is a no-op; not before `stopped` when it was started */
 
-/* Writes of controllers: the same pipeline as HTTP, without authentication and authorization; the user is
+/* Writes of controllers: the same pipeline as HTTP, without authentication and authorization; the
+ * user is
  * system:serviceaccount:kube-system:<who>. Owned by the server. */
 struct writer *server_writer(struct server *s);
 
-/* Makes an object at start (default namespaces, roles) if it is absent, synchronously staged; the body is JSON of any
+/* Makes an object at start (default namespaces, roles) if it is absent, synchronously staged; the
+ * body is JSON of any
  * served version. 0 also when it exists. Flush the mirror afterwards. */
 int server_bootstrap(struct server *s, struct str json, struct err *err);
 

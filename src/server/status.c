@@ -1,5 +1,6 @@
 /*
- * status: one table from our codes to HTTP status and Kubernetes reason; the rest is putting texts together in the words
+ * status: one table from our codes to HTTP status and Kubernetes reason; the rest is putting texts
+ * together in the words
  * that kubectl and client-go look for.
  */
 #include "server/status.h"
@@ -50,7 +51,8 @@ int http_of_code(int code) {
 
 static int failure_code(struct failure *f, int code, struct str message) {
     const struct code_row *row = row_of(code);
-    *f = (struct failure){.code = code, .http = row->http, .reason = row->reason, .message = message};
+    *f = (struct failure){
+        .code = code, .http = row->http, .reason = row->reason, .message = message};
     if (message.p == NULL) { /* the arena is full: say at least that */
         f->message = STR("out of memory");
     }
@@ -128,15 +130,17 @@ static void set_details(struct failure *f, const struct kind *k, struct str name
 }
 
 int failure_not_found(struct failure *f, struct arena *a, const struct kind *k, struct str name) {
-    failure_code(f, ERR_NOT_FOUND,
-                 arena_f(a, "%.*s \"%.*s\" not found", STR_ARG(resource_label(a, k)), STR_ARG(name)));
+    failure_code(
+        f, ERR_NOT_FOUND,
+        arena_f(a, "%.*s \"%.*s\" not found", STR_ARG(resource_label(a, k)), STR_ARG(name)));
     set_details(f, k, name);
     return f->code;
 }
 
 int failure_exists(struct failure *f, struct arena *a, const struct kind *k, struct str name) {
-    failure_code(f, ERR_EXISTS, arena_f(a, "%.*s \"%.*s\" already exists",
-                                        STR_ARG(resource_label(a, k)), STR_ARG(name)));
+    failure_code(
+        f, ERR_EXISTS,
+        arena_f(a, "%.*s \"%.*s\" already exists", STR_ARG(resource_label(a, k)), STR_ARG(name)));
     set_details(f, k, name);
     return f->code;
 }
@@ -161,10 +165,10 @@ int failure_forbidden(struct failure *f, struct arena *a, const struct kind *k, 
     struct str why = arena_vf(a, fmt, ap);
     va_end(ap);
     struct str label = resource_label(a, k);
-    struct str text =
-        name.n > 0 ? arena_f(a, "%.*s \"%.*s\" is forbidden: %.*s", STR_ARG(label), STR_ARG(name),
-                             STR_ARG(why))
-                   : arena_f(a, "%.*s is forbidden: %.*s", STR_ARG(label), STR_ARG(why));
+    struct str text = name.n > 0
+                          ? arena_f(a, "%.*s \"%.*s\" is forbidden: %.*s", STR_ARG(label),
+                                    STR_ARG(name), STR_ARG(why))
+                          : arena_f(a, "%.*s is forbidden: %.*s", STR_ARG(label), STR_ARG(why));
     failure_code(f, ERR_FORBIDDEN, text);
     set_details(f, k, name);
     return f->code;
@@ -222,8 +226,8 @@ int failure_invalid(struct failure *f, struct arena *a, const char *group, const
     f->causes = ARENA_ARRAY(a, struct failure_cause, c->n);
     if (f->causes != NULL) {
         for (size_t i = 0; i < c->n; i++) {
-            f->causes[i] = (struct failure_cause){cause_reason(c->v[i].type), c->v[i].text,
-                                                  c->v[i].field};
+            f->causes[i] =
+                (struct failure_cause){cause_reason(c->v[i].type), c->v[i].text, c->v[i].field};
         }
         f->n_causes = c->n;
     }

@@ -1,8 +1,10 @@
 /*
  * status (server): failures, and their form on the wire: Status objects of meta/v1.
  *
- * A `struct failure` is filled by whoever refuses (texts in the request's arena) and written once by failure_json. Each
- * failure_* function returns f->code, so that `return failure_not_found(...)` sets and returns. f may not be NULL.
+ * A `struct failure` is filled by whoever refuses (texts in the request's arena) and written once
+ * by failure_json. Each
+ * failure_* function returns f->code, so that `return failure_not_found(...)` sets and returns. f
+ * may not be NULL.
  */
 #ifndef BERTH_SERVER_STATUS_H
 #define BERTH_SERVER_STATUS_H
@@ -21,7 +23,8 @@ struct failure {
     int http;           /* 404 */
     const char *reason; /* "NotFound" */
     struct str message;
-    struct str name, group, kind, uid; /* details; kind is the plural resource, or the Kind for Invalid */
+    struct str name, group, kind,
+        uid; /* details; kind is the plural resource, or the Kind for Invalid */
     struct failure_cause *causes;
     size_t n_causes;
     int retry_after;           /* seconds; also the Retry-After header; 0: none */
@@ -48,7 +51,8 @@ int failure_forbidden(struct failure *f, struct arena *a, const struct kind *k, 
 /* 422 from causes, in the shape of validation errors. */
 int failure_invalid(struct failure *f, struct arena *a, const char *group, const char *kind,
                     struct str name, const struct causes *causes);
-/* 422 of one cause: failure_invalid_one(f, a, "", "DeleteOptions", ..., CAUSE_INVALID, field, "text"). */
+/* 422 of one cause: failure_invalid_one(f, a, "", "DeleteOptions", ..., CAUSE_INVALID, field,
+ * "text"). */
 int failure_invalid_one(struct failure *f, struct arena *a, const char *group, const char *kind,
                         struct str name, enum cause_type type, const char *field, const char *fmt,
                         ...) __attribute__((format(printf, 8, 9)));

@@ -46,9 +46,10 @@ static void others(void **state) {
     arena_init(&a, 1 << 20);
     const struct kind *map = kind_by_name(STR(""), STR("ConfigMap"));
     (void)failure_conflict(&f, &a, map, STR("x"), (struct str){0});
-    assert_str_eq(f.message, STR("Operation cannot be fulfilled on configmaps \"x\": the object has "
-                                 "been modified; please apply your changes to the latest version and "
-                                 "try again"));
+    assert_str_eq(f.message,
+                  STR("Operation cannot be fulfilled on configmaps \"x\": the object has "
+                      "been modified; please apply your changes to the latest version and "
+                      "try again"));
     assert_int_equal(f.http, 409);
     failure_to_err(&f, &err);
     assert_int_equal(err.code, ERR_CONFLICT);

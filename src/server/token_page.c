@@ -3,8 +3,8 @@
 
 struct str page_token_write(struct arena *a, const struct page_token *t) {
     static const char digits[] = "0123456789abcdef";
-    struct str plain = arena_f(a, "%llu/%.*s/%.*s", (unsigned long long)t->rv, STR_ARG(t->ns),
-                               STR_ARG(t->name));
+    struct str plain =
+        arena_f(a, "%llu/%.*s/%.*s", (unsigned long long)t->rv, STR_ARG(t->ns), STR_ARG(t->name));
     char *p = arena_alloc(a, plain.n * 2 + 1);
     if (p == NULL || plain.p == NULL) {
         return (struct str){0};

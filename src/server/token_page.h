@@ -1,4 +1,5 @@
-/* token_page (server): the opaque `continue` of a list: which snapshot, and the last key that was sent. */
+/* token_page (server): the opaque `continue` of a list: which snapshot, and the last key that was
+ * sent. */
 #ifndef BERTH_SERVER_TOKEN_PAGE_H
 #define BERTH_SERVER_TOKEN_PAGE_H
 

@@ -5,8 +5,10 @@
  *     CATCHUP   what was committed since, from history
  *     LIVE      each change as it is committed, from the mirror's feed of the kind
  *
- * One feed serves all watchers of a kind. A frame is made once for each representation and shared: neighbours in the
- * list of watchers ask for the same one most of the time, so the last few are kept while a change is delivered. A peer
+ * One feed serves all watchers of a kind. A frame is made once for each representation and shared:
+ * neighbours in the
+ * list of watchers ask for the same one most of the time, so the last few are kept while a change
+ * is delivered. A peer
  * that takes too little is cut by net; it resumes from its last revision.
  */
 #include <stdio.h>
@@ -30,8 +32,8 @@ struct watch {
     struct kind_feed *feed;
     struct picker pick;
     enum watch_state state;
-    bool bookmarks, initial_end; /* initial_end: a bookmark ends the initial events */
-    uint64_t rv;                 /* of the snapshot; then of the last change looked at */
+    bool bookmarks, initial_end;     /* initial_end: a bookmark ends the initial events */
+    uint64_t rv;                     /* of the snapshot; then of the last change looked at */
     struct str after_ns, after_name; /* INITIAL: last key sent; owned */
     int64_t deadline, next_bookmark; /* monotonic */
     struct timer *timer;
@@ -108,7 +110,9 @@ void watch_release(struct server *s) {
 
 static int include_of(const struct watch *w) {
     struct str s = w->call->req.opt.include_object;
-    return str_is(s, "None") ? INCLUDE_NONE : str_is(s, "Object") ? INCLUDE_OBJECT : INCLUDE_METADATA;
+    return str_is(s, "None")     ? INCLUDE_NONE
+           : str_is(s, "Object") ? INCLUDE_OBJECT
+                                 : INCLUDE_METADATA;
 }
 
 static bool frame_fits(const struct frame *f, const struct watch *w, const char *type) {

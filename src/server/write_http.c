@@ -1,7 +1,9 @@
 /*
- * write_http: the HTTP side of the write pipeline: the body's type, the options, and the answer when it is committed.
+ * write_http: the HTTP side of the write pipeline: the body's type, the options, and the answer
+ * when it is committed.
  *
- * A peer that goes away does not take its write back: the write is orphaned, and its end answers nobody.
+ * A peer that goes away does not take its write back: the write is orphaned, and its end answers
+ * nobody.
  */
 #include "base/mem.h"
 #include "base/vec.h"
@@ -89,7 +91,7 @@ void write_request(struct call *c) {
 
 struct sweep {
     struct call *call;
-    struct api_request *reqs; /* in the arena */
+    struct api_request *reqs;   /* in the arena */
     const struct object **objs; /* one reference each, in order */
     size_t n, waiting;
     struct delete_options options;

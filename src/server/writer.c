@@ -1,8 +1,10 @@
 /*
  * writer: controllers' writes, through the pipeline of HTTP requests.
  *
- * A write that fails, or changes nothing, ends inside write_run; its `done` is put off to the end of the loop's turn,
- * because a controller must not be called back inside its own call. Each write has an arena that is kept for the next.
+ * A write that fails, or changes nothing, ends inside write_run; its `done` is put off to the end
+ * of the loop's turn,
+ * because a controller must not be called back inside its own call. Each write has an arena that
+ * is kept for the next.
  */
 #include "base/mem.h"
 #include "server/handlers.h"
@@ -29,7 +31,7 @@ struct job {
     const struct object *obj; /* one reference, of a result that waits */
     bool running;             /* inside write_run */
     bool deferred;
-    struct job *next;         /* spares */
+    struct job *next; /* spares */
     struct job *all_next, *all_prev;
 };
 
@@ -83,7 +85,8 @@ static void audit(struct job *j, int http) {
     if (s->o.guard == NULL || s->o.guard->audit == NULL) {
         return;
     }
-    struct audit_record rec = {.req = &j->req, .status = http, .message = str_of(j->result.err.text)};
+    struct audit_record rec = {
+        .req = &j->req, .status = http, .message = str_of(j->result.err.text)};
     rec.started_ns = rec.ended_ns = server_now(s);
     s->o.guard->audit(s->o.guard, &rec);
 }

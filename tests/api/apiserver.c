@@ -1,5 +1,6 @@
 /*
- * apiserver: the API server alone, for tests: a loop, a mirror without journal, and the server over TLS, with the real
+ * apiserver: the API server alone, for tests: a loop, a mirror without journal, and the server
+ * over TLS, with the real
  * policy and one administrator. Writes DIR/kubeconfig, prints "ready PORT" and runs until SIGTERM.
  *
  *     api-testserver DIR [plain]      "plain": no TLS and no policy, for load
@@ -54,8 +55,9 @@ static int make_pki(struct world *w, const char *dir, struct err *err) {
     r = r ? r : tls_make_cert(dir, "admin", &admin, 30, err);
     if (r == 0) {
         struct arena *a = &w->arena;
-        w->tls = tls_server_new(arena_f(a, "%s/server.crt", dir).p, arena_f(a, "%s/server.key", dir).p,
-                                arena_f(a, "%s/ca.crt", dir).p, err);
+        w->tls =
+            tls_server_new(arena_f(a, "%s/server.crt", dir).p, arena_f(a, "%s/server.key", dir).p,
+                           arena_f(a, "%s/ca.crt", dir).p, err);
         r = w->tls == NULL ? err->code : 0;
     }
     return r;
@@ -70,8 +72,9 @@ static int bootstrap(struct world *w, struct err *err) {
     int r = w->policy != NULL ? policy_bootstrap(create, w->server, err) : 0;
     for (size_t i = 0; i < 2 && r == 0; i++) {
         r = server_bootstrap(w->server,
-                             arena_f(&w->arena, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","
-                                                "\"metadata\":{\"name\":\"%s\"}}",
+                             arena_f(&w->arena,
+                                     "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","
+                                     "\"metadata\":{\"name\":\"%s\"}}",
                                      names[i]),
                              err);
     }
@@ -99,7 +102,9 @@ static int build(struct world *w, const char *dir, bool plain, struct err *err) 
     if (r != 0) {
         return r;
     }
-    struct policy_options po = {.mirror = w->mirror, .clock = mo.clock, .issuer = STR("https://test"),
+    struct policy_options po = {.mirror = w->mirror,
+                                .clock = mo.clock,
+                                .issuer = STR("https://test"),
                                 .key_file = arena_f(&w->arena, "%s/server.key", dir).p};
     w->policy = plain ? NULL : policy_new(&po, err);
     if (!plain && w->policy == NULL) {
