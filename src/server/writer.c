@@ -132,7 +132,8 @@ static struct job *begin(struct writer *w, const char *who, const struct kind *k
     j->write = op;
     j->req = (struct api_request){
         .user_agent = str_of(who),
-        .user = {.name = arena_f(a, "system:serviceaccount:kube-system:%s", who)},
+        .user = {.name =
+                     arena_f(a, "system:serviceaccount:kube-system:%.*s", STR_ARG(str_of(who)))},
         .resource = true,
         .verb = verb,
         .verb_name = str_of(verb_name),
