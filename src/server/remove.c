@@ -230,7 +230,8 @@ static bool is_repeat(const struct write *w, int64_t grace, size_t finalizers) {
 /* Namespaces that the system cannot do without. */
 static bool is_immortal(const struct write *w) {
     return is_namespace(w->req->kind) &&
-           (str_is(w->old->name, "default") || str_is(w->old->name, "kube-system"));
+           (str_is(w->old->name, "default") || str_is(w->old->name, "kube-system") ||
+            str_is(w->old->name, "kube-public"));
 }
 
 static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, bool *ret_gone) {

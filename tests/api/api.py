@@ -191,6 +191,7 @@ def pods_and_jobs(s):
     s.check(["get", "job", "k", "-o", r"jsonpath={.spec.suspend},{.metadata.labels.kueue\.x-k8s\.io/queue-name}"],
             "^true,default$")
     s.check("delete namespace team --wait=false", "deleted")
+    s.check("delete namespace default", "this namespace may not be deleted", 1)
     s.check("-n team create cm late", "because it is being terminated", 1)
 
 
