@@ -1,8 +1,8 @@
 /*
  * inventory: what a node says of its GPUs, and what control says of a pod's devices. Two annotations, one codec.
  *
- * The node writes annotation `berth.dev/gpus` on its Node; control writes `berth.dev/devices` on a Pod when it binds it.
- * Geometry comes from NVML on that machine (profiles, legal starts), so control hard-codes no board. Units: memory
+ * The node writes annotation `berth.dev/gpus` on its Node; control writes `berth.dev/devices` on a Pod when it binds
+ * it. Geometry comes from NVML on that machine (profiles, legal starts), so control hard-codes no board. Units: memory
  * slices for starts and sizes, MiB for memory.
  */
 #ifndef BERTH_API_INVENTORY_H

@@ -88,7 +88,9 @@ const struct kind kind_pod = {
                                         "spec.serviceAccountName", "spec.hostNetwork",
                                         "status.phase", "status.podIP", "status.podIPs",
                                         "status.nominatedNodeName", NULL},
-    .subresources = (const char *const[]){"log", "eviction", NULL},
+    /* exec, attach and portforward have their place: they answer 501 until they are served. */
+    .subresources = (const char *const[]){"attach", "binding", "eviction", "exec", "log",
+                                          "portforward", NULL},
     .set_defaults = pod_defaults,
     .prepare = pod_prepare,
     .check = pod_check,

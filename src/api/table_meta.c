@@ -147,22 +147,22 @@ const struct schema schema_preconditions = SCHEMA(
 static const struct field delete_options_fields[] = {
     F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
-    M(delete_options, grace_period_seconds, INT64, ONE, "gracePeriodSeconds", 1,
+    M(delete_options_view, grace_period_seconds, INT64, ONE, "gracePeriodSeconds", 1,
       .flags = FIELD_F_OPT, .doc = "Seconds to end in; 0 deletes at once."),
-    M(delete_options, preconditions, OBJECT, ONE, "preconditions", 2, .of = &schema_preconditions,
-      .flags = FIELD_F_OPT, .doc = "Deletes only when these hold."),
-    M(delete_options, orphan_dependents, BOOL, ONE, "orphanDependents", 3, .flags = FIELD_F_OPT,
-      .doc = "Older form of propagationPolicy."),
-    M(delete_options, propagation_policy, STRING, ONE, "propagationPolicy", 4,
+    M(delete_options_view, preconditions, OBJECT, ONE, "preconditions", 2,
+      .of = &schema_preconditions, .flags = FIELD_F_OPT, .doc = "Deletes only when these hold."),
+    M(delete_options_view, orphan_dependents, BOOL, ONE, "orphanDependents", 3,
+      .flags = FIELD_F_OPT, .doc = "Older form of propagationPolicy."),
+    M(delete_options_view, propagation_policy, STRING, ONE, "propagationPolicy", 4,
       .flags = FIELD_F_OPT,
       .doc = "What happens to what it owns: Orphan, Background or Foreground."),
-    M(delete_options, dry_run, STRING, LIST, "dryRun", 5, .flags = FIELD_F_ATOMIC,
+    M(delete_options_view, dry_run, STRING, LIST, "dryRun", 5, .flags = FIELD_F_ATOMIC,
       .doc = "All: checks everything and stores nothing."),
     F(BOOL, ONE, "ignoreStoreReadErrorWithClusterBreakingPotential", 6, .flags = FIELD_F_OPT),
 };
 const struct schema schema_delete_options = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", delete_options_fields,
-      sizeof(struct delete_options), NULL);
+      sizeof(struct delete_options_view), NULL);
 
 static const struct field status_cause_fields[] = {
     F(STRING, ONE, "reason", 1, .doc = "Why, in one word for programs."),

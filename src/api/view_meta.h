@@ -82,7 +82,7 @@ struct object_head {
     struct meta *metadata;
 };
 
-struct delete_options {
+struct delete_options_view {
     struct opt_i64 grace_period_seconds;
     struct opt_bool orphan_dependents;
     struct str propagation_policy; /* Orphan, Background, Foreground */

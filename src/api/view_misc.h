@@ -61,7 +61,7 @@ struct event { /* core/v1, the stored form */
 
 struct eviction {
     struct meta *metadata;
-    struct delete_options *delete_options;
+    struct delete_options_view *delete_options;
 };
 
 extern const struct schema schema_lease, schema_priority_class, schema_runtime_class;

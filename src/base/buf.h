@@ -2,8 +2,8 @@
  * buf: a growing run of bytes with a limit.
  *
  * Appends never fail one by one: the first failure (no memory, or more than `max`) sticks, later appends do nothing,
- * and the user asks once with buf_ok(). The bytes are not NUL-terminated unless buf_cstr() is called. A buf is embedded;
- * buf_release frees. Take the bytes over with buf_take (free with mem_free).
+ * and the user asks once with buf_ok(). The bytes are not NUL-terminated unless buf_cstr() is called. A buf is
+ * embedded; buf_release frees. Take the bytes over with buf_take (free with mem_free).
  */
 #ifndef BERTH_BASE_BUF_H
 #define BERTH_BASE_BUF_H

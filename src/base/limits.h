@@ -44,7 +44,7 @@ enum {
     /* history for watch resume */
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
     LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */
-    LIMIT_HISTORY_BYTES = 64 << 20,      /* per kind, of the objects in it; the older versions beside them not counted */
+    LIMIT_HISTORY_BYTES = 64 << 20,      /* per kind, of the objects in it, without older versions */
 
     /* a pod on a node */
     LIMIT_LOG_FILE_BYTES = 10 << 20,     /* one container log file before rotation */

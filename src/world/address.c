@@ -28,15 +28,17 @@ int address_parse(const char *option, const char *text, struct address *ret, str
         if (host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']') {
             host = str_from(host.p + 1, host.n - 2);
         }
-        valid = str_copy(host, a.host, sizeof(a.host)) && str_to_u64(port, &number) && number <= 65535;
+        valid =
+            str_copy(host, a.host, sizeof(a.host)) && str_to_u64(port, &number) && number <= 65535;
     }
     if (valid) {
         a.loopback = is_loopback(a.host, &valid);
     }
     if (!valid) {
-        return err_set(err, ERR_BAD_REQUEST,
-                       "%s: \"%s\" is not ADDRESS:PORT; expected for example 127.0.0.1:6443 or [::1]:6443",
-                       option, text);
+        return err_set(
+            err, ERR_BAD_REQUEST,
+            "%s: \"%s\" is not ADDRESS:PORT; expected for example 127.0.0.1:6443 or [::1]:6443",
+            option, text);
     }
     a.port = (uint16_t)number;
     *ret = a;

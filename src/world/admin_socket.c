@@ -57,8 +57,9 @@ static void call_free(struct admin_call *c) {
 
 void admin_reply(struct admin_call *call, int code, const struct err *why) {
     char line[600];
-    int n = code == 0 ? snprintf(line, sizeof(line), "ok\n")
-                      : snprintf(line, sizeof(line), "error %s\n", why ? why->text : err_name(code));
+    int n = code == 0
+                ? snprintf(line, sizeof(line), "ok\n")
+                : snprintf(line, sizeof(line), "error %s\n", why ? why->text : err_name(code));
     (void)!send(call->fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
     call_free(call);
 }
@@ -126,8 +127,8 @@ static int listen_at(struct admin_socket *s, struct err *err) {
 }
 
 int admin_socket_open(struct loop *l, const char *path,
-                      void (*handle)(void *ctx, struct admin_call *call, struct str line), void *ctx,
-                      struct admin_socket **ret, struct err *err) {
+                      void (*handle)(void *ctx, struct admin_call *call, struct str line),
+                      void *ctx, struct admin_socket **ret, struct err *err) {
     struct sockaddr_un probe;
     int r = address_of(path, &probe, err);
     if (r != 0) {
@@ -172,7 +173,8 @@ static int exchange(int fd, const struct sockaddr_un *a, struct str line, char *
     if (connect(fd, (const struct sockaddr *)a, sizeof(*a)) == -1) {
         return err_set(err, ERR_GONE, "no berth up answers at %s", a->sun_path);
     }
-    if (send(fd, line.p, line.n, MSG_NOSIGNAL) != (ssize_t)line.n || send(fd, "\n", 1, MSG_NOSIGNAL) != 1) {
+    if (send(fd, line.p, line.n, MSG_NOSIGNAL) != (ssize_t)line.n ||
+        send(fd, "\n", 1, MSG_NOSIGNAL) != 1) {
         return err_sys(err, errno, "send to %s", a->sun_path);
     }
     size_t n = 0;

@@ -16,8 +16,8 @@ struct admin_call; /* one connection that waits for its answer */
 
 /* handle(ctx, call, line) answers now or later with admin_reply, exactly once. */
 int admin_socket_open(struct loop *l, const char *path,
-                      void (*handle)(void *ctx, struct admin_call *call, struct str line), void *ctx,
-                      struct admin_socket **ret, struct err *err);
+                      void (*handle)(void *ctx, struct admin_call *call, struct str line),
+                      void *ctx, struct admin_socket **ret, struct err *err);
 void admin_reply(struct admin_call *call, int code, const struct err *why); /* 0: ok */
 void admin_socket_close(struct admin_socket *s); /* NULL is a no-op; calls not answered are cut */
 

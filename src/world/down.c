@@ -60,11 +60,11 @@ static int end_up(const char *data, struct err *err) {
 }
 
 int down_main(int argc, char **argv) {
-    static const struct verb_help help = {
-        "berth down [--data DIR]",
-        "Ends `berth up` of this data folder and every pod it runs. What was asked for stays: the next\n"
-        "`berth up` finds the Jobs where they were.",
-        "  berth down\n  berth down --data .data/run\n"};
+    static const struct verb_help help = {"berth down [--data DIR]",
+                                          "Ends `berth up` of this data folder and every pod it "
+                                          "runs. What was asked for stays: the next\n"
+                                          "`berth up` finds the Jobs where they were.",
+                                          "  berth down\n  berth down --data .data/run\n"};
     const char *data = NULL;
     const struct option_row rows[] = {{"data", "DIR", "the data folder", &data}};
     struct err err = {0};

@@ -38,10 +38,10 @@ static int parse(const char *verb, const struct verb_help *help, int argc, char 
 }
 
 int backup_main(int argc, char **argv) {
-    static const struct verb_help help = {
-        "berth backup [--data DIR] FILE",
-        "Copies everything a running `berth up` knows to FILE, consistent and synced, while it serves.",
-        "  berth backup /srv/backup/berth-monday.db\n"};
+    static const struct verb_help help = {"berth backup [--data DIR] FILE",
+                                          "Copies everything a running `berth up` knows to FILE, "
+                                          "consistent and synced, while it serves.",
+                                          "  berth backup /srv/backup/berth-monday.db\n"};
     const char *data = NULL, *file = NULL;
     int status = parse("backup", &help, argc, argv, &data, &file);
     if (status >= 0) {
@@ -71,7 +71,8 @@ int backup_main(int argc, char **argv) {
 int restore_main(int argc, char **argv) {
     static const struct verb_help help = {
         "berth restore --data DIR FILE",
-        "Makes the data folder DIR, which must be empty or missing, from a file that `berth backup` wrote.",
+        "Makes the data folder DIR, which must be empty or missing, from a file that `berth "
+        "backup` wrote.",
         "  berth restore --data /var/lib/berth-new /srv/backup/berth-monday.db\n"};
     const char *data = NULL, *file = NULL;
     int status = parse("restore", &help, argc, argv, &data, &file);

@@ -69,12 +69,16 @@ static int add_file(struct buf *out, const char *indent_key, const char *path, s
 
 static int render(const struct kubeconfig_options *o, struct buf *b, struct err *err) {
     bool v6 = strchr(o->host, ':') != NULL;
-    buf_f(b, "apiVersion: v1\nkind: Config\ncurrent-context: berth\nclusters:\n- name: berth\n  cluster:\n"
-             "    server: https://%s%s%s:%u\n",
+    buf_f(b,
+          "apiVersion: v1\nkind: Config\ncurrent-context: berth\nclusters:\n- name: berth\n  "
+          "cluster:\n"
+          "    server: https://%s%s%s:%u\n",
           v6 ? "[" : "", o->host, v6 ? "]" : "", o->port);
     int r = add_file(b, "    certificate-authority-data: ", o->ca_file, err);
-    buf_f(b, "contexts:\n- name: berth\n  context:\n    cluster: berth\n    user: %s\n    namespace: default\n"
-             "users:\n- name: %s\n  user:\n",
+    buf_f(b,
+          "contexts:\n- name: berth\n  context:\n    cluster: berth\n    user: %s\n    namespace: "
+          "default\n"
+          "users:\n- name: %s\n  user:\n",
           o->user, o->user);
     r = r ? r : add_file(b, "    client-certificate-data: ", o->cert_file, err);
     r = r ? r : add_file(b, "    client-key-data: ", o->key_file, err);

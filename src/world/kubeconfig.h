@@ -1,8 +1,8 @@
 /*
  * kubeconfig (world): writes the file by which kubectl, berth's verbs and the node reach the API server.
  *
- * Everything is inside the file (CA, certificate, key), so that it can be copied. Written to a temporary file, 0600, and
- * renamed, so that a reader sees the old or the new one whole.
+ * Everything is inside the file (CA, certificate, key), so that it can be copied. Written to a temporary file, 0600,
+ * and renamed, so that a reader sees the old or the new one whole.
  */
 #ifndef BERTH_WORLD_KUBECONFIG_H
 #define BERTH_WORLD_KUBECONFIG_H

@@ -12,8 +12,8 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-    {"shim", shim_main},     {"nvml-helper", nvml_helper_main}, {"up", up_main},
-    {"down", down_main},     {"node", node_verb_main},          {"backup", backup_main},
+    {"shim", shim_main},       {"nvml-helper", nvml_helper_main}, {"up", up_main},
+    {"down", down_main},       {"node", node_verb_main},          {"backup", backup_main},
     {"restore", restore_main},
 };
 

@@ -47,14 +47,13 @@ static void exited(void *ctx, int pid, int64_t status, int signum) {
         finish_stop(c);
         return;
     }
-    log_warn(c->log, "node process %d ended (status %d, signal %d); starting it again", pid, (int)status,
-             signum);
+    log_warn(c->log, "node process %d ended (status %d, signal %d); starting it again", pid,
+             (int)status, signum);
     again_later(c);
 }
 
 static int spawn(struct node_child *c, struct err *err) {
-    struct child_options o = {
-        .file = c->program, .argv = c->argv, .fds = {-1, 2, 2}, .n_fds = 3};
+    struct child_options o = {.file = c->program, .argv = c->argv, .fds = {-1, 2, 2}, .n_fds = 3};
     c->started_ns = clock_mono(loop_clock(c->loop));
     return loop_spawn(c->loop, &o, exited, c, &c->child, err);
 }

@@ -21,17 +21,19 @@ static int parse(struct settings *s, int argc, char **argv, bool *ret_help, stru
         {"name", "NAME", "name of the Node (default: the host name)", &s->name},
         {"gpus", "SPEC", "auto, none, sim:8xh200, sim:1xh200 or sim:4xa100-80gb", &s->gpus},
         {"runtime", "KIND", "auto, process or podman", &s->runtime},
-        {"manage-mig", NULL, "the MIG mode of real GPUs may be changed while they are idle", &s->manage_mig},
+        {"manage-mig", NULL, "the MIG mode of real GPUs may be changed while they are idle",
+         &s->manage_mig},
         {"nvml", "FILE", "path of libnvidia-ml.so.1", &s->nvml},
         {"host-path", "DIR", "hostPath volumes below this folder are allowed", &s->host_path},
         {"with-parent", NULL, "end when the parent process ends", &s->parent},
         {"verbose", NULL, "log more", &s->verbose},
     };
-    const struct verb_help help = {"berth node --data DIR [options]",
-                                   "Runs pods that are bound to this machine, and carves MIG slices for them.",
-                                   NULL};
+    const struct verb_help help = {
+        "berth node --data DIR [options]",
+        "Runs pods that are bound to this machine, and carves MIG slices for them.", NULL};
     int rest;
-    int r = options_parse(rows, sizeof(rows) / sizeof(rows[0]), argc, argv, &help, &rest, ret_help, err);
+    int r = options_parse(rows, sizeof(rows) / sizeof(rows[0]), argc, argv, &help, &rest, ret_help,
+                          err);
     if (r == 0 && !*ret_help && rest != argc) {
         return err_set(err, ERR_BAD_REQUEST, "unexpected argument \"%s\"", argv[rest]);
     }

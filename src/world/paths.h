@@ -19,8 +19,8 @@ struct paths {
     char audit_log[PATH_BYTES];
 };
 
-/* data NULL: /var/lib/berth for root, else $XDG_DATA_HOME/berth or ~/.local/share/berth. Makes the folder (0700) and its
- * parents when `make`; else it must exist. */
+/* data NULL: /var/lib/berth for root, else $XDG_DATA_HOME/berth or ~/.local/share/berth. Makes the folder (0700) and
+ * its parents when `make`; else it must exist. */
 int paths_init(struct paths *p, const char *data, bool make, struct err *err);
 /* "pki/NAME" with a suffix: paths_pki(p, buf, "admin", ".crt"). */
 const char *paths_pki(const struct paths *p, char buf[PATH_BYTES], const char *name,

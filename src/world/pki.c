@@ -19,11 +19,11 @@ static int client(const struct paths *p, const char *file, const char *cn, struc
 }
 
 static int server(const struct paths *p, const char *host, struct err *err) {
-    const struct str alt[] = {STR("localhost"),  STR("kubernetes"), STR("kubernetes.default"),
-                              STR("127.0.0.1"),  STR("::1"),        str_of(host)};
+    const struct str alt[] = {STR("localhost"), STR("kubernetes"), STR("kubernetes.default"),
+                              STR("127.0.0.1"), STR("::1"),        str_of(host)};
     size_t n = sizeof(alt) / sizeof(alt[0]);
-    bool listed = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 || strcmp(host, "0.0.0.0") == 0 ||
-                  strcmp(host, "::") == 0;
+    bool listed = strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0 ||
+                  strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
     struct tls_name name = {
         .cn = STR("berth"), .alt = alt, .n_alt = listed ? n - 1 : n, .server = true};
     return tls_make_cert(p->pki, "server", &name, CERT_DAYS, err);

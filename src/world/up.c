@@ -2,9 +2,9 @@
  * up: the embedded world, one process: store, mirror, API server, controllers, and a node as a child.
  *
  * Start: data folder and lock, recovery, certificates, the server (nothing listens yet), controllers, listening,
- * kubeconfigs, `berth: ready`, the node. Stop (SIGTERM, SIGINT): the node first, then the server with a grace for answers
- * in flight, then the loop; what is pending is written by store_close. When the store stops for good the process ends
- * with status 1, since what it holds in memory may be more than what is on disk.
+ * kubeconfigs, `berth: ready`, the node. Stop (SIGTERM, SIGINT): the node first, then the server with a grace for
+ * answers in flight, then the loop; what is pending is written by store_close. When the store stops for good the
+ * process ends with status 1, since what it holds in memory may be more than what is on disk.
  */
 #include <errno.h>
 #include <signal.h>
@@ -47,7 +47,7 @@ struct up {
     struct log_source *logs;
     struct metrics *metrics;
     struct policy *policy;
-    struct arena arena;      /* what lives as long as the process: the root certificate */
+    struct arena arena; /* what lives as long as the process: the root certificate */
     struct server_page pages[2];
     struct server *server;
     struct control *control;
@@ -240,8 +240,8 @@ static int make_policy(struct up *u, struct err *err) {
         return err->code;
     }
     u->pages[0] = (struct server_page){"/openid/v1/jwks", false, policy_page_jwks, u->policy};
-    u->pages[1] = (struct server_page){"/.well-known/openid-configuration", false, policy_page_issuer,
-                                       u->policy};
+    u->pages[1] = (struct server_page){"/.well-known/openid-configuration", false,
+                                       policy_page_issuer, u->policy};
     return 0;
 }
 

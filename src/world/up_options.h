@@ -24,7 +24,8 @@ struct up_options {
 };
 
 /* *ret_help: the help was printed. 0 or ERR_BAD_REQUEST with a text for people. */
-int up_options_parse(int argc, char **argv, struct up_options *ret, bool *ret_help, struct err *err);
+int up_options_parse(int argc, char **argv, struct up_options *ret, bool *ret_help,
+                     struct err *err);
 
 int node_runtime_parse(const char *text, enum node_runtime *ret, struct err *err);
 

@@ -20,8 +20,16 @@ static void test_address(void **state) {
     assert_true(a.loopback);
     assert_ok(address_parse("--listen", "0.0.0.0:1", &a, &err), &err);
     assert_false(a.loopback);
-    static const char *const bad[] = {"", ":", "127.0.0.1", "127.0.0.1:", ":80", "localhost:80",
-                                      "127.0.0.1:65536", "127.0.0.1:-1", "1.2.3:4", "[::1:80"};
+    static const char *const bad[] = {"",
+                                      ":",
+                                      "127.0.0.1",
+                                      "127.0.0.1:",
+                                      ":80",
+                                      "localhost:80",
+                                      "127.0.0.1:65536",
+                                      "127.0.0.1:-1",
+                                      "1.2.3:4",
+                                      "[::1:80"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(address_parse("--listen", bad[i], &a, &err), ERR_BAD_REQUEST);
         assert_non_null(strstr(err.text, "--listen"));
@@ -29,7 +37,8 @@ static void test_address(void **state) {
 }
 
 static int parse(struct up_options *o, struct err *err, const char *a, const char *b) {
-    char *argv[] = {"up", (char *)a, (char *)b, NULL};
+    char verb[] = "up";
+    char *argv[] = {verb, (char *)(uintptr_t)a, (char *)(uintptr_t)b, NULL};
     bool helped;
     return up_options_parse(a == NULL ? 1 : b == NULL ? 2 : 3, argv, o, &helped, err);
 }
@@ -76,7 +85,6 @@ static void *ask(void *arg) {
     loop_post(c->loop, (void (*)(void *))loop_stop, c->loop);
     return NULL;
 }
-
 
 static void test_admin_socket(void **state) {
     struct socket_case c = {0};
