@@ -329,8 +329,7 @@ static bool podman_installed(void) {
     return access("/usr/bin/podman", X_OK) == 0 || access("/usr/local/bin/podman", X_OK) == 0;
 }
 
-/* May other users pass through every folder on the way? Files of the data folder have modes of their
- * own; whether the folder itself may be passed is its owner's choice, and stays as it is. */
+/* May other users pass through every folder on the way? Files of the data folder have modes of their own. */
 static bool passable(const char *path) {
     char part[PATH_LEN];
     struct stat st;
@@ -347,9 +346,24 @@ static bool passable(const char *path) {
     return true;
 }
 
+/* Where no private mounts can bring a closed data folder into a pod (most containers), the folder itself is opened for
+ * passing through, not for reading: a pod's own folder lies below it. What lies above is its owner's choice. */
+static void let_pass(struct node *n) {
+    struct stat st;
+    if (n->probe.hidden && !n->probe.mounts && stat(n->data_dir, &st) == 0 &&
+        st.st_uid == geteuid() && !(st.st_mode & S_IXOTH) &&
+        chmod(n->data_dir, (st.st_mode & 07777) | S_IXOTH) == 0) {
+        log_warn(n->log,
+                 "node %s: no private mounts here, so projects' users may pass through %s (o+x)",
+                 n->name, n->data_dir);
+        n->probe.hidden = !passable(n->data_dir);
+    }
+}
+
 static int start_pods(struct node *n, struct err *err) {
     sandbox_probe(&n->probe);
     n->probe.hidden = n->probe.root && !passable(n->data_dir);
+    let_pass(n);
     if (n->probe.hidden && !n->probe.mounts) {
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: projects' users may not pass there, and this machine has no private "
