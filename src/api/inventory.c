@@ -88,6 +88,7 @@ static void encode_card(const struct inventory *inv, size_t at, struct buf *b) {
               g->start, g->size);
         member(b, "uuid", g->uuid);
         member(b, "pod", g->pod_uid);
+        member_known(b, "utilizationPct", g->utilization_pct);
         buf_ch(b, '}');
     }
     buf_ch(b, ']');
@@ -199,6 +200,7 @@ static void read_instances(struct reader *r, yyjson_val *v, struct gpu_card *c) 
         g->size = number(r, e, "size", 1, INVENTORY_SLICES_MAX, 1);
         g->uuid = text(r, e, "uuid");
         g->pod_uid = text(r, e, "pod");
+        g->utilization_pct = number(r, e, "utilizationPct", 0, 100, -1);
     }
 }
 

@@ -39,6 +39,7 @@ struct gpu_instance {
     int32_t profile_id, start, size;
     struct str uuid;    /* MIG-..., empty while being carved */
     struct str pod_uid; /* owner; empty when idle */
+    int32_t utilization_pct; /* of this instance; -1 when the hardware does not say */
 };
 
 struct gpu_card {

@@ -23,8 +23,9 @@ static struct gpu_profile profiles[] = {
      .media = true},
 };
 static struct gpu_instance instances[] = {
-    {.profile_id = 19, .start = 6, .size = 1, .uuid = {"MIG-a", 5}, .pod_uid = {"u1", 2}},
-    {.profile_id = 19, .start = 5, .size = 1},
+    {.profile_id = 19, .start = 6, .size = 1, .uuid = {"MIG-a", 5}, .pod_uid = {"u1", 2},
+     .utilization_pct = 55},
+    {.profile_id = 19, .start = 5, .size = 1, .utilization_pct = -1},
 };
 
 static struct gpu_card card(int32_t index) {
@@ -70,6 +71,8 @@ static void test_round_trip(void **state) {
     assert_int_equal(got.gpus[0].memory_used_mib, 0);
     assert_str_eq(got.gpus[0].instances[0].pod_uid, STR("u1"));
     assert_true(str_empty(got.gpus[0].instances[1].uuid));
+    assert_int_equal(got.gpus[0].instances[0].utilization_pct, 55);
+    assert_int_equal(got.gpus[0].instances[1].utilization_pct, -1); /* unknown, never 0 */
     inventory_encode(&got, &again);
     assert_str_eq(buf_view(&again), buf_view(&b));
     buf_release(&b);

@@ -189,8 +189,8 @@ static void test_slicemap(void **state) {
     struct gpu_profile profiles[] = {{.name = STR("1g.18gb"), .id = 19, .size = 1},
                                      {.name = STR("3g.71gb"), .id = 9, .size = 4}};
     struct gpu_instance instances[] = {
-        {.profile_id = 9, .start = 0, .size = 4, .pod_uid = STR("p1")},
-        {.profile_id = 19, .start = 6, .size = 1}};
+        {.profile_id = 9, .start = 0, .size = 4, .pod_uid = STR("p1"), .utilization_pct = 86},
+        {.profile_id = 19, .start = 6, .size = 1, .utilization_pct = -1}};
     struct gpu_card g = {.model = STR("NVIDIA H200"), .index = 3, .memory_mib = 143771, .slices = 8,
                          .mig_enabled = true, .healthy = true, .profiles = profiles,
                          .n_profiles = 2, .instances = instances, .n_instances = 2,
@@ -198,13 +198,13 @@ static void test_slicemap(void **state) {
                          .memory_used_mib = 53248};
     draw(&g, false, "GPU 3  NVIDIA H200  43 %  56 C  310 W  52/140 GiB\n"
                     "  [aaaaaaaaaaaaaaaaaaaaaaaaaaa|......|......|bbbbbb|......]\n"
-                    "    a  3g.71gb       team-a/p1\n"
-                    "    b  1g.18gb       idle\n");
+                    "    a  3g.71gb        86 %  team-a/p1\n"
+                    "    b  1g.18gb          ?   idle\n");
     g.n_instances = 0;
     g.utilization_pct = g.temperature_c = g.power_mw = g.memory_used_mib = -1;
     g.healthy = false;
     g.trouble = STR("Xid 79\x1b[2J");
-    draw(&g, true, "GPU 3  NVIDIA H200  utilisation unknown  OUT OF SERVICE: Xid 79?[2J\n"
+    draw(&g, true, "GPU 3  NVIDIA H200  no slices  OUT OF SERVICE: Xid 79?[2J\n"
                    "  [......|......|......|......|......|......|......|......]\n");
     g.mig_enabled = false;
     g.healthy = true;

@@ -33,6 +33,8 @@ static void add_head(const struct gpu_card *g, struct buf *out) {
     add_text(out, g->model);
     if (g->utilization_pct >= 0) {
         buf_f(out, "  %d %%", g->utilization_pct);
+    } else if (g->mig_enabled && g->n_instances == 0) {
+        buf_c(out, "  no slices");
     } else {
         buf_c(out, "  utilisation unknown");
     }
@@ -118,6 +120,11 @@ static void add_instances(const struct gpu_card *g, bool colour, slicemap_holder
         buf_ch(out, ' ');
         add_text(out, name);
         fill(out, ' ', name.n < NAME_WIDTH ? (int)(NAME_WIDTH - name.n) : 1);
+        if (in->utilization_pct >= 0) {
+            buf_f(out, "%3d %%  ", in->utilization_pct);
+        } else {
+            buf_c(out, "   ?   ");
+        }
         add_holder(in->pod_uid, holder, ctx, out);
     }
 }

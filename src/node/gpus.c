@@ -174,7 +174,9 @@ static int copy_instances(const struct card *c, struct arena *a, struct gpu_card
                                       .start = s->start,
                                       .size = s->size,
                                       .uuid = arena_str(a, str_of(s->uuid)),
-                                      .pod_uid = arena_str(a, str_of(s->pod))};
+                                      .pod_uid = arena_str(a, str_of(s->pod)),
+                                      .utilization_pct =
+                                          s->state == SLICE_LIVE ? s->utilization : -1};
         }
     }
     return arena_ok(a);
