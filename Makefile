@@ -50,6 +50,8 @@ bench: build
 	@bench/run $(BUILD)
 
 install: build
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@ninja -j$(JOBS) -C $(BUILD) --quiet
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:

@@ -13,25 +13,39 @@
 
 enum { ARENA_MAX = 1 << 30, ANSWER_MAX = 512 << 20 };
 
-const struct cli_verb *const cli_verbs[] = {&cli_submit, &cli_cancel,  &cli_queue,      &cli_logs,
+const struct cli_verb *const cli_verbs[] = {&cli_submit, &cli_queue,   &cli_logs,       &cli_cancel,
                                             &cli_top,    &cli_version, &cli_completion, NULL};
 
-static const char other_verbs[] =
-    "  up          serve this machine: API, queues and GPUs in one process\n"
-    "  down        stop what `berth up` runs, pods included\n"
-    "  node        run pods on this machine for a server\n"
-    "  backup      copy the data of `berth up` to a file\n"
-    "  restore     begin from such a file\n";
+const struct cli_verb *cli_verb_at(const struct cli *c, size_t i) {
+    size_t own = sizeof(cli_verbs) / sizeof(*cli_verbs) - 1;
+    for (size_t k = own; i >= own && c->machine && c->machine[k - own]; k++) {
+        if (k == i) {
+            return c->machine[k - own];
+        }
+    }
+    return i < own ? cli_verbs[i] : NULL;
+}
 
-static void overview(void) {
+static void overview(const struct cli *c) {
+    static const char *const titles[GROUP_COUNT] = {
+        [GROUP_JOBS] = "Jobs and GPUs", [GROUP_MACHINE] = "This machine", [GROUP_OTHER] = "More"};
+    const struct cli_verb *v;
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Berth gives out GPUs: slices and whole ones, by queue and quota.\n\n"
-              "Usage: berth VERB [options]\n\nFor everyone:\n");
-    for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
-        buf_f(&b, "  %-12s%s\n", (*v)->name, (*v)->summary);
+              "Usage: berth VERB [options]\n");
+    for (size_t g = 0; g < GROUP_COUNT; g++) {
+        buf_f(&b, "\n%s:\n", titles[g]);
+        for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
+            if (v->group == g) {
+                buf_f(&b, "  %-12s%s\n", v->name, v->summary);
+            }
+        }
     }
-    buf_f(&b, "\nFor those who run it:\n%s\nberth VERB --help says more.\n", other_verbs);
+    buf_c(&b,
+          "  help        what a verb does: berth help VERB, or berth VERB --help\n\n"
+          "First steps: `berth up` in one terminal, `berth submit --slice 1g.18gb --wait -- env` "
+          "in another.\n");
     cli_out(&b);
     buf_release(&b);
 }
@@ -269,29 +283,35 @@ static void read_format(struct cli *c) {
     }
 }
 
-static int run_verb(const struct cli_verb *v, int argc, char **argv) {
-    static struct cli c; /* large, and one per process */
-    c = (struct cli){.args = {.verb = v}};
-    if (cli_parse(v, argc, argv, &c.args, &c.err) != 0) {
-        c.args.verb = v;
-        struct err e = c.err;
-        return cli_usage(&c, "%s", e.text);
+static int show_help(const struct cli_verb *v) {
+    struct buf b;
+    buf_init(&b, 0);
+    cli_help(v, &b);
+    cli_out(&b);
+    buf_release(&b);
+    return CLI_OK;
+}
+
+static int run_remote(struct cli *c) {
+    arena_init(&c->arena, ARENA_MAX);
+    look_at_terminal(c);
+    read_format(c);
+    int code = c->args.verb->run(c);
+    kube_client_free(c->client);
+    loop_free(c->loop);
+    arena_release(&c->arena);
+    return code;
+}
+
+static int run_verb(struct cli *c, const struct cli_verb *v, int argc, char **argv) {
+    if (cli_parse(v, argc, argv, &c->args, &c->err) != 0) {
+        c->args.verb = v;
+        struct err e = c->err;
+        return cli_usage(c, "%s", e.text);
     }
-    if (cli_flag(&c.args, "help")) {
-        struct buf b;
-        buf_init(&b, 0);
-        cli_help(v, &b);
-        cli_out(&b);
-        buf_release(&b);
-        return CLI_OK;
-    }
-    arena_init(&c.arena, ARENA_MAX);
-    look_at_terminal(&c);
-    read_format(&c);
-    int code = v->run(&c);
-    kube_client_free(c.client);
-    loop_free(c.loop);
-    arena_release(&c.arena);
+    int code = cli_flag(&c->args, "help") ? show_help(v)
+               : v->local                 ? v->local(&c->args)
+                                          : run_remote(c);
     if (fflush(stdout) != 0 && code == CLI_OK) {
         fprintf(stderr, "berth %s: cannot write: %s\n", v->name, strerror(errno));
         code = CLI_FAILED;
@@ -299,20 +319,30 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv) {
     return code;
 }
 
-int cli_main(int argc, char **argv) {
-    const char *name = argc > 1 ? argv[1] : "help";
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        overview();
-        return argc > 1 ? CLI_OK : CLI_USAGE;
-    }
-    if (strcmp(name, "--version") == 0) {
-        name = "version";
-    }
-    for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
-        if (strcmp((*v)->name, name) == 0) {
-            return run_verb(*v, argc - 2, argv + 2);
+static const struct cli_verb *verb_named(const struct cli *c, const char *name) {
+    const struct cli_verb *v;
+    for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
+        if (strcmp(v->name, name) == 0) {
+            return v;
         }
     }
-    fprintf(stderr, "berth: there is no verb \"%s\"; berth --help lists them\n", name);
-    return CLI_USAGE;
+    return NULL;
+}
+
+int cli_main(int argc, char **argv, const struct cli_verb *const *machine) {
+    static struct cli c; /* large, and one per process */
+    const char *name = argc > 1 ? argv[1] : "help";
+    bool help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+    c = (struct cli){.machine = machine};
+    if (help && argc < 3) {
+        overview(&c);
+        return argc > 1 ? CLI_OK : CLI_USAGE;
+    }
+    name = help ? argv[2] : strcmp(name, "--version") == 0 ? "version" : name;
+    const struct cli_verb *v = verb_named(&c, name);
+    if (!v) {
+        fprintf(stderr, "berth: there is no verb \"%s\"; berth --help lists them\n", name);
+        return CLI_USAGE;
+    }
+    return help ? show_help(v) : run_verb(&c, v, argc - 2, argv + 2);
 }

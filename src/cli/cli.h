@@ -1,7 +1,8 @@
 /*
- * cli: people's verbs: submit, cancel, queue, logs, top, version, completion.
+ * cli: the command line: people's verbs (submit, cancel, queue, logs, top, version, completion), and the way to those
+ * that work on this machine, which main hands over as a table.
  *
- * main hands over every verb it does not know. Exit codes are stable, for scripts:
+ * Exit codes are stable, for scripts:
  *
  *     0  done                      4  not allowed, or not known to the server
  *     1  failed                    5  the server cannot be reached
@@ -24,7 +25,9 @@ enum cli_exit {
     CLI_JOB_FAILED = 6,
 };
 
-/* argv[1] is the verb; none, "help" and "--help" tell what there is. */
-int cli_main(int argc, char **argv);
+struct cli_verb;
+
+/* argv[1] is the verb; none, "help" and "--help" tell what there is. machine: further verbs, NULL-terminated. */
+int cli_main(int argc, char **argv, const struct cli_verb *const *machine);
 
 #endif

@@ -20,11 +20,14 @@ struct cli {
     struct kube_client *client; /* made by cli_connect */
     struct str project;         /* after cli_connect */
     struct err err;             /* of the last failure */
+    const struct cli_verb *const *machine; /* the verbs that main added */
 };
 
 extern const struct cli_verb cli_submit, cli_cancel, cli_queue, cli_logs, cli_top, cli_version;
 extern const struct cli_verb cli_completion;
 extern const struct cli_verb *const cli_verbs[]; /* NULL-terminated */
+/* The i-th of all verbs, ours and main's; NULL when there are no more. */
+const struct cli_verb *cli_verb_at(const struct cli *c, size_t i);
 
 /* 0, or the exit code after the trouble was told. */
 int cli_connect(struct cli *c);

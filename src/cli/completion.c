@@ -1,50 +1,85 @@
 /* completion: `berth completion bash`: a script made from the tables of options. */
 #include "cli/cli_int.h"
 
-static void add_options(struct buf *out, const struct cli_option *options, size_t n) {
+/* Words by hand, since bash breaks them at ':' and '=' as well: "sim:8xh200", "--output=json". */
+static const char script_head[] =
+    "# bash completion of berth: source <(berth completion bash)\n"
+    "_berth() {\n"
+    "  local line=${COMP_LINE:0:COMP_POINT} words= given cur prev verb done\n"
+    "  read -ra given <<<\"$line\"\n"
+    "  [[ $line == *[[:space:]] ]] && given+=('')\n"
+    "  cur=${given[-1]} prev=${given[-2]} verb=${given[1]}\n"
+    "  COMPREPLY=()\n"
+    "  [[ \" ${given[*]:0:${#given[@]}-1} \" == *' -- '* ]] && return\n"
+    "  [[ $cur == --*=* ]] && prev=${cur%%=*} cur=${cur#*=}\n"
+    "  if [ ${#given[@]} -eq 2 ]; then\n    words='help";
+
+static const char script_tail[] = "    esac\n"
+                                  "  fi\n"
+                                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                                  "  done=${cur%\"${cur##*:}\"}\n"
+                                  "  COMPREPLY=(\"${COMPREPLY[@]#\"$done\"}\")\n"
+                                  "}\n"
+                                  "complete -o default -F _berth berth\n";
+
+static void add_names(struct buf *out, const struct cli_option *options, size_t n) {
     for (size_t i = 0; i < n; i++) {
         buf_f(out, " --%s", options[i].name);
     }
 }
 
-static void add_choices(struct buf *out, const struct cli_option *options, size_t n) {
+/* What may follow an option: its choices, else whatever it is (files, unless the shell knows better). */
+static void add_values(struct buf *out, const char *verb, const struct cli_option *options,
+                       size_t n) {
     for (size_t i = 0; i < n; i++) {
-        if (options[i].choices) {
-            buf_f(out, "    --%s", options[i].name);
-            if (options[i].letter) {
-                buf_f(out, "|-%c", options[i].letter);
-            }
-            buf_c(out, ") words='");
-            for (const char *const *c = options[i].choices; *c; c++) {
-                buf_f(out, "%s%s", c == options[i].choices ? "" : " ", *c);
-            }
-            buf_c(out, "' ;;\n");
+        const struct cli_option *o = &options[i];
+        if (!o->value) {
+            continue;
         }
+        buf_f(out, "    '%s --%s'", verb, o->name);
+        if (o->letter) {
+            buf_f(out, "|'%s -%c'", verb, o->letter);
+        }
+        if (!o->choices) {
+            bool path = strcmp(o->value, "FILE") == 0 || strcmp(o->value, "DIR") == 0;
+            buf_c(out, path ? ") return ;;\n" : ") compopt +o default; return ;;\n");
+            continue;
+        }
+        buf_c(out, ") words='");
+        for (const char *const *c = o->choices; *c; c++) {
+            buf_f(out, "%s%s", c == o->choices ? "" : " ", *c);
+        }
+        buf_c(out, "' ;;\n");
     }
 }
 
-static void script(struct buf *out) {
-    buf_c(out, "# bash completion of berth: source <(berth completion bash)\n"
-               "_berth() {\n  local verb=${COMP_WORDS[1]} words=\n"
-               "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-               "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    words='up down node backup restore help");
-    for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
-        buf_f(out, " %s", (*v)->name);
+static void script(const struct cli *c, struct buf *out) {
+    const struct cli_verb *v;
+    buf_c(out, script_head);
+    for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
+        buf_f(out, " %s", v->name);
     }
-    buf_c(out, "'\n  else\n    case $verb in\n");
-    for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
-        buf_f(out, "    %s) words='", (*v)->name);
-        buf_c(out, strcmp((*v)->name, "completion") == 0 ? "bash" : "");
-        add_options(out, (*v)->options, (*v)->n_options);
-        add_options(out, cli_common_options, cli_n_common_options);
+    buf_c(out, "'\n  else\n    case $verb in\n    help) words='");
+    for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
+        buf_f(out, "%s%s", i ? " " : "", v->name);
+    }
+    buf_c(out, "' ;;\n");
+    for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
+        size_t n;
+        const struct cli_option *common = cli_common_options(v, &n);
+        buf_f(out, "    %s) words='%s", v->name, v == &cli_completion ? "bash" : "");
+        add_names(out, v->options, v->n_options);
+        add_names(out, common, n);
         buf_c(out, "' ;;\n");
     }
-    buf_c(out, "    esac\n    case $prev in\n");
-    add_choices(out, cli_common_options, cli_n_common_options);
-    buf_c(out,
-          "    --kubeconfig) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n    esac\n  fi\n"
-          "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
-          "complete -o default -F _berth berth\n");
+    buf_c(out, "    esac\n    case \"$verb $prev\" in\n");
+    for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
+        size_t n;
+        const struct cli_option *common = cli_common_options(v, &n);
+        add_values(out, v->name, v->options, v->n_options);
+        add_values(out, v->name, common, n);
+    }
+    buf_c(out, script_tail);
 }
 
 static int run(struct cli *c) {
@@ -53,7 +88,7 @@ static int run(struct cli *c) {
         return cli_usage(c, "expected bash, not \"%s\"", c->args.args[0]);
     }
     buf_init(&b, 0);
-    script(&b);
+    script(c, &b);
     cli_out(&b);
     buf_release(&b);
     return CLI_OK;
@@ -61,8 +96,9 @@ static int run(struct cli *c) {
 
 const struct cli_verb cli_completion = {
     .name = "completion",
+    .group = GROUP_OTHER,
     .arguments = "bash",
-    .summary = "a script that completes our verbs and options",
+    .summary = "a script that completes verbs and options",
     .examples = "  source <(berth completion bash)\n",
     .min_args = 1,
     .max_args = 1,

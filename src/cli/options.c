@@ -5,19 +5,25 @@ enum { HELP_COLUMN = 28 };
 
 static const char *const outputs[] = {"json", "yaml", "wide", "name", NULL};
 
-const struct cli_option cli_common_options[] = {
+static const struct cli_option common[] = {
     {"project", 'n', "NAME", "the project (namespace); else the context's", NULL, false},
     {"namespace", 0, "NAME", "the same as --project", NULL, false},
-    {"output", 'o', "FORMAT", "json, yaml, wide or name; else a table", outputs, false},
+    {"output", 'o', "FORMAT", "how to print; else a table", outputs, false},
     {"kubeconfig", 0, "FILE", "how to reach the server", NULL, false},
     {"context", 0, "NAME", "context of the kubeconfig; else the current one", NULL, false},
     {"help", 'h', NULL, "this text", NULL, false},
 };
-const size_t cli_n_common_options = sizeof(cli_common_options) / sizeof(*cli_common_options);
+
+const struct cli_option *cli_common_options(const struct cli_verb *v, size_t *ret_n) {
+    size_t n = sizeof(common) / sizeof(*common);
+    *ret_n = v->local ? 1 : n;
+    return v->local ? &common[n - 1] : common; /* --help is the last */
+}
 
 static const struct cli_option *find(const struct cli_verb *v, struct str name, char letter) {
-    const struct cli_option *lists[] = {v->options, cli_common_options};
-    size_t counts[] = {v->n_options, cli_n_common_options};
+    size_t n_common;
+    const struct cli_option *lists[] = {v->options, cli_common_options(v, &n_common)};
+    size_t counts[] = {v->n_options, n_common};
     for (size_t l = 0; l < 2; l++) {
         for (size_t i = 0; i < counts[l]; i++) {
             const struct cli_option *o = &lists[l][i];
@@ -27,6 +33,13 @@ static const struct cli_option *find(const struct cli_verb *v, struct str name, 
         }
     }
     return NULL;
+}
+
+/* "a, b or c" */
+static void list_choices(const struct cli_option *o, struct buf *out) {
+    for (const char *const *c = o->choices; *c; c++) {
+        buf_f(out, "%s%s", c == o->choices ? "" : c[1] ? ", " : " or ", *c);
+    }
 }
 
 static int check_choice(const struct cli_option *o, const char *text, struct err *err) {
@@ -40,9 +53,7 @@ static int check_choice(const struct cli_option *o, const char *text, struct err
         }
     }
     buf_init(&b, 400);
-    for (const char *const *c = o->choices; *c; c++) {
-        buf_f(&b, "%s%s", c == o->choices ? "" : c[1] ? ", " : " or ", *c);
-    }
+    list_choices(o, &b);
     int r = err_set(err, ERR_BAD_REQUEST, "--%s: expected %.*s, not \"%s\"", o->name,
                     STR_ARG(buf_view(&b)), text);
     buf_release(&b);
@@ -169,13 +180,20 @@ static void help_options(const struct cli_option *options, size_t n, struct buf 
         }
         size_t width = out->n - from;
         buf_f(out, "%*s%s\n", width < HELP_COLUMN ? (int)(HELP_COLUMN - width) : 2, "", o->help);
+        if (o->choices) {
+            buf_f(out, "%*s", HELP_COLUMN, "");
+            list_choices(o, out);
+            buf_ch(out, '\n');
+        }
     }
 }
 
 void cli_help(const struct cli_verb *v, struct buf *out) {
-    buf_f(out, "%s\n\nUsage: berth %s [options]%s%s\n\nOptions:\n", v->summary, v->name,
-          *v->arguments ? " " : "", v->arguments);
+    size_t n;
+    const struct cli_option *more = cli_common_options(v, &n);
+    buf_f(out, "%s\n\nUsage: berth %s [options]%s%s\n\nOptions:\n",
+          v->about ? v->about : v->summary, v->name, *v->arguments ? " " : "", v->arguments);
     help_options(v->options, v->n_options, out);
-    help_options(cli_common_options, cli_n_common_options, out);
+    help_options(more, n, out);
     buf_f(out, "\nExamples:\n%s", v->examples);
 }

@@ -119,6 +119,6 @@ const struct cli_verb cli_top = {
     .name = "top",
     .arguments = "",
     .summary = "GPUs, their slices, who holds them",
-    .examples = "  berth top\n  watch -c berth top\n  berth top -o json\n",
+    .examples = "  berth top\n  watch berth top\n  berth top -o json\n",
     .run = run,
 };

@@ -102,7 +102,7 @@ static int run(const char *const *words) {
     fflush(stdout);
     int keep = dup(1), file = open(b.output, O_RDWR | O_TRUNC | O_CLOEXEC);
     dup2(file, 1);
-    int code = cli_main(argc, argv);
+    int code = cli_main(argc, argv, NULL);
     fflush(stdout);
     dup2(keep, 1);
     close(keep);

@@ -14,6 +14,7 @@ static int run(struct cli *c) {
 
 const struct cli_verb cli_version = {
     .name = "version",
+    .group = GROUP_OTHER,
     .arguments = "",
     .summary = "which Berth this is",
     .examples = "  berth version\n  berth version -o json\n",

@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "net/loop.h"
 
-enum node_runtime { NODE_RUNTIME_AUTO, NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN };
+enum node_runtime { NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN };
 
 struct node_options {
     struct loop *loop;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "node/node.h"
-#include "world/options.h"
 #include "world/paths.h"
 #include "world/verbs.h"
 
@@ -59,36 +59,33 @@ static int end_up(const char *data, struct err *err) {
                    UP_ENDS_MS / 1000);
 }
 
-int down_main(int argc, char **argv) {
-    static const struct verb_help help = {"berth down [--data DIR]",
-                                          "Ends `berth up` of this data folder and every pod it "
-                                          "runs. What was asked for stays: the next\n"
-                                          "`berth up` finds the Jobs where they were.",
-                                          "  berth down\n  berth down --data .data/run\n"};
-    const char *data = NULL;
-    const struct option_row rows[] = {{"data", "DIR", "the data folder", &data}};
+static int run(const struct cli_args *a) {
     struct err err = {0};
     struct paths p;
-    bool helped = false;
-    int rest = 0, killed = 0;
-    int r = options_parse(rows, 1, argc, argv, &help, &rest, &helped, &err);
-    if (r == 0 && helped) {
-        return 0;
-    }
-    if (r == 0 && rest != argc) {
-        r = err_set(&err, ERR_BAD_REQUEST, "unexpected argument \"%s\"", argv[rest]);
-    }
-    if (r != 0) {
-        fprintf(stderr, "berth down: %s\n", err.text);
-        return 2;
-    }
-    r = paths_init(&p, data, false, &err);
+    int killed = 0;
+    int r = paths_init(&p, cli_value(a, "data"), false, &err);
     r = r ? r : end_up(p.data, &err);
     r = r ? r : node_kill_all(p.data, POD_GRACE_MS, &killed, &err);
     if (r != 0) {
         fprintf(stderr, "berth down: %s\n", err.text);
-        return 1;
+        return CLI_FAILED;
     }
     printf("berth: down; %d pod%s ended\n", killed, killed == 1 ? "" : "s");
-    return 0;
+    return CLI_OK;
 }
+
+static const struct cli_option options[] = {{"data", 0, "DIR", "its data folder", NULL, false}};
+
+const struct cli_verb world_down = {
+    .name = "down",
+    .group = GROUP_MACHINE,
+    .arguments = "",
+    .summary = "stop what `berth up` runs, pods included",
+    .about =
+        "Ends `berth up` of this data folder and every pod it runs. What was asked for stays:\n"
+        "the next `berth up` finds the Jobs where they were.",
+    .examples = "  berth down\n  berth down --data .data/run\n",
+    .options = options,
+    .n_options = 1,
+    .local = run,
+};

@@ -5,53 +5,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "store/store.h"
 #include "world/admin_socket.h"
-#include "world/options.h"
 #include "world/paths.h"
 #include "world/verbs.h"
 
-static int fail(const char *verb, int status, const struct err *err) {
-    fprintf(stderr, "berth %s: %s\n", verb, err->text);
+static int fail(const struct cli_args *a, int status, const struct err *err) {
+    fprintf(stderr, "berth %s: %s\n", a->verb->name, err->text);
     return status;
 }
 
-/* Parses [--data DIR] FILE; -1: go on, else the exit status. */
-static int parse(const char *verb, const struct verb_help *help, int argc, char **argv,
-                 const char **ret_data, const char **ret_file) {
-    const struct option_row rows[] = {{"data", "DIR", "the data folder", ret_data}};
-    struct err err = {0};
-    bool helped = false;
-    int rest = 0;
-    int r = options_parse(rows, 1, argc, argv, help, &rest, &helped, &err);
-    if (r == 0 && helped) {
-        return 0;
-    }
-    if (r == 0 && rest + 1 != argc) {
-        r = err_set(&err, ERR_BAD_REQUEST, "expected one FILE; see --help");
-    }
-    if (r != 0) {
-        return fail(verb, 2, &err);
-    }
-    *ret_file = argv[rest];
-    return -1;
-}
-
-int backup_main(int argc, char **argv) {
-    static const struct verb_help help = {"berth backup [--data DIR] FILE",
-                                          "Copies everything a running `berth up` knows to FILE, "
-                                          "consistent and synced, while it serves.",
-                                          "  berth backup /srv/backup/berth-monday.db\n"};
-    const char *data = NULL, *file = NULL;
-    int status = parse("backup", &help, argc, argv, &data, &file);
-    if (status >= 0) {
-        return status;
-    }
+static int backup(const struct cli_args *a) {
+    const char *file = a->args[0];
     struct paths p;
     struct err err = {0};
     char cwd[PATH_MAX], line[2 * PATH_MAX];
-    if (paths_init(&p, data, false, &err) != 0) {
-        return fail("backup", 1, &err);
+    if (paths_init(&p, cli_value(a, "data"), false, &err) != 0) {
+        return fail(a, CLI_FAILED, &err);
     }
     if (file[0] == '/' || !getcwd(cwd, sizeof(cwd))) {
         cwd[0] = 0;
@@ -59,34 +30,61 @@ int backup_main(int argc, char **argv) {
     snprintf(line, sizeof(line), "backup %s%s%s", cwd, cwd[0] ? "/" : "", file);
     if (strchr(line, '\n')) {
         err_set(&err, ERR_BAD_REQUEST, "FILE: a path without newlines is expected");
-        return fail("backup", 2, &err);
+        return fail(a, CLI_USAGE, &err);
     }
     if (admin_ask(p.admin_socket, str_of(line), &err) != 0) {
-        return fail("backup", 1, &err);
+        return fail(a, CLI_FAILED, &err);
     }
     printf("backup: %s\n", line + strlen("backup "));
-    return 0;
+    return CLI_OK;
 }
 
-int restore_main(int argc, char **argv) {
-    static const struct verb_help help = {
-        "berth restore --data DIR FILE",
-        "Makes the data folder DIR, which must be empty or missing, from a file that `berth "
-        "backup` wrote.",
-        "  berth restore --data /var/lib/berth-new /srv/backup/berth-monday.db\n"};
-    const char *data = NULL, *file = NULL;
-    int status = parse("restore", &help, argc, argv, &data, &file);
-    if (status >= 0) {
-        return status;
-    }
+static int restore(const struct cli_args *a) {
+    const char *data = cli_value(a, "data");
     struct err err = {0};
     if (!data) {
         err_set(&err, ERR_BAD_REQUEST, "--data is needed: an empty or missing folder");
-        return fail("restore", 2, &err);
+        return fail(a, CLI_USAGE, &err);
     }
-    if (store_restore(file, data, &err) != 0) {
-        return fail("restore", 1, &err);
+    if (store_restore(a->args[0], data, &err) != 0) {
+        return fail(a, CLI_FAILED, &err);
     }
     printf("restored: %s\n", data);
-    return 0;
+    return CLI_OK;
 }
+
+static const struct cli_option backup_options[] = {
+    {"data", 0, "DIR", "the data folder of the running `berth up`", NULL, false}};
+static const struct cli_option restore_options[] = {
+    {"data", 0, "DIR", "the folder to make: empty or missing", NULL, false}};
+
+const struct cli_verb world_backup = {
+    .name = "backup",
+    .group = GROUP_MACHINE,
+    .arguments = "FILE",
+    .summary = "copy the data of `berth up` to a file, while it serves",
+    .about =
+        "Copies everything a running `berth up` knows to FILE, consistent and synced, while it\n"
+        "serves.",
+    .examples = "  berth backup /srv/backup/berth-monday.db\n",
+    .options = backup_options,
+    .n_options = 1,
+    .min_args = 1,
+    .max_args = 1,
+    .local = backup,
+};
+
+const struct cli_verb world_restore = {
+    .name = "restore",
+    .group = GROUP_MACHINE,
+    .arguments = "--data DIR FILE",
+    .summary = "make a data folder from such a file",
+    .about = "Makes the data folder DIR, which must be empty or missing, from a file that\n"
+             "`berth backup` wrote.",
+    .examples = "  berth restore --data /var/lib/berth-new /srv/backup/berth-monday.db\n",
+    .options = restore_options,
+    .n_options = 1,
+    .min_args = 1,
+    .max_args = 1,
+    .local = restore,
+};

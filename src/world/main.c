@@ -6,22 +6,19 @@
 #include "node/node.h"
 #include "world/verbs.h"
 
-struct verb {
+static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
-};
+} hidden[] = {{"shim", shim_main}, {"nvml-helper", nvml_helper_main}};
 
-static const struct verb verbs[] = {
-    {"shim", shim_main},       {"nvml-helper", nvml_helper_main}, {"up", up_main},
-    {"down", down_main},       {"node", node_verb_main},          {"backup", backup_main},
-    {"restore", restore_main},
-};
+static const struct cli_verb *const machine[] = {&world_up,     &world_down,    &world_node,
+                                                 &world_backup, &world_restore, NULL};
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; argc > 1 && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(argv[1], verbs[i].name) == 0) {
-            return verbs[i].main(argc - 1, argv + 1);
+    for (size_t i = 0; argc > 1 && i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+        if (strcmp(argv[1], hidden[i].name) == 0) {
+            return hidden[i].main(argc - 1, argv + 1);
         }
     }
-    return cli_main(argc, argv);
+    return cli_main(argc, argv, machine);
 }

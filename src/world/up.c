@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "control/control.h"
 #include "kube/file.h"
 #include "net/tls.h"
@@ -383,16 +384,12 @@ static void say_ready(const struct up *u) {
     fflush(stdout);
 }
 
-int up_main(int argc, char **argv) {
+static int run(const struct cli_args *args) {
     struct up u = {0};
     struct err err = {0};
-    bool helped = false;
-    if (up_options_parse(argc, argv, &u.o, &helped, &err) != 0) {
+    if (up_options_read(args, &u.o, &err) != 0) {
         fprintf(stderr, "berth up: %s\n", err.text);
-        return 2;
-    }
-    if (helped) {
-        return 0;
+        return CLI_USAGE;
     }
     log_fd_init(&u.log, u.o.verbose ? LOG_DEBUG : LOG_INFO, 2);
     int r = paths_init(&u.paths, u.o.data, true, &err);
@@ -400,10 +397,28 @@ int up_main(int argc, char **argv) {
     if (r != 0) {
         fprintf(stderr, "berth up: %s\n", err.text);
         release(&u);
-        return 1;
+        return CLI_FAILED;
     }
     say_ready(&u);
     loop_run(u.loop);
     release(&u);
     return u.status;
 }
+
+const struct cli_verb world_up = {
+    .name = "up",
+    .group = GROUP_MACHINE,
+    .arguments = "",
+    .summary = "serve this machine: API, queues and GPUs in one program",
+    .about =
+        "Runs Berth on this machine: an API server that speaks Kubernetes, its store, the queue\n"
+        "engine, and a node that runs pods on GPUs and MIG slices. Prints one line `berth: ready`\n"
+        "when it serves. SIGTERM stops it and leaves the pods running for the next `berth up`;\n"
+        "`berth down` ends them too.",
+    .examples = "  berth up\n"
+                "  berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200\n"
+                "  berth up --gpus none --kubeconfig ~/.kube/config\n",
+    .options = up_option_rows,
+    .n_options = UP_OPTIONS,
+    .local = run,
+};

@@ -5,28 +5,49 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "cli/options.h"
 #include "node/node.h"
 #include "world/address.h"
 
 struct up_options {
-    const char *data;       /* NULL: the default folder */
+    const char *data; /* NULL: the default folder */
     struct address listen;
     bool allow_any;         /* --listen may be other than loopback */
     const char *gpus;       /* as node_options.gpus */
     const char *kubeconfig; /* a further copy of the administrator's; NULL: none */
-    const char *runtime;    /* "auto", ... checked */
+    const char *runtime;    /* one of runtime_choices */
     const char *nvml;
     const char *host_path;
     bool manage_mig;
-    bool controllers;       /* run the controllers */
-    bool node;              /* run a node */
+    bool controllers; /* run the controllers */
+    bool node;        /* run a node */
     bool verbose;
 };
 
-/* *ret_help: the help was printed. 0 or ERR_BAD_REQUEST with a text for people. */
-int up_options_parse(int argc, char **argv, struct up_options *ret, bool *ret_help,
-                     struct err *err);
+enum { UP_OPTIONS = 12 };
+extern const struct cli_option up_option_rows[UP_OPTIONS];
 
-int node_runtime_parse(const char *text, enum node_runtime *ret, struct err *err);
+int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
+
+/* ---- what `berth node` has as well ---- */
+
+extern const char *const gpus_choices[], *const runtime_choices[];
+enum node_runtime runtime_option(const struct cli_args *a);
+
+#define GPUS_OPTION                                                                                \
+    { "gpus", 0, "SPEC", "the GPUs to give out; else auto", gpus_choices, false }
+#define RUNTIME_OPTION                                                                             \
+    { "runtime", 0, "KIND", "how pods run; else process", runtime_choices, false }
+#define MANAGE_MIG_OPTION                                                                          \
+    { "manage-mig", 0, NULL, "the MIG mode of real GPUs may be changed while idle", NULL, false }
+#define NVML_OPTION                                                                                \
+    { "nvml", 0, "FILE", "path of libnvidia-ml.so.1; else found", NULL, false }
+#define HOST_PATH_OPTION                                                                           \
+    {                                                                                              \
+        "host-path", 0, "DIR", "hostPath volumes below this folder are allowed; else none", NULL,  \
+            false                                                                                  \
+    }
+#define VERBOSE_OPTION                                                                             \
+    { "verbose", 0, NULL, "log more", NULL, false }
 
 #endif

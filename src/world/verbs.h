@@ -1,15 +1,16 @@
 /*
- * verbs: the processes of Berth, each a function like main. What people type otherwise is in cli.
+ * verbs: what works on this machine: the processes of Berth, and its data folders. Verbs that ask a server are in cli.
  *
- * Exit statuses are those of cli/cli.h: 0, 1 failed, 2 usage.
+ * Exit statuses are those of cli/cli.h.
  */
 #ifndef BERTH_WORLD_VERBS_H
 #define BERTH_WORLD_VERBS_H
 
-int up_main(int argc, char **argv);      /* the embedded world */
-int node_verb_main(int argc, char **argv); /* one machine's agent */
-int down_main(int argc, char **argv);    /* ends `berth up` and every pod */
-int backup_main(int argc, char **argv);
-int restore_main(int argc, char **argv);
+#include "cli/options.h"
+
+extern const struct cli_verb world_up;   /* the embedded world */
+extern const struct cli_verb world_down; /* ends `berth up` and every pod */
+extern const struct cli_verb world_node; /* one machine's agent */
+extern const struct cli_verb world_backup, world_restore;
 
 #endif
