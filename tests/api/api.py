@@ -93,6 +93,10 @@ def applying(s):
     bogus = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "bogus": 1})
     s.check("create -f -", r'strict decoding error: unknown field "bogus"', 1, bogus)
     s.check("create --validate=warn -f -", r'Warning: unknown field "bogus".*configmap/c created', 0, bogus)
+    wrong = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d"},"immutable":"yes"}'
+    s.check("create -f -", r'ConfigMap in version "v1" cannot be handled as a ConfigMap: immutable: ', 1, wrong)
+    wrong = '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Cohort","metadata":{"name":"d"},"spec":{"parentName":1}}'
+    s.check("create -f -", r'The Cohort "d" is invalid: spec.parentName', 1, wrong)
 
 
 def patching(s):
