@@ -9,6 +9,7 @@
 #include "api/walk.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "wire/base64.h"
 #include "wire/protobuf.h"
 #include "wire/time.h"
 
@@ -68,7 +69,7 @@ static yyjson_mut_val *text_value(struct pbread *p, struct str s) {
 static yyjson_mut_val *base64_value(struct pbread *p, struct str s) {
     struct buf b;
     buf_init(&b, 0);
-    base64_write(&b, s);
+    base64_encode(&b, s);
     yyjson_mut_val *v = buf_ok(&b) == 0 ? yyjson_mut_strncpy(p->d, buf_cstr(&b), b.n) : NULL;
     buf_release(&b);
     return v;

@@ -3,6 +3,7 @@
 
 #include "api/kinds.h"
 #include "base/limits.h"
+#include "wire/base64.h"
 
 void prepare_status(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now) {
     (void)d;
@@ -278,7 +279,7 @@ static void secret_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *
     while (data != NULL && (k = yyjson_mut_obj_iter_next(&it)) != NULL) {
         struct buf b;
         buf_init(&b, 0);
-        base64_write(&b, json_mstr(yyjson_mut_obj_iter_get_val(k)));
+        base64_encode(&b, json_mstr(yyjson_mut_obj_iter_get_val(k)));
         yyjson_mut_val *text = yyjson_mut_strncpy(d, buf_cstr(&b), b.n);
         if (buf_ok(&b) < 0 || text == NULL || json_mset(d, data, json_mstr(k), text) < 0) {
             data = NULL;

@@ -65,17 +65,3 @@ const struct field *schema_find_proto(const struct schema *s, uint32_t tag, uint
     }
     return NULL;
 }
-
-void base64_write(struct buf *b, struct str bytes) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < bytes.n; i += 3) {
-        size_t left = bytes.n - i;
-        uint32_t w = (uint32_t)(uint8_t)bytes.p[i] << 16;
-        w |= left > 1 ? (uint32_t)(uint8_t)bytes.p[i + 1] << 8 : 0;
-        w |= left > 2 ? (uint8_t)bytes.p[i + 2] : 0;
-        buf_ch(b, digits[w >> 18]);
-        buf_ch(b, digits[w >> 12 & 63]);
-        buf_ch(b, left > 1 ? digits[w >> 6 & 63] : '=');
-        buf_ch(b, left > 2 ? digits[w & 63] : '=');
-    }
-}

@@ -42,7 +42,4 @@ const struct field *schema_find(const struct schema *s, struct str name, size_t 
 /* The same by protobuf tag, below the embedded message `in` (0: the message itself). */
 const struct field *schema_find_proto(const struct schema *s, uint32_t tag, uint32_t in);
 
-/* The standard alphabet with padding. */
-void base64_write(struct buf *b, struct str bytes);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "wire/base64.h"
 
 enum { PEM_MAX = 64 << 10 };
 
@@ -40,27 +41,13 @@ static int read_file(const char *path, struct buf *out, struct err *err) {
     }
 }
 
-static void base64(struct str s, struct buf *out) {
-    static const char abc[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < s.n; i += 3) {
-        uint32_t w = 0;
-        size_t n = s.n - i < 3 ? s.n - i : 3;
-        for (size_t j = 0; j < 3; j++) {
-            w = w << 8 | (j < n ? (unsigned char)s.p[i + j] : 0);
-        }
-        char four[4] = {abc[w >> 18], abc[w >> 12 & 63], n > 1 ? abc[w >> 6 & 63] : '=',
-                        n > 2 ? abc[w & 63] : '='};
-        buf_add(out, four, 4);
-    }
-}
-
 static int add_file(struct buf *out, const char *indent_key, const char *path, struct err *err) {
     struct buf pem;
     buf_init(&pem, PEM_MAX);
     int r = read_file(path, &pem, err);
     if (r == 0) {
         buf_c(out, indent_key);
-        base64(buf_view(&pem), out);
+        base64_encode(out, buf_view(&pem));
         buf_ch(out, '\n');
     }
     buf_release(&pem);
