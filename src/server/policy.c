@@ -8,6 +8,8 @@
 #include "server/authn.h"
 #include "server/escalate.h"
 #include "server/policy_impersonate.h"
+#include "server/policy_node.h"
+#include "server/policy_protect.h"
 #include "server/policy_roles.h"
 #include "server/rbac.h"
 #include "server/review.h"
@@ -67,10 +69,12 @@ static int authorize(struct guard *g, const struct api_request *q, struct arena 
         .resource = q->plural,
         .subresource = q->subresource,
         .name = q->authz_name,
-        .ns = q->ns,
+        .ns = policy_is_clusterwide(q) ? STR("") : q->ns,
         .path = q->path,
     };
-    return rbac_allows(policy_of(g)->rbac, &want, a, ret_reason)
+    struct policy *p = policy_of(g);
+    return rbac_allows(p->rbac, &want, a, ret_reason) &&
+                   policy_node_may(p->authn.mirror, q, a, ret_reason)
                ? 0
                : err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(*ret_reason));
 }
@@ -100,7 +104,9 @@ static int admit_write(struct guard *g, const struct api_request *q, yyjson_mut_
     if (str_is(str_of(q->kind->plural), "secrets")) {
         return check_token_secret(p, q, obj, a, err);
     }
-    return escalate_check(p->rbac, &q->user, q->kind, q->ns, obj, old, a, err);
+    int r = policy_node_writes(q, obj, err);
+    r = r ? r : policy_protect(p->rbac, q, obj, old, a, err);
+    return r ? r : escalate_check(p->rbac, &q->user, q->kind, q->ns, obj, old, a, err);
 }
 
 /* ---- reviews and tokens ---- */

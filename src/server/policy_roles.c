@@ -90,18 +90,14 @@ static const struct rule queue_viewer[] = {
     {0},
 };
 
+/* policy_node.c narrows it to one node, its pods and what they name. */
 static const struct rule node[] = {
     {"core", "nodes", READ " create delete " SET},
     {"core", "nodes/status pods/status", SET},
-    {"core", "pods", READ " create delete patch"},
-    {"core", "configmaps endpoints namespaces secrets serviceaccounts services", READ},
-    {"core", "serviceaccounts/token", "create"},
+    {"core", "pods", READ " delete patch"},
+    {"core", "configmaps secrets", "get"},
     {"core events.k8s.io", "events", "create " SET},
-    {"coordination.k8s.io", "leases", READ " create delete " SET},
-    {"node.k8s.io", "runtimeclasses", READ},
-    {"batch", "jobs", "get"},
-    {"authentication.k8s.io", "tokenreviews", "create"},
-    {"authorization.k8s.io", "subjectaccessreviews", "create"},
+    {"coordination.k8s.io", "leases", "get create delete " SET},
     {0},
 };
 static const struct rule controllers[] = {

@@ -188,11 +188,131 @@ static void test_authorize(void **state) {
     struct str reason;
     struct api_request q = request_of("", "Pod", "list", fixture_user("bob", NULL, NULL));
     assert_int_equal(w->g->authorize(w->g, &q, &w->a, &reason, NULL), ERR_FORBIDDEN);
-    q.user = fixture_user("bob", "system:nodes", NULL);
+    q.user = fixture_user("system:node:n", "system:nodes", NULL);
+    q.opt.field_selector = STR("spec.nodeName=n");
+    q.verb = VERB_LIST;
     assert_int_equal(w->g->authorize(w->g, &q, &w->a, &reason, NULL), 0);
     assert_true(str_contains(reason, STR("ClusterRoleBinding \"system:node\"")));
     struct api_request path = {.verb_name = STR("get"), .path = STR("/readyz"), .user = q.user};
     assert_int_equal(w->g->authorize(w->g, &path, &w->a, &reason, NULL), 0);
+}
+
+/* ---- a node's credential is for one node ---- */
+
+static bool node_may(struct world *w, const char *who, const char *group, const char *kind,
+                     const char *verb, enum verb v, const char *ns, const char *name,
+                     const char *fields) {
+    struct str reason = {0};
+    struct api_request q = request_of(group, kind, verb, fixture_user(who, "system:nodes", NULL));
+    q.verb = v;
+    q.ns = str_of(ns);
+    q.name = q.authz_name = str_of(name);
+    q.opt.field_selector = str_of(fields);
+    return w->g->authorize(w->g, &q, &w->a, &reason, NULL) == 0;
+}
+
+static void put_pods(struct world *w) {
+    fixture_put(
+        w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"mine\","
+              "\"namespace\":\"team\"},\"spec\":{\"nodeName\":\"n\",\"imagePullSecrets\":[{"
+              "\"name\":\"pull\"}],\"containers\":[{\"env\":[{\"name\":\"A\",\"valueFrom\":{"
+              "\"secretKeyRef\":{\"name\":\"env\",\"key\":\"k\"}}}]}],\"volumes\":[{\"name\":\"v\","
+              "\"secret\":{\"secretName\":\"vol\"}},{\"name\":\"c\",\"configMap\":{\"name\":"
+              "\"conf\"}}]}}");
+    fixture_put(
+        w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"theirs\","
+              "\"namespace\":\"team\"},\"spec\":{\"nodeName\":\"o\",\"containers\":[{\"envFrom\":[{"
+              "\"secretRef\":{\"name\":\"other\"}}]}]}}");
+}
+
+static void test_node_is_one_node(void **state) {
+    static const struct {
+        const char *who, *kind, *verb;
+        enum verb v;
+        const char *ns, *name, *fields;
+        bool allowed;
+    } rows[] = {
+        {"system:node:n", "Pod", "patch", VERB_PATCH, "team", "mine", "", true},
+        {"system:node:n", "Pod", "patch", VERB_PATCH, "team", "theirs", "", false},
+        {"system:node:o", "Pod", "patch", VERB_PATCH, "team", "theirs", "", true},
+        {"mallory", "Pod", "patch", VERB_PATCH, "team", "mine", "", false},
+        {"system:node:n", "Pod", "list", VERB_LIST, "", "", "spec.nodeName=n", true},
+        {"system:node:n", "Pod", "watch", VERB_WATCH, "", "", "spec.nodeName=o", false},
+        {"system:node:n", "Pod", "list", VERB_LIST, "", "", "spec.nodeName!=o", false},
+        {"system:node:n", "Pod", "create", VERB_CREATE, "team", "", "", false},
+        {"system:node:n", "Secret", "get", VERB_GET, "team", "pull", "", true},
+        {"system:node:n", "Secret", "get", VERB_GET, "team", "env", "", true},
+        {"system:node:n", "Secret", "get", VERB_GET, "team", "vol", "", true},
+        {"system:node:n", "Secret", "get", VERB_GET, "team", "other", "", false},
+        {"system:node:n", "Secret", "get", VERB_GET, "team", "conf", "", false},
+        {"system:node:n", "Secret", "get", VERB_GET, "kube-system", "vol", "", false},
+        {"system:node:n", "Secret", "list", VERB_LIST, "team", "", "", false},
+        {"system:node:n", "ConfigMap", "get", VERB_GET, "team", "conf", "", true},
+        {"system:node:n", "ConfigMap", "get", VERB_GET, "team", "vol", "", false},
+        {"system:node:n", "Node", "patch", VERB_PATCH, "", "n", "", true},
+        {"system:node:n", "Node", "patch", VERB_PATCH, "", "o", "", false},
+        {"system:node:n", "Node", "delete", VERB_DELETE, "", "o", "", false},
+    };
+    struct world *w = *state;
+    put_pods(w);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool may = node_may(w, rows[i].who, "", rows[i].kind, rows[i].verb, rows[i].v, rows[i].ns,
+                            rows[i].name, rows[i].fields);
+        if (may != rows[i].allowed) {
+            fail_msg("%s %s %s %s", rows[i].who, rows[i].verb, rows[i].kind, rows[i].name);
+        }
+    }
+    const char *lease = "coordination.k8s.io", *ns = "kube-node-lease", *n = "system:node:n";
+    assert_true(node_may(w, n, lease, "Lease", "update", VERB_UPDATE, ns, "n", ""));
+    assert_false(node_may(w, n, lease, "Lease", "update", VERB_UPDATE, ns, "o", ""));
+    assert_false(node_may(w, n, lease, "Lease", "update", VERB_UPDATE, "kube-system", "n", ""));
+}
+
+/* ---- what controllers alone write ---- */
+
+static int store(struct world *w, const char *group, const char *kind, struct user u,
+                 const char *json) {
+    struct api_request q = request_of(group, kind, "create", u);
+    yyjson_mut_doc *d;
+    struct err err = {0};
+    assert_ok(json_parse_mut(&w->a, str_of(json), &d, &err), &err);
+    return w->g->admit_write(w->g, &q, d->root, NULL, &w->a, &err);
+}
+
+static void test_controllers_members(void **state) {
+    static const struct {
+        const char *group, *kind, *json;
+        int code;
+    } rows[] = {
+        {"", "Pod", "{\"spec\":{\"containers\":[{}]}}", 0},
+        {"", "Pod", "{\"spec\":{\"nodeName\":\"n\",\"containers\":[{}]}}", ERR_FORBIDDEN},
+        {"", "Pod", "{\"metadata\":{\"annotations\":{\"berth.dev/devices\":\"[]\"}},\"spec\":{}}",
+         ERR_FORBIDDEN},
+        {"", "Pod",
+         "{\"spec\":{\"initContainers\":[{\"resources\":{\"requests\":{\"nvidia.com/"
+         "gpu\":\"1\"}}}]}}",
+         ERR_FORBIDDEN},
+        {"kueue.x-k8s.io", "Workload",
+         "{\"metadata\":{\"annotations\":{\"berth.dev/placement\":\"[]\"}}}", ERR_FORBIDDEN},
+        {"kueue.x-k8s.io", "Workload", "{\"metadata\":{}}", 0},
+        {"batch", "Job",
+         "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{"
+         "\"nvidia.com/mig-1g.18gb\":\"1\"}}}]}}}}",
+         ERR_FORBIDDEN},
+        {"batch", "Job",
+         "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}},\"spec\":{\"template\":{"
+         "\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}",
+         0},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct user bob = fixture_user("bob", NULL, NULL);
+        struct user root = fixture_user("root", "system:masters", NULL);
+        if (store(w, rows[i].group, rows[i].kind, bob, rows[i].json) != rows[i].code ||
+            store(w, rows[i].group, rows[i].kind, root, rows[i].json) != 0) {
+            fail_msg("%s", rows[i].json);
+        }
+    }
 }
 
 static void test_token_secrets_are_guarded(void **state) {
@@ -308,6 +428,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impersonation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_authorize, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_node_is_one_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_controllers_members, setup, teardown),
         cmocka_unit_test_setup_teardown(test_token_secrets_are_guarded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_token_request_and_review, setup, teardown),
         cmocka_unit_test_setup_teardown(test_self_review, setup, teardown),

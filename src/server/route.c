@@ -46,11 +46,18 @@ static bool has_subresource(const struct kind *k, struct str sub) {
     return false;
 }
 
+/* A path below a namespace was authorized there: it may not lead to what no namespace holds. */
+static bool is_misplaced(const struct api_request *q) {
+    bool is_namespace = q->kind->group[0] == 0 && str_is(q->plural, "namespaces");
+    return !(q->kind->flags & KIND_NAMESPACED) && q->ns.n > 0 &&
+           !(is_namespace && str_eq(q->ns, q->name));
+}
+
 static void dispatch_resource(struct call *c) {
     struct api_request *q = &c->req;
     struct err err = {0};
     if (q->kv == NULL || (q->subresource.n > 0 && !has_subresource(q->kind, q->subresource)) ||
-        q->rest.n > 0) {
+        q->rest.n > 0 || is_misplaced(q)) {
         (void)failure_unknown_path(&c->failure);
         call_fail(c);
         return;

@@ -16,6 +16,10 @@ int pick_init(struct picker *p, const struct api_request *q, struct arena *a, st
         return r;
     }
     p->by_name = field_selector_requires(&p->fields, STR("metadata.name"), &p->name);
+    if (q->name.n > 0) { /* .../watch/.../NAME: authorized for that one name */
+        p->by_name = true;
+        p->name = q->name;
+    }
     for (size_t i = 0; i < p->fields.n; i++) {
         struct str key = p->fields.terms[i].key;
         p->by_body |= !str_is(key, "metadata.name") && !str_is(key, "metadata.namespace");

@@ -29,6 +29,22 @@ static int server(const struct paths *p, const char *host, struct err *err) {
     return tls_make_cert(p->pki, "server", &name, CERT_DAYS, err);
 }
 
+/* The name that `berth node` gives itself (node.c): its credential is for that name alone. */
+static void node_name(char name[256]) {
+    size_t n = 0;
+    for (const char *c = name; *c; c++) {
+        char low = (char)tolower((unsigned char)*c);
+        bool ok = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') ||
+                  (n && (low == '-' || low == '.'));
+        name[n] = ok ? low : '-';
+        n += ok || n > 0;
+    }
+    while (n && (name[n - 1] == '-' || name[n - 1] == '.')) {
+        n--;
+    }
+    name[n] = 0;
+}
+
 int pki_make(const struct paths *p, const char *host, struct err *err) {
     char name[256] = "", node[300];
     if (mkdir(p->pki, 0700) == -1 && errno != EEXIST) {
@@ -37,9 +53,7 @@ int pki_make(const struct paths *p, const char *host, struct err *err) {
     if (gethostname(name, sizeof(name) - 1) == -1 || !name[0]) {
         snprintf(name, sizeof(name), "localhost");
     }
-    for (char *c = name; *c; c++) {
-        *c = (char)tolower((unsigned char)*c);
-    }
+    node_name(name);
     snprintf(node, sizeof(node), "system:node:%s", name);
     int r = tls_make_ca(p->pki, "berth", err);
     r = r ? r : server(p, host, err);

@@ -1,0 +1,23 @@
+/*
+ * policy_protect (server): what belongs to Berth's controllers within objects that others may write.
+ *
+ * Who may edit pods could otherwise name a node and a slice by hand, and never wait in a queue. So spec.nodeName and
+ * annotation berth.dev/devices of a Pod are for those who may bind pods in the whole cluster, annotation
+ * berth.dev/placement of a Workload for those who may write the status of Workloads in the whole cluster, and GPUs
+ * are asked for by Jobs that name a queue.
+ */
+#ifndef BERTH_SERVER_POLICY_PROTECT_H
+#define BERTH_SERVER_POLICY_PROTECT_H
+
+#include "mirror/object.h"
+#include "server/rbac.h"
+#include "wire/json.h"
+
+/* A right over these is one over the cluster, whatever RoleBinding gives it: the state of pods and Workloads says
+ * which slices are free. */
+bool policy_is_clusterwide(const struct api_request *q);
+/* obj is about to be stored, old is NULL on create. 0, ERR_FORBIDDEN, ERR_NOMEM. */
+int policy_protect(struct rbac *b, const struct api_request *q, yyjson_mut_val *obj,
+                   const struct object *old, struct arena *a, struct err *err);
+
+#endif
