@@ -3,7 +3,10 @@
  *
  * Made in this order, each only when missing, the marker last, so that an interrupted start goes on where it was:
  * ResourceFlavor `default` (cpu and memory), one per GPU type, ClusterQueue `default`, LocalQueue `default`,
- * the marker.
+ * the marker. Made once, over the nodes there are then: what people change or delete afterwards stays as they left it.
+ *
+ * A GPU type is what a node's label nvidia.com/gpu.product says, since that is all that a flavor can select by. A node
+ * with different boards is a type of its own, named after all of them.
  */
 #include "control/translate.h" /* first */
 
@@ -15,6 +18,7 @@
 static const char WHO[] = "berth-defaults-controller";
 #define DEFAULT_LABEL "berth.dev/default"
 
+enum { ARENA_MAX = 512 << 20 }; /* every node is read */
 enum { D_FLAVOR, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE, D_COUNT };
 
 struct defaults_controller {
@@ -27,31 +31,34 @@ struct defaults_controller {
     struct arena arena;
 };
 
-/* What the machine has. */
+/* Nodes with the same GPUs. */
+struct gpu_type {
+    struct str flavor;  /* "nvidia-h200" */
+    struct str product; /* label value, or empty */
+    struct pool *pool;  /* those nodes alone */
+};
+
+/* What the machine has: all nodes on which Berth places pods. */
 struct machine {
     struct names names;
-    struct pool *pool;
-    struct str type;    /* flavor of the GPUs: "nvidia-h200"; empty: no GPUs */
-    struct str product; /* label value, or empty */
-    const struct node_amount *amounts;
-    size_t n_amounts;
-    struct str *gpu_resources; /* nvidia.com/gpu, nvidia.com/mig-* */
+    int64_t cpu, memory;
+    struct gpu_type *types;
+    size_t n_types, n_nodes;
+    struct str *gpu_resources; /* nvidia.com/gpu, nvidia.com/mig-*: of all types */
     size_t n_gpu_resources;
 };
 
-static bool first_managed(void *ctx, const struct object *o) {
-    const struct object **found = ctx;
-    if (str_is(object_label(o, STR(MANAGED_LABEL)), "true")) {
-        *found = o;
-        return false;
-    }
-    return true;
-}
+struct nodes_found {
+    const struct object **v;
+    size_t n, cap;
+};
 
-static bool any_foreign(void *ctx, const struct object *o) {
-    bool *found = ctx;
-    *found = *found || !str_is(object_label(o, STR(DEFAULT_LABEL)), "true");
-    return !*found;
+static bool add_managed(void *ctx, const struct object *o) {
+    struct nodes_found *found = ctx;
+    if (str_is(object_label(o, STR(MANAGED_LABEL)), "true") && found->n < found->cap) {
+        found->v[found->n++] = o;
+    }
+    return found->n < found->cap;
 }
 
 /* "NVIDIA H200" to "nvidia-h200". */
@@ -81,31 +88,72 @@ static void resource_add(struct machine *m, struct str r) {
     m->gpu_resources[m->n_gpu_resources++] = r;
 }
 
+/* The boards of a node, each once: "nvidia-h200", "nvidia-h200-nvidia-a100-80gb". */
+static struct str boards_name(struct arena *a, const struct inventory *inv) {
+    struct buf b;
+    buf_init(&b, 4096);
+    for (size_t i = 0; i < inv->n; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++) {
+            seen = seen || str_eq(inv->gpus[k].model, inv->gpus[i].model);
+        }
+        if (!seen) {
+            buf_c(&b, b.n > 0 ? " " : "");
+            buf_str(&b, inv->gpus[i].model);
+        }
+    }
+    struct str name = flavor_name(a, buf_view(&b));
+    buf_release(&b);
+    return name;
+}
+
+static struct gpu_type *type_of(struct arena *a, struct machine *m, const struct object *o,
+                                const struct inventory *inv) {
+    struct str flavor = boards_name(a, inv);
+    for (size_t i = 0; i < m->n_types; i++) {
+        if (str_eq(m->types[i].flavor, flavor)) {
+            return &m->types[i];
+        }
+    }
+    struct gpu_type *t = &m->types[m->n_types];
+    *t = (struct gpu_type){flavor, object_label(o, STR("nvidia.com/gpu.product")),
+                           pool_new(&m->names)};
+    if (flavor.p == NULL || t->pool == NULL) {
+        return NULL;
+    }
+    m->n_types++;
+    return t;
+}
+
 static int gpus_read(struct arena *a, const struct inventory *inv, struct machine *m) {
-    size_t most = 1;
+    size_t most = m->n_gpu_resources + 1;
     for (size_t i = 0; i < inv->n; i++) {
         most += inv->gpus[i].n_profiles;
     }
-    m->gpu_resources = ARENA_ARRAY(a, struct str, most);
-    if (m->gpu_resources == NULL) {
+    struct str *all = ARENA_ARRAY(a, struct str, most);
+    if (all == NULL) {
         return ERR_NOMEM;
     }
+    for (size_t i = 0; i < m->n_gpu_resources; i++) {
+        all[i] = m->gpu_resources[i];
+    }
+    m->gpu_resources = all;
     resource_add(m, STR(POOL_GPU_RESOURCE));
     for (size_t i = 0; i < inv->n; i++) {
         for (size_t k = 0; k < inv->gpus[i].n_profiles; k++) {
             resource_add(m, inv->gpus[i].profiles[k].resource);
         }
     }
-    m->type = flavor_name(a, inv->gpus[0].model);
-    return m->type.p != NULL ? 0 : ERR_NOMEM;
+    return 0;
 }
 
-static int machine_read(struct defaults_controller *c, const struct object *o, struct machine *m) {
-    struct arena *a = &c->arena;
+/* A node that is not described yet is left out: it comes again when it is. */
+static int node_read(struct arena *a, const struct object *o, struct machine *m) {
     struct inventory inv = {0};
     struct node_input in;
     yyjson_doc *doc;
     struct node *n = ARENA_NEW(a, struct node);
+    bool described = false;
     int r = n != NULL ? object_tree(o, a, &doc, NULL) : ERR_NOMEM;
     r = r == 0 ? codec_decode(&schema_node, yyjson_doc_get_root(doc), a, n, NULL) : r;
     for (size_t i = 0; r == 0 && i < n->metadata->annotations.n; i++) {
@@ -114,14 +162,45 @@ static int machine_read(struct defaults_controller *c, const struct object *o, s
         }
     }
     r = r == 0 ? translate_node(n, &inv, a, &in) : r;
-    r = r == 0 ? pool_node_put(m->pool, &in, NULL) : r;
-    if (r != 0) {
+    for (size_t i = 0; r == 0 && i < in.n_amounts; i++) {
+        bool cpu = str_is(in.amounts[i].resource, "cpu");
+        bool memory = str_is(in.amounts[i].resource, "memory");
+        m->cpu += cpu ? in.amounts[i].v : 0;
+        m->memory += memory ? in.amounts[i].v : 0;
+        described = described || cpu || memory;
+    }
+    if (r != 0 || !described) {
         return r;
     }
-    m->product = object_label(o, STR("nvidia.com/gpu.product"));
-    m->amounts = in.amounts;
-    m->n_amounts = in.n_amounts;
-    return inv.n > 0 ? gpus_read(a, &inv, m) : 0;
+    m->n_nodes++;
+    if (inv.n == 0) {
+        return 0;
+    }
+    struct gpu_type *t = type_of(a, m, o, &inv);
+    r = t != NULL ? pool_node_put(t->pool, &in, NULL) : ERR_NOMEM;
+    return r != 0 ? r : gpus_read(a, &inv, m);
+}
+
+static int machine_read(struct defaults_controller *c, struct machine *m) {
+    struct nodes_found found = {.cap = POOL_NODES_MAX};
+    found.v = ARENA_ARRAY(&c->arena, const struct object *, found.cap);
+    if (found.v == NULL) {
+        return ERR_NOMEM;
+    }
+    mirror_scan(c->env->mirror, c->kinds[D_NODE], (struct str){0}, add_managed, &found);
+    m->types = ARENA_ARRAY(&c->arena, struct gpu_type, found.n + 1);
+    int r = m->types != NULL ? 0 : ERR_NOMEM;
+    for (size_t i = 0; r == 0 && i < found.n; i++) {
+        r = node_read(&c->arena, found.v[i], m);
+    }
+    return r;
+}
+
+static void machine_release(struct machine *m) {
+    for (size_t i = 0; i < m->n_types; i++) {
+        pool_free(m->types[i].pool);
+    }
+    names_release(&m->names);
 }
 
 /* ---- manifests ---- */
@@ -145,48 +224,48 @@ static void quota_json(struct buf *b, struct str resource, int64_t v, bool first
     buf_c(b, "\"}");
 }
 
-static bool plain(struct str resource) {
-    return str_is(resource, "cpu") || str_is(resource, "memory");
+/* Each flavor of a group has all its resources: of those that a type does not have there are 0. */
+static void gpu_flavor_json(struct machine *m, const struct gpu_type *t, struct buf *b) {
+    buf_c(b, "{\"name\":");
+    buf_json(b, t->flavor);
+    buf_c(b, ",\"resources\":[");
+    for (size_t i = 0; i < m->n_gpu_resources; i++) {
+        uint32_t id = names_find(&m->names, m->gpu_resources[i]);
+        quota_json(b, m->gpu_resources[i], pool_most(t->pool, id), i == 0);
+    }
+    buf_c(b, "]}");
 }
 
 static void queue_json(struct machine *m, struct buf *b) {
     head_json(b, "kueue.x-k8s.io/v1beta2", "ClusterQueue", NULL, STR("default"));
     buf_c(b, ",\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":["
              "\"cpu\",\"memory\"],\"flavors\":[{\"name\":\"default\",\"resources\":[");
-    const struct str both[] = {STR("cpu"), STR("memory")};
-    for (size_t k = 0; k < 2; k++) {
-        int64_t v = 0;
-        for (size_t i = 0; i < m->n_amounts; i++) {
-            v = str_eq(m->amounts[i].resource, both[k]) ? m->amounts[i].v : v;
-        }
-        quota_json(b, both[k], v, k == 0);
-    }
+    quota_json(b, STR("cpu"), m->cpu, true);
+    quota_json(b, STR("memory"), m->memory, false);
     buf_c(b, "]}]}");
-    if (!str_empty(m->type)) {
+    if (m->n_types > 0) {
         buf_c(b, ",{\"coveredResources\":[");
         for (size_t i = 0; i < m->n_gpu_resources; i++) {
             buf_c(b, i > 0 ? "," : "");
             buf_json(b, m->gpu_resources[i]);
         }
-        buf_c(b, "],\"flavors\":[{\"name\":");
-        buf_json(b, m->type);
-        buf_c(b, ",\"resources\":[");
-        for (size_t i = 0; i < m->n_gpu_resources; i++) {
-            uint32_t id = names_find(&m->names, m->gpu_resources[i]);
-            quota_json(b, m->gpu_resources[i], pool_most(m->pool, id), i == 0);
+        buf_c(b, "],\"flavors\":[");
+        for (size_t i = 0; i < m->n_types; i++) {
+            buf_c(b, i > 0 ? "," : "");
+            gpu_flavor_json(m, &m->types[i], b);
         }
-        buf_c(b, "]}]}");
+        buf_c(b, "]}");
     }
     buf_c(b, "]}}");
 }
 
-static void flavor_json(struct machine *m, bool gpu, struct buf *b) {
+static void flavor_json(const struct gpu_type *t, struct buf *b) {
     head_json(b, "kueue.x-k8s.io/v1beta2", "ResourceFlavor", NULL,
-              gpu ? m->type : STR("default"));
+              t != NULL ? t->flavor : STR("default"));
     buf_c(b, ",\"spec\":{");
-    if (gpu && !str_empty(m->product)) {
+    if (t != NULL && !str_empty(t->product)) {
         buf_c(b, "\"nodeLabels\":{\"nvidia.com/gpu.product\":");
-        buf_json(b, m->product);
+        buf_json(b, t->product);
         buf_ch(b, '}');
     }
     buf_c(b, "}}");
@@ -213,12 +292,14 @@ static enum work create(struct defaults_controller *c, int kind, const char *ns,
 /* Creates the first thing that is missing. */
 static enum work next(struct defaults_controller *c, struct machine *m, struct buf *b) {
     if (missing(c, D_FLAVOR, NULL, STR("default"))) {
-        flavor_json(m, false, b);
+        flavor_json(NULL, b);
         return create(c, D_FLAVOR, NULL, b);
     }
-    if (!str_empty(m->type) && missing(c, D_FLAVOR, NULL, m->type)) {
-        flavor_json(m, true, b);
-        return create(c, D_FLAVOR, NULL, b);
+    for (size_t i = 0; i < m->n_types; i++) {
+        if (missing(c, D_FLAVOR, NULL, m->types[i].flavor)) {
+            flavor_json(&m->types[i], b);
+            return create(c, D_FLAVOR, NULL, b);
+        }
     }
     if (missing(c, D_CLUSTER_QUEUE, NULL, STR("default"))) {
         queue_json(m, b);
@@ -236,15 +317,8 @@ static enum work next(struct defaults_controller *c, struct machine *m, struct b
 
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct defaults_controller *c = ctx;
-    const struct object *node = NULL;
-    bool foreign = false;
     arena_reset(&c->arena);
     if (!missing(c, D_CONFIG_MAP, "kube-system", STR("berth-defaults"))) {
-        return WORK_OK;
-    }
-    mirror_scan(c->env->mirror, c->kinds[D_NODE], (struct str){0}, first_managed, &node);
-    mirror_scan(c->env->mirror, c->kinds[D_CLUSTER_QUEUE], (struct str){0}, any_foreign, &foreign);
-    if (node == NULL || foreign) {
         return WORK_OK;
     }
     struct machine m = {0};
@@ -252,17 +326,10 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     enum work w = WORK_RETRY;
     buf_init(&b, LIMIT_OBJECT_BYTES);
     names_init(&m.names);
-    m.pool = pool_new(&m.names);
-    if (m.pool != NULL && machine_read(c, node, &m) == 0) {
-        /* A node that is not described yet comes again when it is. */
-        bool known = false;
-        for (size_t i = 0; i < m.n_amounts; i++) {
-            known = known || plain(m.amounts[i].resource);
-        }
-        w = known ? next(c, &m, &b) : WORK_OK;
+    if (machine_read(c, &m) == 0) {
+        w = m.n_nodes > 0 ? next(c, &m, &b) : WORK_OK;
     }
-    pool_free(m.pool);
-    names_release(&m.names);
+    machine_release(&m);
     buf_release(&b);
     return w;
 }
@@ -293,7 +360,7 @@ struct defaults_controller *defaults_controller_new(const struct control_env *en
     }
     c->env_copy = *env;
     c->env = &c->env_copy;
-    arena_init(&c->arena, 16 << 20);
+    arena_init(&c->arena, ARENA_MAX);
     for (size_t i = 0; i < D_COUNT; i++) {
         c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
     }
