@@ -47,6 +47,7 @@ class Berth:
     def __init__(self, program, kubectl, gpus="sim:8xh200", args=()):
         self.program, self.kubectl_program, self.gpus, self.args = program, kubectl, gpus, list(args)
         self.root = tempfile.mkdtemp(prefix="berth-e2e.")
+        os.chmod(self.root, 0o711)  # where there are no private mounts, pods must be able to pass through
         self.data = os.path.join(self.root, "data")
         self.process = None
         self.env = dict(os.environ, KUBECONFIG=os.path.join(self.data, "kubeconfig"), HOME=self.root)
