@@ -11,8 +11,8 @@ static const struct {
     int (*main)(int argc, char **argv);
 } hidden[] = {{"shim", shim_main}, {"nvml-helper", nvml_helper_main}};
 
-static const struct cli_verb *const machine[] = {&world_up,     &world_down,    &world_node,
-                                                 &world_backup, &world_restore, NULL};
+static const struct cli_verb *const machine[] = {
+    &world_up, &world_down, &world_node, &world_backup, &world_restore, &world_token, NULL};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof(hidden) / sizeof(hidden[0]); i++) {

@@ -12,5 +12,6 @@ extern const struct cli_verb world_up;   /* the embedded world */
 extern const struct cli_verb world_down; /* ends `berth up` and every pod */
 extern const struct cli_verb world_node; /* one machine's agent */
 extern const struct cli_verb world_backup, world_restore;
+extern const struct cli_verb world_token; /* a bearer token; asks the server, whose Secret it makes */
 
 #endif

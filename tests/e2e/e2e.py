@@ -233,6 +233,26 @@ def test_roles(b):
               f"{args}: {done.stderr}")
 
 
+def test_tokens(b):
+    """berth token: counts for what roles grant, is kept as a hash alone, and ends when its Secret goes."""
+    b.kubectl("create", "rolebinding", "crew", "--clusterrole=edit", "--group=crew")
+    done = b.run([b.program, "token", "alice", "--group", "crew", "--time", "1h"])
+    token, secret = done.stdout.strip(), done.stderr.split()[-1]
+    as_alice = ("--token", token, "--kubeconfig", tokenless(b))
+    b.kubectl(*as_alice, "create", "configmap", "hers")
+    check("alice" in b.kubectl(*as_alice, "auth", "whoami"), "whoami")
+    check(b.kubectl(*as_alice, "-n", "kube-system", "get", "secrets", ok=False).returncode != 0, "secrets of others")
+    stored = b.kubectl("-n", "kube-system", "get", "secret", secret, "-o", "yaml")
+    check(token not in stored and token[6:] not in stored, "the token itself is stored")
+    with open(os.path.join(b.data, "audit.log"), encoding="utf-8") as f:
+        check(token[6:] not in f.read(), "the token is in the audit log")
+    b.kubectl("-n", "kube-system", "delete", "secret", secret)
+    gone = b.kubectl(*as_alice, "get", "configmaps", ok=False)
+    check("Unauthorized" in gone.stderr or "logged in" in gone.stderr, gone.stderr)
+    bad = b.run([b.program, "token", "bob", "--time", "3s"], ok=False)
+    check(bad.returncode == 2 and "--time" in bad.stderr, bad.stderr)
+
+
 def tokenless(b):
     """The kubeconfig without its client certificate."""
     path = os.path.join(b.root, "tokenless")
