@@ -131,8 +131,8 @@ int write_load(struct write *w) {
     return 0;
 }
 
-/* A value of the wrong type in a built-in kind does not even decode upstream: 400 that names the field. Custom kinds are
- * checked against their schema: 422, as every other cause. */
+/* A value of the wrong type in a built-in kind does not even decode upstream: 400 that names the field. Custom kinds
+ * are checked against their schema: 422, as every other cause. */
 static int refuse(struct write *w, const struct kind *k, yyjson_mut_val *root,
                   const struct causes *causes) {
     for (size_t i = 0; i < causes->n && !(k->flags & KIND_CUSTOM); i++) {
