@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""bench/jobs: 10,000 jobs of /bin/true through a real `berth up`.   jobs.py BERTH [JOBS]
+"""bench/jobs: many jobs of /bin/true through a real `berth up`.   jobs.py BERTH [JOBS]
 
-Measures how fast jobs are submitted (one keep-alive TLS connection a worker), how fast they complete, and how long a job
-takes from its creation to the exec of its process (submit-to-exec: the container's startedAt, whose precision is one
-second on the wire, is too coarse, so each process writes its start time in nanoseconds to its log). The floor is what this
-machine does without Berth: posix_spawn + wait of /bin/true, on as many processors, in the same run.
+Measures how fast jobs are submitted (keep-alive TLS connections, one a worker process), how fast they complete, and how
+long a job takes from its submission to the exec of its process: the time before its POST is sent, to the time in
+nanoseconds that its shim noted right before the exec (state.json in the pod's folder; startedAt in the API is whole
+seconds). Two ways: all at once, where a job waits behind the others, and one at a time on an idle system. The floor is
+what this machine does without Berth: posix_spawn + wait of /bin/true, one process on each processor, in the same run.
+Processor time and memory are the processes' own, from /proc.
 """
+import base64
 import concurrent.futures
 import http.client
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -17,9 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
-import base64
 
-WORKERS = 8
+WORKERS, ALONE = 8, 50
 
 
 class Api:
@@ -35,12 +38,13 @@ class Api:
             paths[name] = os.path.join(folder, f"bench.{name}")
             with open(paths[name], "wb", opener=lambda p, fl: os.open(p, fl, 0o600)) as f:
                 f.write(field(key))
-        self.context = ssl.create_default_context(cafile=paths["ca"])
-        self.context.load_cert_chain(paths["crt"], paths["key"])
+        self.paths = paths
         self.host, self.port = re.search(r"server: https://([^:\s]+):(\d+)", text).groups()
 
     def connect(self):
-        return http.client.HTTPSConnection(self.host, int(self.port), context=self.context, timeout=120)
+        context = ssl.create_default_context(cafile=self.paths["ca"])
+        context.load_cert_chain(self.paths["crt"], self.paths["key"])
+        return http.client.HTTPSConnection(self.host, int(self.port), context=context, timeout=120)
 
 
 def call(conn, method, path, body=None):
@@ -61,27 +65,31 @@ def job(i):
                                 "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}}}]}}}}
 
 
+def spawn_for(seconds):
+    n, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+        n += 1
+    return n
+
+
 def floor(seconds=3.0):
-    """Processes started and waited for, one at a time on each processor."""
-    def work():
-        n, end = 0, time.monotonic() + seconds
-        while time.monotonic() < end:
-            os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
-            n += 1
-        return n
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return sum(pool.map(lambda _: work(), range(os.cpu_count()))) / seconds
+    """Processes started and waited for in a second, one at a time on each processor."""
+    with multiprocessing.Pool(os.cpu_count()) as pool:
+        return sum(pool.map(spawn_for, [seconds] * os.cpu_count())) / seconds
 
 
-def submit(api, worker, count, created):
-    conn = api.connect()
-    for i in range(worker, count, WORKERS):
-        created[i] = time.time()
+def submit(api, numbers):
+    """Creates these jobs; returns when each was sent."""
+    conn, sent = api.connect(), {}
+    for i in numbers:
+        sent[f"true-{i}"] = time.time()
         call(conn, "POST", "/apis/batch/v1/namespaces/default/jobs", job(i))
+    return sent
 
 
-def wait_complete(api, count, created, started):
-    """Follows pods and jobs by watch until all jobs are complete; notes when each pod was first seen started."""
+def wait_complete(api, count):
+    """Follows jobs by watch until so many are complete; the time of the last."""
     conn = api.connect()
     conn.request("GET", "/apis/batch/v1/namespaces/default/jobs?watch=true&timeoutSeconds=3000")
     answer = conn.getresponse()
@@ -90,8 +98,9 @@ def wait_complete(api, count, created, started):
         line = answer.readline()
         if not line:
             raise RuntimeError("the watch ended early")
-        event = json.loads(line)
-        obj = event["object"]
+        if b'"type":"Complete"' not in line and b'"type":"Failed"' not in line:
+            continue
+        obj = json.loads(line)["object"]
         for c in obj.get("status", {}).get("conditions", []):
             if c["type"] == "Failed" and c["status"] == "True":
                 raise RuntimeError(f"{obj['metadata']['name']} failed: {c}")
@@ -100,34 +109,100 @@ def wait_complete(api, count, created, started):
     return time.time()
 
 
-def exec_times(api, data):
-    """Name of the job to the time its process was executed, from the shims' state files."""
+def exec_times(data):
+    """Name of the job to the time its process was executed."""
     times = {}
-    conn = api.connect()
-    uids = {}
-    token = ""
-    while True:
-        page = call(conn, "GET", f"/api/v1/namespaces/default/pods?limit=500&continue={token}")
-        for p in page["items"]:
-            uids[p["metadata"]["uid"]] = p["metadata"]["labels"]["batch.kubernetes.io/job-name"]
-        token = page["metadata"].get("continue", "")
-        if not token:
-            break
-    for uid, name in uids.items():
+    for uid in os.listdir(os.path.join(data, "pods")):
+        folder = os.path.join(data, "pods", uid)
+        with open(os.path.join(folder, "state.json"), encoding="utf-8") as f:
+            state = json.load(f)
+        with open(os.path.join(folder, "spec.json"), encoding="utf-8") as f:
+            pod = json.load(f)["name"]
+        times[pod.rsplit("-", 1)[0]] = state["containers"][0]["end"]["startedNs"] / 1e9
+    return times
+
+
+def child(parent, command):
+    """The child of a process whose command line has this word."""
+    for p in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(os.path.join(data, "pods", uid, "state.json"), encoding="utf-8") as f:
-                state = json.load(f)
+            with open(f"/proc/{p}/stat", encoding="utf-8") as f:
+                ppid = int(f.read().rsplit(")", 1)[1].split()[1])
+            with open(f"/proc/{p}/cmdline", "rb") as f:
+                words = f.read().split(b"\0")
         except OSError:
             continue
-        stamps = [c["started_ns"] for c in state.get("containers", []) if c.get("started_ns")]
-        if stamps:
-            times[name] = min(stamps) / 1e9
-    return times
+        if ppid == parent and command in words:
+            return int(p)
+    raise RuntimeError(f"process {parent} has no child {command}")
+
+
+def processes(up):
+    node = child(up, b"node")
+    return {"API": up, "node": node, "shims": child(node, b"shim")}
+
+
+def cpu(pid):
+    """Seconds of processor time: its own and that of the children it has reaped."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return sum(int(x) for x in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def rss(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1)) / 1024
 
 
 def percentile(values, p):
     values = sorted(values)
     return values[min(len(values) - 1, int(len(values) * p))]
+
+
+def show(name, value, unit, note=""):
+    print(f"  {name:36} {value:10,.0f} {unit:8} {note}".rstrip(), flush=True)
+
+
+def alone(api, data, count, first):
+    """Jobs one at a time: each is complete before the next is sent."""
+    sent = {}
+    for i in range(first, first + count):
+        sent.update(submit(api, [i]))
+        conn = api.connect()
+        path = f"/apis/batch/v1/namespaces/default/jobs/true-{i}"
+        while not call(conn, "GET", path).get("status", {}).get("completionTime"):
+            time.sleep(0.005)
+    times = exec_times(data)
+    return [(times[name] - sent[name]) * 1000 for name in sent]
+
+
+def measure(api, up, data, count):
+    print(f"{count} jobs of /bin/true, {WORKERS} connections, {os.cpu_count()} processors")
+    base = floor()
+    show("floor: spawn + wait of /bin/true", base, "/s")
+    idle = alone(api, data, ALONE, count)
+    pids = processes(up)
+    before = {name: (cpu(pid), rss(pid)) for name, pid in pids.items()}
+    begin = time.time()
+    with concurrent.futures.ProcessPoolExecutor(WORKERS + 1) as pool:
+        waiter = pool.submit(wait_complete, api, count + ALONE)
+        sent = {}
+        for some in pool.map(submit, [api] * WORKERS, [range(w, count, WORKERS) for w in range(WORKERS)]):
+            sent.update(some)
+        submitted = time.time()
+        end = waiter.result()
+    times = exec_times(data)
+    lat = [(times[name] - at) * 1000 for name, at in sent.items()]
+    show("submitted", count / (submitted - begin), "jobs/s")
+    show("completed", count / (end - begin), "jobs/s", f"{count / (end - begin) / base:.3f} of the floor")
+    show("submit to exec, all at once, p50", percentile(lat, .5), "ms")
+    show("submit to exec, all at once, p99", percentile(lat, .99), "ms")
+    show("submit to exec, one at a time, p50", percentile(idle, .5), "ms")
+    show("submit to exec, one at a time, p99", percentile(idle, .99), "ms")
+    for name, pid in pids.items():
+        used, memory = cpu(pid) - before[name][0], rss(pid)
+        show(f"{name}: processor time a job", used / count * 1e6, "us", f"{memory:,.0f} MiB resident, "
+             f"{(memory - before[name][1]) * 1024 / count:.1f} KiB a finished job")
 
 
 def main():
@@ -145,22 +220,7 @@ def main():
         conn = api.connect()
         while "items" not in (r := call(conn, "GET", "/apis/kueue.x-k8s.io/v1beta2/localqueues")) or not r["items"]:
             time.sleep(0.1)
-        base = floor()
-        created, begin = [0.0] * count, time.time()
-        with concurrent.futures.ThreadPoolExecutor(WORKERS + 1) as pool:
-            waiter = pool.submit(wait_complete, api, count, created, {})
-            list(pool.map(lambda w: submit(api, w, count, created), range(WORKERS)))
-            submitted = time.time()
-            end = waiter.result()
-        times = exec_times(api, data)
-        lat = [(times[f"true-{i}"] - created[i]) * 1000 for i in range(count) if f"true-{i}" in times]
-        print(f"{count} jobs of /bin/true, {WORKERS} connections, {os.cpu_count()} processors")
-        print(f"  {'floor: spawn + wait of /bin/true':36} {base:10.0f} /s")
-        print(f"  {'submitted':36} {count / (submitted - begin):10.0f} jobs/s")
-        print(f"  {'completed':36} {count / (end - begin):10.0f} jobs/s   {count / (end - begin) / base:.3f} of the floor")
-        if lat:
-            print(f"  {'submit to exec, p50 / p99':36} {percentile(lat, .5):10.0f} / {percentile(lat, .99):.0f} ms"
-                  f"   ({len(lat)} jobs)")
+        measure(api, up.pid, data, count)
     finally:
         subprocess.run([berth, "down", "--data", data], capture_output=True, check=False, timeout=120)
         up.wait(timeout=60)
