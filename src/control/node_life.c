@@ -56,7 +56,7 @@ static struct str node_of(struct node_life_controller *c, const struct object *p
 
 static bool tell_pod(void *ctx, const struct object *pod) {
     struct pods_of *p = ctx;
-    yyjson_val *root;
+    yyjson_val *root = NULL;
     if (str_eq(node_of(p->c, pod, &root), p->node) &&
         str_is(json_str_at(root, "status.phase"), "Running")) {
         recorder_event(p->c->base.recorder, pod, EVENT_WARNING, "NodeNotReady",
@@ -137,7 +137,7 @@ static enum work watch_node(struct node_life_controller *c, const struct object 
 
 static bool remove_pod(void *ctx, const struct object *pod) {
     struct pods_of *p = ctx;
-    yyjson_val *root;
+    yyjson_val *root = NULL;
     if (!str_eq(node_of(p->c, pod, &root), p->node)) {
         return true;
     }
@@ -199,7 +199,7 @@ static bool add_node(void *ctx, const struct object *o) {
 
 static bool add_lost_pod(void *ctx, const struct object *pod) {
     struct node_life_controller *c = ctx;
-    yyjson_val *root;
+    yyjson_val *root = NULL;
     struct str node = node_of(c, pod, &root);
     if (!str_empty(node) && !mirror_get(c->base.env.mirror, c->nodes, STR(""), node)) {
         workqueue_add_after(c->base.queue, GONE, node, GRACE_S * NS_PER_SEC);

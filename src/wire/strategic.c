@@ -347,7 +347,7 @@ static int run_merge(struct smp *s, struct list_merge *m, yyjson_mut_val *list) 
     if (r != 0 || !m->order) {
         return r ? r : put_together(s, &m->items, m->keys, m->n_keys, list);
     }
-    size_t n_order;
+    size_t n_order = 0;
     struct str *order = scratch(s, yyjson_arr_size(m->order), sizeof(*order));
     r = order ? read_order(s, m, order, &n_order) : no_memory(s);
     return r ? r : put_together(s, &m->items, order, n_order, list);
