@@ -17,6 +17,10 @@ static int run(struct cli *c) {
         struct str body = STR("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
                               "\"propagationPolicy\":\"Background\"}");
         if (cli_request(c, "DELETE", path, body, &gone) != 0) {
+            if (c->err.code == ERR_NOT_FOUND) {
+                err_set(&c->err, ERR_NOT_FOUND, "there is no job \"%s\" in project \"%.*s\"", name,
+                        STR_ARG(c->project));
+            }
             worst = cli_fail(c, NULL);
         } else if (!cli_print(c, gone)) {
             printf("job/%s cancelled\n", name);
@@ -29,6 +33,7 @@ const struct cli_verb cli_cancel = {
     .name = "cancel",
     .arguments = "JOB...",
     .summary = "end jobs, waiting or running",
+    .about = "Ends jobs, waiting or running, and takes them away with their pods and logs.",
     .examples = "  berth cancel train-x7k2p\n  berth cancel -n team-a big small\n",
     .min_args = 1,
     .max_args = CLI_ARGS_MAX,

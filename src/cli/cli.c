@@ -44,6 +44,8 @@ static void overview(const struct cli *c) {
     }
     buf_c(&b,
           "  help        what a verb does: berth help VERB, or berth VERB --help\n\n"
+          "Exit status: 0 done, 1 failed, 2 wrong usage, 3 no such thing, 4 not allowed,\n"
+          "5 the server cannot be reached, 6 the job failed (submit --wait).\n\n"
           "First steps: `berth up` in one terminal, `berth submit --slice 1g.18gb --wait -- env` "
           "in another.\n");
     cli_out(&b);
@@ -71,7 +73,11 @@ int cli_fail(struct cli *c, const char *doing) {
     cli_clean(c->err.text);
     fprintf(stderr, "berth %s: %s%s%s\n", c->args.verb->name, doing ? doing : "",
             doing ? ": " : "", c->err.text);
-    return cli_exit_code(c->err.code);
+    int code = cli_exit_code(c->err.code);
+    if (code == CLI_UNREACHABLE) {
+        fprintf(stderr, "Is it running? `berth up` starts one; KUBECONFIG says which is asked.\n");
+    }
+    return code;
 }
 
 int cli_usage(struct cli *c, const char *fmt, ...) {
@@ -265,7 +271,13 @@ static void look_at_terminal(struct cli *c) {
     if (!isatty(STDOUT_FILENO)) {
         return;
     }
-    c->columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+    const char *columns = getenv("COLUMNS");
+    uint64_t wanted;
+    if (columns && str_to_u64(str_of(columns), &wanted) && wanted > 0 && wanted < 10000) {
+        c->columns = (int)wanted;
+    } else {
+        c->columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+    }
     c->colour = !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 

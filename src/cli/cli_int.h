@@ -59,9 +59,15 @@ void cli_clean(char *text);
 
 /* The newest pod of a job, or NULL: c->err says why when it is an error (code != 0). */
 int cli_job_pod(struct cli *c, struct str ns, struct str job, yyjson_val **ret);
+/* As well, how many there are. */
+int cli_job_pods(struct cli *c, struct str ns, struct str job, yyjson_val **ret, size_t *ret_n);
 /* Copies a pod's log to standard output. */
 int cli_follow_log(struct cli *c, struct str ns, struct str pod, bool follow, const char *tail);
-/* Tells how a job gets on until it ends; an exit code. */
+/* How a job gets on, in words; *ret_pod (untouched otherwise) once a pod of it has a log. */
+struct str cli_job_words(struct cli *c, struct str ns, yyjson_val *job, yyjson_val **ret_pod);
+/* Its exit code, or -1 while it goes on. */
+int cli_job_ended(yyjson_val *job);
+/* Tells how a job gets on until it ends; an exit code. Ctrl-C ends the telling, not the job, and says so. */
 int cli_follow_job(struct cli *c, struct str ns, struct str name);
 
 #endif

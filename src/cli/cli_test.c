@@ -75,9 +75,11 @@ static void test_help(void **state) {
     buf_init(&b, 0);
     cli_help(&cli_logs, &b);
     assert_true(
-        str_starts(buf_view(&b), STR("what a job has written\n\n"
-                                     "Usage: berth logs [options] JOB|POD\n\nOptions:\n"
-                                     "  -f, --follow              go on as it is written")));
+        str_contains(buf_view(&b), STR("\n\nUsage: berth logs [options] JOB|POD\n\nOptions:\n"
+                                       "  -f, --follow              wait for the start")));
+    assert_true(
+        str_contains(buf_view(&b), STR("  -o, --output FORMAT       how to print; else a table\n"
+                                       "                            json, yaml, wide or name\n")));
     assert_true(str_contains(buf_view(&b), STR("\nExamples:\n  berth logs train-x7k2p\n")));
     buf_release(&b);
     for (const struct cli_verb *const *v = cli_verbs; *v; v++) {
@@ -101,13 +103,15 @@ static void job(const char *const *words, const char *want) {
 static void test_jobs(void **state) {
     setenv("SEED", "7", 1);
     job(WORDS("--slice", "1g.18gb+me", "--queue", "team-a", "--time", "1h30m", "-e", "SEED",
-              "--cpu", "500m", "--memory", "4Gi", "--", "/opt/Train_me.py", "a \"b\""),
+              "--dir", "/srv/it", "--cpu", "500m", "--memory", "4Gi", "--", "/opt/Train_me.py",
+              "a \"b\""),
         "{\"apiVersion\":\"batch/"
         "v1\",\"kind\":\"Job\",\"metadata\":{\"generateName\":\"train-me-\","
         "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"team-a\"}},\"spec\":{\"suspend\":true,"
         "\"backoffLimit\":0,\"activeDeadlineSeconds\":5400,\"template\":{\"spec\":{"
         "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"busybox\","
-        "\"command\":[\"/opt/Train_me.py\",\"a \\\"b\\\"\"],\"env\":[{\"name\":\"SEED\","
+        "\"command\":[\"/opt/Train_me.py\",\"a "
+        "\\\"b\\\"\"],\"workingDir\":\"/srv/it\",\"env\":[{\"name\":\"SEED\","
         "\"value\":\"7\"}],\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"4Gi\"},"
         "\"limits\":{\"nvidia.com/mig-1g.18gb.me\":\"1\",\"memory\":\"4Gi\"}}}]}}}}");
     job(WORDS("--name", "x", "--gpus", "2", "--image", "i", "--", "run"),

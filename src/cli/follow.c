@@ -3,6 +3,9 @@
  *
  * What is said goes to standard error, once per change; the log goes to standard output.
  */
+#include <signal.h>
+#include <unistd.h>
+
 #include "cli/cli_int.h"
 
 enum { ASK_EVERY_MS = 400, LINE_MAX_BYTES = 600 };
@@ -62,15 +65,21 @@ static yyjson_val *newest(yyjson_val *list) {
     return best;
 }
 
-int cli_job_pod(struct cli *c, struct str ns, struct str job, yyjson_val **ret) {
+int cli_job_pods(struct cli *c, struct str ns, struct str job, yyjson_val **ret, size_t *ret_n) {
     yyjson_val *list;
     struct str path = cli_path(c, "v1", "pods", ns, (struct str){0}, NULL);
     struct str selector = arena_f(&c->arena, "batch.kubernetes.io/job-name=%.*s", STR_ARG(job));
     int r = cli_get(c, cli_path_with(c, path, "labelSelector", selector), &list);
     if (r == 0) {
         *ret = newest(list);
+        *ret_n = yyjson_arr_size(json_get(list, STR("items")));
     }
     return r;
+}
+
+int cli_job_pod(struct cli *c, struct str ns, struct str job, yyjson_val **ret) {
+    size_t n;
+    return cli_job_pods(c, ns, job, ret, &n);
 }
 
 static int job_workload(struct cli *c, struct str ns, yyjson_val *job, yyjson_val **ret) {
@@ -95,8 +104,7 @@ static struct str pod_waits(yyjson_val *pod) {
     return s.n ? s : json_str_at(scheduled, "message");
 }
 
-/* The state in words; *ret_running once there is a log to follow. */
-static struct str say(struct cli *c, struct str ns, yyjson_val *job, yyjson_val **ret_pod) {
+struct str cli_job_words(struct cli *c, struct str ns, yyjson_val *job, yyjson_val **ret_pod) {
     yyjson_val *pod = NULL, *w = NULL;
     struct str name = json_str_at(job, "metadata.name");
     if (!json_bool_at(job, "spec.suspend", false) && cli_job_pod(c, ns, name, &pod) == 0 && pod) {
@@ -123,28 +131,68 @@ static struct str say(struct cli *c, struct str ns, yyjson_val *job, yyjson_val 
     return why.n ? arena_f(&c->arena, "waiting: %.*s", STR_ARG(why)) : STR("waiting in the queue");
 }
 
-/* The exit code of the job, or -1 while it goes on. */
-static int ended(yyjson_val *job) {
+int cli_job_ended(yyjson_val *job) {
     return cli_condition_true(job, "Complete") ? CLI_OK
            : cli_condition_true(job, "Failed") ? CLI_JOB_FAILED
                                                : -1;
 }
 
-static int tell_end(yyjson_val *job, int code) {
+/* What the newest pod ended with: "exit status 3", "signal 9: killed for its memory". */
+static struct str pod_end(struct cli *c, struct str ns, struct str job) {
+    yyjson_val *pod = NULL;
+    if (cli_job_pod(c, ns, job, &pod) != 0 || !pod) {
+        return (struct str){0};
+    }
+    yyjson_val *states = json_path(pod, "status.containerStatuses");
+    yyjson_val *ended = json_path(yyjson_arr_get_first(states), "state.terminated");
+    int64_t status = json_i64_at(ended, "exitCode", 0);
+    struct str message = json_str_at(ended, "message"), reason = json_str_at(ended, "reason");
+    if (status == 0) {
+        return json_str_at(pod, "status.message");
+    }
+    bool plain = reason.n == 0 || str_is(reason, "Error");
+    return arena_f(&c->arena, "exit status %lld%s%.*s%s%.*s", (long long)status, plain ? "" : ", ",
+                   plain ? 0 : (int)reason.n, plain ? "" : reason.p, message.n ? ": " : "",
+                   STR_ARG(message));
+}
+
+static int tell_end(struct cli *c, struct str ns, yyjson_val *job, int code) {
     char why[LINE_MAX_BYTES];
     struct str name = json_str_at(job, "metadata.name");
     struct str message = json_str_at(cli_condition(job, "Failed"), "message");
-    snprintf(why, sizeof(why), "%.*s", STR_ARG(message));
+    struct str end = code == CLI_OK ? (struct str){0} : pod_end(c, ns, name);
+    snprintf(why, sizeof(why), "%.*s%s%.*s%s", STR_ARG(end), end.n && message.n ? " (" : "",
+             STR_ARG(message), end.n && message.n ? ")" : "");
     cli_clean(why);
     fprintf(stderr, "job/%.*s %s%s%s\n", STR_ARG(name), code == CLI_OK ? "is done" : "failed",
             *why ? ": " : "", why);
     return code;
 }
 
+/* What Ctrl-C says: written by a signal handler, so it is made beforehand. */
+static char goes_on[4 * LINE_MAX_BYTES];
+
+static void interrupted(int signum) {
+    ssize_t told = write(STDERR_FILENO, goes_on, strlen(goes_on));
+    (void)told; /* there is nobody left to tell */
+    _exit(128 + signum);
+}
+
+static void catch_interrupts(struct str ns, const char *name) {
+    struct sigaction sa = {.sa_handler = interrupted};
+    snprintf(goes_on, sizeof(goes_on),
+             "\njob/%s goes on; `berth logs -f -n %.*s %s` follows it, `berth cancel -n %.*s %s` "
+             "ends it\n",
+             name, STR_ARG(ns), name, STR_ARG(ns), name);
+    sigaction(SIGINT, &sa, NULL);
+    sigaction(SIGTERM, &sa, NULL);
+}
+
 int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
     char last[LINE_MAX_BYTES] = "", name[LINE_MAX_BYTES];
     bool logged = false;
     snprintf(name, sizeof(name), "%.*s", STR_ARG(job_name));
+    catch_interrupts(ns, name);
     for (;;) {
         yyjson_val *job, *pod = NULL;
         char line[LINE_MAX_BYTES];
@@ -152,11 +200,11 @@ int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
         if (cli_get(c, cli_path(c, "batch/v1", "jobs", ns, str_of(name), NULL), &job) != 0) {
             return cli_fail(c, NULL);
         }
-        int code = ended(job);
+        int code = cli_job_ended(job);
         if (code >= 0 && logged) {
-            return tell_end(job, code);
+            return tell_end(c, ns, job, code);
         }
-        struct str words = say(c, ns, job, &pod);
+        struct str words = cli_job_words(c, ns, job, &pod);
         snprintf(line, sizeof(line), "%.*s", STR_ARG(words));
         cli_clean(line);
         if (code < 0 && strcmp(line, last) != 0) {
@@ -171,7 +219,7 @@ int cli_follow_job(struct cli *c, struct str ns, struct str job_name) {
             continue;
         }
         if (code >= 0) {
-            return tell_end(job, code);
+            return tell_end(c, ns, job, code);
         }
         cli_sleep_ms(ASK_EVERY_MS);
     }

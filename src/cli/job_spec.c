@@ -1,6 +1,9 @@
 /* job_spec: see job_spec.h. */
 #include "cli/job_spec.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "base/limits.h"
 #include "wire/quantity.h"
 
@@ -199,6 +202,26 @@ static int add_env(const struct cli_args *a, struct buf *out, struct err *err) {
     return 0;
 }
 
+/* A folder of this machine, or of the container: absolute, or below where we are. */
+static int add_dir(const struct cli_args *a, struct buf *out, struct err *err) {
+    const char *dir = cli_value(a, "dir");
+    char cwd[PATH_MAX] = "";
+    if (!dir) {
+        return 0;
+    }
+    if (!*dir || (*dir != '/' && !getcwd(cwd, sizeof(cwd)))) {
+        return expected(err, "dir", "the path of a folder", dir);
+    }
+    bool here = strcmp(dir, ".") == 0;
+    struct buf path;
+    buf_init(&path, 0);
+    buf_f(&path, "%s%s%s", cwd, *cwd && !here ? "/" : "", here ? "" : dir);
+    buf_c(out, ",\"workingDir\":");
+    buf_json(out, buf_view(&path));
+    buf_release(&path);
+    return 0;
+}
+
 int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err) {
     const char *time = cli_value(a, "time"), *image = cli_value(a, "image");
     int64_t seconds = 0;
@@ -221,6 +244,7 @@ int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err) {
         buf_json(out, str_of(a->command[i]));
     }
     buf_ch(out, ']');
+    r = r ? r : add_dir(a, out, err);
     r = r ? r : add_env(a, out, err);
     r = r ? r : add_resources(a, out, err);
     buf_c(out, "}]}}}}");

@@ -93,6 +93,22 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
     table_set(t, col, STYLE_PLAIN, r->why);
 }
 
+static int tell_nothing(struct cli *c, bool projects) {
+    struct str none = {0};
+    if (!projects && cli_get(c, cli_path(c, "v1", "namespaces", none, c->project, NULL), NULL) ==
+                         ERR_NOT_FOUND) {
+        err_set(&c->err, ERR_NOT_FOUND, "there is no project \"%.*s\"", STR_ARG(c->project));
+        return cli_fail(c, NULL);
+    }
+    if (projects) {
+        fprintf(stderr, "nothing waits or runs\n");
+    } else {
+        fprintf(stderr, "nothing waits or runs in project \"%.*s\"; -A shows all projects\n",
+                STR_ARG(c->project));
+    }
+    return CLI_OK;
+}
+
 static int print_table(const struct view *v, const struct ranked *list, size_t n) {
     static const char *const narrow[] = {"PROJECT", "JOB", "QUEUE", "POSITION", "STATE", "AGE",
                                          "WAITS FOR"};
@@ -112,8 +128,7 @@ static int print_table(const struct view *v, const struct ranked *list, size_t n
         }
     }
     if (t.n_rows == 0) {
-        fprintf(stderr, "nothing waits or runs%s\n", projects ? "" : " in this project");
-        return CLI_OK;
+        return tell_nothing(c, projects);
     }
     buf_init(&b, 0);
     table_write(&t, c->colour, wide ? 0 : c->columns, &b);
@@ -165,6 +180,10 @@ static int run(struct cli *c) {
         struct str path = cli_path(c, "kueue.x-k8s.io/v1beta2", "localqueues", c->project,
                                    str_of(c->args.args[0]), NULL);
         if (!cli_flag(&c->args, "all-projects") && cli_get(c, path, NULL) != 0) {
+            if (c->err.code == ERR_NOT_FOUND) {
+                err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no queue \"%s\"",
+                        STR_ARG(c->project), c->args.args[0]);
+            }
             return cli_fail(c, NULL);
         }
     }

@@ -24,8 +24,8 @@ static struct bed {
     pthread_t thread;
     const struct route *routes;
     size_t n;
-    struct buf seen, out;
-    char config[64], output[64];
+    struct buf seen, out, told; /* requests; standard output and standard error of the last verb */
+    char config[64], output[64], errors[64];
 } b;
 
 static void answer(void *ctx, struct http_request *r) {
@@ -66,6 +66,7 @@ static void start(const struct route *routes, size_t n) {
     b = (struct bed){.routes = routes, .n = n};
     buf_init(&b.seen, 0);
     buf_init(&b.out, 0);
+    buf_init(&b.told, 0);
     b.loop = loop_new(&err);
     struct http_server_options o = {.host = STR("127.0.0.1"), .handler = answer};
     assert_ok(http_server_start(b.loop, &o, &b.http, &err), &err);
@@ -77,6 +78,8 @@ static void start(const struct route *routes, size_t n) {
             http_server_port(b.http));
     fclose(f);
     close(mkstemp(b.output));
+    snprintf(b.errors, sizeof(b.errors), "/tmp/verbs-test-XXXXXX");
+    close(mkstemp(b.errors));
     setenv("KUBECONFIG", b.config, 1);
     assert_int_equal(pthread_create(&b.thread, NULL, serve, NULL), 0);
 }
@@ -88,11 +91,31 @@ static void stop(void) {
     loop_free(b.loop);
     buf_release(&b.seen);
     buf_release(&b.out);
+    buf_release(&b.told);
     unlink(b.config);
     unlink(b.output);
+    unlink(b.errors);
 }
 
-/* Runs a verb with standard output in a file, which is then in b.out. */
+/* Turns fd to an empty file; returns a copy of what it was. */
+static int divert(int fd, const char *path) {
+    int keep = dup(fd), file = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
+    dup2(file, fd);
+    close(file);
+    return keep;
+}
+
+static void turn_back(int fd, int keep, const char *path, struct buf *ret) {
+    dup2(keep, fd);
+    close(keep);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    buf_reset(ret);
+    ssize_t n = read(file, buf_room(ret, 65536), 65536);
+    ret->n = n > 0 ? (size_t)n : 0;
+    close(file);
+}
+
+/* Runs a verb; what it wrote is then in b.out and b.told. */
 static int run(const char *const *words) {
     char *argv[32] = {(char *)(uintptr_t) "berth"};
     int argc = 1;
@@ -100,17 +123,11 @@ static int run(const char *const *words) {
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     }
     fflush(stdout);
-    int keep = dup(1), file = open(b.output, O_RDWR | O_TRUNC | O_CLOEXEC);
-    dup2(file, 1);
+    int out = divert(1, b.output), errors = divert(2, b.errors);
     int code = cli_main(argc, argv, NULL);
     fflush(stdout);
-    dup2(keep, 1);
-    close(keep);
-    lseek(file, 0, SEEK_SET);
-    buf_reset(&b.out);
-    ssize_t n = read(file, buf_room(&b.out, 65536), 65536);
-    b.out.n = n > 0 ? (size_t)n : 0;
-    close(file);
+    turn_back(1, out, b.output, &b.out);
+    turn_back(2, errors, b.errors, &b.told);
     return code;
 }
 
@@ -169,9 +186,14 @@ static void test_queue_of_one_project(void **state) {
     "{\"items\":[{\"metadata\":{\"name\":\"j1-b\",\"creationTimestamp\":\"2\"},\"status\":{"  \
     "\"phase\":\"Succeeded\"}},{\"metadata\":{\"name\":\"j1-a\",\"creationTimestamp\":\"1\"}}]}"
 
+#define PROJECT                                                                                    \
+    { "GET /api/v1/namespaces/x", 200, "{}" }
+#define QUEUE                                                                                      \
+    { "GET " KUEUE "/namespaces/x/localqueues/default", 200, "{}" }
+
 static void test_submit(void **state) {
-    static const struct route routes[] = {{"POST " JOBS, 201, JOB("")}};
-    start(routes, 1);
+    static const struct route routes[] = {{"POST " JOBS, 201, JOB("")}, PROJECT, QUEUE};
+    start(routes, 3);
     assert_int_equal(RUN("submit", "--gpus", "1", "--", "true"), CLI_OK);
     assert_str_eq(buf_view(&b.out), STR("job/j1 submitted\n"));
     assert_true(str_contains(buf_view(&b.seen), STR("\"nvidia.com/gpu\":\"1\"")));
@@ -183,13 +205,15 @@ static void test_submit(void **state) {
 
 static void submit_and_wait(const char *job, int code) {
     struct route routes[] = {
+        PROJECT,
+        QUEUE,
         {"POST " JOBS, 201, job},
         {"GET " JOBS "/j1", 200, job},
         {"GET /api/v1/namespaces/x/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3Dj1", 200,
          PODS},
         {"GET /api/v1/namespaces/x/pods/j1-b/log?follow=true", 200, "hello\n"},
     };
-    start(routes, 4);
+    start(routes, 6);
     assert_int_equal(RUN("submit", "--wait", "--", "true"), code);
     assert_str_eq(buf_view(&b.out), STR("hello\n"));
     stop();
@@ -199,6 +223,76 @@ static void test_submit_and_wait(void **state) {
     submit_and_wait(JOB("{\"type\":\"Complete\",\"status\":\"True\"}"), CLI_OK);
     submit_and_wait(JOB("{\"type\":\"Failed\",\"status\":\"True\",\"message\":\"exit code 1\"}"),
                     CLI_JOB_FAILED);
+}
+
+static void refused(const struct route *routes, size_t n, const char *const *words, int code,
+                    const char *told) {
+    start(routes, n);
+    assert_int_equal(run(words), code);
+    assert_true(str_contains(buf_view(&b.told), str_of(told)));
+    assert_false(str_contains(buf_view(&b.seen), STR("POST")));
+    stop();
+}
+
+/* What would wait for ever is not submitted, and the answer says what there is. */
+static void test_submit_refused(void **state) {
+    static const struct route routes[] = {
+        PROJECT,
+        QUEUE,
+        {"GET " KUEUE "/namespaces/x/localqueues", 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"default\"}},{\"metadata\":{\"name\":\"night\"}}]}"},
+        {"GET " KUEUE "/namespaces/x/localqueues/none", 404, "{\"kind\":\"Status\",\"code\":404}"},
+        {"GET /api/v1/nodes", 200,
+         "{\"items\":[{\"status\":{\"allocatable\":{\"cpu\":\"2\",\"nvidia.com/mig-1g.18gb\":\"7\","
+         "\"nvidia.com/mig-1g.18gb.me\":\"1\"}}},{\"status\":{\"allocatable\":{"
+         "\"nvidia.com/mig-1g.18gb\":\"7\"}}}]}"},
+    };
+    refused(NULL, 0, (const char *const[]){"submit", "--", "true", NULL}, CLI_NOT_FOUND,
+            "there is no project \"x\"; `kubectl create namespace x` makes one");
+    refused(routes, 5, (const char *const[]){"submit", "-q", "none", "--", "true", NULL},
+            CLI_NOT_FOUND, "has no queue \"none\"; with --queue choose one of: default, night\n");
+    refused(routes, 5, (const char *const[]){"submit", "-s", "1g.10gb", "--", "true", NULL},
+            CLI_NOT_FOUND, "no GPU here has 1g.10gb; there are 1g.18gb, 1g.18gb.me\n");
+    refused(routes, 5, (const char *const[]){"submit", "-w", "-o", "json", "--", "true", NULL},
+            CLI_USAGE, "--wait prints the job's log");
+    start(routes, 5); /* there is one; but the job's name is taken, as the table has no POST */
+    assert_int_equal(RUN("submit", "-s", "1g.18gb+me", "--", "true"), CLI_NOT_FOUND);
+    assert_true(str_contains(buf_view(&b.seen), STR("POST")));
+    stop();
+}
+
+static void test_name_taken(void **state) {
+    static const struct route routes[] = {
+        PROJECT,
+        QUEUE,
+        {"POST " JOBS, 409,
+         "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"message\":\"no\",\"code\":409}"}};
+    start(routes, 3);
+    assert_int_equal(RUN("submit", "--name", "a", "--", "true"), CLI_FAILED);
+    assert_true(str_contains(buf_view(&b.told), STR("choose another --name, or `berth cancel a`")));
+    stop();
+}
+
+/* The end of a job that failed is told with what its process ended with. */
+static void test_failure_told(void **state) {
+    static const struct route routes[] = {
+        PROJECT,
+        QUEUE,
+        {"POST " JOBS, 201, JOB("")},
+        {"GET " JOBS "/j1", 200,
+         JOB("{\"type\":\"Failed\",\"status\":\"True\",\"message\":\"backoff limit\"}")},
+        {"GET /api/v1/namespaces/x/pods?labelSelector", 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"p\"},\"status\":{\"phase\":\"Failed\","
+         "\"containerStatuses\":[{\"state\":{\"terminated\":{\"exitCode\":127,\"reason\":"
+         "\"StartError\",\"message\":\"no such program\"}}}]}}]}"},
+        {"GET /api/v1/namespaces/x/pods/p/log", 200, ""},
+    };
+    start(routes, 6);
+    assert_int_equal(RUN("submit", "--wait", "--", "true"), CLI_JOB_FAILED);
+    assert_true(str_contains(
+        buf_view(&b.told),
+        STR("job/j1 failed: exit status 127, StartError: no such program (backoff limit)\n")));
+    stop();
 }
 
 static void test_logs(void **state) {
@@ -267,10 +361,12 @@ static void test_without_server(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue),           cmocka_unit_test(test_queue_of_one_project),
-        cmocka_unit_test(test_submit),          cmocka_unit_test(test_submit_and_wait),
-        cmocka_unit_test(test_logs),            cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_top),             cmocka_unit_test(test_without_server),
+        cmocka_unit_test(test_queue),          cmocka_unit_test(test_queue_of_one_project),
+        cmocka_unit_test(test_submit),         cmocka_unit_test(test_submit_and_wait),
+        cmocka_unit_test(test_logs),           cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_submit_refused), cmocka_unit_test(test_name_taken),
+        cmocka_unit_test(test_failure_told),   cmocka_unit_test(test_top),
+        cmocka_unit_test(test_without_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
