@@ -119,8 +119,8 @@ static int allow_own(int ruleset, const struct sandbox *s, const struct sandbox_
     e = e ? e : allow(ruleset, path, handled, handled);
     for (size_t i = 0; i < n && e == 0; i++) {
         uint64_t access = v[i].read_only ? ACCESS_READ : handled;
-        e = allow(ruleset, v[i].source, access, handled);
-        e = e ? e : allow(ruleset, v[i].target, access, handled);
+        /* By its target: what the source's name leads to now is the pod's to say. */
+        e = allow(ruleset, v[i].target, access, handled);
     }
     uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                       ACCESS_TRUNCATE | LANDLOCK_ACCESS_FS_READ_DIR;
