@@ -143,6 +143,7 @@ static int own_token(const struct authn *x, struct str token, int64_t now_ns, st
         return err_set(err, r, "no memory to authenticate");
     }
     u.groups = all;
+    u.expires_ns = expires;
     *ret = u;
     return u.name.n ? 0 : unauthorized(err, "it names no user");
 }
@@ -224,7 +225,7 @@ static int add_extra(struct arena *a, struct user *u, const char *key, struct st
 }
 
 static int account_user(const struct token_claims *c, struct arena *a, struct user *ret) {
-    struct user u = {.uid = c->account_uid};
+    struct user u = {.uid = c->account_uid, .expires_ns = c->expires * INT64_C(1000000000)};
     struct str groups[2] = {STR("system:serviceaccounts"),
                             arena_f(a, "system:serviceaccounts:%.*s", STR_ARG(c->ns))};
     u.name = arena_f(a, "system:serviceaccount:%.*s:%.*s", STR_ARG(c->ns), STR_ARG(c->account));

@@ -16,6 +16,7 @@
 #include "server/status.h"
 
 struct watch_hub;
+struct streams;
 struct write;
 struct server_writer;
 struct server_metrics;
@@ -25,6 +26,7 @@ struct server {
     struct clock *clock;
     struct http_server *http;
     struct watch_hub *hub;          /* watch.c */
+    struct streams *streams;        /* streams.c */
     struct server_writer *writer;   /* writer.c */
     struct server_metrics *metrics; /* health.c */
     struct write *spare_writes;     /* free list, pipeline.c */
@@ -54,6 +56,8 @@ struct call {
     void (*detach)(struct call *c, void *ctx);
     void *detach_ctx;
     bool answered;
+    struct call *next, *prev; /* of the streams under way, while `streams` */
+    bool streams;
 };
 
 int64_t server_now(struct server *s); /* wall time */

@@ -28,6 +28,11 @@ void watch_release(struct server *s);
 void watch_stop_all(struct server *s);
 void watch_request(struct call *c);
 size_t watch_count(const struct server *s);
+/* streams.c: all streams under way, of which those that lose their right are cut */
+int streams_init(struct server *s, struct err *err);
+void streams_release(struct server *s);
+void streams_add(struct call *c);
+void streams_remove(struct call *c); /* no-op when it is not there */
 /* podlog.c */
 void podlog_request(struct call *c);
 /* discovery.c: false when the path is none of discovery's. */

@@ -76,7 +76,7 @@ int policy_impersonate(struct rbac *b, struct http_request *r, struct arena *a, 
                        struct err *err) {
     struct str name = http_header(r, "Impersonate-User"), uid = http_header(r, "Impersonate-Uid");
     struct str group = http_header(r, "Impersonate-Group");
-    struct user other = {.impersonated_by = u->name};
+    struct user other = {.impersonated_by = u->name, .expires_ns = u->expires_ns};
     if (name.n == 0) {
         return uid.n || group.n
                    ? err_set(

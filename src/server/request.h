@@ -44,6 +44,7 @@ struct user {
     struct user_extra *extra;
     size_t n_extra;
     struct str impersonated_by; /* the real user while impersonating, else empty */
+    int64_t expires_ns; /* when the credential does, wall time; 0: it does not */
 };
 
 /* The query, decoded. Absent views are empty; numbers say what absent means. */

@@ -5,6 +5,7 @@
 
 static void detached(void *user) {
     struct call *c = user;
+    streams_remove(c);
     if (c->inflight != NULL) {
         (*c->inflight)--;
         c->inflight = NULL;

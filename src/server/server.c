@@ -22,7 +22,8 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     s->o = *o;
     s->clock = loop_clock(o->loop);
     arena_init(&s->scratch, SCRATCH_BYTES);
-    if (watch_init(s, err) != 0 || writer_init(s, err) != 0 || health_init(s, err) != 0) {
+    if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || writer_init(s, err) != 0 ||
+        health_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -61,6 +62,7 @@ void server_free(struct server *s) {
     }
     http_server_free(s->http);
     watch_release(s);
+    streams_release(s);
     writer_release(s);
     health_release(s);
     openapi_release(s);
@@ -150,6 +152,7 @@ void call_stream(struct call *c, const char *type) {
         c->inflight = NULL;
     }
     c->s->long_running++;
+    streams_add(c);
     http_stream_begin(c->http, 200, type);
 }
 
@@ -158,6 +161,7 @@ void call_stream_end(struct call *c) {
         return;
     }
     c->s->long_running--;
+    streams_remove(c);
     leave(c);
     audit(c, 200);
     http_stream_end(c->http);
