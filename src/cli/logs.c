@@ -58,7 +58,10 @@ static int look(struct cli *c, struct str name, struct shown *s, bool *ret_no_jo
         return follow && code == CLI_OK ? -1 : code;
     }
     if (cli_job_ended(job) >= 0 && !(pod && !begun)) {
-        return CLI_OK;
+        if (first) {
+            fprintf(stderr, "job/%.*s has ended and left no pod, so there is no log\n", STR_ARG(name));
+        }
+        return first ? CLI_FAILED : CLI_OK;
     }
     if (!first || (s->told && follow)) {
         return -1;

@@ -1,7 +1,7 @@
 /* table: see table.h. */
 #include "cli/table.h"
 
-enum { GAP = 3 };
+enum { GAP = 3, LAST_MIN = 8 };
 
 static const char *const colours[] = {
     [STYLE_PLAIN] = "", [STYLE_GOOD] = "\x1b[32m", [STYLE_WAIT] = "\x1b[33m",
@@ -96,8 +96,11 @@ void table_write(const struct table *t, bool colour, int width, struct buf *out)
         }
         before_last += c < last ? widths[c] + GAP : 0;
     }
-    size_t room =
-        width > 0 && (size_t)width > before_last + 8 ? (size_t)width - before_last : SIZE_MAX;
+    size_t room = SIZE_MAX; /* of the last column */
+    if (width > 0) {
+        bool wide = (size_t)width > before_last + LAST_MIN;
+        room = wide ? (size_t)width - before_last : LAST_MIN;
+    }
     for (size_t c = 0; c < t->n_columns; c++) {
         struct str h = str_of(t->headers[c]);
         add_cell(out, h, "", c < last ? widths[c] - h.n + GAP : 0);
