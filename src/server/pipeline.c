@@ -73,7 +73,11 @@ static void committed(void *ctx, int code, const struct object *obj, const struc
             e = *err;
         }
         if (w->orphaned) {
-            w->failure = (struct failure){.code = code, .http = 500, .reason = "InternalError"};
+            /* The arena may be gone: the text is good for `done` alone. */
+            w->failure = (struct failure){.code = code,
+                                          .http = http_of_code(code),
+                                          .reason = "InternalError",
+                                          .message = err != NULL ? str_of(err->text) : STR("")};
         } else {
             (void)failure_err(&w->failure, w->arena, &e);
         }
@@ -101,6 +105,12 @@ void write_stage(struct write *w, int type, struct object *obj) {
     uint64_t expect = w->old != NULL ? w->old->rv : 0;
     const struct kind *k = obj->kind;
     struct str name = arena_str(w->arena, obj->name);
+    if (arena_ok(w->arena) != 0) { /* a step may have gone without what it had no memory for */
+        object_unref(obj);
+        (void)failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+        write_finish(w);
+        return;
+    }
     int code =
         mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
     if (code == ERR_EXISTS) {

@@ -36,7 +36,7 @@ struct listing {
 static bool list_each(void *ctx, const struct object *o) {
     struct listing *l = ctx;
     if (!pick_matches(&l->pick, o)) {
-        return true;
+        return l->pick.failed == 0;
     }
     if (l->limit > 0 && l->n >= l->limit) {
         l->remaining++;
@@ -48,7 +48,8 @@ static bool list_each(void *ctx, const struct object *o) {
         l->last_name = arena_str(l->c->arena, o->name);
     }
     l->n++;
-    return l->code == 0 && buf_ok(&l->items) == 0;
+    l->code = l->code ? l->code : buf_ok(&l->items);
+    return l->code == 0;
 }
 
 static int bad_list_options(struct call *c, const char *field, const char *text) {
@@ -156,6 +157,13 @@ static int run_listing(struct listing *l) {
         l->code = l->code ? l->code : r;
     } else {
         mirror_scan(c->s->o.mirror, k, l->pick.ns, list_each, l);
+    }
+    l->code = l->code ? l->code : l->pick.failed;
+    if (l->code == 0) {
+        l->code = arena_ok(c->arena); /* the key for the next page */
+    }
+    if (l->code != 0 && l->err.code == 0) {
+        (void)err_set(&l->err, l->code, "out of memory");
     }
     return l->code != 0 ? failure_err(&c->failure, c->arena, &l->err) : 0;
 }

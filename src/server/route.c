@@ -172,6 +172,9 @@ void route_request(void *ctx, struct http_request *r) {
     } else if (code != 0) {
         (void)failure_err(&c->failure, a, &err);
         call_fail(c);
+    } else if (arena_ok(a) != 0) { /* a part of the request was not copied */
+        (void)failure_set(&c->failure, a, ERR_NOMEM, "out of memory");
+        call_fail(c);
     } else if (!enter(c)) {
         (void)failure_too_many(&c->failure);
         call_fail(c);

@@ -60,7 +60,7 @@ static struct str read_field(void *ctx, struct str path) {
     return json_str(v);
 }
 
-bool pick_matches(const struct picker *p, const struct object *o) {
+bool pick_matches(struct picker *p, const struct object *o) {
     if ((p->ns.n > 0 && !str_eq(p->ns, o->ns)) || (p->by_name && !str_eq(p->name, o->name)) ||
         (p->labels.n > 0 && !selector_matches(&p->labels, &o->labels))) {
         return false;
@@ -73,6 +73,7 @@ bool pick_matches(const struct picker *p, const struct object *o) {
     if (p->by_body) {
         arena_reset(p->scratch);
         if (object_tree(o, p->scratch, &doc, NULL) != 0) {
+            p->failed = ERR_NOMEM;
             return false;
         }
         r.root = yyjson_doc_get_root(doc);

@@ -120,6 +120,9 @@ void call_bytes(struct call *c, int http, const char *type, struct str body) {
 
 void call_fail(struct call *c) {
     struct buf b;
+    if (arena_ok(c->arena) != 0 && c->failure.http < 500) { /* what was wrong may be just that */
+        (void)failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory");
+    }
     buf_init(&b, 0);
     failure_json(&c->failure, &b);
     if (c->failure.retry_after > 0) {

@@ -44,6 +44,7 @@ struct frame {
     const char *type;
     const struct kind_version *kv;
     struct media media;
+    int code; /* 0, or it could not be made */
     enum { INCLUDE_METADATA, INCLUDE_NONE, INCLUDE_OBJECT } include;
     struct buf text;
 };
@@ -126,11 +127,12 @@ static void frame_fill(struct frame *f, const struct watch *w, const char *type,
     struct render r = call_render(w->call);
     struct err err = {0};
     r.media.yaml = false;
-    *f = (struct frame){type, r.kv, r.media, (unsigned)include_of(w), f->text};
+    *f = (struct frame){type, r.kv, r.media, 0, (unsigned)include_of(w), f->text};
     buf_reset(&f->text);
     buf_f(&f->text, "{\"type\":\"%s\",\"object\":", type);
-    (void)render_object(&r, o, &f->text, &err);
+    f->code = render_object(&r, o, &f->text, &err);
     buf_c(&f->text, "}\n");
+    f->code = f->code ? f->code : buf_ok(&f->text);
 }
 
 /* The types are compared by address: they come from here only. */
@@ -147,8 +149,7 @@ static int watch_send(struct watch *w, const char *type, const struct object *o)
         f = &h->frames[at];
         frame_fill(f, w, type, o);
     }
-    int r = buf_ok(&f->text);
-    return r ? r : http_stream_write(w->call->http, buf_view(&f->text));
+    return f->code ? f->code : http_stream_write(w->call->http, buf_view(&f->text));
 }
 
 static void frames_forget(struct watch_hub *h) {
@@ -156,7 +157,7 @@ static void frames_forget(struct watch_hub *h) {
 }
 
 /* What a change is for this watcher, by whether the object was and is selected; NULL: nothing. */
-static const char *transition(const struct watch *w, const struct change *c) {
+static const char *transition(struct watch *w, const struct change *c) {
     bool is = pick_matches(&w->pick, c->obj);
     if (c->type == CHANGE_ADDED) {
         return is ? ADDED : NULL;
@@ -168,7 +169,7 @@ static const char *transition(const struct watch *w, const struct change *c) {
     return is ? (was ? MODIFIED : ADDED) : was ? DELETED : NULL;
 }
 
-static void send_bookmark(struct watch *w, bool initial_end) {
+static int send_bookmark(struct watch *w, bool initial_end) {
     const struct api_request *q = &w->call->req;
     struct buf b;
     buf_init(&b, 4096);
@@ -180,8 +181,10 @@ static void send_bookmark(struct watch *w, bool initial_end) {
         buf_c(&b, ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}");
     }
     buf_c(&b, "}}}\n");
-    (void)http_stream_write(w->call->http, buf_view(&b));
+    int r = buf_ok(&b);
+    r = r ? r : http_stream_write(w->call->http, buf_view(&b));
     buf_release(&b);
+    return r;
 }
 
 static void send_error(struct watch *w, const struct failure *f) {
@@ -237,7 +240,7 @@ static void watch_tick(void *ctx) {
     bool due = now >= w->deadline;
     if (w->bookmarks && w->state == WATCH_LIVE && (due || now >= w->next_bookmark)) {
         w->rv = mirror_revision(w->s->o.mirror);
-        send_bookmark(w, false);
+        (void)send_bookmark(w, false); /* one less is no harm */
         w->next_bookmark = now + BOOKMARK_NS;
     }
     if (due) {
@@ -256,13 +259,13 @@ static void on_change(void *ctx, const struct change *c) {
     frames_forget(f->s->hub);
     for (struct watch *w = f->first, *next; w != NULL; w = next) {
         next = w->next;
-        if (w->state != WATCH_LIVE) {
-            continue;
+        if (w->state != WATCH_LIVE || c->obj->rv <= w->rv) {
+            continue; /* it has seen this, or waits for a revision to come */
         }
         const char *type = transition(w, c);
         w->rv = c->obj->rv;
-        if (type != NULL && watch_send(w, type, c->obj) != 0) {
-            w->state = WATCH_ENDED; /* net cuts the connection, which frees it */
+        if (w->pick.failed != 0 || (type != NULL && watch_send(w, type, c->obj) != 0)) {
+            watch_end(w); /* rather than with a hole: it resumes where it was */
         }
     }
     frames_forget(f->s->hub);
@@ -303,7 +306,8 @@ static bool keep(struct str *to, struct str from) {
 static bool send_initial(void *ctx, const struct object *o) {
     struct watch *w = ctx;
     frames_forget(w->s->hub);
-    if (pick_matches(&w->pick, o) && watch_send(w, ADDED, o) != 0) {
+    bool is = pick_matches(&w->pick, o);
+    if (w->pick.failed != 0 || (is && watch_send(w, ADDED, o) != 0)) {
         w->state = WATCH_ENDED;
         return false;
     }
@@ -320,7 +324,7 @@ static bool send_missed(void *ctx, const struct change *c) {
     struct watch *w = ctx;
     const char *type = transition(w, c);
     frames_forget(w->s->hub);
-    if (type != NULL && watch_send(w, type, c->obj) != 0) {
+    if (w->pick.failed != 0 || (type != NULL && watch_send(w, type, c->obj) != 0)) {
         w->state = WATCH_ENDED;
         return false;
     }
@@ -344,38 +348,57 @@ static void drained(void *user) {
     }
 }
 
-/* Goes on until it is live, or the peer is full (then `drained` calls again). */
-static void watch_pump(struct watch *w) {
+/* The snapshot; false when the watch cannot go on now, or has ended. */
+static bool pump_initial(struct watch *w) {
     struct mirror *m = w->s->o.mirror;
-    const struct kind *k = w->feed->kind;
     struct err err = {0};
-    if (w->state == WATCH_INITIAL) {
-        int r = mirror_scan_at(m, k, w->pick.ns, w->rv, w->after_ns, w->after_name, send_initial, w,
-                               &err);
-        if (r == ERR_EXPIRED) {
-            watch_expired(w, mirror_revision(m));
-            return;
-        }
-        if (w->state == WATCH_ENDED || is_full(w)) {
-            return;
-        }
-        w->state = WATCH_CATCHUP;
-        if (w->initial_end && w->bookmarks) {
-            send_bookmark(w, true);
-        }
+    int r = mirror_scan_at(m, w->feed->kind, w->pick.ns, w->rv, w->after_ns, w->after_name,
+                           send_initial, w, &err);
+    if (r == ERR_EXPIRED) {
+        watch_expired(w, mirror_revision(m));
+        return false;
+    }
+    if (r != 0 || w->state == WATCH_ENDED) {
+        watch_end(w);
+        return false;
+    }
+    if (is_full(w)) {
+        return false;
+    }
+    w->state = WATCH_CATCHUP;
+    if (w->initial_end && w->bookmarks && send_bookmark(w, true) != 0) {
+        watch_end(w);
+        return false;
+    }
+    return true;
+}
+
+static void pump_missed(struct watch *w) {
+    struct mirror *m = w->s->o.mirror;
+    uint64_t oldest = 0;
+    struct err err = {0};
+    int r = w->rv < mirror_revision(m)
+                ? mirror_since(m, w->feed->kind, w->rv, send_missed, w, &oldest, &err)
+                : 0;
+    if (r == ERR_EXPIRED) {
+        watch_expired(w, oldest);
+    } else if (r != 0 || w->state == WATCH_ENDED) {
+        watch_end(w);
+    } else if (!is_full(w)) {
+        w->state = WATCH_LIVE;
+    }
+}
+
+/* Goes on until it is live, or the peer is full (then `drained` calls again). It may end w. */
+static void watch_pump(struct watch *w) {
+    struct watch_hub *h = w->s->hub;
+    if (w->state == WATCH_INITIAL && !pump_initial(w)) {
+        return;
     }
     if (w->state == WATCH_CATCHUP) {
-        uint64_t oldest = 0;
-        if (w->rv < mirror_revision(m) &&
-            mirror_since(m, k, w->rv, send_missed, w, &oldest, &err) == ERR_EXPIRED) {
-            watch_expired(w, oldest);
-            return;
-        }
-        if (w->state == WATCH_CATCHUP && !is_full(w)) {
-            w->state = WATCH_LIVE;
-        }
+        pump_missed(w);
     }
-    frames_forget(w->s->hub);
+    frames_forget(h);
 }
 
 /* ---- starting ---- */

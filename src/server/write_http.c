@@ -95,6 +95,7 @@ struct sweep {
     const struct object **objs; /* one reference each, in order */
     size_t n, waiting;
     struct delete_options options;
+    struct err err; /* of the first delete that failed */
 };
 
 static void sweep_free(struct sweep *s) {
@@ -115,17 +116,16 @@ static void sweep_answer(struct sweep *s) {
     if (c != NULL) {
         struct render r = call_render(c);
         struct buf b;
-        struct err err = {0};
-        int code = 0;
+        int code = s->err.code;
         c->detach = NULL;
         buf_init(&b, 0);
         render_list_head(&r, mirror_revision(c->s->o.mirror), (struct str){0}, 0, &b);
         for (size_t i = 0; i < s->n && code == 0; i++) {
-            code = render_list_item(&r, s->objs[i], i == 0, &b, &err);
+            code = render_list_item(&r, s->objs[i], i == 0, &b, &s->err);
         }
         render_list_tail(&r, &b);
         if (code != 0) {
-            (void)failure_err(&c->failure, c->arena, &err);
+            (void)failure_err(&c->failure, c->arena, &s->err);
             call_fail(c);
         } else {
             call_json(c, 200, &b);
@@ -137,6 +137,10 @@ static void sweep_answer(struct sweep *s) {
 
 static void swept(struct write *w) {
     struct sweep *s = w->ctx;
+    int code = w->failure.code;
+    if (code != 0 && code != ERR_NOT_FOUND && s->err.code == 0) {
+        failure_to_err(&w->failure, &s->err);
+    }
     write_free(w);
     if (--s->waiting == 0) {
         sweep_answer(s);
@@ -145,7 +149,7 @@ static void swept(struct write *w) {
 
 struct gather {
     struct sweep *s;
-    const struct picker *p;
+    struct picker *p;
     size_t cap;
     int failed;
 };
@@ -153,7 +157,7 @@ struct gather {
 static bool gather(void *ctx, const struct object *o) {
     struct gather *g = ctx;
     if (!pick_matches(g->p, o)) {
-        return true;
+        return g->p->failed == 0;
     }
     g->failed = vec_grow((void **)&g->s->objs, &g->cap, g->s->n, 1, sizeof(*g->s->objs));
     if (g->failed == 0) {
@@ -172,6 +176,7 @@ static void sweep_run(struct sweep *s) {
         struct api_request *q = ARENA_NEW(a, struct api_request);
         if (w == NULL || q == NULL) {
             write_free(w);
+            (void)err_set(&s->err, ERR_NOMEM, "out of memory");
             break;
         }
         *q = c->req;
@@ -215,5 +220,10 @@ void write_collection(struct call *c) {
     c->detach_ctx = s;
     struct gather g = {.s = s, .p = &p};
     mirror_scan(c->s->o.mirror, kind_stored(c->req.kind), request_key_ns(&c->req), gather, &g);
+    if (g.failed != 0 || p.failed != 0) { /* nothing is deleted by halves from the start */
+        (void)err_set(&s->err, ERR_NOMEM, "out of memory");
+        sweep_answer(s);
+        return;
+    }
     sweep_run(s);
 }

@@ -155,19 +155,25 @@ static struct job *begin(struct writer *w, const char *who, const struct kind *k
     return j;
 }
 
+static void no_memory(write_done *done, void *ctx) {
+    struct write_result r = {.code = ERR_NOMEM};
+    (void)err_set(&r.err, ERR_NOMEM, "out of memory");
+    done(ctx, &r);
+}
+
 static void run(struct job *j, write_done *done, void *ctx) {
+    if (arena_ok(&j->arena) != 0) { /* the name, the body or a precondition could not be copied */
+        write_free(j->write);
+        job_free(j);
+        no_memory(done, ctx);
+        return;
+    }
     j->done = done;
     j->ctx = ctx;
     j->running = true;
     struct write *op = j->write;
     write_run(op);
     j->running = false;
-}
-
-static void no_memory(write_done *done, void *ctx) {
-    struct write_result r = {.code = ERR_NOMEM};
-    (void)err_set(&r.err, ERR_NOMEM, "out of memory");
-    done(ctx, &r);
 }
 
 static void create(struct writer *w, const char *who, const struct kind *k, struct str ns,
