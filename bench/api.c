@@ -1,15 +1,22 @@
 /*
- * bench-api: a running `berth up`, over its HTTP API.   bench-api BERTH [CREATES]
+ * bench-api: a running `berth up`, over its HTTP API.   bench-api [--pin] BERTH [CREATES [CONNECTIONS]]
  *
  * Start time, memory, durable creates and reads of 1 KB ConfigMaps over 64 keep-alive TLS connections, and how
  * long after its create is sent an object reaches each of 100 watchers. Floors of the same run: fdatasync of 4
  * KiB, and a bare TLS server that answers 1 KB, driven by the same load generator.
+ *
+ * --pin gives one CPU to the servers (all threads of `berth up`, and before it the bare one) and another to this load
+ * generator. "cpu us" is the time that the server's threads were on a CPU, per request: it says more than the rate
+ * where a machine is shared.
  */
+#include <dirent.h>
 #include <ftw.h>
 #include <limits.h>
 #include <openssl/pem.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +28,13 @@
 #include "http_load.h"
 #include "measure.h"
 
-enum { CONNECTIONS = 64, WATCHERS = 100, WATCHED = 200, VALUE_BYTES = 800 };
+enum { IDLE_MS = 2000, WATCHERS = 100, WATCHED = 200, VALUE_BYTES = 800 };
 
 struct up {
     const char *berth;
     char dir[PATH_MAX], data[PATH_MAX + 8];
     pid_t pid;
+    bool pin;
     double start_ms;
     int port;
     SSL_CTX *tls;
@@ -48,6 +56,23 @@ static _Noreturn void die(const char *what) {
         (void)nftw(up.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     }
     exit(1);
+}
+
+/* The n-th CPU of those that this process had at first; nothing is done where there is no second. */
+static void pin_to(int n) {
+    static cpu_set_t all;
+    static bool known;
+    if (!known) {
+        known = sched_getaffinity(0, sizeof(all), &all) == 0;
+    }
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (CPU_ISSET(i, &all) && n-- == 0) {
+            CPU_SET(i, &one);
+            (void)sched_setaffinity(0, sizeof(one), &one);
+        }
+    }
 }
 
 static char *read_file(const char *path) {
@@ -120,6 +145,9 @@ static void start_berth(void) {
     fflush(stdout);
     up.pid = fork();
     if (up.pid == 0) {
+        if (up.pin) {
+            pin_to(0);
+        }
         char log[PATH_MAX + 16];
         snprintf(log, sizeof(log), "%s/log", up.dir);
         dup2(fds[1], 1);
@@ -152,6 +180,22 @@ static double rss_mib(void) {
     return p ? (double)strtol(p + 6, NULL, 10) / 1024 : 0;
 }
 
+/* Nanoseconds that the threads of a process were on a CPU. */
+static double cpu_ns(pid_t pid) {
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    double ns = 0;
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, e->d_name);
+        ns += e->d_name[0] == '.' ? 0 : strtod(read_file(path), NULL);
+    }
+    if (d) {
+        closedir(d);
+    }
+    return ns;
+}
+
 /* ---- requests ---- */
 
 static size_t create_text(const char *name, int64_t stamp, char *out) {
@@ -182,15 +226,18 @@ static size_t get_request(void *ctx, size_t i, char *out) {
                             i * 7919 % *(size_t *)ctx);
 }
 
-static double load(const char *what, struct load l, double floor, const char *floor_name) {
+static double load(const char *what, struct load l, pid_t server, double floor,
+                   const char *floor_name) {
     l.latency = calloc(l.requests, sizeof(*l.latency));
+    double cpu = cpu_ns(server);
     if (!l.latency || load_run(&l) == -1) {
         die(what);
     }
     double rate = (double)l.requests / l.seconds;
-    printf("%-34s %9.0f  %8.2f  %8.2f", what, rate,
+    cpu = (cpu_ns(server) - cpu) / 1e3 / (double)l.requests;
+    printf("%-34s %9.0f  %8.2f  %8.2f  %8.1f", what, rate,
            (double)measure_percentile(l.latency, l.requests, 0.5) / 1e6,
-           (double)measure_percentile(l.latency, l.requests, 0.99) / 1e6);
+           (double)measure_percentile(l.latency, l.requests, 0.99) / 1e6, cpu);
     if (floor > 0) {
         printf("  %6.2f x %s", rate / floor, floor_name);
     }
@@ -251,7 +298,8 @@ static size_t read_watcher(struct watcher *w, int64_t *age) {
 
 static void open_watchers(struct watcher *w, struct pollfd *p) {
     static const char plain[] = "GET /api/v1/namespaces/default/configmaps?watch=true"
-                                "&sendInitialEvents=false&resourceVersion=0 HTTP/1.1\r\n"
+                                "&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
+                                " HTTP/1.1\r\n"
                                 "Host: 127.0.0.1\r\n\r\n";
     for (int i = 0; i < WATCHERS; i++) {
         w[i] = (struct watcher){.stream = load_open(up.tls, up.port, plain, sizeof(plain) - 1)};
@@ -270,6 +318,22 @@ static size_t poll_watchers(struct watcher *w, struct pollfd *p, int timeout_ms,
         }
     }
     return found;
+}
+
+/* What watchers cost a fresh server while nothing happens. */
+static void idle_watchers(double *ret_kib, double *ret_cpu) {
+    static struct watcher w[WATCHERS];
+    static struct pollfd p[WATCHERS];
+    double memory = rss_mib();
+    open_watchers(w, p);
+    (void)poll(NULL, 0, 500);
+    double cpu = cpu_ns(up.pid);
+    (void)poll(NULL, 0, IDLE_MS);
+    *ret_cpu = (cpu_ns(up.pid) - cpu) / (IDLE_MS * 1e4);
+    *ret_kib = (rss_mib() - memory) * 1024 / WATCHERS;
+    for (int i = 0; i < WATCHERS; i++) {
+        load_close(w[i].stream);
+    }
 }
 
 /* One create at a time, each in the hands of all watchers before the next. */
@@ -297,9 +361,9 @@ static void fan_out(void) {
         (void)load_read(writer, skip, sizeof(skip));
     }
     load_close(writer);
-    printf("%-34s %9s  %8.2f  %8.2f  (create sent to event received)\n", "watch, 100 watchers", "",
-           (double)measure_percentile(age, n, 0.5) / 1e6,
-           (double)measure_percentile(age, n, 0.99) / 1e6);
+    printf("%-34s %9s  %8.2f  %8.2f  %8s  (create sent to event received)\n", "watch, 100 watchers",
+           "", (double)measure_percentile(age, n, 0.5) / 1e6,
+           (double)measure_percentile(age, n, 0.99) / 1e6, "");
     for (int i = 0; i < WATCHERS; i++) {
         load_close(w[i].stream);
     }
@@ -321,10 +385,67 @@ static void stop_berth(void) {
     (void)nftw(up.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The bare server is gone when this returns: it must not share the CPU with what is measured next. */
+static double bare_tls(size_t connections) {
+    static size_t one = 1;
+    pid_t echo;
+    if (up.pin) {
+        pin_to(0);
+    }
+    int port = echo_start(&echo);
+    if (up.pin) {
+        pin_to(1);
+    }
+    struct load l = {.tls = SSL_CTX_new(TLS_client_method()),
+                     .port = port,
+                     .connections = connections,
+                     .requests = 50000,
+                     .request = get_request,
+                     .ctx = &one,
+                     .status = 200};
+    double rate = port == -1 ? 0 : load("floor: bare TLS", l, echo, 0, "");
+    if (port != -1) {
+        kill(echo, SIGKILL);
+        (void)waitpid(echo, NULL, 0);
+    }
+    SSL_CTX_free(l.tls);
+    return rate;
+}
+
+static void measure_api(size_t creates, size_t connections, double disk, double floor) {
+    start_berth();
+    read_kubeconfig();
+    double idle = rss_mib(), watch_kib, watch_cpu;
+    idle_watchers(&watch_kib, &watch_cpu);
+    struct load l = {.tls = up.tls,
+                     .port = up.port,
+                     .connections = connections,
+                     .requests = creates,
+                     .request = create_request,
+                     .status = 201};
+    load("create 1 KB, durable", l, up.pid, disk, "fdatasync");
+    l.requests = creates < 50000 ? 50000 : creates;
+    l.request = get_request;
+    l.ctx = &creates;
+    l.status = 200;
+    load("get 1 KB", l, up.pid, floor, "bare TLS");
+    fan_out();
+    printf("\nstart to ready %.0f ms; memory of the API process %.1f MiB idle, %.1f MiB with %zu "
+           "objects\n",
+           up.start_ms, idle, rss_mib(), creates + WATCHED);
+    printf("%d idle watchers over TLS: %.0f KiB of memory each, %.2f %% of a CPU for all\n",
+           WATCHERS, watch_kib, watch_cpu);
+    stop_berth();
+}
+
 int main(int argc, char **argv) {
-    size_t creates = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000;
-    if (argc < 2 || creates == 0) {
-        fprintf(stderr, "usage: bench-api BERTH [CREATES]\n");
+    up.pin = argc > 1 && strcmp(argv[1], "--pin") == 0;
+    argc -= up.pin;
+    argv += up.pin;
+    size_t creates = argc > 2 ? strtoul(argv[2], NULL, 10) : 50000;
+    size_t connections = argc > 3 ? strtoul(argv[3], NULL, 10) : 64;
+    if (argc < 2 || creates == 0 || connections == 0) {
+        fprintf(stderr, "usage: bench-api [--pin] BERTH [CREATES [CONNECTIONS]]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -335,31 +456,9 @@ int main(int argc, char **argv) {
     }
     snprintf(up.data, sizeof(up.data), "%s/data", up.dir);
     double disk = measure_fdatasync(up.dir, 4096, 1);
-    pid_t echo;
-    int echo_port = echo_start(&echo);
-    SSL_CTX *bare = SSL_CTX_new(TLS_client_method());
-    size_t one = 1;
-    printf("%-34s %9s  %8s  %8s\n", "", "per s", "p50 ms", "p99 ms");
+    printf("%zu connections\n%-34s %9s  %8s  %8s  %8s\n", connections, "", "per s", "p50 ms",
+           "p99 ms", "cpu us");
     printf("%-34s %9.0f\n", "floor: fdatasync of 4 KiB", disk);
-    struct load l = {.tls = bare, .port = echo_port, .connections = CONNECTIONS, .requests = 50000,
-                     .request = get_request, .ctx = &one, .status = 200};
-    double floor = echo_port == -1 ? 0 : load("floor: bare TLS, 64 connections", l, 0, "");
-    start_berth();
-    read_kubeconfig();
-    double idle = rss_mib();
-    l = (struct load){.tls = up.tls, .port = up.port, .connections = CONNECTIONS,
-                      .requests = creates, .request = create_request, .status = 201};
-    load("create 1 KB, durable, 64 conns", l, disk, "fdatasync");
-    l.requests = 50000;
-    l.request = get_request;
-    l.ctx = &creates;
-    l.status = 200;
-    load("get 1 KB, 64 connections", l, floor, "bare TLS");
-    fan_out();
-    printf("\nstart to ready %.0f ms; memory of the API process %.1f MiB idle, %.1f MiB with %zu "
-           "objects\n", up.start_ms, idle, rss_mib(), creates + WATCHED);
-    kill(echo, SIGKILL);
-    (void)waitpid(echo, NULL, 0);
-    stop_berth();
+    measure_api(creates, connections, disk, bare_tls(connections));
     return 0;
 }

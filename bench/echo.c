@@ -6,11 +6,12 @@
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <signal.h>
 #include <unistd.h>
 
 struct peer {
@@ -38,7 +39,8 @@ static SSL_CTX *server_tls(void) {
     return tls;
 }
 
-static void answer(struct peer *p) {
+/* False at the end of the connection. */
+static bool answer(struct peer *p) {
     static char text[1200];
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n";
     if (!text[0]) {
@@ -54,6 +56,7 @@ static void answer(struct peer *p) {
             (void)SSL_write(p->ssl, text, (int)sizeof(head) - 1 + 1024);
         }
     }
+    return SSL_get_error(p->ssl, n) == SSL_ERROR_WANT_READ;
 }
 
 static void accept_one(SSL_CTX *tls, int listener, int ep) {
@@ -78,9 +81,12 @@ static _Noreturn void serve(SSL_CTX *tls, int listener) {
         struct epoll_event events[64];
         int n = epoll_wait(ep, events, 64, -1);
         for (int i = 0; i < n; i++) {
-            if (events[i].data.ptr) {
-                answer(events[i].data.ptr);
-            } else {
+            struct peer *p = events[i].data.ptr;
+            if (p && !answer(p)) {
+                close(SSL_get_fd(p->ssl));
+                SSL_free(p->ssl);
+                free(p);
+            } else if (!p) {
                 accept_one(tls, listener, ep);
             }
         }
