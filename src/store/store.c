@@ -22,7 +22,7 @@
 
 enum {
     GROUP_CHANGES = 4096,        /* at most so many in one transaction */
-    WAL_BYTES = 16 << 20,
+    WAL_BYTES = 2 << 20,         /* small: a checkpoint, which holds up the batch behind it, is then short */
     WAL_IDLE_FRAMES = 64,        /* worth a checkpoint when there is nothing else to do */
     IDLE_MS = 200,
 };

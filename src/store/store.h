@@ -45,7 +45,7 @@ struct store_options {
     /* For tests; zero for everyone else. */
     const char *vfs;    /* name of a registered SQLite VFS; NULL: the default */
     bool unsafe_nosync; /* synchronous=OFF: loses writes at power loss; proves that the crash tests can see it */
-    size_t wal_bytes;   /* checkpoint beyond this; 0: 16 MiB */
+    size_t wal_bytes;   /* checkpoint beyond this; 0: 2 MiB */
 };
 
 /* Opens or creates. ERR_UNAVAILABLE when another process holds the folder (the text names its pid), ERR_UNSUPPORTED for
