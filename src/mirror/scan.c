@@ -2,16 +2,16 @@
  * scan: ordered walks over one kind, now or at a past revision. See mirror.h.
  *
  * The past is the present with history undone: of each key that changed after the revision, the first change
- * says what was there before it. Those keys, sorted, are merged with the tree.
+ * says what was there before it. Those keys, in order, are merged with the tree.
  */
 #include "base/err.h"
+#include "base/heap.h"
 #include "base/mem.h"
 #include "mirror/mirror_int.h"
 
 struct past {
-    struct obj_key key;
-    const struct object *was; /* NULL: was not there */
-    size_t order;             /* in history */
+    const struct past_change *change;
+    size_t order; /* in history */
 };
 
 static int cmp_keys(struct obj_key a, struct obj_key b) {
@@ -19,14 +19,14 @@ static int cmp_keys(struct obj_key a, struct obj_key b) {
     return c ? c : str_cmp(a.name, b.name);
 }
 
-static int cmp_past(const void *x, const void *y) {
-    const struct past *a = x, *b = y;
-    int c = cmp_keys(a->key, b->key);
-    return c ? c : (a->order > b->order) - (a->order < b->order);
-}
-
 static struct obj_key key_of(const struct object *o) {
     return (struct obj_key){.ns = o->ns, .name = o->name};
+}
+
+static int cmp_past(const void *x, const void *y, void *ctx) {
+    const struct past *a = x, *b = y;
+    int c = cmp_keys(key_of(a->change->obj), key_of(b->change->obj));
+    return c ? c : (a->order > b->order) - (a->order < b->order);
 }
 
 /* Which keys a walk covers: after `after`, and of one namespace unless ns is empty. */
@@ -76,48 +76,47 @@ void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
     }
 }
 
-/* The keys in the range that changed after rv, in order, each with what was there at rv. */
+/* The changes in the range after rv, as a heap: a page needs the first of them only, so they are not sorted. The heap
+ * points into *ret_all. */
 static int collect_past(const struct table *t, const struct range *r, uint64_t rv,
-                        struct past **ret, size_t *ret_n) {
+                        struct past **ret_all, struct heap *past) {
     size_t from = history_after(&t->history, rv), n = 0;
     struct past *v = mem_array(t->history.n - from, sizeof(*v));
-    if (!v) {
-        return ERR_NOMEM;
-    }
-    for (size_t i = from; i < t->history.n; i++) {
+    int code = v ? 0 : ERR_NOMEM;
+    for (size_t i = from; i < t->history.n && code == 0; i++) {
         const struct past_change *c = history_at(&t->history, i);
         if (in_range(r, key_of(c->obj))) {
-            v[n++] = (struct past){.key = key_of(c->obj), .was = c->old, .order = i};
+            v[n] = (struct past){.change = c, .order = i};
+            code = heap_push(past, &v[n++]);
         }
     }
-    if (n) {
-        qsort(v, n, sizeof(*v), cmp_past);
+    *ret_all = v;
+    return code;
+}
+
+/* The first change of the least key; later ones of that key go with it. NULL: no more. */
+static const struct past_change *take_past(struct heap *past) {
+    const struct past *first = heap_pop(past), *p;
+    while (first && (p = heap_peek(past)) &&
+           cmp_keys(key_of(first->change->obj), key_of(p->change->obj)) == 0) {
+        (void)heap_pop(past);
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (kept == 0 || cmp_keys(v[kept - 1].key, v[i].key) != 0) {
-            v[kept++] = v[i];
-        }
-    }
-    *ret = v;
-    *ret_n = kept;
-    return 0;
+    return first ? first->change : NULL;
 }
 
 static void merge(const struct mirror *m, const struct table *t, const struct range *r,
-                  const struct past *past, size_t n_past,
-                  bool (*each)(void *ctx, const struct object *o), void *ctx) {
+                  struct heap *past, bool (*each)(void *ctx, const struct object *o), void *ctx) {
     struct tree_pos pos = seek(t, r);
     const struct object *now = next_in(m, t, r, &pos);
-    size_t i = 0;
-    while (now || i < n_past) {
-        int c = !now ? 1 : i == n_past ? -1 : cmp_keys(key_of(now), past[i].key);
-        const struct object *o = c < 0 ? now : past[i].was;
+    const struct past_change *change = take_past(past);
+    while (now || change) {
+        int c = !now ? 1 : !change ? -1 : cmp_keys(key_of(now), key_of(change->obj));
+        const struct object *o = c < 0 ? now : change->old;
         if (c <= 0) {
             now = next_in(m, t, r, &pos);
         }
         if (c >= 0) {
-            i++;
+            change = take_past(past);
         }
         if (o && !each(ctx, o)) {
             return;
@@ -142,12 +141,14 @@ int mirror_scan_at(const struct mirror *m, const struct kind *k, struct str ns, 
         return 0;
     }
     struct range r = {.ns = ns, .after = {.ns = after_ns, .name = after_name}};
-    struct past *past;
-    size_t n;
-    if (collect_past(t, &r, rv, &past, &n) != 0) {
-        return err_set(err, ERR_NOMEM, "out of memory");
+    struct heap past;
+    struct past *all;
+    heap_init(&past, cmp_past, NULL, HEAP_NO_PLACE);
+    int code = collect_past(t, &r, rv, &all, &past);
+    if (code == 0) {
+        merge(m, t, &r, &past, each, ctx);
     }
-    merge(m, t, &r, past, n, each, ctx);
-    mem_free(past);
-    return 0;
+    heap_release(&past);
+    mem_free(all);
+    return code ? err_set(err, code, "out of memory") : 0;
 }
