@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "wire/time.h"
 
-enum { PARSE_ARENA_BYTES = 64 << 20, GV_MAX = 256 };
+enum { PARSE_ARENA_BYTES = 64 << 20, START_BYTES = 2048 };
 
 struct box {
     atomic_uint refs;
@@ -309,21 +309,16 @@ static int head_read(struct head *h, struct str json, size_t rv_at, struct err *
 
 /* ---- making ---- */
 
-/* "v1" or "batch/v1", of the storage version. Of the table's rows only, so that mirror works with any table. */
-static struct str api_version(const struct kind *k, char out[static GV_MAX]) {
-    int n = snprintf(out, GV_MAX, "%s%s%s", k->group, k->group[0] ? "/" : "",
-                     k->versions[k->storage].version);
-    return str_from(out, n > 0 && n < GV_MAX ? (size_t)n : 0);
-}
-
-/* The canonical beginning, up to and with `"metadata":{`. */
+/* The canonical beginning, up to and with `"metadata":{`; of the storage version. Of the table's rows only, whose words
+ * need no escape, so that mirror works with any table. */
 static void add_start(struct buf *b, const struct kind *k) {
-    char gv[GV_MAX];
-    buf_c(b, "{\"apiVersion\":");
-    buf_json(b, api_version(k, gv));
-    buf_c(b, ",\"kind\":");
-    buf_json(b, str_of(k->kind));
-    buf_c(b, ",\"metadata\":{");
+    buf_c(b, "{\"apiVersion\":\"");
+    buf_c(b, k->group);
+    buf_c(b, k->group[0] ? "/" : "");
+    buf_c(b, k->versions[k->storage].version);
+    buf_c(b, "\",\"kind\":\"");
+    buf_c(b, k->kind);
+    buf_c(b, "\",\"metadata\":{");
 }
 
 /* One object of canonical bytes with this start (a prefix of them). */
@@ -419,6 +414,7 @@ int object_new_mut(const struct kind *k, yyjson_mut_val *root, struct object **r
     }
     struct buf b;
     buf_init(&b, 2 * LIMIT_OBJECT_BYTES);
+    (void)buf_room(&b, START_BYTES);
     add_start(&b, k);
     size_t start = b.n;
     uint64_t rv = 0;

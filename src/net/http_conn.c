@@ -203,10 +203,17 @@ static bool push_tls(struct http_conn *c) {
     return ok;
 }
 
+/* SSL_get_error wants an empty queue. Looking is cheap, clearing is not, and there is hardly ever something. */
+static void forget_errors(void) {
+    if (ERR_peek_error() != 0) {
+        ERR_clear_error();
+    }
+}
+
 static bool encrypt(struct http_conn *c, struct str bytes) {
     while (bytes.n > 0) {
         size_t k = 0;
-        ERR_clear_error();
+        forget_errors();
         if (SSL_write_ex(c->ssl, bytes.p, bytes.n, &k) != 1) {
             ERR_clear_error();
             return false;
@@ -435,7 +442,7 @@ static void input_tls(struct http_conn *c, struct str bytes) {
     c->tls_in = bytes;
     while (c->phase != PHASE_CLOSED) {
         size_t n = 0;
-        ERR_clear_error();
+        forget_errors();
         int r = SSL_read_ex(c->ssl, c->server->text_buf, sizeof(c->server->text_buf), &n);
         int why = r == 1 ? SSL_ERROR_NONE : SSL_get_error(c->ssl, r);
         if (!push_tls(c)) {
@@ -444,9 +451,12 @@ static void input_tls(struct http_conn *c, struct str bytes) {
         }
         if (r == 1) {
             consume(c, str_from(c->server->text_buf, n));
+            if (c->tls_in.n == 0 && c->phase != PHASE_CLOSED && !SSL_has_pending(c->ssl)) {
+                break; /* all is read: another call would only make a buffer to find that out */
+            }
             continue;
         }
-        ERR_clear_error();
+        forget_errors();
         if (why == SSL_ERROR_ZERO_RETURN) {
             on_eof(c);
         } else if (why != SSL_ERROR_WANT_READ) {

@@ -92,6 +92,10 @@ static const char *bad_bytes(struct str t) {
         if (raw <= ' ' || raw >= 0x7f || raw == '#' || raw == '\\') {
             return "the request target has a character that must be encoded";
         }
+        if (raw != '%' && need == 0) { /* printable ASCII, and most of any target */
+            i++;
+            continue;
+        }
         int c = next_byte(t, &i);
         if (c < 0) {
             return "the request target has a malformed percent-encoding";

@@ -265,6 +265,17 @@ void tls_sha256(struct str data, unsigned char out[32]) {
     SHA256((const unsigned char *)data.p, data.n, out);
 }
 
+void tls_sha256_text(struct str data, char out[65]) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned char h[32];
+    tls_sha256(data, h);
+    for (size_t i = 0; i < sizeof(h); i++) {
+        out[2 * i] = digits[h[i] >> 4];
+        out[2 * i + 1] = digits[h[i] & 15];
+    }
+    out[64] = 0;
+}
+
 int tls_random(void *p, size_t n, struct err *err) {
     if (n > INT32_MAX || RAND_bytes(p, (int)n) != 1) {
         return tls_err(err, ERR_INTERNAL, "no random bytes");

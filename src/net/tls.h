@@ -36,6 +36,8 @@ int tls_sign_es256(const char *key_file, struct str data, unsigned char sig[64],
 int tls_verify_es256(const char *key_file, struct str data, const unsigned char sig[64],
                      struct err *err);
 void tls_sha256(struct str data, unsigned char out[32]);
+/* The same in lower-case hexadecimal, and a NUL. */
+void tls_sha256_text(struct str data, char out[65]);
 int tls_random(void *p, size_t n, struct err *err);
 
 #endif

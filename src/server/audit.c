@@ -14,6 +14,7 @@ enum {
     FLUSH_BYTES = 64 << 10,
     PENDING_MAX = 8 << 20, /* when the disk stands still, lines beyond this are lost and counted */
     TAIL_BYTES = 64 << 10,
+    LINE_MAX_BYTES = 64 << 10,
     FLUSH_MS = 20,
 };
 
@@ -28,17 +29,10 @@ struct audit {
     struct clock *clock;
     struct timer *timer;
     struct buf pending;
+    struct buf line; /* the one being made; kept, so that a line needs no memory */
     uint64_t seq, lost, lost_untold;
     char last[AUDIT_HASH_TEXT + 1];
 };
-
-static void hash_of(struct str line, char out[static AUDIT_HASH_TEXT + 1]) {
-    unsigned char h[32];
-    tls_sha256(line, h);
-    for (size_t i = 0; i < sizeof(h); i++) {
-        snprintf(out + 2 * i, 3, "%02x", h[i]);
-    }
-}
 
 /* ---- the file ---- */
 
@@ -142,6 +136,7 @@ int audit_new(const struct audit_options *o, struct audit **ret, struct err *err
     x->reads = o->reads;
     x->clock = o->clock;
     buf_init(&x->pending, PENDING_MAX);
+    buf_init(&x->line, LINE_MAX_BYTES);
     memcpy(x->last, no_hash, sizeof(x->last));
     x->file = mem_cstr(str_of(o->file));
     x->timer = o->clock ? o->clock->timer_new(o->clock, tick, x) : NULL;
@@ -169,6 +164,7 @@ void audit_free(struct audit *x) {
         x->clock->timer_free(x->timer);
     }
     buf_release(&x->pending);
+    buf_release(&x->line);
     mem_free(x->file);
     mem_free(x);
 }
@@ -196,7 +192,9 @@ static bool wanted(const struct audit *x, const struct audit_record *r) {
 
 static void member(struct buf *b, const char *name, struct str value) {
     if (value.n) {
-        buf_f(b, ",\"%s\":", name);
+        buf_c(b, ",\"");
+        buf_c(b, name);
+        buf_c(b, "\":");
         buf_json(b, value);
     }
 }
@@ -204,7 +202,9 @@ static void member(struct buf *b, const char *name, struct str value) {
 static void write_line(struct audit *x, const struct audit_record *r, struct buf *b) {
     const struct api_request *q = r->req;
     char when[TIME_TEXT_MAX];
-    buf_f(b, "{\"seq\":%llu,\"time\":", (unsigned long long)x->seq + 1);
+    buf_c(b, "{\"seq\":");
+    buf_u64(b, x->seq + 1);
+    buf_c(b, ",\"time\":");
     buf_json(b, time_text_micro(r->started_ns, when));
     member(b, "id", r->audit_id);
     member(b, "user", q->user.name);
@@ -221,30 +221,36 @@ static void write_line(struct audit *x, const struct audit_record *r, struct buf
         member(b, "path", q->path);
     }
     buf_c(b, q->opt.dry_run ? ",\"dryRun\":true" : "");
-    buf_f(b, ",\"code\":%d", r->status);
+    buf_c(b, ",\"code\":");
+    buf_i64(b, r->status);
     member(b, "reason", r->reason);
     member(b, "decision", r->decision);
-    buf_f(b, ",\"us\":%lld", (long long)((r->ended_ns - r->started_ns) / 1000));
+    buf_c(b, ",\"us\":");
+    buf_i64(b, (r->ended_ns - r->started_ns) / 1000);
     if (x->lost_untold) {
-        buf_f(b, ",\"lostBefore\":%llu", (unsigned long long)x->lost_untold);
+        buf_c(b, ",\"lostBefore\":");
+        buf_u64(b, x->lost_untold);
     }
-    buf_f(b, ",\"prev\":\"%s\"", x->last);
+    buf_c(b, ",\"prev\":\"");
+    buf_c(b, x->last);
+    buf_ch(b, '"');
 }
 
 void audit_add(struct audit *x, const struct audit_record *r) {
-    struct buf line;
+    struct buf *line = &x->line;
     char hash[AUDIT_HASH_TEXT + 1];
     if (!wanted(x, r)) {
         return;
     }
-    buf_init(&line, 64 << 10);
-    write_line(x, r, &line);
-    hash_of(buf_view(&line), hash);
-    buf_str(&line, HASH_MEMBER);
-    buf_f(&line, "%s\"}\n", hash);
-    bool fits = buf_ok(&line) == 0 && buf_room(&x->pending, line.n) != NULL;
+    buf_reset(line);
+    write_line(x, r, line);
+    tls_sha256_text(buf_view(line), hash);
+    buf_str(line, HASH_MEMBER);
+    buf_c(line, hash);
+    buf_c(line, "\"}\n");
+    bool fits = buf_ok(line) == 0 && buf_room(&x->pending, line->n) != NULL;
     if (fits) {
-        buf_str(&x->pending, buf_view(&line));
+        buf_str(&x->pending, buf_view(line));
         memcpy(x->last, hash, sizeof(hash));
         x->seq++;
         x->lost_untold = 0;
@@ -253,7 +259,6 @@ void audit_add(struct audit *x, const struct audit_record *r) {
         x->lost++;
         x->lost_untold++;
     }
-    buf_release(&line);
     if (x->pending.n >= FLUSH_BYTES || !x->timer) {
         audit_flush(x);
     } else if (!x->ticking) {
@@ -273,7 +278,7 @@ int audit_check(struct str text, const char *prev, char ret_last[AUDIT_HASH_TEXT
         const char *at = line.n ? memmem(line.p, line.n, HASH_MEMBER.p, HASH_MEMBER.n) : NULL;
         struct str body = at ? str_head(line, (size_t)(at - line.p)) : line;
         struct str rest = str_skip(line, body.n + HASH_MEMBER.n);
-        hash_of(body, hash);
+        tls_sha256_text(body, hash);
         if (!at || rest.n != AUDIT_HASH_TEXT + 2 ||
             !str_is(str_head(rest, AUDIT_HASH_TEXT), hash) || !str_ends(rest, STR("\"}"))) {
             return err_set(err, ERR_INVALID, "line %zu was changed or is torn", n);

@@ -94,14 +94,6 @@ struct str authn_token_in(struct str authorization, struct str protocols, struct
 
 /* ---- our own tokens ---- */
 
-static void hash_text(struct str token, char out[static HASH_TEXT + 1]) {
-    unsigned char hash[32];
-    tls_sha256(token, hash);
-    for (size_t i = 0; i < sizeof(hash); i++) {
-        snprintf(out + 2 * i, 3, "%02x", hash[i]);
-    }
-}
-
 static bool same_in_constant_time(struct str a, struct str b) {
     unsigned char diff = a.n != b.n;
     for (size_t i = 0; i < a.n && i < b.n; i++) {
@@ -120,7 +112,7 @@ static int own_token(const struct authn *x, struct str token, int64_t now_ns, st
     yyjson_doc *doc;
     struct str_list groups, all;
     int64_t expires;
-    hash_text(token, hash);
+    tls_sha256_text(token, hash);
     struct str name = arena_f(a, "berth-token-%.*s", NAME_HEX, hash);
     const struct kind *k = kind_by_name(STR(""), STR("Secret"));
     const struct object *o =
@@ -191,7 +183,7 @@ int authn_new_token(struct arena *a, struct str user, const struct str_list *gro
     base64url_encode(&b, str_from((const char *)random, sizeof(random)));
     struct str token = buf_ok(&b) ? (struct str){0} : arena_str(a, buf_view(&b));
     buf_reset(&b);
-    hash_text(token, hash);
+    tls_sha256_text(token, hash);
     write_secret(&b, hash, user, groups, expires_ns);
     struct str secret = buf_ok(&b) ? (struct str){0} : arena_str(a, buf_view(&b));
     buf_release(&b);

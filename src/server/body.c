@@ -96,12 +96,19 @@ static int decode_protobuf(struct write *w) {
     return code != 0 ? bad_body(w, &err) : 0;
 }
 
+/* Whether "batch/v1" is of this group and version. */
+static bool is_version(struct str api, const char *group, const char *version) {
+    struct str g = str_of(group), v = str_of(version);
+    if (g.n == 0) {
+        return str_eq(api, v);
+    }
+    return api.n == g.n + 1 + v.n && str_starts(api, g) && api.p[g.n] == '/' && str_ends(api, v);
+}
+
 /* apiVersion and kind of the body: filled in, or refused. */
 static int check_type(struct write *w) {
     const struct api_request *q = w->req;
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
-    struct str want =
-        arena_f(w->arena, "%s%s%s", q->kind->group, q->kind->group[0] ? "/" : "", q->kv->version);
     struct str api = json_mstr(json_mget(root, STR("apiVersion")));
     struct str kind = json_mstr(json_mget(root, STR("kind")));
     if (kind.n == 0 && (q->kind->flags & KIND_CUSTOM)) {
@@ -115,6 +122,11 @@ static int check_type(struct write *w) {
                            STR_ARG(kind), STR_ARG(api), q->kind->kind, STR_ARG(kind),
                            q->kind->kind);
     }
+    if (kind.n > 0 && is_version(api, q->kind->group, q->kv->version)) {
+        return 0;
+    }
+    struct str want =
+        arena_f(w->arena, "%s%s%s", q->kind->group, q->kind->group[0] ? "/" : "", q->kv->version);
     if (api.n > 0 && !str_eq(api, want)) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
                            "the API version in the data (%.*s) does not match the expected API "

@@ -44,8 +44,10 @@ void health_release(struct server *s) {
 void health_count(struct server *s, const struct call *c, int http) {
     const struct api_request *q = &c->req;
     struct str verb = q->resource ? q->verb_name : STR("path");
-    struct str code = arena_f(c->arena, "%d", http);
-    struct str values[] = {verb, q->kind != NULL ? str_of(q->kind->plural) : STR(""), code};
+    const char code[] = {(char)('0' + http / 100 % 10), (char)('0' + http / 10 % 10),
+                         (char)('0' + http % 10)};
+    struct str values[] = {verb, q->kind != NULL ? str_of(q->kind->plural) : STR(""),
+                           str_from(code, sizeof(code))};
     if (verb.n == 0 || (q->resource && q->verb == VERB_OTHER)) {
         values[0] = STR("other");
     }

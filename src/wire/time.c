@@ -149,17 +149,35 @@ int time_parse_micro(struct str text, int64_t *ret_ns, struct err *err) {
 
 /* ---- writing ---- */
 
+/* n digits of v; the end. By hand: every write sets a time or two. */
+static char *put_digits(char *p, int v, int n) {
+    for (int i = n; i > 0; i--) {
+        p[i - 1] = (char)('0' + v % 10);
+        v /= 10;
+    }
+    return p + n;
+}
+
 static struct str seconds_text(const struct time_parts *t, char *out) {
-    int n = snprintf(out, TIME_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d", t->year, t->month, t->day,
-                     t->hour, t->minute, t->second);
-    return str_from(out, (size_t)n);
+    const int v[] = {t->month, t->day, t->hour, t->minute, t->second};
+    char *p = out;
+    if (t->year < 0 || t->year > 9999) {
+        p += snprintf(out, 16, "%04d", t->year);
+    } else {
+        p = put_digits(p, t->year, 4);
+    }
+    for (int i = 0; i < 5; i++) {
+        *p = "--T::"[i];
+        p = put_digits(p + 1, v[i], 2);
+    }
+    return str_from(out, (size_t)(p - out));
 }
 
 static struct str with_fraction(int64_t ns, int places, bool trim, char *out) {
     struct time_parts t = time_split(ns);
     struct str s = seconds_text(&t, out);
-    char frac[16];
-    snprintf(frac, sizeof(frac), ".%09d", t.nano);
+    char frac[16] = ".";
+    put_digits(frac + 1, t.nano, 9);
     size_t n = places ? (size_t)places + 1 : 0;
     while (trim && n > 0 && (frac[n - 1] == '0' || frac[n - 1] == '.')) {
         n--;
