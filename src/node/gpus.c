@@ -182,6 +182,10 @@ static int copy_instances(const struct card *c, struct arena *a, struct gpu_card
     return arena_ok(a);
 }
 
+bool gpus_simulated(const struct gpus *g) {
+    return g->simulated;
+}
+
 int gpus_inventory(const struct gpus *g, struct arena *a, struct inventory *ret) {
     struct gpu_card *v = g->n ? ARENA_ARRAY(a, struct gpu_card, g->n) : NULL;
 

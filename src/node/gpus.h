@@ -58,6 +58,8 @@ void gpus_acquire(struct gpus *g, struct str pod_uid, const struct pod_devices *
  * takes. */
 void gpus_release(struct gpus *g, struct str pod_uid);
 
+/* No hardware is behind them; known after gpus_start is done. */
+bool gpus_simulated(const struct gpus *g);
 /* A copy in the arena. 0 or ERR_NOMEM. */
 int gpus_inventory(const struct gpus *g, struct arena *a, struct inventory *ret);
 /* Node labels after GPU Feature Discovery, as members of a JSON object:

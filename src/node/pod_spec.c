@@ -7,6 +7,7 @@
  */
 #include "node/pod_spec.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "node/pod_volumes.h"
 #include "wire/quantity.h"
 
-enum { PIDS_MAX = 4096, PEERS_MAX = 256 };
+enum { PIDS_MAX = 4096, PEERS_MAX = 256, ENV_BYTES_MAX = 4 << 20 };
 
 struct writer_of_spec {
     const struct pod_spec_in *in;
@@ -70,9 +71,12 @@ static struct str device_list(struct writer_of_spec *w, struct str container, si
 static int set_base(struct writer_of_spec *w, struct pod_env *e) {
     struct str tmp = arena_f(&w->arena, "%s/tmp", w->root),
                hostname = json_str_at(w->in->env.pod, "spec.hostname");
-    int code = pod_env_set(e, STR("PATH"),
-                           STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
+    int code = 0;
 
+    if (!w->in->podman) { /* an image has a PATH of its own */
+        code = pod_env_set(e, STR("PATH"),
+                           STR("/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
+    }
     if (str_empty(hostname)) {
         hostname = json_str_at(w->in->env.pod, "metadata.name");
     }
@@ -134,39 +138,83 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
     return 0;
 }
 
-/* podman run: host network (podIP is the machine's), devices by CDI name, volumes by their folders.
- */
-static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c,
-                           struct str devices) {
-    static const char *const head[] = {"podman",
-                                       "run",
-                                       "--rm",
-                                       "--replace",
-                                       "--network=host",
-                                       "--log-driver=none",
-                                       "--security-opt=no-new-privileges"};
-    yyjson_val *command = json_get(c, STR("command")), *m;
-    struct str image = json_str_at(c, "image"), dir = json_str_at(c, "workingDir"), uuid;
+/* The container's variables go by a file that only we may read. podman itself runs with the node's environment, as
+ * this pod's LD_PRELOAD or PATH is nothing that a program of the machine should heed; and not on its command line, which
+ * all may read. */
+static int add_env_file(struct writer_of_spec *w, const struct pod_env *e, struct str container) {
+    struct str name = arena_f(&w->arena, "%.*s.env", STR_ARG(container));
+    struct buf b;
+
+    buf_init(&b, ENV_BYTES_MAX);
+    for (size_t i = 0; i < e->n; i++) {
+        const struct str_pair *v = &e->v[i];
+        if (str_find(v->value, '\n') >= 0 || str_find(v->key, '#') == 0 ||
+            str_find(v->key, '\n') >= 0) {
+            buf_release(&b);
+            return err_set(
+                w->err, ERR_INVALID,
+                "variable %.*s of container \"%.*s\" has a line break, which podman cannot "
+                "take: use a volume for it",
+                STR_ARG(v->key), STR_ARG(container));
+        }
+        buf_f(&b, "%.*s=%.*s\n", STR_ARG(v->key), STR_ARG(v->value));
+    }
+    int code = buf_ok(&b) ? err_set(w->err, ERR_NOMEM, "no memory")
+                          : file_store(w->in->dir, name.p, buf_view(&b), 0600, w->err);
+    buf_release(&b);
+    add_word(w, arena_f(&w->arena, "--env-file=%s/%.*s", w->in->dir, STR_ARG(name)));
+    return code;
+}
+
+/* Processes that the kernel can have at all: podman lowers its own limit to that. */
+static rlim_t pids_of_machine(struct arena *a) {
+    struct str text;
+    uint64_t n;
+
+    if (file_load("/proc/sys/kernel", "pid_max", a, &text, NULL) == 0 &&
+        str_to_u64(str_trim(text), &n)) {
+        return n;
+    }
+    return PIDS_MAX;
+}
+
+/* Ours, so that podman need not raise them, for which it may not have the right. most 0: any. */
+static void add_ulimit(struct writer_of_spec *w, const char *name, int resource, rlim_t most) {
+    struct rlimit r;
+
+    if (getrlimit((__rlimit_resource_t)resource, &r) == -1) {
+        return;
+    }
+    rlim_t soft = most && r.rlim_cur > most ? most : r.rlim_cur;
+    rlim_t hard = most && r.rlim_max > most ? most : r.rlim_max;
+    add_word(w, arena_f(&w->arena, "--ulimit=%s=%lld:%lld", name,
+                        soft == RLIM_INFINITY ? -1LL : (long long)soft,
+                        hard == RLIM_INFINITY ? -1LL : (long long)hard));
+}
+
+/* podman makes a cgroup of its own for each container. */
+static void add_limits(struct writer_of_spec *w, yyjson_val *c) {
+    yyjson_val *limits = json_path(c, "resources.limits");
+    struct quantity q;
+
+    add_ulimit(w, "nofile", RLIMIT_NOFILE, 0);
+    add_ulimit(w, "nproc", RLIMIT_NPROC, pids_of_machine(&w->arena));
+    if (quantity_parse(json_str(json_get(limits, STR("memory"))), &q, NULL) == 0) {
+        add_word(w, arena_f(&w->arena, "--memory=%lld", (long long)quantity_value(q)));
+    }
+    if (quantity_parse(json_str(json_get(limits, STR("cpu"))), &q, NULL) == 0) {
+        long long milli = (long long)quantity_milli(q);
+        add_word(w, arena_f(&w->arena, "--cpus=%lld.%03lld", milli / 1000, milli % 1000));
+    }
+}
+
+static int add_podman_volumes(struct writer_of_spec *w, yyjson_val *c) {
     struct arena *a = &w->arena;
+    yyjson_arr_iter it;
+    yyjson_val *m;
     yyjson_doc *doc;
     struct buf mounts;
 
-    if (str_empty(image)) {
-        return err_set(w->err, ERR_INVALID, "container \"%.*s\" has no image",
-                       STR_ARG(json_str_at(c, "name")));
-    }
-    for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
-        add_word(w, str_of(head[i]));
-    }
-    add_word(w, arena_f(a, "--name=berth-%.*s-%.*s",
-                        STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
-                        STR_ARG(json_str_at(c, "name"))));
-    while (str_next(&devices, ',', &uuid)) {
-        add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
-    }
-    for (size_t i = 0; i < e->n; i++) { /* values go by the environment, not by the command line */
-        add_word(w, arena_f(a, "--env=%.*s", STR_ARG(e->v[i].key)));
-    }
     buf_init(&mounts, 1 << 20);
     buf_ch(&mounts, '{');
     int code = pod_volumes_mounts(&w->volumes, c, a, &mounts, w->err);
@@ -176,12 +224,52 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     if (code) {
         return code;
     }
-    yyjson_arr_iter it;
     yyjson_arr_iter_init(json_get(yyjson_doc_get_root(doc), STR("mounts")), &it);
     while ((m = yyjson_arr_iter_next(&it))) {
-        add_word(w, arena_f(a, "--volume=%.*s:%.*s%s", STR_ARG(json_str_at(m, "source")),
-                            STR_ARG(json_str_at(m, "target")),
+        struct str source = json_str_at(m, "source"), target = json_str_at(m, "target");
+        if (str_find(source, ':') >= 0 || str_find(target, ':') >= 0) {
+            return err_set(w->err, ERR_INVALID, "podman cannot mount %.*s at %.*s: a colon",
+                           STR_ARG(source), STR_ARG(target));
+        }
+        add_word(w, arena_f(a, "--volume=%.*s:%.*s%s", STR_ARG(source), STR_ARG(target),
                             json_bool_at(m, "readOnly", false) ? ":ro" : ""));
+    }
+    return 0;
+}
+
+/* podman run: host network (podIP is the machine's), devices by CDI name, volumes by their folders. Whatever the pod
+ * says stands behind "=", or where no option can be. */
+static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c,
+                           struct str devices) {
+    static const char *const head[] = {"podman",
+                                       "run",
+                                       "--rm",
+                                       "--replace",
+                                       "--network=host",
+                                       "--log-driver=none",
+                                       "--security-opt=no-new-privileges"};
+    yyjson_val *command = json_get(c, STR("command"));
+    struct str image = json_str_at(c, "image"), dir = json_str_at(c, "workingDir"), uuid;
+    struct arena *a = &w->arena;
+
+    if (str_empty(image) || image.p[0] == '-') {
+        return err_set(w->err, ERR_INVALID, "container \"%.*s\" has no image that podman can run",
+                       STR_ARG(json_str_at(c, "name")));
+    }
+    for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
+        add_word(w, str_of(head[i]));
+    }
+    add_word(w, arena_f(a, "--name=berth-%.*s-%.*s",
+                        STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
+                        STR_ARG(json_str_at(c, "name"))));
+    while (!w->in->simulated && str_next(&devices, ',', &uuid)) {
+        add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
+    }
+    add_limits(w, c);
+    int code = add_env_file(w, e, json_str_at(c, "name"));
+    code = code ? code : add_podman_volumes(w, c);
+    if (code) {
+        return code;
     }
     if (!str_empty(dir)) {
         add_word(w, arena_f(a, "--workdir=%.*s", STR_ARG(dir)));
@@ -194,6 +282,25 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     add_words(w, e, command, 1);
     add_words(w, e, json_get(c, STR("args")), 0);
     return 0;
+}
+
+/* What podman itself needs to find its images and its helpers. */
+static void add_podman_env(struct writer_of_spec *w) {
+    static const char *const names[] = {"PATH",
+                                        "HOME",
+                                        "XDG_RUNTIME_DIR",
+                                        "XDG_DATA_HOME",
+                                        "XDG_CONFIG_HOME",
+                                        "DBUS_SESSION_BUS_ADDRESS",
+                                        "CONTAINERS_CONF",
+                                        "CONTAINERS_REGISTRIES_CONF"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = getenv(names[i]);
+        if (value) {
+            add_word(w, arena_f(&w->arena, "%s=%s", names[i], value));
+        }
+    }
 }
 
 /* Names of the pod and, in an indexed Job, of its peers: all on this machine. A file that is
@@ -275,8 +382,11 @@ static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, boo
         return code;
     }
     buf_c(&w->out, "],\"env\":[");
-    for (size_t i = 0; i < e.n; i++) {
+    for (size_t i = 0; !w->in->podman && i < e.n; i++) {
         add_word(w, arena_f(&w->arena, "%.*s=%.*s", STR_ARG(e.v[i].key), STR_ARG(e.v[i].value)));
+    }
+    if (w->in->podman) {
+        add_podman_env(w);
     }
     buf_c(&w->out, "],\"cwd\":");
     buf_json(&w->out, str_empty(dir) || w->in->podman ? str_of(w->work) : dir);

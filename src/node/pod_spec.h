@@ -16,6 +16,7 @@ struct pod_spec_in {
     const struct sandbox_probe *probe;
     uid_t uid; /* 0: as we are */
     bool podman;
+    bool simulated; /* GPUs: the environment names them, there is no device to pass on */
     const struct pod_devices *devices;
     const struct str *uuids; /* of each device */
 };

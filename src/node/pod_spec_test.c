@@ -120,20 +120,45 @@ static void test_podman(void **state) {
     struct bed *b = *state;
     struct pod_spec_notes notes = {0};
     struct err err;
-    yyjson_val *c =
-        build(b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]",
-              "\"image\":\"docker.io/x:1\",\"command\":[\"run\",\"a\"],\"args\":[\"b\"],"
-              "\"workingDir\":\"/w\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
-              &notes, &err);
+    yyjson_val *c = build(
+        b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]",
+        "\"image\":\"docker.io/x:1\",\"command\":[\"run\",\"a\"],\"args\":[\"b\"],"
+        "\"env\":[{\"name\":\"LD_PRELOAD\",\"value\":\"/evil.so\"},{\"name\":\"PATH\","
+        "\"value\":\"/evil\"}],\"resources\":{\"limits\":{\"memory\":\"1Gi\",\"cpu\":\"1500m\"}},"
+        "\"workingDir\":\"/w\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+        &notes, &err);
 
     assert_non_null(c);
     struct str argv = joined(b, json_get(c, STR("argv")));
     assert_true(str_starts(argv, STR("podman|run|--rm|")));
     assert_true(str_contains(argv, STR("|--name=berth-u-main|--device=nvidia.com/gpu=MIG-1|"
                                        "--device=nvidia.com/gpu=MIG-2|")));
+    assert_true(str_contains(argv, STR("|--memory=1073741824|--cpus=1.500|--env-file=")));
     assert_true(str_contains(argv, STR("/root/volumes/v:/v|--workdir=/w|--entrypoint=run|")));
+    /* The container's variables never are podman's own. */
+    struct str env = joined(b, json_get(c, STR("env"))), text;
+    assert_false(str_contains(env, STR("evil")));
+    assert_false(str_contains(argv, STR("evil")));
+    assert_ok(file_load(b->dir, "main.env", &b->arena, &text, &err), &err);
+    assert_true(str_contains(text, STR("LD_PRELOAD=/evil.so\nPATH=/evil\n")));
     assert_true(str_ends(argv, STR("|docker.io/x:1|a|b")));
     assert_false(notes.image_unused);
+}
+
+/* What a pod says cannot become an option of podman, or more than one variable. */
+static void test_podman_refused(void **state) {
+    static const char *const bad[] = {
+        "\"image\":\"--privileged\",\"command\":[\"x\"]",
+        "\"image\":\"x\",\"env\":[{\"name\":\"A\",\"value\":\"1\\nLD_PRELOAD=x\"}]",
+        "\"image\":\"x\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v:dev\"}]"};
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_null(build(b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]", bad[i],
+                          &notes, &err));
+        assert_int_equal(err.code, ERR_INVALID);
+    }
 }
 
 static void test_volumes(void **state) {
@@ -199,6 +224,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_podman, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_podman_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
     };

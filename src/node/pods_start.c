@@ -155,6 +155,7 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
                                        .probe = ps->o.probe,
                                        .uid = uid,
                                        .podman = ps->o.podman,
+                                       .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
                                        .devices = &p->devices,
                                        .uuids = p->uuids};
         code = dir_make(p->dir, 0711, err);
