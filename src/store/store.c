@@ -295,10 +295,10 @@ static void checkpoint(struct store *s) {
 static void copy_some(struct store *s) {
     struct backup *b = s->backup;
     pthread_mutex_unlock(&s->lock);
-    bool was = b->finished;
-    backup_step(b, &s->db);
+    bool last = backup_step(b, &s->db);
     pthread_mutex_lock(&s->lock);
-    if (b->finished && !was) {
+    b->finished = last;
+    if (last) {
         wake(s);
     }
 }
@@ -473,6 +473,7 @@ static void end_backup(struct store *s) {
     struct backup *b = s->backup;
     if (b && !b->finished) {
         backup_cancel(b);
+        b->finished = true;
     }
     tell_backup(s);
 }

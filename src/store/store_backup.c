@@ -30,7 +30,6 @@ static void finish(struct backup *b, int code) {
         (void)unlink(b->part);
     }
     b->code = code;
-    b->finished = true;
 }
 
 static int sqlite_failed(struct backup *b, int rc) {
@@ -87,11 +86,11 @@ static int publish(const char *part, const char *path, struct err *err) {
     return code;
 }
 
-void backup_step(struct backup *b, struct db *from) {
+bool backup_step(struct backup *b, struct db *from) {
     int code = b->copy ? 0 : start(b, from);
     int rc = code ? SQLITE_OK : sqlite3_backup_step(b->copy, STEP_PAGES);
     if (code == 0 && rc == SQLITE_OK) {
-        return; /* more to come */
+        return false;
     }
     if (code == 0 && rc != SQLITE_DONE) {
         code = sqlite_failed(b, rc);
@@ -103,6 +102,7 @@ void backup_step(struct backup *b, struct db *from) {
             (void)unlink(b->part);
         }
     }
+    return true;
 }
 
 void backup_cancel(struct backup *b) {

@@ -69,9 +69,9 @@ struct backup {
     sqlite3_backup *copy;
     int code;
     struct err err;
-    bool finished;
+    bool finished; /* the copy has its name, or has failed: set with the store's lock held, then the loop frees it */
 };
-void backup_step(struct backup *b, struct db *from); /* sets finished in the end, with code and err */
+bool backup_step(struct backup *b, struct db *from); /* true: it was the last, code and err are set */
 void backup_cancel(struct backup *b);
 int sync_folder(const char *dir, struct err *err);
 
