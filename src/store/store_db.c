@@ -2,12 +2,15 @@
  * store_db: the SQLite file: its schema, one transaction a group of batches, checkpoints, recovery.
  *
  *     kinds(id, grp, plural)                one row a kind that ever had an object; a row is never changed
- *     objects(id, kind, ns, name, rv, json) the newest state of each object; unique by (kind, ns, name)
+ *     objects(id, kind, ns, name, rv, json, sum)  the newest state of each object; unique by (kind, ns, name)
  *     meta(key, value)                      'revision': the newest revision that no row of objects has
  *
  * The last committed revision is the greatest of all rv and of meta's: it is written only where a transaction
  * ends with a deletion. The table has row ids and a separate index, because rows of a kilobyte in an index would
  * overflow its pages.
+ *
+ * `sum` is over the other columns: SQLite notices a broken page, but not a bit that turned inside a value. Version 1 of
+ * the file had no such column; a row without is taken as it is, until it is written again.
  *
  * The connection holds the file exclusively, so the index of the WAL is in memory and no lock is taken per transaction.
  */
@@ -22,21 +25,26 @@ static const char schema[] =
     "CREATE TABLE kinds(id INTEGER PRIMARY KEY, grp TEXT NOT NULL, plural TEXT NOT NULL,"
     " UNIQUE(grp, plural));"
     "CREATE TABLE objects(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, ns TEXT NOT NULL,"
-    " name TEXT NOT NULL, rv INTEGER NOT NULL, json BLOB NOT NULL);"
+    " name TEXT NOT NULL, rv INTEGER NOT NULL, json BLOB NOT NULL, sum INTEGER);"
     "CREATE UNIQUE INDEX objects_key ON objects(kind, ns, name);"
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "INSERT INTO meta VALUES('revision', 0);"
     "PRAGMA application_id = 1112691784;"
-    "PRAGMA user_version = 1;"
+    "PRAGMA user_version = 2;"
     "COMMIT;";
+static const char from_version_1[] = "BEGIN; ALTER TABLE objects ADD COLUMN sum INTEGER;"
+                                     "PRAGMA user_version = 2; COMMIT;";
+static_assert(STORE_VERSION == 2, "so do these two");
 static_assert(STORE_APP_ID == 1112691784, "the schema says it in decimal");
 
 static const char *const statements[DB_STMTS] = {
     [DB_BEGIN] = "BEGIN IMMEDIATE",
     [DB_COMMIT] = "COMMIT",
     [DB_ROLLBACK] = "ROLLBACK",
-    [DB_INSERT] = "INSERT INTO objects(kind, ns, name, rv, json) VALUES(?1, ?2, ?3, ?4, ?5)",
-    [DB_UPDATE] = "UPDATE objects SET rv = ?4, json = ?5 WHERE kind = ?1 AND ns = ?2 AND name = ?3",
+    [DB_INSERT] = "INSERT INTO objects(kind, ns, name, rv, json, sum)"
+                  " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [DB_UPDATE] = "UPDATE objects SET rv = ?4, json = ?5, sum = ?6"
+                  " WHERE kind = ?1 AND ns = ?2 AND name = ?3",
     [DB_DELETE] = "DELETE FROM objects WHERE kind = ?1 AND ns = ?2 AND name = ?3",
     [DB_REVISION] = "UPDATE meta SET value = ?1 WHERE key = 'revision'",
     [DB_KIND] = "INSERT INTO kinds(grp, plural) VALUES(?1, ?2)",
@@ -95,7 +103,7 @@ static int check_schema(struct db *d, bool offline, struct err *err) {
                        "store: the file has version %lld, this program knows version %d",
                        (long long)version, STORE_VERSION);
     }
-    return 0;
+    return version == 1 && !offline ? exec(d, from_version_1, err) : 0;
 }
 
 static int on_wal(void *ctx, sqlite3 *h, const char *name, int frames) {
@@ -247,6 +255,17 @@ static int kind_id(struct db *d, const struct kind *k, int64_t *ret, struct err 
     return 0;
 }
 
+/* Not against an enemy, who would compute it too. */
+static int64_t sum_of(int64_t kind, struct str ns, struct str name, uint64_t rv, struct str json) {
+    const uint64_t parts[] = {str_hash(ns), str_hash(name), rv, str_hash(json)};
+    uint64_t h = (uint64_t)kind;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        h = (h ^ parts[i]) * 0x9e3779b97f4a7c15ULL;
+        h ^= h >> 32;
+    }
+    return (int64_t)h;
+}
+
 int db_put(struct db *d, const struct change *c, struct err *err, bool *ret_final) {
     int64_t kind;
     int code = kind_id(d, c->obj->kind, &kind, err, ret_final);
@@ -263,6 +282,7 @@ int db_put(struct db *d, const struct change *c, struct err *err, bool *ret_fina
     if (c->type != CHANGE_DELETED) {
         sqlite3_bind_int64(s, 4, (int64_t)c->obj->rv);
         sqlite3_bind_blob(s, 5, c->obj->json.p, (int)c->obj->json.n, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 6, sum_of(kind, c->obj->ns, c->obj->name, c->obj->rv, c->obj->json));
     }
     code = run(d, which, "cannot write", err, ret_final);
     if (code == 0 && sqlite3_changes(d->h) != 1) {
@@ -358,10 +378,25 @@ static struct db_kind *row_kind(struct db *d, int64_t id) {
     return NULL;
 }
 
+static int check_sum(sqlite3_stmt *s, struct err *err) {
+    struct str ns = column_str(s, 1), name = column_str(s, 2), json = column_str(s, 4);
+    int64_t sum = sum_of(sqlite3_column_int64(s, 0), ns, name,
+                         (uint64_t)sqlite3_column_int64(s, 3), json);
+    if (sqlite3_column_type(s, 5) == SQLITE_NULL || sqlite3_column_int64(s, 5) == sum) {
+        return 0;
+    }
+    return err_set(err, ERR_IO, "store: the file is damaged: \"%.*s\" is not as it was written; "
+                                "restore a backup", STR_ARG(str_head(name, 253)));
+}
+
 static int load_rows(struct db *d, sqlite3_stmt *s, struct mirror *m, struct store_recovered *r,
                      struct err *err) {
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        int code = check_sum(s, err);
+        if (code != 0) {
+            return code;
+        }
         const struct db_kind *k = row_kind(d, sqlite3_column_int64(s, 0));
         uint64_t rv = (uint64_t)sqlite3_column_int64(s, 3);
         r->revision = rv > r->revision ? rv : r->revision;
@@ -369,7 +404,7 @@ static int load_rows(struct db *d, sqlite3_stmt *s, struct mirror *m, struct sto
             r->unknown_objects++;
             continue;
         }
-        int code = load_row(k->kind, s, m, err);
+        code = load_row(k->kind, s, m, err);
         if (code != 0) {
             return code;
         }
@@ -405,8 +440,8 @@ int db_recover(struct db *d, const struct store_options *o, struct mirror *m,
     }
     r.revision = (uint64_t)revision;
     sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(d->h, "SELECT kind, ns, name, rv, json FROM objects NOT INDEXED",
-                                -1, &s, NULL);
+    int rc = sqlite3_prepare_v2(d->h, "SELECT kind, ns, name, rv, json, sum"
+                                      " FROM objects NOT INDEXED", -1, &s, NULL);
     code = rc == SQLITE_OK ? load_rows(d, s, m, &r, err)
                            : db_error(d, rc, "cannot read the objects", err, NULL);
     sqlite3_finalize(s);

@@ -15,7 +15,7 @@
 
 enum {
     STORE_APP_ID = 0x42525448, /* "BRTH" in the header of the file */
-    STORE_VERSION = 1,
+    STORE_VERSION = 2,
     STORE_PAGE = 4096,
     STORE_PATH_MAX = 4096,
 };

@@ -162,7 +162,7 @@ static void test_strangers(void **state) {
     settle(&w);
     world_close(&w);
     sql(in_top("s/berth.db"), "INSERT INTO kinds VALUES(99, 'example.com', 'foos');"
-                              "INSERT INTO objects VALUES(99, 99, '', 'x', 77, 'anything');");
+                              "INSERT INTO objects VALUES(99, 99, '', 'x', 77, 'anything', NULL);");
     for (int i = 0; i < 2; i++) { /* kept, reported, and its revision counts */
         assert_ok(world_open(&w, in_top("s"), &err), &err);
         assert_int_equal(w.r.unknown_objects, 1);
@@ -172,15 +172,47 @@ static void test_strangers(void **state) {
         settle(&w);
         world_close(&w);
     }
-    sql(in_top("s/berth.db"), "PRAGMA user_version = 2");
+    sql(in_top("s/berth.db"), "PRAGMA user_version = 3");
     assert_int_equal(world_open(&w, in_top("s"), &err), ERR_UNSUPPORTED);
-    sql(in_top("s/berth.db"), "PRAGMA user_version = 1;"
-                              "UPDATE objects SET name = 'b' WHERE kind < 9");
+    sql(in_top("s/berth.db"), "PRAGMA user_version = 2;"
+                              "UPDATE objects SET name = 'b', sum = NULL WHERE kind < 9");
     assert_int_equal(world_open(&w, in_top("s"), &err), ERR_SYNTAX);
     world_close(&w);
     assert_int_equal(mkdir(in_top("t"), 0700), 0);
     sql(in_top("t/berth.db"), "CREATE TABLE mine(x)");
     assert_int_equal(world_open(&w, in_top("t"), &err), ERR_UNSUPPORTED);
+}
+
+/* A bit that turned inside a value is no error of SQLite's; a file without sums is taken and gets them. */
+static void test_sums(void **state) {
+    struct world w;
+    struct err err;
+    assert_ok(world_open(&w, in_top("sum"), &err), &err);
+    put(&w, &fake_map, "one", "v1");
+    settle(&w);
+    world_close(&w);
+    static const char *const turns[] = {
+        "json = replace(json, 'v1', 'v3')", "rv = rv + 1", "name = 'onf'", "ns = ns || 'x'",
+    };
+    char text[128];
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        sql(in_top("sum/berth.db"), "CREATE TABLE kept AS SELECT * FROM objects");
+        (void)snprintf(text, sizeof(text), "UPDATE objects SET %s", turns[i]);
+        sql(in_top("sum/berth.db"), text);
+        assert_int_equal(world_open(&w, in_top("sum"), &err), ERR_IO);
+        assert_non_null(strstr(err.text, "damaged"));
+        world_close(&w);
+        sql(in_top("sum/berth.db"), "DELETE FROM objects; INSERT INTO objects SELECT * FROM kept;"
+                                    "DROP TABLE kept");
+    }
+    sql(in_top("sum/berth.db"), "ALTER TABLE objects DROP COLUMN sum; PRAGMA user_version = 1");
+    assert_ok(world_open(&w, in_top("sum"), &err), &err);
+    put(&w, &fake_map, "one", "v2");
+    settle(&w);
+    world_close(&w);
+    sql(in_top("sum/berth.db"), "UPDATE objects SET json = replace(json, 'v2', 'v3')");
+    assert_int_equal(world_open(&w, in_top("sum"), &err), ERR_IO);
+    world_close(&w);
 }
 
 static void on_backup(void *ctx, int code, const struct err *err) {
@@ -251,7 +283,8 @@ static void test_group(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_restart), cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_backup),
+        cmocka_unit_test(test_strangers), cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_backup),
         cmocka_unit_test(test_group),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
