@@ -36,6 +36,7 @@ enum {
     LIMIT_HTTP_IDLE_MS = 120000,         /* keep-alive */
     LIMIT_HTTP_WRITE_MS = 30000,         /* without progress while bytes wait */
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
+    LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
     LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,

@@ -15,11 +15,28 @@ enum {
     KEEP_BYTES = 16 << 10,   /* buffers up to this size are kept while the connection is busy */
 };
 
+#define GREEDY_NS (2 * NS_PER_SEC) /* without progress, when all together wait for too much */
+
 static void start_reading(struct http_conn *c);
 static void consume(struct http_conn *c, struct str in);
 
 size_t http_conn_waiting(const struct http_conn *c) {
     return c->plain.n - c->plain_at + c->wire.n + c->wire_next.n;
+}
+
+static void count_waiting(struct http_conn *c, size_t n) {
+    c->server->waiting = c->server->waiting - c->counted + n;
+    c->counted = n;
+}
+
+bool http_conn_greedy(struct http_conn *c) {
+    struct http_server *s = c->server;
+    count_waiting(c, http_conn_waiting(c));
+    if (s->waiting <= s->o.out_total || c->counted <= s->o.out_total / (s->stats.connections + 1)) {
+        return false;
+    }
+    return s->waiting - s->o.out_total > s->o.out_total ||
+           clock_mono(s->clock) - c->progress > GREEDY_NS;
 }
 
 void http_conn_phase(struct http_conn *c, enum http_phase phase) {
@@ -141,6 +158,7 @@ void http_conn_abort(struct http_conn *c) {
         return;
     }
     http_conn_phase(c, PHASE_CLOSED);
+    count_waiting(c, 0);
     c->server->stats.connections--;
     enum http_request_state state = c->request.state;
     bool users = state == REQUEST_OPEN || state == REQUEST_STREAM;
@@ -285,7 +303,9 @@ void http_conn_flush(struct http_conn *c) {
         return;
     }
     bool ok = !c->cut && buf_ok(&c->plain) == 0 && flush_answers(c);
-    if (!ok) {
+    bool greedy = ok && http_conn_greedy(c);
+    c->server->stats.cut_slow += greedy;
+    if (!ok || greedy) {
         http_conn_abort(c);
         return;
     }

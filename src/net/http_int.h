@@ -71,6 +71,7 @@ struct http_conn {
     int64_t since;    /* mono ns: when the phase began */
     int64_t progress; /* mono ns: when the peer last took bytes */
     size_t queued;    /* in the socket's queue then */
+    size_t counted;   /* of the server's `waiting` */
     uv_tcp_t tcp;
     uv_write_t write;
     SSL *ssl;
@@ -104,6 +105,7 @@ struct http_server {
     bool freed;
     size_t handles;     /* not yet closed by libuv */
     struct http_server_stats stats;
+    size_t waiting;     /* bytes for all peers, as of each one's last flush */
     struct buf scratch; /* ciphertext of one flush */
     char date[48];      /* "Date: ...\r\n" of date_at */
     int64_t date_at;
@@ -120,6 +122,9 @@ void http_conn_refuse(struct http_conn *c, int status, const char *text);
 void http_conn_abort(struct http_conn *c);
 void http_conn_finish(struct http_conn *c); /* close in order once nothing waits */
 size_t http_conn_waiting(const struct http_conn *c);
+/* Should it be cut? All connections together wait for more than out_total, this one for more than its part, and its
+ * peer takes nothing; beyond twice out_total it may take what it likes. Counts it on the way. */
+bool http_conn_greedy(struct http_conn *c);
 void http_conn_free_now(struct http_conn *c);
 /* http_server.c */
 void http_server_flush_soon(struct http_server *s);

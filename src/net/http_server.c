@@ -94,7 +94,7 @@ static void sweep_conn(struct http_server *s, struct http_conn *c, int64_t now) 
         if (queued != c->queued) {
             c->queued = queued;
             c->progress = now;
-        } else if ((now - c->progress) / NS_PER_MS >= s->o.write_ms) {
+        } else if ((now - c->progress) / NS_PER_MS >= s->o.write_ms || http_conn_greedy(c)) {
             s->stats.cut_slow++;
             http_conn_abort(c);
             return;
@@ -220,6 +220,7 @@ static void set_limits(struct http_server_options *o) {
     o->idle_ms = o->idle_ms ? o->idle_ms : LIMIT_HTTP_IDLE_MS;
     o->write_ms = o->write_ms ? o->write_ms : LIMIT_HTTP_WRITE_MS;
     o->out_max = o->out_max ? o->out_max : LIMIT_HTTP_OUT_BYTES;
+    o->out_total = o->out_total ? o->out_total : LIMIT_HTTP_OUT_TOTAL;
     o->connections_max = o->connections_max ? o->connections_max : LIMIT_HTTP_CONNECTIONS;
 }
 

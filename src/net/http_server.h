@@ -29,6 +29,7 @@ struct http_server_options {
     /* 0: LIMIT_HTTP_HEADER_MS, _BODY_MS, _IDLE_MS, _WRITE_MS, _OUT_BYTES, _CONNECTIONS. */
     int64_t header_ms, body_ms, idle_ms, write_ms;
     size_t out_max, connections_max;
+    size_t out_total; /* of all connections together; 0: LIMIT_HTTP_OUT_TOTAL */
     /* Called with a complete request. */
     void (*handler)(void *ctx, struct http_request *r);
     void *ctx;
