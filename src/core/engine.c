@@ -112,7 +112,7 @@ static void retry_users(struct engine *e, uint32_t flavor) {
         for (size_t k = 0; k < q->n_groups; k++) {
             for (size_t f = 0; f < q->groups[k].n_flavors; f++) {
                 if (q->groups[k].flavors[f] == flavor) {
-                    q->node->active = queue_is_active(e, q) && !q->held;
+                    q->node->active = queue_is_able(e, q);
                     engine_retry_tree(e, q);
                 }
             }
@@ -314,7 +314,7 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
     q->reclaim_any = in->reclaim_any;
     q->may_preempt_borrowing = in->may_preempt_borrowing;
     q->node->user = q;
-    q->node->active = queue_is_active(e, q);
+    q->node->active = queue_is_able(e, q);
     e->forest.dirty = true;
     retry_everything(e);
     return 0;

@@ -253,25 +253,33 @@ static bool flavors_left(const struct engine_workload *w) {
     return false;
 }
 
+/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload waits
+ * for a place, whatever the last flavor lacked, and starts again with the first. */
 static int entry_requeue(struct engine *e, struct entry *n) {
     struct engine_workload *w = n->w;
     struct engine_queue *q = w->queue;
     bool no_place = n->a.verdict->reason == PEND_WAITING_FOR_PLACEMENT;
+    bool left = flavors_left(w);
     q->flight = NULL;
     w->state = WORKLOAD_IDLE;
     struct engine_action a = {.type = ACTION_PEND, .uid = w->uid, .queue = q->name,
                               .verdict = n->a.verdict};
-    int r = action_add(e, &a);
-    if (r != 0 || n->outcome == OUTCOME_AGAIN || (!no_place && flavors_left(w)) || q->strict) {
-        q->blocked = q->blocked || (r == 0 && n->outcome == OUTCOME_NO_FIT && q->strict &&
-                                    !flavors_left(w));
+    bool told = w->missed_place && !no_place; /* that a place is missing says more */
+    int r = told ? 0 : action_add(e, &a);
+    w->missed_place = w->missed_place || no_place;
+    e->progress += no_place && left;
+    if (r != 0 || n->outcome == OUTCOME_AGAIN || left || q->strict) {
+        q->blocked = q->blocked || (r == 0 && n->outcome == OUTCOME_NO_FIT && q->strict && !left);
+        w->missed_place = w->missed_place && !q->blocked;
         int pushed = queue_push(e, w);
         return r != 0 ? r : pushed;
     }
-    w->wants_place = no_place;
+    bool place = w->missed_place;
+    w->wants_place = place;
+    w->missed_place = false;
     queue_park(e, w);
     e->progress++;
-    return queue_park_alike(e, w, n->a.verdict);
+    return queue_park_alike(e, w, n->a.verdict, place);
 }
 
 /* Heads go back where they were: nothing was decided about them. */

@@ -58,6 +58,7 @@ struct engine_workload {
     struct engine_workload *class_prev, *class_next;
     size_t fresh;          /* place in engine.fresh + 1, or 0 */
     bool wants_place;      /* parked for want of a place */
+    bool missed_place;     /* in this round over its flavors, one had quota but no place */
     bool has_tried;        /* sets[].tried is meaningful */
     uint64_t tried_cycle, tried_generation;
 };
@@ -139,13 +140,16 @@ int queue_push(struct engine *e, struct engine_workload *w);    /* to the heap *
 void queue_park(struct engine *e, struct engine_workload *w);
 void queue_forget(struct engine *e, struct engine_workload *w); /* out of every bucket */
 /* Parks those in the heap that are like w; each gets w's verdict. */
-int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v);
+int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v,
+                     bool place);
 void engine_retry_tree(struct engine *e, struct engine_queue *q); /* soon: at the next run */
 bool engine_retry_due(const struct engine *e);
 int engine_retry_all(struct engine *e);                           /* what was asked for; ERR_NOMEM */
 int class_join(struct engine_queue *q, struct engine_workload *w);
 void class_leave(struct engine_queue *q, struct engine_workload *w);
 int queue_list(struct engine *e, struct engine_queue *q);
+/* By its own spec: not stopped, and its flavors are there. It is active when no cycle of cohorts is in the way. */
+bool queue_is_able(const struct engine *e, const struct engine_queue *q);
 bool queue_is_active(const struct engine *e, const struct engine_queue *q);
 int workload_order(const void *a, const void *b, void *ctx);
 

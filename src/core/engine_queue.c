@@ -140,7 +140,8 @@ void queue_forget(struct engine *e, struct engine_workload *w) {
     w->state = WORKLOAD_IDLE;
 }
 
-int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v) {
+int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v,
+                     bool place) {
     struct engine_class *c = w->class;
     c->parked = true;
     while (c->members != NULL) {
@@ -152,7 +153,8 @@ int queue_park_alike(struct engine *e, struct engine_workload *w, const struct v
             return r; /* the others are met one by one */
         }
         queue_forget(e, o);
-        o->wants_place = v->reason == PEND_WAITING_FOR_PLACEMENT;
+        o->wants_place = place;
+        o->missed_place = false;
         queue_park(e, o);
     }
     return 0;
@@ -251,8 +253,8 @@ int engine_retry_all(struct engine *e) {
     return r;
 }
 
-bool queue_is_active(const struct engine *e, const struct engine_queue *q) {
-    if (q->held || q->node->depth > 1000 || (q->node->apart && q->node->active)) {
+bool queue_is_able(const struct engine *e, const struct engine_queue *q) {
+    if (q->held) {
         return false;
     }
     for (size_t i = 0; i < q->n_groups; i++) {
@@ -263,4 +265,9 @@ bool queue_is_active(const struct engine *e, const struct engine_queue *q) {
         }
     }
     return true;
+}
+
+bool queue_is_active(const struct engine *e, const struct engine_queue *q) {
+    bool cycle = q->node->depth > 1000 || (q->node->apart && q->node->active);
+    return !cycle && queue_is_able(e, q);
 }

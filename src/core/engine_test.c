@@ -333,6 +333,65 @@ static void slices(void **state) {
     engine_free(w.e);
 }
 
+/* A queue that was stopped lends again once it goes on. */
+static void stopped_and_back(void **state) {
+    struct world w;
+    struct str cpu = STR("cpu");
+    struct quota_input none = {0, NO, NO}, four = {4000, NO, NO};
+    struct group_flavor_input gf = {STR("f"), &four};
+    struct group_input g = {&cpu, 1, &gf, 1};
+    struct queue_input in = {.name = STR("rich"), .cohort = STR("co"), .groups = &g, .n_groups = 1};
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "poor", "co", false, (struct fq[]){{"f", none}}, 1, FUNGIBILITY_STOP);
+    in.held = true;
+    assert_int_equal(engine_queue_put(w.e, &in), 0);
+    submit(&w, "a", "poor", 0, 1, 3000);
+    run(&w);
+    assert_false(holds(&w, "a"));
+    in.held = false;
+    assert_int_equal(engine_queue_put(w.e, &in), 0);
+    run(&w);
+    assert_true(holds(&w, "a"));
+    engine_free(w.e);
+}
+
+/* A flavor without a place is followed by the next; a place in the first one is not forgotten meanwhile. */
+static void places_of_flavors(void **state) {
+    struct world w;
+    struct str cpu = STR("cpu");
+    struct str_pair a = {STR("pool"), STR("a")}, b = {STR("pool"), STR("b")};
+    struct quota_input q = {4000, NO, NO};
+    setup(&w);
+    flavor(&w, "f1", (struct flavor_input){.labels = {&a, 1}});
+    flavor(&w, "f2", (struct flavor_input){.labels = {&b, 1}});
+    struct group_flavor_input gf[] = {{STR("f1"), &q}, {STR("f2"), &q}};
+    struct group_input g = {&cpu, 1, gf, 2};
+    struct queue_input in = {.name = STR("q"), .groups = &g, .n_groups = 1};
+    assert_int_equal(engine_queue_put(w.e, &in), 0);
+    struct node_amount amount = {cpu, 4000};
+    struct node_input n = {.name = STR("n1"),
+                           .managed = true,
+                           .ready = true,
+                           .amounts = &amount,
+                           .n_amounts = 1,
+                           .labels = {&b, 1}};
+    assert_int_equal(pool_node_put(engine_pool(w.e), &n, NULL), 0);
+    submit(&w, "first", "q", 0, 1, 3000); /* f1 has quota and no node: f2 */
+    run(&w);
+    assert_true(holds(&w, "first"));
+    submit(&w, "second", "q", 0, 2, 3000); /* f1 no node, f2 no quota: for a place */
+    run(&w);
+    assert_int_equal(w.pended, 1);
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    n.name = STR("n2");
+    n.labels = (struct str_map){&a, 1};
+    assert_int_equal(pool_node_put(engine_pool(w.e), &n, NULL), 0);
+    run(&w);
+    assert_true(holds(&w, "second"));
+    engine_free(w.e);
+}
+
 static void nodes_out_of_service(void **state) {
     struct world w;
     setup(&w);
@@ -405,7 +464,8 @@ int main(void) {
         cmocka_unit_test(waits_and_goes),       cmocka_unit_test(strict_blocks),
         cmocka_unit_test(borrowing_and_order),  cmocka_unit_test(flavors_in_order),
         cmocka_unit_test(held_and_undone),      cmocka_unit_test(slices),
-        cmocka_unit_test(nodes_out_of_service), cmocka_unit_test(random_runs),
+        cmocka_unit_test(nodes_out_of_service), cmocka_unit_test(places_of_flavors),
+        cmocka_unit_test(stopped_and_back),     cmocka_unit_test(random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
