@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""disk: a full disk, backups under load, damaged files, and SIGTERM under load.   disk.py BERTH SMALL-FOLDER|- [NAME...]
+
+SMALL-FOLDER is a mounted file system of a few MiB that may be filled; "-" leaves that test out.
+"""
+import os
+import random
+import shutil
+import signal
+import sys
+import threading
+import time
+
+from client import CONFIGMAPS, JOBS, MERGE, PODS, Lost, Mortal, Watch, check, context, run_tests, wait_for
+from harness import job
+
+PROGRAM, SMALL = sys.argv[1], sys.argv[2]
+FILES = ("berth.db", "berth.db-wal")
+POLICIES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+
+
+def config(name, value):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"v": value}}
+
+
+def values(api):
+    return {i["metadata"]["name"]: i["data"]["v"] for i in api.ok("GET", CONFIGMAPS)["items"] if "v" in i.get("data", {})}
+
+
+def fill(path):
+    """Takes the rest of the file system, to the last byte."""
+    with open(path, "ab", buffering=0) as f:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while f.write(b"x" * size) == size:
+                    pass
+            except OSError:
+                pass
+
+
+def refusals(api, known):
+    """Writes until the disk is full, and a few more: the first refusal of each verb."""
+    seen = {}
+    for i in range(4000):
+        name = f"f{i % 40}"
+        verb = "DELETE" if name in known and i % 7 == 0 else "PATCH" if name in known else "POST"
+        path = CONFIGMAPS if verb == "POST" else f"{CONFIGMAPS}/{name}"
+        value = str(i) + "y" * 2000
+        body = {"DELETE": None, "PATCH": {"data": {"v": value}}, "POST": config(name, value)}[verb]
+        code, got = api(verb, path, body, MERGE if verb == "PATCH" else "application/json")
+        if code >= 400:
+            check(code == 503 and got["reason"] == "ServiceUnavailable" and "disk is full" in got["message"],
+                  f"{verb} on a full disk: {code} {got}")
+            seen.setdefault(verb, got["message"])
+            if len(seen) == 3:
+                return seen
+        elif verb == "DELETE":
+            del known[name]
+        else:
+            known[name] = value
+    return seen
+
+
+def test_full_disk():
+    """Writes fail with a clear error, reads and watches go on, nothing is half-done, and space heals it."""
+    if SMALL == "-":
+        return "(left out: no small file system)"
+    with Mortal(PROGRAM, None, gpus="none", data=os.path.join(SMALL, "data")) as b:
+        api, known, filler = b.api(), {}, os.path.join(SMALL, "filler")
+        watch = Watch(context(b.data), b.port, f"{CONFIGMAPS}?watch=1&labelSelector=seen%3Dyes")
+        for i in range(20):
+            api.ok("POST", CONFIGMAPS, config(f"f{i}", "old"))
+            known[f"f{i}"] = "old"
+        fill(filler)
+        seen = refusals(api, known)
+        check(seen.keys() >= {"POST", "PATCH"}, f"the disk did not get full: {seen}")
+        check(values(api) == known, "after refusals the list is not what was acknowledged")
+        code, got = api("DELETE", f"{CONFIGMAPS}?fieldSelector=metadata.name%3Df1")
+        check(code == 503 or "f1" not in values(api), f"deletecollection: {code} {got}")
+        known = values(api)
+        check(b.process.poll() is None, "the process has ended")
+        os.unlink(filler)
+        made = config("after", "1")
+        made["metadata"]["labels"] = {"seen": "yes"}
+        wait_for("writes work again", lambda: api("POST", CONFIGMAPS, made)[0] in (201, 409), 10)
+        event = watch.next()
+        check(event and event["type"] == "ADDED" and event["object"]["metadata"]["name"] == "after", f"watch: {event}")
+        known["after"] = "1"
+        check(values(api) == known, "after space came back")
+        b.kill()
+        b.up()
+        check(values(b.api()) == known, "after kill -9")
+        watch.close()
+        fill(filler)
+        refusals(b.api(), known)
+        b.kill()
+        b.spawn()
+        line = b.process.stdout.readline().decode()
+        if not line.startswith("berth: ready"):
+            code, said = b.process.wait(20), b.log_text()[-600:]
+            check(code == 1 and ("full" in said or "space" in said), f"start on a full disk: {said}")
+        else:
+            b.kill()
+        os.unlink(filler)
+        b.up()
+        check(values(b.api()) == known, "after a start on the full disk")
+        b.stop()
+        return f"({seen['POST']})"
+
+
+def test_logs_rotate():
+    """A pod that writes 80 MiB of log keeps at most its five files of 10 MiB."""
+    with Mortal(PROGRAM, None, gpus="none") as b:
+        api = b.api()
+        api.ok("POST", JOBS, job("loud", "head -c 83886080 /dev/zero | tr '\\0' 'a' | fold -w 1000; echo; echo the end",
+                                 queue=None))
+        wait_for("it has ended", lambda: api.ok("GET", f"{JOBS}/loud").get("status", {}).get("succeeded"), 60)
+        pod = [p for p in api.ok("GET", PODS)["items"]][0]["metadata"]["name"]
+        sizes = [os.path.getsize(os.path.join(d, n)) for d, _, names in os.walk(os.path.join(b.data, "pods"))
+                 for n in names]
+        check(sum(sizes) < 62 << 20 and max(sizes) < 11 << 20, f"the log's files: {sizes}")
+        code, text = api("GET", f"{PODS}/{pod}/log?tailLines=1", accept="*/*")
+        check(code == 200 and text == "the end\n", f"the end of the log: {code} {text[-80:]!r}")
+        b.stop()
+        return f"({sum(sizes) >> 20} MiB kept)"
+
+
+class Chain(threading.Thread):
+    """Writes 1, 2, 3, ... to one object, then the same to a second: a prefix never shows the second ahead."""
+
+    def __init__(self, b, index):
+        super().__init__(daemon=True)
+        self.b, self.index, self.n, self.stop, self.error, self.ended = b, index, 0, False, None, None
+
+    def run(self):
+        api = self.b.api()
+        try:
+            for side in "ab":
+                api.ok("POST", CONFIGMAPS, config(f"{side}{self.index}", "0"))
+            while not self.stop:
+                for side in "ab":
+                    api.ok("PATCH", f"{CONFIGMAPS}/{side}{self.index}", {"data": {"v": str(self.n + 1)}}, MERGE)
+                self.n += 1
+        except Lost as e:
+            self.ended = str(e)
+        except Exception as e:  # told to the main thread
+            self.error = e
+
+
+def chains(b, n=4):
+    out = [Chain(b, i) for i in range(n)]
+    for c in out:
+        c.start()
+    wait_for("every chain writes", lambda: all(c.n > 5 or c.error for c in out))
+    return out
+
+
+def check_prefix(api, floors, ceilings):
+    got = values(api)
+    for i, (low, high) in enumerate(zip(floors, ceilings)):
+        a, b = int(got[f"a{i}"]), int(got[f"b{i}"])
+        check(low <= b <= a <= b + 1 and a <= high + 1, f"chain {i}: a {a}, b {b}, acknowledged between {low} and {high}")
+
+
+def test_backup_under_load():
+    """A backup made while it writes at full speed is a state that was, no older than when it was asked for."""
+    with Mortal(PROGRAM, None, gpus="none") as b:
+        writers = chains(b)
+        took = []
+        for i in range(4):
+            path = os.path.join(b.root, f"backup{i}.db")
+            floors = [c.n for c in writers]
+            b.berth("backup", "--data", b.data, path)
+            took.append((path, floors, [c.n + 1 for c in writers]))
+        for c in writers:
+            c.stop = True
+            c.join(30)
+            if c.error:
+                raise c.error
+        b.stop()
+        for i, (path, floors, ceilings) in enumerate(took):
+            old, b.data = b.data, os.path.join(b.root, f"restored{i}")
+            b.berth("restore", "--data", b.data, path)
+            b.up()
+            check_prefix(b.api(), floors, ceilings)
+            b.stop()
+            b.data = old
+        return f"({sum(c.n for c in writers) * 2} writes meanwhile)"
+
+
+def refused(b, what):
+    """`berth up` serves, or says why not in one line and exits with 1; it never crashes. True when it refused."""
+    size = os.path.getsize(b.log.name)
+    b.spawn()
+    line = b.process.stdout.readline().decode()
+    if line.startswith("berth: ready"):
+        b.said_ready(line)
+        return False
+    code = b.process.wait(30)
+    b.process.stdout.close()
+    with open(b.log.name, encoding="utf-8", errors="replace") as f:
+        f.seek(size)
+        said = f.read()
+    check(code == 1 and "berth up: " in said and len(said) < 1000 and "Sanitizer" not in said,
+          f"{what}: exit {code}: {said[:900]!r}")
+    return True
+
+
+def damage(path, kind, rnd):
+    size = os.path.getsize(path)
+    with open(path, "r+b") as f:
+        if kind == "truncated":
+            f.truncate(rnd.randrange(size))
+        elif kind == "zeroed":
+            f.seek(rnd.randrange(size // 4096) * 4096)
+            f.write(bytes(4096))
+        else:
+            for _ in range(1 if kind == "a bit" else 200):
+                at = rnd.randrange(size)
+                f.seek(at)
+                byte = f.read(1)[0]
+                f.seek(at)
+                f.write(bytes([byte ^ (1 << rnd.randrange(8))]))
+
+
+def keep_files(b, name):
+    """A copy of the database as it is now: the files that are there."""
+    folder = os.path.join(b.root, name)
+    os.mkdir(folder)
+    for n in FILES:
+        if os.path.exists(os.path.join(b.data, n)):
+            shutil.copyfile(os.path.join(b.data, n), os.path.join(folder, n))
+    return folder
+
+
+def put_files(b, folder):
+    for n in FILES:
+        if os.path.exists(os.path.join(folder, n)):
+            shutil.copyfile(os.path.join(folder, n), os.path.join(b.data, n))
+        elif os.path.exists(os.path.join(b.data, n)):
+            os.unlink(os.path.join(b.data, n))
+
+
+def test_damaged_files():
+    """Flipped bits, zeroed pages and cut files: refused with a clear text, or served; never a crash, never a made-up value."""
+    seed = random.randrange(1 << 30)
+    rnd, counts = random.Random(seed), {}
+    with Mortal(PROGRAM, None, gpus="none") as b:
+        api = b.api()
+        for i in range(150):
+            api.ok("POST", CONFIGMAPS, config(f"c{i}", "v" * 500))
+        b.kill()
+        killed = keep_files(b, "killed")
+        b.up()
+        b.stop()
+        stopped = keep_files(b, "stopped")
+        for i in range(36):
+            kind = ("a bit", "many bits", "zeroed", "truncated")[i % 4]
+            folder, name = (killed, FILES[1]) if i % 3 == 0 else (stopped, FILES[0])
+            put_files(b, folder)
+            damage(os.path.join(b.data, name), kind, rnd)
+            what = f"{name} {kind}, seed {seed}, round {i}"
+            no = refused(b, what)
+            key = f"{name} {kind} {'refused' if no else 'served'}"
+            counts[key] = counts.get(key, 0) + 1
+            if not no:
+                wrong = {k: v for k, v in values(b.api()).items() if v != "v" * 500}
+                b.kill()
+                check(not wrong, f"{what}: values that nobody wrote: {str(wrong)[:900]}")
+        put_files(b, stopped)
+        with open(os.path.join(b.data, FILES[0]), "wb") as f:
+            f.write(b"not a database at all" * 1000)
+        check(refused(b, "no database"), "a file that is no database was taken")
+    return str(counts)
+
+
+def test_sigterm_under_load():
+    """Four times: exit 0, no answer cut in half, nothing acknowledged lost."""
+    total = 0
+    with Mortal(PROGRAM, None, gpus="none") as b:
+        for _ in range(4):
+            api = b.api()
+            api.ok("DELETE", CONFIGMAPS)
+            writers = chains(b, 8)
+            lists = Lister(b)
+            lists.start()
+            time.sleep(random.uniform(0.05, 0.4))
+            b.process.send_signal(signal.SIGTERM)
+            code = b.process.wait(30)
+            check(code == 0, f"exit {code}")
+            b.process.stdout.close()
+            for t in writers + [lists]:
+                t.join(30)
+                if t.error:
+                    raise t.error
+            b.up()
+            check_prefix(b.api(), [c.n for c in writers], [c.n + 1 for c in writers])
+            total += sum(c.n for c in writers) * 2
+    return f"({total} acknowledged writes)"
+
+
+class Lister(threading.Thread):
+    """Whole lists until the connection ends."""
+
+    def __init__(self, b):
+        super().__init__(daemon=True)
+        self.b, self.error = b, None
+
+    def run(self):
+        api = self.b.api()
+        try:
+            while True:
+                api.ok("GET", POLICIES)
+        except Lost:
+            pass
+        except Exception as e:  # told to the main thread
+            self.error = e
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests([(n, f) for n, f in list(globals().items()) if n.startswith("test_")], sys.argv[3:]))
