@@ -131,11 +131,15 @@ static int injection_init(struct injection *in, yyjson_val *tree, struct arena *
     return r;
 }
 
+/* Fewer pods at a time are for Jobs that agreed to it; an admission also counts fewer when some have ended. */
 static void write_start(const struct object *obj, const struct job *j, const struct injection *in,
-                        const struct pod_set_assignment *ps, struct buf *out) {
+                        const struct workload *wl, struct buf *out) {
+    const struct pod_set_assignment *ps = &wl->status->admission->pod_set_assignments.v[0];
+    bool partial = wl->spec && wl->spec->pod_sets.n && wl->spec->pod_sets.v[0].min_count.set;
     buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"suspend\":false",
           (unsigned long long)obj->rv);
-    if (ps->count.set && j->spec->parallelism.set && ps->count.v < j->spec->parallelism.v &&
+    if (partial && ps->count.set && j->spec->parallelism.set &&
+        ps->count.v < j->spec->parallelism.v &&
         (!j->spec->completions.set || ps->count.v < j->spec->completions.v)) {
         buf_f(out, ",\"parallelism\":%d", ps->count.v);
     }
@@ -169,7 +173,7 @@ int job_workload_start(const struct object *obj, yyjson_val *tree, const struct 
     r = r ? r : add_flavors(&in, ps, m, a, err);
     r = r ? r : add_check_updates(&in, wl, ps->name, err);
     if (r == 0) {
-        write_start(obj, j, &in, ps, out);
+        write_start(obj, j, &in, wl, out);
         r = buf_ok(out);
     }
     return r;

@@ -352,6 +352,31 @@ static void reclaimable_pods_are_said(void **state) {
     teardown(&f);
 }
 
+/* More parallelism than completions: nothing is free while the only pod runs. */
+static void few_completions_reclaim_nothing(void **state) {
+    struct fixture f;
+    setup(&f);
+    put_job(&f, "", "\"parallelism\":3,\"completions\":1,");
+    fake_world_run(&f.world, NS_PER_SEC);
+    admit(&f, 1);
+    fake_world_run(&f.world, NS_PER_SEC);
+    WL_TEXT(&f, "status.reclaimablePods", "");
+    teardown(&f);
+}
+
+/* Fewer pods are admitted when some have ended: the Job keeps its parallelism. */
+static void an_admission_of_the_rest_keeps_parallelism(void **state) {
+    struct fixture f;
+    setup(&f);
+    put_job(&f, "", "\"parallelism\":3,\"completions\":3,");
+    fake_world_run(&f.world, NS_PER_SEC);
+    admit(&f, 2);
+    fake_world_run(&f.world, NS_PER_SEC);
+    assert_string_equal(fake_world_text(job(&f), "spec.suspend"), "false");
+    assert_string_equal(fake_world_text(job(&f), "spec.parallelism"), "3");
+    teardown(&f);
+}
+
 /* ---- the same outcome, whatever happens ---- */
 
 static void story(struct fixture *f) {
@@ -461,6 +486,8 @@ int main(void) {
         cmocka_unit_test(deleting_the_job_leaves_nothing),
         cmocka_unit_test(foreground_deletion_takes_the_dependents_first),
         cmocka_unit_test(reclaimable_pods_are_said),
+        cmocka_unit_test(few_completions_reclaim_nothing),
+        cmocka_unit_test(an_admission_of_the_rest_keeps_parallelism),
         cmocka_unit_test(every_write_may_fail),
         cmocka_unit_test(every_second_may_be_the_last),
         cmocka_unit_test(sha1_vectors),

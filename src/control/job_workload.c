@@ -47,9 +47,8 @@ int32_t job_workload_reclaimable(const struct job *j, struct arena *a) {
             index_set_count(&done) + index_set_count(&failed) - index_set_common(&done, &failed);
     }
     int64_t left = j->spec->completions.v - ended;
-    int32_t count = job_workload_count(j);
-    int64_t free_pods = left < parallelism ? parallelism - (left < 0 ? 0 : left) : 0;
-    return (int32_t)(free_pods < count ? free_pods : count);
+    int32_t count = job_workload_count(j); /* with few completions less than parallelism */
+    return (int32_t)(left < 0 ? count : left < count ? count - left : 0);
 }
 
 /* ---- priority ---- */

@@ -411,12 +411,23 @@ int translate_workload(const struct workload *w, struct str cq, struct arena *a,
     return 0;
 }
 
+static int32_t pods_of(const struct workload *w, struct str set, int32_t otherwise) {
+    for (size_t i = 0; w->spec != NULL && i < w->spec->pod_sets.n; i++) {
+        if (str_eq(w->spec->pod_sets.v[i].name, set)) {
+            return w->spec->pod_sets.v[i].count;
+        }
+    }
+    return otherwise;
+}
+
+/* An admission may come after pods were reclaimed, then it counts only the others: what is left is told by the spec. */
 static int64_t usage_left(const struct workload *w, const struct pod_set_assignment *s, int64_t v) {
     for (size_t k = 0; k < w->status->reclaimable_pods.n; k++) {
         const struct reclaimable_pod *p = &w->status->reclaimable_pods.v[k];
         if (str_eq(p->name, s->name) && s->count.set && s->count.v > 0) {
-            int64_t left = s->count.v > p->count ? s->count.v - p->count : 0;
-            return v / s->count.v * left;
+            int64_t left = pods_of(w, s->name, s->count.v) - (int64_t)p->count;
+            left = left > 0 ? left : 0;
+            return left < s->count.v ? v / s->count.v * left : v;
         }
     }
     return v;

@@ -119,6 +119,11 @@ static void workload_and_placement(void **state) {
     assert_int_equal(translate_admission(w, e, &arena, &held, &n), 0);
     assert_int_equal(n, 1);
     assert_int_equal(held[0].v, 3); /* what is reclaimable is not held */
+    struct pod_set_assignment *ps = &w->status->admission->pod_set_assignments.v[0];
+    ps->count.v = 3; /* admitted anew after a pod had ended: it is not taken off twice */
+    struct held_amount *anew;
+    assert_int_equal(translate_admission(w, e, &arena, &anew, &n), 0);
+    assert_int_equal(anew[0].v, 4); /* all of what is written */
     struct str text = STR("[{\"podSet\":\"main\",\"index\":0,\"node\":\"n1\",\"devices\":[{"
                           "\"profileId\":19,\"gpu\":\"GPU-0\",\"profile\":"
                           "\"1g.18gb\",\"start\":6,\"size\":1}]},{\"podSet\":\"main\",\"index\":1,"

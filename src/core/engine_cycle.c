@@ -253,8 +253,8 @@ static bool flavors_left(const struct engine_workload *w) {
     return false;
 }
 
-/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload waits
- * for a place, whatever the last flavor lacked, and starts again with the first. */
+/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the
+ * workload waits for a place, whatever the last flavor lacked, and starts again with the first. */
 static int entry_requeue(struct engine *e, struct entry *n) {
     struct engine_workload *w = n->w;
     struct engine_queue *q = w->queue;
