@@ -11,11 +11,11 @@ import threading
 import time
 import urllib.parse
 
-from client import CONFIGMAPS, MERGE, Mortal, Watch, check, context, run_tests
+from client import CONFIGMAPS, MERGE, Mortal, Watch, check, context, run_tests, wait_for
 
 ALL = "/api/v1/configmaps"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
-WATCHERS, WRITERS, SECONDS = 200, 3, 5
+WATCHERS, WRITERS, WRITES = 200, 3, 400
 
 
 def value_of(obj):
@@ -142,7 +142,7 @@ def test_followers():
         threads += [threading.Thread(target=follow, args=(f, lambda: end[0], errors), daemon=True) for f in followers]
         for t in threads:
             t.start()
-        time.sleep(SECONDS)
+        wait_for("enough writes", lambda: sum(counts) >= WRITES or errors, 60)
         stop.set()
         for t in threads[:WRITERS]:
             t.join(20)
