@@ -59,7 +59,8 @@ static int look(struct cli *c, struct str name, struct shown *s, bool *ret_no_jo
     }
     if (cli_job_ended(job) >= 0 && !(pod && !begun)) {
         if (first) {
-            fprintf(stderr, "job/%.*s has ended and left no pod, so there is no log\n", STR_ARG(name));
+            fprintf(stderr, "job/%.*s has ended and left no pod, so there is no log\n",
+                    STR_ARG(name));
         }
         return first ? CLI_FAILED : CLI_OK;
     }
