@@ -50,6 +50,7 @@ struct queue_work {
     struct queue_work *prev, *next; /* of the LocalQueue */
     enum { QW_IDLE, QW_PENDING, QW_RESERVING, QW_ADMITTED } state;
     bool written;         /* the mirror showed its admission */
+    int64_t asked;        /* generation of the Workload that the engine was given */
     const char *reason;   /* why it waits: static; NULL: nothing to say */
     char *message;
     size_t message_n;

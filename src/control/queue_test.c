@@ -114,6 +114,35 @@ static void admitted_and_waiting(void **state) {
     end(&s);
 }
 
+/* An edit while the admission is under way: what is written is for the edited Workload. */
+static void edited_meanwhile(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    settle(&s);
+    workload(&s, "a", 1, "\"cpu\":\"1\"");
+    fake_world_run(&s.w, NS_PER_MS / 2);
+    fake_world_patch(&s.w, "Workload", "default", "a", "", "{\"spec\":{\"priority\":1}}");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    workload(&s, "b", 1, "\"cpu\":\"1\"");
+    fake_world_run(&s.w, NS_PER_MS / 2);
+    fake_world_patch(&s.w, "Workload", "default", "b", "", "{\"spec\":{\"queueName\":\"none\"}}");
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "b"), "QuotaReserved"),
+                        "Misconfigured");
+    workload(&s, "c", 1, "\"cpu\":\"1\"");
+    fake_world_run(&s.w, NS_PER_MS / 2);
+    fake_world_patch(
+        &s.w, "Workload", "default", "c", "",
+        "{\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":4,\"template\":{\"spec\":"
+        "{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+        "{\"cpu\":\"1\"}}}]}}}]}}");
+    settle(&s); /* one pod would fit, four do not */
+    assert_string_equal(fake_world_condition(get(&s, "c"), "QuotaReserved"), "False");
+    end(&s);
+}
+
 static void restart(void **state) {
     struct scene s;
     start(&s);
@@ -524,6 +553,7 @@ static void defaults_without_gpus(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(admitted_and_waiting),
+        cmocka_unit_test(edited_meanwhile),
         cmocka_unit_test(restart),
         cmocka_unit_test(not_queued),
         cmocka_unit_test(drained),

@@ -517,6 +517,7 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     if (r != 0) {
         return WORK_RETRY;
     }
+    q->asked = o->generation;
     queue_kick(c);
     queue_cluster_soon(c, in.queue);
     if (!known) {
@@ -584,6 +585,11 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     size_t n;
     struct str cq, text;
     const struct held_amount *held = engine_workload_held(c->engine, q->uid, &n, &cq);
+    if (held != NULL &&
+        q->asked != o->generation) { /* edited since: it was decided about another one */
+        forget(c, q->uid);
+        held = NULL;
+    }
     if (held != NULL && not_queueable(c, w, q, &text) == NULL) {
         state_set(c, q, QW_PENDING);
         return write_admission(c, o, w, held, n, cq);

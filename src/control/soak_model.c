@@ -353,6 +353,20 @@ static void check_admission(struct soak *s, struct soak_workload *x) {
     }
 }
 
+/* The admission is for what the Workload asks now. */
+static void check_asked(struct soak *s, const struct soak_workload *x, yyjson_val *root) {
+    yyjson_val *spec = yyjson_arr_get(json_path(root, "spec.podSets"), 0);
+    yyjson_val *set = yyjson_arr_get(json_path(root, "status.admission.podSetAssignments"), 0);
+    yyjson_val *back = yyjson_arr_get(json_path(root, "status.reclaimablePods"), 0);
+    int64_t pods = json_i64_at(spec, "count", 0) - json_i64_at(back, "count", 0);
+    struct str queue = json_str_at(root, "spec.queueName");
+    if (queue.n != 3 || queue.p[2] - '0' != x->queue || json_i64_at(set, "count", -1) != pods) {
+        soak_fail(s, "workload %s of %.*s: admitted by q%d for %lld pods of %lld", x->uid,
+                  STR_ARG(queue), x->queue, (long long)json_i64_at(set, "count", -1),
+                  (long long)pods);
+    }
+}
+
 static bool true_condition(yyjson_val *root, const char *type) {
     yyjson_val *c;
     size_t i, n;
@@ -399,6 +413,7 @@ static void on_workload(struct soak *s, const struct change *ch, yyjson_val *roo
     buf_release(&b);
     admission_read(x, root);
     plan_read(s, x, root);
+    check_asked(s, x, root);
     check_admission(s, x);
 }
 

@@ -351,8 +351,8 @@ static bool pick(struct run *x, const char *kind, char ns[16], char name[300]) {
 
 static void edit_one(struct run *x) {
     char ns[16], name[300], json[128];
-    int what = below(x, 8);
-    const char *kind = what < 2 || what == 6 ? "Job" : what < 7 ? "Workload" : "LocalQueue";
+    int what = below(x, 9);
+    const char *kind = what < 2 || what == 6 ? "Job" : what == 7 ? "LocalQueue" : "Workload";
     if (!pick(x, kind, ns, name)) {
         return;
     }
@@ -375,6 +375,13 @@ static void edit_one(struct run *x) {
                      "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":"
                      "\"lq%d\"}}}",
                      below(x, SOAK_QUEUES));
+            fake_world_patch(&x->s.w, kind, ns, name, "", json);
+        }
+        break;
+    case 8: /* while an admission is being written, too */
+        snprintf(json, sizeof json, "{\"spec\":{\"queueName\":\"lq%d\"}}", below(x, SOAK_QUEUES));
+        if (strcmp(fake_world_condition(fake_world_get(&x->s.w, kind, ns, name), "QuotaReserved"),
+                   "True") != 0) {
             fake_world_patch(&x->s.w, kind, ns, name, "", json);
         }
         break;
