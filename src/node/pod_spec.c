@@ -7,6 +7,7 @@
  */
 #include "node/pod_spec.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -138,6 +139,12 @@ static int add_argv_process(struct writer_of_spec *w, const struct pod_env *e, y
     return 0;
 }
 
+static struct str container_name(struct writer_of_spec *w, yyjson_val *c) {
+    return arena_f(&w->arena, "berth-%.*s-%.*s",
+                   STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
+                   STR_ARG(json_str_at(c, "name")));
+}
+
 /* The container's variables go by a file that only we may read. podman itself runs with the node's environment, as
  * this pod's LD_PRELOAD or PATH is nothing that a program of the machine should heed; and not on its command line, which
  * all may read. */
@@ -167,15 +174,16 @@ static int add_env_file(struct writer_of_spec *w, const struct pod_env *e, struc
 }
 
 /* Processes that the kernel can have at all: podman lowers its own limit to that. */
-static rlim_t pids_of_machine(struct arena *a) {
-    struct str text;
-    uint64_t n;
+static rlim_t pids_of_machine(void) {
+    char text[32];
+    uint64_t most;
+    int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd != -1 ? read(fd, text, sizeof(text)) : -1;
 
-    if (file_load("/proc/sys/kernel", "pid_max", a, &text, NULL) == 0 &&
-        str_to_u64(str_trim(text), &n)) {
-        return n;
+    if (fd != -1) {
+        close(fd);
     }
-    return PIDS_MAX;
+    return n > 0 && str_to_u64(str_trim(str_from(text, (size_t)n)), &most) ? most : PIDS_MAX;
 }
 
 /* Ours, so that podman need not raise them, for which it may not have the right. most 0: any. */
@@ -198,7 +206,7 @@ static void add_limits(struct writer_of_spec *w, yyjson_val *c) {
     struct quantity q;
 
     add_ulimit(w, "nofile", RLIMIT_NOFILE, 0);
-    add_ulimit(w, "nproc", RLIMIT_NPROC, pids_of_machine(&w->arena));
+    add_ulimit(w, "nproc", RLIMIT_NPROC, pids_of_machine());
     if (quantity_parse(json_str(json_get(limits, STR("memory"))), &q, NULL) == 0) {
         add_word(w, arena_f(&w->arena, "--memory=%lld", (long long)quantity_value(q)));
     }
@@ -259,9 +267,7 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
         add_word(w, str_of(head[i]));
     }
-    add_word(w, arena_f(a, "--name=berth-%.*s-%.*s",
-                        STR_ARG(json_str_at(w->in->env.pod, "metadata.uid")),
-                        STR_ARG(json_str_at(c, "name"))));
+    add_word(w, arena_f(a, "--name=%.*s", STR_ARG(container_name(w, c))));
     while (!w->in->simulated && str_next(&devices, ',', &uuid)) {
         add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
     }
@@ -387,6 +393,8 @@ static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, boo
     }
     if (w->in->podman) {
         add_podman_env(w);
+        buf_c(&w->out, "],\"cleanup\":[\"podman\",\"rm\",\"-f\",\"-t=0\",\"--ignore\"");
+        add_word(w, container_name(w, c));
     }
     buf_c(&w->out, "],\"cwd\":");
     buf_json(&w->out, str_empty(dir) || w->in->podman ? str_of(w->work) : dir);

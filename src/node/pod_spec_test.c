@@ -135,6 +135,8 @@ static void test_podman(void **state) {
                                        "--device=nvidia.com/gpu=MIG-2|")));
     assert_true(str_contains(argv, STR("|--memory=1073741824|--cpus=1.500|--env-file=")));
     assert_true(str_contains(argv, STR("/root/volumes/v:/v|--workdir=/w|--entrypoint=run|")));
+    assert_str_eq(joined(b, json_get(c, STR("cleanup"))),
+                  STR("podman|rm|-f|-t=0|--ignore|berth-u-main"));
     /* The container's variables never are podman's own. */
     struct str env = joined(b, json_get(c, STR("env"))), text;
     assert_false(str_contains(env, STR("evil")));

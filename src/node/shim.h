@@ -52,6 +52,7 @@ struct shim_container {
     struct str name;
     bool init, sidecar;
     char **argv, **envp;
+    char **cleanup; /* run when all is over, should it have begun; NULL: nothing */
     const char *cwd;
     struct sandbox_mount *mounts;
     size_t n_mounts;
@@ -88,6 +89,7 @@ int shim_spec_read(struct shim *s, struct err *err);
 void shim_state_write(struct shim *s, const char *phase);
 /* shim_exec.c: forks and executes; on failure the container ended with a reason. */
 void shim_exec(struct shim *s, struct shim_container *c);
+void shim_cleanup(const struct shim_container *c);
 /* shim_log.c */
 void shim_log_open(struct shim *s, struct shim_container *c);
 void shim_log_close(struct shim_container *c); /* writes unfinished lines */

@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "node/shim.h"
 
 extern char **environ;
+
+enum { CLEANUP_MS = 10000, CLEANUP_STEP_MS = 10 };
 
 struct exec_failure {
     int error;
@@ -96,4 +99,32 @@ void shim_exec(struct shim *s, struct shim_container *c) {
     fcntl(c->fd[0], F_SETFL, O_NONBLOCK);
     fcntl(c->fd[1], F_SETFL, O_NONBLOCK);
     c->state = CONTAINER_RUNNING;
+}
+
+/* What a container leaves behind when it is killed is taken away, within CLEANUP_MS. */
+void shim_cleanup(const struct shim_container *c) {
+    if (!c->cleanup || !c->cleanup[0] || c->started_ns == 0) {
+        return;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        sigset_t none;
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        dup2(null, 0);
+        dup2(null, 1);
+        dup2(null, 2);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        syscall(SYS_close_range, 3u, ~0u, 4u /* close on exec */);
+        environ = c->envp;
+        execvp(c->cleanup[0], c->cleanup);
+        _exit(127);
+    }
+    for (int waited = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0; waited += CLEANUP_STEP_MS) {
+        if (waited >= CLEANUP_MS) {
+            kill(pid, SIGKILL);
+        }
+        usleep(CLEANUP_STEP_MS * 1000);
+    }
 }

@@ -38,13 +38,15 @@ static void read_mounts(struct shim *s, struct shim_container *c, yyjson_val *li
 }
 
 static void read_container(struct shim *s, struct shim_container *c, yyjson_val *e) {
-    *c = (struct shim_container){.name = str_of(text(s, json_get(e, STR("name")))),
-                                 .init = json_bool_at(e, "init", false),
-                                 .sidecar = json_bool_at(e, "sidecar", false),
-                                 .argv = texts(s, json_get(e, STR("argv"))),
-                                 .envp = texts(s, json_get(e, STR("env"))),
-                                 .fd = {-1, -1},
-                                 .log = {.dir = -1, .fd = -1}};
+    *c = (struct shim_container){
+        .name = str_of(text(s, json_get(e, STR("name")))),
+        .init = json_bool_at(e, "init", false),
+        .sidecar = json_bool_at(e, "sidecar", false),
+        .argv = texts(s, json_get(e, STR("argv"))),
+        .envp = texts(s, json_get(e, STR("env"))),
+        .cleanup = json_get(e, STR("cleanup")) ? texts(s, json_get(e, STR("cleanup"))) : NULL,
+        .fd = {-1, -1},
+        .log = {.dir = -1, .fd = -1}};
     yyjson_val *cwd = json_get(e, STR("cwd"));
     c->cwd = cwd ? text(s, cwd) : NULL;
     read_mounts(s, c, json_get(e, STR("mounts")));

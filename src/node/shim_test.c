@@ -190,6 +190,25 @@ static void test_rotation(void **state) {
     assert_true(str_ends(all_text(b, "log/main", "0.log"), STR("0700000\n")));
 }
 
+/* What a container names for its end runs once all is over, also when it failed; never for one that did not begin. */
+static void test_cleanup(void **state) {
+    struct bed *b = *state;
+    char path[PATH_LEN];
+    const char *touch = arena_f(&b->arena, "\"cleanup\":[\"touch\",\"%s/gone\"],", b->dir).p;
+    const char *never = arena_f(&b->arena, "\"cleanup\":[\"touch\",\"%s/never\"],", b->dir).p;
+
+    spec(b, "Never",
+         arena_f(&b->arena, "%s,%s",
+                 container(b, "one", arena_f(&b->arena, "\"init\":true,%s", touch).p, "exit 1"),
+                 container(b, "two", never, "true"))
+             .p);
+    run(b);
+    snprintf(path, sizeof(path), "%.500s/gone", b->dir);
+    assert_int_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof(path), "%.500s/never", b->dir);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void test_stop_by_signal(void **state) {
     struct bed *b = *state;
     union sigval grace = {.sival_int = 0};
@@ -215,6 +234,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_restarts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cleanup, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_by_signal, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
