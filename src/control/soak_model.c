@@ -330,7 +330,7 @@ static void plan_read(struct soak *s, struct soak_workload *x, yyjson_val *root)
 
 static void check_admission(struct soak *s, struct soak_workload *x) {
     for (int i = 0; i < x->devices; i++) {
-        x->loose = x->loose || !s->up[x->plan[i].node][x->plan[i].gpu];
+        x->loose = x->loose || s->away[x->plan[i].node] || !s->up[x->plan[i].node][x->plan[i].gpu];
     }
     for (int i = 0; i < s->n_works; i++) {
         const struct soak_workload *o = &s->works[i];

@@ -76,7 +76,7 @@ struct soak {
     struct arena arena;
     struct soak_queue queues[SOAK_QUEUES]; /* as last written */
     int64_t edited_ns; /* when quota was last edited: admissions under way are not called back */
-    bool up[SOAK_NODES][SOAK_GPUS];
+    bool up[SOAK_NODES][SOAK_GPUS], away[SOAK_NODES]; /* away: not ready */
     struct soak_pod pods[SOAK_PODS];
     struct soak_workload works[SOAK_WORKLOADS]; /* those that hold quota */
     struct soak_job jobs[SOAK_JOBS];

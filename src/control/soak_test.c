@@ -15,7 +15,7 @@
 
 #define KUEUE "\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 
-enum { NAMESPACES = 2, STEPS = 45, SEEDS = 60, QUIET_S = 8 };
+enum { NAMESPACES = 2, STEPS = 45, SEEDS = 250, QUIET_S = 8 };
 
 struct run {
     struct soak s; /* first */
@@ -146,6 +146,7 @@ static void node_break(struct run *x) {
         return;
     }
     x->ready[node] = what != 1;
+    x->s.away[node] = what == 1;
     gpu_set(x, node, 0, what != 2);
     gpu_set(x, node, 1, what == 3);
     node_write(x, node);
@@ -457,6 +458,7 @@ static void heal(struct run *x) {
     x->calm = true;
     for (int n = 0; n < SOAK_NODES; n++) {
         x->ready[n] = true;
+        x->s.away[n] = false;
         for (int g = 0; g < SOAK_GPUS; g++) {
             gpu_set(x, n, g, true);
         }

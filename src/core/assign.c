@@ -172,9 +172,8 @@ static bool looks_on(const struct engine_queue *q, struct fit f) {
     return f.borrow > 0 && q->when_can_borrow == FUNGIBILITY_NEXT;
 }
 
-static bool progress_holds(const struct engine *e, const struct engine_workload *w) {
-    return w->has_tried && (w->tried_cycle + 1 >= e->cycle ||
-                            w->tried_generation >= w->queue->generation);
+static bool progress_holds(const struct engine_workload *w) {
+    return w->has_tried && w->tried_generation >= w->queue->generation;
 }
 
 static void take(struct scan *s, const struct engine_set *set, const struct engine_group *g,
@@ -300,7 +299,7 @@ int assign_flavors(struct engine *e, struct engine_workload *w, struct assignmen
     if (arena_ok(&e->tick) != 0) {
         return ERR_NOMEM;
     }
-    bool resume = progress_holds(e, w);
+    bool resume = progress_holds(w);
     struct fit worst = {w->n_sets > 0 ? MODE_FIT : MODE_NO_FIT, 0};
     enum pend_reason severest = PEND_NONE;
     for (size_t i = 0; i < w->n_sets; i++) {
@@ -314,7 +313,6 @@ int assign_flavors(struct engine *e, struct engine_workload *w, struct assignmen
         }
     }
     w->has_tried = true;
-    w->tried_cycle = e->cycle;
     w->tried_generation = w->queue->generation;
     a.mode = worst.mode;
     a.borrow = worst.borrow;

@@ -232,6 +232,7 @@ static int entry_process(struct engine *e, struct entry *n) {
     }
     if (!quota_fits(&n->a)) {
         n->outcome = OUTCOME_AGAIN;
+        n->w->has_tried = false; /* it may be free in the next cycle: all flavors are tried anew */
         n->a.verdict->reason = PEND_WAITING_FOR_QUOTA;
         n->a.verdict->contended = true;
         return 0;
@@ -267,7 +268,8 @@ static int entry_requeue(struct engine *e, struct entry *n) {
     bool told = w->missed_place && !no_place; /* that a place is missing says more */
     int r = told ? 0 : action_add(e, &a);
     w->missed_place = w->missed_place || no_place;
-    e->progress += no_place && left;
+    w->skipped = w->skipped || (w->missed_place && n->outcome == OUTCOME_AGAIN);
+    e->progress += no_place && left && !w->skipped;
     if (r != 0 || n->outcome == OUTCOME_AGAIN || left || q->strict) {
         q->blocked = q->blocked || (r == 0 && n->outcome == OUTCOME_NO_FIT && q->strict && !left);
         w->missed_place = w->missed_place && !q->blocked;
@@ -276,7 +278,7 @@ static int entry_requeue(struct engine *e, struct entry *n) {
     }
     bool place = w->missed_place;
     w->wants_place = place;
-    w->missed_place = false;
+    w->missed_place = w->skipped = false;
     queue_park(e, w);
     e->progress++;
     return queue_park_alike(e, w, n->a.verdict, place);
@@ -295,6 +297,7 @@ void cycle_abort(struct engine *e) {
         }
         w->queue->flight = NULL;
         w->state = WORKLOAD_IDLE;
+        w->has_tried = false; /* also what the nomination came to */
         if (queue_push(e, w) != 0) {
             queue_park(e, w); /* no memory to queue it: parked, and retried with its tree */
             engine_retry_tree(e, w->queue);

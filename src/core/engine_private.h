@@ -59,8 +59,9 @@ struct engine_workload {
     size_t fresh;          /* place in engine.fresh + 1, or 0 */
     bool wants_place;      /* parked for want of a place */
     bool missed_place;     /* in this round over its flavors, one had quota but no place */
+    bool skipped;          /* and then another head was quicker: only once is that a reason to go on */
     bool has_tried;        /* sets[].tried is meaningful */
-    uint64_t tried_cycle, tried_generation;
+    uint64_t tried_generation;
 };
 VEC(workload_vec, struct engine_workload *);
 

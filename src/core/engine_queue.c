@@ -180,6 +180,7 @@ bool engine_retry_due(const struct engine *e) {
 
 static int retry_queue(struct engine *e, struct engine_queue *q) {
     q->blocked = false;
+    q->generation++; /* whoever was half way through its flavors starts anew */
     size_t i = 0;
     for (const struct map_entry *m; (m = map_next(&q->classes, &i)) != NULL;) {
         ((struct engine_class *)m->value)->parked = false;
