@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""cli: berth's command line against a real `berth up`.   cli.py BERTH KUBECTL [NAME...]"""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from harness import Berth, Fail, check, job, wait_for  # noqa: E402
+
+VERBS = ["submit", "queue", "logs", "cancel", "top", "up", "down", "node", "backup", "restore", "version", "completion"]
+
+
+def test_overview_and_completion(b):
+    """Every verb is in the overview; each has a help; completion offers every option that the help has."""
+    text = b.berth("--help")
+    for verb in VERBS:
+        check(f"\n  {verb} " in text, f"{verb} is not in the overview")
+        check(b.berth("help", verb) == b.berth(verb, "--help"), f"help of {verb}")
+        offered = complete(b, f"berth {verb} --")
+        options = {line.strip().split("--")[1].split()[0] for line in b.berth("help", verb).split("\n")
+                   if line.strip().startswith("--") or line.startswith("  -") and ", --" in line}
+        check(options and all(f"--{o}" in offered for o in options), f"{verb}: {options} and {offered}")
+    check(set(VERBS + ["help"]) <= set(complete(b, "berth ")), "verbs")
+    check("8xh200" in complete(b, "berth up --gpus sim:"), "after a colon")
+    check(complete(b, "berth queue --output=y") == ["yaml"], "after an equals sign")
+    check(complete(b, "berth submit -- ls --") == [], "the command's own words")
+
+
+def complete(b, line):
+    script = ('source <("$1" completion bash); COMP_LINE=$2; COMP_POINT=${#2}; _berth 2>/dev/null; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    out = b.run(["bash", "-c", script, "bash", b.program, line]).stdout
+    return sorted(w for w in out.split("\n") if w)
+
+
+def refused(b, code, text, *args):
+    done = b.berth(*args, ok=False)
+    check(done.returncode == code and text in done.stderr, f"{args}: {done.returncode} {done.stderr}")
+
+
+def test_refused(b):
+    """What cannot work is told, with what there is, and with the documented exit status."""
+    refused(b, 3, "there is no project \"nope\"", "submit", "-n", "nope", "--", "true")
+    refused(b, 3, "choose one of: default", "submit", "-q", "nope", "--", "true")
+    refused(b, 3, "there are 1g.18gb", "submit", "--slice", "1g.10gb", "--", "true")
+    refused(b, 2, "--time: expected", "submit", "--time", "1w", "--", "true")
+    b.berth("submit", "--name", "a", "--", "sleep", "60")
+    refused(b, 1, "berth cancel a", "submit", "--name", "a", "--", "true")
+    refused(b, 3, "there is no job \"nope\"", "cancel", "nope", "a")
+    refused(b, 3, "there is no job or pod", "logs", "nope")
+    refused(b, 3, "there is no project", "queue", "-n", "nope")
+    refused(b, 2, "there is no verb", "nonsense")
+    refused(b, 2, "--gpus: expected", "up", "--gpus", "sim:9xh200")
+    check(b.get("jobs")["items"] == [] or wait_for("a is gone", lambda: b.get("jobs")["items"] == [], 20), "cancelled")
+
+
+def test_wait(b):
+    """submit --wait: the log alone on standard output; the end of a job that failed is told; Ctrl-C leaves the job."""
+    done = b.berth("submit", "--wait", "--gpus", "0", "--", "sh", "-c", 'printf "%s|" "$0" "$1"', "a b", "$HOME  'q'",
+                   ok=False)
+    check((done.returncode, done.stdout.strip()) == (0, "a b|$HOME  'q'|"), str(done))
+    done = b.berth("submit", "--wait", "--", "sh", "-c", "exit 3", ok=False)
+    check(done.returncode == 6 and "exit status 3" in done.stderr, str(done))
+    p = subprocess.Popen([b.program, "submit", "--name", "goes-on", "--wait", "--", "sh", "-c", "echo on; sleep 60"],
+                         env=b.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p.stdout.readline()
+    p.send_signal(signal.SIGINT)
+    _, said = p.communicate(timeout=20)
+    check(p.returncode == 130 and "job/goes-on goes on" in said, f"{p.returncode} {said}")
+    check(b.get("job", "goes-on")["status"].get("active") == 1, "it goes on")
+    b.berth("cancel", "goes-on")
+
+
+def test_streams(b):
+    """-o json is JSON, nothing is coloured in a pipe, logs -f follows a job that tries again."""
+    check(json.loads(b.berth("submit", "-o", "json", "--", "true"))["kind"] == "Job", "-o json")
+    check("\x1b" not in b.berth("top") + b.berth("queue", "-A", "--finished"), "colours in a pipe")
+    check(json.loads(b.berth("top", "-o", "json"))["items"][0]["gpus"]["simulated"], "top -o json")
+    b.apply(job("again", "echo try; exit 1", backoffLimit=1))
+    check(b.berth("logs", "-f", "again").split() == ["try", "try"], "both tries")
+
+
+def main():
+    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
+    failed = 0
+    for name, f in tests:
+        try:
+            with Berth(program, kubectl, gpus="sim:1xh200") as b:
+                wait_for("the default queue", lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
+                f(b)
+            print(f"ok      {name}", flush=True)
+        except (Fail, subprocess.TimeoutExpired) as e:
+            failed += 1
+            print(f"FAILED  {name}: {e}", flush=True)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
