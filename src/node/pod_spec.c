@@ -146,8 +146,8 @@ static struct str container_name(struct writer_of_spec *w, yyjson_val *c) {
 }
 
 /* The container's variables go by a file that only we may read. podman itself runs with the node's environment, as
- * this pod's LD_PRELOAD or PATH is nothing that a program of the machine should heed; and not on its command line, which
- * all may read. */
+ * this pod's LD_PRELOAD or PATH is nothing that a program of the machine should heed; and not on its command line,
+ * which all may read. */
 static int add_env_file(struct writer_of_spec *w, const struct pod_env *e, struct str container) {
     struct str name = arena_f(&w->arena, "%.*s.env", STR_ARG(container));
     struct buf b;
