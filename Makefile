@@ -44,7 +44,7 @@ check: setup-check
 	@tests/run $(BUILD) $(SAN)
 
 run: build
-	@$(BUILD)/berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200
+	@$(BUILD)/berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200 --runtime process
 
 bench: build
 	@bench/run $(BUILD)

@@ -210,7 +210,8 @@ def main():
     folder = tempfile.mkdtemp(prefix="berth-bench.")
     data = os.path.join(folder, "data")
     log = open(os.path.join(folder, "log"), "wb")
-    up = subprocess.Popen([berth, "up", "--data", data, "--listen", "127.0.0.1:0", "--gpus", "none"],
+    up = subprocess.Popen([berth, "up", "--data", data, "--listen", "127.0.0.1:0", "--gpus", "none", "--runtime",
+                           "process"],
                           stdout=subprocess.PIPE, stderr=log)
     try:
         line = up.stdout.readline().decode()

@@ -325,6 +325,10 @@ static int lock_folder(struct node *n, struct err *err) {
     return 0;
 }
 
+static bool podman_installed(void) {
+    return access("/usr/bin/podman", X_OK) == 0 || access("/usr/local/bin/podman", X_OK) == 0;
+}
+
 /* May other users pass through every folder on the way? Files of the data folder have modes of their own. */
 static bool passable(const char *path) {
     char part[PATH_LEN];
@@ -366,7 +370,8 @@ static int start_pods(struct node *n, struct err *err) {
                        "mounts: choose another folder or make its way passable (chmod o+x)",
                        n->data_dir);
     }
-    n->podman = n->o.runtime == NODE_RUNTIME_PODMAN;
+    n->podman = n->o.runtime == NODE_RUNTIME_PODMAN ||
+                (n->o.runtime == NODE_RUNTIME_AUTO && podman_installed());
     int code = users_init(&n->users, n->dir, err);
     if (code) {
         return code;

@@ -25,7 +25,8 @@
 #include "base/log.h"
 #include "net/loop.h"
 
-enum node_runtime { NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN };
+/* AUTO takes podman where it is installed, else processes. */
+enum node_runtime { NODE_RUNTIME_AUTO, NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN };
 
 struct node_options {
     struct loop *loop;
@@ -33,8 +34,8 @@ struct node_options {
     const char *kubeconfig; /* NULL: $KUBECONFIG, else ~/.kube/config */
     const char *data_dir;   /* made when missing, 0711 */
     const char *name;       /* NULL: the host name, in lower case */
-    const char
-        *gpus; /* "auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb"; NULL: "auto" */
+    /* "auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb"; NULL: "auto" */
+    const char *gpus;
     enum node_runtime runtime;
     bool manage_mig;           /* the MIG mode of real GPUs may be changed */
     const char *nvml_path;     /* of libnvidia-ml.so.1; NULL: found */

@@ -5,7 +5,7 @@
 
 const char *const gpus_choices[] = {"auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb",
                                     NULL};
-const char *const runtime_choices[] = {"process", "podman", NULL};
+const char *const runtime_choices[] = {"auto", "process", "podman", NULL};
 static const char *const controllers_choices[] = {"all", "none", NULL};
 
 const struct cli_option up_option_rows[UP_OPTIONS] = {
@@ -31,8 +31,10 @@ static const char *value_or(const struct cli_args *a, const char *name, const ch
 }
 
 enum node_runtime runtime_option(const struct cli_args *a) {
-    bool podman = strcmp(value_or(a, "runtime", "process"), "podman") == 0;
-    return podman ? NODE_RUNTIME_PODMAN : NODE_RUNTIME_PROCESS;
+    const char *v = value_or(a, "runtime", "auto");
+    return strcmp(v, "podman") == 0    ? NODE_RUNTIME_PODMAN
+           : strcmp(v, "process") == 0 ? NODE_RUNTIME_PROCESS
+                                       : NODE_RUNTIME_AUTO;
 }
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err) {
@@ -42,7 +44,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         .allow_any = cli_flag(a, "allow-any"),
         .gpus = value_or(a, "gpus", "auto"),
         .kubeconfig = cli_value(a, "kubeconfig"),
-        .runtime = value_or(a, "runtime", "process"),
+        .runtime = value_or(a, "runtime", "auto"),
         .nvml = cli_value(a, "nvml"),
         .host_path = cli_value(a, "host-path"),
         .manage_mig = cli_flag(a, "manage-mig"),

@@ -51,7 +51,7 @@ static void test_up_options(void **state) {
     struct err err;
     assert_ok(parse(&o, &err, NULL, NULL), &err);
     assert_string_equal(o.gpus, "auto");
-    assert_string_equal(o.runtime, "process");
+    assert_string_equal(o.runtime, "auto");
     assert_true(o.controllers && o.node && !o.manage_mig);
     assert_ok(parse(&o, &err, "--gpus=sim:1xh200", "--manage-mig"), &err);
     assert_string_equal(o.gpus, "sim:1xh200");

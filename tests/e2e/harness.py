@@ -78,7 +78,8 @@ class Berth:
     def up(self):
         """Starts and waits for the line `berth: ready`; the same port again after a stop."""
         self.process = subprocess.Popen(
-            [self.program, "up", "--data", self.data, "--listen", f"127.0.0.1:{self.port}", "--gpus", self.gpus] +
+            [self.program, "up", "--data", self.data, "--listen", f"127.0.0.1:{self.port}", "--gpus", self.gpus,
+             "--runtime", "process"] +
             self.args, stdout=subprocess.PIPE, stderr=self.log, env=self.env)
         line = self.process.stdout.readline().decode()
         check(line.startswith("berth: ready"), f"berth up said {line!r}")

@@ -108,7 +108,8 @@ class Mortal(Berth):
 
     def spawn(self):
         self.process = subprocess.Popen(
-            [self.program, "up", "--data", self.data, "--listen", f"127.0.0.1:{self.port}", "--gpus", self.gpus] +
+            [self.program, "up", "--data", self.data, "--listen", f"127.0.0.1:{self.port}", "--gpus", self.gpus,
+             "--runtime", "process"] +
             self.args, stdout=subprocess.PIPE, stderr=self.log, env=self.env)
 
     def ready(self):
