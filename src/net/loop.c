@@ -202,8 +202,7 @@ int loop_defer(struct loop *l, void (*fn)(void *ctx), void *ctx) {
     return task_vec_push(&l->deferred, (struct task){fn, ctx});
 }
 
-static void on_async(uv_async_t *h) {
-    struct loop *l = h->data;
+static void run_posted(struct loop *l) {
     pthread_mutex_lock(&l->lock);
     struct task_vec now = l->posted;
     l->posted = l->posted_now;
@@ -214,6 +213,10 @@ static void on_async(uv_async_t *h) {
     }
     now.n = 0;
     l->posted_now = now;
+}
+
+static void on_async(uv_async_t *h) {
+    run_posted(h->data);
 }
 
 int loop_post(struct loop *l, void (*fn)(void *ctx), void *ctx) {
@@ -284,6 +287,7 @@ void loop_free(struct loop *l) {
         return;
     }
     loop_children_release(&l->children);
+    run_posted(l); /* what was posted is run, if only to free what it was given */
     l->closing = true;
     do { /* what was deferred may release the last things, and these may defer once more */
         run_deferred(l);

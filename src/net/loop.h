@@ -15,7 +15,8 @@
 struct loop;
 
 struct loop *loop_new(struct err *err);
-void loop_free(struct loop *l); /* after loop_run returned; closes what is left */
+/* After loop_run returned, when no other thread posts any more: runs what was posted, closes what is left. */
+void loop_free(struct loop *l);
 int loop_run(struct loop *l);   /* until loop_stop */
 void loop_stop(struct loop *l);
 struct clock *loop_clock(struct loop *l); /* the real clock, with timers on this loop */

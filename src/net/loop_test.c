@@ -133,6 +133,21 @@ static void test_post(void **state) {
     teardown_run(g);
 }
 
+static void count_up(void *ctx) {
+    (*(int *)ctx)++;
+}
+
+/* A loop that ends before it turned again still runs what was posted: it may hold memory. */
+static void test_post_at_the_end(void **state) {
+    struct err err;
+    struct loop *l = loop_new(&err);
+    int n = 0;
+    assert_non_null(l);
+    assert_int_equal(loop_post(l, count_up, &n), 0);
+    loop_free(l);
+    assert_int_equal(n, 1);
+}
+
 static void got_signal(void *ctx, int signum) {
     g->n = signum;
     loop_stop(g->loop);
@@ -194,8 +209,12 @@ static struct ended run_sh(const char *script, int out, int extra, bool detached
     struct ended e = {0};
     struct loop_child *c = NULL;
     const char *argv[] = {"sh", "-c", script, NULL}, *envp[] = {"A=b", NULL};
-    struct child_options o = {.file = "/bin/sh", .argv = argv, .envp = envp, .cwd = "/tmp",
-                              .fds = {-1, out, -1, -1, -1, extra}, .n_fds = 6,
+    struct child_options o = {.file = "/bin/sh",
+                              .argv = argv,
+                              .envp = envp,
+                              .cwd = "/tmp",
+                              .fds = {-1, out, -1, -1, -1, extra},
+                              .n_fds = 6,
                               .detached = detached};
     assert_ok(loop_spawn(g->loop, &o, child_ended, &e, &c, &err), &err);
     assert_true(loop_child_pid(c) > 0);
@@ -210,8 +229,8 @@ static void test_child(void **state) {
     char text[256];
     g = setup_run();
     assert_int_equal(pipe2(p, O_CLOEXEC), 0);
-    struct ended e = run_sh("pwd; echo $A; echo five >&5; cd /proc/self/fd; echo *; exit 3", p[1],
-                            p[1], false);
+    struct ended e =
+        run_sh("pwd; echo $A; echo five >&5; cd /proc/self/fd; echo *; exit 3", p[1], p[1], false);
     assert_int_equal(e.status, 3);
     assert_int_equal(e.signal, 0);
     ssize_t n = read(p[0], text, sizeof(text));
@@ -258,10 +277,15 @@ static void test_child_forgotten(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),        cmocka_unit_test(test_timer_restarts_itself),
-        cmocka_unit_test(test_defer),         cmocka_unit_test(test_post),
-        cmocka_unit_test(test_signal),        cmocka_unit_test(test_fd),
-        cmocka_unit_test(test_child),         cmocka_unit_test(test_child_errors),
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_timer_restarts_itself),
+        cmocka_unit_test(test_defer),
+        cmocka_unit_test(test_post),
+        cmocka_unit_test(test_post_at_the_end),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_fd),
+        cmocka_unit_test(test_child),
+        cmocka_unit_test(test_child_errors),
         cmocka_unit_test(test_child_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
