@@ -140,7 +140,7 @@ static void run(void *ctx) {
     if (c->activity_due) {
         activity_scan(c);
     }
-    int r = engine_run(c->engine, RUN_BUDGET, &a, &n, &more);
+    int r = engine_run(c->engine, clock_wall(c->env->clock), RUN_BUDGET, &a, &n, &more, NULL);
     for (size_t i = 0; r == 0 && i < n; i++) {
         note(c, &a[i]);
     }
@@ -224,19 +224,14 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
 }
 
 static void on_cohort(struct queue_controller *c, const struct change *ch) {
-    static const struct resource_group_list no_groups = {0};
-    struct group_input *groups;
-    size_t n;
+    struct cohort_input in;
     arena_reset(&c->arena);
     if (ch->type == CHANGE_DELETED) {
         engine_cohort_del(c->engine, ch->obj->name);
     } else {
         struct cohort *h = queue_decode(c, ch->obj);
-        struct str parent = h != NULL && h->spec != NULL ? h->spec->parent_name : (struct str){0};
-        if (h == NULL ||
-            translate_groups(h->spec != NULL ? &h->spec->resource_groups : &no_groups, &c->arena,
-                             &groups, &n) != 0 ||
-            engine_cohort_put(c->engine, ch->obj->name, parent, groups, n) != 0) {
+        if (h == NULL || translate_cohort(h, &c->arena, &in) != 0 ||
+            engine_cohort_put(c->engine, &in) != 0) {
             log_error(c->env->log, "cohort %.*s: out of memory", STR_ARG(ch->obj->name));
         }
     }

@@ -90,6 +90,31 @@ int translate_groups(const struct resource_group_list *groups, struct arena *a,
     return 0;
 }
 
+static enum preempt_policy policy_of(struct str s) {
+    return is(s, "LowerPriority")               ? PREEMPT_LOWER
+           : is(s, "LowerOrNewerEqualPriority") ? PREEMPT_LOWER_OR_NEWER
+           : is(s, "Any")                       ? PREEMPT_ANY
+                                                : PREEMPT_NEVER;
+}
+
+static double weight_of(const struct fair_sharing *f) {
+    return f != NULL && f->weight.set ? (double)f->weight.v.whole + f->weight.v.nano / 1e9 : 1;
+}
+
+int translate_cohort(const struct cohort *h, struct arena *a, struct cohort_input *ret) {
+    static const struct cohort_spec none = {0};
+    const struct cohort_spec *s = h->spec != NULL ? h->spec : &none;
+    struct group_input *groups;
+    struct cohort_input in = {
+        .name = h->metadata->name, .parent = s->parent_name, .weight = weight_of(s->fair_sharing)};
+    int r = translate_groups(&s->resource_groups, a, &groups, &in.n_groups);
+    in.groups = groups;
+    if (r == 0) {
+        *ret = in;
+    }
+    return r;
+}
+
 int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue_input *ret) {
     static const struct cluster_queue_spec none = {0};
     const struct cluster_queue_spec *s = q->spec != NULL ? q->spec : &none;
@@ -103,6 +128,9 @@ int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue
     in.strict = is(s->queueing_strategy, "StrictFIFO");
     in.held = is(s->stop_policy, "Hold") || is(s->stop_policy, "HoldAndDrain");
     in.when_can_preempt = FUNGIBILITY_NEXT;
+    in.weight = weight_of(s->fair_sharing);
+    in.local_usage = s->admission_scope != NULL &&
+                     is(s->admission_scope->admission_mode, "UsageBasedAdmissionFairSharing");
     if (s->flavor_fungibility != NULL) {
         const struct flavor_fungibility *f = s->flavor_fungibility;
         in.when_can_borrow = is(f->when_can_borrow, "TryNextFlavor") ? FUNGIBILITY_NEXT
@@ -114,9 +142,12 @@ int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue
         in.borrow_costs_more = is(f->preference, "PreemptionOverBorrowing");
     }
     if (s->preemption != NULL) {
-        in.reclaim_any = is(s->preemption->reclaim_within_cohort, "Any");
-        in.may_preempt_borrowing = s->preemption->borrow_within_cohort != NULL &&
-                                   is(s->preemption->borrow_within_cohort->policy, "LowerPriority");
+        const struct borrow_within_cohort *b = s->preemption->borrow_within_cohort;
+        in.within_queue = policy_of(s->preemption->within_cluster_queue);
+        in.reclaim = policy_of(s->preemption->reclaim_within_cohort);
+        in.borrow_within = b != NULL ? policy_of(b->policy) : PREEMPT_NEVER;
+        in.has_threshold = b != NULL && b->max_priority_threshold.set;
+        in.threshold = in.has_threshold ? b->max_priority_threshold.v : 0;
     }
     *ret = in;
     return 0;
@@ -397,7 +428,12 @@ int translate_workload(const struct workload *w, struct str cq, struct arena *a,
         if (r != 0) {
             return r;
         }
-        sets[i] = (struct set_input){s->name, s->count, shape, m.v, m.n};
+        sets[i] = (struct set_input){.name = s->name,
+                                     .count = s->count,
+                                     .shape = shape,
+                                     .min_count = s->min_count.set ? s->min_count.v : 0,
+                                     .requests = m.v,
+                                     .n_requests = m.n};
         for (size_t k = 0; w->status != NULL && k < w->status->reclaimable_pods.n; k++) {
             if (str_eq(w->status->reclaimable_pods.v[k].name, s->name)) {
                 sets[i].count -= w->status->reclaimable_pods.v[k].count;

@@ -27,6 +27,7 @@ int64_t translate_amount(struct str resource, struct quantity q);
 int translate_flavor(const struct resource_flavor *f, struct arena *a, struct flavor_input *ret);
 int translate_groups(const struct resource_group_list *groups, struct arena *a,
                      struct group_input **ret, size_t *ret_n);
+int translate_cohort(const struct cohort *h, struct arena *a, struct cohort_input *ret);
 /* `held` of the result is by stopPolicy alone. */
 int translate_queue(const struct cluster_queue *q, struct arena *a, struct queue_input *ret);
 int translate_shape(const struct pod_spec *p, struct arena *a, struct shape *ret);

@@ -89,7 +89,7 @@ static int fit_resource(struct scan *s, struct quota_cell *c, uint32_t flavor, u
         ret->mode = MODE_FIT;
         return 0;
     }
-    if (c->q.nominal >= v || smaller || q->may_preempt_borrowing) {
+    if (c->q.nominal >= v || smaller || q->borrow_within != PREEMPT_NEVER) {
         ret->mode = MODE_NO_CANDIDATES;
     }
     *reason = PEND_WAITING_FOR_QUOTA;

@@ -195,17 +195,16 @@ static void retry_everything(struct engine *e) {
     }
 }
 
-int engine_cohort_put(struct engine *e, struct str name, struct str parent,
-                      const struct group_input *groups, size_t n) {
+int engine_cohort_put(struct engine *e, const struct cohort_input *in) {
     struct quota_limits *limits;
     struct quota_node *node;
     size_t n_limits;
     cycle_abort(e);
-    int r = limits_of(e, groups, n, &limits, &n_limits);
+    int r = limits_of(e, in->groups, in->n_groups, &limits, &n_limits);
     if (r != 0) {
         return r;
     }
-    r = quota_put(&e->forest, false, name, parent, true, limits, n_limits, &node);
+    r = quota_put(&e->forest, false, in->name, in->parent, true, limits, n_limits, &node);
     mem_free(limits);
     if (r == 0) {
         retry_everything(e);
@@ -311,8 +310,12 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
     q->when_can_borrow = in->when_can_borrow;
     q->when_can_preempt = in->when_can_preempt;
     q->borrow_costs_more = in->borrow_costs_more;
-    q->reclaim_any = in->reclaim_any;
-    q->may_preempt_borrowing = in->may_preempt_borrowing;
+    q->within_queue = in->within_queue;
+    q->reclaim = in->reclaim;
+    q->borrow_within = in->borrow_within;
+    q->has_threshold = in->has_threshold;
+    q->threshold = in->threshold;
+    q->local_usage = in->local_usage;
     q->node->user = q;
     q->node->active = queue_is_able(e, q);
     e->forest.dirty = true;
@@ -370,7 +373,10 @@ static int workload_new(struct engine *e, const struct workload_input *in,
     for (size_t i = 0; i < in->n_sets && r == 0; i++) {
         const struct set_input *s = &in->sets[i];
         w->sets[i] = (struct engine_set){
-            .name = bump_str(&b, s->name), .count = s->count, .n_requests = s->n_requests,
+            .name = bump_str(&b, s->name),
+            .count = s->count,
+            .min_count = s->min_count,
+            .n_requests = s->n_requests,
             .requests = bump_alloc(&b, s->n_requests * sizeof(struct pool_amount)),
             .tried = bump_alloc(&b, s->n_requests * sizeof(int32_t))};
         shape_copy(&b, s->shape, &w->sets[i].shape);

@@ -33,10 +33,30 @@
 struct engine;
 struct engine_workload;
 
+/* Which shares a victim's side may come to, under fair sharing: the first rule that holds for it. */
+enum fair_strategy {
+    FAIR_FINAL_SHARE = 1,
+    FAIR_INITIAL_SHARE = 2
+}; /* LessThanOrEqualToFinalShare, LessThanInitialShare */
+
 struct engine_options {
     size_t workloads_max; /* 0: 2,000,000 */
     size_t tick_bytes;    /* memory of one cycle; 0: 256 MiB */
-    bool check_undo;      /* compare the state before a trial with the state after its undo; asserts */
+    bool check_undo;   /* compare the state before a trial with the state after its undo; asserts */
+    bool fair_sharing; /* dominant resource shares order the heads and choose the victims */
+    unsigned fair_strategies;   /* set of enum fair_strategy; 0: both */
+    bool prioritize_preemptors; /* gate PrioritizePreemptorWorkloads, off in Kueue */
+    bool no_priority_in_cohort; /* gate PrioritySortingWithinCohort is off */
+    bool
+        break_alternation; /* two that would evict each other for ever: the second eviction is refused */
+    bool
+        block_until_ready; /* waitForPodsReady.blockAdmission: one admission at a time, until it is ready */
+    bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
+    bool local_usage;       /* admission fair sharing is configured: see engine_local_put */
+    int64_t usage_half_life_ns, usage_interval_ns;
+    const struct resource_weight
+        *resource_weights; /* of admission fair sharing; absent ones weigh 1 */
+    size_t n_resource_weights;
 };
 
 struct quota_input {
@@ -55,23 +75,45 @@ struct group_input {
     size_t n_flavors;
 };
 
+struct resource_weight {
+    struct str resource;
+    double weight;
+};
+
+enum preempt_policy { PREEMPT_NEVER, PREEMPT_LOWER, PREEMPT_LOWER_OR_NEWER, PREEMPT_ANY };
+
+/* Why a victim goes, in Kueue's words: InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing,
+ * InCohortFairSharing. */
+enum preempt_reason {
+    PREEMPT_IN_QUEUE,
+    PREEMPT_RECLAIM,
+    PREEMPT_RECLAIM_BORROWING,
+    PREEMPT_FAIR_SHARING
+};
+
 enum fungibility { FUNGIBILITY_STOP, FUNGIBILITY_NEXT };
 
 struct queue_input {
     struct str name, cohort; /* cohort empty: none */
     bool strict;             /* StrictFIFO */
-    bool held;               /* stopped, or not valid for reasons outside the engine: admits and lends nothing */
+    bool held; /* stopped, or not valid for reasons outside the engine: admits and lends nothing */
     const struct group_input *groups;
     size_t n_groups;
     enum fungibility when_can_borrow, when_can_preempt;
-    bool borrow_costs_more; /* preference PreemptionOverBorrowing */
-    bool reclaim_any;       /* reclaimWithinCohort Any: never reserves for a head that waits */
-    bool may_preempt_borrowing; /* borrowWithinCohort is not Never */
+    bool borrow_costs_more;                    /* preference PreemptionOverBorrowing */
+    enum preempt_policy within_queue, reclaim; /* withinClusterQueue, reclaimWithinCohort */
+    enum preempt_policy borrow_within;         /* borrowWithinCohort: NEVER or LOWER */
+    bool has_threshold;                        /* maxPriorityThreshold */
+    int64_t threshold;
+    double weight; /* fairSharing.weight */
+    bool
+        local_usage; /* admissionScope UsageBasedAdmissionFairSharing: LocalQueues that used less go first */
 };
 
 struct set_input {
     struct str name;
     int32_t count;
+    int32_t min_count; /* partial admission may go down to it; 0: count or nothing */
     const struct shape *shape;
     const struct node_amount *requests; /* of one pod; zero amounts may be left out */
     size_t n_requests;
@@ -82,6 +124,15 @@ struct workload_input {
     int64_t priority, queued_ns; /* order: higher, then earlier, then uid */
     const struct set_input *sets;
     size_t n_sets;
+    struct str local;   /* "namespace/name" of its LocalQueue; empty: none */
+    bool gated;         /* a preemption gate is closed: it waits rather than preempt */
+    bool failed_checks; /* an admission check says Retry or Rejected: not to be admitted now */
+    /* Of one that holds quota: */
+    int64_t reserved_ns; /* when QuotaReserved became true; 0: not known */
+    bool evicting;       /* Evicted is true: on its way out, its quota not yet given back */
+    bool not_ready;      /* its pods are not all ready: blocks admissions under block_until_ready */
+    int64_t protected_until_ns; /* no victim before then; 0: none */
+    int64_t minimum_runtime_ns; /* no victim before it held quota for that long */
 };
 
 /* What an admission gave: for each set and request, which flavor and how much. */
@@ -91,7 +142,10 @@ struct held_amount {
     int64_t v; /* total of the set */
 };
 
-enum action_type { ACTION_ADMIT, ACTION_PEND };
+/* ACTION_PREEMPT: the workload is to be evicted; it holds its quota, marked as evicting, until it is put back, held
+ * anew or deleted. Its preemptor waits (ACTION_PEND) and tries again when the quota is free. A victim that is evicting
+ * already is counted, not named again. */
+enum action_type { ACTION_ADMIT, ACTION_PEND, ACTION_PREEMPT };
 
 struct engine_action {
     enum action_type type;
@@ -99,8 +153,14 @@ struct engine_action {
     struct str queue;
     const struct held_amount *held; /* ADMIT */
     size_t n_held;
-    bool seated;                   /* ADMIT: pool_workload_first has its seats */
+    const int32_t
+        *counts; /* ADMIT: pods of each set; fewer than asked for under partial admission */
+    bool seated; /* ADMIT: pool_workload_first has its seats */
     const struct verdict *verdict; /* PEND */
+    const struct considered
+        *considered;            /* ADMIT, PEND: the flavors looked at (verdict.h); may be NULL */
+    struct str by, by_queue;    /* PREEMPT: the preemptor's uid and ClusterQueue */
+    enum preempt_reason reason; /* PREEMPT */
 };
 
 struct engine *engine_new(const struct engine_options *o);
@@ -112,8 +172,13 @@ struct names *engine_resources(struct engine *e);
 int engine_flavor_put(struct engine *e, const struct flavor_input *in);
 void engine_flavor_del(struct engine *e, struct str name);
 bool engine_flavor_exists(const struct engine *e, struct str name);
-int engine_cohort_put(struct engine *e, struct str name, struct str parent,
-                      const struct group_input *groups, size_t n);
+struct cohort_input {
+    struct str name, parent; /* parent empty: a root */
+    const struct group_input *groups;
+    size_t n_groups;
+    double weight; /* fairSharing.weight */
+};
+int engine_cohort_put(struct engine *e, const struct cohort_input *in);
 void engine_cohort_del(struct engine *e, struct str name);
 int engine_queue_put(struct engine *e, const struct queue_input *in);
 /* Its pending workloads are forgotten: the caller gives them again when the queue is back. */
@@ -136,14 +201,42 @@ const struct held_amount *engine_workload_held(const struct engine *e, struct st
 /* An admission that could not be written: quota and seats go back, the workload is queued again. */
 int engine_workload_undo(struct engine *e, struct str uid);
 
-/* Looks at up to `budget` heads. Actions are valid until the next call. *ret_more: call again. */
-int engine_run(struct engine *e, size_t budget, const struct engine_action **ret, size_t *ret_n,
-               bool *ret_more);
+/* The eviction of a victim could not be written: it is no longer marked, and its preemptor tries again. */
+void engine_workload_keep(struct engine *e, struct str uid);
+/* The pods of one that holds quota became ready, or are not any more. */
+void engine_workload_ready(struct engine *e, struct str uid, bool ready);
+
+/* Looks at up to `budget` heads. now_ns: when what is admitted now was admitted; protection is judged by it. Actions
+ * are valid until the next call. *ret_more: call again. *ret_wake_ns (may be NULL): call again then at the latest,
+ * because a protection ends; INT64_MAX: no need. */
+int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct engine_action **ret,
+               size_t *ret_n, bool *ret_more, int64_t *ret_wake_ns);
+/* One whole cycle of every cohort tree that has a head, as Kueue counts cycles; also one that decides nothing. For
+ * replays and the simulator. */
+int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **ret, size_t *ret_n);
+/* How many workloads are in the active heaps, and which: a hash that does not depend on order. */
+size_t engine_active(const struct engine *e, uint64_t *ret_hash);
+
+/* ---- admission fair sharing: what LocalQueues used, halved with time ---- */
+int engine_local_put(struct engine *e, struct str local, double weight);
+void engine_local_del(struct engine *e, struct str local);
+/* What was published before a restart: whole units, cpu in cores. */
+int engine_local_usage_set(struct engine *e, struct str local, const struct resource_weight *used,
+                           size_t n, int64_t at_ns);
+/* Folds the usage of each LocalQueue, a sampling interval after the last time; *ret_next_ns: when again. */
+void engine_local_sample(struct engine *e, int64_t now_ns, int64_t *ret_next_ns);
+/* The weighted usage that orders; negative: unknown. */
+double engine_local_usage(const struct engine *e, struct str local);
 
 struct engine_counts {
-    size_t pending, parked, holding;
+    size_t pending, parked, holding, evicting;
 };
 bool engine_queue_counts(const struct engine *e, struct str queue, struct engine_counts *ret);
+/* Dominant resource share of a queue or cohort as its status shows it: rounded up, INT64_MAX for a borrower of weight
+ * zero. */
+int64_t engine_share(struct engine *e, bool queue, struct str name);
+/* The cohorts above a queue, root first: "/root/.../queue". */
+void engine_path(struct engine *e, struct str queue, struct buf *out);
 /* Usage of a pair at a queue, and what of it is borrowed. */
 int64_t engine_queue_usage(struct engine *e, struct str queue, uint32_t flavor, uint32_t resource,
                            int64_t *ret_borrowed);

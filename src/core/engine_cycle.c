@@ -228,13 +228,13 @@ static int entry_process(struct engine *e, struct entry *n) {
         return 0;
     }
     if (n->a.mode != MODE_FIT) {
-        return n->w->queue->reclaim_any ? 0 : reserve(e, n);
+        return n->w->queue->reclaim == PREEMPT_ANY ? 0 : reserve(e, n);
     }
     if (!quota_fits(&n->a)) {
         n->outcome = OUTCOME_AGAIN;
         n->w->has_tried = false; /* it may be free in the next cycle: all flavors are tried anew */
         n->a.verdict->reason = PEND_WAITING_FOR_QUOTA;
-        n->a.verdict->contended = true;
+        n->a.verdict->turn = TURN_CONTENDED;
         return 0;
     }
     bool ok;
@@ -394,8 +394,9 @@ static int explain_fresh(struct engine *e) {
     return 0;
 }
 
-int engine_run(struct engine *e, size_t budget, const struct engine_action **ret, size_t *ret_n,
-               bool *ret_more) {
+int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct engine_action **ret,
+               size_t *ret_n, bool *ret_more, int64_t *ret_wake_ns) {
+    e->now_ns = now_ns;
     e->actions.n = 0;
     int r = 0;
     if (e->phase == CYCLE_NONE) {
@@ -428,5 +429,8 @@ int engine_run(struct engine *e, size_t budget, const struct engine_action **ret
     *ret = e->actions.v;
     *ret_n = e->actions.n;
     *ret_more = e->phase != CYCLE_NONE || engine_retry_due(e) || something_to_do(e);
+    if (ret_wake_ns != NULL) {
+        *ret_wake_ns = INT64_MAX;
+    }
     return 0;
 }

@@ -3,6 +3,7 @@
 #define BERTH_CORE_ENGINE_PRIVATE_H
 
 #include "base/heap.h"
+#include "base/tree.h"
 #include "core/engine.h"
 #include "core/quota.h"
 
@@ -19,7 +20,7 @@ struct engine_group {
 
 /* Workloads of one queue that any decision would treat alike. */
 struct engine_class {
-    uint64_t hash; /* the key's bytes */
+    uint64_t hash;                   /* the key's bytes */
     struct engine_workload *members; /* those in the heap */
     size_t n;                        /* of all states but holding */
     bool parked;                     /* its last head did not fit, and nothing changed since */
@@ -35,7 +36,7 @@ enum workload_state {
 
 struct engine_set {
     struct str name;
-    int32_t count;
+    int32_t count, min_count;
     struct shape shape;
     struct pool_amount *requests;
     size_t n_requests;
@@ -53,14 +54,19 @@ struct engine_workload {
     size_t n_sets;
     struct held_amount *held; /* own memory; holding only */
     size_t n_held;
-    size_t place;                             /* in the heap */
-    struct engine_workload *prev, *next;       /* parked list of the queue */
+    size_t place;                        /* in the heap */
+    struct engine_workload *prev, *next; /* parked list of the queue */
     struct engine_workload *class_prev, *class_next;
-    size_t fresh;          /* place in engine.fresh + 1, or 0 */
-    bool wants_place;      /* parked for want of a place */
-    bool missed_place;     /* in this round over its flavors, one had quota but no place */
-    bool skipped;          /* and then another head was quicker: only once is that a reason to go on */
-    bool has_tried;        /* sets[].tried is meaningful */
+    /* holding: what a search for victims asks */
+    int64_t reserved_ns, protected_until_ns, minimum_runtime_ns;
+    bool evicting, not_ready;
+    bool gated, failed_checks;
+    struct str local;
+    size_t fresh;      /* place in engine.fresh + 1, or 0 */
+    bool wants_place;  /* parked for want of a place */
+    bool missed_place; /* in this round over its flavors, one had quota but no place */
+    bool skipped;      /* and then another head was quicker: only once is that a reason to go on */
+    bool has_tried;    /* sets[].tried is meaningful */
     uint64_t tried_generation;
 };
 VEC(workload_vec, struct engine_workload *);
@@ -68,17 +74,20 @@ VEC(workload_vec, struct engine_workload *);
 struct engine_queue {
     struct str name;
     struct quota_node *node;
-    bool strict, held, reclaim_any, may_preempt_borrowing, borrow_costs_more;
+    bool strict, held, borrow_costs_more, has_threshold, local_usage;
+    enum preempt_policy within_queue, reclaim, borrow_within;
+    int64_t threshold;
     enum fungibility when_can_borrow, when_can_preempt;
     struct engine_group *groups;
     size_t n_groups;
     char *memory; /* of groups */
     struct heap heap;
     struct engine_workload *parked, *parked_last, *flight;
+    struct tree holders; /* in victim order (preempt.h) */
     size_t n_parked, n_holding, n_place;
-    uint64_t generation;  /* of what can be allocated: quota changed, or something left */
-    bool blocked;          /* the head cannot go, until something changes */
-    bool listed;           /* in engine.ready */
+    uint64_t generation; /* of what can be allocated: quota changed, or something left */
+    bool blocked;        /* the head cannot go, until something changes */
+    bool listed;         /* in engine.ready */
     struct map classes;
 };
 VEC(queue_vec, struct engine_queue *);
@@ -126,18 +135,19 @@ struct engine {
     struct reservation_vec reserved;
     struct workload_vec fresh; /* parked beside their likes, not told why yet; with holes */
     enum cycle_phase phase;
-    size_t at;         /* next entry of the phase */
+    size_t at; /* next entry of the phase */
     uint64_t cycle;
-    size_t progress;   /* decisions of this cycle that changed something */
-    unsigned idle;     /* cycles without any, in a row */
-    uint64_t pool_seen; /* generation when parked ones were last retried */
+    int64_t now_ns;           /* as engine_run was told */
+    size_t progress;          /* decisions of this cycle that changed something */
+    unsigned idle;            /* cycles without any, in a row */
+    uint64_t pool_seen;       /* generation when parked ones were last retried */
     struct quota_nodes retry; /* roots whose parked workloads are to be tried again */
     uint64_t retry_settled;   /* of the forest, when `retry` was begun */
     bool retry_everyone;      /* all trees: roots changed, or there was no memory to note them */
 };
 
 /* engine_queue.c: the buckets of a queue */
-int queue_push(struct engine *e, struct engine_workload *w);    /* to the heap */
+int queue_push(struct engine *e, struct engine_workload *w); /* to the heap */
 void queue_park(struct engine *e, struct engine_workload *w);
 void queue_forget(struct engine *e, struct engine_workload *w); /* out of every bucket */
 /* Parks those in the heap that are like w; each gets w's verdict. */
@@ -145,7 +155,7 @@ int queue_park_alike(struct engine *e, struct engine_workload *w, const struct v
                      bool place);
 void engine_retry_tree(struct engine *e, struct engine_queue *q); /* soon: at the next run */
 bool engine_retry_due(const struct engine *e);
-int engine_retry_all(struct engine *e);                           /* what was asked for; ERR_NOMEM */
+int engine_retry_all(struct engine *e); /* what was asked for; ERR_NOMEM */
 int class_join(struct engine_queue *q, struct engine_workload *w);
 void class_leave(struct engine_queue *q, struct engine_workload *w);
 int queue_list(struct engine *e, struct engine_queue *q);

@@ -51,7 +51,7 @@ static void submit_as(struct world *w, const char *uid, const char *q, int64_t p
                       int64_t at, int32_t count, const char *resource, int64_t amount,
                       const struct shape *shape) {
     struct node_amount a = {str_of(resource), amount};
-    struct set_input s = {STR("main"), count, shape, &a, 1};
+    struct set_input s = {STR("main"), count, 0, shape, &a, 1};
     struct workload_input in = {str_of(uid), str_of(q), priority, at, &s, 1};
     assert_int_equal(engine_workload_put(w->e, &in), 0);
 }
@@ -69,7 +69,7 @@ static void run_by(struct world *w, size_t budget) {
     w->admitted = w->pended = 0;
     arena_init(&scratch, 1 << 20);
     for (int i = 0; i < 100000 && more; i++) {
-        assert_int_equal(engine_run(w->e, budget, &a, &n, &more), 0);
+        assert_int_equal(engine_run(w->e, 0, budget, &a, &n, &more, NULL), 0);
         for (size_t k = 0; k < n; k++) {
             if (a[k].type == ACTION_ADMIT) {
                 w->admitted++;
@@ -235,7 +235,7 @@ static void held_and_undone(void **state) {
     assert_int_equal(names_intern(engine_resources(w.e), STR("cpu"), &cpu), 0);
     assert_int_equal(names_intern(engine_flavors(w.e), STR("f"), &f), 0);
     struct node_amount a = {STR("cpu"), 3000};
-    struct set_input s = {STR("main"), 1, &ANY, &a, 1};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &a, 1};
     struct workload_input in = {STR("a"), STR("q"), 0, 1, &s, 1};
     struct held_amount h = {0, f, cpu, 3000};
     assert_int_equal(engine_workload_hold(w.e, &in, &h, 1), 0);

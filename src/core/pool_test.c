@@ -54,8 +54,12 @@ static int node_put(struct machine *m, const char *name, int gpus, const char *b
     }
     struct inventory inv = {cards, (size_t)gpus, true};
     struct node_amount amounts[] = {{STR("cpu"), 8000}, {STR("memory"), 1 << 20}};
-    struct node_input in = {.name = str_of(name), .managed = true, .ready = true,
-                            .amounts = amounts, .n_amounts = 2, .inventory = &inv};
+    struct node_input in = {.name = str_of(name),
+                            .managed = true,
+                            .ready = true,
+                            .amounts = amounts,
+                            .n_amounts = 2,
+                            .inventory = &inv};
     return pool_node_put(m->pool, &in, NULL);
 }
 
@@ -66,8 +70,8 @@ static int plan(struct machine *m, const char *workload, const char *resource, i
     int r = names_intern(&m->names, str_of(resource), &v[0].resource);
     r = r == 0 ? names_intern(&m->names, STR("cpu"), &v[1].resource) : r;
     for (int i = 0; i < pods; i++) {
-        in[i] = (struct place_input){.set = STR("main"), .ordinal = i, .shape = &ANY,
-                                     .amounts = v, .n_amounts = 2};
+        in[i] = (struct place_input){
+            .set = STR("main"), .ordinal = i, .shape = &ANY, .amounts = v, .n_amounts = 2};
     }
     return r == 0 ? pool_plan(m->pool, str_of(workload), (struct str){0}, in, (size_t)pods, placed,
                               why)
@@ -134,10 +138,10 @@ static void seats_written_down(void **state) {
     struct seat *made;
     setup(&m);
     /* seats come before the node is known, and the pod before its seat is asked for */
-    struct seat_device d = {.gpu = STR("GPU-n1-0"), .profile_id = 14, .start = 2, .size = 2,
-                            .profile = STR("2g.35gb")};
-    struct seat as = {.workload = STR("w"), .set = STR("main"), .node = STR("n1"), .devices = &d,
-                      .n_devices = 1};
+    struct seat_device d = {
+        .gpu = STR("GPU-n1-0"), .profile_id = 14, .start = 2, .size = 2, .profile = STR("2g.35gb")};
+    struct seat as = {
+        .workload = STR("w"), .set = STR("main"), .node = STR("n1"), .devices = &d, .n_devices = 1};
     assert_int_equal(pool_seat_restore(m.pool, &as, &made), 0);
     as.pod = STR("p");
     assert_int_equal(pool_seat_restore(m.pool, &as, &made), 0);
@@ -222,12 +226,16 @@ static int life(struct engine *e) {
     const char *const uids[] = {"a", "b", "c", "d"};
     for (size_t i = 0; i < 4 && r == 0; i++) {
         struct node_amount amount = {resource, 1000};
-        struct set_input s = {STR("main"), 1, &ANY, &amount, 1};
-        struct workload_input w = {str_of(uids[i]), STR("q"), 0, (int64_t)i, &s, 1};
+        struct set_input s = {STR("main"), 1, 0, &ANY, &amount, 1};
+        struct workload_input w = {.uid = str_of(uids[i]),
+                                   .queue = STR("q"),
+                                   .queued_ns = (int64_t)i,
+                                   .sets = &s,
+                                   .n_sets = 1};
         r = engine_workload_put(e, &w);
     }
     while (r == 0 && more) {
-        r = engine_run(e, 100, &a, &n, &more);
+        r = engine_run(e, 0, 100, &a, &n, &more, NULL);
     }
     return r;
 }

@@ -149,7 +149,7 @@ static void place_text(const struct place_why *w, const struct names *resources,
 
 void verdict_text(const struct verdict *v, const struct names *flavors,
                   const struct names *resources, struct arena *a, struct buf *out) {
-    if (v->contended) {
+    if (v->turn == TURN_CONTENDED) {
         buf_c(out, "Workload no longer fits after processing another workload");
         return;
     }

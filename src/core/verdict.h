@@ -11,12 +11,16 @@
 #include "base/buf.h"
 #include "core/pool.h"
 
-enum pend_reason { /* from mild to severe */
-    PEND_NONE,
-    PEND_WAITING_FOR_PLACEMENT, /* quota is there, a place is not */
-    PEND_WAITING_FOR_QUOTA,
-    PEND_EXCEEDS_MAX_QUOTA,
-    PEND_NO_MATCHING_FLAVOR,
+enum pend_reason { /* from mild to severe, where flavors are compared */
+                   PEND_NONE,
+                   PEND_EVALUATION,        /* PendingEvaluation: failed checks, nothing decided */
+                   PEND_WAITING_FOR_READY, /* WaitingForPodsReady: blockAdmission */
+                   PEND_WAITING_FOR_PREEMPTED, /* WaitingForPreemptedWorkloads: victims are on their way out */
+                   PEND_GATED, /* AdmissionGated: it would preempt, but a preemption gate is closed */
+                   PEND_WAITING_FOR_PLACEMENT, /* quota is there, a place is not */
+                   PEND_WAITING_FOR_QUOTA,
+                   PEND_EXCEEDS_MAX_QUOTA,
+                   PEND_NO_MATCHING_FLAVOR,
 };
 
 enum detail_kind {
@@ -41,9 +45,38 @@ struct verdict_set {
     size_t n;
 };
 
+/* What happened to a head after flavors were found for it. */
+enum pend_turn {
+    TURN_NONE,
+    TURN_CONTENDED,    /* it fitted, until another workload of the same cycle took the quota */
+    TURN_OVERLAP,      /* its victims are also those of another workload of the cycle */
+    TURN_DEFERRED_FIT, /* and it will fit when those are gone */
+    TURN_PREEMPTING,   /* n_preempting victims are on their way out */
+    TURN_REFUSED,      /* its victims may not go: break_alternation */
+    TURN_FAILED_CHECKS
+};
+
+/* A flavor that was tried for a set: for the text "Flavors considered". */
+struct considered_flavor {
+    uint32_t flavor, borrow;
+    const char *mode; /* "Fit", "NoFit", "Preempt", "Reclaim", "NoCandidates": static */
+    const struct verdict_detail *why; /* details of this flavor */
+    size_t n_why;
+};
+struct considered_set {
+    struct str name;
+    struct considered_flavor *v;
+    size_t n;
+};
+struct considered {
+    struct considered_set *sets;
+    size_t n_sets;
+};
+
 struct verdict {
     enum pend_reason reason;
-    bool contended; /* it fitted, until another workload of the same cycle took the quota */
+    enum pend_turn turn;
+    uint32_t n_preempting;
     const struct verdict_set *sets; /* those with details */
     size_t n_sets;
     struct place_why place; /* PEND_WAITING_FOR_PLACEMENT */
@@ -51,6 +84,9 @@ struct verdict {
 
 /* Kueue's word for the condition's reason: "WaitingForQuota", ... */
 const char *pend_reason_text(enum pend_reason r);
+/* "Flavors considered: ..." without those words; empty when every flavor was a plain fit. */
+void considered_text(const struct considered *c, const struct names *flavors,
+                     const struct names *resources, struct arena *a, struct buf *out);
 /* The condition's message. `a` is for scratch. */
 void verdict_text(const struct verdict *v, const struct names *flavors,
                   const struct names *resources, struct arena *a, struct buf *out);
