@@ -46,7 +46,7 @@ int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim 
 int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cell *cell, int64_t v,
                    enum assign_mode *ret_mode, uint32_t *ret_borrow);
 
-/* A queue's holders in victim order (evicting first, lower priority, later reservation, uid): for engine_queue.holders. */
+/* A queue's holders in victim order (evicting, lower priority, later reservation, uid): engine_queue.holders. */
 int holder_order(const void *a, const void *b);
 /* Takes what v's workloads hold out of the tree, or puts it back: inside a trial. */
 int victims_remove(struct engine *e, const struct victim *v, size_t n);
