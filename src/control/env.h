@@ -25,12 +25,15 @@
 #include "mirror/mirror.h"
 #include "mirror/writer.h"
 
+struct queue_settings; /* control/queue_settings.h */
+
 struct control_env {
     struct mirror *mirror;
     struct writer *writer;
     struct clock *clock;
     struct log *log;
     uint64_t seed;
+    const struct queue_settings *settings; /* NULL: the defaults */
     struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
 };
 
