@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "core/engine_private.h"
+#include "core/usage.h"
 
 enum { PODS_MAX = 100000 }; /* of one workload */
 
@@ -62,6 +63,7 @@ void engine_free(struct engine *e) {
     for (i = 0; i < e->flavors.n; i++) {
         mem_free(e->flavors.v[i].memory);
     }
+    usage_free(e);
     pool_free(e->pool);
     flavor_vec_release(&e->flavors);
     map_release(&e->workloads);

@@ -7,6 +7,8 @@
 #include "core/engine.h"
 #include "core/quota.h"
 
+struct usage_ledger;
+
 struct engine_flavor {
     struct flavor_input spec;
     char *memory; /* NULL: no such flavor */
@@ -144,6 +146,7 @@ struct engine {
     struct quota_nodes retry; /* roots whose parked workloads are to be tried again */
     uint64_t retry_settled;   /* of the forest, when `retry` was begun */
     bool retry_everyone;      /* all trees: roots changed, or there was no memory to note them */
+    struct usage_ledger *usage; /* of LocalQueues (usage.h); NULL until one is put */
 };
 
 /* engine_queue.c: the buckets of a queue */

@@ -62,7 +62,12 @@ struct share {
 struct share fair_share(const struct engine *e, const struct quota_node *n);
 int fair_share_cmp(struct share a, struct share b);
 
-/* The next head of one cohort tree by tournament, among entries[0..n) that are not done: its index. */
-int fair_next(struct engine *e, struct entry *entries, size_t n, size_t *ret);
+/* The order of the heads of a cycle, by tournament. fair_begin takes all nominated heads (a NULL w is skipped); fair_pop
+ * gives the index of the next one, -1 when none is left. Between two calls usage may change only at the queue of the
+ * head given last and above it, or inside a trial that is undone: only that path is looked at again. The round and what
+ * it needs lie in the tick arena; `entries` must stay where they are. */
+struct fair_round;
+int fair_begin(struct engine *e, const struct entry *entries, size_t n, struct fair_round **ret);
+int fair_pop(struct engine *e, struct fair_round *r, ptrdiff_t *ret);
 
 #endif

@@ -46,6 +46,7 @@ static struct quota_node *node_new(struct quota_forest *f, bool queue, struct st
         return NULL;
     }
     n->queue = queue;
+    n->weight = 1;
     n->name = (struct str){mem_cstr(name), name.n};
     if (n->name.p == NULL ||
         map_put(queue ? &f->queues : &f->cohorts, n->name, n, NULL) != 0) {
@@ -137,6 +138,7 @@ void quota_del(struct quota_forest *f, struct quota_node *n) {
     if (!n->queue) {
         n->declared = false; /* settle forgets it when nobody names it */
         n->n_own = 0;
+        n->weight = 1;
         mem_free((char *)n->parent_name.p);
         n->parent_name = (struct str){0};
         return;

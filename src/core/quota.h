@@ -55,7 +55,7 @@ struct quota_node {
     struct quota_node *parent; /* set by settle; NULL for roots and nodes apart */
     uint32_t height, depth, n_children;
     struct quota_node *root, *tree_first, *tree_next; /* settled: the queues of a tree, from its root */
-    double weight;                                    /* fair sharing; 1 unless put otherwise */
+    double weight;                                    /* fair sharing; 1 until its user sets it */
     bool retry; /* the engine's, on roots: parked workloads of this tree are to be tried again */
     void *user; /* the engine's queue */
 };
