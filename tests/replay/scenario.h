@@ -1,0 +1,26 @@
+/*
+ * scenario: one recorded scenario, replayed: its objects go through the controllers' translation into an engine, which
+ * is then driven step by step; what it decides is compared with what is written.
+ *
+ * A scenario is one JSON object: resourceFlavors, cohorts, clusterQueues, localQueues, all created before the first
+ * step, and steps. A step names workloads that finish, gives Workloads that are submitted, and then scheduling cycles
+ * run until nothing is active in any queue, or for CYCLES_MAX cycles, or until a cycle decides nothing and leaves the
+ * queues as the one before did. Written are the cycles that decided something (admitted with flavors and counts,
+ * preempted with reasons; in no order), who holds quota after the step and who does not. After each cycle a second
+ * goes by and each preempted workload, in name order, gives its quota back and returns to its queue.
+ */
+#ifndef BERTH_TESTS_REPLAY_SCENARIO_H
+#define BERTH_TESTS_REPLAY_SCENARIO_H
+
+#include <stdbool.h>
+
+#include "wire/json.h"
+
+enum { CYCLES_MAX = 40, DIFFERENCE_BYTES = 1 << 20 };
+
+/* True when every decision is as written; else *difference says where and how. `story` (may be NULL) gets what the
+ * engine decided and why others wait, cycle by cycle. `a` is for everything made here. */
+bool scenario_replay(yyjson_val *scenario, struct arena *a, struct buf *difference,
+                     struct buf *story);
+
+#endif
