@@ -1,4 +1,4 @@
-/* translate: objects to engine inputs. JSON out is in translate_json.c. */
+/* translate: objects to engine inputs; Workloads are in translate_workload.c, JSON out in translate_json.c. */
 #include "control/translate.h"
 
 static bool is(struct str s, const char *c) {
@@ -393,111 +393,6 @@ int translate_requests(const struct pod_spec *p, struct arena *a, struct amounts
     }
     if (r == 0) {
         *ret = total;
-    }
-    return r;
-}
-
-/* ---- workloads ---- */
-
-static int64_t order_time(const struct workload *w) {
-    const struct condition *c =
-        w->status != NULL ? condition_find(&w->status->conditions, "Evicted") : NULL;
-    if (c != NULL && is(c->status, "True") &&
-        (is(c->reason, "AdmissionCheck") || is(c->reason, "PodsReadyTimeout"))) {
-        return c->last_transition_ns;
-    }
-    return w->metadata->creation_ns;
-}
-
-int translate_workload(const struct workload *w, struct str cq, struct arena *a,
-                       struct workload_input *ret) {
-    static const struct pod_spec no_pod = {0};
-    size_t n = w->spec != NULL ? w->spec->pod_sets.n : 0;
-    struct set_input *sets = ARENA_ARRAY(a, struct set_input, n + 1);
-    if (sets == NULL) {
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct pod_set *s = &w->spec->pod_sets.v[i];
-        const struct pod_spec *pod =
-            s->template != NULL && s->template->spec != NULL ? s->template->spec : &no_pod;
-        struct amounts m;
-        struct shape *shape = ARENA_NEW(a, struct shape);
-        int r = shape != NULL ? translate_shape(pod, a, shape) : ERR_NOMEM;
-        r = r == 0 ? translate_requests(pod, a, &m) : r;
-        if (r != 0) {
-            return r;
-        }
-        sets[i] = (struct set_input){.name = s->name,
-                                     .count = s->count,
-                                     .shape = shape,
-                                     .min_count = s->min_count.set ? s->min_count.v : 0,
-                                     .requests = m.v,
-                                     .n_requests = m.n};
-        for (size_t k = 0; w->status != NULL && k < w->status->reclaimable_pods.n; k++) {
-            if (str_eq(w->status->reclaimable_pods.v[k].name, s->name)) {
-                sets[i].count -= w->status->reclaimable_pods.v[k].count;
-            }
-        }
-        sets[i].count = sets[i].count < 0 ? 0 : sets[i].count;
-    }
-    *ret = (struct workload_input){
-        .uid = w->metadata->uid, .queue = cq, .queued_ns = order_time(w), .sets = sets, .n_sets = n,
-        .priority = w->spec != NULL && w->spec->priority.set ? w->spec->priority.v : 0};
-    return 0;
-}
-
-static int32_t pods_of(const struct workload *w, struct str set, int32_t otherwise) {
-    for (size_t i = 0; w->spec != NULL && i < w->spec->pod_sets.n; i++) {
-        if (str_eq(w->spec->pod_sets.v[i].name, set)) {
-            return w->spec->pod_sets.v[i].count;
-        }
-    }
-    return otherwise;
-}
-
-/* An admission may come after pods were reclaimed, then it counts only the others: what is left is told by the spec. */
-static int64_t usage_left(const struct workload *w, const struct pod_set_assignment *s, int64_t v) {
-    for (size_t k = 0; k < w->status->reclaimable_pods.n; k++) {
-        const struct reclaimable_pod *p = &w->status->reclaimable_pods.v[k];
-        if (str_eq(p->name, s->name) && s->count.set && s->count.v > 0) {
-            int64_t left = pods_of(w, s->name, s->count.v) - (int64_t)p->count;
-            left = left > 0 ? left : 0;
-            return left < s->count.v ? v / s->count.v * left : v;
-        }
-    }
-    return v;
-}
-
-int translate_admission(const struct workload *w, struct engine *e, struct arena *a,
-                        struct held_amount **ret, size_t *ret_n) {
-    const struct admission *ad = w->status->admission;
-    size_t n = 0;
-    for (size_t i = 0; i < ad->pod_set_assignments.n; i++) {
-        n += ad->pod_set_assignments.v[i].flavors.n;
-    }
-    struct held_amount *v = ARENA_ARRAY(a, struct held_amount, n + 1);
-    int r = v != NULL ? 0 : ERR_NOMEM;
-    n = 0;
-    for (size_t i = 0; i < ad->pod_set_assignments.n && r == 0; i++) {
-        const struct pod_set_assignment *s = &ad->pod_set_assignments.v[i];
-        for (size_t k = 0; k < s->flavors.n && r == 0; k++) {
-            struct held_amount *h = &v[n];
-            h->set = (uint32_t)i;
-            for (size_t u = 0; u < s->resource_usage.n; u++) {
-                if (str_eq(s->resource_usage.v[u].key, s->flavors.v[k].key)) {
-                    h->v = usage_left(w, s, translate_amount(s->resource_usage.v[u].key,
-                                                             s->resource_usage.v[u].value));
-                }
-            }
-            r = names_intern(engine_flavors(e), s->flavors.v[k].value, &h->flavor);
-            r = r == 0 ? names_intern(engine_resources(e), s->flavors.v[k].key, &h->resource) : r;
-            n++;
-        }
-    }
-    if (r == 0) {
-        *ret = v;
-        *ret_n = n;
     }
     return r;
 }

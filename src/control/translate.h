@@ -39,6 +39,16 @@ int translate_requests(const struct pod_spec *p, struct arena *a, struct amounts
  * eviction by a check). */
 int translate_workload(const struct workload *w, struct str cq, struct arena *a,
                        struct workload_input *ret);
+/* The same by a Configuration (NULL: the defaults): resources left out and transformed, boosts, gates. pods: the
+ * ClusterQueue counts the resource "pods", one each. */
+struct queue_settings;
+int translate_workload_with(const struct workload *w, struct str cq,
+                            const struct queue_settings *settings, bool pods, struct arena *a,
+                            struct workload_input *ret);
+/* The queue-order timestamp, and the effective priority (ret_boost may be NULL: what an annotation adds to it). */
+int64_t translate_order_time(const struct workload *w, const struct queue_settings *settings);
+int64_t translate_priority(const struct workload *w, const struct queue_settings *settings,
+                           int64_t *ret_boost);
 /* What an admission holds, reclaimable pods taken off. */
 int translate_admission(const struct workload *w, struct engine *e, struct arena *a,
                         struct held_amount **ret, size_t *ret_n);
