@@ -6,6 +6,8 @@
 #ifndef BERTH_BASE_LIMITS_H
 #define BERTH_BASE_LIMITS_H
 
+#include <stdint.h>
+
 enum {
     /* objects */
     LIMIT_BODY_BYTES = 3 << 20,          /* request body [k8s] */
@@ -52,6 +54,16 @@ enum {
     LIMIT_LOG_FILES = 5,
     LIMIT_POD_ENV = 4096,
     LIMIT_PODS_PER_NODE = 1000,
+
+    /* a simulation */
+    LIMIT_SIM_FILE_BYTES = 64 << 20,     /* one manifest, load or trace */
+    LIMIT_SIM_LIST = 1000,               /* items of one list of a load */
+    LIMIT_SIM_QUEUES = 20000,
+    LIMIT_SIM_WORKLOADS = 1500000,       /* with their queues, within LIMIT_STORE_OBJECTS */
+    LIMIT_SIM_PODS = 100000,             /* of one workload */
+    LIMIT_SIM_MS = 2000000000,           /* one run time or interval: 23 days */
 };
+
+#define LIMIT_SIM_ARRIVALS_MS INT64_C(1000000000000) /* of one stream of workloads: 31 years */
 
 #endif
