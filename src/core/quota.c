@@ -15,6 +15,7 @@ static void node_free(struct quota_node *n) {
     if (n != NULL) {
         mem_free(n->own);
         mem_free(n->cells);
+        mem_free(n->lend);
         mem_free((char *)n->parent_name.p);
         mem_free((char *)n->name.p);
         mem_free(n);
@@ -103,7 +104,7 @@ static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more
 
 int quota_put(struct quota_forest *f, bool queue, struct str name, struct str parent, bool active,
               const struct quota_limits *limits, size_t n, struct quota_node **ret) {
-    assert(!f->trial);
+    assert(f->trial == 0);
     struct quota_limits *own = mem_array(n, sizeof(*own));
     char *up = mem_cstr(parent);
     struct quota_node *node = quota_find(f, queue, name);
@@ -133,7 +134,7 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
 }
 
 void quota_del(struct quota_forest *f, struct quota_node *n) {
-    assert(!f->trial);
+    assert(f->trial == 0);
     f->dirty = true;
     if (!n->queue) {
         n->declared = false; /* settle forgets it when nobody names it */
@@ -313,6 +314,7 @@ static void sum_all(struct quota_forest *f) {
         for (size_t k = 0; k < f->order.v[i]->n_cells; k++) {
             struct quota_cell *c = &f->order.v[i]->cells[k];
             c->subtree = c->q.nominal;
+            c->up = NULL;
             c->usage = f->order.v[i]->queue ? c->usage : 0;
         }
     }
@@ -334,6 +336,87 @@ static void sum_all(struct quota_forest *f) {
     }
 }
 
+static void over_link(struct quota_cell *c) {
+    struct quota_cell *up = c->up;
+    c->over_prev = NULL;
+    c->over_next = up->over_first;
+    if (c->over_next != NULL) {
+        c->over_next->over_prev = c;
+    }
+    up->over_first = c;
+    c->over = true;
+}
+
+static void over_unlink(struct quota_cell *c) {
+    *(c->over_prev != NULL ? &c->over_prev->over_next : &c->up->over_first) = c->over_next;
+    if (c->over_next != NULL) {
+        c->over_next->over_prev = c->over_prev;
+    }
+    c->over_prev = c->over_next = NULL;
+    c->over = false;
+}
+
+static void over_check(struct quota_cell *c) {
+    bool over = c->up != NULL && c->usage > c->subtree;
+    if (over != c->over) {
+        over ? over_link(c) : over_unlink(c);
+    }
+}
+
+static void over_all(struct quota_forest *f) {
+    for (size_t i = 0; i < f->order.n; i++) {
+        for (size_t k = 0; k < f->order.v[i]->n_cells; k++) {
+            over_check(&f->order.v[i]->cells[k]);
+        }
+    }
+}
+
+/* Not every node on the way has a cell of the pair: one without limits hands through. */
+static int64_t potential_at(const struct quota_node *n, uint32_t pair) {
+    for (; n != NULL; n = n->parent) {
+        const struct quota_cell *c = quota_cell_of(n, pair);
+        if (c != NULL) {
+            return quota_potential(c);
+        }
+    }
+    return 0;
+}
+
+static struct quota_lend *lend_slot(struct quota_node *n, uint32_t resource) {
+    size_t i = 0;
+    while (i < n->n_lend && n->lend[i].resource < resource) {
+        i++;
+    }
+    if (i == n->n_lend || n->lend[i].resource != resource) {
+        memmove(&n->lend[i + 1], &n->lend[i], (n->n_lend - i) * sizeof(*n->lend));
+        n->lend[i] = (struct quota_lend){.resource = resource};
+        n->n_lend++;
+    }
+    return &n->lend[i];
+}
+
+static int lend_all(struct quota_forest *f) {
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        if (n->queue) {
+            continue;
+        }
+        struct quota_lend *lend = mem_array(n->root->n_cells + 1, sizeof(*lend));
+        if (lend == NULL) {
+            return ERR_NOMEM;
+        }
+        mem_free(n->lend);
+        n->lend = lend;
+        n->n_lend = 0;
+        for (size_t k = 0; k < n->root->n_cells; k++) {
+            uint32_t pair = n->root->cells[k].q.pair;
+            struct quota_lend *l = lend_slot(n, pair & 0xffff);
+            l->v = amount_add(l->v, potential_at(n, pair));
+        }
+    }
+    return 0;
+}
+
 /* Roots come last in `order`, so going backwards each parent is known before its children. */
 static void root_all(struct quota_forest *f) {
     for (size_t i = 0; i < f->order.n; i++) {
@@ -353,7 +436,7 @@ int quota_settle(struct quota_forest *f) {
     if (!f->dirty) {
         return 0;
     }
-    assert(!f->trial);
+    assert(f->trial == 0);
     if (link_all(f) != 0 || order_all(f) != 0) {
         return ERR_NOMEM;
     }
@@ -371,6 +454,11 @@ int quota_settle(struct quota_forest *f) {
     }
     sum_all(f);
     root_all(f);
+    over_all(f);
+    r = lend_all(f);
+    if (r != 0) {
+        return r;
+    }
     f->settled++;
     f->dirty = false;
     return 0;
@@ -383,7 +471,7 @@ int64_t quota_local(const struct quota_cell *c) {
                                        : amount_max(0, amount_sub(c->subtree, c->q.lending));
 }
 
-static int64_t local_available(const struct quota_cell *c) {
+int64_t quota_local_available(const struct quota_cell *c) {
     return amount_max(0, amount_sub(quota_local(c), c->usage));
 }
 
@@ -398,7 +486,7 @@ int64_t quota_available(const struct quota_cell *c) {
         int64_t used = amount_max(0, amount_sub(c->usage, local));
         p = amount_min(p, amount_add(amount_sub(stored, used), c->q.borrowing));
     }
-    return amount_add(local_available(c), p);
+    return amount_add(quota_local_available(c), p);
 }
 
 int64_t quota_potential(const struct quota_cell *c) {
@@ -419,14 +507,14 @@ uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_small
         *ret_smaller = c->up != NULL;
         return 0;
     }
-    int64_t rem = amount_sub(v, local_available(c));
+    int64_t rem = amount_sub(v, quota_local_available(c));
     const struct quota_cell *a = c->up;
     for (;; a = a->up) {
         if (!quota_borrows_with(a, rem)) {
             *ret_smaller = a->up != NULL;
             return a->node->height;
         }
-        rem = amount_sub(rem, local_available(a));
+        rem = amount_sub(rem, quota_local_available(a));
         if (a->up == NULL) {
             *ret_smaller = false;
             return a->node->height;
@@ -437,14 +525,17 @@ uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_small
 /* ---- the one mutator ---- */
 
 static void cell_set(struct quota_forest *f, struct quota_cell *c, int64_t usage) {
-    if (f->trial) {
+    if (f->trial > 0) {
         f->journal.v[f->journal.n++] = (struct quota_entry){c, c->usage};
     }
     c->usage = usage;
+    if (!f->dirty) {
+        over_check(c);
+    }
 }
 
 int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v) {
-    if (f->trial && quota_journal_room(&f->journal, DEPTH_MAX) != 0) {
+    if (f->trial > 0 && quota_journal_room(&f->journal, DEPTH_MAX) != 0) {
         return ERR_NOMEM;
     }
     if (f->dirty) { /* sums come later; links may be stale */
@@ -454,7 +545,7 @@ int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v) {
     while (c != NULL && v != 0) {
         int64_t up = v;
         if (v > 0) {
-            up = amount_max(0, amount_sub(v, local_available(c)));
+            up = amount_max(0, amount_sub(v, quota_local_available(c)));
         } else {
             int64_t stored = amount_sub(c->usage, quota_local(c));
             up = stored > 0 ? -amount_min(-v, stored) : 0;
@@ -467,22 +558,34 @@ int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v) {
 }
 
 size_t quota_mark(struct quota_forest *f) {
-    f->trial = true;
+    f->trial++;
     return f->journal.n;
 }
 
 void quota_undo(struct quota_forest *f, size_t mark) {
-    assert(f->trial && mark <= f->journal.n);
+    assert(f->trial > 0 && mark <= f->journal.n);
     while (f->journal.n > mark) {
         struct quota_entry *e = &f->journal.v[--f->journal.n];
         e->cell->usage = e->usage;
+        if (!f->dirty) {
+            over_check(e->cell);
+        }
     }
-    f->trial = mark > 0;
+    f->trial--;
 }
 
 void quota_keep(struct quota_forest *f) {
     f->journal.n = 0;
-    f->trial = false;
+    f->trial = 0;
+}
+
+int64_t quota_lendable(const struct quota_node *cohort, uint32_t resource) {
+    for (size_t i = 0; i < cohort->n_lend; i++) {
+        if (cohort->lend[i].resource == resource) {
+            return cohort->lend[i].v;
+        }
+    }
+    return 0;
 }
 
 uint64_t quota_digest(const struct quota_forest *f) {

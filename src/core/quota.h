@@ -41,7 +41,16 @@ struct quota_cell {
     int64_t subtree, usage;
     struct quota_cell *up; /* the same pair at the parent, or NULL */
     struct quota_node *node;
+    struct quota_cell *over_first;            /* children's cells of this pair that are `over` */
+    struct quota_cell *over_next, *over_prev; /* beside this one, when it is */
+    bool over;    /* uses more than its subtree has, below a parent: it borrows. Settled forests only */
     bool offered; /* in the node's own spec: not only kept for usage or children */
+};
+
+/* How much of a resource, over all flavors of the tree, could ever be had at a cohort. */
+struct quota_lend {
+    uint32_t resource;
+    int64_t v;
 };
 
 struct quota_node {
@@ -56,6 +65,9 @@ struct quota_node {
     uint32_t height, depth, n_children;
     struct quota_node *root, *tree_first, *tree_next; /* settled: the queues of a tree, from its root */
     double weight;                                    /* fair sharing; 1 until its user sets it */
+    struct quota_lend *lend; /* settled, cohorts: sorted by resource */
+    size_t n_lend;
+    uint64_t stamp; /* of the last walk that met this node (quota_forest.stamp) */
     bool retry; /* the engine's, on roots: parked workloads of this tree are to be tried again */
     void *user; /* the engine's queue */
 };
@@ -71,8 +83,10 @@ struct quota_forest {
     struct map queues, cohorts;
     struct quota_nodes order; /* children before parents; set by settle */
     struct quota_journal journal;
-    bool trial, dirty;
+    unsigned trial; /* how many trials are open, one inside the other */
+    bool dirty;
     uint64_t settled; /* how often the tree was built anew: links of nodes hold between */
+    uint64_t stamp;   /* the last walk's; a walk takes the next */
 };
 
 void quota_init(struct quota_forest *f);
@@ -93,18 +107,23 @@ struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair);
 int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, int64_t v);
 
 int64_t quota_local(const struct quota_cell *c);
+int64_t quota_local_available(const struct quota_cell *c); /* what is local and free, at least 0 */
 int64_t quota_available(const struct quota_cell *c); /* may be negative when overcommitted */
 int64_t quota_potential(const struct quota_cell *c); /* as if nothing were used */
 bool quota_borrows_with(const struct quota_cell *c, int64_t v);
 /* The borrow height that v more would have, 0 for none; *ret_smaller: the fitting subtree is not the whole tree. */
 uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_smaller);
 
+/* What the children of a cohort may come to have together of a resource; 0 when nothing is known of it. */
+int64_t quota_lendable(const struct quota_node *cohort, uint32_t resource);
+
 /* v > 0 takes, v < 0 gives back; while the forest is dirty only the queue itself changes. In a
  * trial the journal must have room: ERR_NOMEM changes nothing. */
 int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v);
-size_t quota_mark(struct quota_forest *f);           /* a trial from here on */
-void quota_undo(struct quota_forest *f, size_t mark); /* back to the mark; the trial goes on below it */
-void quota_keep(struct quota_forest *f);              /* ends the trial, changes stay */
+/* Trials nest: each mark is undone once, the last one first; or all that are open are kept. */
+size_t quota_mark(struct quota_forest *f);            /* a trial from here on */
+void quota_undo(struct quota_forest *f, size_t mark); /* back to the mark, whose trial ends */
+void quota_keep(struct quota_forest *f);              /* ends every trial, changes stay */
 /* All usages folded into one number: equal before a trial and after its undo. */
 uint64_t quota_digest(const struct quota_forest *f);
 
