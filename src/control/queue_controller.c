@@ -5,7 +5,6 @@
 #include "base/limits.h"
 
 enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20 };
-static const int64_t STATUS_DELAY_NS = 50 * NS_PER_MS; /* counters are written together */
 
 /* ---- records ---- */
 
@@ -31,14 +30,6 @@ struct cluster_state *queue_cluster(struct queue_controller *c, struct str name)
 bool queue_cluster_active(struct queue_controller *c, struct str name) {
     const struct cluster_state *s = map_get(&c->clusters, name);
     return s != NULL && s->exists && !s->checks && engine_queue_active(c->engine, name);
-}
-
-void queue_state_soon(struct queue_controller *c, const struct local_state *l) {
-    workqueue_add_after(c->states, l->ns, l->name, STATUS_DELAY_NS);
-}
-
-void queue_cluster_soon(struct queue_controller *c, struct str name) {
-    workqueue_add_after(c->states, STR("/queue"), name, STATUS_DELAY_NS);
 }
 
 void *queue_decode(struct queue_controller *c, const struct object *o) {
@@ -76,10 +67,6 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
     if (q == NULL) {
         return;
     }
-    queue_cluster_soon(c, a->queue);
-    if (q->local != NULL) {
-        queue_state_soon(c, q->local);
-    }
     mem_free(q->message);
     q->message = NULL;
     q->reason = NULL;
@@ -97,7 +84,7 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
 }
 
 /* Everything that waits in a LocalQueue is looked at again. */
-static void local_again(struct queue_controller *c, const struct local_state *l) {
+static void local_again(struct queue_controller *c, struct local_state *l) {
     for (const struct queue_work *q = l->works; q != NULL; q = q->next) {
         workqueue_add(c->works, q->ns, q->name);
     }
@@ -107,7 +94,7 @@ static void local_again(struct queue_controller *c, const struct local_state *l)
 static void cluster_again(struct queue_controller *c, struct str cluster) {
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        const struct local_state *l = e->value;
+        struct local_state *l = e->value;
         if (l->cluster != NULL && str_is(cluster, l->cluster)) {
             local_again(c, l);
         }
@@ -186,12 +173,14 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     yyjson_doc *doc;
     struct cluster_queue *q = queue_decode(c, o);
     arena_reset(&s->arena);
+    s->shape = NULL;
     int r = q != NULL ? translate_queue(q, &c->arena, &in) : ERR_NOMEM;
     r = r == 0 ? object_tree(o, &s->arena, &doc, NULL) : r;
     if (r == 0) {
         yyjson_val *sel = json_path(yyjson_doc_get_root(doc), "spec.namespaceSelector");
         r = selector_from_json(&s->arena, sel, &s->namespaces, NULL);
     }
+    r = r == 0 ? queue_shape_read(s, q) : r;
     if (r != 0) {
         return r;
     }
@@ -270,7 +259,7 @@ static void on_workload(struct queue_controller *c, const struct change *ch) {
 static void on_namespace(struct queue_controller *c, const struct change *ch) {
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        const struct local_state *l = e->value;
+        struct local_state *l = e->value;
         if (str_eq(l->ns, ch->obj->name)) {
             local_again(c, l);
         }
@@ -280,7 +269,7 @@ static void on_namespace(struct queue_controller *c, const struct change *ch) {
 static void on_limit_range(struct queue_controller *c, const struct change *ch) {
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        const struct local_state *l = e->value;
+        struct local_state *l = e->value;
         if (str_eq(l->ns, ch->obj->ns)) {
             local_again(c, l);
         }
@@ -418,18 +407,21 @@ static void records_free(struct queue_controller *c) {
     for (const struct map_entry *e; (e = map_next(&c->by_uid, &i)) != NULL;) {
         struct queue_work *q = e->value;
         mem_free(q->message);
+        mem_free(q->share.held);
         mem_free(q);
     }
     i = 0;
     for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
         struct local_state *l = e->value;
         mem_free(l->cluster);
+        tally_release(&l->tally);
         mem_free(l);
     }
     i = 0;
     for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
         struct cluster_state *s = e->value;
         arena_release(&s->arena);
+        tally_release(&s->tally);
         mem_free(s);
     }
     i = 0;

@@ -6,6 +6,7 @@
 
 #include "api/selector.h"
 #include "control/queue_controller.h"
+#include "control/queue_tally.h"
 #include "control/recorder.h"
 #include "control/round.h"
 
@@ -24,6 +25,11 @@ enum queue_kind { /* those it looks at */
     QK_COUNT,
 };
 
+/* When a status was written last, and when it is due; monotonic, 0: never, not. */
+struct status_pace {
+    int64_t written_ns, due_ns;
+};
+
 /* A LocalQueue, or only its name as workloads use it. */
 struct local_state {
     struct str key; /* "ns/name", in the record's memory */
@@ -31,7 +37,26 @@ struct local_state {
     bool exists, stopped, drains;
     char *cluster; /* ClusterQueue's name, or NULL */
     struct queue_work *works;
-    int32_t pending, reserving, admitted;
+    struct tally tally;
+    struct status_pace pace;
+};
+
+/* The flavors of a ClusterQueue as its status lists them: in order, their resources by name. */
+struct cluster_resource {
+    struct str name;
+    int64_t nominal;
+};
+struct cluster_flavor {
+    struct str name;
+    struct cluster_resource *v;
+    size_t n;
+};
+struct cluster_shape {
+    struct cluster_flavor *flavors;
+    size_t n;
+    struct str cohort;  /* empty: none */
+    struct str *checks; /* admission checks by name */
+    size_t n_checks;
 };
 
 /* A ClusterQueue as far as the engine does not know it. */
@@ -41,6 +66,9 @@ struct cluster_state {
     struct selector namespaces;
     bool exists, stopped, drains, checks; /* checks: it names admission checks, which nothing here can satisfy */
     bool was_active;
+    struct tally tally;
+    struct status_pace pace;
+    struct cluster_shape *shape; /* in the arena */
 };
 
 /* A Workload. */
@@ -48,7 +76,9 @@ struct queue_work {
     struct str uid, ns, name; /* in the record's memory */
     struct local_state *local;
     struct queue_work *prev, *next; /* of the LocalQueue */
-    enum { QW_IDLE, QW_PENDING, QW_RESERVING, QW_ADMITTED } state;
+    enum { QW_IDLE, QW_PENDING, QW_RESERVING, QW_ADMITTED } state; /* as enum tally_state */
+    struct tally_share share;
+    struct cluster_state *cluster; /* where it is counted */
     bool written;         /* the mirror showed its admission */
     int64_t asked;        /* generation of the Workload that the engine was given */
     const char *reason;   /* why it waits: static; NULL: nothing to say */
@@ -86,7 +116,12 @@ bool queue_cluster_active(struct queue_controller *c, struct str name);
 void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, struct str name,
                  const struct object **ret_obj);
 void *queue_decode(struct queue_controller *c, const struct object *o);
-void queue_state_soon(struct queue_controller *c, const struct local_state *l);
+
+/* queue_count.c */
+/* Counts a workload anew, by the engine's word on what it holds, and has the statuses written where that is news.
+ * ERR_NOMEM: nothing changed; never for states that hold nothing. */
+int queue_count(struct queue_controller *c, struct queue_work *q, int state);
+void queue_state_soon(struct queue_controller *c, struct local_state *l);
 void queue_cluster_soon(struct queue_controller *c, struct str name);
 
 /* queue_workload.c */
@@ -107,6 +142,8 @@ bool queue_returns(struct queue_controller *c, const struct object *o, const str
                    const struct queue_work *q, enum work *ret);
 
 /* queue_status.c */
+/* What the status of a ClusterQueue lists, into s's arena. ERR_NOMEM. */
+int queue_shape_read(struct cluster_state *s, const struct cluster_queue *q);
 enum work queue_state_work(void *ctx, struct str ns, struct str name);
 
 /* queue_pods.c */

@@ -1,5 +1,7 @@
-/* queue_status: what ClusterQueues, LocalQueues and ResourceFlavors say of themselves; written
- * together, now and then. */
+/*
+ * queue_status: what ClusterQueues, LocalQueues and ResourceFlavors say of themselves, from the tallies; written when
+ * queue_count says so. What exists costs nothing here, only what the object itself lists.
+ */
 #include "base/limits.h"
 #include "control/queue_private.h"
 
@@ -30,19 +32,27 @@ static enum work send(struct queue_controller *c, struct out *b, struct str ns, 
 
 /* Adds or drops our finalizer; WORK_OK when it is already so. */
 static enum work finalizer_set(struct queue_controller *c, const struct object *o, struct str key,
-                               const struct meta *m, bool want) {
+                               bool want) {
     struct out b;
+    yyjson_doc *doc;
     bool there = false;
-    size_t n = 0;
+    size_t n = 0, i, max;
+    yyjson_val *f;
+    if (!want && o->n_finalizers == 0) {
+        return WORK_OK;
+    }
+    if (object_tree(o, &c->arena, &doc, NULL) != 0) {
+        return WORK_RETRY;
+    }
     begin(&b, o);
     b.body.n--;
     buf_c(&b.body, ",\"finalizers\":[");
-    for (size_t i = 0; i < m->finalizers.n; i++) {
-        bool ours = str_is(m->finalizers.v[i], QUEUE_FINALIZER);
+    yyjson_arr_foreach(json_path(yyjson_doc_get_root(doc), "metadata.finalizers"), i, max, f) {
+        bool ours = str_is(json_str(f), QUEUE_FINALIZER);
         there = there || ours;
         if (!ours || want) {
             buf_c(&b.body, n++ > 0 ? "," : "");
-            buf_json(&b.body, m->finalizers.v[i]);
+            buf_json(&b.body, json_str(f));
         }
     }
     if (want && !there) {
@@ -57,24 +67,116 @@ static enum work finalizer_set(struct queue_controller *c, const struct object *
     return send(c, &b, key, "");
 }
 
-/* ---- ClusterQueue ---- */
+/* ---- what a ClusterQueue lists ---- */
 
-static void flavor_names(const struct cluster_queue *q, struct queue_controller *c, bool missing,
-                         struct buf *out) {
+static int resource_cmp(const void *a, const void *b) {
+    const struct cluster_resource *x = a, *y = b;
+    return str_cmp(x->name, y->name);
+}
+
+static int flavor_shape(struct arena *a, const struct flavor_quotas *f,
+                        struct cluster_flavor *ret) {
+    ret->name = arena_str(a, f->name);
+    ret->v = arena_zalloc(a, f->resources.n * sizeof(*ret->v));
+    if (ret->v == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < f->resources.n; i++) {
+        const struct resource_quota *r = &f->resources.v[i];
+        ret->v[ret->n++] = (struct cluster_resource){arena_str(a, r->name),
+                                                     translate_amount(r->name, r->nominal_quota)};
+    }
+    if (ret->n > 1) {
+        qsort(ret->v, ret->n, sizeof(*ret->v), resource_cmp);
+    }
+    return arena_ok(a);
+}
+
+int queue_shape_read(struct cluster_state *s, const struct cluster_queue *q) {
+    struct arena *a = &s->arena;
+    struct cluster_shape *shape = arena_zalloc(a, sizeof(*shape));
     size_t n = 0;
+    s->shape = NULL;
+    for (size_t i = 0; q->spec != NULL && i < q->spec->resource_groups.n; i++) {
+        n += q->spec->resource_groups.v[i].flavors.n;
+    }
+    if (shape == NULL || (shape->flavors = arena_zalloc(a, n * sizeof(*shape->flavors))) == NULL) {
+        return ERR_NOMEM;
+    }
     for (size_t i = 0; q->spec != NULL && i < q->spec->resource_groups.n; i++) {
         const struct resource_group *g = &q->spec->resource_groups.v[i];
         for (size_t k = 0; k < g->flavors.n; k++) {
-            if (missing != engine_flavor_exists(c->engine, g->flavors.v[k].name)) {
-                buf_f(out, "%s%.*s", n++ > 0 ? "," : "", STR_ARG(g->flavors.v[k].name));
+            if (flavor_shape(a, &g->flavors.v[k], &shape->flavors[shape->n++]) != 0) {
+                return ERR_NOMEM;
             }
+        }
+    }
+    const struct admission_checks_strategy *k =
+        q->spec != NULL ? q->spec->admission_checks_strategy : NULL;
+    shape->cohort = q->spec != NULL ? arena_str(a, q->spec->cohort_name) : (struct str){0};
+    shape->n_checks = k != NULL ? k->admission_checks.n : 0;
+    shape->checks = arena_zalloc(a, shape->n_checks * sizeof(*shape->checks));
+    for (size_t i = 0; shape->checks != NULL && i < shape->n_checks; i++) {
+        shape->checks[i] = arena_str(a, k->admission_checks.v[i].name);
+    }
+    s->shape = shape;
+    return arena_ok(a);
+}
+
+/* Usage as a list of flavors. `borrows`: what is above nominal is said too, and is zero outside a cohort. */
+static void usage_json(struct queue_controller *c, const struct cluster_shape *shape,
+                       const struct tally *t, bool admitted, bool borrows, struct buf *out) {
+    buf_ch(out, '[');
+    for (size_t i = 0; shape != NULL && i < shape->n; i++) {
+        const struct cluster_flavor *f = &shape->flavors[i];
+        uint32_t flavor = names_find(engine_flavors(c->engine), f->name);
+        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, f->name);
+        buf_c(out, ",\"resources\":[");
+        for (size_t k = 0; k < f->n; k++) {
+            const struct cluster_resource *r = &f->v[k];
+            uint32_t resource = names_find(engine_resources(c->engine), r->name);
+            int64_t total = admitted ? tally_admitted(t, flavor, resource)
+                                     : tally_reserved(t, flavor, resource);
+            buf_c(out, k > 0 ? ",{\"name\":" : "{\"name\":");
+            buf_json(out, r->name);
+            buf_c(out, ",\"total\":\"");
+            amount_text(r->name, total, out);
+            if (borrows) {
+                int64_t over = str_empty(shape->cohort) ? 0 : amount_sub(total, r->nominal);
+                buf_c(out, "\",\"borrowed\":\"");
+                amount_text(r->name, over > 0 ? over : 0, out);
+            }
+            buf_c(out, "\"}");
+        }
+        buf_c(out, "]}");
+    }
+    buf_ch(out, ']');
+}
+
+static void tally_json(struct queue_controller *c, const struct cluster_shape *shape,
+                       const struct tally *t, bool borrows, struct buf *out) {
+    buf_c(out, "\"flavorsReservation\":");
+    usage_json(c, shape, t, false, borrows, out);
+    buf_c(out, ",\"flavorsUsage\":");
+    usage_json(c, shape, t, true, borrows, out);
+    buf_f(out, ",\"pendingWorkloads\":%lld,\"reservingWorkloads\":%lld,\"admittedWorkloads\":%lld",
+          (long long)t->pending, (long long)t->reserving, (long long)t->admitted);
+}
+
+/* ---- ClusterQueue ---- */
+
+static void flavors_missing(struct queue_controller *c, const struct cluster_shape *shape,
+                            struct buf *out) {
+    for (size_t i = 0; shape != NULL && i < shape->n; i++) {
+        if (!engine_flavor_exists(c->engine, shape->flavors[i].name)) {
+            buf_f(out, "%s%.*s", out->n > 0 ? "," : "", STR_ARG(shape->flavors[i].name));
         }
     }
 }
 
 static struct condition_change cluster_active(struct queue_controller *c, const struct object *o,
-                                              const struct cluster_queue *q) {
-    const struct cluster_state *s = map_get(&c->clusters, o->name);
+                                              const struct cluster_state *s) {
     struct condition_change ch = {"Active", "True", "Ready", STR("Can admit new workloads")};
     struct buf parts, missing;
     if (o->deleting_ns != 0) {
@@ -88,8 +190,8 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
     buf_init(&parts, 0);
     buf_init(&missing, 0);
     ch = (struct condition_change){"Active", "False", "Unknown", {0}};
-    flavor_names(q, c, true, &missing);
-    if (s != NULL && s->stopped) {
+    flavors_missing(c, s->shape, &missing);
+    if (s->stopped) {
         ch.reason = "Stopped";
         buf_c(&parts, "is stopped");
     }
@@ -98,12 +200,11 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
         buf_f(&parts, "%sreferences missing ResourceFlavor(s): %.*s", parts.n > 0 ? ", " : "",
               STR_ARG(buf_view(&missing)));
     }
-    if (s != NULL && s->checks) {
+    if (s->checks) {
         ch.reason = parts.n > 0 ? ch.reason : "AdmissionCheckNotFound";
         buf_f(&parts, "%sreferences missing AdmissionCheck(s): ", parts.n > 0 ? ", " : "");
-        const struct admission_checks_strategy *k = q->spec->admission_checks_strategy;
-        for (size_t i = 0; k != NULL && i < k->admission_checks.n; i++) {
-            buf_f(&parts, "%s%.*s", i > 0 ? "," : "", STR_ARG(k->admission_checks.v[i].name));
+        for (size_t i = 0; s->shape != NULL && i < s->shape->n_checks; i++) {
+            buf_f(&parts, "%s%.*s", i > 0 ? "," : "", STR_ARG(s->shape->checks[i]));
         }
     }
     ch.message = arena_f(&c->arena, "Can't admit new workloads%s%.*s.", parts.n > 0 ? ": " : "",
@@ -111,50 +212,6 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
     buf_release(&parts);
     buf_release(&missing);
     return ch;
-}
-
-static void usage_json(struct queue_controller *c, const struct cluster_queue *q, struct buf *out) {
-    size_t n = 0;
-    buf_ch(out, '[');
-    for (size_t i = 0; q->spec != NULL && i < q->spec->resource_groups.n; i++) {
-        const struct resource_group *g = &q->spec->resource_groups.v[i];
-        for (size_t k = 0; k < g->flavors.n; k++) {
-            uint32_t flavor = names_find(engine_flavors(c->engine), g->flavors.v[k].name);
-            buf_c(out, n++ > 0 ? ",{\"name\":" : "{\"name\":");
-            buf_json(out, g->flavors.v[k].name);
-            buf_c(out, ",\"resources\":[");
-            for (size_t r = 0; r < g->covered_resources.n; r++) {
-                struct str resource = g->covered_resources.v[r];
-                int64_t borrowed = 0;
-                int64_t total = engine_queue_usage(
-                    c->engine, q->metadata->name, flavor,
-                    names_find(engine_resources(c->engine), resource), &borrowed);
-                buf_c(out, r > 0 ? ",{\"name\":" : "{\"name\":");
-                buf_json(out, resource);
-                buf_c(out, ",\"total\":\"");
-                amount_text(resource, total, out);
-                buf_c(out, "\",\"borrowed\":\"");
-                amount_text(resource, borrowed, out);
-                buf_c(out, "\"}");
-            }
-            buf_c(out, "]}");
-        }
-    }
-    buf_ch(out, ']');
-}
-
-static void cluster_counts(struct queue_controller *c, struct str name, int64_t *pending,
-                           int64_t *reserving, int64_t *admitted) {
-    size_t i = 0;
-    *pending = *reserving = *admitted = 0;
-    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        const struct local_state *l = e->value;
-        if (l->cluster != NULL && str_is(name, l->cluster)) {
-            *pending += l->stopped ? 0 : l->pending;
-            *reserving += l->reserving;
-            *admitted += l->admitted;
-        }
-    }
 }
 
 /* The status as it should be, as a patch of what is there; false when nothing would change. */
@@ -187,103 +244,49 @@ static bool status_changes(struct queue_controller *c, const struct object *o, s
     return changed || turned;
 }
 
-static enum work cluster_work(struct queue_controller *c, struct str key, struct str name) {
-    const struct object *o;
-    struct cluster_queue *q = queue_view(c, QK_CLUSTER_QUEUE, (struct str){0}, name, &o);
-    int64_t pending, reserving, admitted;
-    if (q == NULL) {
-        return o != NULL ? WORK_RETRY : WORK_OK;
-    }
-    cluster_counts(c, name, &pending, &reserving, &admitted);
-    if (o->deleting_ns != 0 && reserving == 0) {
-        return finalizer_set(c, o, key, q->metadata, false);
-    }
-    enum work w = o->deleting_ns == 0 ? finalizer_set(c, o, key, q->metadata, true) : WORK_OK;
-    if (w != WORK_OK) {
-        queue_cluster_soon(c, name); /* the status comes after */
-        return w;
-    }
-    struct condition_change active = cluster_active(c, o, q);
-    struct buf status;
+/* Writes the status where it says something new. */
+static enum work status_write(struct queue_controller *c, const struct object *o, struct str ns,
+                              struct status_pace *p, struct buf *status,
+                              const struct condition_change *active) {
     struct out b;
-    buf_init(&status, 0);
-    buf_c(&status, "{\"flavorsReservation\":");
-    usage_json(c, q, &status);
-    buf_c(&status, ",\"flavorsUsage\":");
-    usage_json(c, q, &status);
-    buf_f(&status, ",\"pendingWorkloads\":%lld,\"reservingWorkloads\":%lld,"
-                   "\"admittedWorkloads\":%lld}",
-          (long long)pending, (long long)reserving, (long long)admitted);
     begin(&b, o);
-    bool news = status_changes(c, o, &status, &active, &b.body);
-    buf_release(&status);
+    bool news = status_changes(c, o, status, active, &b.body);
+    buf_release(status);
     if (!news) {
         buf_release(&b.body);
         return arena_ok(&c->arena) == 0 ? WORK_OK : WORK_RETRY;
     }
-    return send(c, &b, key, "status");
+    p->written_ns = clock_mono(c->env->clock);
+    return send(c, &b, ns, "status");
+}
+
+static enum work cluster_work(struct queue_controller *c, struct str key, struct str name) {
+    struct cluster_state *s = map_get(&c->clusters, name);
+    const struct object *o =
+        mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, name);
+    arena_reset(&c->arena);
+    if (s == NULL || o == NULL) {
+        return WORK_OK;
+    }
+    s->pace.due_ns = 0;
+    if (o->deleting_ns != 0 && s->tally.reserving == 0) {
+        return finalizer_set(c, o, key, false);
+    }
+    enum work w = o->deleting_ns == 0 ? finalizer_set(c, o, key, true) : WORK_OK;
+    if (w != WORK_OK) {
+        queue_cluster_soon(c, name); /* the status comes after */
+        return w;
+    }
+    struct condition_change active = cluster_active(c, o, s);
+    struct buf status;
+    buf_init(&status, 0);
+    buf_ch(&status, '{');
+    tally_json(c, s->shape, &s->tally, true, &status);
+    buf_ch(&status, '}');
+    return status_write(c, o, key, &s->pace, &status, &active);
 }
 
 /* ---- LocalQueue ---- */
-
-struct tally {
-    uint32_t flavor, resource;
-    int64_t v;
-};
-VEC(tally_vec, struct tally);
-
-static int tally_cmp(const void *a, const void *b) {
-    const struct tally *x = a, *y = b;
-    if (x->flavor != y->flavor) {
-        return x->flavor < y->flavor ? -1 : 1;
-    }
-    return (x->resource > y->resource) - (x->resource < y->resource);
-}
-
-static int tally_up(struct queue_controller *c, const struct local_state *l, struct tally_vec *t) {
-    for (const struct queue_work *q = l->works; q != NULL; q = q->next) {
-        size_t n = 0;
-        struct str cq;
-        const struct held_amount *h = q->state == QW_RESERVING || q->state == QW_ADMITTED
-                                          ? engine_workload_held(c->engine, q->uid, &n, &cq)
-                                          : NULL;
-        for (size_t i = 0; h != NULL && i < n; i++) {
-            size_t k = 0;
-            while (k < t->n &&
-                   (t->v[k].flavor != h[i].flavor || t->v[k].resource != h[i].resource)) {
-                k++;
-            }
-            if (k == t->n &&
-                tally_vec_push(t, (struct tally){h[i].flavor, h[i].resource, 0}) != 0) {
-                return ERR_NOMEM;
-            }
-            t->v[k].v = amount_add(t->v[k].v, h[i].v);
-        }
-    }
-    if (t->n > 1) {
-        qsort(t->v, t->n, sizeof(*t->v), tally_cmp);
-    }
-    return 0;
-}
-
-static void tally_json(struct queue_controller *c, const struct tally_vec *t, struct buf *out) {
-    buf_ch(out, '[');
-    for (size_t i = 0; i < t->n; i++) {
-        struct str resource = names_text(engine_resources(c->engine), t->v[i].resource);
-        bool first = i == 0 || t->v[i - 1].flavor != t->v[i].flavor;
-        if (first) {
-            buf_c(out, i > 0 ? "]},{\"name\":" : "{\"name\":");
-            buf_json(out, names_text(engine_flavors(c->engine), t->v[i].flavor));
-            buf_c(out, ",\"resources\":[");
-        }
-        buf_c(out, first ? "{\"name\":" : ",{\"name\":");
-        buf_json(out, resource);
-        buf_c(out, ",\"total\":\"");
-        amount_text(resource, t->v[i].v, out);
-        buf_c(out, "\"}");
-    }
-    buf_c(out, t->n > 0 ? "]}]" : "]");
-}
 
 static struct condition_change local_active(struct queue_controller *c,
                                             const struct local_state *l) {
@@ -307,35 +310,23 @@ static struct condition_change local_active(struct queue_controller *c,
 static enum work local_work(struct queue_controller *c, struct str ns, struct str name) {
     const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], ns, name);
     struct local_state *l = queue_local(c, ns, name);
-    struct tally_vec t = {0};
-    struct buf status;
-    struct out b;
     arena_reset(&c->arena);
     if (o == NULL || o->deleting_ns != 0) {
         return WORK_OK;
     }
-    if (l == NULL || tally_up(c, l, &t) != 0) {
-        tally_vec_release(&t);
+    if (l == NULL) {
         return WORK_RETRY;
     }
+    l->pace.due_ns = 0;
+    const struct cluster_state *s =
+        l->cluster != NULL ? map_get(&c->clusters, str_of(l->cluster)) : NULL;
     struct condition_change active = local_active(c, l);
+    struct buf status;
     buf_init(&status, 0);
-    buf_f(&status, "{\"pendingWorkloads\":%d,\"reservingWorkloads\":%d,\"admittedWorkloads\":%d",
-          l->stopped ? 0 : l->pending, l->reserving, l->admitted);
-    buf_c(&status, ",\"flavorsReservation\":");
-    tally_json(c, &t, &status);
-    buf_c(&status, ",\"flavorsUsage\":");
-    tally_json(c, &t, &status);
+    buf_ch(&status, '{');
+    tally_json(c, s != NULL && s->exists ? s->shape : NULL, &l->tally, false, &status);
     buf_ch(&status, '}');
-    tally_vec_release(&t);
-    begin(&b, o);
-    bool news = status_changes(c, o, &status, &active, &b.body);
-    buf_release(&status);
-    if (!news) {
-        buf_release(&b.body);
-        return arena_ok(&c->arena) == 0 ? WORK_OK : WORK_RETRY;
-    }
-    return send(c, &b, ns, "status");
+    return status_write(c, o, ns, &l->pace, &status, &active);
 }
 
 /* ---- ResourceFlavor ---- */
@@ -360,13 +351,13 @@ static bool uses(void *ctx, const struct object *o) {
 }
 
 static enum work flavor_work(struct queue_controller *c, struct str key, struct str name) {
-    const struct object *o;
-    struct resource_flavor *f = queue_view(c, QK_FLAVOR, (struct str){0}, name, &o);
-    if (f == NULL) {
-        return o != NULL ? WORK_RETRY : WORK_OK;
+    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_FLAVOR], (struct str){0}, name);
+    arena_reset(&c->arena);
+    if (o == NULL) {
+        return WORK_OK;
     }
     if (o->deleting_ns == 0) {
-        return finalizer_set(c, o, key, f->metadata, true);
+        return finalizer_set(c, o, key, true);
     }
     struct search s = {.c = c, .flavor = o->name};
     mirror_scan(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, uses, &s);
@@ -374,7 +365,7 @@ static enum work flavor_work(struct queue_controller *c, struct str key, struct 
         workqueue_add_after(c->states, key, name, NS_PER_SEC);
         return WORK_OK;
     }
-    return finalizer_set(c, o, key, f->metadata, false);
+    return finalizer_set(c, o, key, false);
 }
 
 enum work queue_state_work(void *ctx, struct str ns, struct str name) {

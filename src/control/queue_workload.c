@@ -39,41 +39,9 @@ struct local_state *queue_local(struct queue_controller *c, struct str ns, struc
     return l;
 }
 
-static int32_t *counter(struct queue_work *q) {
-    switch (q->state) {
-    case QW_PENDING:
-        return &q->local->pending;
-    case QW_RESERVING:
-    case QW_ADMITTED:
-        return &q->local->reserving;
-    case QW_IDLE:
-        break;
-    }
-    return NULL;
-}
-
-static void state_set(struct queue_controller *c, struct queue_work *q, int state) {
-    if (q->local == NULL || (int)q->state == state) {
-        q->state = state;
-        return;
-    }
-    int32_t *n = counter(q);
-    if (n != NULL) {
-        (*n)--;
-    }
-    q->local->admitted -= q->state == QW_ADMITTED;
-    q->state = state;
-    n = counter(q);
-    if (n != NULL) {
-        (*n)++;
-    }
-    q->local->admitted += q->state == QW_ADMITTED;
-    queue_state_soon(c, q->local);
-}
-
 static void local_leave(struct queue_controller *c, struct queue_work *q) {
     if (q->local != NULL) {
-        state_set(c, q, QW_IDLE);
+        (void)queue_count(c, q, QW_IDLE);
         *(q->prev != NULL ? &q->prev->next : &q->local->works) = q->next;
         if (q->next != NULL) {
             q->next->prev = q->prev;
@@ -125,6 +93,7 @@ struct queue_work *queue_work_get(struct queue_controller *c, const struct workl
 }
 
 void queue_work_free(struct queue_controller *c, struct queue_work *q) {
+    (void)queue_count(c, q, QW_IDLE);
     local_leave(c, q);
     map_del(&c->by_uid, q->uid);
     mem_free(q->message);
@@ -132,13 +101,8 @@ void queue_work_free(struct queue_controller *c, struct queue_work *q) {
 }
 
 static void forget(struct queue_controller *c, struct str uid) {
-    bool held = false;
+    bool held;
     if (engine_workload_known(c->engine, uid, &held)) {
-        size_t n;
-        struct str cq;
-        if (held && engine_workload_held(c->engine, uid, &n, &cq) != NULL) {
-            queue_cluster_soon(c, cq);
-        }
         engine_workload_del(c->engine, uid);
         queue_kick(c);
     }
@@ -148,9 +112,6 @@ void queue_workload_gone(struct queue_controller *c, const struct object *o) {
     struct queue_work *q = map_get(&c->by_uid, o->uid);
     forget(c, o->uid);
     if (q != NULL) {
-        if (q->local != NULL && q->local->cluster != NULL) {
-            queue_cluster_soon(c, str_of(q->local->cluster));
-        }
         queue_work_free(c, q);
     }
 }
@@ -226,11 +187,9 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
         }
     }
     q->written = true;
-    state_set(c, q, condition_true(&w->status->conditions, "Admitted") ? QW_ADMITTED
-                                                                       : QW_RESERVING);
-    queue_cluster_soon(c, w->status->admission->cluster_queue);
     queue_kick(c); /* it may hold less than before */
-    return 0;
+    return queue_count(
+        c, q, condition_true(&w->status->conditions, "Admitted") ? QW_ADMITTED : QW_RESERVING);
 }
 
 void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
@@ -488,7 +447,8 @@ static enum work pending(struct queue_controller *c, const struct object *o,
                          const struct workload *w, struct queue_work *q) {
     struct str text;
     const char *why = not_queueable(c, w, q, &text);
-    state_set(c, q, why != NULL && str_is(str_of(why), "Deactivated") ? QW_IDLE : QW_PENDING);
+    (void)queue_count(c, q,
+                      why != NULL && str_is(str_of(why), "Deactivated") ? QW_IDLE : QW_PENDING);
     if (why != NULL) {
         forget(c, q->uid);
         return message_set(q, why, text) == 0 ? say_waits(c, o, w, q) : WORK_RETRY;
@@ -519,7 +479,6 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     }
     q->asked = o->generation;
     queue_kick(c);
-    queue_cluster_soon(c, in.queue);
     if (!known) {
         q->reason = NULL; /* the engine has not looked at it yet */
         return WORK_OK;
@@ -570,7 +529,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     }
     bool orphan = o->n_owners == 0;
     if (ended(w) || (o->deleting_ns != 0 && (orphan || !reserves(w)))) {
-        state_set(c, q, QW_IDLE);
+        (void)queue_count(c, q, QW_IDLE);
         forget(c, q->uid);
         return o->deleting_ns != 0 && orphan ? finalizer_drop(c, o, w) : WORK_OK;
     }
@@ -591,7 +550,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
         held = NULL;
     }
     if (held != NULL && not_queueable(c, w, q, &text) == NULL) {
-        state_set(c, q, QW_PENDING);
+        (void)queue_count(c, q, QW_PENDING);
         return write_admission(c, o, w, held, n, cq);
     }
     return pending(c, o, w, q);

@@ -530,13 +530,13 @@ static void nothing_forgotten(struct run *x, const char *when) {
     }
 }
 
-struct tally {
+struct count {
     int64_t reserving[SOAK_QUEUES], waiting[SOAK_QUEUES];
     struct run *x;
 };
 
 static bool tally_each(void *ctx, const struct object *o) {
-    struct tally *t = ctx;
+    struct count *t = ctx;
     char lq[64];
     str_copy(str_of(fake_world_text(o, "spec.queueName")), lq, sizeof lq);
     if (strcmp(fake_world_condition(o, "Finished"), "True") == 0 || strncmp(lq, "lq", 2) != 0) {
@@ -553,7 +553,7 @@ static int64_t number(const char *text) {
 }
 
 static void counters_right(struct run *x) {
-    struct tally t = {.x = x};
+    struct count t = {.x = x};
     mirror_scan(x->s.w.mirror, fake_world_kind("Workload"), STR(""), tally_each, &t);
     for (int q = 0; q < SOAK_QUEUES; q++) {
         char name[3] = {'q', (char)('0' + q), 0};
