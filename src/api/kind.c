@@ -16,6 +16,7 @@ static const struct kind *const builtin[] = {
     &kind_priority_class,
     &kind_admission_check, &kind_cluster_queue, &kind_cohort, &kind_local_queue,
     &kind_resource_flavor, &kind_topology, &kind_workload, &kind_workload_priority_class,
+    &kind_queue_preview, &kind_workload_explanation,
 };
 
 static const struct kind *const bodies[] = {
@@ -81,7 +82,7 @@ const struct kind *kind_by_api_version(struct str api_version, struct str kind) 
 const char *kind_api_version(const struct kind *k) {
     /* Group and version are literals; the joined text is one of few. */
     static const char *const known[] = {
-        "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1",
+        "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1", "berth.dev/v1alpha1",
         "coordination.k8s.io/v1", "events.k8s.io/v1", "kueue.x-k8s.io/v1beta2",
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
     };

@@ -21,6 +21,7 @@ extern const struct kind kind_self_subject_rules_review;
 extern const struct kind kind_resource_flavor, kind_cluster_queue, kind_cohort, kind_local_queue;
 extern const struct kind kind_workload, kind_workload_priority_class, kind_admission_check;
 extern const struct kind kind_topology;
+extern const struct kind kind_workload_explanation, kind_queue_preview;
 
 /* The number of elements of an array, for rows. */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

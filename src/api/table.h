@@ -163,5 +163,6 @@ extern const struct schema schema_weighted_pod_affinity_term;
 extern const struct schema schema_windows_security_context_options, schema_workload_reference;
 extern const struct schema schema_workload_scheduling_stats_eviction, schema_workload_spec;
 extern const struct schema schema_workload_status;
+extern const struct schema schema_workload_explanation, schema_queue_preview;
 
 #endif

@@ -23,7 +23,13 @@ static const char *const all_verbs = "[\"create\",\"delete\",\"deletecollection\
                                      "\"patch\",\"update\",\"watch\"]";
 
 static const char *verbs_of(const struct kind *k) {
-    return k->flags & KIND_VIRTUAL ? "[\"create\"]" : all_verbs;
+    if (k->flags & KIND_VIRTUAL) {
+        return "[\"create\"]";
+    }
+    if (k->flags & KIND_COMPUTED) {
+        return k->subresources != NULL ? "[]" : "[\"get\",\"list\"]";
+    }
+    return all_verbs;
 }
 
 static const struct sub *sub_of(const char *name) {

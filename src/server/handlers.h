@@ -33,6 +33,8 @@ int streams_init(struct server *s, struct err *err);
 void streams_release(struct server *s);
 void streams_add(struct call *c);
 void streams_remove(struct call *c); /* no-op when it is not there */
+/* virtual.c: kinds that are computed when asked for */
+void virtual_request(struct call *c);
 /* podlog.c */
 void podlog_request(struct call *c);
 /* discovery.c: false when the path is none of discovery's. */

@@ -74,6 +74,10 @@ static void dispatch_resource(struct call *c) {
         call_warn(c, arena_f(c->arena, "%.*s/%.*s %s is deprecated", STR_ARG(q->group),
                              STR_ARG(q->version), q->kind->kind));
     }
+    if (q->kind->flags & KIND_COMPUTED) {
+        virtual_request(c);
+        return;
+    }
     if (q->subresource.n > 0 && subresource_request(c)) {
         return;
     }

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "mirror/log_source.h"
 #include "mirror/mirror.h"
+#include "mirror/virtual.h"
 #include "mirror/writer.h"
 #include "net/http_server.h"
 #include "net/loop.h"
@@ -44,6 +45,7 @@ struct server_options {
     struct mirror *mirror;
     struct guard *guard;     /* server/guard.h; NULL: everything is allowed (tests) */
     struct log_source *logs; /* NULL: pod logs answer 501 */
+    const struct virtual_registry *virtuals; /* who answers for computed kinds; NULL: nobody (503) */
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */
     struct str host;
