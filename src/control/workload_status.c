@@ -2,6 +2,7 @@
 #include "control/workload_status.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "control/job_write.h"
 
 static const struct condition_list *conditions_of(const struct workload *wl) {
@@ -39,6 +40,106 @@ static int64_t admitted_for(const struct workload_change *c) {
     return x && str_is(x->status, "True") ? (c->now_ns - x->last_transition_ns) / NS_PER_SEC : -1;
 }
 
+static const struct requeue_state *requeue_of(const struct workload_change *c) {
+    static const struct requeue_state none;
+    return c->wl->status && c->wl->status->requeue_state ? c->wl->status->requeue_state : &none;
+}
+
+void workload_change_requeue(struct workload_change *c, int32_t count, int64_t at_ns) {
+    int64_t was = requeue_of(c)->requeue_at_ns;
+    c->requeue_set = c->changed = true;
+    c->requeue_count = count;
+    c->requeue_at_ns = at_ns > was ? at_ns : was;
+}
+
+void workload_change_requeued(struct workload_change *c) {
+    if (requeue_of(c)->requeue_at_ns) {
+        c->requeue_set = c->changed = true;
+        c->requeue_count = requeue_of(c)->count.set ? requeue_of(c)->count.v : 0;
+        c->requeue_at_ns = 0;
+    }
+}
+
+/* ---- eviction ---- */
+
+static yyjson_val *status_list(const struct workload_change *c, const char *path) {
+    yyjson_doc *d;
+    return object_tree(c->obj, c->arena, &d, NULL) == 0 ? json_path(yyjson_doc_get_root(d), path)
+                                                        : NULL;
+}
+
+static void reset_check(const struct workload_change *c, const struct admission_check_state *x,
+                        struct buf *out) {
+    bool retry = str_is(x->state, "Retry");
+    buf_c(out, "{\"name\":");
+    buf_json(out, x->name);
+    buf_f(
+        out,
+        ",\"state\":\"Pending\",\"message\":\"Reset to Pending after eviction. Previously: %.*s\"",
+        STR_ARG(x->state));
+    write_time(out, "lastTransitionTime", c->now_ns - c->now_ns % NS_PER_SEC);
+    if (x->requeue_after_seconds.set) {
+        buf_f(out, ",\"requeueAfterSeconds\":%d", x->requeue_after_seconds.v);
+    }
+    if (retry) {
+        buf_f(out, ",\"retryCount\":%d", (x->retry_count.set ? x->retry_count.v : 0) + 1);
+    }
+    buf_ch(out, '}');
+}
+
+/* Every decided check becomes Pending; one that is Pending stays as it was written. */
+static void reset_checks(struct workload_change *c) {
+    const struct workload_status *s = c->wl->status;
+    yyjson_val *raw = s && s->admission_checks.n ? status_list(c, "status.admissionChecks") : NULL;
+    struct buf b;
+    int64_t at = 0;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    for (size_t i = 0; raw && i < s->admission_checks.n; i++) {
+        const struct admission_check_state *x = &s->admission_checks.v[i];
+        buf_c(&b, i ? "," : "[");
+        if (str_is(x->state, "Pending")) {
+            json_write(&b, yyjson_arr_get(raw, i));
+            continue;
+        }
+        reset_check(c, x, &b);
+        if (str_is(x->state, "Retry") && x->requeue_after_seconds.set) {
+            int64_t until = x->last_transition_ns + x->requeue_after_seconds.v * NS_PER_SEC;
+            at = until > at ? until : at;
+        }
+    }
+    if (raw) {
+        buf_ch(&b, ']');
+        c->checks = arena_str(c->arena, buf_view(&b));
+        c->code = c->code ? c->code : buf_ok(&b);
+    }
+    buf_release(&b);
+    if (at > c->now_ns && !c->requeue_set) {
+        workload_change_requeue(c, requeue_of(c)->count.set ? requeue_of(c)->count.v : 0, at);
+    }
+}
+
+static void close_gates(struct workload_change *c) {
+    const struct workload_status *s = c->wl->status;
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    for (size_t i = 0; s && i < s->preemption_gates.n; i++) {
+        const struct preemption_gate_state *g = &s->preemption_gates.v[i];
+        bool open = str_is(g->position, "Open");
+        buf_c(&b, i ? ",{\"name\":" : "[{\"name\":");
+        buf_json(&b, g->name);
+        buf_c(&b, ",\"position\":\"Closed\"");
+        write_time(&b, "lastTransitionTime",
+                   open ? c->now_ns - c->now_ns % NS_PER_SEC : g->last_transition_ns);
+        buf_ch(&b, '}');
+    }
+    if (b.n > 0) {
+        buf_ch(&b, ']');
+        c->gates = arena_str(c->arena, buf_view(&b));
+        c->code = c->code ? c->code : buf_ok(&b);
+    }
+    buf_release(&b);
+}
+
 void workload_change_evict(struct workload_change *c, const char *reason, const char *cause,
                            struct str message) {
     workload_change_set(c, "Evicted", true, reason, message);
@@ -48,6 +149,23 @@ void workload_change_evict(struct workload_change *c, const char *reason, const 
     c->evicted_reason =
         str_starts(str_of(reason), STR("DeactivatedDueTo")) ? STR("Deactivated") : str_of(reason);
     c->evicted_cause = str_of(cause);
+    reset_checks(c);
+    close_gates(c);
+}
+
+void workload_change_unset(struct workload_change *c, const char *reason, struct str message) {
+    int64_t past = admitted_for(c);
+    workload_change_set(c, "QuotaReserved", false, reason, message);
+    if (conditions_find(&c->conditions, "Admitted")) {
+        workload_change_set(c, "Admitted", false, "NoReservation",
+                            STR("The workload has no reservation"));
+    }
+    if (past >= 0) {
+        const struct opt_i32 *before = &c->wl->status->accumulated_past_execution_time_seconds;
+        c->past_seconds = (before->set ? before->v : 0) + past;
+    }
+    c->clear_admission = c->wl->status && c->wl->status->admission != NULL;
+    c->changed |= c->clear_admission;
 }
 
 void workload_change_release(struct workload_change *c) {
@@ -58,51 +176,11 @@ void workload_change_release(struct workload_change *c) {
     struct str reason = e->reason, message = e->message;
     bool at_once = str_is(reason, "Preempted") || str_is(reason, "NodeFailures");
     struct str cause = arena_str(c->arena, reason);
-    int64_t past = admitted_for(c);
     workload_change_set(c, "Requeued", at_once, cause.p ? cause.p : "", message);
-    workload_change_set(c, "QuotaReserved", false, "PendingEvaluation", message);
-    if (conditions_find(&c->conditions, "Admitted")) {
-        workload_change_set(c, "Admitted", false, "NoReservation",
-                            STR("The workload has no reservation"));
-    }
-    if (past >= 0) {
-        const struct opt_i32 *before = &c->wl->status->accumulated_past_execution_time_seconds;
-        c->past_seconds = (before->set ? before->v : 0) + past;
-    }
-    c->clear_admission = c->wl->status->admission != NULL;
-    c->changed |= c->clear_admission;
+    workload_change_unset(c, "PendingEvaluation", message);
 }
 
 /* ---- the patch ---- */
-
-static void write_reset_checks(const struct workload_change *c, struct buf *out) {
-    const struct workload_status *s = c->wl->status;
-    if (!s || s->admission_checks.n == 0) {
-        return;
-    }
-    buf_c(out, ",\"admissionChecks\":[");
-    for (size_t i = 0; i < s->admission_checks.n; i++) {
-        const struct admission_check_state *x = &s->admission_checks.v[i];
-        bool pending = str_is(x->state, "Pending"), retry = str_is(x->state, "Retry");
-        buf_c(out, i ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, x->name);
-        buf_c(out, ",\"state\":\"Pending\",\"message\":");
-        buf_json(out, pending
-                          ? x->message
-                          : arena_f(c->arena, "Reset to Pending after eviction. Previously: %.*s",
-                                    STR_ARG(x->state)));
-        write_time(out, "lastTransitionTime",
-                   pending ? x->last_transition_ns : c->now_ns - c->now_ns % NS_PER_SEC);
-        if (x->requeue_after_seconds.set) {
-            buf_f(out, ",\"requeueAfterSeconds\":%d", x->requeue_after_seconds.v);
-        }
-        if (retry || (pending && x->retry_count.set)) {
-            buf_f(out, ",\"retryCount\":%d", (x->retry_count.set ? x->retry_count.v : 0) + retry);
-        }
-        buf_c(out, "}");
-    }
-    buf_c(out, "]");
-}
 
 static void write_eviction(const struct workload_change *c, struct buf *out) {
     const struct scheduling_stats *st = c->wl->status ? c->wl->status->scheduling_stats : NULL;
@@ -128,7 +206,6 @@ static void write_eviction(const struct workload_change *c, struct buf *out) {
         buf_c(out, ",\"count\":1}");
     }
     buf_c(out, "]},\"clusterName\":null,\"nominatedClusterNames\":null,\"unhealthyNodes\":null");
-    write_reset_checks(c, out);
 }
 
 int workload_change_write(const struct workload_change *c, struct buf *out) {
@@ -146,6 +223,24 @@ int workload_change_write(const struct workload_change *c, struct buf *out) {
     }
     if (c->clear_requeue_state) {
         buf_c(out, ",\"requeueState\":null");
+    }
+    if (c->requeue_set) {
+        buf_c(out, ",\"requeueState\":{\"count\":");
+        if (c->requeue_count > 0) {
+            buf_f(out, "%d", c->requeue_count);
+        } else {
+            buf_c(out, "null");
+        }
+        write_time(out, "requeueAt", c->requeue_at_ns);
+        buf_ch(out, '}');
+    }
+    if (!str_empty(c->checks)) {
+        buf_c(out, ",\"admissionChecks\":");
+        buf_str(out, c->checks);
+    }
+    if (!str_empty(c->gates)) {
+        buf_c(out, ",\"preemptionGates\":");
+        buf_str(out, c->gates);
     }
     if (c->past_seconds >= 0) {
         buf_f(out, ",\"accumulatedPastExecutionTimeSeconds\":%lld", (long long)c->past_seconds);

@@ -16,8 +16,13 @@ struct workload_change {
     struct condition_list conditions; /* as wanted */
     bool changed;
     bool clear_admission, clear_requeue_state;
-    int64_t past_seconds; /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
-    int32_t reclaimable;  /* of "main"; -1: as it is */
+    bool requeue_set;      /* writes requeueState */
+    int32_t requeue_count; /* 0: none */
+    int64_t requeue_at_ns; /* 0: none */
+    struct str checks;     /* JSON for admissionChecks; empty: as they are */
+    struct str gates;      /* JSON for preemptionGates; empty: as they are */
+    int64_t past_seconds;  /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
+    int32_t reclaimable;   /* of "main"; -1: as it is */
     struct str evicted_reason, evicted_cause; /* counted in schedulingStats when set */
     int code;
 };
@@ -26,9 +31,16 @@ void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns);
 void workload_change_set(struct workload_change *c, const char *type, bool truth,
                          const char *reason, struct str message);
-/* Evicted: checks go back to Pending, gates close, the eviction is counted; quota stays reserved. */
+/* Evicted: checks go back to Pending, gates close, the eviction is counted; quota stays reserved. A check that said Retry
+ * and for how long delays the return. */
 void workload_change_evict(struct workload_change *c, const char *reason, const char *cause,
                            struct str message);
+/* requeueState: how often it was sent back, and until when it waits; each 0: none. requeueAt never moves backward. */
+void workload_change_requeue(struct workload_change *c, int32_t count, int64_t at_ns);
+/* The wait is over: requeueAt goes, the count stays. */
+void workload_change_requeued(struct workload_change *c);
+/* Takes the quota away: QuotaReserved False with this reason, no admission, not Admitted. */
+void workload_change_unset(struct workload_change *c, const char *reason, struct str message);
 /* Gives the quota back after an eviction, once nothing runs: requeued at once, or blocked until somebody allows it. */
 void workload_change_release(struct workload_change *c);
 /* Appends the patch; 0, ERR_NOMEM, or ERR_NOT_FOUND when nothing changed. */
