@@ -2,10 +2,10 @@
 #include "control/expect.h"
 
 #include "base/test.h"
-#include "control/fake_clock.h"
+#include "base/virtual_clock.h"
 
 struct fixture {
-    struct fake_clock clock;
+    struct virtual_clock clock;
     struct mirror *mirror;
     struct expect *expect;
     struct feed *feed;
@@ -16,7 +16,7 @@ static void seen(void *ctx, const struct change *c) {
 }
 
 static void setup(struct fixture *f) {
-    fake_clock_init(&f->clock, 0);
+    virtual_clock_init(&f->clock, 0);
     f->mirror = mirror_new(&(struct mirror_options){.clock = &f->clock.clock});
     f->expect = expect_new(f->mirror, &f->clock.clock);
     f->feed = mirror_feed(f->mirror, NULL, seen, f);
@@ -27,7 +27,7 @@ static void teardown(struct fixture *f) {
     feed_free(f->feed);
     expect_free(f->expect);
     mirror_free(f->mirror);
-    fake_clock_release(&f->clock);
+    virtual_clock_release(&f->clock);
 }
 
 static struct object *version(const char *name, uint64_t rv) {
@@ -110,9 +110,9 @@ static void what_never_comes_is_given_up(void **state) {
     struct fixture f;
     setup(&f);
     written(&f, "a", 5);
-    fake_clock_run(&f.clock, 299 * NS_PER_SEC);
+    virtual_clock_run(&f.clock, 299 * NS_PER_SEC);
     assert_false(met(&f));
-    fake_clock_run(&f.clock, 2 * NS_PER_SEC);
+    virtual_clock_run(&f.clock, 2 * NS_PER_SEC);
     assert_true(met(&f));
     teardown(&f);
 }

@@ -165,7 +165,7 @@ void fake_world_init(struct fake_world *w) {
         .log = {.level = LOG_WARN, .write = log_line},
         .latency_ns = NS_PER_MS};
     w->last = &w->first;
-    fake_clock_init(&w->clock, 0);
+    virtual_clock_init(&w->clock, 0);
     w->timer = w->clock.clock.timer_new(&w->clock.clock, write_due, w);
     assert_non_null(w->timer);
     w->mirror = mirror_new(&(struct mirror_options){.clock = &w->clock.clock});
@@ -189,11 +189,11 @@ void fake_world_release(struct fake_world *w) {
     }
     w->clock.clock.timer_free(w->timer);
     mirror_free(w->mirror);
-    fake_clock_release(&w->clock);
+    virtual_clock_release(&w->clock);
 }
 
 void fake_world_run(struct fake_world *w, int64_t ns) {
-    fake_clock_run(&w->clock, ns);
+    virtual_clock_run(&w->clock, ns);
 }
 
 void fake_world_live(struct fake_world *w, int seconds) {

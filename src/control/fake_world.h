@@ -11,8 +11,8 @@
 #define BERTH_CONTROL_FAKE_WORLD_H
 
 #include "base/arena.h"
+#include "base/virtual_clock.h"
 #include "control/env.h"
-#include "control/fake_clock.h"
 
 enum fake_fault { FAULT_REFUSED, FAULT_LOST, FAULT_CONFLICT };
 
@@ -20,7 +20,7 @@ struct fake_write; /* a write under way */
 
 struct fake_world {
     struct writer writer; /* first */
-    struct fake_clock clock;
+    struct virtual_clock clock;
     struct mirror *mirror;
     struct log log;
     struct control_env env; /* what controllers get */

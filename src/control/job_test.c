@@ -361,8 +361,8 @@ static void a_restart_after_any_write_changes_nothing(void **state) {
         start_story(&f);
         int64_t next_look = NS_PER_SEC;
         while (f.world.writes < n && f.world.clock.now < 60 * NS_PER_SEC) {
-            if (fake_clock_next(&f.world.clock) <= next_look) {
-                fake_clock_step(&f.world.clock);
+            if (virtual_clock_next(&f.world.clock) <= next_look) {
+                virtual_clock_step(&f.world.clock);
             } else {
                 fake_world_run(&f.world, next_look - f.world.clock.now);
                 fake_world_kubelet(&f.world);

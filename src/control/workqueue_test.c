@@ -3,10 +3,10 @@
 
 #include "base/mem.h"
 #include "base/test.h"
-#include "control/fake_clock.h"
+#include "base/virtual_clock.h"
 
 struct fixture {
-    struct fake_clock clock;
+    struct virtual_clock clock;
     struct workqueue *queue;
     enum work answer;
     char log[4096]; /* keys worked on, "a/b " each */
@@ -33,7 +33,7 @@ static void resync(void *ctx) {
 
 static void setup(struct fixture *f, size_t budget) {
     memset(f, 0, sizeof *f);
-    fake_clock_init(&f->clock, 0);
+    virtual_clock_init(&f->clock, 0);
     f->queue = workqueue_new(&(struct workqueue_options){
         .clock = &f->clock.clock, .work = work, .resync = resync, .ctx = f, .budget = budget});
     assert_non_null(f->queue);
@@ -41,7 +41,7 @@ static void setup(struct fixture *f, size_t budget) {
 
 static void teardown(struct fixture *f) {
     workqueue_free(f->queue);
-    fake_clock_release(&f->clock);
+    virtual_clock_release(&f->clock);
 }
 
 static void keys_come_once_in_order(void **state) {
@@ -52,7 +52,7 @@ static void keys_come_once_in_order(void **state) {
     workqueue_add(f.queue, STR("a"), STR("x"));
     workqueue_add(f.queue, STR(""), STR("z"));
     assert_string_equal(f.log, ""); /* never inside add */
-    fake_clock_run(&f.clock, 0);
+    virtual_clock_run(&f.clock, 0);
     assert_string_equal(f.log, "a/x a/y /z ");
     assert_int_equal(workqueue_len(f.queue), 0);
     teardown(&f);
@@ -63,7 +63,7 @@ static void added_while_working_comes_back(void **state) {
     setup(&f, 0);
     f.add_self = true;
     workqueue_add(f.queue, STR("a"), STR("x"));
-    fake_clock_run(&f.clock, 0);
+    virtual_clock_run(&f.clock, 0);
     assert_string_equal(f.log, "a/x a/x ");
     teardown(&f);
 }
@@ -73,14 +73,14 @@ static void busy_keys_are_exclusive(void **state) {
     setup(&f, 0);
     f.answer = WORK_BUSY;
     workqueue_add(f.queue, STR("a"), STR("x"));
-    fake_clock_run(&f.clock, NS_PER_SEC);
+    virtual_clock_run(&f.clock, NS_PER_SEC);
     assert_int_equal(workqueue_busy(f.queue), 1);
     workqueue_add(f.queue, STR("a"), STR("x"));
-    fake_clock_run(&f.clock, NS_PER_SEC);
+    virtual_clock_run(&f.clock, NS_PER_SEC);
     assert_string_equal(f.log, "a/x ");
     f.answer = WORK_OK;
     workqueue_finish(f.queue, STR("a"), STR("x"), WORK_OK);
-    fake_clock_run(&f.clock, 0);
+    virtual_clock_run(&f.clock, 0);
     assert_string_equal(f.log, "a/x a/x ");
     assert_int_equal(workqueue_busy(f.queue), 0);
     teardown(&f);
@@ -91,19 +91,19 @@ static void failures_back_off(void **state) {
     setup(&f, 0);
     f.answer = WORK_RETRY;
     workqueue_add(f.queue, STR("a"), STR("x"));
-    fake_clock_run(&f.clock, 0);
+    virtual_clock_run(&f.clock, 0);
     int64_t delay = 5 * NS_PER_MS;
     for (int i = 1; i < 30; i++) {
         assert_int_equal(workqueue_failures(f.queue, STR("a"), STR("x")), i);
         f.log[0] = 0;
-        fake_clock_run(&f.clock, delay - 1);
+        virtual_clock_run(&f.clock, delay - 1);
         assert_string_equal(f.log, "");
-        fake_clock_run(&f.clock, 1);
+        virtual_clock_run(&f.clock, 1);
         assert_string_equal(f.log, "a/x ");
         delay = delay * 2 > 1000 * NS_PER_SEC ? 1000 * NS_PER_SEC : delay * 2;
     }
     f.answer = WORK_OK;
-    fake_clock_run(&f.clock, delay);
+    virtual_clock_run(&f.clock, delay);
     assert_int_equal(workqueue_failures(f.queue, STR("a"), STR("x")), 0);
     teardown(&f);
 }
@@ -114,12 +114,12 @@ static void later_and_sooner(void **state) {
     workqueue_add_after(f.queue, STR("a"), STR("x"), 10 * NS_PER_SEC);
     workqueue_add_after(f.queue, STR("a"), STR("y"), 5 * NS_PER_SEC);
     workqueue_add_after(f.queue, STR("a"), STR("x"), 20 * NS_PER_SEC); /* no later than before */
-    fake_clock_run(&f.clock, 9 * NS_PER_SEC);
+    virtual_clock_run(&f.clock, 9 * NS_PER_SEC);
     assert_string_equal(f.log, "a/y ");
     workqueue_add(f.queue, STR("a"), STR("x"));
-    fake_clock_run(&f.clock, 0);
+    virtual_clock_run(&f.clock, 0);
     assert_string_equal(f.log, "a/y a/x ");
-    fake_clock_run(&f.clock, 100 * NS_PER_SEC);
+    virtual_clock_run(&f.clock, 100 * NS_PER_SEC);
     assert_string_equal(f.log, "a/y a/x ");
     teardown(&f);
 }
@@ -130,11 +130,11 @@ static void a_turn_has_a_budget(void **state) {
     workqueue_add(f.queue, STR("a"), STR("1"));
     workqueue_add(f.queue, STR("a"), STR("2"));
     workqueue_add(f.queue, STR("a"), STR("3"));
-    assert_true(fake_clock_step(&f.clock));
+    assert_true(virtual_clock_step(&f.clock));
     assert_string_equal(f.log, "a/1 a/2 ");
-    assert_true(fake_clock_step(&f.clock));
+    assert_true(virtual_clock_step(&f.clock));
     assert_string_equal(f.log, "a/1 a/2 a/3 ");
-    assert_false(fake_clock_step(&f.clock));
+    assert_false(virtual_clock_step(&f.clock));
     teardown(&f);
 }
 
@@ -144,9 +144,9 @@ static void a_lost_key_causes_a_resync(void **state) {
     mem_fault(1, 0);
     workqueue_add(f.queue, STR("a"), STR("x"));
     mem_fault(0, 0);
-    fake_clock_run(&f.clock, 0);
+    virtual_clock_run(&f.clock, 0);
     assert_string_equal(f.log, "");
-    fake_clock_run(&f.clock, NS_PER_SEC);
+    virtual_clock_run(&f.clock, NS_PER_SEC);
     assert_string_equal(f.log, "a/resynced ");
     assert_int_equal(f.resyncs, 1);
     teardown(&f);
