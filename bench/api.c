@@ -9,192 +9,21 @@
  * generator. "cpu us" is the time that the server's threads were on a CPU, per request: it says more than the rate
  * where a machine is shared.
  */
-#include <dirent.h>
-#include <ftw.h>
-#include <limits.h>
-#include <openssl/pem.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "echo.h"
 #include "http_load.h"
 #include "measure.h"
+#include "up.h"
 
 enum { IDLE_MS = 2000, WATCHERS = 100, WATCHED = 200, VALUE_BYTES = 800 };
-
-struct up {
-    const char *berth;
-    char dir[PATH_MAX], data[PATH_MAX + 8];
-    pid_t pid;
-    bool pin;
-    double start_ms;
-    int port;
-    SSL_CTX *tls;
-};
-
-static struct up up;
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f) {
-    return remove(path);
-}
-
-static _Noreturn void die(const char *what) {
-    fprintf(stderr, "bench-api: %s\n", what);
-    if (up.pid > 0) {
-        kill(up.pid, SIGTERM);
-        waitpid(up.pid, NULL, 0);
-    }
-    if (up.dir[0]) {
-        (void)nftw(up.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    }
-    exit(1);
-}
-
-/* The n-th CPU of those that this process had at first; nothing is done where there is no second. */
-static void pin_to(int n) {
-    static cpu_set_t all;
-    static bool known;
-    if (!known) {
-        known = sched_getaffinity(0, sizeof(all), &all) == 0;
-    }
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    for (int i = 0; i < CPU_SETSIZE; i++) {
-        if (CPU_ISSET(i, &all) && n-- == 0) {
-            CPU_SET(i, &one);
-            (void)sched_setaffinity(0, sizeof(one), &one);
-        }
-    }
-}
-
-static char *read_file(const char *path) {
-    static char text[64 << 10];
-    FILE *f = fopen(path, "r");
-    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-    if (f) {
-        fclose(f);
-    }
-    text[n] = 0;
-    return text;
-}
-
-/* The base64 value of a line "  key: value", decoded, as a BIO. */
-static BIO *config_field(const char *config, const char *key) {
-    const char *p = strstr(config, key);
-    if (!p) {
-        die("the kubeconfig lacks a certificate");
-    }
-    p += strlen(key) + 2;
-    size_t n = strcspn(p, " \r\n");
-    unsigned char *out = malloc(n);
-    int len = out ? EVP_DecodeBlock(out, (const unsigned char *)p, (int)n) : -1;
-    if (len < 0) {
-        die("the kubeconfig is not base64 where it must be");
-    }
-    for (size_t i = n; i > 0 && p[i - 1] == '='; i--) {
-        len--;
-    }
-    BIO *b = BIO_new(BIO_s_mem());
-    BIO_write(b, out, len);
-    free(out);
-    return b;
-}
-
-static void read_kubeconfig(void) {
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof(path), "%s/kubeconfig", up.data);
-    const char *config = read_file(path);
-    const char *server = strstr(config, "server: https://");
-    const char *colon = server ? strchr(server + 16, ':') : NULL;
-    up.port = colon ? (int)strtol(colon + 1, NULL, 10) : 0;
-    up.tls = SSL_CTX_new(TLS_client_method());
-    BIO *ca = config_field(config, "certificate-authority-data");
-    BIO *crt = config_field(config, "client-certificate-data");
-    BIO *key = config_field(config, "client-key-data");
-    X509 *root = PEM_read_bio_X509(ca, NULL, NULL, NULL);
-    X509 *cert = PEM_read_bio_X509(crt, NULL, NULL, NULL);
-    EVP_PKEY *pkey = PEM_read_bio_PrivateKey(key, NULL, NULL, NULL);
-    if (!up.port || !root || !cert || !pkey ||
-        X509_STORE_add_cert(SSL_CTX_get_cert_store(up.tls), root) != 1 ||
-        SSL_CTX_use_certificate(up.tls, cert) != 1 || SSL_CTX_use_PrivateKey(up.tls, pkey) != 1) {
-        die("the kubeconfig is not usable");
-    }
-    SSL_CTX_set_verify(up.tls, SSL_VERIFY_PEER, NULL);
-    X509_free(root);
-    X509_free(cert);
-    EVP_PKEY_free(pkey);
-    BIO_free(ca);
-    BIO_free(crt);
-    BIO_free(key);
-}
-
-static void start_berth(void) {
-    int fds[2];
-    if (pipe(fds) == -1) {
-        die("no pipe");
-    }
-    int64_t start = measure_now();
-    fflush(stdout);
-    up.pid = fork();
-    if (up.pid == 0) {
-        if (up.pin) {
-            pin_to(0);
-        }
-        char log[PATH_MAX + 16];
-        snprintf(log, sizeof(log), "%s/log", up.dir);
-        dup2(fds[1], 1);
-        if (!freopen(log, "w", stderr)) {
-            _exit(126);
-        }
-        close(fds[0]);
-        close(fds[1]);
-        execl(up.berth, "berth", "up", "--data", up.data, "--listen", "127.0.0.1:0", "--gpus",
-              "none", (char *)NULL);
-        _exit(127);
-    }
-    close(fds[1]);
-    char line[512] = "";
-    FILE *f = fdopen(fds[0], "r");
-    if (!f || !fgets(line, sizeof(line), f) || strncmp(line, "berth: ready", 12) != 0) {
-        char log[PATH_MAX + 16];
-        snprintf(log, sizeof(log), "%s/log", up.dir);
-        fprintf(stderr, "%s%s", line, read_file(log));
-        die("berth up did not get ready");
-    }
-    up.start_ms = (double)(measure_now() - start) / 1e6;
-    /* the pipe stays open: berth may still write to it */
-}
-
-static double rss_mib(void) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)up.pid);
-    const char *p = strstr(read_file(path), "VmRSS:");
-    return p ? (double)strtol(p + 6, NULL, 10) / 1024 : 0;
-}
-
-/* Nanoseconds that the threads of a process were on a CPU. */
-static double cpu_ns(pid_t pid) {
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    double ns = 0;
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid, e->d_name);
-        ns += e->d_name[0] == '.' ? 0 : strtod(read_file(path), NULL);
-    }
-    if (d) {
-        closedir(d);
-    }
-    return ns;
-}
 
 /* ---- requests ---- */
 
@@ -229,12 +58,12 @@ static size_t get_request(void *ctx, size_t i, char *out) {
 static double load(const char *what, struct load l, pid_t server, double floor,
                    const char *floor_name) {
     l.latency = calloc(l.requests, sizeof(*l.latency));
-    double cpu = cpu_ns(server);
+    double cpu = up_cpu_ns(server);
     if (!l.latency || load_run(&l) == -1) {
-        die(what);
+        up_die(what);
     }
     double rate = (double)l.requests / l.seconds;
-    cpu = (cpu_ns(server) - cpu) / 1e3 / (double)l.requests;
+    cpu = (up_cpu_ns(server) - cpu) / 1e3 / (double)l.requests;
     printf("%-34s %9.0f  %8.2f  %8.2f  %8.1f", what, rate,
            (double)measure_percentile(l.latency, l.requests, 0.5) / 1e6,
            (double)measure_percentile(l.latency, l.requests, 0.99) / 1e6, cpu);
@@ -287,7 +116,7 @@ static size_t read_watcher(struct watcher *w, int64_t *age) {
         memcpy(buf, w->tail, w->tail_n);
         int n = load_read(w->stream, buf + w->tail_n, 64 << 10);
         if (n == -1) {
-            die("a watch ended");
+            up_die("a watch ended");
         }
         if (n == 0) {
             return found;
@@ -304,7 +133,7 @@ static void open_watchers(struct watcher *w, struct pollfd *p) {
     for (int i = 0; i < WATCHERS; i++) {
         w[i] = (struct watcher){.stream = load_open(up.tls, up.port, plain, sizeof(plain) - 1)};
         if (!w[i].stream) {
-            die("cannot watch");
+            up_die("cannot watch");
         }
         p[i] = (struct pollfd){.fd = load_fd(w[i].stream), .events = POLLIN};
     }
@@ -324,13 +153,13 @@ static size_t poll_watchers(struct watcher *w, struct pollfd *p, int timeout_ms,
 static void idle_watchers(double *ret_kib, double *ret_cpu) {
     static struct watcher w[WATCHERS];
     static struct pollfd p[WATCHERS];
-    double memory = rss_mib();
+    double memory = up_rss_mib();
     open_watchers(w, p);
     (void)poll(NULL, 0, 500);
-    double cpu = cpu_ns(up.pid);
+    double cpu = up_cpu_ns(up.pid);
     (void)poll(NULL, 0, IDLE_MS);
-    *ret_cpu = (cpu_ns(up.pid) - cpu) / (IDLE_MS * 1e4);
-    *ret_kib = (rss_mib() - memory) * 1024 / WATCHERS;
+    *ret_cpu = (up_cpu_ns(up.pid) - cpu) / (IDLE_MS * 1e4);
+    *ret_kib = (up_rss_mib() - memory) * 1024 / WATCHERS;
     for (int i = 0; i < WATCHERS; i++) {
         load_close(w[i].stream);
     }
@@ -356,7 +185,7 @@ static void fan_out(void) {
             n += poll_watchers(w, p, 100, age + n);
         }
         if (code != 0 || n < want) {
-            die("a watcher did not see a create");
+            up_die("a watcher did not see a create");
         }
         (void)load_read(writer, skip, sizeof(skip));
     }
@@ -369,32 +198,16 @@ static void fan_out(void) {
     }
 }
 
-static void stop_berth(void) {
-    fflush(stdout);
-    pid_t down = fork();
-    if (down == 0) {
-        if (!freopen("/dev/null", "w", stdout)) {
-            _exit(126);
-        }
-        execl(up.berth, "berth", "down", "--data", up.data, (char *)NULL);
-        _exit(127);
-    }
-    (void)waitpid(down, NULL, 0);
-    (void)kill(up.pid, SIGTERM);
-    (void)waitpid(up.pid, NULL, 0);
-    (void)nftw(up.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 /* The bare server is gone when this returns: it must not share the CPU with what is measured next. */
 static double bare_tls(size_t connections) {
     static size_t one = 1;
     pid_t echo;
     if (up.pin) {
-        pin_to(0);
+        up_pin(0);
     }
     int port = echo_start(&echo);
     if (up.pin) {
-        pin_to(1);
+        up_pin(1);
     }
     struct load l = {.tls = SSL_CTX_new(TLS_client_method()),
                      .port = port,
@@ -413,9 +226,8 @@ static double bare_tls(size_t connections) {
 }
 
 static void measure_api(size_t creates, size_t connections, double disk, double floor) {
-    start_berth();
-    read_kubeconfig();
-    double idle = rss_mib(), watch_kib, watch_cpu;
+    up_start(NULL, NULL);
+    double idle = up_rss_mib(), watch_kib, watch_cpu;
     idle_watchers(&watch_kib, &watch_cpu);
     struct load l = {.tls = up.tls,
                      .port = up.port,
@@ -432,10 +244,10 @@ static void measure_api(size_t creates, size_t connections, double disk, double 
     fan_out();
     printf("\nstart to ready %.0f ms; memory of the API process %.1f MiB idle, %.1f MiB with %zu "
            "objects\n",
-           up.start_ms, idle, rss_mib(), creates + WATCHED);
+           up.start_ms, idle, up_rss_mib(), creates + WATCHED);
     printf("%d idle watchers over TLS: %.0f KiB of memory each, %.2f %% of a CPU for all\n",
            WATCHERS, watch_kib, watch_cpu);
-    stop_berth();
+    up_stop();
 }
 
 int main(int argc, char **argv) {
@@ -449,12 +261,9 @@ int main(int argc, char **argv) {
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
+    up.who = "bench-api";
     up.berth = argv[1];
-    snprintf(up.dir, sizeof(up.dir), "/tmp/berth-bench-XXXXXX");
-    if (!mkdtemp(up.dir)) {
-        die("no temporary folder");
-    }
-    snprintf(up.data, sizeof(up.data), "%s/data", up.dir);
+    up_folder();
     double disk = measure_fdatasync(up.dir, 4096, 1);
     printf("%zu connections\n%-34s %9s  %8s  %8s  %8s\n", connections, "", "per s", "p50 ms",
            "p99 ms", "cpu us");
