@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "core/engine_private.h"
+#include "core/preempt.h"
 #include "core/usage.h"
 
 enum { PODS_MAX = 100000 }; /* of one workload */
@@ -64,6 +65,7 @@ void engine_free(struct engine *e) {
         mem_free(e->flavors.v[i].memory);
     }
     usage_free(e);
+    preempt_free(e);
     pool_free(e->pool);
     flavor_vec_release(&e->flavors);
     map_release(&e->workloads);

@@ -7,6 +7,7 @@
 #include "core/engine.h"
 #include "core/quota.h"
 
+struct preempt_scratch;
 struct usage_ledger;
 
 struct engine_flavor {
@@ -146,6 +147,7 @@ struct engine {
     struct quota_nodes retry; /* roots whose parked workloads are to be tried again */
     uint64_t retry_settled;   /* of the forest, when `retry` was begun */
     bool retry_everyone;      /* all trees: roots changed, or there was no memory to note them */
+    struct preempt_scratch *scratch; /* of searches for victims; NULL until there was one */
     struct usage_ledger *usage; /* of LocalQueues (usage.h); NULL until one is put */
 };
 

@@ -46,6 +46,9 @@ int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim 
 int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cell *cell, int64_t v,
                    enum assign_mode *ret_mode, uint32_t *ret_borrow);
 
+/* The memory of searches: engine_free. */
+void preempt_free(struct engine *e);
+
 /* A queue's holders in victim order (evicting, lower priority, later reservation, uid): engine_queue.holders. */
 int holder_order(const void *a, const void *b);
 /* Takes what v's workloads hold out of the tree, or puts it back: inside a trial. */
@@ -58,6 +61,7 @@ struct share {
     double ratio;    /* of the dominant resource, in thousandths; 0: borrows nothing */
     double weighted; /* ratio over weight; INFINITY: borrows with weight zero */
     uint32_t resource;
+    bool borrows; /* uses more than its subtree has, of anything */
 };
 struct share fair_share(const struct engine *e, const struct quota_node *n);
 int fair_share_cmp(struct share a, struct share b);

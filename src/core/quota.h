@@ -68,6 +68,7 @@ struct quota_node {
     struct quota_lend *lend; /* settled, cohorts: sorted by resource */
     size_t n_lend;
     uint64_t stamp; /* of the last walk that met this node (quota_forest.stamp) */
+    void *walk;     /* what that walk keeps here */
     bool retry; /* the engine's, on roots: parked workloads of this tree are to be tried again */
     void *user; /* the engine's queue */
 };
