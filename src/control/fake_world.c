@@ -1,4 +1,4 @@
-/* fake_world: the writer, a user's hands and a node's, over fake_store. See fake_world.h. */
+/* fake_world: faults, a user's hands and a node's, over memory_store. See fake_world.h. */
 #include "control/fake_world.h"
 
 #include <assert.h>
@@ -7,152 +7,29 @@
 #include "base/test.h"
 #include "wire/time.h"
 
-enum write_verb { WRITE_CREATE, WRITE_PATCH, WRITE_REMOVE };
-
-struct fake_write {
-    struct fake_write *next;
-    enum write_verb verb;
-    int64_t due;
-    const struct kind *kind;
-    char *ns, *name, *sub, *body, *uid, *propagation;
-    enum patch_type type;
-    uint64_t rv;
-    int64_t grace;
-    write_done *done;
-    void *ctx;
-};
-
-static char *copy(struct str s) {
-    char *p = mem_cstr(s);
-    assert_non_null(p);
-    return p;
-}
-
-static void arm(struct fake_world *w) {
-    if (w->first) {
-        int64_t now = w->clock.now;
-        w->clock.clock.timer_start(w->timer, w->first->due > now ? w->first->due - now : 0);
-    }
-}
-
-static int apply(struct fake_world *w, struct fake_write *x, const struct object **ret,
-                 struct err *err) {
-    switch (x->verb) {
-    case WRITE_CREATE:
-        return fake_store_create(w, x->kind, str_of(x->ns), str_of(x->body), ret, err);
-    case WRITE_PATCH:
-        return fake_store_patch(w, x->kind, str_of(x->ns), str_of(x->name), x->sub, x->type,
-                                str_of(x->body), ret, err);
-    default:
-        return fake_store_remove(w, x->kind, str_of(x->ns), str_of(x->name),
-                                 &(struct delete_options){.uid = str_of(x->uid),
-                                                          .rv = x->rv,
-                                                          .grace_seconds = x->grace,
-                                                          .propagation = str_of(x->propagation)},
-                                 ret, err);
-    }
-}
-
-static void write_free(struct fake_write *x) {
-    mem_free(x->ns);
-    mem_free(x->name);
-    mem_free(x->sub);
-    mem_free(x->body);
-    mem_free(x->uid);
-    mem_free(x->propagation);
-    mem_free(x);
-}
-
-static int apply_with_faults(struct fake_world *w, struct fake_write *x, const struct object **ret,
-                             struct err *err) {
-    bool fault = w->fail_at && --w->fail_at == 0;
-    if (fault && w->fault != FAULT_LOST) {
+static int before(void *ctx, const struct memory_write *x, struct err *err) {
+    struct fake_world *w = ctx;
+    if (w->fail_at == 1 && w->fault != FAULT_LOST) {
         return err_set(err, w->fault == FAULT_CONFLICT ? ERR_CONFLICT : ERR_UNAVAILABLE,
                        "refused by the test");
     }
-    int r = apply(w, x, ret, err);
-    if (fault && r == 0) {
-        object_unref(*ret);
-        *ret = NULL;
-        return err_set(err, ERR_TIMEOUT, "answer lost by the test");
-    }
-    return r;
+    return 0;
 }
 
-static void write_due(void *ctx) {
+static void after(void *ctx, const struct memory_write *x, struct write_result *res) {
+    static const char *const verbs[] = {"create", "patch", "remove"};
     struct fake_world *w = ctx;
-    struct fake_write *x = w->first;
-    w->first = x->next;
-    if (!w->first) {
-        w->last = &w->first;
+    bool fault = w->fail_at && --w->fail_at == 0;
+    if (fault && w->fault == FAULT_LOST && res->code == 0) {
+        res->obj = NULL;
+        res->code = err_set(&res->err, ERR_TIMEOUT, "answer lost by the test");
     }
-    const struct object *o = NULL;
-    struct write_result res = {0};
-    res.code = apply_with_faults(w, x, &o, &res.err);
-    res.obj = o;
-    w->writes++;
+    w->writes = w->writer.writes;
     if (w->log_writes) {
         print_message("%8lld ms %s %s %s/%s %s %.300s -> %d %s\n",
-                      (long long)(w->clock.now / NS_PER_MS),
-                      x->verb == WRITE_CREATE  ? "create"
-                      : x->verb == WRITE_PATCH ? "patch"
-                                               : "remove",
-                      x->kind->kind, x->ns, x->name ? x->name : "", x->sub ? x->sub : "",
-                      x->body ? x->body : "", res.code, res.err.text);
+                      (long long)(w->clock.now / NS_PER_MS), verbs[x->verb], x->kind->kind, x->ns.p,
+                      x->name.p, x->sub.p, x->body.p, res->code, res->err.text);
     }
-    if (x->done) {
-        x->done(x->ctx, &res);
-    }
-    object_unref(o);
-    write_free(x);
-    arm(w);
-}
-
-static struct fake_write *enqueue(struct writer *writer, enum write_verb verb, const struct kind *k,
-                                  struct str ns, write_done *done, void *ctx) {
-    struct fake_world *w = (struct fake_world *)writer;
-    struct fake_write *x = mem_zalloc(sizeof *x);
-    assert_non_null(x);
-    assert_non_null(k);
-    *x = (struct fake_write){.verb = verb,
-                             .due = w->clock.now + w->latency_ns,
-                             .kind = k,
-                             .ns = copy(ns),
-                             .done = done,
-                             .ctx = ctx};
-    *w->last = x;
-    w->last = &x->next;
-    if (w->first == x) {
-        arm(w);
-    }
-    return x;
-}
-
-static void fake_create(struct writer *writer, const char *who, const struct kind *k, struct str ns,
-                        struct str json, write_done *done, void *ctx) {
-    struct fake_write *x = enqueue(writer, WRITE_CREATE, k, ns, done, ctx);
-    x->body = copy(json);
-}
-
-static void fake_patch(struct writer *writer, const char *who, const struct kind *k, struct str ns,
-                       struct str name, const char *sub, enum patch_type type, struct str body,
-                       write_done *done, void *ctx) {
-    struct fake_write *x = enqueue(writer, WRITE_PATCH, k, ns, done, ctx);
-    x->name = copy(name);
-    x->sub = copy(str_of(sub));
-    x->type = type;
-    x->body = copy(body);
-}
-
-static void fake_remove(struct writer *writer, const char *who, const struct kind *k, struct str ns,
-                        struct str name, const struct delete_options *o, write_done *done,
-                        void *ctx) {
-    struct fake_write *x = enqueue(writer, WRITE_REMOVE, k, ns, done, ctx);
-    x->name = copy(name);
-    x->uid = copy(o ? o->uid : STR(""));
-    x->propagation = copy(o ? o->propagation : STR(""));
-    x->rv = o ? o->rv : 0;
-    x->grace = o ? o->grace_seconds : -1;
 }
 
 static void log_line(struct log *l, enum log_level level, struct str line) {
@@ -160,34 +37,25 @@ static void log_line(struct log *l, enum log_level level, struct str line) {
 }
 
 void fake_world_init(struct fake_world *w) {
-    *w = (struct fake_world){
-        .writer = {.create = fake_create, .patch = fake_patch, .remove = fake_remove},
-        .log = {.level = LOG_WARN, .write = log_line},
-        .latency_ns = NS_PER_MS};
-    w->last = &w->first;
+    *w = (struct fake_world){.log = {.level = LOG_WARN, .write = log_line}};
     virtual_clock_init(&w->clock, 0);
-    w->timer = w->clock.clock.timer_new(&w->clock.clock, write_due, w);
-    assert_non_null(w->timer);
     w->mirror = mirror_new(&(struct mirror_options){.clock = &w->clock.clock});
     assert_non_null(w->mirror);
+    w->store = (struct memory_store){.mirror = w->mirror, .clock = &w->clock.clock};
+    assert_int_equal(memory_writer_init(&w->writer, &w->store), 0);
+    w->writer.latency_ns = NS_PER_MS;
+    w->writer.before = before;
+    w->writer.after = after;
+    w->writer.ctx = w;
     w->env = (struct control_env){.mirror = w->mirror,
-                                  .writer = &w->writer,
+                                  .writer = &w->writer.writer,
                                   .clock = &w->clock.clock,
                                   .log = &w->log,
                                   .seed = 1};
 }
 
 void fake_world_release(struct fake_world *w) {
-    while (w->first) {
-        struct fake_write *x = w->first;
-        w->first = x->next;
-        struct write_result res = {.code = ERR_GONE};
-        if (x->done) {
-            x->done(x->ctx, &res);
-        }
-        write_free(x);
-    }
-    w->clock.clock.timer_free(w->timer);
+    memory_writer_release(&w->writer);
     mirror_free(w->mirror);
     virtual_clock_release(&w->clock);
 }
@@ -237,7 +105,7 @@ const struct object *fake_world_put(struct fake_world *w, const char *json) {
     if (str_empty(ns) && (k->flags & KIND_NAMESPACED)) {
         ns = STR("default");
     }
-    assert_ok(fake_store_create(w, k, ns, str_of(json), &o, &err), &err);
+    assert_ok(memory_store_create(&w->store, k, ns, str_of(json), &o, &err), &err);
     arena_release(&a);
     object_unref(o); /* the mirror keeps it */
     return o;
@@ -247,7 +115,7 @@ const struct object *fake_world_patch(struct fake_world *w, const char *kind, co
                                       const char *name, const char *sub, const char *json) {
     struct err err = {0};
     const struct object *o;
-    assert_ok(fake_store_patch(w, fake_world_kind(kind), str_of(ns), str_of(name), sub, PATCH_MERGE,
+    assert_ok(memory_store_patch(&w->store, fake_world_kind(kind), str_of(ns), str_of(name), sub, PATCH_MERGE,
                                str_of(json), &o, &err),
               &err);
     object_unref(o);
@@ -260,7 +128,7 @@ void fake_world_delete(struct fake_world *w, const char *kind, const char *ns, c
     const struct object *o;
     struct delete_options opts = {.grace_seconds = -1, .propagation = str_of(propagation)};
     assert_ok(
-        fake_store_remove(w, fake_world_kind(kind), str_of(ns), str_of(name), &opts, &o, &err),
+        memory_store_remove(&w->store, fake_world_kind(kind), str_of(ns), str_of(name), &opts, &o, &err),
         &err);
     object_unref(o);
 }
@@ -375,7 +243,7 @@ static void pod_patch(struct fake_world *w, const struct object *pod, const char
                       const char *body) {
     struct err err = {0};
     const struct object *o;
-    assert_ok(fake_store_patch(w, pod->kind, pod->ns, pod->name, sub, PATCH_MERGE, str_of(body), &o,
+    assert_ok(memory_store_patch(&w->store, pod->kind, pod->ns, pod->name, sub, PATCH_MERGE, str_of(body), &o,
                                &err),
               &err);
     object_unref(o);
@@ -405,7 +273,7 @@ static bool pod_step(struct fake_world *w, const struct object *pod) {
             struct err err = {0};
             const struct object *o;
             struct delete_options now = {.grace_seconds = 0};
-            assert_ok(fake_store_remove(w, pod->kind, pod->ns, pod->name, &now, &o, &err), &err);
+            assert_ok(memory_store_remove(&w->store, pod->kind, pod->ns, pod->name, &now, &o, &err), &err);
             object_unref(o);
         }
         return true;

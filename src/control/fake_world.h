@@ -13,23 +13,19 @@
 #include "base/arena.h"
 #include "base/virtual_clock.h"
 #include "control/env.h"
+#include "control/memory_writer.h"
 
 enum fake_fault { FAULT_REFUSED, FAULT_LOST, FAULT_CONFLICT };
 
-struct fake_write; /* a write under way */
-
 struct fake_world {
-    struct writer writer; /* first */
     struct virtual_clock clock;
     struct mirror *mirror;
+    struct memory_store store;
+    struct memory_writer writer; /* latency: 1 ms */
     struct log log;
     struct control_env env; /* what controllers get */
-    struct timer *timer;
-    struct fake_write *first, **last;
-    int64_t latency_ns; /* from a call to its application; 1 ms */
-    uint64_t serial;    /* for uids and generated names */
-    uint64_t writes;    /* applied or failed so far */
-    uint64_t fail_at;   /* 1: the next write; 0: none */
+    uint64_t writes;  /* applied or failed so far */
+    uint64_t fail_at; /* 1: the next write; 0: none */
     enum fake_fault fault;
     bool log_writes; /* print each write, for debugging a test */
     /* The exit of a pod's containers, asked when it runs: -1 keeps it running. NULL: 0. */
@@ -69,13 +65,16 @@ const char *fake_world_condition_message(const struct object *o, const char *typ
 /* How many Events have this reason, counts added up. */
 int64_t fake_world_events(struct fake_world *w, const char *reason);
 
-/* The API server's part, also used by the writer. 0 and *ret (a reference), or an error. */
-int fake_store_create(struct fake_world *w, const struct kind *k, struct str ns, struct str json,
-                      const struct object **ret, struct err *err);
-int fake_store_patch(struct fake_world *w, const struct kind *k, struct str ns, struct str name,
-                     const char *sub, enum patch_type type, struct str body,
-                     const struct object **ret, struct err *err);
-int fake_store_remove(struct fake_world *w, const struct kind *k, struct str ns, struct str name,
-                      const struct delete_options *o, const struct object **ret, struct err *err);
+/* The API server's part. 0 and *ret (a reference), or an error. */
+static inline int fake_store_patch(struct fake_world *w, const struct kind *k, struct str ns,
+                                   struct str name, const char *sub, enum patch_type type,
+                                   struct str body, const struct object **ret, struct err *err) {
+    return memory_store_patch(&w->store, k, ns, name, sub, type, body, ret, err);
+}
+static inline int fake_store_remove(struct fake_world *w, const struct kind *k, struct str ns,
+                                    struct str name, const struct delete_options *o,
+                                    const struct object **ret, struct err *err) {
+    return memory_store_remove(&w->store, k, ns, name, o, ret, err);
+}
 
 #endif

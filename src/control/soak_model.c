@@ -346,7 +346,7 @@ static void check_admission(struct soak *s, struct soak_workload *x) {
     }
     for (int f = 0; f < SOAK_FLAVORS; f++) {
         for (int r = 0; r < SOAK_RESOURCES; r++) {
-            if (x->held[f][r] > 0 && s->w.clock.now > s->edited_ns + 3 * s->w.latency_ns) {
+            if (x->held[f][r] > 0 && s->w.clock.now > s->edited_ns + 3 * s->w.writer.latency_ns) {
                 check_quota(s, x, f, r);
             }
         }

@@ -1,59 +1,61 @@
-/*
- * fake_store: the rules by which the fake world's API server changes objects. Small, and of its own making: what the
- * real server refuses (validation, authorization) is not here, what controllers depend on is.
- */
-#include <assert.h>
+/* memory_store: each change is a tree that is read, edited and committed. See memory_store.h. */
+#include "control/memory_store.h"
+
+#include <stdio.h>
 
 #include "api/codec.h"
-#include "base/mem.h"
-#include "control/fake_world.h"
 #include "wire/patch.h"
 #include "wire/time.h"
 
 enum { STORE_ARENA = 8 << 20 };
 
-static struct str now_text(struct fake_world *w, int64_t plus_s, char *buf) {
-    return time_text(clock_wall(&w->clock.clock) + plus_s * NS_PER_SEC, buf);
+static struct str now_text(struct memory_store *s, int64_t plus_s, char *buf) {
+    return time_text(clock_wall(s->clock) + plus_s * NS_PER_SEC, buf);
 }
 
-static int commit(struct fake_world *w, enum change_type type, struct object *o, uint64_t rv,
+/* Edits of a tree do not say when they found no memory; its arena does. */
+static int enough(const struct arena *a, struct err *err) {
+    return arena_ok(a) ? err_set(err, ERR_NOMEM, "an object needs too much memory") : 0;
+}
+
+static int commit(struct memory_store *s, enum change_type type, struct object *o, uint64_t rv,
                   const struct object **ret, struct err *err) {
     const struct object *keep = object_ref(o);
-    int r = mirror_write(w->mirror, type, o, rv, NULL, NULL, err);
+    int r = mirror_write(s->mirror, type, o, rv, NULL, NULL, err);
     if (r != 0) {
         object_unref(keep);
         return r;
     }
-    mirror_flush(w->mirror);
+    mirror_flush(s->mirror);
     *ret = keep;
     return 0;
 }
 
 /* A deleted object goes out with its last state. */
-static int commit_removal(struct fake_world *w, const struct kind *k, yyjson_mut_doc *d,
+static int commit_removal(struct memory_store *s, const struct kind *k, yyjson_mut_doc *d,
                           const struct object *old, const struct object **ret, struct err *err) {
     struct object *last;
     int r = object_new_mut(k, yyjson_mut_doc_get_root(d), &last, err);
-    return r ? r : commit(w, CHANGE_DELETED, last, old->rv, ret, err);
+    return r ? r : commit(s, CHANGE_DELETED, last, old->rv, ret, err);
 }
 
-static void name_it(struct fake_world *w, yyjson_mut_doc *d, yyjson_mut_val *meta) {
+static void name_it(struct memory_store *s, yyjson_mut_doc *d, yyjson_mut_val *meta) {
     char text[320], at[TIME_TEXT_MAX];
-    w->serial++;
+    s->serial++;
     if (str_empty(json_mstr_at(meta, "name"))) {
         int n = snprintf(text, sizeof text, "%.*s%05llu",
                          STR_ARG(str_head(json_mstr_at(meta, "generateName"), 240)),
-                         (unsigned long long)w->serial);
+                         (unsigned long long)s->serial);
         json_mset_str(d, meta, "name", str_from(text, (size_t)n));
     }
     int n = snprintf(text, sizeof text, "00000000-0000-4000-8000-%012llx",
-                     (unsigned long long)w->serial);
+                     (unsigned long long)s->serial);
     json_mset_str(d, meta, "uid", str_from(text, (size_t)n));
-    json_mset_str(d, meta, "creationTimestamp", now_text(w, 0, at));
+    json_mset_str(d, meta, "creationTimestamp", now_text(s, 0, at));
 }
 
-int fake_store_create(struct fake_world *w, const struct kind *k, struct str ns, struct str json,
-                      const struct object **ret, struct err *err) {
+int memory_store_create(struct memory_store *s, const struct kind *k, struct str ns,
+                        struct str json, const struct object **ret, struct err *err) {
     struct arena a;
     arena_init(&a, STORE_ARENA);
     yyjson_mut_doc *d;
@@ -69,20 +71,21 @@ int fake_store_create(struct fake_world *w, const struct kind *k, struct str ns,
     if (k->flags & KIND_NAMESPACED) {
         json_mset_str(d, meta, "namespace", ns);
     }
-    name_it(w, d, meta);
+    name_it(s, d, meta);
     if (k->flags & KIND_GENERATION) {
         json_mset_i64(d, meta, "generation", 1);
     }
     r = codec_default(k, d, err);
     if (r == 0 && k->prepare) {
-        k->prepare(d, root, NULL, clock_wall(&w->clock.clock));
+        k->prepare(d, root, NULL, clock_wall(s->clock));
     }
-    if (r == 0 && mirror_get(w->mirror, k, ns, json_mstr_at(meta, "name"))) {
+    if (r == 0 && mirror_get(s->mirror, k, ns, json_mstr_at(meta, "name"))) {
         r = err_set(err, ERR_EXISTS, "%s \"%.*s\" already exists", k->plural,
                     STR_ARG(json_mstr_at(meta, "name")));
     }
+    r = r ? r : enough(&a, err);
     r = r ? r : object_new_mut(k, root, &o, err);
-    r = r ? r : commit(w, CHANGE_ADDED, o, 0, ret, err);
+    r = r ? r : commit(s, CHANGE_ADDED, o, 0, ret, err);
 out:
     arena_release(&a);
     return r;
@@ -135,43 +138,43 @@ static int apply_patch(yyjson_mut_doc *d, enum patch_type type, yyjson_val *patc
     case PATCH_JSON:
         return patch_json(d, patch, err);
     default:
-        return err_set(err, ERR_UNSUPPORTED, "the fake world has no such patch");
+        return err_set(err, ERR_UNSUPPORTED, "a store in memory has no such patch");
     }
 }
 
-static int finish_patch(struct fake_world *w, const struct kind *k, const struct object *o,
-                        yyjson_mut_doc *d, yyjson_val *was, const struct object **ret,
-                        struct err *err) {
-    struct arena a;
-    arena_init(&a, STORE_ARENA);
+static int finish_patch(struct memory_store *s, const struct kind *k, const struct object *o,
+                        struct arena *a, yyjson_mut_doc *d, yyjson_val *was,
+                        const struct object **ret, struct err *err) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
     json_mdel(json_mpath(root, "metadata"), STR("resourceVersion"));
-    yyjson_mut_doc *copy = json_mut_copy(&a, was);
-    yyjson_mut_val *old = yyjson_mut_doc_get_root(copy);
+    yyjson_mut_doc *copy = json_mut_copy(a, was);
+    yyjson_mut_val *old = copy ? yyjson_mut_doc_get_root(copy) : NULL;
     json_mdel(json_mpath(old, "metadata"), STR("resourceVersion"));
-    int r;
-    if (may_go(k, root)) {
-        r = commit_removal(w, k, d, o, ret, err);
-    } else if (json_mequal(root, old)) {
-        *ret = object_ref(o);
-        r = 0;
-    } else {
-        if ((k->flags & KIND_GENERATION) &&
-            !json_mequal(json_mpath(root, "spec"), json_mpath(old, "spec"))) {
-            json_mset_i64(d, json_mpath(root, "metadata"), "generation", o->generation + 1);
-        }
-        struct object *next;
-        r = object_new_mut(k, root, &next, err);
-        r = r ? r : commit(w, CHANGE_MODIFIED, next, o->rv, ret, err);
+    int r = enough(a, err);
+    if (r != 0) {
+        return r;
     }
-    arena_release(&a);
-    return r;
+    if (may_go(k, root)) {
+        return commit_removal(s, k, d, o, ret, err);
+    }
+    if (json_mequal(root, old)) {
+        *ret = object_ref(o);
+        return 0;
+    }
+    if ((k->flags & KIND_GENERATION) &&
+        !json_mequal(json_mpath(root, "spec"), json_mpath(old, "spec"))) {
+        json_mset_i64(d, json_mpath(root, "metadata"), "generation", o->generation + 1);
+    }
+    struct object *next;
+    r = enough(a, err);
+    r = r ? r : object_new_mut(k, root, &next, err);
+    return r ? r : commit(s, CHANGE_MODIFIED, next, o->rv, ret, err);
 }
 
-int fake_store_patch(struct fake_world *w, const struct kind *k, struct str ns, struct str name,
-                     const char *sub, enum patch_type type, struct str body,
-                     const struct object **ret, struct err *err) {
-    const struct object *o = mirror_get(w->mirror, k, ns, name);
+int memory_store_patch(struct memory_store *s, const struct kind *k, struct str ns, struct str name,
+                       const char *sub, enum patch_type type, struct str body,
+                       const struct object **ret, struct err *err) {
+    const struct object *o = mirror_get(s->mirror, k, ns, name);
     if (!o) {
         return err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found", k->plural, STR_ARG(name));
     }
@@ -190,7 +193,7 @@ int fake_store_patch(struct fake_world *w, const struct kind *k, struct str ns, 
         r = r ? r : apply_patch(d, type, p, err);
         if (r == 0) {
             keep_other_parts(d, k, old, sub);
-            r = finish_patch(w, k, o, d, old, ret, err);
+            r = finish_patch(s, k, o, &a, d, old, ret, err);
         }
     }
     arena_release(&a);
@@ -243,9 +246,10 @@ static int64_t grace_of(const struct kind *k, yyjson_mut_val *root,
     return o && o->grace_seconds >= 0 ? o->grace_seconds : spec ? yyjson_mut_get_sint(spec) : 30;
 }
 
-int fake_store_remove(struct fake_world *w, const struct kind *k, struct str ns, struct str name,
-                      const struct delete_options *o, const struct object **ret, struct err *err) {
-    const struct object *was = mirror_get(w->mirror, k, ns, name);
+int memory_store_remove(struct memory_store *s, const struct kind *k, struct str ns,
+                        struct str name, const struct delete_options *o, const struct object **ret,
+                        struct err *err) {
+    const struct object *was = mirror_get(s->mirror, k, ns, name);
     if (!was) {
         return err_set(err, ERR_NOT_FOUND, "%s \"%.*s\" not found", k->plural, STR_ARG(name));
     }
@@ -264,7 +268,7 @@ int fake_store_remove(struct fake_world *w, const struct kind *k, struct str ns,
         int64_t grace = grace_of(k, root, o);
         set_propagation(d, root, k, o ? o->propagation : STR(""));
         if (!was->deleting_ns) {
-            json_mset_str(d, meta, "deletionTimestamp", now_text(w, grace, at));
+            json_mset_str(d, meta, "deletionTimestamp", now_text(s, grace, at));
             json_mset_i64(d, meta, "deletionGracePeriodSeconds", grace);
         } else if (grace == 0) {
             json_mset_i64(d, meta, "deletionGracePeriodSeconds", 0);
@@ -272,7 +276,7 @@ int fake_store_remove(struct fake_world *w, const struct kind *k, struct str ns,
         if (strcmp(k->kind, "Namespace") == 0) {
             json_mset_str(d, json_mensure(d, root, "status"), "phase", STR("Terminating"));
         }
-        r = finish_patch(w, k, was, d, old, ret, err);
+        r = finish_patch(s, k, was, &a, d, old, ret, err);
     }
     arena_release(&a);
     return r;
