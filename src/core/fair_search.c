@@ -170,8 +170,7 @@ static struct target *pick(const struct search *s, struct target *root) {
             at->pruned = true;
             return NULL;
         }
-        if (cohort == NULL ||
-            (queue != NULL && fair_share_cmp(cohort->share, queue->share) < 0)) {
+        if (cohort == NULL || (queue != NULL && fair_share_cmp(cohort->share, queue->share) < 0)) {
             return queue;
         }
         at = cohort;
@@ -181,8 +180,8 @@ static struct target *pick(const struct search *s, struct target *root) {
 /* ---- the strategies ---- */
 
 /* The nodes just below where the asker and the target meet. */
-static void sides(const struct search *s, const struct target *t, const struct quota_node **ret_asker,
-                  const struct quota_node **ret_target) {
+static void sides(const struct search *s, const struct target *t,
+                  const struct quota_node **ret_asker, const struct quota_node **ret_target) {
     const struct quota_node *a = s->q->node, *b = t->node;
     while (a->parent != b->parent) {
         bool up_a = a->depth >= b->depth, up_b = b->depth >= a->depth;
@@ -347,7 +346,8 @@ int fair_search(struct search *s, bool *ret_found) {
                            strategies == FAIR_INITIAL_SHARE ? FAIR_INITIAL_SHARE : FAIR_FINAL_SHARE,
                            &fits);
     }
-    if (r == 0 && !fits && (strategies == 0 || strategies == (FAIR_FINAL_SHARE | FAIR_INITIAL_SHARE))) {
+    if (r == 0 && !fits &&
+        (strategies == 0 || strategies == (FAIR_FINAL_SHARE | FAIR_INITIAL_SHARE))) {
         r = second_strategy(s, root, &fits);
     }
     if (r == 0 && fits) {

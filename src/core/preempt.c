@@ -101,10 +101,9 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
                 continue;
             }
             child->stamp = stamp;
-            int r = !child->queue ? collect(s, child, NULL, lca, list)
-                    : child->user != NULL
-                        ? source_add(s, child->user, lca, list, s->q->reclaim)
-                        : 0;
+            int r = !child->queue         ? collect(s, child, NULL, lca, list)
+                    : child->user != NULL ? source_add(s, child->user, lca, list, s->q->reclaim)
+                                          : 0;
             if (r != 0) {
                 return r;
             }
@@ -205,9 +204,10 @@ static int run_through(struct search *s, enum source_list list, bool evicting, b
         } else if (spared && borrow) {
             source_skip_priority(s, x);
         } else {
-            enum preempt_reason reason = list == SOURCE_OWN                   ? PREEMPT_IN_QUEUE
-                                         : list == SOURCE_HIERARCHY || spared ? PREEMPT_RECLAIM
-                                                                              : PREEMPT_RECLAIM_BORROWING;
+            enum preempt_reason reason = list == SOURCE_OWN ? PREEMPT_IN_QUEUE
+                                         : list == SOURCE_HIERARCHY || spared
+                                             ? PREEMPT_RECLAIM
+                                             : PREEMPT_RECLAIM_BORROWING;
             r = victim_take(s, w, reason);
             if (r == 0 && search_fits(s, borrow)) {
                 *ret_fits = true;
@@ -316,8 +316,8 @@ void preempt_free(struct engine *e) {
 
 /* The victims into e->scratch->out; none when it cannot be done. */
 static int search_run(struct search *s, struct engine *e, const struct preempt_ask *ask) {
-    *s = (struct search){.e = e, .ask = ask, .q = ask->w->queue, .wake_ns = INT64_MAX,
-                         .m = scratch_of(e)};
+    *s = (struct search){
+        .e = e, .ask = ask, .q = ask->w->queue, .wake_ns = INT64_MAX, .m = scratch_of(e)};
     if (s->m == NULL) {
         return ERR_NOMEM;
     }

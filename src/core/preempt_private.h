@@ -19,7 +19,7 @@ struct source {
     enum preempt_policy policy;
     struct engine_workload *head; /* the next candidate; NULL: no more */
     struct tree_pos at;
-    bool past; /* the cursor is beyond those that are evicting */
+    bool past;     /* the cursor is beyond those that are evicting */
     bool by_usage; /* candidates are ordered by the usage of their LocalQueues: sorted[] */
     struct engine_workload **sorted;
     size_t n_sorted, i_sorted;

@@ -96,8 +96,8 @@ int source_add(struct search *s, struct engine_queue *q, const struct quota_node
     if (q->holders.n == 0 || policy == PREEMPT_NEVER) {
         return 0;
     }
-    struct source x = {.q = q, .lca = lca, .list = list, .policy = policy,
-                       .by_usage = usage_orders(s->e, q)};
+    struct source x = {
+        .q = q, .lca = lca, .list = list, .policy = policy, .by_usage = usage_orders(s->e, q)};
     return source_vec_push(&s->m->sources, x);
 }
 
