@@ -1,47 +1,279 @@
-/* usage (core): the ledger of LocalQueues. See usage.h. */
+/*
+ * usage (core): the ledger of LocalQueues. See usage.h.
+ *
+ * Amounts are doubles in whole units: milli-units of cpu are divided by a thousand when they come in. Three columns for
+ * each resource: consumed, penalty (of those admitted since the last sample, before it becomes part of consumed) and
+ * held (by workloads now). The order is kept ready in `order`, because heaps ask for it far more often than it changes.
+ */
 #include "core/usage.h"
 
 #include <math.h>
 
+struct usage_row {
+    double consumed, penalty;
+    int64_t held; /* in the unit of quota */
+};
+VEC(row_vec, struct usage_row);
+
+struct usage_local {
+    struct str name;
+    bool put; /* by its own object; false: only known because workloads hold quota for it */
+    double weight, order;
+    int64_t sampled_ns;  /* 0: never */
+    struct row_vec rows; /* by resource number */
+    size_t n_workloads;
+};
+
+struct usage_ledger {
+    struct map locals;
+    uint64_t generation;
+};
+
+static void local_free(struct usage_local *l) {
+    row_vec_release(&l->rows);
+    mem_free(l);
+}
+
 void usage_free(struct engine *e) {
+    size_t i = 0;
+    for (const struct map_entry *m; e->usage != NULL && (m = map_next(&e->usage->locals, &i));) {
+        local_free(m->value);
+    }
+    if (e->usage != NULL) {
+        map_release(&e->usage->locals);
+        mem_free(e->usage);
+        e->usage = NULL;
+    }
+}
+
+static struct usage_local *local_find(const struct engine *e, struct str name) {
+    return e->usage != NULL ? map_get(&e->usage->locals, name) : NULL;
+}
+
+static struct usage_local *local_get(struct engine *e, struct str name) {
+    if (e->usage == NULL) {
+        e->usage = mem_zalloc(sizeof(*e->usage));
+    }
+    struct usage_local *l = local_find(e, name);
+    if (l != NULL || e->usage == NULL) {
+        return l;
+    }
+    l = mem_zalloc(sizeof(*l) + name.n);
+    if (l == NULL) {
+        return NULL;
+    }
+    if (name.n > 0) {
+        memcpy(l + 1, name.p, name.n);
+    }
+    l->name = str_from((const char *)(l + 1), name.n);
+    l->weight = 1;
+    if (map_put(&e->usage->locals, l->name, l, NULL) != 0) {
+        mem_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+static void local_drop(struct engine *e, struct usage_local *l) {
+    map_del(&e->usage->locals, l->name);
+    local_free(l);
+}
+
+static int row_at(struct usage_local *l, uint32_t resource, struct usage_row **ret) {
+    while (l->rows.n <= resource) {
+        if (row_vec_push(&l->rows, (struct usage_row){0}) != 0) {
+            return ERR_NOMEM;
+        }
+    }
+    *ret = &l->rows.v[resource];
+    return 0;
+}
+
+/* ---- the order ---- */
+
+static double unit_of(const struct engine *e, uint32_t resource) {
+    return str_eq(names_text(&e->resource_names, resource), STR("cpu")) ? 1000 : 1;
+}
+
+static double weight_of(const struct engine *e, uint32_t resource) {
+    struct str name = names_text(&e->resource_names, resource);
+    for (size_t i = 0; i < e->o.n_resource_weights; i++) {
+        if (str_eq(e->o.resource_weights[i].resource, name)) {
+            return e->o.resource_weights[i].weight;
+        }
+    }
+    return 1;
+}
+
+static void reorder(struct engine *e, struct usage_local *l) {
+    double sum = 0;
+    for (uint32_t i = 0; i < l->rows.n; i++) {
+        const struct usage_row *r = &l->rows.v[i];
+        sum += weight_of(e, i) * (r->consumed + r->penalty);
+    }
+    double order = l->weight > 0 ? sum / l->weight : INFINITY;
+    e->usage->generation += order != l->order;
+    l->order = order;
+}
+
+double engine_local_usage(const struct engine *e, struct str local) {
+    const struct usage_local *l = local_find(e, local);
+    return l != NULL && l->put ? l->order : -1;
 }
 
 double usage_of(const struct engine *e, const struct engine_workload *w) {
-    return -1;
+    return engine_local_usage(e, w->local);
 }
 
 int usage_cmp(const struct engine *e, const struct engine_workload *a,
               const struct engine_workload *b) {
-    return 0;
+    if (str_eq(a->local, b->local)) {
+        return 0;
+    }
+    double x = usage_of(e, a), y = usage_of(e, b);
+    return x < 0 || y < 0 ? 0 : (x > y) - (x < y);
 }
 
 uint64_t usage_generation(const struct engine *e) {
-    return 0;
+    return e->usage != NULL ? e->usage->generation : 0;
+}
+
+/* ---- what workloads hold ---- */
+
+/* The part of the present that a sample takes in after that time. */
+static double alpha(const struct engine *e, int64_t elapsed_ns) {
+    return e->o.usage_half_life_ns > 0
+               ? 1 - exp2(-(double)elapsed_ns / (double)e->o.usage_half_life_ns)
+               : 0;
 }
 
 int usage_take(struct engine *e, struct engine_workload *w, bool anew) {
+    if (!e->o.local_usage || str_empty(w->local)) {
+        return 0;
+    }
+    struct usage_local *l = local_get(e, w->local);
+    if (l == NULL) {
+        return ERR_NOMEM;
+    }
+    struct usage_row *row;
+    for (size_t i = 0; i < w->n_held; i++) {
+        if (row_at(l, w->held[i].resource, &row) != 0) {
+            return ERR_NOMEM;
+        }
+    }
+    double part = anew ? alpha(e, e->o.usage_interval_ns) : 0;
+    for (size_t i = 0; i < w->n_held; i++) {
+        row = &l->rows.v[w->held[i].resource];
+        row->held = amount_add(row->held, w->held[i].v);
+        row->penalty += part * (double)w->held[i].v / unit_of(e, w->held[i].resource);
+    }
+    l->n_workloads++;
+    reorder(e, l);
     return 0;
 }
 
 void usage_give(struct engine *e, struct engine_workload *w, bool undone) {
+    struct usage_local *l = e->o.local_usage ? local_find(e, w->local) : NULL;
+    if (l == NULL || l->n_workloads == 0) {
+        return;
+    }
+    double part = undone ? alpha(e, e->o.usage_interval_ns) : 0;
+    for (size_t i = 0; i < w->n_held && w->held[i].resource < l->rows.n; i++) {
+        struct usage_row *row = &l->rows.v[w->held[i].resource];
+        double gone = part * (double)w->held[i].v / unit_of(e, w->held[i].resource);
+        row->held = amount_sub(row->held, w->held[i].v);
+        row->penalty = row->penalty > gone ? row->penalty - gone : 0;
+    }
+    l->n_workloads--;
+    reorder(e, l);
+    if (!l->put && l->n_workloads == 0) {
+        local_drop(e, l);
+    }
 }
 
+/* ---- LocalQueues ---- */
+
 int engine_local_put(struct engine *e, struct str local, double weight) {
+    struct usage_local *l = local_get(e, local);
+    if (l == NULL) {
+        return ERR_NOMEM;
+    }
+    e->usage->generation += !l->put;
+    l->put = true;
+    l->weight = weight;
+    reorder(e, l);
     return 0;
 }
 
 void engine_local_del(struct engine *e, struct str local) {
+    struct usage_local *l = local_find(e, local);
+    if (l == NULL) {
+        return;
+    }
+    e->usage->generation++;
+    if (l->n_workloads == 0) {
+        local_drop(e, l);
+        return;
+    }
+    l->put = false; /* what it used is forgotten with it */
+    l->sampled_ns = 0;
+    for (size_t i = 0; i < l->rows.n; i++) {
+        l->rows.v[i].consumed = l->rows.v[i].penalty = 0;
+    }
 }
 
 int engine_local_usage_set(struct engine *e, struct str local, const struct resource_weight *used,
                            size_t n, int64_t at_ns) {
+    struct usage_local *l = local_find(e, local);
+    if (l == NULL) {
+        return ERR_NOT_FOUND;
+    }
+    struct usage_row *row;
+    uint32_t resource;
+    for (size_t i = 0; i < n; i++) {
+        int r = names_intern(&e->resource_names, used[i].resource, &resource);
+        r = r == 0 ? row_at(l, resource, &row) : r;
+        if (r != 0) {
+            return r;
+        }
+    }
+    for (size_t i = 0; i < l->rows.n; i++) {
+        l->rows.v[i].consumed = l->rows.v[i].penalty = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        l->rows.v[names_find(&e->resource_names, used[i].resource)].consumed = used[i].weight;
+    }
+    l->sampled_ns = at_ns;
+    reorder(e, l);
     return 0;
 }
 
-void engine_local_sample(struct engine *e, int64_t now_ns, int64_t *ret_next_ns) {
-    *ret_next_ns = INT64_MAX;
+static void sample(struct engine *e, struct usage_local *l, int64_t now_ns) {
+    double part = l->sampled_ns != 0 ? alpha(e, now_ns - l->sampled_ns) : 0;
+    for (uint32_t i = 0; i < l->rows.n; i++) {
+        struct usage_row *r = &l->rows.v[i];
+        r->consumed = e->o.usage_half_life_ns > 0 ? (r->consumed + r->penalty) * (1 - part) +
+                                                        (double)r->held / unit_of(e, i) * part
+                                                  : 0;
+        r->penalty = 0;
+    }
+    l->sampled_ns = now_ns;
+    reorder(e, l);
 }
 
-double engine_local_usage(const struct engine *e, struct str local) {
-    return -1;
+void engine_local_sample(struct engine *e, int64_t now_ns, int64_t *ret_next_ns) {
+    int64_t next = INT64_MAX, interval = e->o.usage_interval_ns;
+    size_t i = 0;
+    for (const struct map_entry *m;
+         e->usage != NULL && interval > 0 && (m = map_next(&e->usage->locals, &i));) {
+        struct usage_local *l = m->value;
+        if (!l->put) {
+            continue;
+        }
+        if (l->sampled_ns == 0 || now_ns - l->sampled_ns >= interval) {
+            sample(e, l, now_ns);
+        }
+        next = amount_min(next, amount_add(l->sampled_ns, interval));
+    }
+    *ret_next_ns = next;
 }
