@@ -1,0 +1,660 @@
+/* clone (core): see clone.h. Reading the engine's state is here, and nowhere else outside the engine. */
+#include "core/clone.h"
+
+#include <assert.h>
+
+#include "core/engine_private.h"
+#include "core/pool_private.h"
+
+enum {
+    HOLDING_MAX = 20000,
+    PENDING_MAX = 10000,
+    NODES_MAX = 500,
+    SEATS_MAX = 20000,
+    ARENA_MAX = 512 << 20
+};
+
+struct take {
+    struct engine *e;
+    struct clone *c;
+    struct clone_limits limits;
+    struct workload_vec holding, pending;
+    size_t pending_per_queue;
+    const char *wanted; /* by flavor number: some queue names it */
+};
+
+/* ---- small copies ---- */
+
+static struct str keep(struct take *t, struct str s) {
+    return str_empty(s) ? (struct str){0} : arena_str(&t->c->arena, s);
+}
+
+static struct bump room(struct take *t, size_t size) {
+    return (struct bump){.p = arena_alloc(&t->c->arena, size ? size : 1), .cap = size};
+}
+
+static struct str *names_copy(struct take *t, const struct names *n) {
+    struct str *v = ARENA_ARRAY(&t->c->arena, struct str, n->v.n + 1);
+    for (size_t i = 0; v != NULL && i < n->v.n; i++) {
+        v[i] = keep(t, n->v.v[i]->text);
+    }
+    return v;
+}
+
+static struct str flavor_name(const struct take *t, uint32_t id) {
+    return id < t->c->n_flavor_names ? t->c->flavor_names[id] : (struct str){0};
+}
+
+static struct str resource_name(const struct take *t, uint32_t id) {
+    return id < t->c->n_resource_names ? t->c->resource_names[id] : (struct str){0};
+}
+
+/* ---- flavors, cohorts, queues ---- */
+
+static int flavors_take(struct take *t) {
+    struct clone *c = t->c;
+    c->flavors = ARENA_ARRAY(&c->arena, struct flavor_input, t->e->flavors.n + 1);
+    for (uint32_t i = 0; c->flavors != NULL && i < t->e->flavors.n; i++) {
+        const struct engine_flavor *f = &t->e->flavors.v[i];
+        if (f->memory != NULL && t->wanted[i]) {
+            struct bump b = room(t, flavor_input_size(&f->spec));
+            if (b.p == NULL) {
+                return ERR_NOMEM;
+            }
+            flavor_input_copy(&b, &f->spec, &c->flavors[c->n_flavors++]);
+        }
+    }
+    return c->flavors != NULL ? 0 : ERR_NOMEM;
+}
+
+static struct quota_input quota_of(const struct quota_node *n, uint32_t pair) {
+    size_t lo = 0, hi = n->n_own;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (n->own[mid].pair < pair) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    if (lo < n->n_own && n->own[lo].pair == pair) {
+        return (struct quota_input){n->own[lo].nominal, n->own[lo].borrowing, n->own[lo].lending};
+    }
+    return (struct quota_input){0, AMOUNT_NONE, AMOUNT_NONE};
+}
+
+/* A cohort keeps pairs, not groups: each pair becomes a group of its own. */
+static int cohort_take(struct take *t, const struct quota_node *n) {
+    struct arena *a = &t->c->arena;
+    struct group_input *g = ARENA_ARRAY(a, struct group_input, n->n_own + 1);
+    for (size_t i = 0; g != NULL && i < n->n_own; i++) {
+        struct str *resource = ARENA_NEW(a, struct str);
+        struct group_flavor_input *flavor = ARENA_NEW(a, struct group_flavor_input);
+        struct quota_input *q = ARENA_NEW(a, struct quota_input);
+        if (resource == NULL || flavor == NULL || q == NULL) {
+            return ERR_NOMEM;
+        }
+        *q = quota_of(n, n->own[i].pair);
+        *resource = resource_name(t, n->own[i].pair & 0xffff);
+        *flavor = (struct group_flavor_input){flavor_name(t, n->own[i].pair >> 16), q};
+        g[i] = (struct group_input){resource, 1, flavor, 1};
+    }
+    t->c->cohorts[t->c->n_cohorts++] = (struct cohort_input){.name = keep(t, n->name),
+                                                             .parent = keep(t, n->parent_name),
+                                                             .groups = g,
+                                                             .n_groups = n->n_own,
+                                                             .weight = n->weight};
+    return g != NULL ? 0 : ERR_NOMEM;
+}
+
+static int group_take(struct take *t, const struct engine_queue *q, const struct engine_group *from,
+                      struct group_input *to) {
+    struct arena *a = &t->c->arena;
+    struct str *resources = ARENA_ARRAY(a, struct str, from->n_resources + 1);
+    struct group_flavor_input *flavors =
+        ARENA_ARRAY(a, struct group_flavor_input, from->n_flavors + 1);
+    if (resources == NULL || flavors == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < from->n_resources; i++) {
+        resources[i] = resource_name(t, from->resources[i]);
+    }
+    for (size_t f = 0; f < from->n_flavors; f++) {
+        struct quota_input *v = ARENA_ARRAY(a, struct quota_input, from->n_resources + 1);
+        if (v == NULL) {
+            return ERR_NOMEM;
+        }
+        for (size_t i = 0; i < from->n_resources; i++) {
+            v[i] = quota_of(q->node, quota_pair(from->flavors[f], from->resources[i]));
+        }
+        flavors[f] = (struct group_flavor_input){flavor_name(t, from->flavors[f]), v};
+    }
+    *to = (struct group_input){resources, from->n_resources, flavors, from->n_flavors};
+    return 0;
+}
+
+static int queue_take(struct take *t, const struct engine_queue *q) {
+    struct group_input *g = ARENA_ARRAY(&t->c->arena, struct group_input, q->n_groups + 1);
+    int r = g != NULL ? 0 : ERR_NOMEM;
+    for (size_t i = 0; i < q->n_groups && r == 0; i++) {
+        r = group_take(t, q, &q->groups[i], &g[i]);
+    }
+    t->c->queues[t->c->n_queues++] = (struct queue_input){.name = keep(t, q->name),
+                                                          .cohort = keep(t, q->node->parent_name),
+                                                          .strict = q->strict,
+                                                          .held = q->held,
+                                                          .groups = g,
+                                                          .n_groups = q->n_groups,
+                                                          .when_can_borrow = q->when_can_borrow,
+                                                          .when_can_preempt = q->when_can_preempt,
+                                                          .borrow_costs_more = q->borrow_costs_more,
+                                                          .within_queue = q->within_queue,
+                                                          .reclaim = q->reclaim,
+                                                          .borrow_within = q->borrow_within,
+                                                          .has_threshold = q->has_threshold,
+                                                          .threshold = q->threshold,
+                                                          .weight = q->node->weight,
+                                                          .local_usage = q->local_usage};
+    return r;
+}
+
+/* ---- workloads ---- */
+
+static int set_take(struct take *t, const struct engine_set *from, struct set_input *to) {
+    struct arena *a = &t->c->arena;
+    struct shape *shape = ARENA_NEW(a, struct shape);
+    struct node_amount *requests = ARENA_ARRAY(a, struct node_amount, from->n_requests + 1);
+    struct bump b = room(t, shape_size(&from->shape));
+    if (shape == NULL || requests == NULL || b.p == NULL) {
+        return ERR_NOMEM;
+    }
+    shape_copy(&b, &from->shape, shape);
+    for (size_t i = 0; i < from->n_requests; i++) {
+        requests[i] =
+            (struct node_amount){resource_name(t, from->requests[i].resource), from->requests[i].v};
+    }
+    *to = (struct set_input){.name = keep(t, from->name),
+                             .count = from->count,
+                             .min_count = from->min_count,
+                             .shape = shape,
+                             .requests = requests,
+                             .n_requests = from->n_requests};
+    return 0;
+}
+
+static int work_take(struct take *t, const struct engine_workload *w, struct str queue) {
+    struct arena *a = &t->c->arena;
+    struct clone_work *k = &t->c->works[t->c->n_works++];
+    struct set_input *sets = ARENA_ARRAY(a, struct set_input, w->n_sets + 1);
+    struct held_amount *held = ARENA_ARRAY(a, struct held_amount, w->n_held + 1);
+    int r = sets != NULL && held != NULL ? 0 : ERR_NOMEM;
+    for (size_t i = 0; i < w->n_sets && r == 0; i++) {
+        r = set_take(t, &w->sets[i], &sets[i]);
+    }
+    if (r == 0 && w->n_held > 0) {
+        memcpy(held, w->held, w->n_held * sizeof(*held));
+    }
+    *k = (struct clone_work){.in = {.uid = keep(t, w->uid),
+                                    .queue = queue,
+                                    .priority = w->priority,
+                                    .queued_ns = w->queued_ns,
+                                    .sets = sets,
+                                    .n_sets = w->n_sets,
+                                    .local = keep(t, w->local),
+                                    .gated = w->gated,
+                                    .failed_checks = w->failed_checks,
+                                    .reserved_ns = w->reserved_ns,
+                                    .evicting = w->evicting,
+                                    .not_ready = w->not_ready,
+                                    .protected_until_ns = w->protected_until_ns,
+                                    .minimum_runtime_ns = w->minimum_runtime_ns},
+                             .held = held,
+                             .n_held = w->n_held,
+                             .holds = w->state == WORKLOAD_HOLDING};
+    return r;
+}
+
+static int in_order(const void *a, const void *b) {
+    const struct engine_workload *x = *(struct engine_workload *const *)a;
+    const struct engine_workload *y = *(struct engine_workload *const *)b;
+    int by = str_cmp(x->queue->name, y->queue->name);
+    return by != 0 ? by : workload_order(x, y, NULL);
+}
+
+/* The pending workloads of a queue, at most its part of the limit; a heap's front is about its first. */
+static int pending_find(struct take *t, const struct engine_queue *q) {
+    size_t left = t->pending_per_queue, all = q->heap.n + q->n_parked + (q->flight != NULL);
+    int r = workload_vec_room(&t->pending, left < all ? left : all);
+    t->c->pending_left_out += all > left ? all - left : 0;
+    if (r == 0 && q->flight != NULL && left > 0) {
+        t->pending.v[t->pending.n++] = q->flight;
+        left--;
+    }
+    for (size_t i = 0; r == 0 && i < q->heap.n && left > 0; i++, left--) {
+        t->pending.v[t->pending.n++] = q->heap.v[i];
+    }
+    for (struct engine_workload *w = q->parked; r == 0 && w != NULL && left > 0; w = w->next) {
+        t->pending.v[t->pending.n++] = w;
+        left--;
+    }
+    return r;
+}
+
+static int holding_add(struct take *t, struct engine_workload *w) {
+    if (t->holding.n == t->limits.holding) {
+        t->c->holding_left_out++;
+        return 0;
+    }
+    return workload_vec_push(&t->holding, w);
+}
+
+static int holding_find(struct take *t, const struct engine_queue *q) {
+    struct tree_pos p = tree_seek(&q->holders, NULL);
+    int r = 0;
+    for (struct engine_workload *w; r == 0 && (w = tree_next(&q->holders, &p)) != NULL;) {
+        r = holding_add(t, w);
+    }
+    size_t i = 0;
+    for (const struct map_entry *m;
+         r == 0 && q->holders.n < q->n_holding && (m = map_next(&t->e->workloads, &i)) != NULL;) {
+        struct engine_workload *w = m->value;
+        r = w->queue == q && w->state == WORKLOAD_HOLDING ? holding_add(t, w) : 0;
+    }
+    return r;
+}
+
+static int works_take(struct take *t) {
+    struct clone *c = t->c;
+    c->works = ARENA_ARRAY(&c->arena, struct clone_work, t->holding.n + t->pending.n + 1);
+    int r = c->works != NULL ? 0 : ERR_NOMEM;
+    struct workload_vec *const lists[] = {&t->holding, &t->pending};
+    for (size_t l = 0; l < 2 && r == 0; l++) {
+        if (lists[l]->n > 1) {
+            qsort(lists[l]->v, lists[l]->n, sizeof(*lists[l]->v), in_order);
+        }
+        const struct queue_input *q = NULL;
+        for (size_t i = 0; i < lists[l]->n && r == 0; i++) {
+            const struct engine_workload *w = lists[l]->v[i];
+            q = q != NULL && str_eq(q->name, w->queue->name) ? q : clone_queue(c, w->queue->name);
+            r = q != NULL ? work_take(t, w, q->name) : ERR_INTERNAL;
+        }
+        c->n_holding = l == 0 ? c->n_works : c->n_holding;
+    }
+    return r;
+}
+
+/* ---- places ---- */
+
+static int gpu_take(struct take *t, const struct pool_gpu *from, struct gpu_card *to) {
+    struct arena *a = &t->c->arena;
+    struct gpu_profile *profiles = ARENA_ARRAY(a, struct gpu_profile, from->board.n + 1);
+    struct gpu_instance *live = ARENA_ARRAY(a, struct gpu_instance, INVENTORY_SLICES_MAX);
+    if (profiles == NULL || live == NULL) {
+        return ERR_NOMEM;
+    }
+    uint32_t held = mig_mask(&from->board, &from->held);
+    size_t n = 0;
+    for (size_t i = 0; i < from->board.n; i++) {
+        const struct mig_profile *p = &from->board.profiles[i];
+        profiles[i] = (struct gpu_profile){.name = keep(t, p->name),
+                                           .resource = resource_name(t, p->resource),
+                                           .id = p->id,
+                                           .size = p->size,
+                                           .max_instances = p->max,
+                                           .starts = p->starts,
+                                           .media = p->media};
+    }
+    for (int32_t i = 0; i < from->board.slices; i++) {
+        if (from->live.at[i] > 0 && (held & 1u << i) == 0) { /* a seat explains the others */
+            const struct mig_profile *p = &from->board.profiles[from->live.at[i] - 1];
+            live[n++] = (struct gpu_instance){
+                .profile_id = p->id, .start = i, .size = p->size, .pod_uid = STR("?")};
+        }
+    }
+    *to = (struct gpu_card){.uuid = keep(t, from->uuid),
+                            .index = from->index,
+                            .slices = from->board.slices,
+                            .mig_enabled = from->mig_on,
+                            .mig_managed = from->may_switch,
+                            .healthy = from->in_service,
+                            .pod_uid =
+                                from->live_whole && !from->held_whole ? STR("?") : (struct str){0},
+                            .profiles = profiles,
+                            .n_profiles = from->board.n,
+                            .instances = live,
+                            .n_instances = n};
+    return 0;
+}
+
+static int node_take(struct take *t, const struct pool_node *from, struct node_input *to) {
+    struct arena *a = &t->c->arena;
+    struct inventory *inv = ARENA_NEW(a, struct inventory);
+    struct node_amount *amounts = ARENA_ARRAY(a, struct node_amount, from->n_rooms + 1);
+    struct bump b = room(t, str_map_size(from->labels) + taints_size(from->taints));
+    if (inv == NULL || amounts == NULL || b.p == NULL) {
+        return ERR_NOMEM;
+    }
+    inv->gpus = ARENA_ARRAY(a, struct gpu_card, from->n_gpus + 1);
+    int r = inv->gpus != NULL ? 0 : ERR_NOMEM;
+    for (; r == 0 && inv->n < from->n_gpus; inv->n++) {
+        r = gpu_take(t, &from->gpus[inv->n], &inv->gpus[inv->n]);
+    }
+    for (size_t i = 0; i < from->n_rooms; i++) {
+        amounts[i] =
+            (struct node_amount){resource_name(t, from->rooms[i].resource), from->rooms[i].total};
+    }
+    *to = (struct node_input){.name = keep(t, from->name),
+                              .managed = from->managed,
+                              .ready = from->ready,
+                              .labels = str_map_copy(&b, from->labels),
+                              .taints = taints_copy(&b, from->taints),
+                              .amounts = amounts,
+                              .n_amounts = from->n_rooms,
+                              .inventory = from->n_gpus > 0 ? inv : NULL};
+    return r;
+}
+
+static int seat_take(struct take *t, const struct seat *from, struct seat *to) {
+    struct pool_amount *amounts =
+        ARENA_ARRAY(&t->c->arena, struct pool_amount, from->n_amounts + 1);
+    struct seat_device *devices =
+        ARENA_ARRAY(&t->c->arena, struct seat_device, from->n_devices + 1);
+    if (amounts == NULL || devices == NULL) {
+        return ERR_NOMEM;
+    }
+    memcpy(amounts, from->amounts, from->n_amounts * sizeof(*amounts));
+    for (size_t i = 0; i < from->n_devices; i++) {
+        devices[i] = from->devices[i];
+        devices[i].gpu = keep(t, from->devices[i].gpu);
+        devices[i].profile = keep(t, from->devices[i].profile);
+    }
+    *to = (struct seat){.workload = keep(t, from->workload),
+                        .pod = str_empty(from->workload) ? keep(t, from->pod) : (struct str){0},
+                        .set = keep(t, from->set),
+                        .node = keep(t, from->node),
+                        .ordinal = from->ordinal,
+                        .amounts = amounts,
+                        .n_amounts = from->n_amounts,
+                        .devices = devices,
+                        .n_devices = from->n_devices};
+    return 0;
+}
+
+static int places_take(struct take *t) {
+    const struct pool *p = t->e->pool;
+    struct clone *c = t->c;
+    if (!pool_has_managed(p)) {
+        return 0;
+    }
+    if (p->nodes.n > t->limits.nodes || p->n_seats > t->limits.seats) {
+        c->places_left_out = true;
+        return 0;
+    }
+    c->nodes = ARENA_ARRAY(&c->arena, struct node_input, p->nodes.n + 1);
+    c->seats = ARENA_ARRAY(&c->arena, struct seat, p->n_seats + 1);
+    int r = c->nodes != NULL && c->seats != NULL ? 0 : ERR_NOMEM;
+    for (; r == 0 && c->n_nodes < p->nodes.n; c->n_nodes++) {
+        r = node_take(t, p->nodes.v[c->n_nodes], &c->nodes[c->n_nodes]);
+    }
+    for (const struct seat *s = p->seats; r == 0 && s != NULL; s = s->next) {
+        r = seat_take(t, s, &c->seats[c->n_seats++]);
+    }
+    return r;
+}
+
+/* ---- the whole ---- */
+
+static bool has(const struct quota_nodes *v, const struct quota_node *n) {
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->v[i] == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int roots_find(struct engine *e, const struct str *names, size_t n, bool queue,
+                      struct quota_nodes *roots) {
+    int r = 0;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        const struct quota_node *x = quota_find(&e->forest, queue, names[i]);
+        if (x != NULL && x->root != NULL && !has(roots, x->root)) {
+            r = quota_nodes_push(roots, x->root);
+        }
+    }
+    return r;
+}
+
+static int options_take(struct take *t) {
+    struct clone *c = t->c;
+    const struct engine_options *o = &t->e->o;
+    struct resource_weight *w =
+        ARENA_ARRAY(&c->arena, struct resource_weight, o->n_resource_weights + 1);
+    if (w == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < o->n_resource_weights; i++) {
+        w[i] = (struct resource_weight){keep(t, o->resource_weights[i].resource),
+                                        o->resource_weights[i].weight};
+    }
+    c->options = *o;
+    c->options.resource_weights = w;
+    c->options.check_undo = false;
+    c->flavor_names = names_copy(t, &t->e->flavor_names);
+    c->n_flavor_names = t->e->flavor_names.v.n;
+    c->resource_names = names_copy(t, &t->e->resource_names);
+    c->n_resource_names = t->e->resource_names.v.n;
+    return c->flavor_names != NULL && c->resource_names != NULL ? 0 : ERR_NOMEM;
+}
+
+/* The nodes of the trees: cohorts, and queues with their workloads. */
+static int trees_take(struct take *t, const struct quota_nodes *roots) {
+    struct clone *c = t->c;
+    const struct quota_nodes *all = &t->e->forest.order;
+    size_t queues = 0, cohorts = 0;
+    char *wanted = arena_zalloc(&c->arena, t->e->flavors.n + 1);
+    for (size_t i = 0; i < all->n; i++) {
+        bool in = has(roots, all->v[i]->root);
+        queues += in && all->v[i]->queue;
+        cohorts += in && !all->v[i]->queue;
+    }
+    c->queues = ARENA_ARRAY(&c->arena, struct queue_input, queues + 1);
+    c->cohorts = ARENA_ARRAY(&c->arena, struct cohort_input, cohorts + 1);
+    int r = c->queues != NULL && c->cohorts != NULL && wanted != NULL ? 0 : ERR_NOMEM;
+    t->pending_per_queue = t->limits.pending / (queues > 0 ? queues : 1);
+    size_t total = 0;
+    for (size_t i = 0; i < all->n && r == 0; i++) {
+        const struct engine_queue *q = has(roots, all->v[i]->root) ? all->v[i]->user : NULL;
+        total += q != NULL ? q->heap.n + q->n_parked + (q->flight != NULL) : 0;
+    }
+    t->pending_per_queue = total <= t->limits.pending ? total : t->pending_per_queue;
+    for (size_t i = 0; i < all->n && r == 0; i++) {
+        const struct quota_node *n = all->v[i];
+        const struct engine_queue *q = n->user;
+        if (!has(roots, n->root)) {
+            continue;
+        }
+        if (!n->queue) {
+            r = n->declared ? cohort_take(t, n) : 0;
+            continue;
+        }
+        for (size_t k = 0; k < q->n_groups; k++) {
+            for (size_t f = 0; f < q->groups[k].n_flavors; f++) {
+                wanted[q->groups[k].flavors[f]] = 1;
+            }
+        }
+        r = queue_take(t, q);
+        r = r == 0 ? holding_find(t, q) : r;
+        r = r == 0 ? pending_find(t, q) : r;
+    }
+    t->wanted = wanted;
+    return r;
+}
+
+int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
+               const struct str *cohorts, size_t n_cohorts, const struct clone_limits *limits,
+               struct clone *c) {
+    struct take t = {.e = e, .c = c};
+    struct quota_nodes roots = {0};
+    if (limits != NULL) {
+        t.limits = *limits;
+    }
+    t.limits.holding = t.limits.holding ? t.limits.holding : HOLDING_MAX;
+    t.limits.pending = t.limits.pending ? t.limits.pending : PENDING_MAX;
+    t.limits.nodes = t.limits.nodes ? t.limits.nodes : NODES_MAX;
+    t.limits.seats = t.limits.seats ? t.limits.seats : SEATS_MAX;
+    *c = (struct clone){0};
+    arena_init(&c->arena, ARENA_MAX);
+    cycle_abort(e); /* what a cycle under way reserves is no usage */
+    int r = quota_settle(&e->forest);
+    r = r == 0 ? roots_find(e, queues, n_queues, true, &roots) : r;
+    r = r == 0 ? roots_find(e, cohorts, n_cohorts, false, &roots) : r;
+    r = r == 0 ? options_take(&t) : r;
+    r = r == 0 ? trees_take(&t, &roots) : r;
+    r = r == 0 ? flavors_take(&t) : r;
+    r = r == 0 ? works_take(&t) : r;
+    r = r == 0 ? places_take(&t) : r;
+    quota_nodes_release(&roots);
+    workload_vec_release(&t.holding);
+    workload_vec_release(&t.pending);
+    return r == 0 ? arena_ok(&c->arena) : r;
+}
+
+void clone_release(struct clone *c) {
+    arena_release(&c->arena);
+}
+
+struct str clone_root(struct engine *e, struct str queue, struct arena *a) {
+    const struct quota_node *n = quota_find(&e->forest, true, queue);
+    if (n == NULL || quota_settle(&e->forest) != 0) {
+        return (struct str){0};
+    }
+    n = n->root;
+    return arena_f(a, "%s:%.*s", n->queue ? "queue" : "cohort", STR_ARG(n->name));
+}
+
+/* ---- building ---- */
+
+static int intern_all(struct names *to, const struct str *v, size_t n) {
+    int r = 0;
+    uint32_t id;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = names_intern(to, v[i], &id);
+    }
+    return r;
+}
+
+static int build_places(const struct clone *c, struct pool *p) {
+    int r = 0;
+    struct seat *s;
+    for (size_t i = 0; i < c->n_nodes && r == 0; i++) {
+        r = pool_node_put(p, &c->nodes[i], NULL);
+    }
+    for (size_t i = 0; i < c->n_seats && r == 0; i++) {
+        r = pool_seat_restore(p, &c->seats[i], &s);
+    }
+    return r;
+}
+
+static int build(const struct clone *c, struct engine *e) {
+    int r = intern_all(engine_flavors(e), c->flavor_names, c->n_flavor_names);
+    r = r == 0 ? intern_all(engine_resources(e), c->resource_names, c->n_resource_names) : r;
+    for (size_t i = 0; i < c->n_flavors && r == 0; i++) {
+        r = engine_flavor_put(e, &c->flavors[i]);
+    }
+    for (size_t i = 0; i < c->n_cohorts && r == 0; i++) {
+        r = engine_cohort_put(e, &c->cohorts[i]);
+    }
+    for (size_t i = 0; i < c->n_queues && r == 0; i++) {
+        r = engine_queue_put(e, &c->queues[i]);
+    }
+    r = r == 0 ? build_places(c, engine_pool(e)) : r;
+    for (size_t i = 0; i < c->n_works && r == 0; i++) {
+        const struct clone_work *k = &c->works[i];
+        if (str_empty(k->in.queue)) {
+            continue; /* an edit took its queue away */
+        }
+        r = k->holds ? engine_workload_hold(e, &k->in, k->held, k->n_held)
+                     : engine_workload_put(e, &k->in);
+    }
+    return r;
+}
+
+int clone_build(const struct clone *c, struct engine **ret) {
+    struct engine *e = engine_new(&c->options);
+    int r = e != NULL ? build(c, e) : ERR_NOMEM;
+    if (r != 0) {
+        engine_free(e);
+        return r;
+    }
+    *ret = e;
+    return 0;
+}
+
+/* ---- edits ---- */
+
+/* Puts one element into an arena's array of n: in the place of the one that has the same name (first in the struct). */
+static int put(struct clone *c, void **v, size_t *n, size_t size, const void *in) {
+    struct str name = *(const struct str *)in;
+    for (size_t i = 0; i < *n; i++) {
+        char *at = (char *)*v + i * size;
+        if (str_eq(*(struct str *)at, name)) {
+            memcpy(at, in, size);
+            return 0;
+        }
+    }
+    char *more = arena_array(&c->arena, *n + 1, size);
+    if (more == NULL) {
+        return ERR_NOMEM;
+    }
+    if (*n > 0) {
+        memcpy(more, *v, *n * size);
+    }
+    memcpy(more + *n * size, in, size);
+    *v = more;
+    (*n)++;
+    return 0;
+}
+
+static void del(void *v, size_t *n, size_t size, struct str name) {
+    for (size_t i = 0; i < *n; i++) {
+        char *at = (char *)v + i * size;
+        if (str_eq(*(struct str *)at, name)) {
+            memmove(at, at + size, (*n - i - 1) * size);
+            (*n)--;
+            return;
+        }
+    }
+}
+
+int clone_flavor_put(struct clone *c, const struct flavor_input *in) {
+    static_assert(offsetof(struct flavor_input, name) == 0, "put() compares it");
+    return put(c, (void **)&c->flavors, &c->n_flavors, sizeof(*in), in);
+}
+
+int clone_cohort_put(struct clone *c, const struct cohort_input *in) {
+    static_assert(offsetof(struct cohort_input, name) == 0, "put() compares it");
+    return put(c, (void **)&c->cohorts, &c->n_cohorts, sizeof(*in), in);
+}
+
+int clone_queue_put(struct clone *c, const struct queue_input *in) {
+    static_assert(offsetof(struct queue_input, name) == 0, "put() compares it");
+    return put(c, (void **)&c->queues, &c->n_queues, sizeof(*in), in);
+}
+
+void clone_flavor_del(struct clone *c, struct str name) {
+    del(c->flavors, &c->n_flavors, sizeof(*c->flavors), name);
+}
+
+void clone_cohort_del(struct clone *c, struct str name) {
+    del(c->cohorts, &c->n_cohorts, sizeof(*c->cohorts), name);
+}
+
+struct queue_input *clone_queue(struct clone *c, struct str name) {
+    for (size_t i = 0; i < c->n_queues; i++) {
+        if (str_eq(c->queues[i].name, name)) {
+            return &c->queues[i];
+        }
+    }
+    return NULL;
+}

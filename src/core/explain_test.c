@@ -1,0 +1,275 @@
+/* Tests of explain: amounts to the unit, who holds, which rule keeps whom, in words and numbers. */
+#include "core/explain.h"
+
+#include "base/test.h"
+
+static const struct shape ANY = {0};
+#define NO AMOUNT_NONE
+
+struct world {
+    struct engine *e;
+    struct explain_index *x;
+    struct arena a;
+    struct explanation out;
+};
+
+static struct queue_input base(const char *name, const char *cohort) {
+    return (struct queue_input){.name = str_of(name),
+                                .cohort = str_of(cohort),
+                                .weight = 1,
+                                .when_can_preempt = FUNGIBILITY_NEXT};
+}
+
+static void setup(struct world *w) {
+    struct engine_options o = {0};
+    struct flavor_input f = {.name = STR("f")};
+    struct taint t = {.key = STR("gpu"), .value = STR("old"), .effect = STR("NoSchedule")};
+    struct flavor_input tainted = {.name = STR("t"), .taints = {&t, 1}};
+    *w = (struct world){.e = engine_new(&o)};
+    assert_non_null(w->e);
+    arena_init(&w->a, 1 << 20);
+    assert_int_equal(engine_flavor_put(w->e, &f), 0);
+    assert_int_equal(engine_flavor_put(w->e, &tainted), 0);
+}
+
+static void teardown(struct world *w) {
+    explain_index_free(w->x);
+    engine_free(w->e);
+    arena_release(&w->a);
+}
+
+static void queue(struct world *w, struct queue_input in, struct quota_input q) {
+    struct str resource = STR("gpu");
+    struct group_flavor_input f[] = {{STR("t"), &q}, {STR("f"), &q}};
+    struct group_input g = {&resource, 1, f, 2};
+    in.groups = &g;
+    in.n_groups = 1;
+    assert_int_equal(engine_queue_put(w->e, &in), 0);
+}
+
+static void submit(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
+                   int32_t pods, int64_t gpus) {
+    struct node_amount a = {STR("gpu"), gpus};
+    struct set_input s = {STR("main"), pods, 0, &ANY, &a, 1};
+    struct workload_input in = {.uid = str_of(uid),
+                                .queue = str_of(q),
+                                .priority = priority,
+                                .queued_ns = at,
+                                .sets = &s,
+                                .n_sets = 1};
+    assert_int_equal(engine_workload_put(w->e, &in), 0);
+}
+
+static void hold(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
+                 int64_t gpus) {
+    struct held_amount h = {0, names_find(engine_flavors(w->e), STR("f")),
+                            names_find(engine_resources(w->e), STR("gpu")), gpus};
+    struct node_amount a = {STR("gpu"), gpus};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &a, 1};
+    struct workload_input in = {.uid = str_of(uid),
+                                .queue = str_of(q),
+                                .priority = priority,
+                                .queued_ns = at,
+                                .sets = &s,
+                                .n_sets = 1};
+    assert_int_equal(engine_workload_hold(w->e, &in, &h, 1), 0);
+}
+
+static int explain(struct world *w, const char *uid) {
+    struct explain_options o = {.now = 1000, .holders_max = 2, .borrowers_max = 2};
+    explain_index_free(w->x);
+    w->x = NULL;
+    assert_int_equal(explain_index_new(w->e, &w->x), 0);
+    return explain_workload(w->x, str_of(uid), &o, &w->a, &w->out);
+}
+
+static enum keep_rule only_rule(const struct world *w) {
+    assert_int_equal(w->out.n_rules, 1);
+    return w->out.rules[0].rule;
+}
+
+static void amounts_and_holders(void **state) {
+    struct world w;
+    setup(&w);
+    queue(&w, base("a", ""), (struct quota_input){8, NO, NO});
+    hold(&w, "h1", "a", 0, 1, 3);
+    hold(&w, "h2", "a", 0, 2, 1);
+    hold(&w, "h3", "a", 0, 3, 2);
+    submit(&w, "p", "a", 0, 4, 2, 2);
+    submit(&w, "huge", "a", 0, 5, 1, 9);
+    submit(&w, "fits", "a", 0, 6, 1, 2);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_false(w.out.fits);
+    assert_true(w.out.active);
+    assert_int_equal(w.out.n_lacks, 2);
+    assert_int_equal(w.out.lacks[0].kind, LACK_TAINT);
+    assert_str_eq(w.out.lacks[0].taint_value, STR("old"));
+    const struct explain_lack *l = &w.out.lacks[1];
+    assert_int_equal(l->kind, LACK_QUOTA);
+    assert_int_equal(l->need, 4);
+    assert_int_equal(l->available, 2);
+    assert_int_equal(l->missing, 2);
+    assert_int_equal(l->capacity, 8);
+    assert_str_eq(l->limit_at, STR("a"));
+    assert_int_equal(l->n_holders_all, 3);
+    assert_int_equal(l->held_all, 6);
+    assert_int_equal(l->n_holders, 2); /* biggest first, no more than asked for */
+    assert_str_eq(l->holders[0].uid, STR("h1"));
+    assert_str_eq(l->holders[1].uid, STR("h3"));
+    assert_int_equal(only_rule(&w), KEEP_WITHIN_NEVER);
+    assert_int_equal(w.out.rules[0].workloads, 3);
+    assert_int_equal(explain(&w, "huge"), 0);
+    assert_int_equal(w.out.lacks[1].kind, LACK_CAPACITY);
+    assert_int_equal(w.out.lacks[1].missing, 1);
+    assert_int_equal(explain(&w, "fits"), 0);
+    assert_true(w.out.fits);
+    assert_int_equal(explain(&w, "h1"), ERR_NOT_FOUND);
+    assert_int_equal(explain(&w, "nobody"), ERR_NOT_FOUND);
+    teardown(&w);
+}
+
+static void resource_of_no_group(void **state) {
+    struct world w;
+    setup(&w);
+    queue(&w, base("a", ""), (struct quota_input){8, NO, NO});
+    struct node_amount a = {STR("licence"), 1};
+    struct set_input s = {STR("main"), 3, 0, &ANY, &a, 1};
+    struct workload_input in = {.uid = STR("p"), .queue = STR("a"), .sets = &s, .n_sets = 1};
+    assert_int_equal(engine_workload_put(w.e, &in), 0);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(w.out.n_lacks, 1);
+    assert_int_equal(w.out.lacks[0].kind, LACK_RESOURCE);
+    assert_int_equal(w.out.lacks[0].missing, 3);
+    teardown(&w);
+}
+
+/* One queue full, one asker of priority 5: which rule keeps a holder of this priority and time? */
+static enum keep_rule within(enum preempt_policy policy, int64_t priority, int64_t at) {
+    struct world w;
+    struct queue_input q = base("a", "");
+    setup(&w);
+    q.within_queue = policy;
+    queue(&w, q, (struct quota_input){4, NO, NO});
+    hold(&w, "h", "a", priority, at, 4);
+    submit(&w, "p", "a", 5, 10, 1, 4);
+    assert_int_equal(explain(&w, "p"), 0);
+    enum keep_rule r = only_rule(&w);
+    teardown(&w);
+    return r;
+}
+
+static void rules_of_the_queue(void **state) {
+    assert_int_equal(within(PREEMPT_NEVER, 1, 1), KEEP_WITHIN_NEVER);
+    assert_int_equal(within(PREEMPT_LOWER, 5, 1), KEEP_PRIORITY);
+    assert_int_equal(within(PREEMPT_LOWER, 4, 1), KEEP_NOT_ENOUGH);
+    assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 5, 1), KEEP_OLDER);
+    assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 5, 11), KEEP_NOT_ENOUGH);
+    assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 6, 11), KEEP_PRIORITY);
+}
+
+/* a has 4, b has 2 and holds `holds`; an asker of priority 5 in a wants `wants` beside 2 held in a. */
+static enum keep_rule cohort(struct queue_input a, int64_t holds, int64_t priority, int64_t wants) {
+    struct world w;
+    setup(&w);
+    queue(&w, a, (struct quota_input){4, NO, NO});
+    queue(&w, base("b", "c"), (struct quota_input){2, NO, NO});
+    hold(&w, "h", "b", priority, 1, holds);
+    submit(&w, "p", "a", 5, 10, 1, wants);
+    assert_int_equal(explain(&w, "p"), 0);
+    const struct explain_lack *l = &w.out.lacks[1];
+    assert_int_equal(l->kind, LACK_QUOTA);
+    assert_str_eq(l->limit_at, STR("c"));
+    assert_false(l->limit_is_queue);
+    assert_int_equal(l->n_borrowers_all, holds > 2);
+    if (holds > 2) {
+        assert_str_eq(l->borrowers[0].queue, STR("b"));
+        assert_int_equal(l->borrowers[0].amount, holds - 2);
+    }
+    enum keep_rule r = only_rule(&w);
+    teardown(&w);
+    return r;
+}
+
+static void rules_of_the_cohort(void **state) {
+    struct queue_input a = base("a", "c");
+    assert_int_equal(cohort(a, 4, 1, 4), KEEP_RECLAIM_NEVER);
+    a.reclaim = PREEMPT_LOWER;
+    assert_int_equal(cohort(a, 4, 5, 4), KEEP_PRIORITY);
+    assert_int_equal(cohort(a, 4, 4, 4), KEEP_NOT_ENOUGH);
+    a.reclaim = PREEMPT_ANY;
+    assert_int_equal(cohort(a, 4, 9, 4), KEEP_NOT_ENOUGH);
+    assert_int_equal(cohort(a, 2, 1, 5), KEEP_NOMINAL);
+    assert_int_equal(cohort(a, 4, 1, 5), KEEP_BORROWING);
+    a.borrow_within = PREEMPT_LOWER;
+    assert_int_equal(cohort(a, 4, 5, 5), KEEP_PRIORITY);
+    assert_int_equal(cohort(a, 4, 4, 5), KEEP_NOT_ENOUGH);
+    a.has_threshold = true;
+    a.threshold = 3;
+    assert_int_equal(cohort(a, 4, 4, 5), KEEP_THRESHOLD);
+    assert_int_equal(cohort(a, 4, 3, 5), KEEP_NOT_ENOUGH);
+}
+
+/* The asker's own borrowing limit: what other queues hold is not in the way. */
+static void own_limit(void **state) {
+    struct world w;
+    setup(&w);
+    queue(&w, base("a", "c"), (struct quota_input){4, 1, NO});
+    queue(&w, base("b", "c"), (struct quota_input){8, NO, NO});
+    hold(&w, "h", "a", 0, 1, 4);
+    hold(&w, "o", "b", 0, 1, 1);
+    submit(&w, "p", "a", 5, 10, 1, 3);
+    assert_int_equal(explain(&w, "p"), 0);
+    const struct explain_lack *l = &w.out.lacks[1];
+    assert_str_eq(l->limit_at, STR("a"));
+    assert_true(l->limit_is_queue);
+    assert_int_equal(l->available, 1);
+    assert_int_equal(l->missing, 2);
+    assert_int_equal(l->n_holders_all, 1);
+    assert_str_eq(l->holders[0].uid, STR("h"));
+    teardown(&w);
+}
+
+static void every_rule_has_words(void **state) {
+    for (int i = 0; i < KEEP_RULES; i++) {
+        assert_true(strlen(keep_rule_name((enum keep_rule)i)) > 3);
+        assert_true(strlen(keep_rule_text((enum keep_rule)i)) > 10);
+    }
+}
+
+static void without_memory(void **state) {
+    struct world w;
+    setup(&w);
+    queue(&w, base("a", ""), (struct quota_input){8, NO, NO});
+    hold(&w, "h1", "a", 0, 1, 8);
+    submit(&w, "p", "a", 0, 4, 2, 2);
+    assert_int_equal(explain(&w, "p"), 0);
+    for (uint64_t n = 1;; n++) {
+        struct explain_index *x = NULL;
+        struct explain_options o = {.now = 0, .holders_max = 5, .borrowers_max = 5};
+        struct explanation out;
+        struct arena a;
+        arena_init(&a, 1 << 20);
+        mem_fault(n, 0);
+        int r = explain_index_new(w.e, &x);
+        r = r == 0 ? explain_workload(x, STR("p"), &o, &a, &out) : r;
+        bool hit = mem_fault_hit();
+        mem_fault(0, 0);
+        explain_index_free(x);
+        arena_release(&a);
+        assert_int_equal(r, hit ? ERR_NOMEM : 0);
+        if (!hit) {
+            break;
+        }
+    }
+    teardown(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(amounts_and_holders), cmocka_unit_test(resource_of_no_group),
+        cmocka_unit_test(rules_of_the_queue),  cmocka_unit_test(rules_of_the_cohort),
+        cmocka_unit_test(own_limit),           cmocka_unit_test(every_rule_has_words),
+        cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
