@@ -1,7 +1,8 @@
 /*
  * check: what validation is made of: the texts of violated rules, and the named formats.
  *
- * The texts are those that Kubernetes' clients know ("Required value", "Invalid value: ..."). Internal to this room.
+ * The texts are those that Kubernetes' clients know ("Required value", "Invalid value: ..."). Internal to this room,
+ * but for format_fault.
  */
 #ifndef BERTH_API_CHECK_H
 #define BERTH_API_CHECK_H

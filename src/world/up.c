@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "control/control.h"
+#include "control/kueue_config.h"
 #include "kube/file.h"
 #include "net/tls.h"
 #include "node/logread.h"
@@ -39,6 +40,7 @@ enum { STOP_GRACE_MS = 5000, NODE_ARGS = 20, CERT_BYTES_MAX = 64 << 10, ARENA_BY
 struct up {
     struct up_options o;
     struct paths paths;
+    struct kueue_config config;
     struct log_fd log;
     struct loop *loop;
     struct loop_signal *term, *intr, *pipe;
@@ -291,12 +293,34 @@ static int make_server(struct up *u, struct err *err) {
     return u->server ? policy_bootstrap(bootstrap, u->server, err) : err->code;
 }
 
+/* Before anything else is touched: a wrong file must not leave a folder behind. */
+static int read_config(struct up *u, struct err *err) {
+    struct arena a;
+    struct str text;
+    if (!u->o.config) {
+        u->config.settings = *queue_settings_defaults();
+        return 0;
+    }
+    arena_init(&a, 2 * KUEUE_CONFIG_BYTES);
+    int r = kube_file_read(&a, u->o.config, KUEUE_CONFIG_BYTES, &text, err);
+    r = r ? r : kueue_config_read(text, &u->config, err);
+    arena_release(&a);
+    if (r != 0) {
+        err_wrap(err, "--config %s", u->o.config);
+    }
+    for (size_t i = 0; r == 0 && i < u->config.n_warnings; i++) {
+        log_warn(&u->log.log, "%s: %.*s", u->o.config, STR_ARG(u->config.warnings[i]));
+    }
+    return r;
+}
+
 static int start_control(struct up *u, struct err *err) {
     struct control_env env = {
         .mirror = u->mirror,
         .writer = server_writer(u->server),
         .clock = loop_clock(u->loop),
         .log = &u->log.log,
+        .settings = &u->config.settings,
     };
     char ca[PATH_BYTES];
     int r = tls_random(&env.seed, sizeof(env.seed), err);
@@ -374,6 +398,7 @@ static void release(struct up *u) {
     loop_signal_free(u->intr);
     loop_signal_free(u->pipe);
     loop_free(u->loop);
+    kueue_config_release(&u->config);
     arena_release(&u->arena);
 }
 
@@ -392,7 +417,8 @@ static int run(const struct cli_args *args) {
         return CLI_USAGE;
     }
     log_fd_init(&u.log, u.o.verbose ? LOG_DEBUG : LOG_INFO, 2);
-    int r = paths_init(&u.paths, u.o.data, true, &err);
+    int r = read_config(&u, &err);
+    r = r ? r : paths_init(&u.paths, u.o.data, true, &err);
     r = r ? r : start(&u, &err);
     if (r != 0) {
         fprintf(stderr, "berth up: %s\n", err.text);
@@ -417,7 +443,8 @@ const struct cli_verb world_up = {
         "`berth down` ends them too.",
     .examples = "  berth up\n"
                 "  berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200\n"
-                "  berth up --gpus none --kubeconfig ~/.kube/config\n",
+                "  berth up --gpus none --kubeconfig ~/.kube/config\n"
+                "  berth up --config kueue-config.yaml\n",
     .options = up_option_rows,
     .n_options = UP_OPTIONS,
     .local = run,

@@ -14,6 +14,7 @@ struct up_options {
     struct address listen;
     bool allow_any;         /* --listen may be other than loopback */
     const char *gpus;       /* as node_options.gpus */
+    const char *config;     /* Kueue's Configuration file; NULL: none */
     const char *kubeconfig; /* a further copy of the administrator's; NULL: none */
     const char *runtime;    /* one of runtime_choices */
     const char *nvml;
@@ -24,7 +25,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 12 };
+enum { UP_OPTIONS = 13 };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
