@@ -2,7 +2,9 @@
 #include "control/queue_private.h"
 
 #include "api/codec.h"
-#include "base/limits.h"
+#include "wire/time.h"
+
+#define MAX_PROTECTION_ANNOTATION "berth.dev/max-protection" /* on ClusterQueues */
 
 enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20 };
 
@@ -29,7 +31,7 @@ struct cluster_state *queue_cluster(struct queue_controller *c, struct str name)
 
 bool queue_cluster_active(struct queue_controller *c, struct str name) {
     const struct cluster_state *s = map_get(&c->clusters, name);
-    return s != NULL && s->exists && !s->checks && engine_queue_active(c->engine, name);
+    return s != NULL && s->exists && !s->checks_bad && engine_queue_active(c->engine, name);
 }
 
 void *queue_decode(struct queue_controller *c, const struct object *o) {
@@ -62,23 +64,60 @@ void queue_kick(struct queue_controller *c) {
     }
 }
 
+/* Out of memory it stays unsaid: the write goes on without. */
+static void note_admission(struct queue_controller *c, struct queue_work *q,
+                           const struct engine_action *a) {
+    size_t n = 0;
+    struct buf b;
+    for (size_t i = 0; i < a->n_held; i++) {
+        n = a->held[i].set + 1 > n ? a->held[i].set + 1 : n;
+    }
+    mem_free(q->counts);
+    q->counts = a->counts != NULL && n > 0 ? mem_alloc(n * sizeof(*q->counts)) : NULL;
+    q->n_counts = q->counts != NULL ? n : 0;
+    if (q->counts != NULL) {
+        memcpy(q->counts, a->counts, n * sizeof(*q->counts));
+    }
+    mem_free(q->considered);
+    q->considered = NULL;
+    if (a->considered != NULL) {
+        buf_init(&b, LIMIT_EVENT_MESSAGE);
+        considered_text(a->considered, engine_flavors(c->engine), engine_resources(c->engine),
+                        &c->arena, &b);
+        q->considered = mem_cstr(buf_view(&b));
+        buf_release(&b);
+    }
+}
+
+static void note_verdict(struct queue_controller *c, struct queue_work *q,
+                         const struct verdict *v) {
+    struct buf b;
+    buf_init(&b, LIMIT_CONDITION_MESSAGE);
+    verdict_text(v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &b);
+    q->reason = pend_reason_text(v->reason);
+    q->gated = v->reason == PEND_GATED;
+    q->message = buf_take(&b, &q->message_n);
+    buf_release(&b);
+}
+
 static void note(struct queue_controller *c, const struct engine_action *a) {
     struct queue_work *q = map_get(&c->by_uid, a->uid);
+    if (a->type == ACTION_PREEMPT) {
+        queue_victim_note(c, a);
+        return;
+    }
     if (q == NULL) {
         return;
     }
     mem_free(q->message);
     q->message = NULL;
     q->reason = NULL;
+    q->gated = false;
+    arena_reset(&c->arena);
     if (a->type == ACTION_PEND) {
-        struct buf b;
-        buf_init(&b, LIMIT_CONDITION_MESSAGE);
-        arena_reset(&c->arena);
-        verdict_text(a->verdict, engine_flavors(c->engine), engine_resources(c->engine), &c->arena,
-                     &b);
-        q->reason = pend_reason_text(a->verdict->reason);
-        q->message = buf_take(&b, &q->message_n);
-        buf_release(&b);
+        note_verdict(c, q, a->verdict);
+    } else {
+        note_admission(c, q, a);
     }
     workqueue_add(c->works, q->ns, q->name);
 }
@@ -122,12 +161,13 @@ static void run(void *ctx) {
     struct queue_controller *c = ctx;
     const struct engine_action *a;
     size_t n = 0;
+    int64_t wake = INT64_MAX, now = clock_wall(c->env->clock);
     bool more = false;
     c->timer_on = false;
     if (c->activity_due) {
         activity_scan(c);
     }
-    int r = engine_run(c->engine, clock_wall(c->env->clock), RUN_BUDGET, &a, &n, &more, NULL);
+    int r = engine_run(c->engine, now, RUN_BUDGET, &a, &n, &more, &wake);
     for (size_t i = 0; r == 0 && i < n; i++) {
         note(c, &a[i]);
     }
@@ -140,7 +180,13 @@ static void run(void *ctx) {
     queue_pods_retry(c);
     if (more) {
         queue_kick(c);
+    } else if (wake < INT64_MAX) { /* a protection ends then */
+        c->env->clock->timer_start(c->wake, wake > now ? wake - now : NS_PER_MS);
     }
+}
+
+static void woken(void *ctx) {
+    queue_kick(ctx);
 }
 
 /* ---- feeds ---- */
@@ -167,6 +213,31 @@ static void on_flavor(struct queue_controller *c, const struct change *ch) {
     activity_again(c);
 }
 
+static bool covers(const struct cluster_queue *q, struct str resource) {
+    for (size_t i = 0; q->spec != NULL && i < q->spec->resource_groups.n; i++) {
+        const struct str_list *l = &q->spec->resource_groups.v[i].covered_resources;
+        for (size_t k = 0; k < l->n; k++) {
+            if (str_eq(l->v[k], resource)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* How long its workloads may ask not to be victims. */
+static int64_t max_protection(struct queue_controller *c, const struct cluster_queue *q) {
+    struct str text = queue_annotation(q->metadata, MAX_PROTECTION_ANNOTATION);
+    struct err err = {0};
+    int64_t ns = 0;
+    if (!str_empty(text) && duration_parse(text, &ns, &err) != 0) {
+        log_warn(c->env->log, "clusterqueue %.*s: %s: %s", STR_ARG(q->metadata->name),
+                 MAX_PROTECTION_ANNOTATION, err.text);
+        ns = 0;
+    }
+    return ns > 0 ? ns : 0;
+}
+
 static int cluster_read(struct queue_controller *c, const struct object *o,
                         struct cluster_state *s) {
     struct queue_input in;
@@ -174,6 +245,8 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     struct cluster_queue *q = queue_decode(c, o);
     arena_reset(&s->arena);
     s->shape = NULL;
+    s->rules = NULL;
+    s->n_rules = 0;
     int r = q != NULL ? translate_queue(q, &c->arena, &in) : ERR_NOMEM;
     r = r == 0 ? object_tree(o, &s->arena, &doc, NULL) : r;
     if (r == 0) {
@@ -181,15 +254,17 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
         r = selector_from_json(&s->arena, sel, &s->namespaces, NULL);
     }
     r = r == 0 ? queue_shape_read(s, q) : r;
+    r = r == 0 ? queue_checks_read(c, s, q) : r;
     if (r != 0) {
         return r;
     }
     s->exists = true;
     s->stopped = in.held;
     s->drains = q->spec != NULL && str_is(q->spec->stop_policy, "HoldAndDrain");
-    s->checks = q->spec != NULL && q->spec->admission_checks_strategy != NULL &&
-                q->spec->admission_checks_strategy->admission_checks.n > 0;
-    in.held = in.held || s->checks || o->deleting_ns != 0;
+    s->terminating = o->deleting_ns != 0;
+    s->covers_pods = covers(q, STR("pods"));
+    s->max_protection_ns = max_protection(c, q);
+    in.held = in.held || s->checks_bad || s->terminating;
     return engine_queue_put(c->engine, &in);
 }
 
@@ -197,7 +272,9 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
     struct cluster_state *s = queue_cluster(c, ch->obj->name);
     if (ch->type == CHANGE_MODIFIED && ch->old != NULL &&
         ch->old->generation == ch->obj->generation &&
-        ch->old->deleting_ns == ch->obj->deleting_ns) {
+        ch->old->deleting_ns == ch->obj->deleting_ns &&
+        !str_contains(ch->obj->json, STR(MAX_PROTECTION_ANNOTATION)) &&
+        !str_contains(ch->old->json, STR(MAX_PROTECTION_ANNOTATION))) {
         return; /* its status, most likely our own */
     }
     arena_reset(&c->arena);
@@ -319,11 +396,45 @@ static void on_pod(struct queue_controller *c, const struct change *ch) {
     }
 }
 
+static bool reread(void *ctx, struct cluster_state *s) {
+    struct queue_controller *c = ctx;
+    const struct object *o =
+        mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, s->name);
+    if (o != NULL && cluster_read(c, o, s) != 0) {
+        log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(s->name));
+    }
+    cluster_again(c, s->name);
+    return true;
+}
+
+static void on_check(struct queue_controller *c, const struct change *ch) {
+    arena_reset(&c->arena);
+    workqueue_add(c->states, STR("/check"), ch->obj->name);
+    if (queue_checks_named(c, ch->obj->name, reread, c)) {
+        activity_again(c);
+    }
+}
+
+/* Its overhead is part of what pods ask for. */
+static void on_runtime_class(struct queue_controller *c, const struct change *ch) {
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
+        local_again(c, e->value);
+    }
+}
+
 static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct change *) = {
-    [QK_FLAVOR] = on_flavor,           [QK_CLUSTER_QUEUE] = on_cluster_queue,
-    [QK_COHORT] = on_cohort,           [QK_LOCAL_QUEUE] = on_local_queue,
-    [QK_WORKLOAD] = on_workload,       [QK_NAMESPACE] = on_namespace,
-    [QK_LIMIT_RANGE] = on_limit_range, [QK_NODE] = on_node,               [QK_POD] = on_pod,
+    [QK_FLAVOR] = on_flavor,
+    [QK_CLUSTER_QUEUE] = on_cluster_queue,
+    [QK_COHORT] = on_cohort,
+    [QK_LOCAL_QUEUE] = on_local_queue,
+    [QK_WORKLOAD] = on_workload,
+    [QK_NAMESPACE] = on_namespace,
+    [QK_LIMIT_RANGE] = on_limit_range,
+    [QK_NODE] = on_node,
+    [QK_POD] = on_pod,
+    [QK_CHECK] = on_check,
+    [QK_RUNTIME_CLASS] = on_runtime_class,
 };
 
 static void on_change(void *ctx, const struct change *ch) {
@@ -357,30 +468,49 @@ static struct workqueue *queue_of(struct queue_controller *c,
     return workqueue_new(&o);
 }
 
+static struct engine *engine_of(const struct queue_settings *s) {
+    struct engine_options o = {
+        .fair_sharing = s->fair_sharing,
+        .fair_strategies = s->fair_strategies,
+        .prioritize_preemptors = s->gates.prioritize_preemptors,
+        .no_priority_in_cohort = !s->gates.priority_sorting_within_cohort,
+        .break_alternation = s->break_alternation,
+        .block_until_ready = s->ready.on && s->ready.block_admission,
+        .ignore_undeclared = s->gates.quota_check_strategy && s->resources.ignore_undeclared,
+    };
+    return engine_new(&o);
+}
+
 static bool parts_new(struct queue_controller *c) {
     static const struct {
         const char *group, *kind;
     } names[QK_COUNT] = {
-        {"kueue.x-k8s.io", "ResourceFlavor"}, {"kueue.x-k8s.io", "ClusterQueue"},
-        {"kueue.x-k8s.io", "Cohort"},         {"kueue.x-k8s.io", "LocalQueue"},
-        {"kueue.x-k8s.io", "Workload"},       {"", "Namespace"},
+        {"kueue.x-k8s.io", "ResourceFlavor"},
+        {"kueue.x-k8s.io", "ClusterQueue"},
+        {"kueue.x-k8s.io", "Cohort"},
+        {"kueue.x-k8s.io", "LocalQueue"},
+        {"kueue.x-k8s.io", "Workload"},
+        {"", "Namespace"},
         {"", "LimitRange"},
-        {"", "Node"},                         {"", "Pod"},
+        {"", "Node"},
+        {"", "Pod"},
+        {"kueue.x-k8s.io", "AdmissionCheck"},
+        {"node.k8s.io", "RuntimeClass"},
     };
-    struct engine_options o = {0};
-    c->engine = engine_new(&o);
+    c->engine = engine_of(c->settings);
     c->recorder = recorder_new(c->env, QUEUE_WHO);
     c->expect = expect_new(c->env->mirror, c->env->clock);
     c->works = queue_of(c, queue_workload_work);
     c->states = queue_of(c, queue_state_work);
     c->pods = queue_of(c, queue_pod_work);
     c->timer = c->env->clock->timer_new(c->env->clock, run, c);
-    bool ok = c->engine && c->recorder && c->expect && c->works && c->states && c->pods && c->timer;
+    c->wake = c->env->clock->timer_new(c->env->clock, woken, c);
+    bool ok = c->engine && c->recorder && c->expect && c->works && c->states && c->pods &&
+              c->timer && c->wake;
     for (size_t i = 0; i < QK_COUNT && ok; i++) {
         c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
-        c->feeds[i] = c->kinds[i] != NULL
-                          ? mirror_feed(c->env->mirror, c->kinds[i], on_change, c)
-                          : NULL;
+        c->feeds[i] =
+            c->kinds[i] != NULL ? mirror_feed(c->env->mirror, c->kinds[i], on_change, c) : NULL;
         ok = c->feeds[i] != NULL;
     }
     return ok;
@@ -391,6 +521,7 @@ struct queue_controller *queue_controller_new(const struct control_env *env, str
     if (c != NULL) {
         c->env_copy = *env;
         c->env = &c->env_copy;
+        c->settings = env->settings != NULL ? env->settings : queue_settings_defaults();
         arena_init(&c->arena, ARENA_BYTES);
     }
     if (c == NULL || !parts_new(c)) {
@@ -406,7 +537,7 @@ static void records_free(struct queue_controller *c) {
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&c->by_uid, &i)) != NULL;) {
         struct queue_work *q = e->value;
-        mem_free(q->message);
+        queue_work_clear(q);
         mem_free(q->share.held);
         mem_free(q);
     }
@@ -444,6 +575,7 @@ void queue_controller_free(struct queue_controller *c) {
         }
     }
     c->env->clock->timer_free(c->timer);
+    c->env->clock->timer_free(c->wake);
     workqueue_free(c->works);
     workqueue_free(c->states);
     workqueue_free(c->pods);

@@ -5,7 +5,9 @@
 #include "control/translate.h" /* first */
 
 #include "api/selector.h"
+#include "base/limits.h"
 #include "control/queue_controller.h"
+#include "control/queue_settings.h"
 #include "control/queue_tally.h"
 #include "control/recorder.h"
 #include "control/round.h"
@@ -13,16 +15,18 @@
 #define QUEUE_WHO "berth-queue-controller"
 
 enum queue_kind { /* those it looks at */
-    QK_FLAVOR,
-    QK_CLUSTER_QUEUE,
-    QK_COHORT,
-    QK_LOCAL_QUEUE,
-    QK_WORKLOAD,
-    QK_NAMESPACE,
-    QK_LIMIT_RANGE,
-    QK_NODE,
-    QK_POD,
-    QK_COUNT,
+                  QK_FLAVOR,
+                  QK_CLUSTER_QUEUE,
+                  QK_COHORT,
+                  QK_LOCAL_QUEUE,
+                  QK_WORKLOAD,
+                  QK_NAMESPACE,
+                  QK_LIMIT_RANGE,
+                  QK_NODE,
+                  QK_POD,
+                  QK_CHECK, /* AdmissionCheck */
+                  QK_RUNTIME_CLASS,
+                  QK_COUNT,
 };
 
 /* When a status was written last, and when it is due; monotonic, 0: never, not. */
@@ -64,24 +68,51 @@ struct cluster_state {
     struct str name;
     struct arena arena; /* of the selector */
     struct selector namespaces;
-    bool exists, stopped, drains, checks; /* checks: it names admission checks, which nothing here can satisfy */
+    bool exists, stopped, drains, terminating;
+    struct admission_check_rule *rules; /* in the arena */
+    size_t n_rules;
+    bool checks_bad;           /* one of them is missing or not active */
+    bool covers_pods;          /* its quota counts the resource "pods" */
+    int64_t max_protection_ns; /* 0: none is granted */
     bool was_active;
     struct tally tally;
     struct status_pace pace;
     struct cluster_shape *shape; /* in the arena */
 };
 
+/* An event about a Workload, to be told once the write that it is about has succeeded. */
+struct queue_say {
+    struct queue_say *next;
+    enum event_type type;
+    const char *reason;
+    char text[];
+};
+
+/* The engine wants it gone; forgotten once that is written. */
+struct queue_victim {
+    enum preempt_reason reason;
+    size_t by_n;
+    char by[]; /* uid of the Workload it makes room for */
+};
+
 /* A Workload. */
 struct queue_work {
     struct str uid, ns, name; /* in the record's memory */
     struct local_state *local;
-    struct queue_work *prev, *next; /* of the LocalQueue */
+    struct queue_work *prev, *next;                                /* of the LocalQueue */
     enum { QW_IDLE, QW_PENDING, QW_RESERVING, QW_ADMITTED } state; /* as enum tally_state */
     struct tally_share share;
     struct cluster_state *cluster; /* where it is counted */
-    bool written;         /* the mirror showed its admission */
-    int64_t asked;        /* generation of the Workload that the engine was given */
-    const char *reason;   /* why it waits: static; NULL: nothing to say */
+    bool written;                  /* the mirror showed its admission */
+    int64_t asked;                 /* generation of the Workload that the engine was given */
+    struct queue_say *says;
+    struct queue_victim *victim;
+    int32_t *
+        counts; /* pods of each set of an admission under way, where they are fewer than asked for */
+    size_t n_counts;
+    bool gated;       /* it would preempt, but a gate of its own is closed */
+    char *considered; /* flavors looked at, for the event of the admission; NULL: nothing to say */
+    const char *reason; /* why it waits: static; NULL: nothing to say */
     char *message;
     size_t message_n;
 };
@@ -89,17 +120,20 @@ struct queue_work {
 struct queue_controller {
     struct control_env env_copy;
     const struct control_env *env; /* the copy */
+    const struct queue_settings *settings;
     const struct kind *kinds[QK_COUNT];
     struct feed *feeds[QK_COUNT];
     struct engine *engine;
     struct recorder *recorder;
     struct expect *expect;
-    struct workqueue *works;  /* Workloads: ns, name */
-    struct workqueue *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
-    struct workqueue *pods;   /* Pods: ns, name */
-    struct timer *timer;      /* the engine's next run */
+    struct workqueue *works; /* Workloads: ns, name */
+    struct workqueue
+        *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
+    struct workqueue *pods; /* Pods: ns, name */
+    struct timer *timer;    /* the engine's next run */
+    struct timer *wake;     /* and when a protection ends */
     bool timer_on;
-    bool activity_due; /* before the next run: which ClusterQueues are active? */
+    bool activity_due;   /* before the next run: which ClusterQueues are active? */
     struct map by_uid;   /* uid -> queue_work */
     struct map locals;   /* "ns/name" -> local_state */
     struct map clusters; /* name -> cluster_state */
@@ -131,15 +165,87 @@ void queue_workload_adopt(struct queue_controller *c, const struct object *o);
 void queue_workload_gone(struct queue_controller *c, const struct object *o);
 struct queue_work *queue_work_get(struct queue_controller *c, const struct workload *w);
 void queue_work_free(struct queue_controller *c, struct queue_work *q);
+void queue_work_clear(struct queue_work *q); /* what was noted for its next write */
 struct local_state *queue_local(struct queue_controller *c, struct str ns, struct str name);
+/* What the engine is told of it. ERR_NOMEM. */
+int queue_input(struct queue_controller *c, const struct workload *w, struct str cq,
+                struct workload_input *ret);
+int queue_message_set(struct queue_work *q, const char *reason, struct str text);
+
+/* queue_admit.c: what is written of a Workload without quota */
+struct str queue_annotation(const struct meta *m, const char *key);
+/* The placement, then the admission that the engine gave; with what is required it may be admitted at once. */
+enum work queue_write_admission(struct queue_controller *c, const struct object *o,
+                                const struct workload *w, struct queue_work *q,
+                                const struct held_amount *held, size_t n, struct str cq);
+/* QuotaReserved False with q's reason, and the checks required of one without quota, when either is news. */
+enum work queue_say_waits(struct queue_controller *c, const struct object *o,
+                          const struct workload *w, struct queue_work *q);
+enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o,
+                               const struct workload *w);
 
 /* queue_evict.c */
-/* One that holds quota: evicts it when its queue is drained; WORK_OK when nothing is to be done. */
-enum work queue_drain(struct queue_controller *c, const struct object *o, const struct workload *w,
-                      const struct queue_work *q);
+/* One that holds quota: the first step that is due (see there); WORK_OK when nothing is. */
+enum work queue_holding(struct queue_controller *c, const struct object *o,
+                        const struct workload *w, struct queue_work *q);
 /* One that was kept out and may be queued: true when that had to be written first. */
 bool queue_returns(struct queue_controller *c, const struct object *o, const struct workload *w,
-                   const struct queue_work *q, enum work *ret);
+                   struct queue_work *q, enum work *ret);
+/* status.preemptionGates as spec says; true when that had to be written. */
+bool queue_gates(struct queue_controller *c, const struct object *o, const struct workload *w,
+                 enum work *ret);
+
+/* queue_preempt.c */
+struct workload_change;
+void queue_victim_note(struct queue_controller *c, const struct engine_action *a);
+/* Evicts q's Workload for the one that it stands in the way of. */
+enum work queue_victim_write(struct queue_controller *c, const struct object *o,
+                             const struct workload *w, struct queue_work *q);
+
+/* queue_tell.c: events that wait for their write */
+void queue_tell(struct queue_work *q, enum event_type type, const char *reason, const char *fmt,
+                ...) __attribute__((format(printf, 4, 5)));
+void queue_tell_not(struct queue_work *q);
+enum work queue_change_write(struct queue_controller *c, struct queue_work *q,
+                             struct workload_change *ch);
+/* Sends `body`, a whole merge patch, and releases it; queue_written, or a hook that calls it, tells when it is done. */
+enum work queue_patch(struct queue_controller *c, const struct object *o, const char *sub,
+                      struct buf *body, round_hook *hook);
+int queue_written(void *ctx, struct round *r, uint64_t tag, const struct write_result *res);
+
+/* queue_resources.c */
+/* The decoded Workload with its pods' requests as the API server will make them; NULL: out of memory. */
+struct workload *queue_filled(struct queue_controller *c, struct workload *w);
+/* No pod could be made of it: why, in the arena. */
+bool queue_resources_refused(struct queue_controller *c, const struct workload *w,
+                             struct str *ret_text);
+
+/* queue_checks.c */
+struct check_need {
+    struct str *names; /* sorted */
+    size_t n;
+};
+/* The rules of a ClusterQueue, into s. ERR_NOMEM. */
+int queue_checks_read(struct queue_controller *c, struct cluster_state *s,
+                      const struct cluster_queue *q);
+/* What about its checks keeps a ClusterQueue from being active: parts joined by ", "; *reason is that of the first part
+ * in the buffer, and stays when there was one already. */
+void queue_checks_reasons(struct queue_controller *c, const struct cluster_state *s,
+                          const char **reason, struct buf *parts);
+/* Each ClusterQueue that names it; true when there is one. each may be NULL, and returns false to stop. */
+bool queue_checks_named(const struct queue_controller *c, struct str check,
+                        bool (*each)(void *ctx, struct cluster_state *s), void *ctx);
+/* What is required: with an assignment to `flavors`, or without any. s may be NULL. ERR_NOMEM. */
+int queue_checks_needed(struct queue_controller *c, const struct cluster_state *s,
+                        const struct str *flavors, size_t n, bool assigned, struct check_need *ret);
+int queue_checks_of(struct queue_controller *c, const struct workload *w, struct check_need *ret);
+bool queue_checks_ready(const struct workload *w, const struct check_need *need);
+/* `"admissionChecks":...` with just those; false and nothing when the list is so already. */
+bool queue_checks_json(struct queue_controller *c, const struct object *o, const struct workload *w,
+                       const struct check_need *need, struct buf *out);
+/* How many are in this state, and `AdmissionCheck in Retry state: "name" (message)`. */
+size_t queue_checks_list(struct queue_controller *c, const struct workload *w, const char *state,
+                         struct str *ret);
 
 /* queue_status.c */
 /* What the status of a ClusterQueue lists, into s's arena. ERR_NOMEM. */

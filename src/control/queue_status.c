@@ -200,13 +200,7 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
         buf_f(&parts, "%sreferences missing ResourceFlavor(s): %.*s", parts.n > 0 ? ", " : "",
               STR_ARG(buf_view(&missing)));
     }
-    if (s->checks) {
-        ch.reason = parts.n > 0 ? ch.reason : "AdmissionCheckNotFound";
-        buf_f(&parts, "%sreferences missing AdmissionCheck(s): ", parts.n > 0 ? ", " : "");
-        for (size_t i = 0; s->shape != NULL && i < s->shape->n_checks; i++) {
-            buf_f(&parts, "%s%.*s", i > 0 ? "," : "", STR_ARG(s->shape->checks[i]));
-        }
-    }
+    queue_checks_reasons(c, s, &ch.reason, &parts);
     ch.message = arena_f(&c->arena, "Can't admit new workloads%s%.*s.", parts.n > 0 ? ": " : "",
                          STR_ARG(buf_view(&parts)));
     buf_release(&parts);
@@ -232,8 +226,8 @@ static bool status_changes(struct queue_controller *c, const struct object *o, s
     }
     struct buf conditions;
     buf_init(&conditions, 0);
-    bool turned = conditions_json(o, &c->arena, active, 1, clock_wall(c->env->clock), ",",
-                                  &conditions);
+    bool turned =
+        conditions_json(o, &c->arena, active, 1, clock_wall(c->env->clock), ",", &conditions);
     if (changed || turned) {
         buf_c(body, ",\"status\":");
         buf_add(body, text.p, text.n - 1); /* its last brace comes after the conditions */
@@ -368,6 +362,19 @@ static enum work flavor_work(struct queue_controller *c, struct str key, struct 
     return finalizer_set(c, o, key, false);
 }
 
+static enum work check_work(struct queue_controller *c, struct str key, struct str name) {
+    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_CHECK], (struct str){0}, name);
+    arena_reset(&c->arena);
+    if (o == NULL) {
+        return WORK_OK;
+    }
+    bool named = queue_checks_named(c, name, NULL, NULL);
+    if (o->deleting_ns != 0 && named) {
+        workqueue_add_after(c->states, key, name, NS_PER_SEC);
+    }
+    return finalizer_set(c, o, key, o->deleting_ns == 0 || named);
+}
+
 enum work queue_state_work(void *ctx, struct str ns, struct str name) {
     struct queue_controller *c = ctx;
     int64_t wait = 0;
@@ -380,6 +387,9 @@ enum work queue_state_work(void *ctx, struct str ns, struct str name) {
     }
     if (str_is(ns, "/flavor")) {
         return flavor_work(c, ns, name);
+    }
+    if (str_is(ns, "/check")) {
+        return check_work(c, ns, name);
     }
     return local_work(c, ns, name);
 }

@@ -174,7 +174,7 @@ static void not_queued(void **state) {
     workload(&s, "b", 1, "\"cpu\":\"1\"");
     settle(&s);
     assert_string_equal(fake_world_condition_message(get(&s, "b"), "QuotaReserved"),
-                        "ClusterQueue cq is stopped");
+                        "ClusterQueue cq is inactive");
     const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "cq");
     assert_string_equal(fake_world_condition_reason(cq, "Active"), "Stopped");
     assert_string_equal(fake_world_condition_message(cq, "Active"),

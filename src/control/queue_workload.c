@@ -9,7 +9,8 @@
  */
 #include "base/limits.h"
 #include "control/queue_private.h"
-#include "wire/time.h"
+
+#define PENDING_TEXT "Workload is pending evaluation in the scheduling queue"
 
 /* ---- records ---- */
 
@@ -92,11 +93,23 @@ struct queue_work *queue_work_get(struct queue_controller *c, const struct workl
     return q;
 }
 
+void queue_work_clear(struct queue_work *q) {
+    queue_tell_not(q);
+    mem_free(q->message);
+    mem_free(q->victim);
+    mem_free(q->counts);
+    mem_free(q->considered);
+    q->message = q->considered = NULL;
+    q->victim = NULL;
+    q->counts = NULL;
+    q->n_counts = 0;
+}
+
 void queue_work_free(struct queue_controller *c, struct queue_work *q) {
     (void)queue_count(c, q, QW_IDLE);
     local_leave(c, q);
     map_del(&c->by_uid, q->uid);
-    mem_free(q->message);
+    queue_work_clear(q);
     mem_free(q);
 }
 
@@ -116,47 +129,7 @@ void queue_workload_gone(struct queue_controller *c, const struct object *o) {
     }
 }
 
-/* ---- what LimitRanges fill in ---- */
-
-struct filling {
-    struct queue_controller *c;
-    struct workload *w;
-    int code;
-};
-
-static bool fill_each(void *ctx, const struct object *o) {
-    struct filling *f = ctx;
-    const struct limit_range *l = queue_decode(f->c, o);
-    f->code = l != NULL ? 0 : ERR_NOMEM;
-    for (size_t i = 0; f->code == 0 && f->w->spec != NULL && i < f->w->spec->pod_sets.n; i++) {
-        struct pod_template *t = f->w->spec->pod_sets.v[i].template;
-        if (t != NULL && t->spec != NULL) {
-            f->code = translate_limits(l, t->spec, &f->c->arena);
-        }
-    }
-    return f->code == 0;
-}
-
-/* The decoded Workload with its pods' requests as the API server will make them; NULL: out of memory. */
-static struct workload *filled(struct queue_controller *c, struct workload *w) {
-    struct filling f = {.c = c, .w = w};
-    if (w != NULL) {
-        mirror_scan(c->env->mirror, c->kinds[QK_LIMIT_RANGE], w->metadata->namespace, fill_each,
-                    &f);
-    }
-    return f.code == 0 ? w : NULL;
-}
-
 /* ---- holding ---- */
-
-static struct str annotation(const struct meta *m, const char *key) {
-    for (size_t i = 0; i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, key)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
 
 static bool ended(const struct workload *w) {
     return w->status != NULL && condition_true(&w->status->conditions, "Finished");
@@ -167,17 +140,34 @@ static bool reserves(const struct workload *w) {
            condition_true(&w->status->conditions, "QuotaReserved");
 }
 
+/* A partial admission gave fewer pods than the Workload would have. */
+static void admitted_counts(const struct workload *w, struct workload_input *in) {
+    const struct admission *ad = w->status->admission;
+    for (size_t i = 0; i < in->n_sets && i < ad->pod_set_assignments.n; i++) {
+        const struct opt_i32 *count = &ad->pod_set_assignments.v[i].count;
+        struct set_input *set = (struct set_input *)&in->sets[i]; /* in our arena */
+        if (count->set && count->v < set->count) {
+            set->count = count->v;
+        }
+    }
+}
+
 static int hold(struct queue_controller *c, const struct workload *w, struct queue_work *q) {
     struct workload_input in;
     struct held_amount *held;
     size_t n;
-    int r = translate_workload(w, w->status->admission->cluster_queue, &c->arena, &in);
+    int r = queue_input(c, w, w->status->admission->cluster_queue, &in);
     r = r == 0 ? translate_admission(w, c->engine, &c->arena, &held, &n) : r;
+    if (r == 0) {
+        admitted_counts(w, &in);
+        in.evicting = in.evicting || q->victim != NULL; /* it will be, in a moment */
+        in.not_ready = in.not_ready && c->settings->ready.block_admission;
+    }
     r = r == 0 ? engine_workload_hold(c->engine, &in, held, n) : r;
     if (r != 0) {
         return r;
     }
-    struct str plan = annotation(w->metadata, PLACEMENT_ANNOTATION);
+    struct str plan = queue_annotation(w->metadata, PLACEMENT_ANNOTATION);
     if (!str_empty(plan) && pool_workload_first(engine_pool(c->engine), q->uid) == NULL) {
         struct err err = {0};
         r = translate_placement_restore(plan, c->engine, &in, &c->arena, &err);
@@ -194,192 +184,11 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
 
 void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
     arena_reset(&c->arena);
-    struct workload *w = filled(c, queue_decode(c, o));
+    struct workload *w = queue_filled(c, queue_decode(c, o));
     struct queue_work *q = w != NULL ? queue_work_get(c, w) : NULL;
     if (q != NULL && reserves(w) && !ended(w)) {
         (void)hold(c, w, q); /* an unknown queue or no memory: the work on it comes again */
     }
-}
-
-/* ---- writing ---- */
-
-struct patch {
-    struct buf body;
-    char rv[24];
-};
-
-static void patch_begin(struct patch *p, const struct object *o) {
-    buf_init(&p->body, LIMIT_OBJECT_BYTES);
-    buf_f(&p->body, "{\"metadata\":{\"resourceVersion\":\"%llu\"}", (unsigned long long)o->rv);
-}
-
-static enum work patch_send(struct queue_controller *c, struct patch *p, const struct object *o,
-                            const char *sub, round_hook *hook) {
-    buf_ch(&p->body, '}');
-    enum work w = WORK_RETRY;
-    struct round *r = buf_ok(&p->body) == 0 ? round_new(c->works, c->env->writer, c->expect,
-                                                        QUEUE_WHO, o->ns, o->name)
-                                            : NULL;
-    if (r != NULL) {
-        if (hook != NULL) {
-            round_on_done(r, hook, c);
-        }
-        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(&p->body));
-        w = round_end(r);
-    }
-    buf_release(&p->body);
-    return w;
-}
-
-static int tell_waits(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    struct queue_controller *c = ctx;
-    if (res->code == 0 && res->obj != NULL) {
-        const struct queue_work *q = map_get(&c->by_uid, res->obj->uid);
-        if (q != NULL && q->reason != NULL && q->message != NULL) {
-            recorder_event(c->recorder, res->obj, EVENT_WARNING, q->reason, "%.*s",
-                           (int)q->message_n, q->message);
-        }
-    }
-    return res->code;
-}
-
-static void requests_json(const struct workload_input *in, struct buf *out) {
-    buf_c(out, "\"resourceRequests\":[");
-    for (size_t i = 0; i < in->n_sets; i++) {
-        const struct set_input *s = &in->sets[i];
-        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, s->name);
-        buf_c(out, ",\"resources\":{");
-        for (size_t k = 0; k < s->n_requests; k++) {
-            buf_c(out, k > 0 ? "," : "");
-            buf_json(out, s->requests[k].resource);
-            buf_c(out, ":\"");
-            amount_text(s->requests[k].resource, amount_mul(s->requests[k].v, s->count), out);
-            buf_ch(out, '"');
-        }
-        buf_c(out, "}}");
-    }
-    buf_ch(out, ']');
-}
-
-/* QuotaReserved False with the reason, when that is news. */
-static enum work say_waits(struct queue_controller *c, const struct object *o,
-                           const struct workload *w, struct queue_work *q) {
-    if (q->reason == NULL || q->message == NULL) {
-        return WORK_OK;
-    }
-    struct condition_change ch[] = {
-        {"QuotaReserved", "False", q->reason, str_from(q->message, q->message_n)},
-        {"Admitted", "False", "NoReservation", STR("The workload has no reservation")},
-    };
-    bool was = w->status != NULL && condition_find(&w->status->conditions, "Admitted") != NULL;
-    struct workload_input in;
-    struct patch p;
-    patch_begin(&p, o);
-    if (!conditions_json(o, &c->arena, ch, was ? 2 : 1, clock_wall(c->env->clock),
-                         ",\"status\":{", &p.body) ||
-        translate_workload(w, (struct str){0}, &c->arena, &in) != 0) {
-        buf_release(&p.body);
-        return arena_ok(&c->arena) == 0 ? WORK_OK : WORK_RETRY;
-    }
-    buf_ch(&p.body, ',');
-    requests_json(&in, &p.body);
-    buf_ch(&p.body, '}');
-    return patch_send(c, &p, o, "status", tell_waits);
-}
-
-static int message_set(struct queue_work *q, const char *reason, struct str text) {
-    char *copy = mem_cstr(text);
-    if (copy == NULL) {
-        return ERR_NOMEM;
-    }
-    mem_free(q->message);
-    q->message = copy;
-    q->message_n = text.n;
-    q->reason = reason;
-    return 0;
-}
-
-static int tell_admitted(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    struct queue_controller *c = ctx;
-    if (res->code != 0 || res->obj == NULL) {
-        return res->code;
-    }
-    size_t n;
-    struct str cq;
-    if (engine_workload_held(c->engine, res->obj->uid, &n, &cq) != NULL) {
-        int64_t waited = (clock_wall(c->env->clock) - res->obj->created_ns) / NS_PER_SEC;
-        recorder_event(c->recorder, res->obj, EVENT_NORMAL, "QuotaReserved",
-                       "Quota reserved in ClusterQueue %.*s, wait time since queued was %llds",
-                       STR_ARG(cq), (long long)(waited > 0 ? waited : 0));
-        recorder_event(c->recorder, res->obj, EVENT_NORMAL, "Admitted",
-                       "Admitted by ClusterQueue %.*s, wait time since reservation was 0s",
-                       STR_ARG(cq));
-    }
-    return 0;
-}
-
-/* What was once true of an eviction is history when quota is reserved again. */
-static size_t past_conditions(const struct workload *w, struct arena *a,
-                              struct condition_change *out) {
-    static const char *const types[] = {"Evicted", "Preempted", "BlockedOnPreemptionGates"};
-    size_t n = 0;
-    for (size_t i = 0; i < 3 && w->status != NULL; i++) {
-        const struct condition *x = condition_find(&w->status->conditions, types[i]);
-        if (x != NULL && str_is(x->status, "True")) {
-            out[n++] = (struct condition_change){
-                types[i], "False", "QuotaReserved",
-                arena_f(a, "Previously: %.*s", STR_ARG(x->message))};
-        }
-    }
-    return n;
-}
-
-static enum work write_admission(struct queue_controller *c, const struct object *o,
-                                 const struct workload *w, const struct held_amount *held,
-                                 size_t n, struct str cq) {
-    struct workload_input in;
-    struct patch p;
-    struct seat *first = pool_workload_first(engine_pool(c->engine), o->uid);
-    struct buf plan;
-    buf_init(&plan, LIMIT_ANNOTATION_BYTES);
-    if (first != NULL) {
-        translate_placement_json(first, &plan);
-    }
-    if (buf_ok(&plan) != 0) {
-        buf_release(&plan);
-        return WORK_RETRY;
-    }
-    patch_begin(&p, o);
-    if (!str_eq(annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan))) {
-        p.body.n--; /* into metadata */
-        buf_c(&p.body, ",\"annotations\":{\"" PLACEMENT_ANNOTATION "\":");
-        if (first != NULL) {
-            buf_json(&p.body, buf_view(&plan));
-        } else {
-            buf_c(&p.body, "null");
-        }
-        buf_c(&p.body, "}}");
-        buf_release(&plan);
-        return patch_send(c, &p, o, "", NULL); /* its change brings us back, for the admission */
-    }
-    buf_release(&plan);
-    struct str text = arena_f(&c->arena, "Quota reserved in ClusterQueue %.*s", STR_ARG(cq));
-    struct condition_change ch[8] = {
-        {"QuotaReserved", "True", "QuotaReserved", text},
-        {"Admitted", "True", "Admitted", STR("The workload is admitted")},
-    };
-    size_t changes = 2 + past_conditions(w, &c->arena, &ch[2]);
-    if (translate_workload(w, cq, &c->arena, &in) != 0 ||
-        !conditions_json(o, &c->arena, ch, changes, clock_wall(c->env->clock), ",\"status\":{",
-                         &p.body)) {
-        buf_release(&p.body);
-        return WORK_RETRY;
-    }
-    buf_c(&p.body, ",\"resourceRequests\":null,\"admission\":");
-    translate_admission_json(c->engine, cq, &in, held, n, &p.body);
-    buf_ch(&p.body, '}');
-    return patch_send(c, &p, o, "status", tell_admitted);
 }
 
 /* ---- may it be queued? ---- */
@@ -392,22 +201,23 @@ static bool namespace_matches(struct queue_controller *c, const struct cluster_s
     return selector_matches(&s->namespaces, o != NULL ? &o->labels : &none);
 }
 
-/* The reason why it may not be queued, with its message; NULL: it may. */
-static const char *not_queueable(struct queue_controller *c, const struct workload *w,
-                                 const struct queue_work *q, struct str *text) {
+static bool gated(const struct queue_controller *c, const struct workload *w, struct str *ret) {
+    *ret = queue_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
+    return c->settings->gates.admission_gated_by && !str_empty(*ret);
+}
+
+/* By its LocalQueue and ClusterQueue. */
+static const char *no_queue(struct queue_controller *c, const struct workload *w,
+                            const struct queue_work *q, struct str *text) {
     struct arena *a = &c->arena;
     const struct local_state *l = q->local;
     struct str name = w->spec != NULL ? w->spec->queue_name : (struct str){0};
-    if (w->spec != NULL && w->spec->active.set && !w->spec->active.v) {
-        *text = STR("The workload is deactivated");
-        return "Deactivated";
-    }
     if (l == NULL || !l->exists || l->cluster == NULL) {
         *text = arena_f(a, "LocalQueue %.*s doesn't exist", STR_ARG(name));
         return "Misconfigured";
     }
     if (l->stopped) {
-        *text = arena_f(a, "LocalQueue %.*s is stopped", STR_ARG(name));
+        *text = arena_f(a, "LocalQueue %.*s is inactive", STR_ARG(name));
         return "Suspended";
     }
     struct str cq = str_of(l->cluster);
@@ -417,19 +227,51 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
         return "Misconfigured";
     }
     if (!queue_cluster_active(c, cq)) {
-        *text = arena_f(a, "ClusterQueue %.*s is %s", STR_ARG(cq), s->stopped ? "stopped" : "inactive");
+        *text = arena_f(a, "ClusterQueue %.*s is inactive", STR_ARG(cq));
         return "Suspended";
     }
-    if (!namespace_matches(c, s, w->metadata->namespace)) {
+    return NULL;
+}
+
+/* The reason why it may not be queued, with its message; NULL: it may. The first that holds. */
+static const char *not_queueable(struct queue_controller *c, const struct workload *w,
+                                 const struct queue_work *q, struct str *text) {
+    struct str gates;
+    if (w->spec != NULL && w->spec->active.set && !w->spec->active.v) {
+        *text = STR("The workload is deactivated");
+        return "Deactivated";
+    }
+    const char *why = no_queue(c, w, q, text);
+    if (why != NULL) {
+        return why;
+    }
+    if (!namespace_matches(c, map_get(&c->clusters, str_of(q->local->cluster)),
+                           w->metadata->namespace)) {
         *text = STR("workload namespace doesn't match ClusterQueue selector");
         return "Misconfigured";
     }
-    struct str gates = annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
-    if (!str_empty(gates)) {
-        *text = arena_f(a, "Admission is gated by: %.*s", STR_ARG(gates));
+    if (queue_resources_refused(c, w, text)) {
+        return "Misconfigured";
+    }
+    if (gated(c, w, &gates)) {
+        *text = arena_f(&c->arena, "Admission is gated by: %.*s", STR_ARG(gates));
         return "AdmissionGated";
     }
     return NULL;
+}
+
+/* What was written last says why it was not queued, and that is no longer so. */
+static bool outdated(const struct workload *w) {
+    static const char *const reasons[] = {"Misconfigured", "Suspended", "AdmissionGated",
+                                          "Deactivated", "OnHold"};
+    const struct condition *x =
+        w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
+    for (size_t i = 0; x != NULL && i < sizeof(reasons) / sizeof(*reasons); i++) {
+        if (str_is(x->reason, reasons[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Until when a back-off keeps it out: 0 now, INT64_MAX until somebody says so. */
@@ -443,36 +285,17 @@ static int64_t kept_out(const struct workload *w, int64_t now) {
     return r != NULL && str_is(r->status, "False") ? INT64_MAX : 0;
 }
 
-static enum work pending(struct queue_controller *c, const struct object *o,
+/* Into the engine's queues. */
+static enum work enqueue(struct queue_controller *c, const struct object *o,
                          const struct workload *w, struct queue_work *q) {
-    struct str text;
-    const char *why = not_queueable(c, w, q, &text);
-    (void)queue_count(c, q,
-                      why != NULL && str_is(str_of(why), "Deactivated") ? QW_IDLE : QW_PENDING);
-    if (why != NULL) {
-        forget(c, q->uid);
-        return message_set(q, why, text) == 0 ? say_waits(c, o, w, q) : WORK_RETRY;
-    }
-    enum work back;
-    if (queue_returns(c, o, w, q, &back)) {
-        return back;
-    }
-    int64_t wait = kept_out(w, clock_wall(c->env->clock));
-    if (wait > 0) {
-        forget(c, q->uid);
-        if (wait < INT64_MAX) {
-            workqueue_add_after(c->works, q->ns, q->name, wait);
-        }
-        return WORK_OK;
-    }
     struct workload_input in;
-    bool held;
-    bool known = engine_workload_known(c->engine, q->uid, &held);
-    int r = translate_workload(w, str_of(q->local->cluster), &c->arena, &in);
+    bool held, known = engine_workload_known(c->engine, q->uid, &held);
+    int r = queue_input(c, w, str_of(q->local->cluster), &in);
     r = r == 0 ? engine_workload_put(c->engine, &in) : r;
     if (r == ERR_TOO_MANY) {
         struct str many = STR("the queues are full, or the workload has too many pods");
-        return message_set(q, "Misconfigured", many) == 0 ? say_waits(c, o, w, q) : WORK_RETRY;
+        return queue_message_set(q, "Misconfigured", many) == 0 ? queue_say_waits(c, o, w, q)
+                                                                : WORK_RETRY;
     }
     if (r != 0) {
         return WORK_RETRY;
@@ -481,34 +304,43 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     queue_kick(c);
     if (!known) {
         q->reason = NULL; /* the engine has not looked at it yet */
-        return WORK_OK;
     }
-    return say_waits(c, o, w, q);
+    if (q->reason == NULL && (outdated(w) || c->settings->gates.unadmitted_explicit_status)) {
+        if (!known) { /* most likely it will say something at once */
+            workqueue_add_after(c->works, q->ns, q->name, NS_PER_SEC);
+        } else if (queue_message_set(q, "PendingEvaluation", STR(PENDING_TEXT)) != 0) {
+            return WORK_RETRY;
+        }
+    }
+    return queue_say_waits(c, o, w, q);
 }
 
-/* ---- the end ---- */
-
-static enum work finalizer_drop(struct queue_controller *c, const struct object *o,
-                                const struct workload *w) {
-    struct patch p;
-    bool there = false;
-    patch_begin(&p, o);
-    p.body.n--;
-    buf_c(&p.body, ",\"finalizers\":[");
-    for (size_t i = 0, n = 0; i < w->metadata->finalizers.n; i++) {
-        if (str_is(w->metadata->finalizers.v[i], QUEUE_FINALIZER)) {
-            there = true;
-            continue;
+static enum work pending(struct queue_controller *c, const struct object *o,
+                         const struct workload *w, struct queue_work *q) {
+    static const struct condition_list none;
+    struct str text;
+    const char *why = not_queueable(c, w, q, &text);
+    (void)queue_count(c, q,
+                      why != NULL && str_is(str_of(why), "Deactivated") ? QW_IDLE : QW_PENDING);
+    if (why != NULL) {
+        forget(c, q->uid);
+        return queue_message_set(q, why, text) == 0 ? queue_say_waits(c, o, w, q) : WORK_RETRY;
+    }
+    enum work back;
+    if (queue_returns(c, o, w, q, &back)) {
+        return back;
+    }
+    int64_t wait = kept_out(w, clock_wall(c->env->clock));
+    if (wait > 0 || condition_true(w->status != NULL ? &w->status->conditions : &none,
+                                   "WaitingForReplacementPods")) {
+        forget(c, q->uid);
+        if (wait > 0 && wait < INT64_MAX) {
+            workqueue_add_after(c->works, q->ns, q->name, wait);
         }
-        buf_c(&p.body, n++ > 0 ? "," : "");
-        buf_json(&p.body, w->metadata->finalizers.v[i]);
+        q->reason = NULL;
+        return queue_say_waits(c, o, w, q);
     }
-    buf_c(&p.body, "]}");
-    if (!there) {
-        buf_release(&p.body);
-        return WORK_OK;
-    }
-    return patch_send(c, &p, o, "", NULL);
+    return enqueue(c, o, w, q);
 }
 
 enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
@@ -519,7 +351,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
         workqueue_add_after(c->works, ns, name, wait);
         return WORK_OK;
     }
-    struct workload *w = filled(c, queue_view(c, QK_WORKLOAD, ns, name, &o));
+    struct workload *w = queue_filled(c, queue_view(c, QK_WORKLOAD, ns, name, &o));
     if (o == NULL) {
         return WORK_OK;
     }
@@ -527,18 +359,25 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     if (q == NULL) {
         return WORK_RETRY;
     }
+    queue_tell_not(q); /* of a write that failed */
     bool orphan = o->n_owners == 0;
     if (ended(w) || (o->deleting_ns != 0 && (orphan || !reserves(w)))) {
         (void)queue_count(c, q, QW_IDLE);
         forget(c, q->uid);
-        return o->deleting_ns != 0 && orphan ? finalizer_drop(c, o, w) : WORK_OK;
+        return o->deleting_ns != 0 && orphan ? queue_finalizer_drop(c, o, w) : WORK_OK;
+    }
+    enum work gates;
+    if (queue_gates(c, o, w, &gates)) {
+        return gates;
     }
     if (reserves(w)) { /* also while it goes: until its owner has stopped */
         int r = hold(c, w, q);
-        return r == ERR_NOMEM ? WORK_RETRY : queue_drain(c, o, w, q);
+        return r == ERR_NOMEM ? WORK_RETRY : queue_holding(c, o, w, q);
     }
     if (q->written) { /* its quota was taken away: it starts anew */
         q->written = false;
+        queue_work_clear(q);
+        q->reason = NULL;
         forget(c, q->uid);
     }
     size_t n;
@@ -551,7 +390,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     }
     if (held != NULL && not_queueable(c, w, q, &text) == NULL) {
         (void)queue_count(c, q, QW_PENDING);
-        return write_admission(c, o, w, held, n, cq);
+        return queue_write_admission(c, o, w, q, held, n, cq);
     }
     return pending(c, o, w, q);
 }

@@ -52,10 +52,7 @@ static enum work deactivate(struct workload_life_controller *c, struct workload_
     conditions_remove(&ch->conditions, "DeactivationTarget", &ch->changed);
     ch->clear_requeue_state = true;
     recorder_event(c->base.recorder, ch->obj, EVENT_NORMAL,
-                   str_empty(cause)          ? "EvictedDueToDeactivated"
-                   : str_is(cause, TOO_LONG) ? "EvictedDueToDeactivatedDueTo" TOO_LONG
-                                             : "EvictedDueToDeactivatedDueToAdmissionCheck",
-                   "%.*s", STR_ARG(message));
+                   workload_evicted_event(STR("Deactivated"), cause), "%.*s", STR_ARG(message));
     return send_change(c, ch);
 }
 

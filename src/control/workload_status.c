@@ -256,3 +256,31 @@ int workload_change_write(const struct workload_change *c, struct buf *out) {
     buf_c(out, "}}");
     return arena_ok(c->arena) ? ERR_NOMEM : buf_ok(out);
 }
+
+/* ---- events ---- */
+
+const char *workload_evicted_event(struct str reason, struct str cause) {
+    static const struct {
+        const char *reason, *cause, *event;
+    } table[] = {
+        {"Preempted", NULL, "EvictedDueToPreempted"},
+        {"PodsReadyTimeout", NULL, "EvictedDueToPodsReadyTimeout"},
+        {"AdmissionCheck", NULL, "EvictedDueToAdmissionCheck"},
+        {"ClusterQueueStopped", NULL, "EvictedDueToClusterQueueStopped"},
+        {"LocalQueueStopped", NULL, "EvictedDueToLocalQueueStopped"},
+        {"NodeFailures", NULL, "EvictedDueToNodeFailures"},
+        {"Deactivated", "RequeuingLimitExceeded",
+         "EvictedDueToDeactivatedDueToRequeuingLimitExceeded"},
+        {"Deactivated", "MaximumExecutionTimeExceeded",
+         "EvictedDueToDeactivatedDueToMaximumExecutionTimeExceeded"},
+        {"Deactivated", "AdmissionCheck", "EvictedDueToDeactivatedDueToAdmissionCheck"},
+        {"Deactivated", NULL, "EvictedDueToDeactivated"},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+        if (str_is(reason, table[i].reason) &&
+            (table[i].cause == NULL || str_is(cause, table[i].cause))) {
+            return table[i].event;
+        }
+    }
+    return "Evicted";
+}

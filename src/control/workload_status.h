@@ -31,8 +31,8 @@ void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns);
 void workload_change_set(struct workload_change *c, const char *type, bool truth,
                          const char *reason, struct str message);
-/* Evicted: checks go back to Pending, gates close, the eviction is counted; quota stays reserved. A check that said Retry
- * and for how long delays the return. */
+/* Evicted: checks go back to Pending, gates close, the eviction is counted; quota stays reserved. A check that said
+ * Retry, and for how long, delays the return. */
 void workload_change_evict(struct workload_change *c, const char *reason, const char *cause,
                            struct str message);
 /* requeueState: how often it was sent back, and until when it waits; each 0: none. requeueAt never moves backward. */
@@ -43,6 +43,8 @@ void workload_change_requeued(struct workload_change *c);
 void workload_change_unset(struct workload_change *c, const char *reason, struct str message);
 /* Gives the quota back after an eviction, once nothing runs: requeued at once, or blocked until somebody allows it. */
 void workload_change_release(struct workload_change *c);
+/* The event of an eviction: "EvictedDueTo...", static. cause: of a deactivation. */
+const char *workload_evicted_event(struct str reason, struct str cause);
 /* Appends the patch; 0, ERR_NOMEM, or ERR_NOT_FOUND when nothing changed. */
 int workload_change_write(const struct workload_change *c, struct buf *out);
 
