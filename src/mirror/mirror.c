@@ -61,6 +61,7 @@ void mirror_free(struct mirror *m) {
     assert(!m->committing && m->delivering == 0);
     owners_release(&m->owners);
     pset_release(&m->by_uid);
+    pset_release(&m->by_key);
     pset_release(&m->pending);
     pset_release(&m->by_kind);
     for (struct batch *b = m->head, *next; b; b = next) {
@@ -103,6 +104,18 @@ struct table *table_get(struct mirror *m, const struct kind *k) {
     return t;
 }
 
+/* What the table's tree holds under a key whose hash this is; NULL: nothing. */
+static struct object *find_in_tree(const struct mirror *m, const struct table *t, uint64_t hash,
+                                   struct str ns, struct str name) {
+    struct object *o;
+    for (size_t i = pset_first(&m->by_key, hash); (o = pset_next(&m->by_key, hash, &i));) {
+        if (o->kind == t->kind && str_eq(o->name, name) && str_eq(o->ns, ns)) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
 /* ---- reading ---- */
 
 uint64_t mirror_revision(const struct mirror *m) {
@@ -112,8 +125,7 @@ uint64_t mirror_revision(const struct mirror *m) {
 const struct object *mirror_get(const struct mirror *m, const struct kind *k, struct str ns,
                                 struct str name) {
     const struct table *t = table_find(m, k);
-    struct obj_key key = {.ns = ns, .name = name};
-    const struct object *o = t ? tree_get(&t->objects, &key) : NULL;
+    const struct object *o = t ? find_in_tree(m, t, hash_key(t, ns, name), ns, name) : NULL;
     return visible(m, o) ? o : NULL;
 }
 
@@ -168,14 +180,14 @@ const struct object *mirror_pending(const struct mirror *m, const struct kind *k
     if (!t) {
         return NULL;
     }
+    uint64_t hash = hash_key(t, ns, name);
     if (m->n_pending) {
-        struct write *w = find_pending(m, t, hash_key(t, ns, name), ns, name);
+        struct write *w = find_pending(m, t, hash, ns, name);
         if (w) {
             return w->type == CHANGE_DELETED ? NULL : w->obj;
         }
     }
-    struct obj_key key = {.ns = ns, .name = name};
-    return tree_get(&t->objects, &key);
+    return find_in_tree(m, t, hash, ns, name);
 }
 
 /* ---- indexes ---- */
@@ -198,6 +210,37 @@ static void index_del(struct mirror *m, const struct object *o) {
         pset_del(&m->by_uid, hash_uid(o->uid), (void *)(uintptr_t)o);
     }
     owners_del(&m->owners, o);
+}
+
+/* A key that the tree does not have yet. 0 or ERR_NOMEM with nothing changed. */
+static int tree_add(struct mirror *m, struct table *t, uint64_t hash, struct object *o) {
+    struct obj_key key = key_of(o);
+    if (pset_add(&m->by_key, hash, o) != 0) {
+        return ERR_NOMEM;
+    }
+    if (tree_put(&t->objects, &key, o, NULL) != 0) {
+        pset_del(&m->by_key, hash, o);
+        return ERR_NOMEM;
+    }
+    return 0;
+}
+
+static struct object *tree_drop(struct mirror *m, struct table *t, uint64_t hash,
+                                const struct object *o) {
+    struct obj_key key = key_of(o);
+    struct object *old = tree_del(&t->objects, &key);
+    pset_del(&m->by_key, hash, old);
+    return old;
+}
+
+/* Another version of a key that is there; the one before. */
+static struct object *tree_swap(struct mirror *m, struct table *t, uint64_t hash,
+                                struct object *o) {
+    struct obj_key key = key_of(o);
+    void *old = NULL;
+    (void)tree_put(&t->objects, &key, o, &old);
+    pset_swap(&m->by_key, hash, old, o);
+    return old;
 }
 
 /* ---- staging ---- */
@@ -225,14 +268,13 @@ static int stage(struct mirror *m, enum change_type type, struct object *obj, mi
     if (!w) {
         return ERR_NOMEM;
     }
-    struct obj_key key = key_of(obj);
     *w = (struct write){.table = t, .type = type, .obj = obj, .done = done, .ctx = ctx,
                         .hash = hash_key(t, obj->ns, obj->name)};
     struct write *before = find_pending(m, t, w->hash, obj->ns, obj->name);
-    struct object *in_tree = tree_get(&t->objects, &key);
+    struct object *in_tree = find_in_tree(m, t, w->hash, obj->ns, obj->name);
     bool insert = !in_tree; /* then the change is an addition, and staged right into the tree */
     w->old = type == CHANGE_ADDED ? NULL : before ? before->obj : in_tree;
-    if (insert && tree_put(&t->objects, &key, obj, NULL) != 0) {
+    if (insert && tree_add(m, t, w->hash, obj) != 0) {
         goto fail;
     }
     if (type != CHANGE_DELETED && index_add(m, obj) != 0) {
@@ -267,7 +309,7 @@ fail_index:
     }
 fail_tree:
     if (insert) {
-        tree_del(&t->objects, &key);
+        (void)tree_drop(m, t, w->hash, obj);
     }
 fail:
     mem_free(w);
@@ -336,20 +378,18 @@ static void forget_pending(struct mirror *m, struct write *w) {
 /* The tree and the indexes take the change; what the tree let go of is returned, with its reference. */
 static struct object *apply(struct mirror *m, struct write *w) {
     struct table *t = w->table;
-    struct obj_key key = key_of(w->obj);
-    void *old = NULL;
+    struct object *old;
     if (w->type == CHANGE_ADDED) {
-        assert(tree_get(&t->objects, &key) == w->obj);
+        assert(find_in_tree(m, t, w->hash, w->obj->ns, w->obj->name) == w->obj);
         t->n++;
         return NULL;
     }
     if (w->type == CHANGE_MODIFIED) {
-        (void)tree_put(&t->objects, &key, object_ref(w->obj), &old);
+        old = tree_swap(m, t, w->hash, object_ref(w->obj));
     } else if (w->newer) { /* deleted and made again: the place is kept for the new one */
-        key = key_of(w->newer->obj);
-        (void)tree_put(&t->objects, &key, object_ref(w->newer->obj), &old);
+        old = tree_swap(m, t, w->hash, object_ref(w->newer->obj));
     } else {
-        old = tree_del(&t->objects, &key);
+        old = tree_drop(m, t, w->hash, w->obj);
     }
     if (w->type == CHANGE_DELETED) {
         t->n--;
@@ -386,7 +426,6 @@ static void commit_batch(struct mirror *m, struct batch *b) {
 
 /* Takes a pending change out of everything, as if it had never been staged. */
 static void undo_write(struct mirror *m, struct write *w) {
-    struct obj_key key = key_of(w->obj);
     struct write *newest = find_pending(m, w->table, w->hash, w->obj->ns, w->obj->name);
     if (newest) {
         pset_del(&m->pending, newest->hash, newest);
@@ -394,9 +433,8 @@ static void undo_write(struct mirror *m, struct write *w) {
     if (w->type != CHANGE_DELETED) {
         index_del(m, w->obj);
     }
-    if (tree_get(&w->table->objects, &key) == w->obj) {
-        tree_del(&w->table->objects, &key);
-        object_unref(w->obj);
+    if (find_in_tree(m, w->table, w->hash, w->obj->ns, w->obj->name) == w->obj) {
+        object_unref(tree_drop(m, w->table, w->hash, w->obj));
     }
     m->n -= w->type == CHANGE_ADDED;
     m->n_pending--;
@@ -518,17 +556,17 @@ void mirror_set_revision(struct mirror *m, uint64_t rv) {
 
 int mirror_load(struct mirror *m, struct object *obj, struct err *err) {
     struct table *t = table_get(m, obj->kind);
-    struct obj_key key = key_of(obj);
+    uint64_t hash = t ? hash_key(t, obj->ns, obj->name) : 0;
     int code = 0;
     if (m->n >= LIMIT_STORE_OBJECTS) {
         code = err_set(err, ERR_TOO_MANY, "more than %d objects", LIMIT_STORE_OBJECTS);
-    } else if (t && tree_get(&t->objects, &key)) {
+    } else if (t && find_in_tree(m, t, hash, obj->ns, obj->name)) {
         code = err_set(err, ERR_EXISTS, "%s \"%.*s\" is there twice", obj->kind->plural,
                        STR_ARG(obj->name));
-    } else if (!t || tree_put(&t->objects, &key, obj, NULL) != 0) {
+    } else if (!t || tree_add(m, t, hash, obj) != 0) {
         code = err_set(err, ERR_NOMEM, "out of memory");
     } else if (index_add(m, obj) != 0) {
-        tree_del(&t->objects, &key);
+        (void)tree_drop(m, t, hash, obj);
         code = err_set(err, ERR_NOMEM, "out of memory");
     }
     if (code != 0) {

@@ -6,6 +6,7 @@
  * staged, and a commit cannot fail:
  *
  *   - the tree of a kind has one entry a key: the committed version, or a staged one when nothing is committed there;
+ *     by_key finds the same objects by hash, for the tree costs a dozen comparisons in scattered memory;
  *   - the uid and owner indexes have an entry for each version alive, committed or staged;
  *   - history is a cache: where its ring cannot grow, it forgets.
  *
@@ -98,6 +99,7 @@ struct mirror {
     struct pset by_kind; /* struct table */
     size_t n;            /* objects of all kinds, staged ones included */
     struct pset by_uid;  /* struct object */
+    struct pset by_key;  /* struct object: what the trees hold, of all kinds */
     struct owners owners;
     struct pset pending; /* the newest struct write of each key */
     size_t n_pending;

@@ -48,12 +48,23 @@ int pset_add(struct pset *s, uint64_t hash, void *item) {
     return 0;
 }
 
-void pset_del(struct pset *s, uint64_t hash, void *item) {
+/* The slot of an item that must be there. */
+static size_t slot_of(const struct pset *s, uint64_t hash, const void *item) {
     size_t i = hash & s->mask;
     while (s->slots[i].item != item) {
         assert(s->slots[i].item);
         i = (i + 1) & s->mask;
     }
+    return i;
+}
+
+void pset_swap(struct pset *s, uint64_t hash, const void *item, void *by) {
+    assert(by);
+    s->slots[slot_of(s, hash, item)].item = by;
+}
+
+void pset_del(struct pset *s, uint64_t hash, void *item) {
+    size_t i = slot_of(s, hash, item);
     /* move back what would not be found past the hole */
     for (size_t j = (i + 1) & s->mask; s->slots[j].item; j = (j + 1) & s->mask) {
         size_t home = s->slots[j].hash & s->mask;

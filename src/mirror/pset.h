@@ -26,6 +26,8 @@ struct pset {
 void pset_release(struct pset *s);
 int pset_add(struct pset *s, uint64_t hash, void *item);  /* 0 or ERR_NOMEM */
 void pset_del(struct pset *s, uint64_t hash, void *item); /* which must be there */
+/* Puts another item with the same hash in the place of one that must be there; never fails. */
+void pset_swap(struct pset *s, uint64_t hash, const void *item, void *by);
 
 size_t pset_first(const struct pset *s, uint64_t hash);
 void *pset_next(const struct pset *s, uint64_t hash, size_t *pos); /* the next item with this hash, or NULL */
