@@ -71,7 +71,11 @@ void buf_c(struct buf *b, const char *cstr) {
 }
 
 void buf_ch(struct buf *b, char c) {
-    buf_add(b, &c, 1);
+    char *at = buf_room(b, 1);
+    if (at) {
+        *at = c;
+        b->n++;
+    }
 }
 
 void buf_u64(struct buf *b, uint64_t v) {
@@ -161,6 +165,10 @@ void buf_json(struct buf *b, struct str s) {
     size_t from = 0, i = 0;
     buf_ch(b, '"');
     while (i < s.n) {
+        if (p[i] < 0x80 && p[i] >= 0x20 && p[i] != '"' && p[i] != '\\') { /* nearly always */
+            i++;
+            continue;
+        }
         size_t len = utf8_len(p + i, s.n - i);
         if (len > 0 && p[i] >= 0x20 && p[i] != '"' && p[i] != '\\') {
             i += len;

@@ -6,6 +6,8 @@
  */
 #include "wire/json.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -97,14 +99,15 @@ static int depth_error(struct err *err) {
     return err_set(err, ERR_TOO_LARGE, "JSON is nested deeper than %d levels", LIMIT_JSON_DEPTH);
 }
 
-int json_parse(struct arena *a, struct str text, yyjson_doc **ret, struct err *err) {
+static int parse(struct arena *a, struct str text, yyjson_read_flag flags, yyjson_doc **ret,
+                 struct err *err) {
     if (text.n == 0) {
         return err_set(err, ERR_SYNTAX, "unexpected end of JSON input");
     }
     yyjson_alc alc = alc_of(a);
     yyjson_read_err fault;
     /* The reader writes to its input only with YYJSON_READ_INSITU, so the cast is harmless. */
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text.p, text.n, 0, &alc, &fault);
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text.p, text.n, flags, &alc, &fault);
     if (!doc && fault.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
         return text_too_deep(text) ? depth_error(err)
                                    : err_set(err, ERR_NOMEM, "no memory to read JSON");
@@ -117,6 +120,16 @@ int json_parse(struct arena *a, struct str text, yyjson_doc **ret, struct err *e
     }
     *ret = doc;
     return 0;
+}
+
+int json_parse(struct arena *a, struct str text, yyjson_doc **ret, struct err *err) {
+    return parse(a, text, 0, ret, err);
+}
+
+int json_parse_here(struct arena *a, char *text, size_t n, yyjson_doc **ret, struct err *err) {
+    static_assert(JSON_PADDING >= YYJSON_PADDING_SIZE, "the reader needs more room");
+    memset(text + n, 0, YYJSON_PADDING_SIZE);
+    return parse(a, str_from(text, n), YYJSON_READ_INSITU, ret, err);
 }
 
 yyjson_mut_doc *json_mut_new(struct arena *a) {
@@ -161,19 +174,119 @@ static void append(struct buf *b, char *text, size_t n, const yyjson_write_err *
     }
 }
 
-void json_write(struct buf *b, yyjson_val *v) {
+/* Numbers with a fraction, and what else is rare: by yyjson, through memory of its own. */
+static void write_other(struct buf *b, yyjson_val *v) {
     yyjson_write_err fault = {0};
     size_t n = 0;
     char *text = yyjson_val_write_opts(v, YYJSON_WRITE_INF_AND_NAN_AS_NULL, &heap_alc, &n, &fault);
     append(b, text, n, &fault);
 }
 
-void json_write_mut(struct buf *b, yyjson_mut_val *v) {
+static void write_other_mut(struct buf *b, yyjson_mut_val *v) {
     yyjson_write_err fault = {0};
     size_t n = 0;
     char *text =
         yyjson_mut_val_write_opts(v, YYJSON_WRITE_INF_AND_NAN_AS_NULL, &heap_alc, &n, &fault);
     append(b, text, n, &fault);
+}
+
+static void write_text(struct buf *b, yyjson_type type, yyjson_subtype sub, uint64_t number,
+                       struct str s) {
+    if (type == YYJSON_TYPE_STR && sub == YYJSON_SUBTYPE_NOESC) { /* as its reader saw */
+        char *at = buf_room(b, s.n + 2);
+        if (at) {
+            at[0] = '"';
+            memcpy(at + 1, s.p, s.n);
+            at[s.n + 1] = '"';
+            b->n += s.n + 2;
+        }
+    } else if (type == YYJSON_TYPE_STR) {
+        buf_json(b, s);
+    } else if (type == YYJSON_TYPE_NUM && sub == YYJSON_SUBTYPE_SINT) {
+        buf_i64(b, (int64_t)number);
+    } else if (type == YYJSON_TYPE_NUM) {
+        buf_u64(b, number);
+    } else if (type == YYJSON_TYPE_BOOL) {
+        buf_c(b, sub == YYJSON_SUBTYPE_TRUE ? "true" : "false");
+    } else {
+        buf_c(b, "null");
+    }
+}
+
+static bool is_other(yyjson_type type, yyjson_subtype sub) {
+    return type == YYJSON_TYPE_RAW || type == YYJSON_TYPE_NONE ||
+           (type == YYJSON_TYPE_NUM && sub == YYJSON_SUBTYPE_REAL);
+}
+
+/* Straight into the buffer: yyjson's writer would take memory of its own for each value, and copy. */
+void json_write(struct buf *b, yyjson_val *v) {
+    yyjson_type type = yyjson_get_type(v);
+    yyjson_subtype sub = yyjson_get_subtype(v);
+    size_t i, n;
+    yyjson_val *key, *x;
+    if (type == YYJSON_TYPE_OBJ) {
+        buf_ch(b, '{');
+        yyjson_obj_foreach(v, i, n, key, x) {
+            if (i > 0) {
+                buf_ch(b, ',');
+            }
+            json_write(b, key);
+            buf_ch(b, ':');
+            json_write(b, x);
+        }
+        buf_ch(b, '}');
+    } else if (type == YYJSON_TYPE_ARR) {
+        buf_ch(b, '[');
+        yyjson_arr_foreach(v, i, n, x) {
+            if (i > 0) {
+                buf_ch(b, ',');
+            }
+            json_write(b, x);
+        }
+        buf_ch(b, ']');
+    } else if (is_other(type, sub)) {
+        write_other(b, v);
+    } else {
+        struct str s = type == YYJSON_TYPE_STR
+                           ? (struct str){unsafe_yyjson_get_str(v), unsafe_yyjson_get_len(v)}
+                           : (struct str){0};
+        write_text(b, type, sub, v->uni.u64, s);
+    }
+}
+
+void json_write_mut(struct buf *b, yyjson_mut_val *v) {
+    yyjson_type type = yyjson_mut_get_type(v);
+    yyjson_subtype sub = yyjson_mut_get_subtype(v);
+    size_t i, n;
+    yyjson_mut_val *key, *x;
+    if (type == YYJSON_TYPE_OBJ) {
+        buf_ch(b, '{');
+        yyjson_mut_obj_foreach(v, i, n, key, x) {
+            if (i > 0) {
+                buf_ch(b, ',');
+            }
+            json_write_mut(b, key);
+            buf_ch(b, ':');
+            json_write_mut(b, x);
+        }
+        buf_ch(b, '}');
+    } else if (type == YYJSON_TYPE_ARR) {
+        buf_ch(b, '[');
+        yyjson_mut_arr_foreach(v, i, n, x) {
+            if (i > 0) {
+                buf_ch(b, ',');
+            }
+            json_write_mut(b, x);
+        }
+        buf_ch(b, ']');
+    } else if (is_other(type, sub)) {
+        write_other_mut(b, v);
+    } else {
+        struct str s = type == YYJSON_TYPE_STR
+                           ? (struct str){unsafe_yyjson_get_str(v), unsafe_yyjson_get_len(v)}
+                           : (struct str){0};
+        write_text(b, type, sub, v->uni.u64, s);
+    }
 }
 
 /* ---- members that stand twice ---- */

@@ -22,6 +22,10 @@
 
 /* ERR_SYNTAX with the byte offset, ERR_TOO_LARGE (depth), ERR_NOMEM. */
 int json_parse(struct arena *a, struct str text, yyjson_doc **ret, struct err *err);
+/* The same where the text may be written over, and has room for JSON_PADDING more bytes behind it; text and document
+ * share memory, so the text must live as long. In the error case its bytes are anything. */
+enum { JSON_PADDING = 4 };
+int json_parse_here(struct arena *a, char *text, size_t n, yyjson_doc **ret, struct err *err);
 /* An empty mutable document in the arena (NULL when out of memory), and a mutable copy of a value as its root. */
 yyjson_mut_doc *json_mut_new(struct arena *a);
 yyjson_mut_doc *json_mut_copy(struct arena *a, yyjson_val *v);

@@ -233,8 +233,56 @@ static void test_alloc_faults(void **state) {
     }
 }
 
+/* What is written reads as it was, from either kind of tree. */
+static void test_written(void **state) {
+    static const char *const texts[] = {"{}",
+                                        "[]",
+                                        "null",
+                                        "[true,false,null]",
+                                        "[0,-1,9223372036854775807,18446744073709551615]",
+                                        "[1.5,-0.25,1e300]",
+                                        "{\"a\":{\"b\":[{},[],\"\"]},\"c\":\"d\"}",
+                                        "\"\\\"\\\\\\n\\t\\r\"",
+                                        "{\"\\\"k\\n\":\"\xc3\xa9\"}"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct buf b;
+        buf_init(&b, 0);
+        json_write(&b, parse(texts[i]));
+        json_write_mut(&b, parse_mut(texts[i])->root);
+        size_t n = strlen(texts[i]);
+        assert_int_equal(buf_ok(&b), 0);
+        assert_true(json_equal(parse(texts[i]), parse(strndupa(b.p, b.n / 2))));
+        assert_true(json_equal(parse(texts[i]), parse(strndupa(b.p + b.n / 2, b.n / 2))));
+        assert_true(i == 5 || (b.n == 2 * n && memcmp(b.p, texts[i], n) == 0));
+        buf_release(&b);
+    }
+    struct buf b;
+    buf_init(&b, 0);
+    json_write(&b, parse("\"\\u0001\\b\\u001f\""));
+    assert_true(json_equal(parse(buf_cstr(&b)), parse("\"\\u0001\\u0008\\u001f\"")));
+    buf_release(&b);
+    buf_init(&b, 4);
+    json_write(&b, parse("[10,20]"));
+    assert_int_equal(buf_ok(&b), ERR_TOO_LARGE);
+    buf_release(&b);
+}
+
+static void test_in_place(void **state) {
+    static const char text[] = "{\"a\\n\":[\"b\",1]}";
+    char *room = arena_alloc(&arena, sizeof(text) + JSON_PADDING);
+    memset(room, 'x', sizeof(text) + JSON_PADDING);
+    memcpy(room, text, sizeof(text) - 1);
+    yyjson_doc *doc;
+    assert_int_equal(json_parse_here(&arena, room, sizeof(text) - 1, &doc, NULL), 0);
+    assert_true(json_equal(yyjson_doc_get_root(doc), parse(text)));
+    char bad[8 + JSON_PADDING] = "[1,2";
+    assert_int_equal(json_parse_here(&arena, bad, 4, &doc, NULL), ERR_SYNTAX);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_place, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refuses_malformed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
