@@ -10,6 +10,7 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
+#include <pthread.h>
 
 #include "base/mem.h"
 #include "net/tls_int.h"
@@ -261,8 +262,18 @@ int tls_verify_es256(const char *key_file, struct str data, const unsigned char 
     return ok ? 0 : err_set(err, ERR_UNAUTHORIZED, "the signature does not match");
 }
 
+static EVP_MD *sha256; /* looked up once: SHA256() does so each time, which costs more than a short text */
+static pthread_once_t sha256_once = PTHREAD_ONCE_INIT;
+
+static void sha256_fetch(void) {
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
 void tls_sha256(struct str data, unsigned char out[32]) {
-    SHA256((const unsigned char *)data.p, data.n, out);
+    (void)pthread_once(&sha256_once, sha256_fetch);
+    if (!sha256 || EVP_Digest(data.p, data.n, out, NULL, sha256, NULL) != 1) {
+        SHA256((const unsigned char *)data.p, data.n, out);
+    }
 }
 
 void tls_sha256_text(struct str data, char out[65]) {

@@ -240,8 +240,8 @@ static bool same_spec(yyjson_mut_val *now, yyjson_mut_val *old) {
 }
 
 int meta_generation(struct write *w) {
-    if (!(w->req->kind->flags & KIND_GENERATION)) {
-        return 0;
+    if (!(w->req->kind->flags & KIND_GENERATION) || str_is(w->req->subresource, "status")) {
+        return 0; /* a write of the status takes the rest from the stored object */
     }
     yyjson_mut_doc *old = json_mut_copy(w->arena, w->old_tree);
     yyjson_mut_val *meta = metadata_of(w);
