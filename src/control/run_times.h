@@ -1,0 +1,33 @@
+/*
+ * run_times: how long workloads ran, as observed: a small memory of the last run times of alike ones, and their median.
+ *
+ * Alike are workloads of one LocalQueue whose owners are of one kind and have names of one pattern (digits do not
+ * count: "train-17" and "train-18" are alike). Where a pattern was never seen, three runs of the same LocalQueue and kind will
+ * do. Bounded: RUN_TIMES_KEYS patterns of RUN_TIMES_KEPT runs each; who was not used longest is forgotten.
+ */
+#ifndef BERTH_CONTROL_RUN_TIMES_H
+#define BERTH_CONTROL_RUN_TIMES_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum { RUN_TIMES_KEYS = 4096, RUN_TIMES_KEPT = 9 };
+
+struct run_times;
+
+struct run_times_of {
+    struct str ns, queue; /* LocalQueue */
+    struct str kind, name; /* of the owner; without one "Workload" and the workload's own */
+};
+
+struct run_times *run_times_new(void); /* NULL: out of memory */
+void run_times_free(struct run_times *t);
+/* One has run for so long (ns) and succeeded. No memory: it is not remembered. */
+void run_times_note(struct run_times *t, const struct run_times_of *of, int64_t ran);
+/* The median of alike ones, or -1. *ret_n: of how many. */
+int64_t run_times_median(const struct run_times *t, const struct run_times_of *of, size_t *ret_n);
+size_t run_times_count(const struct run_times *t);
+/* One that stands alone, for another thread; NULL: out of memory. */
+struct run_times *run_times_copy(const struct run_times *t);
+
+#endif
