@@ -95,3 +95,12 @@ void control_free(struct control *c) {
     }
     mem_free(c);
 }
+
+struct engine *control_engine(const struct control *c) {
+    for (size_t i = 0; i < PARTS; i++) {
+        if (parts[i].bit == CONTROL_QUEUES && c->running[i]) {
+            return queue_controller_engine(c->running[i]);
+        }
+    }
+    return NULL;
+}

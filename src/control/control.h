@@ -33,5 +33,8 @@ struct control;
 /* env is copied; what it points to is borrowed. */
 struct control *control_new(const struct control_env *env, unsigned set, struct err *err);
 void control_free(struct control *c); /* NULL is a no-op */
+/* The engine of CONTROL_QUEUES, for questions and checks; NULL when that does not run. */
+struct engine;
+struct engine *control_engine(const struct control *c);
 
 #endif

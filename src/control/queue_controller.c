@@ -586,3 +586,7 @@ void queue_controller_free(struct queue_controller *c) {
     arena_release(&c->arena);
     mem_free(c);
 }
+
+struct engine *queue_controller_engine(struct queue_controller *c) {
+    return c->engine;
+}

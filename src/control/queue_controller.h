@@ -26,6 +26,8 @@
 struct queue_controller;
 struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err);
 void queue_controller_free(struct queue_controller *c); /* NULL is a no-op */
+struct engine;
+struct engine *queue_controller_engine(struct queue_controller *c); /* for questions, not for events */
 
 struct defaults_controller;
 struct defaults_controller *defaults_controller_new(const struct control_env *env,
