@@ -18,6 +18,7 @@ struct prom_series {
     struct prom_family *family;
     char *key;
     size_t key_n;
+    uint64_t serial;    /* of its family, ascending in the map's order */
     double value;       /* counter, gauge; sum of a histogram */
     uint64_t count;     /* histogram */
     uint64_t buckets[]; /* histogram: not cumulated */
@@ -29,7 +30,8 @@ struct prom_family {
     char *labels[PROM_LABELS_MAX];
     size_t n_labels;
     double bounds[PROM_BUCKETS_MAX];
-    size_t n_bounds;
+    size_t n_bounds, series_max;
+    uint64_t serial;
     struct map series;
 };
 
@@ -115,6 +117,7 @@ struct prom_family *prom_family(struct prom *p, enum prom_type type, const char 
         return NULL;
     }
     f->type = type;
+    f->series_max = PROM_SERIES_MAX;
     f->name = mem_cstr(str_of(name));
     f->help = mem_cstr(str_of(help));
     f->n_bounds = type == PROM_HISTOGRAM ? sizeof(default_bounds) / sizeof(default_bounds[0]) : 0;
@@ -140,6 +143,12 @@ int prom_buckets(struct prom_family *f, const double *bounds, size_t n) {
     return 0;
 }
 
+void prom_limit(struct prom_family *f, size_t series_max) {
+    if (f) {
+        f->series_max = series_max;
+    }
+}
+
 static void join(struct buf *b, const struct prom_family *f, const struct str *values) {
     for (size_t i = 0; i < f->n_labels; i++) {
         if (i > 0) {
@@ -155,6 +164,7 @@ static struct prom_series *add_series(struct prom_family *f, struct str key) {
         return NULL;
     }
     s->family = f;
+    s->serial = ++f->serial;
     s->key = mem_cstr(key);
     s->key_n = key.n;
     if (!s->key || map_put(&f->series, str_from(s->key, s->key_n), s, NULL) != 0) {
@@ -164,21 +174,61 @@ static struct prom_series *add_series(struct prom_family *f, struct str key) {
     return s;
 }
 
-struct prom_series *prom_series(struct prom_family *f, const struct str *values) {
-    struct buf key;
+/* The key lies in `room` when it fits there, else in b. */
+enum { KEY_ROOM = 512 };
+
+static struct str key_of(const struct prom_family *f, const struct str *values, char *room,
+                         struct buf *b) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_labels; i++) {
+        n += values[i].n + 1;
+    }
+    if (n > KEY_ROOM) {
+        join(b, f, values);
+        return buf_view(b);
+    }
+    n = 0;
+    for (size_t i = 0; i < f->n_labels; i++) {
+        if (i > 0) {
+            room[n++] = '\xff';
+        }
+        if (values[i].n > 0) {
+            memcpy(room + n, values[i].p, values[i].n);
+            n += values[i].n;
+        }
+    }
+    return str_from(room, n);
+}
+
+struct prom_series *prom_find(const struct prom_family *f, const struct str *values) {
+    char room[KEY_ROOM];
+    struct buf b;
     struct prom_series *s = NULL;
     if (!f) {
         return NULL;
     }
-    buf_init(&key, 0);
-    join(&key, f, values);
-    if (buf_ok(&key) == 0) {
-        s = map_get(&f->series, buf_view(&key));
-        if (!s && map_count(&f->series) < PROM_SERIES_MAX) {
-            s = add_series(f, buf_view(&key));
-        }
+    buf_init(&b, 0);
+    struct str key = key_of(f, values, room, &b);
+    if (buf_ok(&b) == 0) {
+        s = map_get(&f->series, key);
     }
-    buf_release(&key);
+    buf_release(&b);
+    return s;
+}
+
+struct prom_series *prom_series(struct prom_family *f, const struct str *values) {
+    char room[KEY_ROOM];
+    struct buf b;
+    struct prom_series *s = prom_find(f, values);
+    if (!f || s || map_count(&f->series) >= f->series_max) {
+        return s;
+    }
+    buf_init(&b, 0);
+    struct str key = key_of(f, values, room, &b);
+    if (buf_ok(&b) == 0) {
+        s = add_series(f, key);
+    }
+    buf_release(&b);
     return s;
 }
 
@@ -194,16 +244,14 @@ struct prom_series *prom_with_n(struct prom_family *f, const char *const *values
 }
 
 void prom_drop(struct prom_family *f, const struct str *values) {
-    struct buf key;
-    if (!f) {
-        return;
+    prom_forget(prom_find(f, values));
+}
+
+void prom_forget(struct prom_series *s) {
+    if (s) {
+        map_del(&s->family->series, str_from(s->key, s->key_n));
+        series_free(s);
     }
-    buf_init(&key, 0);
-    join(&key, f, values);
-    if (buf_ok(&key) == 0) {
-        series_free(map_del(&f->series, buf_view(&key)));
-    }
-    buf_release(&key);
 }
 
 /* ---- counting ---- */
@@ -241,18 +289,32 @@ int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx) {
     return collector_vec_push(&p->collectors, (struct collector){collect, ctx});
 }
 
+void prom_collector_del(struct prom *p, void *ctx) {
+    size_t n = 0;
+    for (size_t i = 0; p && i < p->collectors.n; i++) {
+        if (p->collectors.v[i].ctx != ctx) {
+            p->collectors.v[n++] = p->collectors.v[i];
+        }
+    }
+    if (p) {
+        p->collectors.n = n;
+    }
+}
+
 /* ---- writing ---- */
 
 static void write_escaped(struct buf *b, struct str s, bool quotes) {
+    size_t from = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\n') {
-            buf_c(b, "\\n");
-        } else if (s.p[i] == '\\' || (quotes && s.p[i] == '"')) {
-            buf_f(b, "\\%c", s.p[i]);
-        } else {
-            buf_ch(b, s.p[i]);
+        char ch = s.p[i];
+        if (ch == '\n' || ch == '\\' || (quotes && ch == '"')) {
+            buf_add(b, s.p + from, i - from);
+            buf_ch(b, '\\');
+            buf_ch(b, ch == '\n' ? 'n' : ch);
+            from = i + 1;
         }
     }
+    buf_add(b, s.p + from, s.n - from);
 }
 
 void prom_write_label_value(struct buf *out, struct str value) {
@@ -272,6 +334,10 @@ void prom_write_number(struct buf *out, double v) {
         buf_c(out, isnan(v) ? "NaN" : v > 0 ? "+Inf" : "-Inf");
         return;
     }
+    if (v < 1e6 && v > -1e6 && v == (double)(int64_t)v) {
+        buf_i64(out, (int64_t)v);
+        return;
+    }
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, v);
         if (strtod(text, NULL) == v) {
@@ -286,11 +352,14 @@ static void write_line(struct buf *out, const struct prom_series *s, const char 
                        const double *le, double number) {
     const struct prom_family *f = s->family;
     struct str rest = {s->key, s->key_n}, value;
-    buf_f(out, "%s%s", f->name, suffix);
+    buf_c(out, f->name);
+    buf_c(out, suffix);
     buf_c(out, f->n_labels || le ? "{" : "");
     for (size_t i = 0; i < f->n_labels; i++) {
         str_cut(rest, '\xff', &value, &rest);
-        buf_f(out, "%s%s=\"", i ? "," : "", f->labels[i]);
+        buf_c(out, i ? "," : "");
+        buf_c(out, f->labels[i]);
+        buf_c(out, "=\"");
         write_escaped(out, value, true);
         buf_ch(out, '"');
     }
@@ -320,18 +389,50 @@ static void write_series(struct buf *out, const struct prom_series *s) {
     write_line(out, s, "_count", NULL, (double)s->count);
 }
 
-void prom_write(struct prom *p, struct buf *out) {
-    const struct map_entry *e, *s;
+void prom_begin(struct prom *p, struct prom_cursor *c) {
+    *c = (struct prom_cursor){0};
     for (size_t i = 0; i < p->collectors.n; i++) {
         p->collectors.v[i].collect(p->collectors.v[i].ctx);
     }
-    for (size_t i = 0; (e = map_next(&p->families, &i));) {
-        struct prom_family *f = e->value;
-        if (map_count(&f->series) > 0) {
-            prom_write_head(out, f->type, str_of(f->name), str_of(f->help));
+}
+
+/* Series that were dropped meanwhile let the later ones move down. */
+static void find_place(const struct prom_family *f, struct prom_cursor *c) {
+    const struct map *m = &f->series;
+    c->entry = c->entry < m->used ? c->entry : m->used;
+    while (c->entry > 0) {
+        const struct prom_series *s = m->entries[c->entry - 1].value;
+        if (s && s->serial <= c->serial) {
+            break;
         }
-        for (size_t k = 0; (s = map_next(&f->series, &k));) {
+        c->entry--;
+    }
+}
+
+bool prom_write_some(struct prom *p, struct prom_cursor *c, size_t bytes, struct buf *out) {
+    const struct map_entry *e, *s;
+    size_t full = out->n + bytes;
+    for (; c->family < p->families.used; *c = (struct prom_cursor){.family = c->family + 1}) {
+        e = &p->families.entries[c->family];
+        struct prom_family *f = e->value; /* families are never dropped */
+        find_place(f, c);
+        if (!c->headed && map_count(&f->series) > 0) {
+            prom_write_head(out, f->type, str_of(f->name), str_of(f->help));
+            c->headed = true;
+        }
+        while ((s = map_next(&f->series, &c->entry))) {
             write_series(out, s->value);
+            c->serial = ((const struct prom_series *)s->value)->serial;
+            if (out->n >= full) {
+                return true;
+            }
         }
     }
+    return false;
+}
+
+void prom_write(struct prom *p, struct buf *out) {
+    struct prom_cursor c;
+    prom_begin(p, &c);
+    (void)prom_write_some(p, &c, SIZE_MAX / 4, out);
 }

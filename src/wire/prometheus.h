@@ -29,6 +29,7 @@ struct prom_family *prom_family(struct prom *p, enum prom_type type, const char 
                                 const char *help, const char *const *labels, size_t n_labels);
 /* Upper bounds, ascending, without +Inf; before the first series. The default is client_golang's. */
 int prom_buckets(struct prom_family *f, const double *bounds, size_t n);
+void prom_limit(struct prom_family *f, size_t series_max); /* in place of PROM_SERIES_MAX */
 
 /* The series with these label values (n_labels of them), made when missing. */
 struct prom_series *prom_series(struct prom_family *f, const struct str *values);
@@ -37,7 +38,10 @@ struct prom_series *prom_series(struct prom_family *f, const struct str *values)
     prom_with_n((f), (const char *const[]){__VA_ARGS__},                                           \
                 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 struct prom_series *prom_with_n(struct prom_family *f, const char *const *values, size_t n);
+/* NULL when there is none. */
+struct prom_series *prom_find(const struct prom_family *f, const struct str *values);
 void prom_drop(struct prom_family *f, const struct str *values); /* forget one series */
+void prom_forget(struct prom_series *s);                         /* the same, by its handle */
 void prom_clear(struct prom_family *f);                          /* forget all of them */
 
 void prom_add(struct prom_series *s, double v);     /* counter (v >= 0) and gauge */
@@ -47,8 +51,20 @@ double prom_value(const struct prom_series *s);     /* counter and gauge; a hist
 
 /* `collect` is called before each write, to set gauges that are computed. 0 or ERR_NOMEM. */
 int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx);
+void prom_collector_del(struct prom *p, void *ctx); /* those with this ctx */
 /* All families in order of registration, series in order of creation. */
 void prom_write(struct prom *p, struct buf *out);
+
+/* The same a piece at a time, so that a great registry holds nobody up: begin calls the collectors; each call of
+ * prom_write_some appends whole series until some `bytes` are there. True: there is more. Series may come and go
+ * between two calls: none is written twice, and none that stays is left out. */
+struct prom_cursor {
+    size_t family, entry;
+    uint64_t serial; /* of the last series written */
+    bool headed;
+};
+void prom_begin(struct prom *p, struct prom_cursor *c);
+bool prom_write_some(struct prom *p, struct prom_cursor *c, size_t bytes, struct buf *out);
 
 /* For writers without a registry. */
 void prom_write_head(struct buf *out, enum prom_type type, struct str name, struct str help);

@@ -46,6 +46,52 @@ static void test_text(void **state) {
     prom_free(p);
 }
 
+static size_t lines_of(struct str text, const char *line) {
+    size_t n = 0;
+    struct str one;
+    while (text.n > 0) {
+        str_cut(text, '\n', &one, &text);
+        n += str_is(one, line);
+    }
+    return n;
+}
+
+/* A piece at a time, while series come and go. */
+static void test_pieces(void **state) {
+    struct prom *p = prom_new();
+    static const char *const labels[] = {"a"};
+    struct prom_family *f = prom_family(p, PROM_GAUGE, "x", "X.", labels, 1);
+    struct prom_family *g = prom_family(p, PROM_COUNTER, "y", "Y.", labels, 1);
+    struct prom_cursor at;
+    struct buf b;
+    char name[16], line[32];
+    size_t pieces = 0;
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "%d", i);
+        prom_set(prom_with(f, name), i);
+        prom_add(prom_with(g, name), i);
+    }
+    buf_init(&b, 0);
+    prom_begin(p, &at);
+    while (prom_write_some(p, &at, 100, &b)) {
+        snprintf(name, sizeof(name), "%zu", pieces); /* one that was written, in the end all */
+        prom_forget(prom_find(f, &(struct str){name, strlen(name)}));
+        snprintf(name, sizeof(name), "new%zu", pieces++);
+        prom_set(prom_with(f, name), 1); /* the map is rebuilt now and then */
+    }
+    assert_in_range(pieces, 20, 100);
+    assert_int_equal(lines_of(buf_view(&b), "# TYPE x gauge"), 1);
+    assert_int_equal(lines_of(buf_view(&b), "# TYPE y counter"), 1);
+    for (int i = 0; i < 100; i++) {
+        snprintf(line, sizeof(line), "x{a=\"%d\"} %d", i, i);
+        assert_int_equal(lines_of(buf_view(&b), line), 1);
+        snprintf(line, sizeof(line), "y{a=\"%d\"} %d", i, i);
+        assert_int_equal(lines_of(buf_view(&b), line), 1);
+    }
+    buf_release(&b);
+    prom_free(p);
+}
+
 static void test_refused(void **state) {
     struct prom *p = prom_new();
     static const char *const labels[] = {"a"};
@@ -101,9 +147,8 @@ static void test_alloc_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_alloc_faults),
     };
     return cmocka_run_group_tests_name("prometheus", tests, NULL, NULL);
