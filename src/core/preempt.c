@@ -293,7 +293,7 @@ static int classical_search(struct search *s, bool *ret_found) {
 
 /* ---- what others call ---- */
 
-static struct preempt_scratch *scratch_of(struct engine *e) {
+struct preempt_scratch *scratch_of(struct engine *e) {
     if (e->scratch == NULL) {
         e->scratch = mem_zalloc(sizeof(*e->scratch));
         if (e->scratch != NULL) {
@@ -309,6 +309,7 @@ void preempt_free(struct engine *e) {
         victim_vec_release(&e->scratch->out);
         heap_release(&e->scratch->merge);
         arena_release(&e->scratch->memory);
+        feuds_release(e->scratch);
         mem_free(e->scratch);
         e->scratch = NULL;
     }
@@ -328,7 +329,8 @@ static int search_run(struct search *s, struct engine *e, const struct preempt_a
     s->m->merge.place = HEAP_NO_PLACE;
     uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
     bool found = false;
-    int r = e->o.fair_sharing ? fair_search(s, &found) : classical_search(s, &found);
+    int r = feuds_begin(s);
+    r = r != 0 ? r : e->o.fair_sharing ? fair_search(s, &found) : classical_search(s, &found);
     assert(!e->o.check_undo || before == quota_digest(&e->forest));
     if (r != 0 || !found) {
         s->m->out.n = 0;

@@ -8,6 +8,7 @@
 #ifndef BERTH_CORE_PREEMPT_PRIVATE_H
 #define BERTH_CORE_PREEMPT_PRIVATE_H
 
+#include "base/map.h"
 #include "core/preempt.h"
 
 enum source_list { SOURCE_HIERARCHY, SOURCE_PRIORITY, SOURCE_OWN, SOURCE_LISTS };
@@ -26,6 +27,16 @@ struct source {
 };
 VEC(source_vec, struct source);
 VEC(victim_vec, struct victim);
+struct feud;
+VEC(feud_vec, struct feud *);
+
+/* One that evicted others, or was evicted. */
+struct feud {
+    struct str uid;
+    struct feud_vec lost_to; /* who evicted it */
+    struct feud *next;       /* beside it among the dead */
+    uint64_t stamp; /* of the last search whose asker lost to it, itself or by way of others */
+};
 
 /* Memory of searches, kept between them. */
 struct preempt_scratch {
@@ -33,6 +44,11 @@ struct preempt_scratch {
     struct victim_vec out; /* taken out so far */
     struct heap merge;     /* sources by head */
     struct arena memory;
+    struct map feuds;  /* by uid */
+    struct feud *dead; /* forgotten, but others may point at them */
+    size_t n_dead;
+    uint64_t feuds_settled, feuds_stamp; /* of the forest they are about; of searches */
+    bool refused;
 };
 
 struct search {
@@ -42,7 +58,13 @@ struct search {
     struct preempt_scratch *m;
     bool protected;
     int64_t wake_ns;
+    bool feud; /* the asker lost to somebody: candidates are looked up */
 };
+
+/* preempt_feud.c */
+void feuds_release(struct preempt_scratch *m);
+int feuds_begin(struct search *s); /* marks whom the asker lost to */
+bool feud_spares(const struct search *s, const struct engine_workload *w); /* is w one of them? */
 
 /* preempt_source.c */
 bool source_uses(const struct search *s, const struct engine_workload *w);
@@ -55,6 +77,9 @@ void source_skip_priority(struct search *s, struct source *x);
 /* Victim order among candidates of two queues (or of one, by usage): never 0 for two workloads. */
 int candidate_cmp(const struct search *s, const struct engine_workload *a,
                   const struct engine_workload *b);
+
+struct preempt_scratch *
+scratch_of(struct engine *e); /* made when first asked for; NULL: no memory */
 
 /* preempt.c: steps inside a trial */
 int held_move(struct engine *e, const struct engine_workload *w, int64_t sign); /* 1: in, -1: out */

@@ -138,17 +138,17 @@ static bool try(struct reference *x, bool borrow) {
     for (size_t i = 0; i < x->n && !done; i++) {
         const struct candidate *c = &x->all[i];
         const struct engine_workload *a = x->c->asker;
-        bool only_own = c->list == 1 && (x->q->borrow_within == PREEMPT_NEVER ||
-                                         c->w->priority >= a->priority ||
-                                         (x->q->has_threshold && c->w->priority > x->q->threshold));
+        bool only_own = c->list == 1 &&
+                        (x->q->borrow_within == PREEMPT_NEVER || c->w->priority >= a->priority ||
+                         (x->q->has_threshold && c->w->priority > x->q->threshold));
         if ((only_own && borrow) || (c->list != 2 && !chain_above(x, c->w->queue->node, c->lca))) {
             continue;
         }
         use(x, c->w, -1);
-        x->out[x->n_out++] = (struct victim){
-            c->w, c->list == 2               ? PREEMPT_IN_QUEUE
-                  : c->list == 0 || only_own ? PREEMPT_RECLAIM
-                                             : PREEMPT_RECLAIM_BORROWING};
+        x->out[x->n_out++] =
+            (struct victim){c->w, c->list == 2               ? PREEMPT_IN_QUEUE
+                                  : c->list == 0 || only_own ? PREEMPT_RECLAIM
+                                                             : PREEMPT_RECLAIM_BORROWING};
         done = fits(x, borrow);
     }
     for (size_t i = x->n_out; done && i-- > 0;) {

@@ -88,7 +88,8 @@ static void other_flavors_stay(void **state) {
 /* a: nominal 4, the asker's; b: nominal 4, borrows; c: nominal 4, within its own. */
 static struct engine *cohort(enum preempt_policy reclaim, enum preempt_policy borrow) {
     struct engine *e = fixture_new((struct engine_options){0});
-    fixture_queue(e, &(struct fixture_queue){"a", "all", 4, NO, NO, PREEMPT_LOWER, reclaim, borrow});
+    fixture_queue(e,
+                  &(struct fixture_queue){"a", "all", 4, NO, NO, PREEMPT_LOWER, reclaim, borrow});
     fixture_queue(e, &(struct fixture_queue){"b", "all", 4, NO, NO});
     fixture_queue(e, &(struct fixture_queue){"c", "all", 4, NO, NO});
     return e;
@@ -118,9 +119,9 @@ static void reclaims_what_is_lent(void **state) {
 static void evicts_while_borrowing(void **state) {
     for (int threshold = 0; threshold < 3; threshold++) {
         struct engine *e = fixture_new((struct engine_options){0});
-        fixture_queue(e, &(struct fixture_queue){
-                             "a", "all", 4, NO, NO, PREEMPT_NEVER, PREEMPT_ANY,
-                             threshold == 2 ? PREEMPT_NEVER : PREEMPT_LOWER, threshold == 1, 1});
+        fixture_queue(e, &(struct fixture_queue){"a", "all", 4, NO, NO, PREEMPT_NEVER, PREEMPT_ANY,
+                                                 threshold == 2 ? PREEMPT_NEVER : PREEMPT_LOWER,
+                                                 threshold == 1, 1});
         fixture_queue(e, &(struct fixture_queue){"b", "all", 4, NO, NO});
         fixture_hold(e, &(struct fixture_held){"b1", "b", 2, 8, 1});
         /* 6 is more than a's own: it would borrow. With the threshold, b1 is too important; with no such policy, no */
@@ -208,8 +209,11 @@ static void a_further_test(void **state) {
     hold3(e, "q", (const char *[]){"p1", "p2", "p3"}, (int64_t[]){1, 1, 1});
     size_t wanted = 2, n;
     struct preempt_need need = {fixture_cell(e, true, "q"), 1, true};
-    struct preempt_ask ask = {.w = fixture_wait(e, "w", "q", 9, 1), .needs = &need, .n_needs = 1,
-                              .fits = no_place, .ctx = &wanted};
+    struct preempt_ask ask = {.w = fixture_wait(e, "w", "q", 9, 1),
+                              .needs = &need,
+                              .n_needs = 1,
+                              .fits = no_place,
+                              .ctx = &wanted};
     struct victim *v;
     bool protected;
     int64_t wake = INT64_MAX;
@@ -224,7 +228,8 @@ static void a_further_test(void **state) {
 static void usage_orders_the_own(void **state) {
     struct engine *e = fixture_new((struct engine_options){
         .local_usage = true, .usage_half_life_ns = 1000, .usage_interval_ns = 1000});
-    fixture_queue(e, &(struct fixture_queue){"q", "", 6, NO, NO, PREEMPT_LOWER, .local_usage = true});
+    fixture_queue(e,
+                  &(struct fixture_queue){"q", "", 6, NO, NO, PREEMPT_LOWER, .local_usage = true});
     struct resource_weight little = {STR("cpu"), 1}, much = {STR("cpu"), 5};
     assert_int_equal(engine_local_put(e, STR("ns/little"), 1), 0);
     assert_int_equal(engine_local_put(e, STR("ns/much"), 1), 0);

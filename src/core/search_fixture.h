@@ -54,20 +54,29 @@ static inline void fixture_queue(struct engine *e, const struct fixture_queue *s
     struct group_flavor_input f = {STR("f"), &q};
     struct group_input g = {&cpu, 1, &f, 1};
     double weight = s->weight == 0 ? 1 : s->weight < 0 ? 0 : s->weight;
-    struct queue_input in = {.name = str_of(s->name), .cohort = str_of(s->cohort), .groups = &g,
-                             .n_groups = 1, .within_queue = s->within, .reclaim = s->reclaim,
-                             .borrow_within = s->borrow_within, .has_threshold = s->has_threshold,
-                             .threshold = s->threshold, .weight = weight,
+    struct queue_input in = {.name = str_of(s->name),
+                             .cohort = str_of(s->cohort),
+                             .groups = &g,
+                             .n_groups = 1,
+                             .within_queue = s->within,
+                             .reclaim = s->reclaim,
+                             .borrow_within = s->borrow_within,
+                             .has_threshold = s->has_threshold,
+                             .threshold = s->threshold,
+                             .weight = weight,
                              .local_usage = s->local_usage};
     assert_int_equal(engine_queue_put(e, &in), 0);
     quota_find(&e->forest, true, str_of(s->name))->weight = weight;
 }
 
 static inline struct workload_input fixture_input(const struct fixture_held *h) {
-    return (struct workload_input){.uid = str_of(h->uid), .queue = str_of(h->queue),
-                                   .priority = h->priority, .queued_ns = h->queued_ns,
+    return (struct workload_input){.uid = str_of(h->uid),
+                                   .queue = str_of(h->queue),
+                                   .priority = h->priority,
+                                   .queued_ns = h->queued_ns,
                                    .local = h->local != NULL ? str_of(h->local) : (struct str){0},
-                                   .reserved_ns = h->reserved_ns, .evicting = h->evicting,
+                                   .reserved_ns = h->reserved_ns,
+                                   .evicting = h->evicting,
                                    .protected_until_ns = h->protected_until_ns,
                                    .minimum_runtime_ns = h->minimum_runtime_ns};
 }
@@ -102,8 +111,8 @@ static inline struct engine_workload *fixture_hold(struct engine *e, const struc
 static inline struct engine_workload *fixture_wait(struct engine *e, const char *uid,
                                                    const char *queue, int64_t priority,
                                                    int64_t queued_ns) {
-    struct workload_input in = {.uid = str_of(uid), .queue = str_of(queue), .priority = priority,
-                                .queued_ns = queued_ns};
+    struct workload_input in = {
+        .uid = str_of(uid), .queue = str_of(queue), .priority = priority, .queued_ns = queued_ns};
     assert_int_equal(engine_workload_put(e, &in), 0);
     return map_get(&e->workloads, in.uid);
 }

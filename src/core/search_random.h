@@ -55,7 +55,9 @@ static inline void random_tree(struct random_case *c, struct prng *r) {
         const char *parent = prng_below(r, 12) == 0 ? "" : c->names[prng_below(r, 4)];
         random_groups(r, q, f, false);
         struct queue_input in = {.name = str_of(random_name(c, 'q', i)),
-                                 .cohort = str_of(parent), .groups = &g, .n_groups = 1,
+                                 .cohort = str_of(parent),
+                                 .groups = &g,
+                                 .n_groups = 1,
                                  .within_queue = (enum preempt_policy)prng_below(r, 3),
                                  .reclaim = (enum preempt_policy)prng_below(r, 4),
                                  .borrow_within = (enum preempt_policy)prng_below(r, 2),
@@ -78,8 +80,11 @@ static inline void random_holders(struct random_case *c, struct prng *r) {
                 held[k++] = (struct held_amount){f, f, cpu, 1 + (int64_t)prng_below(r, 4)};
             }
         }
-        struct fixture_held h = {random_name(c, 'w', i), c->names[4 + prng_below(r, 6)],
-                                 (int64_t)prng_below(r, 4), 0, 1 + (int64_t)prng_below(r, 5),
+        struct fixture_held h = {random_name(c, 'w', i),
+                                 c->names[4 + prng_below(r, 6)],
+                                 (int64_t)prng_below(r, 4),
+                                 0,
+                                 1 + (int64_t)prng_below(r, 5),
                                  .evicting = prng_below(r, 8) == 0,
                                  .protected_until_ns = prng_below(r, 10) == 0 ? 200 : 0,
                                  .queued_ns = 1 + (int64_t)prng_below(r, 5)};

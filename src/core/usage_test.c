@@ -1,6 +1,140 @@
-/* Tests of fair sharing. */
+/* Tests of the ledger of LocalQueues: worked numbers, and what comes and goes. */
+#include <math.h>
+
 #include "core/search_fixture.h"
 
+static const int64_t MINUTE = 60LL * 1000000000;
+
+static void near(double got, double want) {
+    if (fabs(got - want) > 0.0001) {
+        print_error("got %f, want %f\n", got, want);
+        fail();
+    }
+}
+
+static struct engine *setup(const struct resource_weight *weights, size_t n) {
+    struct engine *e = fixture_new((struct engine_options){.local_usage = true,
+                                                           .usage_half_life_ns = 10 * MINUTE,
+                                                           .usage_interval_ns = 5 * MINUTE,
+                                                           .resource_weights = weights,
+                                                           .n_resource_weights = n});
+    fixture_queue(e, &(struct fixture_queue){"q", "", 100000, NO, NO, .local_usage = true});
+    assert_int_equal(engine_local_put(e, STR("ns/a"), 1), 0);
+    assert_int_equal(engine_local_put(e, STR("ns/b"), 1), 0);
+    return e;
+}
+
+/* One that the ledger is told of by hand: v of a resource. */
+static struct engine_workload one(struct engine *e, const char *local, const char *resource,
+                                  struct held_amount *held, int64_t v) {
+    uint32_t id;
+    assert_int_equal(names_intern(&e->resource_names, str_of(resource), &id), 0);
+    *held = (struct held_amount){0, 0, id, v};
+    return (struct engine_workload){.local = str_of(local), .held = held, .n_held = 1};
+}
+
+static void halves_with_time(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct held_amount held;
+    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000);
+    int64_t next;
+    engine_local_sample(e, MINUTE, &next);
+    assert_int_equal(next, 6 * MINUTE);
+    assert_int_equal(usage_take(e, &w, false), 0);
+    near(usage_of(e, &w), 0);
+    static const double want[] = {1.17157, 2, 2.58579};
+    for (int i = 0; i < 3; i++) {
+        engine_local_sample(e, (6 + 5 * i) * MINUTE - 1, &next); /* too early */
+        engine_local_sample(e, (6 + 5 * i) * MINUTE, &next);
+        near(usage_of(e, &w), want[i]);
+    }
+    usage_give(e, &w, false);
+    engine_local_sample(e, 26 * MINUTE, &next); /* a half-life later, with nothing held */
+    near(usage_of(e, &w), 2.58579 / 2);
+    engine_free(e);
+}
+
+static void penalty_on_entry(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct held_amount held, other;
+    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000),
+                           x = one(e, "ns/b", "cpu", &other, 1000);
+    uint64_t generation = usage_generation(e);
+    int64_t next;
+    engine_local_sample(e, MINUTE, &next);
+    assert_int_equal(usage_cmp(e, &w, &x), 0);
+    assert_int_equal(usage_take(e, &w, true), 0);
+    assert_true(usage_generation(e) != generation);
+    near(usage_of(e, &w), 1.17157);
+    assert_int_equal(usage_cmp(e, &w, &x), 1);
+    assert_int_equal(usage_cmp(e, &x, &w), -1);
+    engine_local_sample(e, 6 * MINUTE, &next);
+    near(usage_of(e, &w), 1.17157 * 0.70711 + 1.17157);
+    usage_give(e, &w, false);
+    /* an admission that did not happen leaves nothing */
+    assert_int_equal(usage_take(e, &x, true), 0);
+    near(usage_of(e, &x), 0.29289);
+    usage_give(e, &x, true);
+    near(usage_of(e, &x), 0);
+    engine_free(e);
+}
+
+static void weights(void **state) {
+    const struct resource_weight w[] = {{STR("cpu"), 0}, {STR("gpu"), 3}};
+    struct engine *e = setup(w, 2);
+    const struct resource_weight used[] = {{STR("cpu"), 50}, {STR("gpu"), 2}, {STR("x"), 1}};
+    assert_int_equal(engine_local_usage_set(e, STR("ns/a"), used, 3, MINUTE), 0);
+    near(engine_local_usage(e, STR("ns/a")), 7);
+    assert_int_equal(engine_local_put(e, STR("ns/a"), 2), 0);
+    near(engine_local_usage(e, STR("ns/a")), 3.5);
+    assert_int_equal(engine_local_put(e, STR("ns/a"), 0), 0);
+    assert_true(isinf(engine_local_usage(e, STR("ns/a"))));
+    engine_free(e);
+}
+
+static void comes_and_goes(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct held_amount held, other;
+    struct engine_workload w = one(e, "ns/new", "cpu", &held, 4000),
+                           x = one(e, "ns/a", "cpu", &other, 1000);
+    assert_true(engine_local_usage(e, STR("ns/new")) < 0);
+    assert_int_equal(engine_local_usage_set(e, STR("ns/new"), NULL, 0, 1), ERR_NOT_FOUND);
+    assert_int_equal(usage_take(e, &w, true), 0); /* before its LocalQueue is known */
+    assert_true(usage_of(e, &w) < 0);
+    assert_int_equal(usage_cmp(e, &w, &x), 0);
+    assert_int_equal(engine_local_put(e, STR("ns/new"), 1), 0);
+    near(usage_of(e, &w), 1.17157);
+    engine_local_del(e, STR("ns/new"));
+    assert_true(usage_of(e, &w) < 0);
+    assert_int_equal(engine_local_put(e, STR("ns/new"), 1), 0); /* what it used was forgotten */
+    near(usage_of(e, &w), 0);
+    engine_local_del(e, STR("ns/new"));
+    usage_give(e, &w, false);
+    engine_local_del(e, STR("ns/unknown"));
+    engine_free(e);
+}
+
+static void no_half_life(void **state) {
+    struct engine *e =
+        fixture_new((struct engine_options){.local_usage = true, .usage_interval_ns = 5 * MINUTE});
+    struct resource_weight used = {STR("cpu"), 5};
+    struct held_amount held;
+    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000);
+    int64_t next;
+    assert_int_equal(engine_local_put(e, STR("ns/a"), 1), 0);
+    assert_int_equal(engine_local_usage_set(e, STR("ns/a"), &used, 1, MINUTE), 0);
+    assert_int_equal(usage_take(e, &w, true), 0);
+    near(usage_of(e, &w), 5);
+    engine_local_sample(e, 6 * MINUTE, &next);
+    near(usage_of(e, &w), 0);
+    engine_free(e);
+}
+
 int main(void) {
-    return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halves_with_time), cmocka_unit_test(penalty_on_entry),
+        cmocka_unit_test(weights),          cmocka_unit_test(comes_and_goes),
+        cmocka_unit_test(no_half_life),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
