@@ -9,6 +9,7 @@
 #include "control/job_queue.h"
 #include "control/namespace.h"
 #include "control/node_life.h"
+#include "control/priority_class.h"
 #include "control/queue_controller.h"
 #include "control/role_aggregation.h"
 #include "control/serviceaccount.h"
@@ -34,6 +35,7 @@ WRAP(node_life)
 WRAP(role_aggregation)
 WRAP(event_ttl)
 WRAP(workload_life)
+WRAP(priority_class)
 #undef WRAP
 
 static const struct part {
@@ -54,6 +56,7 @@ static const struct part {
     {CONTROL_ROLES, "roles", role_aggregation_make, role_aggregation_drop},
     {CONTROL_EVENT_TTL, "event ttl", event_ttl_make, event_ttl_drop},
     {CONTROL_WORKLOADS, "workloads", workload_life_make, workload_life_drop},
+    {CONTROL_WORKLOADS, "priority classes", priority_class_make, priority_class_drop},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

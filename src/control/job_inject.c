@@ -4,6 +4,7 @@
  * In: the node labels of every flavor assigned become node selector, their tolerations are appended, the pod set's name
  * becomes a label; updates of admission checks are merged. The same key with another value can never be satisfied.
  */
+#include "api/check.h"
 #include "api/codec.h"
 #include "base/limits.h"
 #include "control/job_workload.h"
@@ -37,9 +38,9 @@ static int merge_map(struct injection *in, yyjson_mut_val *into, const char *wha
     return r;
 }
 
-static int add_toleration(struct injection *in, yyjson_val *t) {
+static int add_copy(struct injection *in, yyjson_mut_val *copy) {
     size_t i, n;
-    yyjson_mut_val *have, *copy = yyjson_val_mut_copy(in->d, t);
+    yyjson_mut_val *have;
     yyjson_mut_arr_foreach(in->tolerations, i, n, have) {
         if (json_mequal(have, copy)) {
             return 0;
@@ -47,6 +48,28 @@ static int add_toleration(struct injection *in, yyjson_val *t) {
     }
     in->more_tolerations = true;
     return copy && yyjson_mut_arr_append(in->tolerations, copy) ? 0 : ERR_NOMEM;
+}
+
+static int add_toleration(struct injection *in, yyjson_val *t) {
+    return add_copy(in, yyjson_val_mut_copy(in->d, t));
+}
+
+static int add_update_toleration(struct injection *in, const struct toleration *t) {
+    const struct {
+        const char *key;
+        struct str v;
+    } members[] = {
+        {"key", t->key}, {"operator", t->operator}, {"value", t->value}, {"effect", t->effect}};
+    yyjson_mut_val *o = yyjson_mut_obj(in->d);
+    int r = o ? 0 : ERR_NOMEM;
+    for (size_t i = 0; r == 0 && i < sizeof members / sizeof *members; i++) {
+        r = str_empty(members[i].v) ? 0 : json_mset_str(in->d, o, members[i].key, members[i].v);
+    }
+    if (r == 0 && t->toleration_seconds.set &&
+        !yyjson_mut_obj_add_int(in->d, o, "tolerationSeconds", t->toleration_seconds.v)) {
+        r = ERR_NOMEM;
+    }
+    return r ? r : add_copy(in, o);
 }
 
 static int add_tolerations(struct injection *in, yyjson_val *list) {
@@ -109,9 +132,32 @@ static int add_check_updates(struct injection *in, const struct workload *wl, st
             r = r ? r
                   : merge_map(in, in->selector, "nodeSelector", "spec.nodeSelector",
                               &u->node_selector, err);
+            for (size_t t = 0; r == 0 && t < u->tolerations.n; t++) {
+                r = add_update_toleration(in, &u->tolerations.v[t]);
+            }
+            if (r == ERR_CONFLICT) {
+                err_wrap(err, "invalid admission check PodSetUpdate");
+            }
         }
     }
     return r;
+}
+
+/* Pods say which queues they came from. */
+static int add_queue_labels(struct injection *in, const struct object *job,
+                            const struct admission *ad, const struct queue_settings *s,
+                            struct err *err) {
+    struct str local = object_label(job, STR(KUEUE_QUEUE_LABEL));
+    if (!s->gates.assign_queue_labels) {
+        return 0;
+    }
+    int r = str_empty(local) ? 0
+                             : merge_key(in, in->labels, "labels", "metadata.labels",
+                                         STR("kueue.x-k8s.io/local-queue-name"), local, err);
+    return r == 0 && format_fault("dns1123-label", ad->cluster_queue) == NULL
+               ? merge_key(in, in->labels, "labels", "metadata.labels",
+                           STR("kueue.x-k8s.io/cluster-queue-name"), ad->cluster_queue, err)
+               : r;
 }
 
 static int injection_init(struct injection *in, yyjson_val *tree, struct arena *a) {
@@ -131,6 +177,17 @@ static int injection_init(struct injection *in, yyjson_val *tree, struct arena *
     return r;
 }
 
+/* An Indexed Job may ask for as many completions as it has pods at a time. */
+static bool follows(const struct job *j) {
+    for (size_t i = 0; i < j->metadata->annotations.n; i++) {
+        if (str_is(j->metadata->annotations.v[i].key, KUEUE_COMPLETIONS_FOLLOW)) {
+            return str_is(j->metadata->annotations.v[i].value, "true") &&
+                   str_is(j->spec->completion_mode, "Indexed");
+        }
+    }
+    return false;
+}
+
 /* Fewer pods at a time are for Jobs that agreed to it; an admission also counts fewer when some have ended. */
 static void write_start(const struct object *obj, const struct job *j, const struct injection *in,
                         const struct workload *wl, struct buf *out) {
@@ -140,8 +197,11 @@ static void write_start(const struct object *obj, const struct job *j, const str
           (unsigned long long)obj->rv);
     if (partial && ps->count.set && j->spec->parallelism.set &&
         ps->count.v < j->spec->parallelism.v &&
-        (!j->spec->completions.set || ps->count.v < j->spec->completions.v)) {
+        (!j->spec->completions.set || ps->count.v < j->spec->completions.v || follows(j))) {
         buf_f(out, ",\"parallelism\":%d", ps->count.v);
+        if (follows(j)) {
+            buf_f(out, ",\"completions\":%d", ps->count.v);
+        }
     }
     buf_c(out, ",\"template\":{\"metadata\":{\"labels\":");
     json_write_mut(out, in->labels);
@@ -157,8 +217,9 @@ static void write_start(const struct object *obj, const struct job *j, const str
 }
 
 int job_workload_start(const struct object *obj, yyjson_val *tree, const struct job *j,
-                       const struct workload *wl, const struct mirror *m, struct arena *a,
-                       struct buf *out, struct err *err) {
+                       const struct workload *wl, const struct mirror *m,
+                       const struct queue_settings *s, struct arena *a, struct buf *out,
+                       struct err *err) {
     const struct admission *ad = wl->status->admission;
     struct injection in;
     if (!ad || ad->pod_set_assignments.n != 1) {
@@ -170,6 +231,7 @@ int job_workload_start(const struct object *obj, yyjson_val *tree, const struct 
     r = r ? r
           : merge_key(&in, in.labels, "labels", "metadata.labels", STR(KUEUE_PODSET_LABEL),
                       ps->name, err);
+    r = r ? r : add_queue_labels(&in, obj, ad, s, err);
     r = r ? r : add_flavors(&in, ps, m, a, err);
     r = r ? r : add_check_updates(&in, wl, ps->name, err);
     if (r == 0) {
@@ -225,6 +287,11 @@ int job_workload_restore(const struct object *obj, yyjson_val *tree, yyjson_val 
     int64_t count = json_i64_at(set, "count", 0), have = json_i64_at(tree, "spec.parallelism", 1);
     if (count > have && json_get(set, STR("minCount"))) {
         buf_f(out, "\"parallelism\":%lld,", (long long)count);
+        struct str follow = json_str(
+            json_get(json_path(tree, "metadata.annotations"), STR(KUEUE_COMPLETIONS_FOLLOW)));
+        if (str_is(follow, "true") && str_is(json_str_at(tree, "spec.completionMode"), "Indexed")) {
+            buf_f(out, "\"completions\":%lld,", (long long)count);
+        }
     }
     buf_c(out, "\"template\":{\"metadata\":{");
     write_map_back(out, "labels", json_path(now, "metadata.labels"),

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "control/job_decide.h"
+#include "control/job_follow.h"
 #include "control/job_workload.h"
 #include "control/job_write.h"
 #include "control/recorder.h"
@@ -24,7 +25,8 @@ enum {
 
 struct job_queue_controller {
     struct control_env env;
-    const struct kind *jobs, *workloads, *pods;
+    const struct queue_settings *settings;
+    const struct kind *jobs, *workloads, *pods, *namespaces;
     struct workqueue *queue;    /* Jobs */
     struct workqueue *orphaned; /* Workloads to let go */
     struct expect *expect;
@@ -51,7 +53,17 @@ struct pair {
 /* ---- what to look at ---- */
 
 static bool managed(const struct job_queue_controller *c, const struct object *job) {
-    return !str_empty(object_label(job, STR(KUEUE_QUEUE_LABEL))) && !str_is(job->ns, "kube-system");
+    const struct queue_settings *s = c->settings;
+    if (str_empty(object_label(job, STR(KUEUE_QUEUE_LABEL))) &&
+        (!s->manage_jobs_without_queue_name || object_controller(job))) {
+        return false;
+    }
+    if (!s->managed_namespaces) {
+        return !str_is(job->ns, "kube-system");
+    }
+    const struct object *ns = mirror_get(c->env.mirror, c->namespaces, STR(""), job->ns);
+    const struct str_map none = {0};
+    return selector_matches(s->managed_namespaces, ns ? &ns->labels : &none);
 }
 
 static const struct owner_ref *job_owner(const struct object *wl) {
@@ -272,7 +284,7 @@ static enum work create(struct pair *p) {
     struct buf b;
     buf_init(&b, BODY_MAX);
     struct round *r = NULL;
-    if (job_workload_write(p->obj, p->tree, &p->job, &prio, &c->arena, &b) == 0) {
+    if (job_workload_write(p->obj, p->tree, &p->job, &prio, c->settings, &c->arena, &b) == 0) {
         r = begin(c, c->queue, p->obj);
     }
     if (r) {
@@ -287,13 +299,21 @@ static enum work create(struct pair *p) {
 
 static enum work update_in_place(struct pair *p) {
     struct buf b;
+    int32_t limit = job_workload_limit(&p->job), least = job_workload_least(&p->job);
     buf_init(&b, BODY_MAX);
     buf_f(&b,
           "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"podSets\":[{\"name\":\"main\","
-          "\"count\":%d,\"template\":",
+          "\"count\":%d,",
           (unsigned long long)p->wl_obj->rv, job_workload_count(&p->job));
+    if (least > 0) {
+        buf_f(&b, "\"minCount\":%d,", least);
+    }
+    buf_c(&b, "\"template\":");
     json_write(&b, json_path(p->tree, "spec.template"));
-    buf_c(&b, "}]}}");
+    buf_f(&b,
+          limit > 0 ? "}],\"maximumExecutionTimeSeconds\":%d}}"
+                    : "}],\"maximumExecutionTimeSeconds\":null}}",
+          limit);
     recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated not matching Workload for suspended job: %.*s/%.*s",
                    STR_ARG(p->wl_obj->ns), STR_ARG(p->wl_obj->name));
@@ -312,8 +332,8 @@ static enum work start(struct pair *p) {
     struct buf b;
     struct err err = {0};
     buf_init(&b, BODY_MAX);
-    int code = job_workload_start(p->obj, p->tree, &p->job, &p->wl, p->c->env.mirror, &p->c->arena,
-                                  &b, &err);
+    int code = job_workload_start(p->obj, p->tree, &p->job, &p->wl, p->c->env.mirror,
+                                  p->c->settings, &p->c->arena, &b, &err);
     if (code == ERR_CONFLICT) {
         struct workload_change ch;
         buf_release(&b);
@@ -334,7 +354,106 @@ static enum work release(struct pair *p) {
     struct workload_change ch;
     start_change(p, &ch);
     workload_change_release(&ch);
+    if (p->c->settings->ready.on) {
+        job_ready_set(&ch, false, false);
+    }
     return send_change(p, &ch);
+}
+
+/* ---- what the Workload takes over from its Job ---- */
+
+/* False WaitForStart is written with the admission; here is what comes after. */
+static enum work sync_ready(struct pair *p) {
+    struct workload_change ch;
+    start_change(p, &ch);
+    job_ready_set(&ch, true, job_pods_ready(&p->job));
+    return send_change(p, &ch);
+}
+
+static enum work sync_annotations(struct pair *p) {
+    struct buf b;
+    struct str had = {0}, now = {0};
+    bool gates;
+    buf_init(&b, BODY_MAX);
+    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{",
+          (unsigned long long)p->wl_obj->rv);
+    if (!job_annotations_write(&p->job, &p->wl.metadata->annotations, &b)) {
+        buf_release(&b);
+        return WORK_OK;
+    }
+    buf_c(&b, "}}}");
+    had = json_str(
+        json_get(json_path(p->wl_tree, "metadata.annotations"), STR(KUEUE_GATED_ANNOTATION)));
+    now =
+        json_str(json_get(json_path(p->tree, "metadata.annotations"), STR(KUEUE_GATED_ANNOTATION)));
+    gates = !str_eq(had, now);
+    if (gates) {
+        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+                       "Updated workload AdmissionGatedBy to \"%.*s\"", STR_ARG(now));
+    }
+    return send(p->c, p->c->queue, p->obj, p->wl_obj, "", buf_ok(&b), &b);
+}
+
+/* The class may be another one at any time; while quota is held it stays a WorkloadPriorityClass. */
+static enum work sync_priority_class(struct pair *p) {
+    struct str label = object_label(p->obj, STR(KUEUE_PRIORITY_LABEL)), missing;
+    const struct priority_class_ref *ref = p->wl.spec->priority_class_ref;
+    struct workload_priority prio;
+    bool of_kueue = ref && str_is(ref->group, "kueue.x-k8s.io");
+    if (str_empty(label) || (of_kueue && str_eq(ref->name, label)) || (p->reserved && !of_kueue) ||
+        workload_priority_resolve(p->c->env.mirror, label, STR(""), &prio, &missing) != 0) {
+        return WORK_OK;
+    }
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    buf_f(&b,
+          "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"priority\":%d,"
+          "\"priorityClassRef\":{\"group\":\"%s\",\"kind\":\"%s\",\"name\":",
+          (unsigned long long)p->wl_obj->rv, prio.value, prio.group, prio.kind);
+    buf_json(&b, prio.name);
+    buf_c(&b, "}}}");
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+                   "Updated workload priority class: %.*s/%.*s", STR_ARG(p->wl_obj->ns),
+                   STR_ARG(p->wl_obj->name));
+    return send(p->c, p->c->queue, p->obj, p->wl_obj, "", buf_ok(&b), &b);
+}
+
+/* A Job that was deactivated here goes when its time is over; true when it went. */
+static bool expired(struct pair *p, enum work *ret) {
+    int64_t keep = p->c->settings->keep_deactivated_ns;
+    const struct condition *e =
+        p->wl.status ? conditions_find(&p->wl.status->conditions, "Evicted") : NULL;
+    if (keep < 0 || !p->evicted || !str_starts(e->reason, STR("DeactivatedDueTo")) ||
+        !p->wl.spec->active.set || p->wl.spec->active.v) {
+        return false;
+    }
+    int64_t left = e->last_transition_ns + keep - clock_wall(p->c->env.clock);
+    if (left > 0) {
+        workqueue_add_after(p->c->queue, p->obj->ns, p->obj->name, left);
+        return false;
+    }
+    struct round *r = begin(p->c, p->c->queue, p->obj);
+    struct delete_options o = {
+        .uid = p->obj->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    if (r) {
+        round_remove(r, p->obj->kind, p->obj->ns, p->obj->name, &o);
+        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Deleted",
+                       "Deleted job: deactivation retention period expired");
+    }
+    *ret = r ? round_end(r) : WORK_RETRY;
+    return true;
+}
+
+/* Each writes at most once; the next look goes on. */
+static enum work take_over(struct pair *p) {
+    static enum work (*const steps[])(struct pair *) = {sync_annotations, sync_priority_class};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        enum work w = steps[i](p);
+        if (w != WORK_OK) {
+            return w;
+        }
+    }
+    return WORK_OK;
 }
 
 static enum work sync_queue_name(struct pair *p) {
@@ -355,7 +474,7 @@ static enum work sync_reclaimable(struct pair *p) {
     const struct workload_status *s = p->wl.status;
     int32_t had = s && s->reclaimable_pods.n ? s->reclaimable_pods.v[0].count : 0;
     int32_t now = job_workload_reclaimable(&p->job, &p->c->arena);
-    if (!p->reserved || now <= had) {
+    if (!p->reserved || now <= had || !p->c->settings->gates.reclaimable_pods) {
         return WORK_OK; /* it may only grow while quota is held */
     }
     struct workload_change ch;
@@ -365,8 +484,19 @@ static enum work sync_reclaimable(struct pair *p) {
     return send_change(p, &ch);
 }
 
+/* Suspended, with quota, not admitted yet: what it waits for. */
+static enum work tell_checks(struct pair *p) {
+    struct str text = job_pending_checks(&p->wl, &p->c->arena);
+    if (!str_empty(text)) {
+        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedAdmissionCheck", "%.*s",
+                       STR_ARG(text));
+    }
+    return WORK_OK;
+}
+
 /* The Job has a Workload that is neither finished nor being deleted, and the Job goes on. */
 static enum work follow(struct pair *p) {
+    enum work w;
     if (!job_workload_matches(p->tree, &p->job, p->wl_tree, &p->wl, p->reserved)) {
         return mismatch(p);
     }
@@ -375,8 +505,16 @@ static enum work follow(struct pair *p) {
             p->evicted ? conditions_find(&p->wl.status->conditions, "Evicted") : NULL;
         return stop(p, e ? e->message : STR(STOP_NOT_ADMITTED));
     }
-    if (!p->suspended) {
-        return sync_reclaimable(p);
+    if (expired(p, &w)) {
+        return w;
+    }
+    w = take_over(p);
+    if (w == WORK_OK && !p->suspended) {
+        w = p->c->settings->ready.on ? sync_ready(p) : WORK_OK;
+        return w == WORK_OK ? sync_reclaimable(p) : w;
+    }
+    if (w != WORK_OK) {
+        return w;
     }
     /* What an earlier admission put in goes first, also when there is a new one: its flavors may be others. */
     if (job_workload_injected(&p->job, &p->wl)) {
@@ -388,7 +526,7 @@ static enum work follow(struct pair *p) {
     if (p->evicted && p->reserved) {
         return p->idle ? release(p) : WORK_OK;
     }
-    return sync_queue_name(p);
+    return p->reserved ? tell_checks(p) : sync_queue_name(p);
 }
 
 /* The Workload is being deleted: it goes once nothing of the Job runs, alone or with the Job. */
@@ -501,6 +639,8 @@ struct job_queue_controller *job_queue_controller_new(const struct control_env *
         return NULL;
     }
     c->env = *env;
+    c->settings = env->settings ? env->settings : queue_settings_defaults();
+    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
     c->jobs = kind_by_name(STR("batch"), STR("Job"));
     c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
     c->pods = kind_by_name(STR(""), STR("Pod"));

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "control/index_set.h"
+#include "control/job_follow.h"
 #include "control/sha1.h"
 
 struct str workload_name(const char *kind, const char *group, struct str owner, struct str uid,
@@ -117,7 +118,8 @@ static void member(struct buf *b, const char *name, struct str value) {
     buf_json(b, value);
 }
 
-static void write_meta(const struct object *obj, struct arena *a, struct buf *b) {
+static void write_meta(const struct object *obj, const struct job *j,
+                       const struct queue_settings *s, struct arena *a, struct buf *b) {
     buf_c(
         b,
         "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":");
@@ -125,6 +127,17 @@ static void write_meta(const struct object *obj, struct arena *a, struct buf *b)
     member(b, "namespace", obj->ns);
     buf_c(b, ",\"labels\":{\"" KUEUE_JOB_UID_LABEL "\":");
     buf_json(b, obj->uid);
+    for (size_t i = 0; i < s->n_label_keys_to_copy; i++) {
+        struct str value = object_label(obj, s->label_keys_to_copy[i]);
+        if (value.p && !str_is(s->label_keys_to_copy[i], KUEUE_JOB_UID_LABEL)) {
+            buf_c(b, ",");
+            buf_json(b, s->label_keys_to_copy[i]);
+            buf_c(b, ":");
+            buf_json(b, value);
+        }
+    }
+    buf_c(b, "},\"annotations\":{");
+    job_annotations_write(j, NULL, b);
     buf_c(b, "},\"finalizers\":[\"" KUEUE_FINALIZER "\"],\"ownerReferences\":[{\"apiVersion\":"
              "\"batch/v1\",\"kind\":\"Job\"");
     member(b, "name", obj->name);
@@ -132,8 +145,15 @@ static void write_meta(const struct object *obj, struct arena *a, struct buf *b)
     buf_c(b, ",\"controller\":true,\"blockOwnerDeletion\":true}]}");
 }
 
-static bool positive_label(const struct object *obj, const char *key, int64_t *ret) {
-    return str_to_i64(object_label(obj, str_of(key)), ret) && *ret > 0 && *ret <= INT32_MAX;
+int32_t job_workload_limit(const struct job *j) {
+    int64_t n = 0;
+    for (size_t i = 0; i < j->metadata->labels.n; i++) {
+        if (str_is(j->metadata->labels.v[i].key, KUEUE_MAX_TIME_LABEL) &&
+            str_to_i64(j->metadata->labels.v[i].value, &n)) {
+            return n > 0 && n <= INT32_MAX ? (int32_t)n : 0;
+        }
+    }
+    return 0;
 }
 
 static struct str annotation(const struct job *j, const char *key) {
@@ -145,15 +165,22 @@ static struct str annotation(const struct job *j, const char *key) {
     return (struct str){0};
 }
 
-int job_workload_write(const struct object *obj, yyjson_val *tree, const struct job *j,
-                       const struct workload_priority *p, struct arena *a, struct buf *out) {
+int32_t job_workload_least(const struct job *j) {
     int64_t n;
-    write_meta(obj, a, out);
+    return str_to_i64(annotation(j, KUEUE_MIN_PARALLELISM), &n) && n > 0 &&
+                   n < job_workload_count(j)
+               ? (int32_t)n
+               : 0;
+}
+
+int job_workload_write(const struct object *obj, yyjson_val *tree, const struct job *j,
+                       const struct workload_priority *p, const struct queue_settings *s,
+                       struct arena *a, struct buf *out) {
+    write_meta(obj, j, s, a, out);
     buf_f(out, ",\"spec\":{\"podSets\":[{\"name\":\"" KUEUE_PODSET_MAIN "\",\"count\":%d",
           job_workload_count(j));
-    if (str_to_i64(annotation(j, KUEUE_MIN_PARALLELISM), &n) && n > 0 &&
-        n < job_workload_count(j)) {
-        buf_f(out, ",\"minCount\":%lld", (long long)n);
+    if (job_workload_least(j) > 0) {
+        buf_f(out, ",\"minCount\":%d", job_workload_least(j));
     }
     buf_c(out, ",\"template\":");
     json_write(out, json_path(tree, "spec.template"));
@@ -165,8 +192,8 @@ int job_workload_write(const struct object *obj, yyjson_val *tree, const struct 
         member(out, "name", p->name);
         buf_c(out, "}");
     }
-    if (positive_label(obj, KUEUE_MAX_TIME_LABEL, &n)) {
-        buf_f(out, ",\"maximumExecutionTimeSeconds\":%lld", (long long)n);
+    if (job_workload_limit(j) > 0) {
+        buf_f(out, ",\"maximumExecutionTimeSeconds\":%d", job_workload_limit(j));
     }
     buf_c(out, ",\"active\":true}}");
     return arena_ok(a) ? ERR_NOMEM : buf_ok(out);
@@ -179,7 +206,10 @@ static bool same_part(yyjson_val *x, yyjson_val *y, const char *path) {
 
 bool job_workload_matches(yyjson_val *job_tree, const struct job *j, yyjson_val *wl_tree,
                           const struct workload *wl, bool admitted) {
-    if (!wl->spec || wl->spec->pod_sets.n != 1) {
+    const struct opt_i32 none = {0};
+    const struct opt_i32 *limit = wl->spec ? &wl->spec->maximum_execution_time_seconds : &none;
+    if (!wl->spec || wl->spec->pod_sets.n != 1 ||
+        (limit->set ? limit->v : 0) != job_workload_limit(j)) {
         return false;
     }
     /* A partial admission runs with fewer pods than the Workload asks for. */

@@ -8,6 +8,7 @@
 #include "wire/time.h"
 
 #define PROTECTED_UNTIL "berth.dev/protected-until"
+#define NOT_READY "Not all pods are ready or succeeded"
 #define MINIMUM_RUNTIME "berth.dev/minimum-runtime"
 
 struct str queue_annotation(const struct meta *m, const char *key) {
@@ -107,8 +108,17 @@ static void tell_waits(struct queue_work *q, const struct workload *w) {
     }
 }
 
+/* A Job's pods are not ready before they are started: said with what else is written, it costs no write of its own. */
+static bool unready(const struct queue_controller *c, const struct object *o,
+                    const struct workload *w) {
+    const struct owner_ref *owner = object_controller(o);
+    return c->settings->ready.on && owner != NULL && str_is(owner->kind, "Job") &&
+           (w->status == NULL || condition_find(&w->status->conditions, "PodsReady") == NULL);
+}
+
 /* The conditions of one that waits; how many. */
-static size_t wait_conditions(const struct queue_work *q, const struct workload *w,
+static size_t wait_conditions(const struct queue_controller *c, const struct object *o,
+                              const struct queue_work *q, const struct workload *w,
                               struct condition_change *ch) {
     static const struct condition_list none;
     const struct condition_list *l = w->status != NULL ? &w->status->conditions : &none;
@@ -119,6 +129,9 @@ static size_t wait_conditions(const struct queue_work *q, const struct workload 
         ch[n++] = (struct condition_change){"Admitted", "False", "NoReservation",
                                             STR("The workload has no reservation")};
     }
+    if (unready(c, o, w)) {
+        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
+    }
     if (q->gated) {
         ch[n++] = (struct condition_change){"BlockedOnPreemptionGates", "True", "PreemptionGated",
                                             STR("Workload requires preemption, but it's gated")};
@@ -128,14 +141,14 @@ static size_t wait_conditions(const struct queue_work *q, const struct workload 
 
 enum work queue_say_waits(struct queue_controller *c, const struct object *o,
                           const struct workload *w, struct queue_work *q) {
-    struct condition_change ch[3];
+    struct condition_change ch[4];
     const struct cluster_state *s = q->local != NULL && q->local->cluster != NULL
                                         ? map_get(&c->clusters, str_of(q->local->cluster))
                                         : NULL;
     struct check_need need;
     struct workload_input in;
     struct buf body, list;
-    size_t n = q->reason != NULL && q->message != NULL ? wait_conditions(q, w, ch) : 0;
+    size_t n = q->reason != NULL && q->message != NULL ? wait_conditions(c, o, q, w, ch) : 0;
     if (queue_checks_needed(c, s, NULL, 0, false, &need) != 0) {
         return WORK_RETRY;
     }
@@ -254,14 +267,6 @@ static int flavors_of(struct queue_controller *c, const struct held_amount *held
     return *ret != NULL ? 0 : ERR_NOMEM;
 }
 
-/* A Job's pods are not ready before they are started: said with the admission, it costs no write of its own. */
-static bool unready(const struct queue_controller *c, const struct object *o,
-                    const struct workload *w) {
-    const struct owner_ref *owner = object_controller(o);
-    return c->settings->ready.on && owner != NULL && str_is(owner->kind, "Job") &&
-           (w->status == NULL || condition_find(&w->status->conditions, "PodsReady") == NULL);
-}
-
 static size_t admission_conditions(struct queue_controller *c, const struct object *o,
                                    const struct workload *w, struct str cq, bool admitted,
                                    struct condition_change *ch) {
@@ -274,8 +279,7 @@ static size_t admission_conditions(struct queue_controller *c, const struct obje
                   : (struct condition_change){"Admitted", "False", "UnsatisfiedAdmissionChecks",
                                               STR("The workload has not all checks ready")};
     if (unready(c, o, w)) {
-        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart",
-                                            STR("Not all pods are ready or succeeded")};
+        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
     }
     return n + past_conditions(w, &c->arena, &ch[n]);
 }

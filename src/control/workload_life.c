@@ -4,6 +4,7 @@
 #include "api/codec.h"
 #include "base/mem.h"
 #include "control/controller.h"
+#include "control/queue_settings.h"
 #include "control/workload_status.h"
 
 #define TOO_LONG "MaximumExecutionTimeExceeded"
@@ -12,6 +13,7 @@ enum { BODY_MAX = 2 << 20 };
 
 struct workload_life_controller {
     struct controller base;
+    const struct queue_settings *settings;
     const struct kind *workloads;
 };
 
@@ -37,7 +39,9 @@ static enum work deactivate(struct workload_life_controller *c, struct workload_
     struct str message = STR("The workload is deactivated"), reason = STR("Deactivated");
     struct str cause = {0};
     if (conditions_true(&ch->conditions, "Evicted")) {
-        return WORK_OK;
+        ch->clear_requeue_state = ch->wl->status->requeue_state != NULL;
+        ch->changed |= ch->clear_requeue_state;
+        return send_change(c, ch);
     }
     if (target && str_is(target->status, "True")) {
         cause = arena_str(ch->arena, target->reason);
@@ -87,11 +91,39 @@ static enum work watch_time(struct workload_life_controller *c, struct workload_
     return send_change(c, ch);
 }
 
+/* Finished ones are kept for as long as the Configuration says. */
+static enum work retire(struct workload_life_controller *c, struct workload_change *ch) {
+    int64_t keep = c->settings->keep_finished_ns;
+    const struct object *o = ch->obj;
+    const struct condition *f = conditions_find(&ch->conditions, "Finished");
+    if (keep < 0) {
+        return WORK_OK;
+    }
+    int64_t left = f->last_transition_ns + keep - ch->now_ns;
+    if (left > 0) {
+        workqueue_add_after(c->base.queue, o->ns, o->name, left);
+        return WORK_OK;
+    }
+    struct round *r = controller_round(&c->base, o->ns, o->name);
+    struct delete_options how = {
+        .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    if (!r) {
+        return WORK_RETRY;
+    }
+    round_remove(r, c->workloads, o->ns, o->name, &how);
+    recorder_event(c->base.recorder, o, EVENT_NORMAL, "Deleted",
+                   "Deleted finished workload due to elapsed retention");
+    return round_end(r);
+}
+
 static enum work decide(struct workload_life_controller *c, const struct object *o,
                         const struct workload *w) {
     struct workload_change ch;
     workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->base.env.clock));
-    if (conditions_true(&ch.conditions, "Finished") || !w->spec) {
+    if (conditions_true(&ch.conditions, "Finished")) {
+        return retire(c, &ch);
+    }
+    if (!w->spec) {
         return WORK_OK;
     }
     if (w->spec->active.set && !w->spec->active.v) {
@@ -126,8 +158,9 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 }
 
 /* Most Workloads have neither a time limit nor a switch that was used: one look at the bytes spares the decoding. */
-static bool concerns(const struct object *o) {
-    return str_contains(o->json, STR("\"active\":false")) ||
+static bool concerns(const struct workload_life_controller *c, const struct object *o) {
+    return (c->settings->keep_finished_ns >= 0 && str_contains(o->json, STR("\"Finished\""))) ||
+           str_contains(o->json, STR("\"active\":false")) ||
            str_contains(o->json, STR("\"DeactivationTarget\"")) ||
            str_contains(o->json, STR("\"maximumExecutionTimeSeconds\"")) ||
            str_contains(o->json, STR("\"Deactivated"));
@@ -135,7 +168,7 @@ static bool concerns(const struct object *o) {
 
 static bool add(void *ctx, const struct object *o) {
     struct workload_life_controller *c = ctx;
-    if (concerns(o)) {
+    if (concerns(c, o)) {
         workqueue_add(c->base.queue, o->ns, o->name);
     }
     return true;
@@ -159,6 +192,7 @@ struct workload_life_controller *workload_life_controller_new(const struct contr
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
+    c->settings = env->settings ? env->settings : queue_settings_defaults();
     c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
     if (controller_init(&c->base, env, "kueue-workload-controller", work, add_all, c, err) != 0 ||
         controller_feed(&c->base, c->workloads, changed, c, err) != 0) {

@@ -6,6 +6,7 @@
  *     true         DeactivationTarget             spec.active becomes false
  *     true         Requeued False, Deactivated*   Requeued True, Reactivated
  *     true         Admitted for too long          DeactivationTarget, MaximumExecutionTimeExceeded
+ *     any          Finished for long enough       deleted, when the Configuration says how long
  */
 #ifndef BERTH_CONTROL_WORKLOAD_LIFE_H
 #define BERTH_CONTROL_WORKLOAD_LIFE_H
