@@ -1,13 +1,14 @@
 /*
  * fair_search (core): victims under fair sharing. See preempt.h.
  *
- * The usage that the asker would add is put into the tree; then, as long as the asker does not fit, the queue that has
- * the largest share is looked for, from the root down (a cohort before a queue of the same share), and gives its first
- * candidate if the strategy allows it: the share of the asker's side, just below where both meet, is held against the
- * share of the victim's side there. Candidates that fail the first strategy are tried by the second.
+ * The usage that the asker would add is put into the tree; then, as long as the asker does not fit, the queue that
+ * has the largest share is looked for, from the root down (a cohort before a queue of the same share), and gives
+ * its first candidate if the strategy allows it: the share of the asker's side, just below where both meet, is
+ * held against the share of the victim's side there. Candidates that fail the first strategy are tried by the
+ * second.
  *
- * Only queues that have candidates, and the cohorts above them, are part of this tree of targets: any other is passed
- * over by the rules as well.
+ * Only queues that have candidates, and the cohorts above them, are part of this tree of targets: any other is
+ * passed over by the rules as well.
  */
 #include <assert.h>
 
@@ -236,8 +237,8 @@ static int share_without(struct search *s, const struct quota_node *side,
     return r;
 }
 
-/* The first candidate of t that the strategy lets go. A victim side's share only falls with what is taken from it, so
- * when it is below the asker's already no candidate can pass. */
+/* The first candidate of t that the strategy lets go. A victim side's share only falls with what is taken from it,
+ * so when it is below the asker's already no candidate can pass. */
 static int take_by_share(struct search *s, struct target *t, enum fair_strategy strategy,
                          bool *ret_fits) {
     const struct quota_node *asker, *side;

@@ -1,5 +1,5 @@
-/* Tests of fair sharing: worked shares, each rule of the search, and the tournament against one that measures everything
- * anew before each pop. */
+/* Tests of fair sharing: worked shares, each rule of the search, and the tournament against one that measures
+ * everything anew before each pop. */
 #include <math.h>
 
 #include "core/search_random.h"

@@ -1,9 +1,10 @@
 /*
  * preempt (core): the search for victims by the classical rules. See preempt.h.
  *
- * Candidates come in six runs: of those that are evicting already, and then of the others, first from below ancestors
- * where the asker has the right to its part of the subtree (hierarchy), then from other queues (priority), then from the
- * asker's own queue. They are taken out one by one until the asker fits, and put back one by one where it fits without.
+ * Candidates come in six runs: of those that are evicting already, and then of the others, first from below
+ * ancestors where the asker has the right to its part of the subtree (hierarchy), then from other queues
+ * (priority), then from the asker's own queue. They are taken out one by one until the asker fits, and put back
+ * one by one where it fits without.
  */
 #include <assert.h>
 

@@ -1,11 +1,11 @@
 /*
  * preempt (core): who must go so that one can come.
  *
- * A search is a trial on the quota tree: victims are taken out one by one in a fixed order until the asker fits, then
- * put back one by one where it fits without; the tree is left as it was found (quota_mark, quota_undo). Classical rules
- * (within the queue, reclaim in the cohort, borrowing) are in preempt.c; under fair sharing the victims are chosen by
- * dominant resource share, in fair.c. Both draw candidates lazily from each queue's holders, which are kept in victim
- * order, so that a search costs what it looks at and not all that runs.
+ * A search is a trial on the quota tree: victims are taken out one by one in a fixed order until the asker fits,
+ * then put back one by one where it fits without; the tree is left as it was found (quota_mark, quota_undo).
+ * Classical rules (within the queue, reclaim in the cohort, borrowing) are in preempt.c; under fair sharing the
+ * victims are chosen by dominant resource share, in fair.c. Both draw candidates lazily from each queue's holders,
+ * which are kept in victim order, so that a search costs what it looks at and not all that runs.
  *
  * Never a victim: what is protected (protected_until_ns, minimum_runtime_ns), and what a caller names as spared.
  * Memory is the tick arena's; ERR_NOMEM leaves the tree as it was.
@@ -36,20 +36,21 @@ struct preempt_ask {
     void *ctx;
 };
 
-/* The victims, in the order they would be evicted; none when it cannot be done. *ret_protected: a protected workload
- * would have been a candidate; *ret_wake_ns is lowered to when the first such protection ends. */
+/* The victims, in the order they would be evicted; none when it cannot be done. *ret_protected: a protected
+ * workload would have been a candidate; *ret_wake_ns is lowered to when the first such protection ends. */
 int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim **ret,
                  size_t *ret_n, bool *ret_protected, int64_t *ret_wake_ns);
 
-/* For one cell alone: what would taking v of it come to? MODE_NO_CANDIDATES with the borrow height of now, MODE_PREEMPT
- * (some victim is of the same queue) or MODE_RECLAIM with the borrow height when the victims are gone. */
+/* For one cell alone: what would taking v of it come to? MODE_NO_CANDIDATES with the borrow height of now,
+ * MODE_PREEMPT (some victim is of the same queue) or MODE_RECLAIM with the borrow height when the victims are
+ * gone. */
 int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cell *cell, int64_t v,
                    enum assign_mode *ret_mode, uint32_t *ret_borrow);
 
 /* ---- break_alternation: who evicted whom (preempt_feud.c) ----
- *
- * With this option, no search names a victim that evicted the asker before, itself or by way of others. What evicted whom
- * then has no circles, so that evictions end. It is forgotten when quota, queues or cohorts change. */
+ * 
+ * With this option, no search names a victim that evicted the asker before, itself or by way of others. What
+ * evicted whom then has no circles, so that evictions end. It is forgotten when quota, queues or cohorts change. */
 
 /* w evicts these now: called before they are marked as evicting; those that are already are not counted. */
 int preempt_issued(struct engine *e, const struct engine_workload *w, const struct victim *v,
@@ -79,10 +80,10 @@ struct share {
 struct share fair_share(const struct engine *e, const struct quota_node *n);
 int fair_share_cmp(struct share a, struct share b);
 
-/* The order of the heads of a cycle, by tournament. fair_begin takes all nominated heads (a NULL w is skipped); fair_pop
- * gives the index of the next one, -1 when none is left. Between two calls usage may change only at the queue of the
- * head given last and above it, or inside a trial that is undone: only that path is looked at again. The round and what
- * it needs lie in the tick arena; `entries` must stay where they are. */
+/* The order of the heads of a cycle, by tournament. fair_begin takes all nominated heads (a NULL w is skipped);
+ * fair_pop gives the index of the next one, -1 when none is left. Between two calls usage may change only at the
+ * queue of the head given last and above it, or inside a trial that is undone: only that path is looked at again.
+ * The round and what it needs lie in the tick arena; `entries` must stay where they are. */
 struct fair_round;
 int fair_begin(struct engine *e, const struct entry *entries, size_t n, struct fair_round **ret);
 int fair_pop(struct engine *e, struct fair_round *r, ptrdiff_t *ret);

@@ -1,8 +1,8 @@
 /*
  * preempt_feud (core): who evicted whom, so that no two evict each other for ever. See preempt.h.
  *
- * A graph by uid: an edge from each victim to its preemptor. A search marks all that the asker lost to by following the
- * edges from it; those are no candidates. An eviction therefore never closes a circle.
+ * A graph by uid: an edge from each victim to its preemptor. A search marks all that the asker lost to by
+ * following the edges from it; those are no candidates. An eviction therefore never closes a circle.
  */
 #include "core/preempt_private.h"
 
@@ -51,9 +51,9 @@ static struct feud *feud_get(struct preempt_scratch *m, struct str uid) {
 
 /* What was true of another tree, or of too many, is forgotten. */
 static void feuds_age(struct engine *e, struct preempt_scratch *m) {
-    if (m->feuds_settled != e->forest.settled || map_count(&m->feuds) + m->n_dead > FEUDS_MAX) {
+    if (m->feuds_edits != e->forest.edits || map_count(&m->feuds) + m->n_dead > FEUDS_MAX) {
         feuds_release(m);
-        m->feuds_settled = e->forest.settled;
+        m->feuds_edits = e->forest.edits;
     }
 }
 

@@ -1,9 +1,9 @@
 /*
  * preempt_private (core): what the two searches for victims share.
  *
- * A source is one queue that victims may come from: a cursor over its holders, which gives candidates in victim order
- * and passes over those that the policy spares. Reading ends as soon as no later holder can be a candidate, so that a
- * queue costs what is read of it.
+ * A source is one queue that victims may come from: a cursor over its holders, which gives candidates in victim
+ * order and passes over those that the policy spares. Reading ends as soon as no later holder can be a candidate,
+ * so that a queue costs what is read of it.
  */
 #ifndef BERTH_CORE_PREEMPT_PRIVATE_H
 #define BERTH_CORE_PREEMPT_PRIVATE_H
@@ -47,7 +47,7 @@ struct preempt_scratch {
     struct map feuds;  /* by uid */
     struct feud *dead; /* forgotten, but others may point at them */
     size_t n_dead;
-    uint64_t feuds_settled, feuds_stamp; /* of the forest they are about; of searches */
+    uint64_t feuds_edits, feuds_stamp; /* of the forest they are about; of searches */
     bool refused;
 };
 
@@ -72,7 +72,8 @@ int source_add(struct search *s, struct engine_queue *q, const struct quota_node
                enum source_list list, enum preempt_policy policy);
 int source_start(struct search *s, struct source *x); /* to the first candidate */
 void source_next(struct search *s, struct source *x); /* to the one after head */
-/* To the one after head, and beyond those of its priority or more where they come next in order: none of them will do. */
+/* To the one after head, and beyond those of its priority or more where they come next in order: none of them will
+ * do. */
 void source_skip_priority(struct search *s, struct source *x);
 /* Victim order among candidates of two queues (or of one, by usage): never 0 for two workloads. */
 int candidate_cmp(const struct search *s, const struct engine_workload *a,

@@ -1,7 +1,7 @@
 /*
- * The classical search on random trees, against one that is written the long way: every candidate is read and sorted
- * first, and every rule is asked anew at each step. And properties that do not need it: the asker fits, nobody is evicted
- * in vain, nobody falls below what is its own.
+ * The classical search on random trees, against one that is written the long way: every candidate is read and
+ * sorted first, and every rule is asked anew at each step. And properties that do not need it: the asker fits,
+ * nobody is evicted in vain, nobody falls below what is its own.
  */
 #include "core/search_random.h"
 

@@ -1,5 +1,5 @@
-/* Tests of the classical search: each rule alone, worked numbers, and random trees against an eager search that reads
- * all candidates, sorts them and forgets nothing. */
+/* Tests of the classical search: each rule alone, worked numbers, and random trees against an eager search that
+ * reads all candidates, sorts them and forgets nothing. */
 #include "core/search_fixture.h"
 
 static struct engine *one_queue(int64_t nominal, enum preempt_policy within) {
@@ -124,7 +124,8 @@ static void evicts_while_borrowing(void **state) {
                                                  threshold == 1, 1});
         fixture_queue(e, &(struct fixture_queue){"b", "all", 4, NO, NO});
         fixture_hold(e, &(struct fixture_held){"b1", "b", 2, 8, 1});
-        /* 6 is more than a's own: it would borrow. With the threshold, b1 is too important; with no such policy, no */
+        /* 6 is more than a's own: it would borrow. With the threshold, b1 is too important; with no such policy,
+         * no */
         struct engine_workload *w = fixture_wait(e, "w", "a", 5, 1);
         assert_string_equal(fixture_find(e, w, 6), threshold == 0 ? "b1:borrowing" : "");
         assert_string_equal(fixture_find(e, w, 4), "b1:reclaim");
@@ -132,8 +133,8 @@ static void evicts_while_borrowing(void **state) {
     }
 }
 
-/* The asker's own subtree first: its request fits in the quota of the inner cohort, so that what is borrowed beyond it is
- * its by right, whatever the priority. */
+/* The asker's own subtree first: its request fits in the quota of the inner cohort, so that what is borrowed
+ * beyond it is its by right, whatever the priority. */
 static void hierarchy_gives_the_right(void **state) {
     struct engine *e = fixture_new((struct engine_options){0});
     fixture_cohort(e, "root", "", (struct quota_input){0, NO, NO}, 1);

@@ -2,13 +2,13 @@
  * usage (core): admission fair sharing: what LocalQueues used, halved with time.
  *
  * A ledger holds, for each LocalQueue, what was consumed (a mean that forgets by half in each half-life), what its
- * workloads hold now, and the entry penalties of those admitted since the last sample. The order among the workloads of
- * one queue is by
+ * workloads hold now, and the entry penalties of those admitted since the last sample. The order among the
+ * workloads of one queue is by
  *
  *     sum over resources of weight * (consumed + penalty), over the LocalQueue's own weight
  *
- * in whole units, cpu in cores; a LocalQueue of weight zero or less comes last. The functions engine_local_* of engine.h
- * are here too. Heaps that are ordered by usage are stale when usage_generation has moved.
+ * in whole units, cpu in cores; a LocalQueue of weight zero or less comes last. The functions engine_local_* of
+ * engine.h are here too. Heaps that are ordered by usage are stale when usage_generation has moved.
  */
 #ifndef BERTH_CORE_USAGE_H
 #define BERTH_CORE_USAGE_H
