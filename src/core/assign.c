@@ -1,46 +1,57 @@
 /*
  * assign (core): which flavors a workload would get, against the usage of the moment.
  *
- * For each pod set, resources of one group get one flavor. Flavors are tried in the order of the queue; each is
- * first
- * asked whether the pods may run there (taints, affinity), then whether quota fits. How well one fits is a mode
- * and a
- * borrow height; the queue's fungibility says when to stop looking. Modes between no fit and fit are for preemption;
- * without victims the best of them is "no candidates".
+ * For each pod set, resources of one group get one flavor. Flavors are tried in the order of the queue; each is first
+ * asked whether the pods may run there (taints, affinity), then whether quota fits. How well one fits is a mode and a
+ * borrow height; the queue's fungibility says when to stop looking. Where quota does not fit, but may be taken from
+ * others, the oracle of preempt.h says what a search for victims would come to for that cell alone.
+ *
+ * Nothing is changed: what the scan came to is in the assignment, for the caller to keep (scan_keep).
  */
 #include <assert.h>
 
-#include "core/engine_private.h"
+#include "core/preempt.h"
 
 struct fit {
     enum assign_mode mode;
     uint32_t borrow;
 };
 
+struct details {
+    struct verdict_detail *v;
+    size_t n, cap;
+};
+
 struct scan {
     struct engine *e;
     struct engine_workload *w;
     struct assignment *out;
-    struct verdict_detail *details; /* of the set under way */
-    size_t n_details, cap_details;
+    const struct assignment *pin;
+    bool resume;
+    struct details details; /* of the set under way */
+    struct considered_set *considered;
+    size_t cap_considered;
     struct verdict_set *sets;
     size_t n_sets;
+    enum assign_mode *modes; /* per request of the set under way: with the flavor tried now */
+    uint32_t *borrows;
 };
 
 static int detail_add(struct scan *s, struct verdict_detail d) {
-    if (s->n_details == s->cap_details) {
-        size_t cap = s->cap_details ? s->cap_details * 2 : 8;
+    struct details *t = &s->details;
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 8;
         struct verdict_detail *v = ARENA_ARRAY(&s->e->tick, struct verdict_detail, cap);
         if (v == NULL) {
             return ERR_NOMEM;
         }
-        if (s->n_details > 0) {
-            memcpy(v, s->details, s->n_details * sizeof(*v));
+        if (t->n > 0) {
+            memcpy(v, t->v, t->n * sizeof(*v));
         }
-        s->details = v;
-        s->cap_details = cap;
+        t->v = v;
+        t->cap = cap;
     }
-    s->details[s->n_details++] = d;
+    t->v[t->n++] = d;
     return 0;
 }
 
@@ -69,9 +80,15 @@ static bool better(const struct engine_queue *q, struct fit a, struct fit b) {
     return a.borrow < b.borrow;
 }
 
-static int fit_resource(struct scan *s, struct quota_cell *c, uint32_t flavor, uint32_t resource,
-                        int64_t request, struct fit *ret, enum pend_reason *reason) {
+static bool may_preempt_borrowing(const struct scan *s) {
     const struct engine_queue *q = s->w->queue;
+    return q->borrow_within != PREEMPT_NEVER ||
+           (s->e->o.fair_sharing && q->reclaim != PREEMPT_NEVER);
+}
+
+static int fit_resource(struct scan *s, struct quota_cell *c, int64_t request, struct fit *ret,
+                        enum pend_reason *reason) {
+    uint32_t flavor = c->q.pair >> 16, resource = c->q.pair & 0xffff;
     int64_t before = assumed(s->out, c);
     int64_t v = amount_add(before, request);
     int64_t potential = quota_potential(c);
@@ -89,13 +106,14 @@ static int fit_resource(struct scan *s, struct quota_cell *c, uint32_t flavor, u
         ret->mode = MODE_FIT;
         return 0;
     }
-    if (c->q.nominal >= v || smaller || q->borrow_within != PREEMPT_NEVER) {
-        ret->mode = MODE_NO_CANDIDATES;
-    }
     *reason = PEND_WAITING_FOR_QUOTA;
-    return detail_add(s, (struct verdict_detail){.kind = DETAIL_UNUSED, .flavor = flavor,
-                                                 .resource = resource,
-                                                 .a = amount_sub(v, available)});
+    int r = detail_add(s, (struct verdict_detail){.kind = DETAIL_UNUSED, .flavor = flavor,
+                                                  .resource = resource,
+                                                  .a = amount_sub(v, available)});
+    if (r == 0 && (c->q.nominal >= v || smaller || may_preempt_borrowing(s))) {
+        r = preempt_oracle(s->e, s->w, c, v, &ret->mode, &ret->borrow);
+    }
+    return r;
 }
 
 /* May pods of this shape run on the flavor's nodes? A detail says why not. */
@@ -127,6 +145,12 @@ static bool group_covers(const struct engine_group *g, uint32_t resource) {
     return false;
 }
 
+static int64_t total_of(const struct scan *s, const struct engine_set *set, size_t request) {
+    size_t i = (size_t)(set - s->w->sets);
+    int32_t count = s->out->counts != NULL ? s->out->counts[i] : set->count;
+    return amount_mul(set->requests[request].v, count);
+}
+
 /* One flavor for all of the set's resources in the group: the worst of their fits. */
 static int fit_flavor(struct scan *s, const struct engine_set *set, const struct engine_group *g,
                       uint32_t flavor, struct fit *ret, enum pend_reason *reason) {
@@ -138,7 +162,6 @@ static int fit_flavor(struct scan *s, const struct engine_set *set, const struct
         *reason = PEND_NO_MATCHING_FLAVOR;
         return r;
     }
-    bool first = true;
     for (size_t i = 0; i < set->n_requests && ret->mode != MODE_NO_FIT; i++) {
         uint32_t resource = set->requests[i].resource;
         if (!group_covers(g, resource)) {
@@ -148,17 +171,72 @@ static int fit_flavor(struct scan *s, const struct engine_set *set, const struct
         assert(c != NULL); /* the queue's own spec made it */
         struct fit one;
         enum pend_reason why = PEND_NONE;
-        r = fit_resource(s, c, flavor, resource, amount_mul(set->requests[i].v, set->count), &one,
-                         &why);
+        r = fit_resource(s, c, total_of(s, set, i), &one, &why);
         if (r != 0) {
             return r;
         }
+        s->modes[i] = one.mode;
+        s->borrows[i] = one.borrow;
         *reason = why > *reason ? why : *reason;
-        if (first || better(s->w->queue, *ret, one)) {
+        if (better(s->w->queue, *ret, one)) {
             *ret = one;
         }
-        first = false;
     }
+    return 0;
+}
+
+static const char *mode_name(enum assign_mode mode) {
+    static const char *const names[] = {[MODE_NO_FIT] = "NoFit", [MODE_FIT] = "Fit",
+                                        [MODE_NO_CANDIDATES] = "NoCandidates",
+                                        [MODE_PREEMPT] = "Preempt", [MODE_RECLAIM] = "Reclaim"};
+    return names[mode];
+}
+
+/* Notes a flavor that was tried, unless it is a plain fit; its details are those from `from` on. */
+static int consider(struct scan *s, const struct engine_set *set, uint32_t flavor, struct fit f,
+                    size_t from) {
+    if (f.mode == MODE_FIT && f.borrow == 0) {
+        return 0;
+    }
+    struct assignment *a = s->out;
+    if (a->considered == NULL) {
+        a->considered = ARENA_NEW(&s->e->tick, struct considered);
+        s->considered = ARENA_ARRAY(&s->e->tick, struct considered_set, s->w->n_sets);
+        if (a->considered == NULL || s->considered == NULL) {
+            return ERR_NOMEM;
+        }
+        a->considered->sets = s->considered;
+    }
+    struct considered_set *c = a->considered->n_sets > 0
+                                   ? &s->considered[a->considered->n_sets - 1]
+                                   : NULL;
+    if (c == NULL || c->name.p != set->name.p) {
+        c = &s->considered[a->considered->n_sets++];
+        *c = (struct considered_set){.name = set->name};
+        s->cap_considered = 0;
+    }
+    if (c->n == s->cap_considered) {
+        size_t cap = s->cap_considered ? s->cap_considered * 2 : 4;
+        struct considered_flavor *v = ARENA_ARRAY(&s->e->tick, struct considered_flavor, cap);
+        if (v == NULL) {
+            return ERR_NOMEM;
+        }
+        if (c->n > 0) {
+            memcpy(v, c->v, c->n * sizeof(*v));
+        }
+        c->v = v;
+        s->cap_considered = cap;
+    }
+    size_t n = s->details.n - from;
+    struct verdict_detail *why = n > 0 ? ARENA_ARRAY(&s->e->tick, struct verdict_detail, n) : NULL;
+    if (n > 0 && why == NULL) {
+        return ERR_NOMEM;
+    }
+    if (n > 0) {
+        memcpy(why, s->details.v + from, n * sizeof(*why));
+    }
+    c->v[c->n++] = (struct considered_flavor){.flavor = flavor, .borrow = f.borrow,
+                                              .mode = mode_name(f.mode), .why = why, .n_why = n};
     return 0;
 }
 
@@ -172,64 +250,120 @@ static bool looks_on(const struct engine_queue *q, struct fit f) {
     return f.borrow > 0 && q->when_can_borrow == FUNGIBILITY_NEXT;
 }
 
-static bool progress_holds(const struct engine_workload *w) {
-    return w->has_tried && w->tried_generation >= w->queue->generation;
+bool scan_holds(const struct engine *e, const struct engine_workload *w) {
+    if (!w->has_tried) {
+        return false;
+    }
+    bool recent = e->tree != NULL && w->tried_cycle + 1 >= e->tree->cycle;
+    return recent || w->tried_generation >= w->queue->generation;
 }
 
+/* The modes of the group's requests, beside the flavor they belong to: the best so far. */
+struct choice {
+    int32_t flavor; /* index, or -1 */
+    struct fit fit;
+};
+
+/* Writes what the set takes of the flavor; `from`: where the entries of this group began. */
 static void take(struct scan *s, const struct engine_set *set, const struct engine_group *g,
-                 uint32_t flavor) {
+                 uint32_t flavor, size_t from) {
     struct assignment *a = s->out;
+    a->n_held = from;
     for (size_t i = 0; i < set->n_requests; i++) {
         uint32_t resource = set->requests[i].resource;
         if (group_covers(g, resource)) {
             a->held[a->n_held] = (struct held_amount){
                 .set = (uint32_t)(set - s->w->sets), .flavor = flavor, .resource = resource,
-                .v = amount_mul(set->requests[i].v, set->count)};
+                .v = total_of(s, set, i)};
+            a->modes[a->n_held] = s->modes[i];
             a->cells[a->n_held++] =
                 quota_cell_of(s->w->queue->node, quota_pair(flavor, resource));
         }
     }
 }
 
-/* The group's flavor for a set. *ret: how it fits; the reason is the mildest of the flavors'. */
-static int assign_group(struct scan *s, struct engine_set *set, const struct engine_group *g,
-                        size_t first_request, bool resume, struct fit *ret,
-                        enum pend_reason *ret_reason) {
-    size_t start = resume ? (size_t)(set->tried[first_request] + 1) : 0;
-    int32_t tried = -1, chosen = -1;
-    struct fit best = {MODE_NO_FIT, 0};
-    enum pend_reason mildest = PEND_NONE;
+static uint32_t most_borrowed(const struct scan *s, const struct engine_set *set,
+                              const struct engine_group *g) {
+    uint32_t most = 0;
+    for (size_t i = 0; i < set->n_requests; i++) {
+        if (group_covers(g, set->requests[i].resource) && s->borrows[i] > most) {
+            most = s->borrows[i];
+        }
+    }
+    return most;
+}
+
+/* In a second nomination only the flavor of the first is looked at. */
+static bool pinned_out(const struct scan *s, const struct engine_set *set, uint32_t resource,
+                       uint32_t flavor) {
+    const struct assignment *p = s->pin;
+    for (size_t i = 0; p != NULL && i < p->n_held; i++) {
+        if (p->held[i].set == (uint32_t)(set - s->w->sets) && p->held[i].resource == resource &&
+            p->held[i].flavor == flavor) {
+            return false;
+        }
+    }
+    return p != NULL;
+}
+
+static void tried_set(const struct scan *s, const struct engine_set *set,
+                      const struct engine_group *g, int32_t tried) {
+    int32_t *to = s->out->tried + (set->tried - s->w->sets[0].tried);
+    for (size_t i = 0; i < set->n_requests; i++) {
+        if (g == NULL || group_covers(g, set->requests[i].resource)) {
+            to[i] = tried;
+        }
+    }
+}
+
+struct group_result {
+    struct fit fit;
+    uint32_t borrow; /* the most of its resources */
+    enum pend_reason reason;
+};
+
+/* The group's flavor for a set. The reason is the mildest of the flavors'. While a flavor is looked at, entries of a
+ * better one before it are out of the assignment: they are of other cells. */
+static int assign_group(struct scan *s, const struct engine_set *set, const struct engine_group *g,
+                        size_t first, struct group_result *ret) {
+    const struct engine_queue *q = s->w->queue;
+    size_t start = s->resume ? (size_t)(set->tried[first] + 1) : 0;
+    size_t from = s->out->n_held, to = from, details = s->details.n;
+    int32_t tried = -1;
+    *ret = (struct group_result){.fit = {MODE_NO_FIT, 0}};
     for (size_t i = start; i < g->n_flavors; i++) {
         struct fit f;
         enum pend_reason why = PEND_NONE;
+        size_t begun = s->details.n;
+        tried = i + 1 < g->n_flavors ? (int32_t)i : -1;
+        if (pinned_out(s, set, set->requests[first].resource, g->flavors[i])) {
+            continue;
+        }
+        s->out->n_held = from;
         int r = fit_flavor(s, set, g, g->flavors[i], &f, &why);
+        r = r == 0 ? consider(s, set, g->flavors[i], f, begun) : r;
         if (r != 0) {
             return r;
         }
-        if (why != PEND_NONE && (mildest == PEND_NONE || why < mildest)) {
-            mildest = why;
+        if (why != PEND_NONE && (ret->reason == PEND_NONE || why < ret->reason)) {
+            ret->reason = why;
         }
-        tried = i + 1 < g->n_flavors ? (int32_t)i : -1;
-        if (better(s->w->queue, f, best)) {
-            best = f;
-            chosen = (int32_t)i;
+        bool stop = !looks_on(q, f);
+        if (stop || better(q, f, ret->fit)) {
+            ret->fit = f;
+            ret->borrow = most_borrowed(s, set, g);
+            take(s, set, g, g->flavors[i], from);
+            to = s->out->n_held;
         }
-        if (!looks_on(s->w->queue, f)) {
-            best = f;
-            chosen = (int32_t)i;
+        if (stop) {
             break;
         }
     }
-    for (size_t i = 0; i < set->n_requests; i++) {
-        if (group_covers(g, set->requests[i].resource)) {
-            set->tried[i] = tried;
-        }
+    s->out->n_held = to;
+    tried_set(s, set, g, tried);
+    if (ret->fit.mode == MODE_FIT) {
+        s->details.n = details;
     }
-    if (chosen >= 0) {
-        take(s, set, g, g->flavors[chosen]);
-    }
-    *ret = best;
-    *ret_reason = mildest;
     return 0;
 }
 
@@ -242,80 +376,90 @@ static const struct engine_group *group_of(const struct engine_queue *q, uint32_
     return NULL;
 }
 
-static int assign_set(struct scan *s, struct engine_set *set, bool resume, struct fit *worst,
-                      enum pend_reason *severest) {
+static bool undeclared_is_fine(const struct scan *s, const struct pool_amount *request) {
+    return request->v == 0 || s->e->o.ignore_undeclared ||
+           str_is(names_text(&s->e->resource_names, request->resource), "pods");
+}
+
+static int assign_set(struct scan *s, const struct engine_set *set, enum pend_reason *severest) {
     const struct engine_queue *q = s->w->queue;
+    struct assignment *a = s->out;
     bool fits = true;
-    s->details = NULL;
-    s->n_details = s->cap_details = 0;
-    for (size_t i = 0; i < set->n_requests && worst->mode != MODE_NO_FIT; i++) {
+    s->details = (struct details){0};
+    for (size_t i = 0; i < set->n_requests && a->mode != MODE_NO_FIT; i++) {
         const struct engine_group *g = group_of(q, set->requests[i].resource);
         bool done = false;
         for (size_t k = 0; k < i && !done; k++) {
-            done = group_of(q, set->requests[k].resource) == g;
+            done = g != NULL && group_of(q, set->requests[k].resource) == g;
         }
-        if (done || (g == NULL && set->requests[i].v == 0)) {
+        if (done || (g == NULL && undeclared_is_fine(s, &set->requests[i]))) {
             continue;
         }
-        struct fit f = {MODE_NO_FIT, 0};
-        enum pend_reason why = PEND_NO_MATCHING_FLAVOR;
+        struct group_result f = {.fit = {MODE_NO_FIT, 0}, .reason = PEND_NO_MATCHING_FLAVOR};
         int r = g == NULL ? detail_add(s, (struct verdict_detail){
                                               .kind = DETAIL_RESOURCE_UNAVAILABLE,
                                               .resource = set->requests[i].resource})
-                          : assign_group(s, set, g, i, resume, &f, &why);
+                          : assign_group(s, set, g, i, &f);
         if (r != 0) {
             return r;
         }
-        if (f.mode < worst->mode) {
-            worst->mode = f.mode;
+        a->mode = f.fit.mode < a->mode ? f.fit.mode : a->mode;
+        a->borrow = f.borrow > a->borrow ? f.borrow : a->borrow;
+        if (f.fit.mode != MODE_FIT && f.reason > *severest) {
+            *severest = f.reason;
         }
-        worst->borrow = f.borrow > worst->borrow ? f.borrow : worst->borrow;
-        if (f.mode != MODE_FIT && why > *severest) {
-            *severest = why;
-        }
-        fits = fits && f.mode == MODE_FIT;
+        fits = fits && f.fit.mode == MODE_FIT;
     }
-    if (worst->mode == MODE_NO_FIT) { /* a set without flavors has tried none: it is not tried on */
-        memset(set->tried, 0xff, set->n_requests * sizeof(*set->tried));
+    if (a->mode == MODE_NO_FIT) { /* a set without flavors has tried none: it is not tried on */
+        tried_set(s, set, NULL, -1);
     }
-    if (!fits && s->n_details > 0) {
-        s->sets[s->n_sets++] = (struct verdict_set){set->name, s->details, s->n_details};
+    if (!fits && s->details.n > 0) {
+        s->sets[s->n_sets++] = (struct verdict_set){set->name, s->details.v, s->details.n};
     }
     return 0;
 }
 
-int assign_flavors(struct engine *e, struct engine_workload *w, struct assignment *ret) {
-    size_t requests = 0;
+static int scan_begin(struct scan *s, size_t *ret_requests) {
+    struct engine *e = s->e;
+    struct engine_workload *w = s->w;
+    size_t requests = 0, most = 0;
     for (size_t i = 0; i < w->n_sets; i++) {
         requests += w->sets[i].n_requests;
+        most = w->sets[i].n_requests > most ? w->sets[i].n_requests : most;
     }
-    struct assignment a = {
+    *s->out = (struct assignment){
+        .mode = w->n_sets > 0 ? MODE_FIT : MODE_NO_FIT,
         .held = ARENA_ARRAY(&e->tick, struct held_amount, requests + 1),
         .cells = ARENA_ARRAY(&e->tick, struct quota_cell *, requests + 1),
+        .modes = ARENA_ARRAY(&e->tick, enum assign_mode, requests + 1),
+        .tried = ARENA_ARRAY(&e->tick, int32_t, requests + 1),
+        .counts = s->out->counts,
         .verdict = ARENA_NEW(&e->tick, struct verdict),
     };
-    struct scan s = {.e = e, .w = w, .out = &a,
-                     .sets = ARENA_ARRAY(&e->tick, struct verdict_set, w->n_sets + 1)};
-    if (arena_ok(&e->tick) != 0) {
+    s->sets = ARENA_ARRAY(&e->tick, struct verdict_set, w->n_sets + 1);
+    s->modes = ARENA_ARRAY(&e->tick, enum assign_mode, most + 1);
+    s->borrows = ARENA_ARRAY(&e->tick, uint32_t, most + 1);
+    *ret_requests = requests;
+    return arena_ok(&e->tick);
+}
+
+int assign_flavors(struct engine *e, struct engine_workload *w, const int32_t *counts,
+                   const struct assignment *pin, struct assignment *ret) {
+    struct assignment a = {.counts = counts};
+    struct scan s = {.e = e, .w = w, .out = &a, .pin = pin,
+                     .resume = pin == NULL && scan_holds(e, w)};
+    enum pend_reason severest = PEND_NONE;
+    size_t requests;
+    if (scan_begin(&s, &requests) != 0) {
         return ERR_NOMEM;
     }
-    bool resume = progress_holds(w);
-    struct fit worst = {w->n_sets > 0 ? MODE_FIT : MODE_NO_FIT, 0};
-    enum pend_reason severest = PEND_NONE;
-    for (size_t i = 0; i < w->n_sets; i++) {
-        if (worst.mode == MODE_NO_FIT && i > 0) {
-            memset(w->sets[i].tried, 0xff, w->sets[i].n_requests * sizeof(int32_t)); /* all -1 */
-            continue;
-        }
-        int r = assign_set(&s, &w->sets[i], resume, &worst, &severest);
+    memset(a.tried, 0xff, requests * sizeof(*a.tried)); /* all -1 */
+    for (size_t i = 0; i < w->n_sets && (i == 0 || a.mode != MODE_NO_FIT); i++) {
+        int r = assign_set(&s, &w->sets[i], &severest);
         if (r != 0) {
             return r;
         }
     }
-    w->has_tried = true;
-    w->tried_generation = w->queue->generation;
-    a.mode = worst.mode;
-    a.borrow = worst.borrow;
     *a.verdict = (struct verdict){.reason = severest, .sets = s.sets, .n_sets = s.n_sets};
     *ret = a;
     return 0;

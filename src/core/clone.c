@@ -223,21 +223,9 @@ static int in_order(const void *a, const void *b) {
 
 /* The pending workloads of a queue, at most its part of the limit; a heap's front is about its first. */
 static int pending_find(struct take *t, const struct engine_queue *q) {
-    size_t left = t->pending_per_queue, all = q->heap.n + q->n_parked + (q->flight != NULL);
-    int r = workload_vec_room(&t->pending, left < all ? left : all);
+    size_t left = t->pending_per_queue, all = q->n_active + q->n_parked + (q->flight != NULL);
     t->c->pending_left_out += all > left ? all - left : 0;
-    if (r == 0 && q->flight != NULL && left > 0) {
-        t->pending.v[t->pending.n++] = q->flight;
-        left--;
-    }
-    for (size_t i = 0; r == 0 && i < q->heap.n && left > 0; i++, left--) {
-        t->pending.v[t->pending.n++] = q->heap.v[i];
-    }
-    for (struct engine_workload *w = q->parked; r == 0 && w != NULL && left > 0; w = w->next) {
-        t->pending.v[t->pending.n++] = w;
-        left--;
-    }
-    return r;
+    return queue_waiting(q, left, &t->pending);
 }
 
 static int holding_add(struct take *t, struct engine_workload *w) {
@@ -465,7 +453,7 @@ static int trees_take(struct take *t, const struct quota_nodes *roots) {
     size_t total = 0;
     for (size_t i = 0; i < all->n && r == 0; i++) {
         const struct engine_queue *q = has(roots, all->v[i]->root) ? all->v[i]->user : NULL;
-        total += q != NULL ? q->heap.n + q->n_parked + (q->flight != NULL) : 0;
+        total += q != NULL ? q->n_active + q->n_parked + (q->flight != NULL) : 0;
     }
     t->pending_per_queue = total <= t->limits.pending ? total : t->pending_per_queue;
     for (size_t i = 0; i < all->n && r == 0; i++) {
@@ -506,7 +494,7 @@ int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
     *c = (struct clone){0};
     arena_init(&c->arena, ARENA_MAX);
     cycle_abort(e); /* what a cycle under way reserves is no usage */
-    int r = quota_settle(&e->forest);
+    int r = engine_settle(e);
     r = r == 0 ? roots_find(e, queues, n_queues, true, &roots) : r;
     r = r == 0 ? roots_find(e, cohorts, n_cohorts, false, &roots) : r;
     r = r == 0 ? options_take(&t) : r;
@@ -526,7 +514,7 @@ void clone_release(struct clone *c) {
 
 struct str clone_root(struct engine *e, struct str queue, struct arena *a) {
     const struct quota_node *n = quota_find(&e->forest, true, queue);
-    if (n == NULL || quota_settle(&e->forest) != 0) {
+    if (n == NULL || engine_settle(e) != 0) {
         return (struct str){0};
     }
     n = n->root;

@@ -255,7 +255,7 @@ static void without_memory(void **state) {
             assert_int_equal(r, 0);
             break;
         }
-        assert_int_equal(r, ERR_NOMEM);
+        assert_true(r == 0 || r == ERR_NOMEM); /* where there is another way, it is taken */
     }
     assert_true(engine_consistent(e));
     engine_free(e);

@@ -9,6 +9,8 @@
 
 struct preempt_scratch;
 struct usage_ledger;
+struct victim;
+struct fair_round;
 
 struct engine_flavor {
     struct flavor_input spec;
@@ -21,20 +23,35 @@ struct engine_group {
     size_t n_resources, n_flavors;
 };
 
-/* Workloads of one queue that any decision would treat alike. */
+/* ---- who waits ----
+ *
+ * The workloads of a queue that any decision would treat alike are a class. A class is active (in its queue's heap, by
+ * its first member) or parked, as a whole: parking and trying again cost the number of classes. A member that waits for
+ * reasons of its own (a closed gate, a failed check) is parked alone, beside the class.
+ */
 struct engine_class {
-    uint64_t hash;                   /* the key's bytes */
-    struct engine_workload *members; /* those in the heap */
-    size_t n;                        /* of all states but holding */
-    bool parked;                     /* its last head did not fit, and nothing changed since */
+    uint64_t hash; /* of what decisions look at */
+    uint64_t key;  /* and of the LocalQueue where usage may order: the map's key, by its bytes */
+    struct engine_queue *queue;
+    struct heap members;                  /* by queue time, then uid */
+    struct engine_workload *first, *last; /* the same: those not told their reason come first */
+    size_t n;                             /* joined, in whatever state but holding */
+    size_t place;                         /* in the queue's heap */
+    bool parked;
+    bool wants_place;                           /* parked for want of a place */
+    bool telling;                               /* in engine.tell */
+    uint32_t told;                              /* members with this number know the reason */
+    enum pend_reason told_reason;               /* which reason that is */
+    struct engine_class *prev, *next;           /* parked classes of the queue */
+    struct engine_class *tell_prev, *tell_next; /* of engine.tell */
 };
 
 enum workload_state {
-    WORKLOAD_IDLE,
-    WORKLOAD_HEAP,
-    WORKLOAD_PARKED,
-    WORKLOAD_FLIGHT,
-    WORKLOAD_HOLDING
+    WORKLOAD_IDLE,    /* in no bucket: for a moment */
+    WORKLOAD_HEAP,    /* a member of its class, which is active or parked */
+    WORKLOAD_PARKED,  /* alone */
+    WORKLOAD_FLIGHT,  /* a head of the cycle under way */
+    WORKLOAD_HOLDING, /* has quota */
 };
 
 struct engine_set {
@@ -43,7 +60,7 @@ struct engine_set {
     struct shape shape;
     struct pool_amount *requests;
     size_t n_requests;
-    int32_t *tried; /* per request: the flavor tried last, or -1 */
+    int32_t *tried; /* per request: the flavor tried last, or -1; all sets' in a row */
 };
 
 struct engine_workload {
@@ -52,48 +69,79 @@ struct engine_workload {
     int64_t priority, queued_ns;
     enum workload_state state;
     uint64_t hash;
-    struct engine_class *class;
+    struct engine_class *class; /* NULL while it holds quota */
     struct engine_set *sets;
     size_t n_sets;
     struct held_amount *held; /* own memory; holding only */
     size_t n_held;
-    size_t place;                        /* in the heap */
-    struct engine_workload *prev, *next; /* parked list of the queue */
-    struct engine_workload *class_prev, *class_next;
-    /* holding: what a search for victims asks */
-    int64_t reserved_ns, protected_until_ns, minimum_runtime_ns;
-    bool evicting, not_ready;
-    bool gated, failed_checks;
+    size_t place;                                    /* in the heap of its class */
+    struct engine_workload *prev, *next;             /* parked alone: of the queue */
+    struct engine_workload *class_prev, *class_next; /* in the heap: of the class */
     struct str local;
-    size_t fresh;      /* place in engine.fresh + 1, or 0 */
-    bool wants_place;  /* parked for want of a place */
-    bool missed_place; /* in this round over its flavors, one had quota but no place */
-    bool skipped;      /* and then another head was quicker: only once is that a reason to go on */
+    uint32_t told; /* engine_class.told when it was told */
+    bool gated, failed_checks;
+    /* holding: what a search for victims asks */
+    bool evicting, not_ready;
+    bool listed; /* in engine_queue.holders */
+    int64_t reserved_ns, protected_until_ns, minimum_runtime_ns;
+    /* the scan over its flavors */
     bool has_tried;    /* sets[].tried is meaningful */
-    uint64_t tried_generation;
+    bool missed_place; /* in this round over its flavors, one had quota but no place */
+    uint64_t tried_generation, tried_cycle;
+    uint64_t scan_retries; /* engine_tree.retries when the round began */
+    uint64_t chosen;       /* a victim of the cycle with this mark (engine.chosen_mark) */
 };
 VEC(workload_vec, struct engine_workload *);
 
 struct engine_queue {
     struct str name;
     struct quota_node *node;
+    struct engine_tree *tree; /* valid while trees_valid */
     bool strict, held, borrow_costs_more, has_threshold, local_usage;
+    bool active; /* able, and under no cycle of cohorts; as of the last settling */
     enum preempt_policy within_queue, reclaim, borrow_within;
     int64_t threshold;
     enum fungibility when_can_borrow, when_can_preempt;
     struct engine_group *groups;
     size_t n_groups;
-    char *memory; /* of groups */
-    struct heap heap;
-    struct engine_workload *parked, *parked_last, *flight;
-    struct tree holders; /* in victim order (preempt.h) */
-    size_t n_parked, n_holding, n_place;
+    char *memory;                        /* of groups */
+    struct heap heap;                    /* of active classes with members */
+    struct engine_class *parked_classes; /* with or without members */
+    struct engine_workload *parked;      /* alone */
+    struct engine_workload *flight;      /* its head in the cycle under way */
+    struct engine_workload *preemptor;   /* whose victims are on their way out, or NULL */
+    struct tree holders;                 /* in victim order (preempt.h) */
+    size_t n_active, n_parked, n_holding, n_evicting;
     uint64_t generation; /* of what can be allocated: quota changed, or something left */
-    bool blocked;        /* the head cannot go, until something changes */
-    bool listed;         /* in engine.ready */
+    uint64_t usage_seen; /* usage_generation of the heap's order */
+    bool listed;         /* in its tree's ready */
+    bool parks;          /* in its tree's list of queues that have parked ones */
+    bool waits_place;    /* in engine.placeless */
+    struct engine_queue *parks_next;
     struct map classes;
 };
 VEC(queue_vec, struct engine_queue *);
+
+/* Cohort trees do not interact: each has its own cycles. A queue without a cohort is a tree. Trees are made anew after
+ * every edit of nodes. */
+struct engine_tree {
+    struct engine_queue **ready; /* those with active members, and perhaps some without; room for all */
+    size_t n_ready;
+    struct engine_queue *parks; /* those with parked ones, linked */
+    uint64_t cycle;
+    unsigned idle; /* cycles that changed nothing, in a row */
+    bool awake;    /* a cycle may decide something */
+    bool retry;    /* what is parked is to be tried again, before the next cycle */
+    bool due;      /* in engine.due */
+    bool poked;    /* something came while its cycle was under way */
+    uint64_t retries; /* when everything parked was tried again last (engine.retry_clock) */
+    struct engine_tree *due_next;
+    int64_t wake_ns; /* a protection that kept victims away ends */
+    size_t wake_place;
+    uint64_t era; /* break_alternation: grows when quota is freed or edited from outside */
+};
+
+/* ---- a cycle ---- */
 
 enum assign_mode { MODE_NO_FIT, MODE_NO_CANDIDATES, MODE_PREEMPT, MODE_RECLAIM, MODE_FIT };
 
@@ -102,16 +150,35 @@ struct assignment {
     uint32_t borrow;
     struct held_amount *held;
     struct quota_cell **cells; /* of held */
+    enum assign_mode *modes;   /* of held */
     size_t n_held;
+    const int32_t *counts; /* pods per set; NULL: as asked */
+    int32_t *tried;        /* per request, all sets' in a row */
+    struct victim *victims;
+    size_t n_victims;
     struct verdict *verdict; /* details of what did not fit */
+    struct considered *considered;
 };
 
-enum outcome { OUTCOME_NONE, OUTCOME_ADMITTED, OUTCOME_NO_FIT, OUTCOME_AGAIN };
+enum outcome {
+    OUTCOME_NONE, /* not processed yet */
+    OUTCOME_ADMITTED,
+    OUTCOME_NO_FIT,        /* parks its class */
+    OUTCOME_NO_CANDIDATES, /* the same: it needs victims and has none */
+    OUTCOME_NO_PLACE,      /* quota, but no place */
+    OUTCOME_GATED,         /* parks it alone */
+    OUTCOME_FAILED_CHECKS,
+    OUTCOME_REFUSED,
+    OUTCOME_PREEMPTING, /* back at once; it stays first */
+    OUTCOME_DEFERRED,
+    OUTCOME_AGAIN, /* back at once */
+};
 
 struct entry {
     struct engine_workload *w; /* NULL: it went while the cycle was under way */
     struct assignment a;
     enum outcome outcome;
+    bool preemptor; /* prioritize_preemptors: it goes first */
 };
 VEC(entry_vec, struct entry);
 VEC(action_vec, struct engine_action);
@@ -122,7 +189,14 @@ struct reservation {
 };
 VEC(reservation_vec, struct reservation);
 
-enum cycle_phase { CYCLE_NONE, CYCLE_NOMINATE, CYCLE_PROCESS };
+enum cycle_phase {
+    CYCLE_NONE,
+    CYCLE_HEADS,
+    CYCLE_NOMINATE,
+    CYCLE_ORDER,
+    CYCLE_PROCESS,
+    CYCLE_REQUEUE
+};
 
 struct engine {
     struct engine_options o;
@@ -131,49 +205,145 @@ struct engine {
     struct quota_forest forest;
     struct pool *pool;
     struct map queues, workloads;
-    struct queue_vec ready; /* queues whose heap is not empty, and perhaps some that are */
-    struct arena tick;
-    struct entry_vec entries;
-    struct action_vec actions;
-    struct reservation_vec reserved;
-    struct workload_vec fresh; /* parked beside their likes, not told why yet; with holes */
-    enum cycle_phase phase;
-    size_t at; /* next entry of the phase */
-    uint64_t cycle;
-    int64_t now_ns;           /* as engine_run was told */
-    size_t progress;          /* decisions of this cycle that changed something */
-    unsigned idle;            /* cycles without any, in a row */
-    uint64_t pool_seen;       /* generation when parked ones were last retried */
-    struct quota_nodes retry; /* roots whose parked workloads are to be tried again */
-    uint64_t retry_settled;   /* of the forest, when `retry` was begun */
-    bool retry_everyone;      /* all trees: roots changed, or there was no memory to note them */
     struct preempt_scratch *scratch; /* of searches for victims; NULL until there was one */
     struct usage_ledger *usage; /* of LocalQueues (usage.h); NULL until one is put */
+    struct map turns;           /* who evicted whom (engine_turns.c) */
+    size_t turns_room;          /* so many, until those of past eras are looked for */
+
+    /* trees */
+    struct engine_tree *trees;
+    size_t n_trees;
+    struct engine_queue **ready_room; /* of all trees */
+    bool stale;          /* nodes changed: trees are made anew before the next question */
+    uint64_t retry_clock;
+    unsigned unparked;   /* classes, for the budget */
+    unsigned idle_limit; /* so many cycles without a change can still lead to one */
+    struct engine_tree *due, *due_last;
+    struct heap wakes;                     /* trees by wake_ns */
+    struct engine_class *tell, *tell_last; /* parked classes with members that do not know why */
+    struct queue_vec placeless;            /* queues where somebody waits for a place */
+    uint64_t pool_seen;                    /* generation when those were last retried */
+
+    /* the cycle under way: of one tree at a time */
+    struct engine_tree *tree;
+    enum cycle_phase phase;
+    size_t at, kept;     /* next entry of the phase; heads: next queue, and how many stay listed */
+    struct arena tick;   /* of the cycle */
+    struct arena spare;  /* of the cycle before it, whose actions are still read */
+    bool swapped;        /* in this call */
+    struct entry_vec entries;
+    struct reservation_vec reserved;
+    struct workload_vec chosen; /* victims so far */
+    uint64_t chosen_mark;
+    size_t n_out;     /* of chosen: taken out of the quota tree for now */
+    bool shaken;      /* something was released meanwhile: victims may be gone */
+    struct fair_round *round;
+    size_t round_base; /* its first entry */
+    size_t progress;   /* decisions of this cycle that changed something */
+    bool moved;        /* a scan over flavors is under way */
+    bool round_stale; /* something was released: shares are to be asked anew */
+
+    struct action_vec actions;
+    size_t left;    /* of the budget */
+    int64_t now_ns; /* as engine_run was told */
+    uint64_t cycle; /* the highest of all trees */
+    size_t n_not_ready;
+    bool halted; /* block_until_ready: until nobody is not ready */
 };
 
+/* engine_workload.c */
+struct engine_workload *workload_find(const struct engine *e, struct str uid);
+/* Out of the order of victims, and in again after a key changed; without memory it is no victim for now. */
+void holder_unlist(struct engine_workload *w);
+int holder_list(struct engine_workload *w);
+void holder_evicting(struct engine *e, struct engine_workload *w, bool evicting);
+void holder_not_ready(struct engine *e, struct engine_workload *w, bool not_ready);
+void workload_drop(struct engine *e, struct engine_workload *w);
+void workload_free(struct engine_workload *w);
+
 /* engine_queue.c: the buckets of a queue */
-int queue_push(struct engine *e, struct engine_workload *w); /* to the heap */
-void queue_park(struct engine *e, struct engine_workload *w);
+int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w);
+void class_leave(struct engine *e, struct engine_workload *w);
+/* Into its class: active, or parked where that is. */
+int queue_push(struct engine *e, struct engine_workload *w);
+void queue_park(struct engine *e, struct engine_workload *w);   /* alone; never fails */
 void queue_forget(struct engine *e, struct engine_workload *w); /* out of every bucket */
-/* Parks those in the heap that are like w; each gets w's verdict. */
-int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v,
-                     bool place);
-void engine_retry_tree(struct engine *e, struct engine_queue *q); /* soon: at the next run */
-bool engine_retry_due(const struct engine *e);
-int engine_retry_all(struct engine *e); /* what was asked for; ERR_NOMEM */
-int class_join(struct engine_queue *q, struct engine_workload *w);
-void class_leave(struct engine_queue *q, struct engine_workload *w);
-int queue_list(struct engine *e, struct engine_queue *q);
-/* By its own spec: not stopped, and its flavors are there. It is active when no cycle of cohorts is in the way. */
-bool queue_is_able(const struct engine *e, const struct engine_queue *q);
-bool queue_is_active(const struct engine *e, const struct engine_queue *q);
+/* Parks the class of w, and those like it of other LocalQueues; the members are to be told the reason. */
+void queue_park_alike(struct engine *e, struct engine_workload *w, bool place,
+                      enum pend_reason reason);
+struct engine_workload *queue_head(struct engine *e, struct engine_queue *q);
+/* One parked class, or one parked alone, becomes active. */
+int queue_unpark_one(struct engine *e, struct engine_queue *q);
+int class_unpark(struct engine *e, struct engine_class *c);
+/* The members were, or are to be, told this reason. */
+void class_tell(struct engine *e, struct engine_class *c, enum pend_reason reason);
+void class_told(struct engine_class *c, struct engine_workload *w);
+void class_tell_end(struct engine *e, struct engine_class *c);
 int workload_order(const void *a, const void *b, void *ctx);
+void queue_free(struct engine_queue *q);
+/* Appends at most `limit` of those that wait: the active ones first, about in their order. */
+int queue_waiting(const struct engine_queue *q, size_t limit, struct workload_vec *out);
+struct engine_queue *queue_new(struct engine *e, struct str name);
+
+/* engine_tree.c */
+static inline bool trees_valid(const struct engine *e) {
+    return !e->stale && !e->forest.dirty;
+}
+/* Nodes or flavors changed: ends the cycle, all trees are made anew and tried again. */
+void engine_edited(struct engine *e);
+/* Before any question to the tree. ERR_NOMEM: ask nothing. */
+int engine_settle(struct engine *e);
+void trees_free(struct engine *e);
+int tree_wake_order(const void *a, const void *b, void *ctx);
+void tree_wake(struct engine *e, struct engine_queue *q);  /* a cycle may decide something */
+void tree_retry(struct engine *e, struct engine_queue *q); /* and what is parked is tried again */
+void tree_wake_at(struct engine *e, struct engine_tree *t, int64_t ns); /* ERR_NOMEM: at once */
+void tree_list(struct engine *e, struct engine_queue *q);  /* it has active members */
+void tree_parks(struct engine *e, struct engine_queue *q); /* it has parked ones */
+/* Trees whose time has come, and those waiting for a place when the pool changed. */
+void trees_wake(struct engine *e);
+int tree_unpark(struct engine *e, struct engine_tree *t); /* within the budget; t->retry false: done */
+void queue_placeless(struct engine *e, struct engine_queue *q);
+struct engine_tree *tree_due(struct engine *e); /* the next with something to do, or NULL */
+void tree_due_last(struct engine *e);           /* the first becomes the last */
 
 /* engine_cycle.c */
 void cycle_abort(struct engine *e);
 int action_add(struct engine *e, const struct engine_action *a);
 
-/* assign.c: 0, or ERR_NOMEM (the tick's limit). Writes w's scan progress. */
-int assign_flavors(struct engine *e, struct engine_workload *w, struct assignment *ret);
+/* engine_nominate.c: flavors and victims for a head. pin: with the victims so far out of the quota tree, and only
+ * flavors that it holds. */
+int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+             struct assignment *ret);
+/* What the scan came to becomes w's memory of it. */
+void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a);
+void scan_clear(struct engine_workload *w);
+
+/* engine_process.c */
+int entry_process(struct engine *e, struct entry *n);
+void cycle_unreserve(struct engine *e);
+void chosen_in(struct engine *e);
+void chosen_clear(struct engine *e);
+void chosen_gone(struct engine *e, struct engine_workload *w); /* w is about to give its quota back */
+
+/* engine_seat.c: a place for all pods of an assignment. false: why is in the verdict */
+int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated);
+
+/* engine_requeue.c */
+int entry_requeue(struct engine *e, struct entry *n);
+int tell_some(struct engine *e);
+
+/* engine_turns.c: break_alternation */
+void turns_clear(struct engine *e);
+bool turn_refused(const struct engine *e, const struct engine_workload *a,
+                  const struct engine_workload *b);
+int turn_take(struct engine *e, const struct engine_workload *a, const struct engine_workload *b);
+
+/* assign.c: 0, or ERR_NOMEM (the tick's limit). counts: NULL for all pods; pin: only flavors that it holds, from the
+ * first on. */
+int assign_flavors(struct engine *e, struct engine_workload *w, const int32_t *counts,
+                   const struct assignment *pin, struct assignment *ret);
+/* Does the next scan go on where the last one stopped? */
+bool scan_holds(const struct engine *e, const struct engine_workload *w);
 
 #endif

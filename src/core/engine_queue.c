@@ -1,11 +1,11 @@
 /*
- * engine_queue (core): the buckets of a queue. A workload without quota is in the heap, parked, or in flight
- * (the head of
- * the cycle under way).
+ * engine_queue (core): the buckets of a queue. A workload without quota is a member of its class, parked alone, or in
+ * flight (the head of the cycle under way). A class with members is active, in the queue's heap, or parked.
  */
 #include <assert.h>
 
-#include "core/engine_private.h"
+#include "core/preempt.h"
+#include "core/usage.h"
 
 int workload_order(const void *a, const void *b, void *ctx) {
     const struct engine_workload *x = a, *y = b;
@@ -18,29 +18,74 @@ int workload_order(const void *a, const void *b, void *ctx) {
     return str_cmp(x->uid, y->uid);
 }
 
-int queue_list(struct engine *e, struct engine_queue *q) {
-    if (q->listed) {
-        return 0;
-    }
-    int r = queue_vec_push(&e->ready, q);
-    q->listed = r == 0;
-    return r;
+/* Of classes with members, by their first; ctx: the engine. */
+static int class_order(const void *a, const void *b, void *ctx) {
+    const struct engine_class *c = a, *d = b;
+    const struct engine *e = ctx;
+    const struct engine_workload *x = heap_peek(&c->members), *y = heap_peek(&d->members);
+    int r = usage_orders(e, c->queue) ? usage_cmp(e, x, y) : 0;
+    return r != 0 ? r : workload_order(x, y, NULL);
 }
 
-/* ---- classes of equal workloads ---- */
+struct engine_queue *queue_new(struct engine *e, struct str name) {
+    struct engine_queue *q = mem_zalloc(sizeof(*q) + name.n);
+    if (q == NULL) {
+        return NULL;
+    }
+    if (name.n > 0) {
+        memcpy(q + 1, name.p, name.n);
+    }
+    q->name = str_from((const char *)(q + 1), name.n);
+    heap_init(&q->heap, class_order, e, offsetof(struct engine_class, place));
+    tree_init(&q->holders, holder_order);
+    if (map_put(&e->queues, q->name, q, NULL) != 0) {
+        mem_free(q);
+        return NULL;
+    }
+    return q;
+}
 
-int class_join(struct engine_queue *q, struct engine_workload *w) {
-    struct str key = str_from((const char *)&w->hash, sizeof(w->hash));
-    struct engine_class *c = map_get(&q->classes, key);
+static void class_free(struct engine_class *c) {
+    heap_release(&c->members);
+    mem_free(c);
+}
+
+void queue_free(struct engine_queue *q) {
+    if (q == NULL) {
+        return;
+    }
+    size_t i = 0;
+    for (const struct map_entry *m; (m = map_next(&q->classes, &i)) != NULL;) {
+        class_free(m->value);
+    }
+    map_release(&q->classes);
+    heap_release(&q->heap);
+    tree_release(&q->holders);
+    mem_free(q->memory);
+    mem_free(q);
+}
+
+/* ---- classes ---- */
+
+static struct str class_key(const uint64_t *key) {
+    return str_from((const char *)key, sizeof(*key));
+}
+
+int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w) {
+    uint64_t key = e->o.local_usage ? hash_str(w->hash, w->local) : w->hash;
+    struct engine_class *c = map_get(&q->classes, class_key(&key));
     if (c == NULL) {
         c = mem_zalloc(sizeof(*c));
         if (c == NULL) {
             return ERR_NOMEM;
         }
         c->hash = w->hash;
-        if (map_put(&q->classes, str_from((const char *)&c->hash, sizeof(c->hash)), c, NULL) !=
-            0) {
-            mem_free(c);
+        c->key = key;
+        c->queue = q;
+        c->told = 1;
+        heap_init(&c->members, workload_order, NULL, offsetof(struct engine_workload, place));
+        if (map_put(&q->classes, class_key(&c->key), c, NULL) != 0) {
+            class_free(c);
             return ERR_NOMEM;
         }
     }
@@ -49,84 +94,170 @@ int class_join(struct engine_queue *q, struct engine_workload *w) {
     return 0;
 }
 
-void class_leave(struct engine_queue *q, struct engine_workload *w) {
+static void parked_unlink(struct engine_class *c) {
+    *(c->prev != NULL ? &c->prev->next : &c->queue->parked_classes) = c->next;
+    if (c->next != NULL) {
+        c->next->prev = c->prev;
+    }
+    c->prev = c->next = NULL;
+}
+
+void class_leave(struct engine *e, struct engine_workload *w) {
     struct engine_class *c = w->class;
     w->class = NULL;
-    if (c != NULL && --c->n == 0) {
-        map_del(&q->classes, str_from((const char *)&c->hash, sizeof(c->hash)));
-        mem_free(c);
+    if (c == NULL || --c->n > 0) {
+        return;
     }
+    if (c->parked) {
+        parked_unlink(c);
+    }
+    class_tell_end(e, c);
+    map_del(&c->queue->classes, class_key(&c->key));
+    class_free(c);
 }
 
-static void class_link(struct engine_workload *w) {
-    w->class_prev = NULL;
-    w->class_next = w->class->members;
-    if (w->class_next != NULL) {
-        w->class_next->class_prev = w;
-    }
-    w->class->members = w;
+/* Those that know their reason stand last. */
+static void member_link(struct engine_class *c, struct engine_workload *w) {
+    bool last = w->told == c->told;
+    w->class_prev = last ? c->last : NULL;
+    w->class_next = last ? NULL : c->first;
+    *(w->class_prev != NULL ? &w->class_prev->class_next : &c->first) = w;
+    *(w->class_next != NULL ? &w->class_next->class_prev : &c->last) = w;
 }
 
-static void class_unlink(struct engine_workload *w) {
-    *(w->class_prev != NULL ? &w->class_prev->class_next : &w->class->members) = w->class_next;
-    if (w->class_next != NULL) {
-        w->class_next->class_prev = w->class_prev;
-    }
+static void member_unlink(struct engine_class *c, struct engine_workload *w) {
+    *(w->class_prev != NULL ? &w->class_prev->class_next : &c->first) = w->class_next;
+    *(w->class_next != NULL ? &w->class_next->class_prev : &c->last) = w->class_prev;
     w->class_prev = w->class_next = NULL;
 }
 
-/* ---- heap and parked ---- */
+/* ---- telling ---- */
+
+static void tell_begin(struct engine *e, struct engine_class *c) {
+    if (c->telling || c->first == NULL || c->first->told == c->told) {
+        return;
+    }
+    c->telling = true;
+    c->tell_prev = e->tell_last;
+    c->tell_next = NULL;
+    *(e->tell_last != NULL ? &e->tell_last->tell_next : &e->tell) = c;
+    e->tell_last = c;
+}
+
+void class_tell_end(struct engine *e, struct engine_class *c) {
+    if (!c->telling) {
+        return;
+    }
+    *(c->tell_prev != NULL ? &c->tell_prev->tell_next : &e->tell) = c->tell_next;
+    *(c->tell_next != NULL ? &c->tell_next->tell_prev : &e->tell_last) = c->tell_prev;
+    c->tell_prev = c->tell_next = NULL;
+    c->telling = false;
+}
+
+void class_tell(struct engine *e, struct engine_class *c, enum pend_reason reason) {
+    if (c->told_reason != reason) {
+        c->told_reason = reason;
+        c->told++;
+    }
+    tell_begin(e, c);
+}
+
+void class_told(struct engine_class *c, struct engine_workload *w) {
+    bool linked = w->state == WORKLOAD_HEAP;
+    if (linked) {
+        member_unlink(c, w);
+    }
+    w->told = c->told;
+    if (linked) {
+        member_link(c, w);
+    }
+}
+
+/* ---- in and out ---- */
+
+/* The class's first member may have changed. */
+static void class_fix(struct engine_queue *q, struct engine_class *c) {
+    if (c->parked) {
+        return;
+    }
+    if (c->members.n == 0) {
+        heap_remove(&q->heap, c);
+    } else {
+        heap_fix(&q->heap, c);
+    }
+}
 
 int queue_push(struct engine *e, struct engine_workload *w) {
     struct engine_queue *q = w->queue;
+    struct engine_class *c = w->class;
     assert(w->state == WORKLOAD_IDLE);
-    int r = queue_list(e, q);
-    if (r == 0) {
-        r = heap_push(&q->heap, w);
+    int r = heap_push(&c->members, w);
+    if (r == 0 && !c->parked && c->place == 0) {
+        r = heap_push(&q->heap, c);
+        if (r != 0) {
+            heap_remove(&c->members, w);
+        }
     }
     if (r != 0) {
         return r;
     }
-    class_link(w);
+    class_fix(q, c);
     w->state = WORKLOAD_HEAP;
+    member_link(c, w);
+    if (c->parked) {
+        q->n_parked++;
+        tree_parks(e, q);
+        tell_begin(e, c);
+    } else {
+        q->n_active++;
+        tree_list(e, q);
+    }
     return 0;
 }
 
 void queue_park(struct engine *e, struct engine_workload *w) {
     struct engine_queue *q = w->queue;
     assert(w->state == WORKLOAD_IDLE);
-    w->prev = q->parked_last;
-    w->next = NULL;
-    *(q->parked_last != NULL ? &q->parked_last->next : &q->parked) = w;
-    q->parked_last = w;
+    w->prev = NULL;
+    w->next = q->parked;
+    if (w->next != NULL) {
+        w->next->prev = w;
+    }
+    q->parked = w;
     q->n_parked++;
-    q->n_place += w->wants_place;
     w->state = WORKLOAD_PARKED;
+    tree_parks(e, q);
 }
 
-static void unpark(struct engine_workload *w) {
+static void parked_remove(struct engine_workload *w) {
     struct engine_queue *q = w->queue;
     *(w->prev != NULL ? &w->prev->next : &q->parked) = w->next;
-    *(w->next != NULL ? &w->next->prev : &q->parked_last) = w->prev;
+    if (w->next != NULL) {
+        w->next->prev = w->prev;
+    }
     w->prev = w->next = NULL;
     q->n_parked--;
-    q->n_place -= w->wants_place;
-    w->wants_place = false;
-    w->state = WORKLOAD_IDLE;
+}
+
+static void member_remove(struct engine_workload *w) {
+    struct engine_queue *q = w->queue;
+    struct engine_class *c = w->class;
+    heap_remove(&c->members, w);
+    member_unlink(c, w);
+    class_fix(q, c);
+    *(c->parked ? &q->n_parked : &q->n_active) -= 1;
 }
 
 void queue_forget(struct engine *e, struct engine_workload *w) {
-    struct engine_queue *q = w->queue;
     switch (w->state) {
     case WORKLOAD_HEAP:
-        heap_remove(&q->heap, w);
-        class_unlink(w);
+        member_remove(w);
         break;
     case WORKLOAD_PARKED:
-        unpark(w);
+        parked_remove(w);
         break;
     case WORKLOAD_FLIGHT:
-        q->flight = NULL;
+        w->queue->flight = NULL;
         for (size_t i = 0; i < e->entries.n; i++) {
             if (e->entries.v[i].w == w) {
                 e->entries.v[i].w = NULL;
@@ -140,135 +271,130 @@ void queue_forget(struct engine *e, struct engine_workload *w) {
     w->state = WORKLOAD_IDLE;
 }
 
-int queue_park_alike(struct engine *e, struct engine_workload *w, const struct verdict *v,
-                     bool place) {
-    struct engine_class *c = w->class;
-    c->parked = true;
-    while (c->members != NULL) {
-        struct engine_workload *o = c->members;
-        struct engine_action a = {.type = ACTION_PEND, .uid = o->uid, .queue = o->queue->name,
-                                  .verdict = v};
-        int r = action_add(e, &a);
-        if (r != 0) {
-            return r; /* the others are met one by one */
-        }
-        queue_forget(e, o);
-        o->wants_place = place;
-        o->missed_place = false;
-        queue_park(e, o);
-    }
-    return 0;
-}
+/* ---- the head ---- */
 
-/* ---- trying again ---- */
-
-void engine_retry_tree(struct engine *e, struct engine_queue *q) {
-    struct quota_node *root = q->node->root;
-    if (e->forest.dirty || root == NULL || e->retry_everyone) {
-        e->retry_everyone = true; /* the roots are about to change */
+/* Usage moves all members of a LocalQueue at once: then the heap is made anew. */
+static void heap_order(struct engine *e, struct engine_queue *q) {
+    if (!usage_orders(e, q) || q->usage_seen == usage_generation(e)) {
         return;
     }
-    if (!root->retry) {
-        root->retry = quota_nodes_push(&e->retry, root) == 0;
-        e->retry_everyone = !root->retry;
+    q->usage_seen = usage_generation(e);
+    size_t n = q->heap.n;
+    q->heap.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        int r = heap_push(&q->heap, q->heap.v[i]);
+        assert(r == 0); /* there is room for those it had */
+        (void)r;
     }
 }
 
-bool engine_retry_due(const struct engine *e) {
-    return e->retry_everyone || e->retry.n > 0;
+struct engine_workload *queue_head(struct engine *e, struct engine_queue *q) {
+    heap_order(e, q);
+    struct engine_class *c = heap_peek(&q->heap);
+    struct engine_workload *p = q->preemptor, *w = c != NULL ? heap_peek(&c->members) : NULL;
+    bool sticky = p != NULL && !q->strict && p->state == WORKLOAD_HEAP && !p->class->parked;
+    if (sticky && (w == NULL || !usage_orders(e, q) || usage_cmp(e, p, w) <= 0)) {
+        return p;
+    }
+    return w;
 }
 
-static int retry_queue(struct engine *e, struct engine_queue *q) {
-    q->blocked = false;
-    q->generation++; /* whoever was half way through its flavors starts anew */
+/* ---- parking and trying again ---- */
+
+static void class_park(struct engine *e, struct engine_class *c, bool place) {
+    struct engine_queue *q = c->queue;
+    c->wants_place = place;
+    if (c->parked) {
+        return;
+    }
+    if (c->place != 0) {
+        heap_remove(&q->heap, c);
+    }
+    c->parked = true;
+    c->prev = NULL;
+    c->next = q->parked_classes;
+    if (c->next != NULL) {
+        c->next->prev = c;
+    }
+    q->parked_classes = c;
+    q->n_active -= c->members.n;
+    q->n_parked += c->members.n;
+    tree_parks(e, q);
+}
+
+void queue_park_alike(struct engine *e, struct engine_workload *w, bool place,
+                      enum pend_reason reason) {
+    struct engine_queue *q = w->queue;
+    class_park(e, w->class, place);
+    class_tell(e, w->class, reason);
     size_t i = 0;
-    for (const struct map_entry *m; (m = map_next(&q->classes, &i)) != NULL;) {
-        ((struct engine_class *)m->value)->parked = false;
+    for (const struct map_entry *m; e->o.local_usage && (m = map_next(&q->classes, &i)) != NULL;) {
+        struct engine_class *c = m->value;
+        if (c->hash == w->hash && c != w->class) {
+            class_park(e, c, place);
+            class_tell(e, c, reason);
+        }
     }
-    while (q->parked != NULL) {
-        struct engine_workload *w = q->parked;
-        bool place = w->wants_place;
-        unpark(w);
-        int r = queue_push(e, w);
+}
+
+int class_unpark(struct engine *e, struct engine_class *c) {
+    struct engine_queue *q = c->queue;
+    if (c->members.n > 0) {
+        int r = heap_push(&q->heap, c);
         if (r != 0) {
-            w->wants_place = place;
-            queue_park(e, w);
             return r;
         }
     }
+    parked_unlink(c);
+    c->parked = c->wants_place = false;
+    q->n_parked -= c->members.n;
+    q->n_active += c->members.n;
+    tree_list(e, q);
     return 0;
 }
 
-static int retry_trees(struct engine *e) {
-    while (e->retry.n > 0) {
-        struct quota_node *root = e->retry.v[e->retry.n - 1];
-        for (struct quota_node *n = root->tree_first; n != NULL; n = n->tree_next) {
-            int r = n->user != NULL ? retry_queue(e, n->user) : 0;
-            if (r != 0) {
-                return r;
-            }
-        }
-        root->retry = false;
-        e->retry.n--;
+int queue_unpark_one(struct engine *e, struct engine_queue *q) {
+    if (q->parked_classes != NULL) {
+        return class_unpark(e, q->parked_classes);
     }
-    return 0;
-}
-
-/* Queues that have somebody waiting for a place, or all of them. */
-static int retry_scan(struct engine *e, bool all) {
-    size_t i = 0;
-    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
-        struct engine_queue *q = m->value;
-        if (all || q->n_place > 0 || q->blocked) {
-            int r = retry_queue(e, q);
-            if (r != 0) {
-                return r; /* what asked for it stands: again at the next run */
-            }
-        }
+    struct engine_workload *w = q->parked;
+    if (w == NULL) {
+        return 0;
     }
-    return 0;
-}
-
-int engine_retry_all(struct engine *e) {
-    uint64_t place = pool_generation(e->pool);
-    if (e->retry.n > 0 && e->retry_settled != e->forest.settled) {
-        e->retry.n = 0; /* noted roots may be gone */
-        e->retry_everyone = true;
-    }
-    e->retry_settled = e->forest.settled;
-    int r = 0;
-    if (e->retry_everyone || place != e->pool_seen) {
-        r = retry_scan(e, e->retry_everyone);
-    }
-    if (r == 0 && e->retry_everyone) {
-        for (size_t i = 0; i < e->forest.order.n; i++) {
-            e->forest.order.v[i]->retry = false;
-        }
-        e->retry.n = 0;
-    }
-    r = r == 0 ? retry_trees(e) : r;
-    if (r == 0) {
-        e->retry_everyone = false;
-        e->pool_seen = place;
+    queue_forget(e, w);
+    int r = queue_push(e, w);
+    if (r != 0) {
+        queue_park(e, w);
     }
     return r;
 }
 
-bool queue_is_able(const struct engine *e, const struct engine_queue *q) {
-    if (q->held) {
-        return false;
+/* ---- all of them ---- */
+
+static void members_take(const struct engine_class *c, size_t limit, struct workload_vec *out) {
+    for (size_t i = 0; i < c->members.n && out->n < limit; i++) {
+        out->v[out->n++] = c->members.v[i];
     }
-    for (size_t i = 0; i < q->n_groups; i++) {
-        for (size_t k = 0; k < q->groups[i].n_flavors; k++) {
-            if (e->flavors.v[q->groups[i].flavors[k]].memory == NULL) {
-                return false;
-            }
-        }
-    }
-    return true;
 }
 
-bool queue_is_active(const struct engine *e, const struct engine_queue *q) {
-    bool cycle = q->node->depth > 1000 || (q->node->apart && q->node->active);
-    return !cycle && queue_is_able(e, q);
+int queue_waiting(const struct engine_queue *q, size_t limit, struct workload_vec *out) {
+    size_t all = q->n_active + q->n_parked + (q->flight != NULL);
+    int r = workload_vec_room(out, all < limit ? all : limit);
+    if (r != 0) {
+        return r;
+    }
+    limit = limit < all ? out->n + limit : out->n + all;
+    if (q->flight != NULL && out->n < limit) {
+        out->v[out->n++] = q->flight;
+    }
+    for (size_t i = 0; i < q->heap.n; i++) {
+        members_take(q->heap.v[i], limit, out);
+    }
+    for (const struct engine_class *c = q->parked_classes; c != NULL; c = c->next) {
+        members_take(c, limit, out);
+    }
+    for (struct engine_workload *w = q->parked; w != NULL && out->n < limit; w = w->next) {
+        out->v[out->n++] = w;
+    }
+    return 0;
 }

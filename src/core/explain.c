@@ -79,7 +79,7 @@ int explain_index_new(struct engine *e, struct explain_index **ret) {
         return ERR_NOMEM;
     }
     x->e = e;
-    int r = quota_settle(&e->forest);
+    int r = engine_settle(e);
     r = r == 0 ? index_fill(x) : r;
     if (r != 0) {
         explain_index_free(x);
@@ -469,7 +469,7 @@ int explain_workload(struct explain_index *x, struct str uid, const struct expla
         return ERR_NOT_FOUND;
     }
     struct explanation out = {
-        .fits = true, .strict = w->queue->strict, .active = queue_is_active(x->e, w->queue)};
+        .fits = true, .strict = w->queue->strict, .active = w->queue->active};
     struct asker k = {.x = x, .w = w, .o = o, .a = a, .out = &out};
     int r = look_at_uncovered(&k);
     for (size_t i = 0; i < w->queue->n_groups && r == 0; i++) {

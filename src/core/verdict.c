@@ -6,6 +6,10 @@
 const char *pend_reason_text(enum pend_reason r) {
     static const char *const texts[] = {
         [PEND_NONE] = "PendingEvaluation",
+        [PEND_EVALUATION] = "PendingEvaluation",
+        [PEND_WAITING_FOR_READY] = "WaitingForPodsReady",
+        [PEND_WAITING_FOR_PREEMPTED] = "WaitingForPreemptedWorkloads",
+        [PEND_GATED] = "AdmissionGated",
         [PEND_WAITING_FOR_PLACEMENT] = "WaitingForPlacement",
         [PEND_WAITING_FOR_QUOTA] = "WaitingForQuota",
         [PEND_EXCEEDS_MAX_QUOTA] = "ExceedsMaxQuota",
@@ -76,27 +80,37 @@ static int text_cmp(const void *a, const void *b) {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-static void set_text(const struct verdict_set *s, const struct names *flavors,
-                     const struct names *resources, struct arena *a, struct buf *out) {
-    struct str *texts = ARENA_ARRAY(a, struct str, s->n);
+/* Sorted, without repetition. */
+static void details_text(const struct verdict_detail *v, size_t n, const struct names *flavors,
+                         const struct names *resources, struct arena *a, struct buf *out) {
+    struct str *texts = ARENA_ARRAY(a, struct str, n);
     struct buf one;
     buf_init(&one, 0);
-    size_t n = 0;
-    for (size_t i = 0; texts != NULL && i < s->n; i++) {
+    size_t count = 0;
+    for (size_t i = 0; texts != NULL && i < n; i++) {
         buf_reset(&one);
-        detail_text(&s->v[i], flavors, resources, &one);
-        texts[n++] = arena_str(a, buf_view(&one));
+        detail_text(&v[i], flavors, resources, &one);
+        texts[count++] = arena_str(a, buf_view(&one));
     }
     buf_release(&one);
-    if (n > 1) {
-        qsort(texts, n, sizeof(*texts), text_cmp);
+    if (count > 1) {
+        qsort(texts, count, sizeof(*texts), text_cmp);
     }
-    buf_f(out, "couldn't assign flavors to pod set %.*s: ", STR_ARG(s->name));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (i == 0 || !str_eq(texts[i], texts[i - 1])) {
             buf_c(out, i > 0 ? ", " : "");
             buf_str(out, texts[i]);
         }
+    }
+}
+
+static void sets_text(const struct verdict *v, const struct names *flavors,
+                      const struct names *resources, struct arena *a, struct buf *out) {
+    for (size_t i = 0; i < v->n_sets; i++) {
+        const struct verdict_set *s = &v->sets[i];
+        buf_c(out, i > 0 ? "; " : "");
+        buf_f(out, "couldn't assign flavors to pod set %.*s: ", STR_ARG(s->name));
+        details_text(s->v, s->n, flavors, resources, a, out);
     }
 }
 
@@ -147,18 +161,93 @@ static void place_text(const struct place_why *w, const struct names *resources,
     buf_c(b, ")");
 }
 
+/* A text that stands for itself, or NULL. */
+static const char *turn_text(enum pend_turn turn) {
+    switch (turn) {
+    case TURN_CONTENDED:
+        return "Workload no longer fits after processing another workload";
+    case TURN_OVERLAP:
+        return "Workload has overlapping preemption targets with another workload";
+    case TURN_DEFERRED_FIT:
+        return "Workload has overlapping preemption targets with another workload, but will fit "
+               "after these preemptions complete";
+    case TURN_REFUSED:
+        return "its victims may not go: they and this workload would evict each other without end";
+    case TURN_FAILED_CHECKS:
+        return "The workload has failed admission checks";
+    case TURN_NONE:
+    case TURN_PREEMPTING:
+        break;
+    }
+    return NULL;
+}
+
 void verdict_text(const struct verdict *v, const struct names *flavors,
                   const struct names *resources, struct arena *a, struct buf *out) {
-    if (v->turn == TURN_CONTENDED) {
-        buf_c(out, "Workload no longer fits after processing another workload");
-        return;
+    const char *text = turn_text(v->turn);
+    if (text == NULL && v->reason == PEND_GATED) {
+        text = "Workload requires preemption, but it's gated";
     }
-    if (v->reason == PEND_WAITING_FOR_PLACEMENT) {
+    if (text == NULL && v->reason == PEND_WAITING_FOR_READY) {
+        text = "waiting for all admitted workloads to be in PodsReady condition";
+    }
+    if (text != NULL) {
+        buf_c(out, text);
+    } else if (v->reason == PEND_WAITING_FOR_PLACEMENT) {
         place_text(&v->place, resources, out);
+    } else {
+        sets_text(v, flavors, resources, a, out);
+    }
+    if (v->turn == TURN_PREEMPTING) {
+        buf_f(out, ". Pending the preemption of %u workload(s)", v->n_preempting);
+    }
+}
+
+/* ---- flavors considered ---- */
+
+struct considered_name {
+    struct str name;
+    const struct considered_flavor *f;
+};
+
+static int name_cmp(const void *a, const void *b) {
+    const struct considered_name *x = a, *y = b;
+    return str_cmp(x->name, y->name);
+}
+
+static void considered_set_text(const struct considered_set *s, const struct names *flavors,
+                                const struct names *resources, struct arena *a, struct buf *out) {
+    struct considered_name *v = ARENA_ARRAY(a, struct considered_name, s->n);
+    for (size_t i = 0; v != NULL && i < s->n; i++) {
+        v[i] = (struct considered_name){names_text(flavors, s->v[i].flavor), &s->v[i]};
+    }
+    if (v == NULL) {
         return;
     }
-    for (size_t i = 0; i < v->n_sets; i++) {
-        buf_c(out, i > 0 ? "; " : "");
-        set_text(&v->sets[i], flavors, resources, a, out);
+    if (s->n > 1) {
+        qsort(v, s->n, sizeof(*v), name_cmp);
+    }
+    buf_f(out, "%.*s: ", STR_ARG(s->name));
+    for (size_t i = 0; i < s->n; i++) {
+        const struct considered_flavor *f = v[i].f;
+        bool plain = strcmp(f->mode, "Fit") == 0 || strcmp(f->mode, "NoFit") == 0;
+        buf_f(out, "%s%.*s(%s%s", i > 0 ? ", " : "", STR_ARG(v[i].name),
+              plain ? "" : "preemptionMode=", f->mode);
+        if (f->borrow > 0) {
+            buf_f(out, ";borrow=%u", f->borrow);
+        }
+        if (f->n_why > 0) {
+            buf_c(out, ";");
+            details_text(f->why, f->n_why, flavors, resources, a, out);
+        }
+        buf_c(out, ")");
+    }
+}
+
+void considered_text(const struct considered *c, const struct names *flavors,
+                     const struct names *resources, struct arena *a, struct buf *out) {
+    for (size_t i = 0; c != NULL && i < c->n_sets; i++) {
+        buf_c(out, i > 0 ? " | " : "");
+        considered_set_text(&c->sets[i], flavors, resources, a, out);
     }
 }

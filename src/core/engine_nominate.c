@@ -1,0 +1,121 @@
+/*
+ * engine_nominate (core): flavors for a head, and the victims they would take.
+ *
+ * When the whole workload finds neither room nor victims, and some pod set may come with fewer pods, the largest size
+ * that does is looked for by halving: index i of 0..total, where a set has count - (count - min) * i / total pods.
+ */
+#include "core/preempt.h"
+
+void scan_clear(struct engine_workload *w) {
+    w->has_tried = false;
+}
+
+void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a) {
+    size_t at = 0;
+    if (!scan_holds(e, w)) {
+        w->scan_retries = e->tree->retries;
+    }
+    for (size_t i = 0; i < w->n_sets; i++) {
+        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
+            w->sets[i].tried[k] = a->tried[at++];
+            e->moved = e->moved || w->sets[i].tried[k] >= 0;
+        }
+    }
+    w->has_tried = true;
+    w->tried_generation = w->queue->generation;
+    w->tried_cycle = e->tree->cycle;
+}
+
+/* One need for each cell. */
+static struct preempt_need *needs_of(struct engine *e, const struct assignment *a, size_t *ret_n) {
+    struct preempt_need *needs = ARENA_ARRAY(&e->tick, struct preempt_need, a->n_held + 1);
+    size_t n = 0;
+    for (size_t i = 0; needs != NULL && i < a->n_held; i++) {
+        size_t k = 0;
+        while (k < n && needs[k].cell != a->cells[i]) {
+            k++;
+        }
+        if (k == n) {
+            needs[n++] = (struct preempt_need){.cell = a->cells[i]};
+        }
+        needs[k].v = amount_add(needs[k].v, a->held[i].v);
+        needs[k].short_ = needs[k].short_ || a->modes[i] != MODE_FIT;
+    }
+    *ret_n = n;
+    return needs;
+}
+
+static int plan(struct engine *e, struct engine_workload *w, const int32_t *counts,
+                const struct assignment *pin, struct assignment *ret) {
+    int r = assign_flavors(e, w, counts, pin, ret);
+    if (r != 0 || ret->mode == MODE_NO_FIT || ret->mode == MODE_FIT) {
+        return r;
+    }
+    struct preempt_ask ask = {.w = w};
+    int64_t wake = INT64_MAX;
+    bool was_protected = false;
+    ask.needs = needs_of(e, ret, &ask.n_needs);
+    if (ask.needs == NULL) {
+        return ERR_NOMEM;
+    }
+    r = preempt_find(e, &ask, &ret->victims, &ret->n_victims, &was_protected, &wake);
+    if (r == 0 && wake != INT64_MAX && ret->n_victims == 0) {
+        tree_wake_at(e, w->queue->tree, wake);
+    }
+    return r;
+}
+
+static bool is_plan(const struct assignment *a) {
+    return a->mode == MODE_FIT || a->n_victims > 0;
+}
+
+static int64_t spare_pods(const struct engine_workload *w) {
+    int64_t n = 0;
+    for (size_t i = 0; i < w->n_sets; i++) {
+        const struct engine_set *s = &w->sets[i];
+        n += s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;
+    }
+    return n;
+}
+
+static const int32_t *counts_at(struct engine *e, const struct engine_workload *w, int64_t i,
+                                int64_t total) {
+    int32_t *v = ARENA_ARRAY(&e->tick, int32_t, w->n_sets + 1);
+    for (size_t k = 0; v != NULL && k < w->n_sets; k++) {
+        const struct engine_set *s = &w->sets[k];
+        int64_t d = s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;
+        v[k] = s->count - (int32_t)(d * i / total);
+    }
+    return v;
+}
+
+/* The least reduction with a plan; *ret is left alone when there is none. */
+static int reduce(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+                  struct assignment *ret) {
+    int64_t total = spare_pods(w), lo = 0, hi = total + 1;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        const int32_t *counts = counts_at(e, w, mid, total);
+        struct assignment a;
+        int r = counts != NULL ? plan(e, w, counts, pin, &a) : ERR_NOMEM;
+        if (r != 0) {
+            return r;
+        }
+        if (is_plan(&a)) {
+            *ret = a;
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return 0;
+}
+
+int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+             struct assignment *ret) {
+    int r = plan(e, w, NULL, pin, ret);
+    if (r == 0 && !is_plan(ret) && spare_pods(w) > 0) {
+        r = reduce(e, w, pin, ret);
+    }
+    return r;
+}

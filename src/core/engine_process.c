@@ -1,0 +1,380 @@
+/*
+ * engine_process (core): one head of the ordered cycle: admitted, given victims, or left to wait.
+ *
+ * Whatever heads before it came to counts: those admitted hold quota, those that wait for victims have taken theirs
+ * already (until the end of the cycle), and what their victims hold is free for the question whether this one fits.
+ * The victims so far are taken out of the quota tree when that is asked, and put back when usage itself is: by shares,
+ * by reservations, and between calls.
+ */
+#include <assert.h>
+
+#include "core/preempt.h"
+#include "core/usage.h"
+
+/* ---- victims so far ---- */
+
+static void held_use(struct engine *e, const struct engine_workload *w, int sign) {
+    for (size_t i = 0; i < w->n_held; i++) {
+        struct quota_cell *c =
+            quota_cell_of(w->queue->node, quota_pair(w->held[i].flavor, w->held[i].resource));
+        if (c != NULL) {
+            quota_use(&e->forest, c, sign * w->held[i].v);
+        }
+    }
+}
+
+static void chosen_out(struct engine *e) {
+    for (; e->n_out < e->chosen.n; e->n_out++) {
+        held_use(e, e->chosen.v[e->n_out], -1);
+    }
+}
+
+void chosen_in(struct engine *e) {
+    for (; e->n_out > 0; e->n_out--) {
+        held_use(e, e->chosen.v[e->n_out - 1], 1);
+    }
+}
+
+void chosen_clear(struct engine *e) {
+    chosen_in(e);
+    e->chosen.n = 0;
+    e->chosen_mark++;
+    e->shaken = false;
+}
+
+void chosen_gone(struct engine *e, struct engine_workload *w) {
+    if (e->phase == CYCLE_NONE || w->queue->tree != e->tree) {
+        return;
+    }
+    chosen_in(e);
+    e->shaken = e->round_stale = true;
+    for (size_t i = 0; w->chosen == e->chosen_mark && i < e->chosen.n; i++) {
+        if (e->chosen.v[i] == w) {
+            workload_vec_remove(&e->chosen, i--);
+        }
+    }
+}
+
+static bool is_chosen(const struct engine *e, const struct engine_workload *w) {
+    return w->chosen == e->chosen_mark;
+}
+
+static bool overlaps(const struct engine *e, const struct assignment *a) {
+    for (size_t i = 0; i < a->n_victims; i++) {
+        if (is_chosen(e, a->victims[i].w)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int choose(struct engine *e, const struct assignment *a) {
+    int r = workload_vec_room(&e->chosen, a->n_victims);
+    for (size_t i = 0; r == 0 && i < a->n_victims; i++) {
+        a->victims[i].w->chosen = e->chosen_mark;
+        e->chosen.v[e->chosen.n++] = a->victims[i].w;
+    }
+    return r;
+}
+
+/* ---- does it fit? ---- */
+
+/* The whole of what a takes of the cell of held[i]; 0 unless i is its first entry. */
+static int64_t cell_total(const struct assignment *a, size_t i) {
+    int64_t v = 0;
+    for (size_t k = 0; k < a->n_held; k++) {
+        if (a->cells[k] == a->cells[i]) {
+            if (k < i) {
+                return 0;
+            }
+            v = amount_add(v, a->held[k].v);
+        }
+    }
+    return v;
+}
+
+static bool quota_fits(const struct assignment *a) {
+    for (size_t i = 0; i < a->n_held; i++) {
+        int64_t v = cell_total(a, i);
+        if (v > 0 && v > amount_max(0, quota_available(a->cells[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* With the victims so far and its own gone. */
+static int fits_then(struct engine *e, const struct assignment *a, bool *ret) {
+    chosen_out(e);
+    if (a->n_victims == 0) {
+        *ret = quota_fits(a);
+        return 0;
+    }
+    uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
+    size_t mark = quota_mark(&e->forest);
+    int r = victims_remove(e, a->victims, a->n_victims); /* they are not chosen yet */
+    *ret = r == 0 && quota_fits(a);
+    quota_undo(&e->forest, mark);
+    assert(!e->o.check_undo || before == quota_digest(&e->forest));
+    return r;
+}
+
+/* Takes quota until the end of the cycle. */
+static int reserve(struct engine *e, struct quota_cell *c, int64_t v) {
+    if (v <= 0) {
+        return 0;
+    }
+    int r = reservation_vec_push(&e->reserved, (struct reservation){c, v});
+    return r == 0 ? quota_use(&e->forest, c, v) : r;
+}
+
+static int reserve_all(struct engine *e, const struct assignment *a) {
+    int r = 0;
+    for (size_t i = 0; i < a->n_held && r == 0; i++) {
+        r = reserve(e, a->cells[i], a->held[i].v);
+    }
+    return r;
+}
+
+/* What a head without victims keeps from the others: its own quota, or what it may borrow. */
+static int reserve_some(struct engine *e, const struct assignment *a) {
+    int r = 0;
+    chosen_in(e);
+    for (size_t i = 0; i < a->n_held && r == 0; i++) {
+        struct quota_cell *c = a->cells[i];
+        int64_t v = cell_total(a, i);
+        if (a->borrow == 0) {
+            v = amount_min(v, amount_sub(c->q.nominal, c->usage));
+        } else if (c->q.borrowing != AMOUNT_NONE) {
+            v = amount_min(v, amount_sub(amount_add(c->q.nominal, c->q.borrowing), c->usage));
+        }
+        r = reserve(e, c, v);
+    }
+    return r;
+}
+
+void cycle_unreserve(struct engine *e) {
+    while (e->reserved.n > 0) {
+        struct reservation *x = &e->reserved.v[--e->reserved.n];
+        quota_use(&e->forest, x->cell, -x->v);
+    }
+}
+
+/* ---- outcomes ---- */
+
+static int waits(struct entry *n, enum outcome outcome, enum pend_reason reason,
+                 enum pend_turn turn) {
+    n->outcome = outcome;
+    n->a.verdict->reason = reason;
+    n->a.verdict->turn = turn;
+    return 0;
+}
+
+/* Its victims are also those of a head before it: what would it come to when those are gone? */
+static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
+    struct assignment a;
+    scan_clear(n->w);
+    chosen_out(e);
+    for (size_t i = 0; i < e->chosen.n; i++) {
+        holder_unlist(e->chosen.v[i]); /* they can be no victims again */
+    }
+    int r = nominate(e, n->w, &n->a, &a);
+    for (size_t i = 0; i < e->chosen.n; i++) {
+        holder_list(e->chosen.v[i]);
+    }
+    if (r != 0) {
+        return r;
+    }
+    *ret_deferred = a.mode == MODE_FIT;
+    if (a.mode == MODE_FIT || a.n_victims > 0) {
+        n->a = a;
+    }
+    return 0;
+}
+
+static bool refused(const struct engine *e, const struct entry *n) {
+    for (size_t i = 0; e->o.break_alternation && i < n->a.n_victims; i++) {
+        if (turn_refused(e, n->w, n->a.victims[i].w)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int issue(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    int r = 0;
+    for (size_t i = 0; i < n->a.n_victims && r == 0; i++) {
+        struct engine_workload *v = n->a.victims[i].w;
+        if (v->evicting) {
+            continue;
+        }
+        struct engine_action a = {.type = ACTION_PREEMPT, .uid = v->uid, .queue = v->queue->name,
+                                  .by = w->uid, .by_queue = w->queue->name,
+                                  .reason = n->a.victims[i].reason};
+        r = e->o.break_alternation ? turn_take(e, w, v) : 0;
+        r = r == 0 ? action_add(e, &a) : r;
+        if (r == 0) {
+            holder_evicting(e, v, true);
+            e->progress++;
+        }
+    }
+    scan_clear(w);
+    n->a.verdict->n_preempting = (uint32_t)n->a.n_victims;
+    waits(n, OUTCOME_PREEMPTING, PEND_WAITING_FOR_PREEMPTED, TURN_PREEMPTING);
+    return r;
+}
+
+/* ---- admission ---- */
+
+static int take_all(struct engine *e, const struct assignment *a) {
+    int r = 0;
+    for (size_t i = 0; i < a->n_held && r == 0; i++) {
+        r = quota_use(&e->forest, a->cells[i], a->held[i].v);
+    }
+    return r;
+}
+
+/* From a head to a holder, as far as memory can fail it. */
+static int holder_make(struct engine *e, struct entry *n, struct held_amount *held) {
+    struct engine_workload *w = n->w;
+    w->held = held;
+    w->n_held = n->a.n_held;
+    if (w->n_held > 0) {
+        memcpy(held, n->a.held, w->n_held * sizeof(*held));
+    }
+    w->reserved_ns = e->now_ns;
+    w->evicting = false;
+    int r = holder_list(w);
+    r = r == 0 ? usage_take(e, w, true) : r;
+    if (r != 0) {
+        holder_unlist(w);
+        w->held = NULL;
+        w->n_held = 0;
+    }
+    return r;
+}
+
+static void admitted(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    struct engine_queue *q = w->queue;
+    q->flight = NULL;
+    q->n_holding++;
+    q->preemptor = q->preemptor == w ? NULL : q->preemptor;
+    class_leave(e, w);
+    w->state = WORKLOAD_HOLDING;
+    w->missed_place = false;
+    scan_clear(w);
+    holder_not_ready(e, w, e->o.block_until_ready);
+    n->outcome = OUTCOME_ADMITTED;
+    e->progress++;
+}
+
+/* Quota and seats together, or neither: a trial. */
+static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
+    struct engine_workload *w = n->w;
+    struct held_amount *held = mem_array(n->a.n_held + 1, sizeof(*held));
+    if (held == NULL) {
+        return ERR_NOMEM;
+    }
+    uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
+    size_t mark = quota_mark(&e->forest);
+    struct engine_action a = {.type = ACTION_ADMIT, .uid = w->uid, .queue = w->queue->name,
+                              .held = held, .n_held = n->a.n_held, .counts = n->a.counts,
+                              .considered = n->a.considered};
+    *ret_ok = false;
+    int r = action_vec_room(&e->actions, 1);
+    r = r == 0 ? take_all(e, &n->a) : r;
+    r = r == 0 ? entry_seat(e, n, ret_ok, &a.seated) : r;
+    r = r == 0 && *ret_ok ? holder_make(e, n, held) : r;
+    if (r != 0 || !*ret_ok) {
+        pool_undo(e->pool, w->uid);
+        quota_undo(&e->forest, mark);
+        quota_keep(&e->forest);
+        assert(!e->o.check_undo || before == quota_digest(&e->forest));
+        mem_free(held);
+        return r;
+    }
+    quota_keep(&e->forest);
+    admitted(e, n);
+    return action_add(e, &a); /* there is room */
+}
+
+static int entry_admit(struct engine *e, struct entry *n) {
+    bool ok;
+    if (e->o.block_until_ready && e->n_not_ready > 0) {
+        e->halted = true;
+        return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_READY, TURN_NONE);
+    }
+    int r = admit(e, n, &ok);
+    if (r == 0 && !ok) {
+        n->outcome = OUTCOME_NO_PLACE;
+    }
+    return r;
+}
+
+/* ---- one head ---- */
+
+static int without_victims(struct engine *e, struct entry *n) {
+    bool keeps = n->w->queue->reclaim != PREEMPT_ANY || n->preemptor;
+    waits(n, OUTCOME_NO_CANDIDATES, PEND_WAITING_FOR_QUOTA, TURN_NONE);
+    return keeps ? reserve_some(e, &n->a) : 0;
+}
+
+static int with_victims(struct engine *e, struct entry *n) {
+    if (n->w->gated) {
+        scan_clear(n->w);
+        return waits(n, OUTCOME_GATED, PEND_GATED, TURN_NONE);
+    }
+    if (refused(e, n)) {
+        scan_clear(n->w);
+        return waits(n, OUTCOME_REFUSED, PEND_WAITING_FOR_QUOTA, TURN_REFUSED);
+    }
+    return -1;
+}
+
+int entry_process(struct engine *e, struct entry *n) {
+    bool deferred = false, fits;
+    int r = 0;
+    if (n->outcome != OUTCOME_NONE) {
+        return 0; /* settled when it was nominated */
+    }
+    if (n->a.n_victims > 0 && e->shaken) { /* perhaps they are gone */
+        return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_CONTENDED);
+    }
+    if (overlaps(e, &n->a)) {
+        r = overlap(e, n, &deferred);
+        if (r != 0) {
+            return r;
+        }
+    }
+    if (n->a.mode == MODE_NO_FIT) {
+        n->outcome = OUTCOME_NO_FIT;
+        return 0;
+    }
+    if (n->a.mode != MODE_FIT && n->a.n_victims == 0) {
+        return without_victims(e, n);
+    }
+    if (n->a.n_victims > 0 && with_victims(e, n) == 0) {
+        return 0;
+    }
+    if (deferred) {
+        scan_clear(n->w);
+        waits(n, OUTCOME_DEFERRED, PEND_WAITING_FOR_PREEMPTED, TURN_DEFERRED_FIT);
+        return reserve_all(e, &n->a);
+    }
+    if (overlaps(e, &n->a)) {
+        return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_OVERLAP);
+    }
+    r = fits_then(e, &n->a, &fits);
+    if (r != 0 || !fits) {
+        waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_CONTENDED);
+        return r;
+    }
+    if (n->a.n_victims == 0) {
+        return entry_admit(e, n);
+    }
+    r = choose(e, &n->a);
+    r = r == 0 ? reserve_all(e, &n->a) : r;
+    return r == 0 ? issue(e, n) : r;
+}
