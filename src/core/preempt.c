@@ -294,7 +294,7 @@ static int classical_search(struct search *s, bool *ret_found) {
 
 /* ---- what others call ---- */
 
-struct preempt_scratch *scratch_of(struct engine *e) {
+static struct preempt_scratch *scratch_of(struct engine *e) {
     if (e->scratch == NULL) {
         e->scratch = mem_zalloc(sizeof(*e->scratch));
         if (e->scratch != NULL) {
@@ -310,7 +310,6 @@ void preempt_free(struct engine *e) {
         victim_vec_release(&e->scratch->out);
         heap_release(&e->scratch->merge);
         arena_release(&e->scratch->memory);
-        feuds_release(e->scratch);
         mem_free(e->scratch);
         e->scratch = NULL;
     }

@@ -47,19 +47,6 @@ int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim 
 int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cell *cell, int64_t v,
                    enum assign_mode *ret_mode, uint32_t *ret_borrow);
 
-/* ---- break_alternation: who evicted whom (preempt_feud.c) ----
- * 
- * With this option, no search names a victim that evicted the asker before, itself or by way of others. What
- * evicted whom then has no circles, so that evictions end. It is forgotten when quota, queues or cohorts change. */
-
-/* w evicts these now: called before they are marked as evicting; those that are already are not counted. */
-int preempt_issued(struct engine *e, const struct engine_workload *w, const struct victim *v,
-                   size_t n);
-/* The workload is gone for good, or is not what it was (its priority changed). */
-void preempt_forget(struct engine *e, struct str uid);
-/* The last search passed over a candidate for that reason. */
-bool preempt_refused(const struct engine *e);
-
 /* The memory of searches: engine_free. */
 void preempt_free(struct engine *e);
 

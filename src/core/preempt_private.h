@@ -8,7 +8,6 @@
 #ifndef BERTH_CORE_PREEMPT_PRIVATE_H
 #define BERTH_CORE_PREEMPT_PRIVATE_H
 
-#include "base/map.h"
 #include "core/preempt.h"
 
 enum source_list { SOURCE_HIERARCHY, SOURCE_PRIORITY, SOURCE_OWN, SOURCE_LISTS };
@@ -27,16 +26,6 @@ struct source {
 };
 VEC(source_vec, struct source);
 VEC(victim_vec, struct victim);
-struct feud;
-VEC(feud_vec, struct feud *);
-
-/* One that evicted others, or was evicted. */
-struct feud {
-    struct str uid;
-    struct feud_vec lost_to; /* who evicted it */
-    struct feud *next;       /* beside it among the dead */
-    uint64_t stamp; /* of the last search whose asker lost to it, itself or by way of others */
-};
 
 /* Memory of searches, kept between them. */
 struct preempt_scratch {
@@ -44,11 +33,6 @@ struct preempt_scratch {
     struct victim_vec out; /* taken out so far */
     struct heap merge;     /* sources by head */
     struct arena memory;
-    struct map feuds;  /* by uid */
-    struct feud *dead; /* forgotten, but others may point at them */
-    size_t n_dead;
-    uint64_t feuds_edits, feuds_stamp; /* of the forest they are about; of searches */
-    bool refused;
 };
 
 struct search {
@@ -58,13 +42,7 @@ struct search {
     struct preempt_scratch *m;
     bool protected;
     int64_t wake_ns;
-    bool feud; /* the asker lost to somebody: candidates are looked up */
 };
-
-/* preempt_feud.c */
-void feuds_release(struct preempt_scratch *m);
-int feuds_begin(struct search *s); /* marks whom the asker lost to */
-bool feud_spares(const struct search *s, const struct engine_workload *w); /* is w one of them? */
 
 /* preempt_source.c */
 bool source_uses(const struct search *s, const struct engine_workload *w);

@@ -58,10 +58,6 @@ static bool is_candidate(struct search *s, const struct source *x,
         s->wake_ns = amount_min(s->wake_ns, until);
         return false;
     }
-    if (s->feud && !w->evicting && feud_spares(s, w)) {
-        s->m->refused = true;
-        return false;
-    }
     return true;
 }
 

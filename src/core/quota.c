@@ -102,15 +102,6 @@ static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more
     return 0;
 }
 
-static bool same_limits(const struct quota_node *n, const struct quota_limits *own, size_t n_own) {
-    bool same = n->n_own == n_own;
-    for (size_t i = 0; same && i < n_own; i++) {
-        same = n->own[i].pair == own[i].pair && n->own[i].nominal == own[i].nominal &&
-               n->own[i].borrowing == own[i].borrowing && n->own[i].lending == own[i].lending;
-    }
-    return same;
-}
-
 int quota_put(struct quota_forest *f, bool queue, struct str name, struct str parent, bool active,
               const struct quota_limits *limits, size_t n, struct quota_node **ret) {
     assert(f->trial == 0);
@@ -130,7 +121,6 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
         memcpy(own, limits, n * sizeof(*own));
         qsort(own, n, sizeof(*own), limits_cmp);
     }
-    f->edits += made || !same_limits(node, own, n) || !str_eq(node->parent_name, parent);
     mem_free(node->own);
     mem_free((char *)node->parent_name.p);
     node->own = own;
@@ -146,7 +136,6 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
 void quota_del(struct quota_forest *f, struct quota_node *n) {
     assert(f->trial == 0);
     f->dirty = true;
-    f->edits++;
     if (!n->queue) {
         n->declared = false; /* settle forgets it when nobody names it */
         n->n_own = 0;

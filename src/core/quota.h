@@ -87,7 +87,6 @@ struct quota_forest {
     unsigned trial; /* how many trials are open, one inside the other */
     bool dirty;
     uint64_t settled; /* how often the tree was built anew: links of nodes hold between */
-    uint64_t edits;   /* how often a node was made, changed in what its user gave, or deleted */
     uint64_t stamp;   /* the last walk's; a walk takes the next */
 };
 
