@@ -329,8 +329,7 @@ static int search_run(struct search *s, struct engine *e, const struct preempt_a
     s->m->merge.place = HEAP_NO_PLACE;
     uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
     bool found = false;
-    int r = feuds_begin(s);
-    r = r != 0 ? r : e->o.fair_sharing ? fair_search(s, &found) : classical_search(s, &found);
+    int r = e->o.fair_sharing ? fair_search(s, &found) : classical_search(s, &found);
     assert(!e->o.check_undo || before == quota_digest(&e->forest));
     if (r != 0 || !found) {
         s->m->out.n = 0;

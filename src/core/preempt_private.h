@@ -57,9 +57,6 @@ void source_skip_priority(struct search *s, struct source *x);
 int candidate_cmp(const struct search *s, const struct engine_workload *a,
                   const struct engine_workload *b);
 
-struct preempt_scratch *
-scratch_of(struct engine *e); /* made when first asked for; NULL: no memory */
-
 /* preempt.c: steps inside a trial */
 int held_move(struct engine *e, const struct engine_workload *w, int64_t sign); /* 1: in, -1: out */
 int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason);
