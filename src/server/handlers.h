@@ -28,6 +28,10 @@ void watch_release(struct server *s);
 void watch_stop_all(struct server *s);
 void watch_request(struct call *c);
 size_t watch_count(const struct server *s);
+/* scrape.c: a registry of ours, then that of the outer world, as Prometheus text */
+struct prom;
+void scrape_request(struct call *c, struct prom *ours);
+
 /* streams.c: all streams under way, of which those that lose their right are cut */
 int streams_init(struct server *s, struct err *err);
 void streams_release(struct server *s);

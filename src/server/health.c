@@ -60,17 +60,10 @@ void health_count(struct server *s, const struct call *c, int http) {
 
 static void metrics_answer(struct call *c) {
     struct server *s = c->s;
-    struct buf b;
-    buf_init(&b, 0);
     prom_set(prom_with(s->metrics->inflight, "readOnly"), (double)s->inflight_reads);
     prom_set(prom_with(s->metrics->inflight, "mutating"), (double)s->inflight_writes);
     prom_set(s->metrics->watches, (double)s->long_running);
-    prom_write(s->metrics->prom, &b);
-    if (s->o.metrics != NULL) {
-        s->o.metrics(s->o.metrics_ctx, &b);
-    }
-    call_bytes(c, 200, PROM_CONTENT_TYPE, buf_view(&b));
-    buf_release(&b);
+    scrape_request(c, s->metrics->prom);
 }
 
 static void ready_answer(struct call *c) {

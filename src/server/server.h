@@ -26,6 +26,7 @@
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "net/tls.h"
+#include "wire/prometheus.h"
 
 struct server;
 struct guard;
@@ -51,9 +52,7 @@ struct server_options {
     struct str host;
     uint16_t port;  /* 0: any free one */
     bool allow_any; /* listen on other than loopback */
-    /* Appends Prometheus text for /metrics, after the server's own; may be NULL. */
-    void (*metrics)(void *ctx, struct buf *out);
-    void *metrics_ctx;
+    struct prom *metrics; /* for /metrics, after the server's own; may be NULL */
     /* false and a word why: /readyz fails. May be NULL. */
     bool (*ready)(void *ctx, struct str *ret_why);
     void *ready_ctx;

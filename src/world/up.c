@@ -248,11 +248,6 @@ static int make_policy(struct up *u, struct err *err) {
     return 0;
 }
 
-static void write_metrics(void *ctx, struct buf *out) {
-    struct up *u = ctx;
-    prom_write(metrics_prom(u->metrics), out);
-}
-
 static int bootstrap(void *ctx, struct str json, struct err *err) {
     return server_bootstrap(ctx, json, err);
 }
@@ -284,8 +279,7 @@ static int make_server(struct up *u, struct err *err) {
         .host = str_of(u->o.listen.host),
         .port = u->o.listen.port,
         .allow_any = u->o.allow_any,
-        .metrics = write_metrics,
-        .metrics_ctx = u,
+        .metrics = metrics_prom(u->metrics),
         .pages = u->pages,
         .n_pages = sizeof(u->pages) / sizeof(u->pages[0]),
     };
