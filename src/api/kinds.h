@@ -76,6 +76,10 @@ void cluster_queue_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c)
 void cohort_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 void local_queue_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+/* labels and annotations that steer queueing */
+void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void workload_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void cluster_queue_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 void topology_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 /* v1beta1 to and from v1beta2, in place */
 int cluster_queue_up(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);

@@ -123,6 +123,7 @@ static void job_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     }
     pod_template_check(json_mget(spec, STR("template")), &template, c);
     check_selector(c, &selector, json_mget(spec, STR("selector")));
+    job_notes_check(obj, old, c);
     if (old != NULL) {
         job_change(spec, old, c);
     }

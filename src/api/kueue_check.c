@@ -238,6 +238,7 @@ void cluster_queue_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c)
     check_on_flavors(spec, old, &at, c);
     check_weight(spec, &at, c);
     check_selector(c, &selector, json_mget(spec, STR("namespaceSelector")));
+    cluster_queue_notes_check(obj, old, c);
 }
 
 void cohort_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {

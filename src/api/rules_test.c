@@ -122,9 +122,9 @@ static void pods_hardly_change(void **state) {
     assert_str_eq(causes_of(f, "v1", "Pod", gated, POD(CONTAINERS(""))),
                   STR("spec.schedulingGates: Forbidden: only deletion is allowed, but found new "
                       "scheduling gates\n"));
-    assert_str_eq(causes_of(f, "v1", "Pod", POD("\"nodeName\":\"n\"," CONTAINERS("")),
-                            POD(CONTAINERS(""))),
-                  STR(""));
+    assert_str_eq(
+        causes_of(f, "v1", "Pod", POD("\"nodeName\":\"n\"," CONTAINERS("")), POD(CONTAINERS(""))),
+        STR(""));
 }
 
 static void metadata(void **state) {
@@ -133,14 +133,13 @@ static void metadata(void **state) {
                   STR("metadata.name: Required value: name or generateName is required\n"));
     assert_str_eq(causes_of(f, "v1", "ConfigMap", "{\"metadata\":{\"generateName\":\"a-\"}}", NULL),
                   STR(""));
-    struct str fault = causes_of(
-        f, "v1", "ConfigMap", "{\"metadata\":{\"name\":\"a\",\"labels\":{\"k\":\"-\"}}}", NULL);
+    struct str fault = causes_of(f, "v1", "ConfigMap",
+                                 "{\"metadata\":{\"name\":\"a\",\"labels\":{\"k\":\"-\"}}}", NULL);
     assert_true(str_starts(
         fault, STR("metadata.labels: Invalid value: \"-\": a valid label must be an empty")));
-    assert_str_eq(
-        causes_of(f, "v1", "ConfigMap", "{\"metadata\":{\"name\":\"a\",\"uid\":\"2\"}}",
-                  "{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"}}"),
-        STR("metadata.uid: Invalid value: \"2\": field is immutable\n"));
+    assert_str_eq(causes_of(f, "v1", "ConfigMap", "{\"metadata\":{\"name\":\"a\",\"uid\":\"2\"}}",
+                            "{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"}}"),
+                  STR("metadata.uid: Invalid value: \"2\": field is immutable\n"));
     assert_str_eq(
         causes_of(f, "v1", "ConfigMap",
                   "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"],\"deletionTimestamp\":"
@@ -179,8 +178,8 @@ static void small_kinds(void **state) {
         STR("roleRef: Invalid value: ")));
 }
 
-#define JOB(spec_, pod_)                                                                       \
-    "{\"metadata\":{\"name\":\"j\"},\"spec\":{" spec_ "\"template\":{\"spec\":{"               \
+#define JOB(spec_, pod_)                                                                           \
+    "{\"metadata\":{\"name\":\"j\"},\"spec\":{" spec_ "\"template\":{\"spec\":{"                   \
     "\"restartPolicy\":\"Never\"," pod_ CONTAINERS("") "}}}}"
 
 static void jobs(void **state) {
@@ -191,24 +190,24 @@ static void jobs(void **state) {
     assert_str_eq(causes_of(f, "batch/v1", "Job", steered, held), STR(""));
     assert_true(str_starts(causes_of(f, "batch/v1", "Job", steered, running),
                            STR("spec.template: Invalid value: {")));
+    assert_str_eq(causes_of(f, "batch/v1", "Job", JOB("\"completions\":3,", ""),
+                            JOB("\"completions\":2,", "")),
+                  STR("spec.completions: Invalid value: 3: field is immutable\n"));
     assert_str_eq(
-        causes_of(f, "batch/v1", "Job", JOB("\"completions\":3,", ""),
-                  JOB("\"completions\":2,", "")),
-        STR("spec.completions: Invalid value: 3: field is immutable\n"));
-    assert_str_eq(causes_of(f, "batch/v1", "Job",
-                            "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{"
-                            CONTAINERS("") "}}}}",
-                            NULL),
-                  STR("spec.template.spec.restartPolicy: Required value: valid values: "
-                      "\"OnFailure\", \"Never\"\n"));
+        causes_of(f, "batch/v1", "Job",
+                  "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{" CONTAINERS(
+                      "") "}}}}",
+                  NULL),
+        STR("spec.template.spec.restartPolicy: Required value: valid values: "
+            "\"OnFailure\", \"Never\"\n"));
     assert_str_eq(causes_of(f, "batch/v1", "Job", JOB("\"parallelism\":-1,", ""), NULL),
                   STR("spec.parallelism: Invalid value: -1: must be greater than or equal to 0\n"));
 }
 
 #define KUEUE "kueue.x-k8s.io/v1beta2"
-#define QUEUE(rest_, quota_)                                                                   \
-    "{\"metadata\":{\"name\":\"q\"},\"spec\":{" rest_ "\"resourceGroups\":[{"                  \
-    "\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"    \
+#define QUEUE(rest_, quota_)                                                                       \
+    "{\"metadata\":{\"name\":\"q\"},\"spec\":{" rest_ "\"resourceGroups\":[{"                      \
+    "\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"        \
     "\"cpu\"" quota_ "}]}]}]}}"
 
 static void cluster_queues(void **state) {
@@ -250,11 +249,11 @@ static void cluster_queues(void **state) {
     }
 }
 
-#define WORKLOAD(spec_, sets_, status_)                                                        \
-    "{\"metadata\":{\"name\":\"w\"},\"spec\":{" spec_ "\"podSets\":[{\"name\":\"main\"," sets_  \
+#define WORKLOAD(spec_, sets_, status_)                                                            \
+    "{\"metadata\":{\"name\":\"w\"},\"spec\":{" spec_ "\"podSets\":[{\"name\":\"main\"," sets_     \
     "\"template\":{\"spec\":{" CONTAINERS("") "}}}]},\"status\":{" status_ "}}"
-#define RESERVED                                                                               \
-    "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{"        \
+#define RESERVED                                                                                   \
+    "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{"            \
     "\"clusterQueue\":\"c\",\"podSetAssignments\":[{\"name\":\"main\",\"count\":1}]}"
 
 static void workloads(void **state) {
@@ -262,22 +261,22 @@ static void workloads(void **state) {
     assert_str_eq(causes_of(f, KUEUE, "Workload", "{\"metadata\":{\"name\":\"w\"}}", NULL),
                   STR("spec: Required value\n"));
     assert_str_eq(causes_of(f, KUEUE, "Workload",
-                            WORKLOAD("", "", "\"schedulingStats\":{\"evictions\":[{\"reason\":"
-                                             "\"Preempted\",\"underlyingCause\":\"\",\"count\":1}"
-                                             "]}"),
+                            WORKLOAD("", "",
+                                     "\"schedulingStats\":{\"evictions\":[{\"reason\":"
+                                     "\"Preempted\",\"underlyingCause\":\"\",\"count\":1}"
+                                     "]}"),
                             NULL),
                   STR(""));
     assert_str_eq(causes_of(f, KUEUE, "Workload", WORKLOAD("", "", ""), NULL), STR(""));
-    assert_str_eq(causes_of(f, KUEUE, "Workload", WORKLOAD("", "\"count\":2,\"minCount\":3,", ""),
-                            NULL),
-                  STR("spec.podSets[0]: Invalid value: \"object\": minCount should be positive and "
-                      "less or equal to count\n"));
+    assert_str_eq(
+        causes_of(f, KUEUE, "Workload", WORKLOAD("", "\"count\":2,\"minCount\":3,", ""), NULL),
+        STR("spec.podSets[0]: Invalid value: \"object\": minCount should be positive and "
+            "less or equal to count\n"));
     assert_str_eq(
         causes_of(f, KUEUE, "Workload", WORKLOAD("\"queueName\":\"b\",", "", RESERVED),
                   WORKLOAD("\"queueName\":\"a\",", "", RESERVED)),
         STR("spec.queueName: Invalid value: \"b\": queueName is immutable while quota reserved\n"));
-    assert_true(str_starts(causes_of(f, KUEUE, "Workload",
-                                     WORKLOAD("", "\"count\":2,", RESERVED),
+    assert_true(str_starts(causes_of(f, KUEUE, "Workload", WORKLOAD("", "\"count\":2,", RESERVED),
                                      WORKLOAD("", "\"count\":1,", RESERVED)),
                            STR("spec.podSets: Invalid value: [")));
     assert_str_eq(causes_of(f, KUEUE, "Workload",
@@ -293,6 +292,50 @@ static void workloads(void **state) {
                   STR("spec.clusterQueue: Invalid value: \"b\": field is immutable\n"));
 }
 
+#define NOTED_JOB(labels_, notes_, parallelism_)                                                   \
+    "{\"metadata\":{\"name\":\"j\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"" labels_        \
+    "},\"annotations\":{" notes_ "}},\"spec\":{\"parallelism\":" parallelism_                      \
+    ",\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS("") "}}}}"
+
+static void notes(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *now, *want;
+    } cases[] = {
+        {NOTED_JOB("", "\"berth.dev/protected-until\":\"2026-03-01T12:00:00Z\"", "1"), ""},
+        {NOTED_JOB("", "\"berth.dev/protected-until\":\"tomorrow\"", "1"),
+         "metadata.annotations[berth.dev/protected-until]: Invalid value: \"tomorrow\": must be a "
+         "time as in RFC 3339, like 2026-03-01T12:00:00Z\n"},
+        {NOTED_JOB("", "\"berth.dev/minimum-runtime\":\"5\"", "1"),
+         "metadata.annotations[berth.dev/minimum-runtime]: Invalid value: \"5\": must be a "
+         "duration, like 90m or 1h30m\n"},
+        {NOTED_JOB("", "\"kueue.x-k8s.io/admission-gated-by\":\"a.com/x,paid\"", "1"),
+         "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Invalid value: "
+         "\"a.com/x,paid\": must be names with a domain prefix, of at most 63 characters, joined "
+         "by commas\n"},
+        {NOTED_JOB(",\"kueue.x-k8s.io/max-exec-time-seconds\":\"0\"", "", "1"),
+         "metadata.labels[kueue.x-k8s.io/max-exec-time-seconds]: Invalid value: \"0\": should be "
+         "greater than 0\n"},
+        {NOTED_JOB("", "\"kueue.x-k8s.io/job-min-parallelism\":\"4\"", "4"),
+         "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]: Invalid value: \"4\": should "
+         "be between 1 and 3\n"},
+        {NOTED_JOB("", "\"kueue.x-k8s.io/job-min-parallelism\":\"3\"", "4"), ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct str got = causes_of(f, "batch/v1", "Job", cases[i].now, NULL);
+        assert_str_eq(got, str_of(cases[i].want));
+    }
+    const char *bad = NOTED_JOB("", "\"berth.dev/minimum-runtime\":\"5\"", "1");
+    struct str got = causes_of(f, "batch/v1", "Job", bad, bad);
+    assert_str_eq(got, STR("")); /* as it was */
+    got = causes_of(f, "kueue.x-k8s.io/v1beta2", "ClusterQueue",
+                    "{\"metadata\":{\"name\":\"q\",\"annotations\":{\"berth.dev/"
+                    "max-protection\":\"x\"}},\"spec\":{}}",
+                    NULL);
+    assert_str_eq(got, STR("metadata.annotations[berth.dev/max-protection]: Invalid value: \"x\": "
+                           "must be a duration, like 90m or 1h30m\n"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pods, setup, teardown),
@@ -302,6 +345,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
+        cmocka_unit_test_setup_teardown(notes, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,7 @@ void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     check_pod_sets(json_mget(spec, STR("podSets")), &sets, c);
     check_priority(spec, &at, c);
     check_admission(obj, old, c);
+    workload_notes_check(obj, old, c);
     if (old != NULL) {
         check_held(obj, old, c);
     }

@@ -1,15 +1,14 @@
 /*
- * admit_kueue: what Kueue's webhook does to a new Job: it takes the LocalQueue "default" of its
- * namespace where it names
- * none, and a Job with a queue starts suspended, so that no pod exists before it is admitted. A
- * Job that another
- * controller owns is that one's business.
+ * admit_kueue: what Kueue's webhook does to a new Job: it takes the LocalQueue "default" of its namespace where it names
+ * none, the WorkloadPriorityClass "default" likewise, and a Job with a queue starts suspended, so that no pod exists
+ * before it is admitted. A Job that another controller owns is that one's business.
  */
 #include "server/admit.h"
 
 #include "wire/json.h"
 
 #define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+#define CLASS_LABEL "kueue.x-k8s.io/priority-class"
 
 static bool has_controller(yyjson_mut_val *root) {
     size_t i, n;
@@ -25,6 +24,20 @@ static bool has_controller(yyjson_mut_val *root) {
 static bool has_default_queue(struct write *w) {
     const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("LocalQueue"));
     return k != NULL && mirror_pending(w->s->o.mirror, k, w->req->ns, STR("default")) != NULL;
+}
+
+/* A WorkloadPriorityClass "default" is the class of Jobs that name none. */
+static int default_class(struct write *w, yyjson_mut_val *root) {
+    const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("WorkloadPriorityClass"));
+    yyjson_mut_val *labels = json_mensure(w->doc, root, "metadata.labels");
+    if (labels == NULL) {
+        return ERR_NOMEM;
+    }
+    if (json_mget(labels, STR(CLASS_LABEL)) != NULL || k == NULL ||
+        mirror_pending(w->s->o.mirror, k, (struct str){0}, STR("default")) == NULL) {
+        return 0;
+    }
+    return json_mset_str(w->doc, labels, CLASS_LABEL, STR("default"));
 }
 
 int admit_kueue(struct write *w) {
@@ -44,6 +57,7 @@ int admit_kueue(struct write *w) {
         r = labels == NULL ? ERR_NOMEM : json_mset_str(w->doc, labels, QUEUE_LABEL, STR("default"));
         queue = STR("default");
     }
+    r = r == 0 && queue.n > 0 ? default_class(w, root) : r;
     if (r == 0 && queue.n > 0) {
         yyjson_mut_val *spec = json_mensure(w->doc, root, "spec");
         r = spec == NULL ? ERR_NOMEM : json_mset_bool(w->doc, spec, "suspend", true);

@@ -1,0 +1,140 @@
+/*
+ * queue_notes: labels and annotations by which people steer queueing. A value that means nothing is refused when it is
+ * written, by name, so that nobody waits for what was never understood; what was there before stays as it is.
+ */
+#include "api/kinds.h"
+#include "wire/time.h"
+
+#define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+
+struct note {
+    const char *map, *key;              /* "annotations" or "labels" of metadata */
+    const char *(*fault)(struct str v); /* NULL: the value is fine */
+};
+
+static const char *instant_fault(struct str v) {
+    int64_t ns;
+    return time_parse(v, &ns, NULL) == 0
+               ? NULL
+               : "must be a time as in RFC 3339, like 2026-03-01T12:00:00Z";
+}
+
+static const char *duration_fault(struct str v) {
+    int64_t ns;
+    return duration_parse(v, &ns, NULL) == 0 && ns >= 0 ? NULL
+                                                        : "must be a duration, like 90m or 1h30m";
+}
+
+static const char *integer_fault(struct str v) {
+    int64_t n;
+    return str_to_i64(v, &n) ? NULL : "must be an integer";
+}
+
+static const char *seconds_fault(struct str v) {
+    int64_t n;
+    return str_to_i64(v, &n) && n > 0 && n <= INT32_MAX ? NULL : "should be greater than 0";
+}
+
+static const char *bool_fault(struct str v) {
+    return str_is(v, "true") || str_is(v, "false") ? NULL : "must be true or false";
+}
+
+/* Names of gates, each with a domain: "example.com/ready,example.com/paid". */
+static const char *gates_fault(struct str v) {
+    while (v.n > 0) {
+        size_t end = 0;
+        while (end < v.n && v.p[end] != ',') {
+            end++;
+        }
+        struct str one = str_from(v.p, end);
+        if (one.n > 63 || !str_contains(one, STR("/")) || format_fault("label-key", one) != NULL) {
+            return "must be names with a domain prefix, of at most 63 characters, joined by commas";
+        }
+        v = end < v.n ? str_from(v.p + end + 1, v.n - end - 1) : (struct str){0};
+    }
+    return NULL;
+}
+
+static const struct note for_all[] = {
+    {"annotations", "berth.dev/protected-until", instant_fault},
+    {"annotations", "berth.dev/minimum-runtime", duration_fault},
+    {"annotations", "kueue.x-k8s.io/admission-gated-by", gates_fault},
+};
+static const struct note for_workloads[] = {
+    {"annotations", "kueue.x-k8s.io/priority-boost", integer_fault},
+};
+static const struct note for_jobs[] = {
+    {"labels", "kueue.x-k8s.io/max-exec-time-seconds", seconds_fault},
+    {"annotations", "kueue.x-k8s.io/job-min-parallelism", integer_fault},
+    {"annotations", "kueue.x-k8s.io/job-completions-equal-parallelism", bool_fault},
+};
+static const struct note for_queues[] = {
+    {"annotations", "berth.dev/max-protection", duration_fault},
+};
+
+static struct str now_of(yyjson_mut_val *obj, const struct note *n) {
+    return json_mstr(
+        json_mget(json_mget(json_mget(obj, STR("metadata")), str_of(n->map)), str_of(n->key)));
+}
+
+static bool present(yyjson_mut_val *obj, const struct note *n) {
+    return json_mget(json_mget(json_mget(obj, STR("metadata")), str_of(n->map)), str_of(n->key)) !=
+           NULL;
+}
+
+static void check(yyjson_mut_val *obj, yyjson_val *old, const struct note *v, size_t n,
+                  struct causes *c) {
+    struct path meta = path_member(NULL, "metadata");
+    for (size_t i = 0; i < n; i++) {
+        struct path map = path_member(&meta, v[i].map), at = path_key(&map, str_of(v[i].key));
+        yyjson_val *was =
+            json_get(json_get(json_get(old, STR("metadata")), str_of(v[i].map)), str_of(v[i].key));
+        struct str now = now_of(obj, &v[i]);
+        const char *fault = present(obj, &v[i]) ? v[i].fault(now) : NULL;
+        if (fault != NULL && !(was != NULL && str_eq(json_str(was), now))) {
+            cause_invalid(c, &at, now, "%s", fault);
+        }
+    }
+}
+
+/* With fewer pods than asked for only if it says so before it runs. */
+static void check_least(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    const struct note *least = &for_jobs[1];
+    struct path meta = path_member(NULL, "metadata"), map = path_member(&meta, least->map);
+    struct path at = path_key(&map, str_of(least->key)), spec = path_member(NULL, "spec");
+    struct path parallelism = path_member(&spec, "parallelism");
+    yyjson_mut_val *s = json_mget(obj, STR("spec"));
+    int64_t n, count = yyjson_mut_get_sint(json_mget(s, STR("parallelism")));
+    if (!str_to_i64(now_of(obj, least), &n)) {
+        return;
+    }
+    if (old == NULL && (n < 1 || n >= count)) {
+        cause_invalid(c, &at, now_of(obj, least), "should be between 1 and %lld",
+                      (long long)count - 1);
+    }
+    if (old != NULL && !json_bool_at(old, "spec.suspend", false) &&
+        !yyjson_mut_get_bool(json_mget(s, STR("suspend"))) &&
+        json_i64_at(old, "spec.parallelism", 1) != count) {
+        cause_forbidden(c, &parallelism,
+                        "cannot change when partial admission is enabled and the job is not "
+                        "suspended");
+    }
+}
+
+void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    const struct note queue = {"labels", QUEUE_LABEL, NULL};
+    check(obj, old, for_all, COUNT(for_all), c);
+    if (now_of(obj, &queue).n > 0) {
+        check(obj, old, for_jobs, COUNT(for_jobs), c);
+        check_least(obj, old, c);
+    }
+}
+
+void workload_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    check(obj, old, for_all, COUNT(for_all), c);
+    check(obj, old, for_workloads, COUNT(for_workloads), c);
+}
+
+void cluster_queue_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    check(obj, old, for_queues, COUNT(for_queues), c);
+}
