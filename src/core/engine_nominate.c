@@ -10,10 +10,21 @@ void scan_clear(struct engine_workload *w) {
     w->has_tried = false;
 }
 
+bool scan_left(const struct engine_workload *w) {
+    for (size_t i = 0; w->has_tried && i < w->n_sets; i++) {
+        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
+            if (w->sets[i].tried[k] != -1) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a) {
     size_t at = 0;
-    if (!scan_holds(e, w)) {
-        w->scan_retries = e->tree->retries;
+    if (!scan_holds(e, w) || !scan_left(w)) {
+        w->scan_retries = e->tree->retries; /* a new round */
     }
     for (size_t i = 0; i < w->n_sets; i++) {
         for (size_t k = 0; k < w->sets[i].n_requests; k++) {

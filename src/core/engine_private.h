@@ -109,7 +109,8 @@ struct engine_queue {
     struct engine_class *parked_classes; /* with or without members */
     struct engine_workload *parked;      /* alone */
     struct engine_workload *flight;      /* its head in the cycle under way */
-    struct engine_workload *preemptor;   /* whose victims are on their way out, or NULL */
+    struct engine_workload *preemptor;   /* the one that waits of this uid, or NULL */
+    uint64_t preemptor_uid;              /* hash of who evicted others to come in, until it fails otherwise; 0: none */
     struct tree holders;                 /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
     uint64_t generation; /* of what can be allocated: quota changed, or something left */
@@ -262,6 +263,8 @@ void workload_drop(struct engine *e, struct engine_workload *w);
 void workload_free(struct engine_workload *w);
 
 /* engine_queue.c: the buckets of a queue */
+void preemptor_set(struct engine_queue *q, struct engine_workload *w); /* NULL: none */
+void preemptor_gone(const struct engine_workload *w);                  /* for good */
 int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w);
 void class_leave(struct engine *e, struct engine_workload *w);
 /* Into its class: active, or parked where that is. */
@@ -318,6 +321,7 @@ int nominate(struct engine *e, struct engine_workload *w, const struct assignmen
 /* What the scan came to becomes w's memory of it. */
 void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a);
 void scan_clear(struct engine_workload *w);
+bool scan_left(const struct engine_workload *w); /* are there flavors left to try? */
 
 /* engine_process.c */
 int entry_process(struct engine *e, struct entry *n);

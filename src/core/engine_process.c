@@ -260,7 +260,6 @@ static void admitted(struct engine *e, struct entry *n) {
     struct engine_queue *q = w->queue;
     q->flight = NULL;
     q->n_holding++;
-    q->preemptor = q->preemptor == w ? NULL : q->preemptor;
     class_leave(e, w);
     w->state = WORKLOAD_HOLDING;
     w->missed_place = false;

@@ -71,6 +71,24 @@ static struct str class_key(const uint64_t *key) {
     return str_from((const char *)key, sizeof(*key));
 }
 
+/* Known by uid: it may be evicted itself, and come back first. */
+static uint64_t preemptor_hash(const struct engine_workload *w) {
+    uint64_t h = hash_str(2, w->uid);
+    return h != 0 ? h : 1;
+}
+
+void preemptor_set(struct engine_queue *q, struct engine_workload *w) {
+    q->preemptor = w;
+    q->preemptor_uid = w != NULL ? preemptor_hash(w) : 0;
+}
+
+void preemptor_gone(const struct engine_workload *w) {
+    struct engine_queue *q = w->queue;
+    if (q->preemptor_uid != 0 && q->preemptor_uid == preemptor_hash(w)) {
+        preemptor_set(q, NULL);
+    }
+}
+
 int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w) {
     uint64_t key = e->o.local_usage ? hash_str(w->hash, w->local) : w->hash;
     struct engine_class *c = map_get(&q->classes, class_key(&key));
@@ -91,6 +109,9 @@ int class_join(struct engine *e, struct engine_queue *q, struct engine_workload 
     }
     c->n++;
     w->class = c;
+    if (q->preemptor_uid != 0 && q->preemptor_uid == preemptor_hash(w)) {
+        q->preemptor = w;
+    }
     return 0;
 }
 
@@ -105,6 +126,9 @@ static void parked_unlink(struct engine_class *c) {
 void class_leave(struct engine *e, struct engine_workload *w) {
     struct engine_class *c = w->class;
     w->class = NULL;
+    if (w->queue->preemptor == w) {
+        w->queue->preemptor = NULL;
+    }
     if (c == NULL || --c->n > 0) {
         return;
     }

@@ -8,17 +8,6 @@
  */
 #include "core/engine_private.h"
 
-static bool flavors_left(const struct engine_workload *w) {
-    for (size_t i = 0; w->has_tried && i < w->n_sets; i++) {
-        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
-            if (w->sets[i].tried[k] != -1) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Without memory it is parked, and tried again with its tree. */
 static void back(struct engine *e, struct engine_workload *w) {
     if (queue_push(e, w) != 0) {
@@ -73,9 +62,9 @@ static void park_alone(struct engine *e, struct engine_workload *w) {
 /* The workload that stays first in its queue, because its victims are on their way out. */
 static void preemptor_note(struct engine_queue *q, const struct entry *n) {
     if (n->outcome == OUTCOME_PREEMPTING || n->outcome == OUTCOME_DEFERRED) {
-        q->preemptor = n->w;
-    } else if (q->preemptor == n->w) {
-        q->preemptor = NULL;
+        preemptor_set(q, n->w);
+    } else if (q->preemptor == n->w && n->outcome != OUTCOME_AGAIN) {
+        preemptor_set(q, NULL);
     }
 }
 
@@ -110,7 +99,7 @@ static int parked(struct engine *e, struct entry *n) {
 int entry_requeue(struct engine *e, struct entry *n) {
     struct engine_workload *w = n->w;
     struct engine_queue *q = w->queue;
-    bool left = flavors_left(w), no_place = n->outcome == OUTCOME_NO_PLACE;
+    bool left = scan_left(w), no_place = n->outcome == OUTCOME_NO_PLACE;
     bool again = n->outcome == OUTCOME_AGAIN || n->outcome == OUTCOME_PREEMPTING ||
                  n->outcome == OUTCOME_DEFERRED;
     q->flight = NULL;

@@ -174,9 +174,6 @@ static void workload_leave(struct engine *e, struct engine_workload *w) {
         queue_forget(e, w);
         tree_wake(e, q); /* there may be another head */
     }
-    if (q->preemptor == w) {
-        q->preemptor = NULL;
-    }
     class_leave(e, w);
 }
 
@@ -189,6 +186,7 @@ void workload_drop(struct engine *e, struct engine_workload *w) {
 void engine_workload_del(struct engine *e, struct str uid) {
     struct engine_workload *w = workload_find(e, uid);
     if (w != NULL) {
+        preemptor_gone(w);
         workload_drop(e, w);
     }
 }
