@@ -260,6 +260,7 @@ static void admitted(struct engine *e, struct entry *n) {
     struct engine_queue *q = w->queue;
     q->flight = NULL;
     q->n_holding++;
+    q->generation++; /* as Kueue counts: what is assumed leaves, and comes back as written */
     class_leave(e, w);
     w->state = WORKLOAD_HOLDING;
     w->missed_place = false;
