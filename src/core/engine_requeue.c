@@ -163,13 +163,13 @@ int tell_some(struct engine *e) {
         struct entry n = {0};
         const struct verdict *v = NULL;
         int r = 0;
-        e->left--;
         if (c->parked && c->queue->active && c->first != NULL && c->first->told != c->told) {
             r = class_verdict(e, c, &n, &v);
         }
         if (r == 0 && v != NULL) {
-            r = tell_alike(e, c, v, n.a.considered);
+            r = tell_alike(e, c, v, n.a.considered); /* at least one */
         } else if (r == 0) {
+            e->left--;
             class_tell_end(e, c);
         }
         if (r != 0) {
