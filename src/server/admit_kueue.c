@@ -1,5 +1,5 @@
 /*
- * admit_kueue: what Kueue's webhook does to a new Job: it takes the LocalQueue "default" of its namespace where it names
+ * admit_kueue: what Kueue's webhook does to a new Job: it takes the LocalQueue "default" of its namespace if it names
  * none, the WorkloadPriorityClass "default" likewise, and a Job with a queue starts suspended, so that no pod exists
  * before it is admitted. A Job that another controller owns is that one's business.
  */
