@@ -246,6 +246,34 @@ static void events_repeat_combine_and_expire(void **state) {
     event_ttl_controller_free(c);
 }
 
+/* Sixteen are written at a time, the rest waits; what waits when the recorder goes is forgotten. */
+static void events_yield(void **state) {
+    struct recorder *r = recorder_new(&w.env, "test");
+    char name[16];
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        put("v1", "ConfigMap", "default", name, "", "");
+    }
+    fake_world_run(&w, NS_PER_SEC);
+    uint64_t before = w.writes;
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        recorder_event(r, map(name), EVENT_NORMAL, "Said", "once");
+        recorder_event(r, map(name), EVENT_NORMAL, "Said", "once");
+    }
+    assert_true(w.writes - before <= 16);
+    fake_world_run(&w, NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "Event"), 100);
+    assert_int_equal(fake_world_events(&w, "Said"), 200);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        recorder_event(r, map(name), EVENT_NORMAL, "Last", "once");
+    }
+    recorder_free(r);
+    fake_world_run(&w, NS_PER_SEC);
+    assert_true(fake_world_count(&w, "Event") <= 100 + 16);
+}
+
 static const char WORKLOAD[] = "\"spec\":{\"active\":true,\"maximumExecutionTimeSeconds\":100,"
                                "\"queueName\":\"q\",\"podSets\":[{\"name\":"
                                "\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{"
@@ -308,6 +336,7 @@ int main(void) {
         TEST(pods_of_a_lost_node_go),
         TEST(roles_add_up),
         TEST(events_repeat_combine_and_expire),
+        TEST(events_yield),
         TEST(a_switched_off_workload_is_evicted),
         TEST(a_workload_has_its_time),
     };

@@ -4,6 +4,10 @@
  * A subject is one object (by uid) with its allowance; a note is one Event of it. A note with a write under way
  * collects further repeats in `dirty` and writes once when the answer comes. At most NOTES_MAX notes are remembered:
  * the subject not spoken of for longest is forgotten first, which costs at worst a new Event instead of a count.
+ *
+ * Events yield to the work they tell of. Few are being written at a time, more of them the more wait: while the store
+ * is idle an answer comes in a fraction of a millisecond and all are written at once; under load each batch carries
+ * some, and the rest waits its turn. Beyond WAITING_MAX they are dropped, as client-go's recorder does beyond 1,000.
  */
 #include "control/recorder.h"
 
@@ -23,13 +27,22 @@ enum {
     REFILL_S = 300,         /* ... one each */
     NAME_ROOM = LIMIT_NAME - 17,
     BODY_MAX = 16384,
+    FLYING_MIN = 16,
+    FLYING_MAX = 64,
+    WAITING_PER_FLYING = 512, /* one more is written at a time for so many that wait */
+    WAITING_MAX = 32768,
 };
 
 #define COMBINED_PREFIX "(combined from similar events): "
 
-struct errand { /* a write under way; outlives its note when that is forgotten */
+struct errand { /* a write that waits or is under way; outlives its note when that is forgotten */
+    struct errand *next; /* of those that wait */
+    struct recorder *recorder; /* NULL: gone meanwhile */
     struct note *note;
+    size_t slot; /* of those under way */
     bool create;
+    struct str ns, name, body; /* in text */
+    char text[];
 };
 
 struct note {
@@ -62,6 +75,12 @@ struct recorder {
     struct subject ring; /* head: .newer is the oldest, .older the newest */
     size_t notes;
     uint64_t serial, salt;
+    struct errand *flying[FLYING_MAX];
+    size_t n_flying;
+    struct errand *waiting, **waiting_end;
+    size_t n_waiting;
+    uint64_t dropped; /* not told of yet */
+    bool sending;     /* answers may come inside a call of the writer */
 };
 
 struct recorder *recorder_new(const struct control_env *env, const char *component) {
@@ -73,6 +92,7 @@ struct recorder *recorder_new(const struct control_env *env, const char *compone
     r->component = component;
     r->events = kind_by_name(STR(""), STR("Event"));
     r->ring.newer = r->ring.older = &r->ring;
+    r->waiting_end = &r->waiting;
     r->salt = str_hash(str_of(component)) % 1000;
     return r;
 }
@@ -115,6 +135,16 @@ void recorder_free(struct recorder *r) {
     }
     while (r->ring.newer != &r->ring) {
         subject_free(r, r->ring.newer);
+    }
+    while (r->waiting) {
+        struct errand *e = r->waiting;
+        r->waiting = e->next;
+        mem_free(e);
+    }
+    for (size_t i = 0; i < FLYING_MAX; i++) {
+        if (r->flying[i]) {
+            r->flying[i]->recorder = NULL;
+        }
     }
     map_release(&r->by_uid);
     mem_free(r);
@@ -161,40 +191,106 @@ static bool subject_may_speak(struct recorder *r, struct subject *s) {
 
 static void write_update(struct recorder *r, struct note *n);
 
-/* The recorder may be gone by the time of an answer; then errand->note is NULL and it is not touched. */
-struct reply_ctx {
-    struct errand errand; /* first */
-    struct recorder *recorder;
-};
+/* Its write failed: expired meanwhile, refused, or one too many. The next repeat starts a new Event. */
+static void note_drop(struct recorder *r, struct note *n) {
+    struct note **p = &n->subject->notes;
+    while (*p != n) {
+        p = &(*p)->next;
+    }
+    *p = n->next;
+    note_free(r, n);
+}
+
+static void send_waiting(struct recorder *r);
 
 static void answered(void *ctx, const struct write_result *res) {
-    struct reply_ctx *c = ctx;
-    struct note *n = c->errand.note;
+    struct errand *e = ctx;
+    struct recorder *r = e->recorder;
+    struct note *n = r ? e->note : NULL;
+    if (r) {
+        r->flying[e->slot] = NULL;
+        r->n_flying--;
+    }
     if (n) {
         n->errand = NULL;
         if (res->code != 0) {
-            /* Expired meanwhile, or refused: the next repeat starts a new Event. */
-            struct note **p = &n->subject->notes;
-            while (*p != n) {
-                p = &(*p)->next;
-            }
-            *p = n->next;
-            note_free(c->recorder, n);
+            note_drop(r, n);
         } else if (n->dirty) {
-            write_update(c->recorder, n);
+            write_update(r, n);
         }
     }
-    mem_free(c);
+    mem_free(e);
+    if (r) {
+        send_waiting(r);
+    }
 }
 
-static struct reply_ctx *errand_new(struct recorder *r, struct note *n) {
-    struct reply_ctx *c = mem_zalloc(sizeof *c);
-    if (c) {
-        c->recorder = r;
-        c->errand.note = n;
-        n->errand = &c->errand;
+static void send(struct recorder *r, struct errand *e) {
+    e->slot = 0;
+    while (r->flying[e->slot]) {
+        e->slot++;
     }
-    return c;
+    r->flying[e->slot] = e;
+    r->n_flying++;
+    if (e->create) {
+        writer_create(r->env.writer, r->component, r->events, e->ns, e->body, answered, e);
+    } else {
+        writer_patch(r->env.writer, r->component, r->events, e->ns, e->name, "", PATCH_MERGE,
+                     e->body, answered, e);
+    }
+}
+
+static bool may_fly(const struct recorder *r) {
+    size_t most = FLYING_MIN + r->n_waiting / WAITING_PER_FLYING;
+    return r->n_flying < (most < FLYING_MAX ? most : FLYING_MAX);
+}
+
+static void send_waiting(struct recorder *r) {
+    if (r->sending) {
+        return;
+    }
+    r->sending = true;
+    while (r->waiting && may_fly(r)) {
+        struct errand *e = r->waiting;
+        r->waiting = e->next;
+        r->waiting_end = r->waiting ? r->waiting_end : &r->waiting;
+        r->n_waiting--;
+        send(r, e);
+    }
+    r->sending = false;
+    if (r->dropped && !r->waiting) {
+        log_warn(r->env.log, "events: %llu were dropped: more than %d waited to be written",
+                 (unsigned long long)r->dropped, WAITING_MAX);
+        r->dropped = 0;
+    }
+}
+
+/* Takes the note to the store, in its turn. False: it is not to be; the caller drops the note. */
+static bool write_soon(struct recorder *r, struct note *n, bool create, struct str name,
+                       struct str body) {
+    struct str ns = n->subject->ns;
+    struct errand *e = r->n_waiting < WAITING_MAX
+                           ? mem_zalloc(sizeof *e + ns.n + name.n + body.n)
+                           : NULL;
+    if (!e) {
+        r->dropped++;
+        return false;
+    }
+    e->recorder = r;
+    e->note = n;
+    e->create = create;
+    memcpy(e->text, ns.p, ns.n);
+    memcpy(e->text + ns.n, name.p, name.n);
+    memcpy(e->text + ns.n + name.n, body.p, body.n);
+    e->ns = str_from(e->text, ns.n);
+    e->name = str_from(e->text + ns.n, name.n);
+    e->body = str_from(e->text + ns.n + name.n, body.n);
+    n->errand = e;
+    *r->waiting_end = e;
+    r->waiting_end = &e->next;
+    r->n_waiting++;
+    send_waiting(r);
+    return true;
 }
 
 static void add_member(struct buf *b, const char *name, struct str value) {
@@ -219,11 +315,9 @@ static void write_update(struct recorder *r, struct note *n) {
     char name[LIMIT_NAME + 1];
     int len = snprintf(name, sizeof name, "%.*s.%llx", STR_ARG(n->subject->name),
                        (unsigned long long)n->stamp);
-    struct reply_ctx *c = buf_ok(&b) == 0 ? errand_new(r, n) : NULL;
-    if (c) {
-        n->dirty = false;
-        writer_patch(r->env.writer, r->component, r->events, n->subject->ns,
-                     str_from(name, (size_t)len), "", PATCH_MERGE, buf_view(&b), answered, c);
+    n->dirty = false;
+    if (buf_ok(&b) == 0) {
+        (void)write_soon(r, n, false, str_from(name, (size_t)len), buf_view(&b));
     }
     buf_release(&b);
 }
@@ -251,10 +345,8 @@ static void write_create(struct recorder *r, struct note *n, const struct object
     add_time(&b, "lastTimestamp", n->last_ns);
     buf_f(&b, ",\"eventTime\":null,\"reportingComponent\":\"%s\",\"reportingInstance\":\"\"}",
           r->component);
-    struct reply_ctx *c = buf_ok(&b) == 0 ? errand_new(r, n) : NULL;
-    if (c) {
-        writer_create(r->env.writer, r->component, r->events, n->subject->ns, buf_view(&b),
-                      answered, c);
+    if (buf_ok(&b) != 0 || !write_soon(r, n, true, (struct str){0}, buf_view(&b))) {
+        note_drop(r, n);
     }
     buf_release(&b);
 }
