@@ -183,6 +183,10 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
 }
 
 void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
+    bool held;
+    if (engine_workload_known(c->engine, o->uid, &held) && held) {
+        return; /* most often our own admission; whether it holds less now is for the work on it */
+    }
     arena_reset(&c->arena);
     struct workload *w = queue_filled(c, queue_decode(c, o));
     struct queue_work *q = w != NULL ? queue_work_get(c, w) : NULL;
