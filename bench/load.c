@@ -289,6 +289,32 @@ static size_t list(const char *path, const char *accept, bool (*good)(yyjson_val
     return count;
 }
 
+/* Events yield to other writes: how many there are in the end, and how long after the last workload. */
+static void await_events(const struct drive *d) {
+    struct buf b;
+    struct arena a;
+    size_t before = 0, now = 0;
+    int64_t last = d->end;
+    arena_init(&a, 1 << 20);
+    buf_init(&b, 0);
+    do {
+        before = now;
+        get("/api/v1/events?limit=1", "application/json", &b);
+        yyjson_doc *doc;
+        arena_reset(&a);
+        if (json_parse(&a, buf_view(&b), &doc, NULL) != 0) {
+            up_die("a list is no JSON");
+        }
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        now = (size_t)json_i64_at(root, "metadata.remainingItemCount", -1) + 1;
+        last = now != before ? measure_now() : last;
+        (void)poll(NULL, 0, 50);
+    } while (measure_now() - last < 1000000000);
+    printf("events: %zu, the last %.1f s after the last end\n", now, (double)(last - d->end) / 1e9);
+    buf_release(&b);
+    arena_release(&a);
+}
+
 static bool verify(const struct drive *d) {
     static const char json[] = "application/json";
     double s, rows_s;
@@ -376,6 +402,7 @@ static bool run(struct drive *d, double floor) {
         printf("  %.2f x the floor\n", all / floor);
     }
     report(d);
+    await_events(d);
     bool good = verify(d);
     up_stop();
     return good;
