@@ -592,7 +592,10 @@ uint64_t quota_digest(const struct quota_forest *f) {
     uint64_t h = f->order.n;
     for (size_t i = 0; i < f->order.n; i++) {
         for (size_t k = 0; k < f->order.v[i]->n_cells; k++) {
-            h = hash_mix(h, (uint64_t)f->order.v[i]->cells[k].usage);
+            const struct quota_cell *c = &f->order.v[i]->cells[k];
+            if (c->usage != 0) { /* a cell that nothing uses may be gone after the next settling */
+                h = hash_mix(hash_mix(hash_mix(h, i), c->q.pair), (uint64_t)c->usage);
+            }
         }
     }
     return h;
