@@ -103,12 +103,26 @@ static bool quota_fits(const struct assignment *a) {
     return true;
 }
 
+/* With all victims still there, and nothing kept for those that wait for them: what is admitted runs beside the victims
+ * until they have gone. */
+static int fits_now(struct engine *e, const struct assignment *a, bool *ret) {
+    chosen_in(e);
+    size_t mark = quota_mark(&e->forest);
+    int r = 0;
+    for (size_t i = 0; i < e->reserved.n && r == 0; i++) {
+        r = quota_use(&e->forest, e->reserved.v[i].cell, -e->reserved.v[i].v);
+    }
+    *ret = r == 0 && quota_fits(a);
+    quota_undo(&e->forest, mark);
+    return r;
+}
+
 /* With the victims so far and its own gone. */
 static int fits_then(struct engine *e, const struct assignment *a, bool *ret) {
     chosen_out(e);
     if (a->n_victims == 0) {
         *ret = quota_fits(a);
-        return 0;
+        return *ret && e->chosen.n > 0 ? fits_now(e, a, ret) : 0;
     }
     uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
     size_t mark = quota_mark(&e->forest);

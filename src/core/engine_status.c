@@ -14,17 +14,32 @@ bool engine_queue_counts(const struct engine *e, struct str queue, struct engine
     return true;
 }
 
+static uint64_t uid_hash(const struct engine_workload *w) {
+    return hash_mix(hash_str(0, w->uid), 1);
+}
+
+/* Also those that are about to be tried again. */
 size_t engine_active(const struct engine *e, uint64_t *ret_hash) {
     size_t i = 0, n = 0;
     uint64_t sum = 0;
     for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
         const struct engine_queue *q = m->value;
-        for (size_t k = 0; k < q->heap.n && (q->active || !trees_valid(e)); k++) {
-            const struct engine_class *c = q->heap.v[k];
-            for (const struct engine_workload *w = c->first; w != NULL; w = w->class_next) {
-                sum += hash_mix(hash_str(0, w->uid), 1);
+        bool valid = trees_valid(e), soon = valid ? q->tree->retry : !q->held;
+        if (valid ? !q->active : q->held) {
+            continue;
+        }
+        size_t k = 0;
+        for (const struct map_entry *x; (x = map_next(&q->classes, &k)) != NULL;) {
+            const struct engine_class *c = x->value;
+            for (const struct engine_workload *w = c->first; w != NULL && (soon || !c->parked);
+                 w = w->class_next) {
+                sum += uid_hash(w);
                 n++;
             }
+        }
+        for (const struct engine_workload *w = q->parked; w != NULL && soon; w = w->next) {
+            sum += uid_hash(w);
+            n++;
         }
     }
     *ret_hash = sum;
