@@ -21,8 +21,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/offload.h"
 #include "base/str.h"
 #include "mirror/mirror.h"
+#include "mirror/virtual.h"
 #include "mirror/writer.h"
 
 struct queue_settings; /* control/queue_settings.h */
@@ -35,6 +37,8 @@ struct control_env {
     uint64_t seed;
     const struct queue_settings *settings; /* NULL: the defaults */
     struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
+    struct virtual_registry *virtuals; /* where controllers register what they answer; NULL: nowhere */
+    struct offload *offload; /* for what-if runs; NULL: on the loop thread */
 };
 
 #endif

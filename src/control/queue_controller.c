@@ -2,6 +2,7 @@
 #include "control/queue_private.h"
 
 #include "api/codec.h"
+#include "control/queue_explain.h"
 #include "wire/time.h"
 
 #define MAX_PROTECTION_ANNOTATION "berth.dev/max-protection" /* on ClusterQueues */
@@ -530,6 +531,12 @@ struct queue_controller *queue_controller_new(const struct control_env *env, str
         return NULL;
     }
     resync(c);
+    c->explain = queue_explain_new(c);
+    if (c->explain == NULL) {
+        queue_controller_free(c);
+        err_set(err, ERR_NOMEM, "queue controller: out of memory");
+        return NULL;
+    }
     return c;
 }
 
@@ -569,6 +576,7 @@ void queue_controller_free(struct queue_controller *c) {
     if (c == NULL) {
         return;
     }
+    queue_explain_free(c->explain);
     for (size_t i = 0; i < QK_COUNT; i++) {
         if (c->feeds[i] != NULL) {
             feed_free(c->feeds[i]);

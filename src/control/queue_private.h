@@ -140,6 +140,7 @@ struct queue_controller {
     struct map waiting;  /* pods without a place: "ns/name" -> mem_cstr of it */
     uint64_t pods_seen;  /* pool generation when waiting pods were last tried */
     struct arena arena;  /* of the work under way */
+    struct queue_explain *explain; /* answers, never decides */
 };
 
 /* queue_controller.c */

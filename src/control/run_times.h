@@ -2,8 +2,8 @@
  * run_times: how long workloads ran, as observed: a small memory of the last run times of alike ones, and their median.
  *
  * Alike are workloads of one LocalQueue whose owners are of one kind and have names of one pattern (digits do not
- * count: "train-17" and "train-18" are alike). Where a pattern was never seen, three runs of the same LocalQueue and kind will
- * do. Bounded: RUN_TIMES_KEYS patterns of RUN_TIMES_KEPT runs each; who was not used longest is forgotten.
+ * count: "train-17" and "train-18" are alike). Where a pattern was never seen, three runs of the same LocalQueue and
+ * kind will do. Bounded: RUN_TIMES_KEYS patterns of RUN_TIMES_KEPT runs each; who was not used longest is forgotten.
  */
 #ifndef BERTH_CONTROL_RUN_TIMES_H
 #define BERTH_CONTROL_RUN_TIMES_H

@@ -521,6 +521,36 @@ struct str clone_root(struct engine *e, struct str queue, struct arena *a) {
     return arena_f(a, "%s:%.*s", n->queue ? "queue" : "cohort", STR_ARG(n->name));
 }
 
+static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
+    for (size_t k = 0; k < q->n_groups; k++) {
+        for (size_t f = 0; f < q->groups[k].n_flavors; f++) {
+            if (q->groups[k].flavors[f] == flavor) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a,
+                       struct str **ret, size_t *ret_n) {
+    uint32_t id = names_find(&e->flavor_names, flavor);
+    struct str *v = ARENA_ARRAY(a, struct str, map_count(&e->queues) + 1);
+    size_t i = 0, n = 0;
+    if (v == NULL) {
+        return ERR_NOMEM;
+    }
+    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
+        const struct engine_queue *q = m->value;
+        if (id != NAME_ABSENT && names_flavor(q, id)) {
+            v[n++] = arena_str(a, q->name);
+        }
+    }
+    *ret = v;
+    *ret_n = n;
+    return arena_ok(a);
+}
+
 /* ---- building ---- */
 
 static int intern_all(struct names *to, const struct str *v, size_t n) {

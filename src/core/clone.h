@@ -51,6 +51,10 @@ void clone_release(struct clone *c);
 /* The name of the root above a queue ("queue:x" for one that stands alone), or empty: what clones are cached by. */
 struct str clone_root(struct engine *e, struct str queue, struct arena *a);
 
+/* The queues whose spec names the flavor, in the arena. ERR_NOMEM. */
+int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a,
+                       struct str **ret, size_t *ret_n);
+
 /* ERR_NOMEM, or an error of the engine's. */
 int clone_build(const struct clone *c, struct engine **ret);
 

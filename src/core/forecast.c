@@ -63,7 +63,7 @@ static int act(struct run *r, const struct engine_action *a) {
         return evict(r, w, a);
     case ACTION_PEND:
         if (r->o->waits != NULL) {
-            r->o->waits(r->o->ctx, a);
+            r->o->waits(r->o->ctx, a, r->now);
         }
         break;
     }

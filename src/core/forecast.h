@@ -45,8 +45,8 @@ struct forecast_options {
     bool unknown_ends; /* unknown run times are over at once */
     bool settle_only;  /* nothing ends: what the engine decides as things are, until it has nothing more to say */
     const atomic_bool *stop; /* may be NULL */
-    /* Told of each PEND in the order of the run; the action is valid during the call. May be NULL. */
-    void (*waits)(void *ctx, const struct engine_action *a);
+    /* Told of each PEND in the order of the run, and when; the action is valid during the call. May be NULL. */
+    void (*waits)(void *ctx, const struct engine_action *a, int64_t now);
     void *ctx;
 };
 

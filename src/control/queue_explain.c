@@ -1,0 +1,516 @@
+/* queue_explain: see queue_explain.h. Previews are in queue_preview.c. */
+#include "control/explain_private.h"
+
+#include "wire/time.h"
+
+enum { INSIGHTS_MAX = 16, SCAN_MAX = 2000, VISITED_MAX = 50000 };
+static const int64_t FRESH_NS = 1500 * NS_PER_MS;
+
+/* ---- insights ---- */
+
+static void insight_leave(struct shared_insight *s) {
+    if (--s->users == 0) {
+        insight_free(s->in);
+        mem_free(s->key);
+        mem_free(s);
+    }
+}
+
+/* Those that are old, or too many, are forgotten; whoever uses one still has it. */
+static void insights_trim(struct queue_explain *x, int64_t now) {
+    size_t kept = 0;
+    for (struct shared_insight **p = &x->insights; *p != NULL;) {
+        struct shared_insight *s = *p;
+        if (now - s->taken_ns < FRESH_NS && kept < INSIGHTS_MAX - 1) {
+            kept++;
+            p = &s->next;
+        } else {
+            *p = s->next;
+            insight_leave(s);
+        }
+    }
+}
+
+int explain_insight_take(struct queue_explain *x, const struct str *queues, size_t n_queues,
+                         const struct str *cohorts, size_t n_cohorts, struct insight **ret) {
+    struct insight_options o = {.mirror = x->c->env->mirror,
+                                .engine = x->c->engine,
+                                .times = x->times,
+                                .now = clock_wall(x->c->env->clock),
+                                .queues = queues,
+                                .n_queues = n_queues,
+                                .cohorts = cohorts,
+                                .n_cohorts = n_cohorts};
+    int r = insight_take(&o, ret);
+    if (r == 0) {
+        queue_kick(x->c); /* taking ended a cycle under way */
+    }
+    return r;
+}
+
+/* The insight of a queue's tree: a fresh one that is there, or one taken now. The caller becomes a user. */
+static int insight_of(struct queue_explain *x, struct str queue, struct str key,
+                      struct shared_insight **ret) {
+    int64_t now = clock_mono(x->c->env->clock);
+    insights_trim(x, now);
+    for (struct shared_insight *s = x->insights; s != NULL; s = s->next) {
+        if (str_is(key, s->key)) {
+            s->users++;
+            *ret = s;
+            return 0;
+        }
+    }
+    struct shared_insight *s = mem_zalloc(sizeof(*s));
+    char *copy = mem_cstr(key);
+    int r =
+        s != NULL && copy != NULL ? explain_insight_take(x, &queue, 1, NULL, 0, &s->in) : ERR_NOMEM;
+    if (r != 0) {
+        mem_free(s);
+        mem_free(copy);
+        return r;
+    }
+    s->key = copy;
+    s->taken_ns = now;
+    s->users = 2; /* the list's and the caller's */
+    s->next = x->insights;
+    x->insights = s;
+    *ret = s;
+    return 0;
+}
+
+int explain_viewer(struct virtual_call *k, const struct virtual_ask *q, const struct insight *in,
+                   struct insight_viewer *ret) {
+    struct str all = {0};
+    const char *group = "kueue.x-k8s.io";
+    *ret = (struct insight_viewer){.everything = q->may(q, "list", group, "workloads", all, all),
+                                   .queues = q->may(q, "list", group, "clusterqueues", all, all)};
+    if (ret->everything) {
+        return 0;
+    }
+    bool *v = ARENA_ARRAY(&k->arena, bool, in->n_namespaces + 1);
+    for (size_t i = 0; v != NULL && i < in->n_namespaces; i++) {
+        v[i] = in->namespaces[i].n > 0 &&
+               q->may(q, "list", group, "workloads", in->namespaces[i], all);
+    }
+    ret->namespaces = v;
+    return v != NULL ? 0 : ERR_NOMEM;
+}
+
+/* ---- calls ---- */
+
+struct virtual_call *explain_call_new(struct queue_explain *x, const struct virtual_ask *q,
+                                      virtual_done *done, void *ctx) {
+    struct virtual_call *k = mem_zalloc(sizeof(*k));
+    if (k != NULL) {
+        k->x = x;
+        k->done = done;
+        k->ctx = ctx;
+        k->now = clock_wall(x->c->env->clock);
+        k->revision = mirror_revision(x->c->env->mirror);
+        arena_init(&k->arena, 64 << 20);
+        buf_init(&k->out, 64 << 20);
+        k->next = x->calls;
+        if (k->next != NULL) {
+            k->next->prev = k;
+        }
+        x->calls = k;
+    }
+    return k;
+}
+
+static void call_leave(struct virtual_call *k) {
+    if (k->x != NULL) {
+        *(k->prev != NULL ? &k->prev->next : &k->x->calls) = k->next;
+        if (k->next != NULL) {
+            k->next->prev = k->prev;
+        }
+        k->x = NULL;
+    }
+}
+
+void explain_call_free(struct virtual_call *k) {
+    if (k == NULL) {
+        return;
+    }
+    call_leave(k);
+    for (size_t i = 0; i < k->n_items; i++) {
+        object_unref(k->items[i].obj);
+    }
+    for (size_t i = 0; i < k->n_parts; i++) {
+        insight_leave(k->parts[i].s);
+    }
+    buf_release(&k->out);
+    arena_release(&k->arena);
+    mem_free(k);
+}
+
+/* On the loop thread: the answer is there. */
+static void call_done(void *ctx) {
+    struct virtual_call *k = ctx;
+    if (k->x != NULL && !k->cancelled) {
+        if (k->code == 0 && buf_ok(&k->out) != 0) {
+            k->code = err_set(&k->err, buf_ok(&k->out), "the answer is too large");
+        }
+        k->done(k->ctx, k->code, buf_view(&k->out), &k->err);
+    }
+    explain_call_free(k);
+}
+
+int explain_call_start(struct virtual_call *k, void (*work)(void *ctx, const atomic_bool *stop),
+                       struct virtual_call **ret, struct err *err) {
+    struct offload *o = k->x->c->env->offload;
+    if (o == NULL) {
+        static const atomic_bool never;
+        work(k, &never);
+        call_done(k);
+        return 0;
+    }
+    int r = o->start(o, work, call_done, k, &k->job, err);
+    if (r != 0) {
+        explain_call_free(k);
+        return r;
+    }
+    *ret = k;
+    return 0;
+}
+
+static void call_cancel(struct virtual_source *s, struct virtual_call *k) {
+    k->cancelled = true;
+    k->x->c->env->offload->cancel(k->x->c->env->offload, k->job);
+}
+
+/* ---- from what is written ---- */
+
+static yyjson_val *condition_of(yyjson_val *w, const char *type, const char *status) {
+    yyjson_val *list = json_path(w, "status.conditions"), *c;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, c) {
+        if (str_is(json_str_at(c, "type"), type) && str_is(json_str_at(c, "status"), status)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static void written_json(const struct object *o, yyjson_val *w, int64_t now, struct str why,
+                         struct buf *out) {
+    const struct owner_ref *by = object_controller(o);
+    yyjson_val *finished = condition_of(w, "Finished", "True");
+    yyjson_val *admitted = condition_of(w, "Admitted", "True");
+    yyjson_val *waits = condition_of(w, "QuotaReserved", "False");
+    yyjson_val *reserved = condition_of(w, "QuotaReserved", "True");
+    bool held = !json_bool_at(w, "spec.active", true);
+    yyjson_val *c = finished ? finished : admitted ? admitted : reserved ? reserved : waits;
+    struct str again = json_str_at(w, "status.requeueState.requeueAt");
+    struct str message = why.n > 0 ? why : json_str_at(c, "message");
+    char text[TIME_TEXT_MAX];
+    explanation_head(o,
+                     finished               ? "Finished"
+                     : admitted || reserved ? "Admitted"
+                     : held                 ? "Held"
+                                            : "Waiting",
+                     by != NULL ? by->name : o->name, json_str_at(w, "spec.queueName"),
+                     json_str_at(w, "status.admission.clusterQueue"),
+                     json_i64_at(w, "spec.priority", 0), out);
+    if (c != NULL) {
+        buf_c(out, ",\"reason\":");
+        buf_json(out, json_str_at(c, "reason"));
+    }
+    struct buf line;
+    buf_init(&line, LIMIT_CONDITION_MESSAGE);
+    buf_str(&line, message.n > 0 ? message
+                   : held        ? STR("spec.active is false")
+                                 : STR("it has not been looked at yet"));
+    if (again.n > 0 && !finished && !admitted) {
+        buf_f(&line, "; it is queued again at %.*s", STR_ARG(again));
+    }
+    buf_c(out, ",\"summary\":");
+    buf_json(out, buf_view(&line));
+    buf_c(out, ",\"text\":");
+    buf_ch(&line, '\n');
+    buf_json(out, buf_view(&line));
+    buf_release(&line);
+    buf_f(out, ",\"computed\":\"%.*s\"}}", STR_ARG(time_text(now, text)));
+}
+
+static int written(const struct object *o, int64_t now, struct str why, struct buf *out) {
+    struct arena a;
+    yyjson_doc *doc;
+    arena_init(&a, 64 << 20);
+    int r = object_tree(o, &a, &doc, NULL);
+    if (r == 0) {
+        written_json(o, yyjson_doc_get_root(doc), now, why, out);
+    }
+    arena_release(&a);
+    return r;
+}
+
+/* ---- the work ---- */
+
+static int item_write(struct virtual_call *k, const struct explain_item *it) {
+    if (it->part >= EXPLAIN_PARTS_MAX) {
+        return written(it->obj, k->now, (struct str){0}, &k->out);
+    }
+    struct explain_part *p = &k->parts[it->part];
+    ptrdiff_t i = insight_find(p->s->in, it->obj->uid);
+    size_t before = k->out.n;
+    int r = i >= 0 ? insight_explain(p->s->in, (size_t)i, &p->v, !k->list, &k->out) : ERR_NOT_FOUND;
+    if (r == ERR_NOT_FOUND) { /* admitted meanwhile, or too far back to be copied */
+        k->out.n = before;
+        struct str far = STR("too many wait before it to say more");
+        r = written(it->obj, k->now, i < 0 ? far : (struct str){0}, &k->out);
+    }
+    return r;
+}
+
+static void explain_work(void *ctx, const atomic_bool *stop) {
+    struct virtual_call *k = ctx;
+    int r = 0;
+    for (size_t i = 0; i < k->n_parts && r == 0; i++) {
+        insight_work(k->parts[i].s->in, stop);
+        r = k->parts[i].s->in->code;
+    }
+    if (k->list) {
+        buf_f(&k->out,
+              "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"WorkloadExplanationList\","
+              "\"metadata\":{\"resourceVersion\":\"%llu\"",
+              (unsigned long long)k->revision);
+        if (k->remaining > 0) {
+            buf_f(&k->out, ",\"remainingItemCount\":%zu", k->remaining);
+        }
+        buf_c(&k->out, "},\"items\":[");
+    }
+    for (size_t i = 0; i < k->n_items && r == 0 && !atomic_load(stop); i++) {
+        buf_c(&k->out, i ? "," : "");
+        r = item_write(k, &k->items[i]);
+    }
+    if (k->list) {
+        buf_c(&k->out, "]}");
+    }
+    if (r != 0) {
+        k->code = err_set(&k->err, r == ERR_GONE ? ERR_UNAVAILABLE : r,
+                          r == ERR_NOMEM ? "out of memory" : "the what-if run was stopped");
+    }
+}
+
+/* ---- questions ---- */
+
+/* The ClusterQueue in which the engine has it waiting, or empty. */
+static struct str waits_in(const struct queue_explain *x, struct str uid) {
+    const struct queue_work *q = map_get(&x->c->by_uid, uid);
+    bool holds = false;
+    if (q == NULL || q->local == NULL || q->local->cluster == NULL ||
+        !engine_workload_known(x->c->engine, uid, &holds) || holds) {
+        return (struct str){0};
+    }
+    return str_of(q->local->cluster);
+}
+
+/* The part of the question that is about this queue's tree; EXPLAIN_PARTS_MAX when there may be no more. */
+static int part_of(struct virtual_call *k, const struct virtual_ask *q, struct str queue,
+                   size_t *ret) {
+    struct queue_explain *x = k->x;
+    struct str key = clone_root(x->c->engine, queue, &k->arena);
+    size_t copied = 0;
+    for (size_t i = 0; i < k->n_parts; i++) {
+        if (str_is(key, k->parts[i].s->key)) {
+            *ret = i;
+            return 0;
+        }
+        copied += k->parts[i].s->in->clone.n_works;
+    }
+    *ret = EXPLAIN_PARTS_MAX;
+    if (k->n_parts == EXPLAIN_PARTS_MAX || copied >= EXPLAIN_COPY_MAX || str_empty(key)) {
+        return 0;
+    }
+    struct explain_part *p = &k->parts[k->n_parts];
+    int r = insight_of(x, queue, key, &p->s);
+    if (r == 0) {
+        *ret = k->n_parts++;
+        r = explain_viewer(k, q, p->s->in, &p->v);
+    }
+    return r;
+}
+
+static int item_add(struct virtual_call *k, const struct virtual_ask *q, const struct object *o) {
+    struct str queue = waits_in(k->x, o->uid);
+    size_t part = EXPLAIN_PARTS_MAX;
+    int r = str_empty(queue) ? 0 : part_of(k, q, queue, &part);
+    if (r == 0) {
+        k->items[k->n_items++] = (struct explain_item){object_ref(o), part};
+    }
+    return r;
+}
+
+/* All that wait in the LocalQueues of a namespace, or everywhere. */
+static int list_add(struct virtual_call *k, const struct virtual_ask *q, size_t limit) {
+    struct queue_controller *c = k->x->c;
+    size_t at = 0, visited = 0;
+    int r = 0;
+    for (const struct map_entry *e; r == 0 && (e = map_next(&c->locals, &at)) != NULL;) {
+        const struct local_state *l = e->value;
+        if (q->ns.n > 0 && !str_eq(q->ns, l->ns)) {
+            continue;
+        }
+        for (const struct queue_work *w = l->works; r == 0 && w != NULL; w = w->next) {
+            if (++visited > VISITED_MAX) {
+                return 0;
+            }
+            const struct object *o = w->state == QW_PENDING || w->state == QW_IDLE
+                                         ? mirror_by_uid(c->env->mirror, w->uid)
+                                         : NULL;
+            if (o == NULL || str_contains(o->json, STR("\"type\":\"Finished\""))) {
+                continue;
+            }
+            if (k->n_items == limit) {
+                k->remaining++;
+            } else {
+                r = item_add(k, q, o);
+            }
+        }
+    }
+    return r;
+}
+
+static int gather(struct virtual_call *k, const struct virtual_ask *q) {
+    int64_t limit = EXPLAIN_ITEMS_MAX, wanted;
+    if (str_to_i64(virtual_param(q, "limit"), &wanted) && wanted > 0 && wanted < limit) {
+        limit = wanted;
+    }
+    k->list = strcmp(q->verb, "list") == 0;
+    k->items = ARENA_ARRAY(&k->arena, struct explain_item, k->list ? (size_t)limit : 1);
+    if (k->items == NULL) {
+        return ERR_NOMEM;
+    }
+    if (k->list) {
+        return list_add(k, q, (size_t)limit);
+    }
+    const struct object *o =
+        mirror_get(k->x->c->env->mirror, k->x->c->kinds[QK_WORKLOAD], q->ns, q->name);
+    return o != NULL ? item_add(k, q, o) : ERR_NOT_FOUND;
+}
+
+static int why_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
+                   void *ctx, struct virtual_call **ret, struct err *err) {
+    struct queue_explain *x =
+        (struct queue_explain *)((char *)s - offsetof(struct queue_explain, why));
+    struct virtual_call *k = explain_call_new(x, q, done, ctx);
+    int r = k != NULL ? gather(k, q) : ERR_NOMEM;
+    if (r != 0) {
+        explain_call_free(k);
+        return r == ERR_NOT_FOUND
+                   ? err_set(err, r, "workloads \"%.*s\" not found", STR_ARG(q->name))
+                   : err_set(err, r, "out of memory");
+    }
+    return explain_call_start(k, explain_work, ret, err);
+}
+
+/* ---- run times ---- */
+
+static bool says_finished(const struct object *o) {
+    return o != NULL && str_contains(o->json, STR("\"type\":\"Finished\""));
+}
+
+static void note_finished(struct queue_explain *x, const struct object *o) {
+    struct arena a;
+    yyjson_doc *doc;
+    arena_init(&a, 8 << 20);
+    if (object_tree(o, &a, &doc, NULL) == 0) {
+        yyjson_val *w = yyjson_doc_get_root(doc);
+        int64_t from = insight_since(w, "Admitted"), to = insight_since(w, "Finished");
+        yyjson_val *end = condition_of(w, "Finished", "True");
+        struct run_times_of of = insight_alike(o, json_str_at(w, "spec.queueName"));
+        if (from > 0 && to >= from && !str_is(json_str_at(end, "reason"), "Failed")) {
+            run_times_note(x->times, &of, to - from);
+        }
+    }
+    arena_release(&a);
+}
+
+/* At most so many in a second: a median needs no more, and others have work to do. */
+static void on_workload(void *ctx, const struct change *ch) {
+    struct queue_explain *x = ctx;
+    if (ch->type == CHANGE_DELETED || !says_finished(ch->obj) || says_finished(ch->old)) {
+        return;
+    }
+    int64_t second = clock_mono(x->c->env->clock) / NS_PER_SEC;
+    x->finished = second == x->second ? x->finished + 1 : 0;
+    x->second = second;
+    if (x->finished < EXPLAIN_FINISHED_PER_S) {
+        note_finished(x, ch->obj);
+    }
+}
+
+static bool on_scan(void *ctx, const struct object *o) {
+    struct queue_explain *x = ctx;
+    if (says_finished(o)) {
+        note_finished(x, o);
+        x->finished++;
+    }
+    return x->finished < SCAN_MAX;
+}
+
+/* ---- life ---- */
+
+struct queue_explain *queue_explain_new(struct queue_controller *c) {
+    struct queue_explain *x = mem_zalloc(sizeof(*x));
+    if (x == NULL) {
+        return NULL;
+    }
+    x->c = c;
+    x->why = (struct virtual_source){.group = "berth.dev",
+                                     .resource = "workloadexplanations",
+                                     .subresource = "",
+                                     .ask = why_ask,
+                                     .cancel = call_cancel};
+    x->preview = (struct virtual_source){.group = "berth.dev",
+                                         .resource = "queuepreviews",
+                                         .subresource = "",
+                                         .ask = preview_ask,
+                                         .cancel = call_cancel};
+    x->times = run_times_new();
+    x->feed = mirror_feed(c->env->mirror, c->kinds[QK_WORKLOAD], on_workload, x);
+    if (x->times == NULL || x->feed == NULL) {
+        queue_explain_free(x);
+        return NULL;
+    }
+    mirror_scan(c->env->mirror, c->kinds[QK_WORKLOAD], (struct str){0}, on_scan, x);
+    x->finished = 0;
+    if (c->env->virtuals != NULL) {
+        virtual_add(c->env->virtuals, &x->why);
+        virtual_add(c->env->virtuals, &x->preview);
+    }
+    return x;
+}
+
+void queue_explain_free(struct queue_explain *x) {
+    if (x == NULL) {
+        return;
+    }
+    if (x->c->env->virtuals != NULL) {
+        virtual_remove(x->c->env->virtuals, &x->why);
+        virtual_remove(x->c->env->virtuals, &x->preview);
+    }
+    while (x->calls != NULL) {
+        struct virtual_call *k = x->calls;
+        struct err err = {0};
+        bool waits = !k->cancelled;
+        x->c->env->offload->cancel(x->c->env->offload, k->job);
+        k->cancelled = true;
+        call_leave(k); /* freed when the worker is done with it */
+        if (waits) {
+            err_set(&err, ERR_UNAVAILABLE, "the controllers are stopping");
+            k->done(k->ctx, ERR_UNAVAILABLE, (struct str){0}, &err);
+        }
+    }
+    if (x->feed != NULL) {
+        feed_free(x->feed);
+    }
+    while (x->insights != NULL) {
+        struct shared_insight *s = x->insights;
+        x->insights = s->next;
+        insight_leave(s);
+    }
+    run_times_free(x->times);
+    mem_free(x);
+}

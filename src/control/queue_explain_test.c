@@ -1,0 +1,571 @@
+/*
+ * Tests of explanations and previews over a fake world: amounts, holders, rules, positions and starts, exact in virtual
+ * time; who may see what; a preview beside what the edit then really does; questions cancelled or left behind.
+ */
+#include "base/test.h"
+
+#include "control/fake_world.h"
+#include "control/queue_controller.h"
+#include "wire/json.h"
+#include "wire/time.h"
+
+struct scene {
+    struct fake_world w;
+    struct virtual_registry *r;
+    struct queue_controller *q;
+    struct arena a;
+    /* who asks: NULL may do everything, else lists workloads in this namespace alone */
+    const char *only;
+    bool no_edits;
+    /* the last answer */
+    int answers, code;
+    char text[512];
+    yyjson_val *json;
+};
+
+#define V "\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
+
+static void start(struct scene *s, bool moving) {
+    struct err err = {0};
+    *s = (struct scene){0};
+    fake_world_init(&s->w);
+    arena_init(&s->a, 64 << 20);
+    s->r = virtual_new();
+    s->w.env.virtuals = s->r;
+    s->q = queue_controller_new(&s->w.env, &err);
+    assert_non_null(s->q);
+    const char *const teams[] = {"a", "b"};
+    for (int i = 0; i < 2; i++) {
+        char json[256];
+        snprintf(json, sizeof(json),
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"%s\"}}",
+                 teams[i]);
+        fake_world_put(&s->w, json);
+    }
+    fake_world_put(&s->w, "{" V "\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"},"
+                          "\"spec\":{}}");
+}
+
+static void end(struct scene *s) {
+    queue_controller_free(s->q);
+    virtual_free(s->r);
+    fake_world_release(&s->w);
+    arena_release(&s->a);
+}
+
+static void settle(struct scene *s) {
+    fake_world_run(&s->w, 2 * NS_PER_SEC);
+}
+
+static const char *cluster_json(const char *name, int gpus, const char *more) {
+    static char json[4][2048];
+    static int at;
+    char *out = json[at++ % 4];
+    snprintf(out, sizeof(json[0]),
+             "{" V "\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"%s\"},\"spec\":{%s"
+             "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"gpu\"],"
+             "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"gpu\",\"nominalQuota\":"
+             "\"%d\"}]}]}]}}",
+             name, more, gpus);
+    return out;
+}
+
+static void local_queue(struct scene *s, const char *team, const char *cluster) {
+    char json[512];
+    snprintf(json, sizeof(json),
+             "{" V "\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"%s\"},"
+             "\"spec\":{\"clusterQueue\":\"%s\"}}",
+             team, cluster);
+    fake_world_put(&s->w, json);
+}
+
+static void workload(struct scene *s, const char *team, const char *name, int gpus, int priority,
+                     const char *runtime) {
+    char json[2048];
+    snprintf(json, sizeof(json),
+             "{" V "\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
+             "\"annotations\":{%s%s%s}},\"spec\":{\"queueName\":\"lq\",\"active\":true,"
+             "\"priority\":%d,\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":"
+             "{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+             "\"resources\":{\"requests\":{\"gpu\":\"%d\"},\"limits\":{\"gpu\":\"%d\"}}}]}}}]}}",
+             name, team, runtime ? "\"berth.dev/expected-runtime\":\"" : "", runtime ? runtime : "",
+             runtime ? "\"" : "", priority, gpus, gpus);
+    fake_world_put(&s->w, json);
+    settle(s); /* so that creation times differ */
+}
+
+/* ---- asking ---- */
+
+static bool may(const struct virtual_ask *q, const char *verb, const char *group,
+                const char *resource, struct str ns, struct str name) {
+    const struct scene *s = q->may_ctx;
+    bool edit = strcmp(verb, "list") != 0;
+    return edit ? !s->no_edits
+                : s->only == NULL || (strcmp(resource, "workloads") == 0 && str_is(ns, s->only));
+}
+
+static void answered(void *ctx, int code, struct str json, const struct err *err) {
+    struct scene *s = ctx;
+    yyjson_doc *doc;
+    s->answers++;
+    s->code = code;
+    s->json = NULL;
+    if (code != 0) {
+        snprintf(s->text, sizeof(s->text), "%s", err->text);
+        return;
+    }
+    struct err bad = {0};
+    assert_ok(json_parse(&s->a, arena_str(&s->a, json), &doc, &bad), &bad);
+    s->json = yyjson_doc_get_root(doc);
+}
+
+static struct virtual_ask question(struct scene *s, const char *verb, const char *kind,
+                                   const char *ns, const char *name, const char *body) {
+    return (struct virtual_ask){.verb = verb,
+                                .kind = fake_world_kind(kind),
+                                .ns = str_of(ns),
+                                .name = str_of(name),
+                                .body = str_of(body),
+                                .may = may,
+                                .may_ctx = s};
+}
+
+static int ask(struct scene *s, const struct virtual_ask *q, struct virtual_call **ret) {
+    struct err err = {0};
+    struct virtual_source *x =
+        virtual_find(s->r, STR("berth.dev"), str_of(q->kind->plural), (struct str){0});
+    assert_non_null(x);
+    int r = x->ask(x, q, answered, s, ret, &err);
+    snprintf(s->text, sizeof(s->text), "%s", r != 0 ? err.text : "");
+    return r;
+}
+
+static void why(struct scene *s, const char *ns, const char *name) {
+    struct virtual_ask q = question(s, "get", "WorkloadExplanation", ns, name, "");
+    struct virtual_call *call;
+    int before = s->answers;
+    settle(s); /* past what earlier answers are kept for */
+    assert_int_equal(ask(s, &q, &call), 0);
+    assert_int_equal(s->answers, before + 1);
+    assert_int_equal(s->code, 0);
+}
+
+static yyjson_val *at(const struct scene *s, const char *path) {
+    return json_path(s->json, path);
+}
+
+static void is(const struct scene *s, yyjson_val *v, const char *path, const char *want) {
+    struct str got = json_str_at(v, path);
+    if (!str_is(got, want)) {
+        print_error("%s: got %.*s, want %s\n", path, STR_ARG(got), want);
+        fail();
+    }
+}
+
+static yyjson_val *nth(const struct scene *s, const char *path, size_t i) {
+    yyjson_val *v = yyjson_arr_get(at(s, path), i);
+    assert_non_null(v);
+    return v;
+}
+
+static int64_t when(const struct scene *s, const char *path) {
+    int64_t t;
+    assert_int_equal(time_parse(json_str_at(s->json, path), &t, NULL), 0);
+    return t / NS_PER_SEC;
+}
+
+static int64_t admitted_at(struct scene *s, const char *team, const char *name) {
+    yyjson_doc *doc;
+    struct err err;
+    int64_t t = 0;
+    const struct object *o = fake_world_get(&s->w, "Workload", team, name);
+    assert_ok(object_tree(o, &s->a, &doc, &err), &err);
+    yyjson_val *list = json_path(yyjson_doc_get_root(doc), "status.conditions"), *c;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, c) {
+        if (str_is(json_str_at(c, "type"), "Admitted")) {
+            assert_int_equal(time_parse(json_str_at(c, "lastTransitionTime"), &t, NULL), 0);
+        }
+    }
+    return t / NS_PER_SEC;
+}
+
+/* ---- explanations ---- */
+
+static void two_teams(struct scene *s) {
+    start(s, false);
+    fake_world_put(&s->w, cluster_json("qa", 4, "\"cohortName\":\"c\","));
+    fake_world_put(&s->w, cluster_json("qb", 4, "\"cohortName\":\"c\","));
+    local_queue(s, "a", "qa");
+    local_queue(s, "b", "qb");
+    settle(s);
+    workload(s, "b", "big", 6, 0, "1h");
+    workload(s, "a", "first", 1, 0, "10m");
+    workload(s, "a", "second", 4, 0, "5m");
+    workload(s, "a", "third", 5, 0, NULL);
+}
+
+static void says_everything(void **state) {
+    struct scene s;
+    two_teams(&s);
+    why(&s, "a", "third");
+    is(&s, s.json, "kind", "WorkloadExplanation");
+    is(&s, s.json, "metadata.name", "third");
+    is(&s, s.json, "status.state", "Waiting");
+    is(&s, s.json, "status.clusterQueue", "qa");
+    is(&s, s.json, "status.localQueue", "lq");
+    is(&s, s.json, "status.reason", "WaitingForQuota");
+    is(&s, s.json, "status.summary",
+       "4 gpu missing in flavor f (5 needed, 1 free), held by 2 workloads");
+    assert_int_equal(json_i64_at(s.json, "status.position.clusterQueue", 0), 2);
+    assert_int_equal(json_i64_at(s.json, "status.position.localQueue", 0), 2);
+    is(&s, nth(&s, "status.position.next", 0), "name", "second");
+    yyjson_val *l = nth(&s, "status.lacks", 0);
+    is(&s, l, "flavor", "f");
+    is(&s, l, "resource", "gpu");
+    is(&s, l, "needed", "5");
+    is(&s, l, "available", "1");
+    is(&s, l, "missing", "4");
+    is(&s, l, "capacity", "8");
+    is(&s, l, "limitedBy", "c");
+    yyjson_val *h = yyjson_arr_get_first(json_get(l, STR("holders")));
+    is(&s, h, "namespace", "b");
+    is(&s, h, "name", "big");
+    is(&s, h, "clusterQueue", "qb");
+    is(&s, h, "amount", "6");
+    is(&s, h, "basis", "declared");
+    is(&s, h, "keeps", "ReclaimWithinCohortNever");
+    yyjson_val *b = yyjson_arr_get_first(json_get(l, STR("borrowers")));
+    is(&s, b, "clusterQueue", "qb");
+    is(&s, b, "amount", "2");
+    /* second starts when big ends; third runs beside it */
+    int64_t big = admitted_at(&s, "b", "big");
+    is(&s, s.json, "status.estimate.basis", "declared");
+    int64_t third = when(&s, "status.estimate.start");
+    why(&s, "a", "second");
+    assert_int_equal(when(&s, "status.estimate.start"), big + 3600);
+    assert_int_equal(third, big + 3600 + 300); /* 4 + 5 are more than 8 */
+    assert_true(str_contains(json_str_at(s.json, "status.text"),
+                             STR("6 held by b/big, priority 0, ends in ")));
+    end(&s);
+}
+
+static void unknown_and_observed(void **state) {
+    struct scene s;
+    start(&s, false);
+    fake_world_put(&s.w, cluster_json("qa", 4, ""));
+    local_queue(&s, "a", "qa");
+    settle(&s);
+    workload(&s, "a", "run-1", 4, 0, NULL);
+    workload(&s, "a", "run-2", 4, 0, NULL);
+    workload(&s, "a", "run-3", 4, 0, NULL);
+    why(&s, "a", "run-2");
+    is(&s, s.json, "status.estimate.basis", "unknown");
+    assert_null(at(&s, "status.estimate.start"));
+    is(&s, s.json, "status.estimate.text", "unknown run times");
+    fake_world_run(&s.w, 100 * NS_PER_SEC);
+    int64_t from = admitted_at(&s, "a", "run-1");
+    char done[512], text[TIME_TEXT_MAX], since[TIME_TEXT_MAX];
+    struct str ended = time_text(clock_wall(s.w.env.clock), text);
+    struct str began = time_text(from * NS_PER_SEC, since);
+    snprintf(done, sizeof(done),
+             "{\"status\":{\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":"
+             "\"Admitted\",\"message\":\"\",\"lastTransitionTime\":\"%.*s\"},{\"type\":"
+             "\"Finished\",\"status\":\"True\",\"reason\":\"Succeeded\",\"message\":\"\","
+             "\"lastTransitionTime\":\"%.*s\"}]}}",
+             STR_ARG(began), STR_ARG(ended));
+    int64_t ran = clock_wall(s.w.env.clock) / NS_PER_SEC - from;
+    fake_world_patch(&s.w, "Workload", "a", "run-1", "status", done);
+    settle(&s);
+    why(&s, "a", "run-3");
+    is(&s, s.json, "status.estimate.basis", "observed");
+    assert_int_equal(when(&s, "status.estimate.start"), admitted_at(&s, "a", "run-2") + ran);
+    why(&s, "a", "run-1");
+    is(&s, s.json, "status.state", "Finished");
+    why(&s, "a", "run-2");
+    is(&s, s.json, "status.state", "Admitted");
+    end(&s);
+}
+
+/* One that waits for none of the unknown ones is told when; another gets a bound. */
+static void a_bound(void **state) {
+    struct scene s;
+    start(&s, false);
+    fake_world_put(&s.w, cluster_json("qa", 4, ""));
+    local_queue(&s, "a", "qa");
+    settle(&s);
+    workload(&s, "a", "x", 2, 0, NULL);
+    workload(&s, "a", "y", 2, 0, "1h");
+    workload(&s, "a", "p", 2, 0, "10m");
+    workload(&s, "a", "whole", 4, 0, "10m");
+    int64_t y = admitted_at(&s, "a", "y");
+    why(&s, "a", "p");
+    assert_int_equal(when(&s, "status.estimate.start"), y + 3600);
+    why(&s, "a", "whole");
+    assert_null(at(&s, "status.estimate.start"));
+    assert_int_equal(when(&s, "status.estimate.notBefore"), y + 3600);
+    end(&s);
+}
+
+static void tenants_see_their_own(void **state) {
+    struct scene s;
+    two_teams(&s);
+    s.only = "a";
+    why(&s, "a", "third");
+    yyjson_val *l = nth(&s, "status.lacks", 0);
+    yyjson_val *h = yyjson_arr_get_first(json_get(l, STR("holders")));
+    is(&s, h, "amount", "6"); /* how much, but not who */
+    assert_null(json_get(h, STR("name")));
+    assert_null(json_get(h, STR("namespace")));
+    assert_null(json_get(h, STR("clusterQueue")));
+    is(&s, yyjson_arr_get(json_get(l, STR("holders")), 1), "name", "first");
+    assert_null(json_get(yyjson_arr_get_first(json_get(l, STR("borrowers"))), STR("clusterQueue")));
+    struct buf all;
+    buf_init(&all, 0);
+    json_write(&all, s.json);
+    assert_false(str_contains(buf_view(&all), STR("big")));
+    assert_false(str_contains(buf_view(&all), STR("qb")));
+    assert_true(str_contains(buf_view(&all), STR("another team's workload")));
+    buf_release(&all);
+    end(&s);
+}
+
+static void lists(void **state) {
+    struct scene s;
+    struct virtual_call *call;
+    two_teams(&s);
+    struct virtual_ask q = question(&s, "list", "WorkloadExplanation", "a", "", "");
+    assert_int_equal(ask(&s, &q, &call), 0);
+    is(&s, s.json, "kind", "WorkloadExplanationList");
+    assert_int_equal(yyjson_arr_size(json_get(s.json, STR("items"))), 2);
+    struct virtual_param limit = {STR("limit"), STR("1")};
+    q.query = &limit;
+    q.n_query = 1;
+    q.ns = (struct str){0};
+    assert_int_equal(ask(&s, &q, &call), 0);
+    assert_int_equal(yyjson_arr_size(json_get(s.json, STR("items"))), 1);
+    assert_int_equal(json_i64_at(s.json, "metadata.remainingItemCount", 0), 1);
+    q = question(&s, "get", "WorkloadExplanation", "a", "nobody", "");
+    assert_int_equal(ask(&s, &q, &call), ERR_NOT_FOUND);
+    assert_string_equal(s.text, "workloads \"nobody\" not found");
+    end(&s);
+}
+
+static void not_in_a_queue(void **state) {
+    struct scene s;
+    two_teams(&s);
+    fake_world_patch(&s.w, "LocalQueue", "a", "lq", "", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    settle(&s);
+    why(&s, "a", "third");
+    is(&s, s.json, "status.state", "Waiting");
+    assert_true(str_contains(json_str_at(s.json, "status.summary"), STR("LocalQueue")));
+    fake_world_patch(&s.w, "Workload", "a", "third", "", "{\"spec\":{\"active\":false}}");
+    settle(&s);
+    why(&s, "a", "third");
+    is(&s, s.json, "status.state", "Held");
+    end(&s);
+}
+
+/* ---- previews ---- */
+
+static int preview(struct scene *s, const char *spec) {
+    static char body[8192];
+    struct virtual_call *call;
+    snprintf(body, sizeof(body),
+             "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"QueuePreview\",\"spec\":{%s}}",
+             spec);
+    struct virtual_ask q = question(s, "create", "QueuePreview", "", "", body);
+    return ask(s, &q, &call);
+}
+
+static int preview_object(struct scene *s, const char *object) {
+    static char spec[8192];
+    snprintf(spec, sizeof(spec), "\"objects\":[%s]", object);
+    return preview(s, spec);
+}
+
+static int64_t count(const struct scene *s, const char *what) {
+    return json_i64_at(s->json, what, -1);
+}
+
+static void more_quota(void **state) {
+    struct scene s;
+    two_teams(&s);
+    uint64_t before = mirror_revision(s.w.mirror);
+    const char *edit = cluster_json("qa", 8, "\"cohortName\":\"c\",");
+    assert_int_equal(preview_object(&s, edit), 0);
+    assert_int_equal(s.code, 0);
+    assert_int_equal(count(&s, "status.admittedCount"), 1);
+    is(&s, nth(&s, "status.admitted", 0), "name", "second");
+    assert_int_equal(count(&s, "status.evictedCount"), 0);
+    assert_int_equal(count(&s, "status.waitingCount"), 1);
+    is(&s, nth(&s, "status.waiting", 0), "name", "third");
+    is(&s, nth(&s, "status.waiting", 0), "reason",
+       "couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, 4 "
+       "more needed");
+    assert_int_equal(mirror_revision(s.w.mirror), before); /* nothing was written */
+    fake_world_patch(&s.w, "ClusterQueue", "", "qa", "",
+                     "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"gpu\"],\"flavors\":["
+                     "{\"name\":\"f\",\"resources\":[{\"name\":\"gpu\",\"nominalQuota\":\"8\"}]}]}"
+                     "]}}");
+    settle(&s); /* and so it comes */
+    assert_string_equal(
+        fake_world_condition(fake_world_get(&s.w, "Workload", "a", "second"), "Admitted"), "True");
+    assert_string_equal(
+        fake_world_condition(fake_world_get(&s.w, "Workload", "a", "third"), "QuotaReserved"),
+        "False");
+    end(&s);
+}
+
+static void stops_and_deletions(void **state) {
+    struct scene s;
+    two_teams(&s);
+    const char *edit =
+        cluster_json("qa", 4, "\"cohortName\":\"c\",\"stopPolicy\":\"HoldAndDrain\",");
+    assert_int_equal(preview_object(&s, edit), 0);
+    assert_int_equal(count(&s, "status.evictedCount"), 1);
+    is(&s, nth(&s, "status.evicted", 0), "name", "first");
+    is(&s, nth(&s, "status.evicted", 0), "reason", "its ClusterQueue is drained");
+    is(&s, nth(&s, "status.waiting", 0), "reason", "its ClusterQueue is stopped");
+    assert_int_equal(preview(&s, "\"deletions\":[{\"kind\":\"ResourceFlavor\",\"name\":\"f\"}]"),
+                     0);
+    assert_true(str_contains(json_str(nth(&s, "status.notes", 0)), STR("f is in use")));
+    assert_int_equal(
+        preview(&s,
+                "\"deletions\":[{\"kind\":\"LocalQueue\",\"namespace\":\"a\",\"name\":\"lq\"}]"),
+        0);
+    is(&s, nth(&s, "status.waiting", 0), "reason", "its LocalQueue would be gone");
+    assert_int_equal(preview(&s, "\"deletions\":[{\"kind\":\"Cohort\",\"name\":\"nope\"}]"),
+                     ERR_INVALID);
+    end(&s);
+}
+
+static void local_queue_moves(void **state) {
+    struct scene s;
+    two_teams(&s);
+    fake_world_put(&s.w, cluster_json("free", 9, ""));
+    settle(&s);
+    assert_int_equal(
+        preview(&s, "\"objects\":[{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+                    "\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"a\"},\"spec\":"
+                    "{\"clusterQueue\":\"free\"}}]"),
+        0);
+    assert_int_equal(count(&s, "status.admittedCount"), 2);
+    assert_int_equal(count(&s, "status.evictedCount"), 0); /* what runs stays where it is */
+    end(&s);
+}
+
+static void previews_refused(void **state) {
+    struct scene s;
+    two_teams(&s);
+    assert_int_equal(preview(&s, ""), ERR_INVALID);
+    assert_int_equal(preview_object(&s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"), ERR_INVALID);
+    assert_int_equal(preview_object(&s, "{" V "\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":"
+                                        "\"qa\"},\"spec\":{\"queueingStrategy\":\"x\"}}"),
+                     ERR_INVALID);
+    assert_true(str_contains(str_of(s.text), STR("spec.queueingStrategy")));
+    s.no_edits = true;
+    assert_int_equal(preview_object(&s, cluster_json("qa", 8, "")), ERR_FORBIDDEN);
+    assert_true(str_contains(str_of(s.text), STR("you may not update clusterqueues \"qa\"")));
+    end(&s);
+}
+
+/* ---- work elsewhere ---- */
+
+static struct later {
+    struct offload offload;
+    void (*work)(void *ctx, const atomic_bool *stop);
+    void (*done)(void *ctx);
+    void *ctx;
+    atomic_bool stop;
+    int started;
+} later;
+
+static int later_start(struct offload *o, void (*work)(void *ctx, const atomic_bool *stop),
+                       void (*done)(void *ctx), void *ctx, struct offload_job **ret,
+                       struct err *err) {
+    if (later.work != NULL) {
+        return err_set(err, ERR_TOO_MANY, "one at a time");
+    }
+    later.work = work;
+    later.done = done;
+    later.ctx = ctx;
+    later.started++;
+    return 0;
+}
+
+static void later_cancel(struct offload *o, struct offload_job *j) {
+    atomic_store(&later.stop, true);
+}
+
+static void later_finish(void) {
+    void (*done)(void *) = later.done;
+    if (!atomic_load(&later.stop)) {
+        later.work(later.ctx, &later.stop);
+    }
+    later.work = NULL;
+    done(later.ctx);
+}
+
+static struct virtual_call *ask_later(struct scene *s) {
+    struct virtual_ask q = question(s, "get", "WorkloadExplanation", "a", "third", "");
+    struct virtual_call *call = NULL;
+    s->answers = 0;
+    assert_int_equal(ask(s, &q, &call), 0);
+    assert_int_equal(s->answers, 0);
+    return call;
+}
+
+static void elsewhere(void **state) {
+    struct scene s;
+    later = (struct later){.offload = {later_start, later_cancel}};
+    two_teams(&s);
+    queue_controller_free(s.q);
+    s.w.env.offload = &later.offload;
+    struct err err;
+    s.q = queue_controller_new(&s.w.env, &err);
+    settle(&s);
+    struct virtual_call *call = ask_later(&s);
+    struct virtual_ask q = question(&s, "get", "WorkloadExplanation", "a", "second", "");
+    struct virtual_call *more;
+    assert_int_equal(ask(&s, &q, &more), ERR_TOO_MANY);
+    fake_world_delete(&s.w, "Workload", "a", "second", ""); /* the copy stands alone */
+    settle(&s);
+    later_finish();
+    assert_int_equal(s.answers, 1);
+    assert_int_equal(json_i64_at(s.json, "status.position.clusterQueue", 0), 2);
+    /* the client goes */
+    call = ask_later(&s);
+    struct virtual_source *x =
+        virtual_find(s.r, STR("berth.dev"), STR("workloadexplanations"), (struct str){0});
+    x->cancel(x, call);
+    later_finish();
+    assert_int_equal(s.answers, 0);
+    atomic_store(&later.stop, false);
+    /* the controller goes: the question is answered, and the work ends later */
+    ask_later(&s);
+    queue_controller_free(s.q);
+    assert_int_equal(s.answers, 1);
+    assert_int_equal(s.code, ERR_UNAVAILABLE);
+    later_finish();
+    assert_int_equal(s.answers, 1);
+    s.q = NULL;
+    end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_everything),
+        cmocka_unit_test(unknown_and_observed),
+        cmocka_unit_test(a_bound),
+        cmocka_unit_test(tenants_see_their_own),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(not_in_a_queue),
+        cmocka_unit_test(more_quota),
+        cmocka_unit_test(stops_and_deletions),
+        cmocka_unit_test(local_queue_moves),
+        cmocka_unit_test(previews_refused),
+        cmocka_unit_test(elsewhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
