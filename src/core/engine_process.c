@@ -317,8 +317,12 @@ static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
 static int entry_admit(struct engine *e, struct entry *n) {
     bool ok;
     if (e->o.block_until_ready && e->n_not_ready > 0) {
-        e->halted = true;
-        return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_READY, TURN_NONE);
+        struct engine_action a = {.type = ACTION_PEND, .uid = n->w->uid,
+                                  .queue = n->w->queue->name, .verdict = n->a.verdict,
+                                  .considered = n->a.considered};
+        e->halted = true; /* the cycle goes no further: it is told here */
+        (void)waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_READY, TURN_NONE);
+        return action_add(e, &a);
     }
     int r = admit(e, n, &ok);
     if (r == 0 && !ok) {
