@@ -31,6 +31,7 @@
 #include "world/pki.h"
 #include "world/up_options.h"
 #include "world/verbs.h"
+#include "world/worker.h"
 
 enum { STOP_GRACE_MS = 5000, NODE_ARGS = 20, CERT_BYTES_MAX = 64 << 10, ARENA_BYTES_MAX = 1 << 20 };
 
@@ -53,6 +54,8 @@ struct up {
     struct arena arena; /* what lives as long as the process: the root certificate */
     struct server_page pages[2];
     struct server *server;
+    struct virtual_registry *virtuals; /* who answers for computed kinds */
+    struct worker *worker;             /* what-if runs */
     struct control *control;
     struct admin_socket *admin;
     struct node_child *node;
@@ -262,7 +265,9 @@ static int make_server(struct up *u, struct err *err) {
     }
     u->logs = logread_new(u->paths.data, loop_clock(u->loop), err);
     u->metrics = metrics_new(u->mirror, loop_clock(u->loop));
-    if (!u->logs || !u->metrics) {
+    u->virtuals = virtual_new();
+    u->worker = worker_new(u->loop);
+    if (!u->logs || !u->metrics || !u->virtuals || !u->worker) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     int r = make_policy(u, err);
@@ -274,6 +279,7 @@ static int make_server(struct up *u, struct err *err) {
         .mirror = u->mirror,
         .guard = policy_guard(u->policy),
         .logs = u->logs,
+        .virtuals = u->virtuals,
         .log = &u->log.log,
         .tls = u->tls,
         .host = str_of(u->o.listen.host),
@@ -315,6 +321,8 @@ static int start_control(struct up *u, struct err *err) {
         .clock = loop_clock(u->loop),
         .log = &u->log.log,
         .settings = &u->config.settings,
+        .virtuals = u->virtuals,
+        .offload = worker_offload(u->worker),
     };
     char ca[PATH_BYTES];
     int r = tls_random(&env.seed, sizeof(env.seed), err);
@@ -379,10 +387,12 @@ static int start(struct up *u, struct err *err) {
 
 static void release(struct up *u) {
     control_free(u->control);
+    worker_free(u->worker); /* after those who ask it */
     store_close(u->store);
     admin_socket_close(u->admin);
     node_child_free(u->node);
     server_free(u->server);
+    virtual_free(u->virtuals);
     policy_free(u->policy);
     metrics_free(u->metrics);
     logread_free(u->logs);
