@@ -2,7 +2,7 @@
  * arena: memory for one request, tick or document, freed at once.
  *
  * Nothing in an arena is freed alone. It has a limit in bytes; the first failure (limit or no memory) sticks and shows
- * in arena_ok(), and each failing call returns NULL. arena_reset keeps the newest block for the next round. Under ASan
+ * in arena_ok(), and each failing call returns NULL. arena_reset keeps the first block for the next round. Under ASan
  * freed bytes are poisoned. Memory is aligned for any object and NOT cleared, except by arena_zalloc and ARENA_NEW.
  */
 #ifndef BERTH_BASE_ARENA_H

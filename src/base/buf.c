@@ -25,7 +25,7 @@ int buf_ok(const struct buf *b) {
 }
 
 static int grow(struct buf *b, size_t need) {
-    size_t cap = b->cap ? b->cap : 64;
+    size_t cap = b->cap ? b->cap : 256;
     while (cap < need) {
         cap *= 2;
     }
