@@ -241,18 +241,15 @@ static void stop(struct ledger *l, struct ledger_work *w, const struct object *o
     if (w->state != LEDGER_RUNS) {
         return;
     }
-    int64_t ran = ledger_now(l) - w->started;
+    int64_t ran = ledger_now(l) - w->started, lost = l->o.stopped(l->o.ctx, w, o, ran);
     w->started = -1;
-    if (finished) {
-        FOR_GROUPS(l, w, g, {
-            if (ns_vec_push(&g->runs, ran) != 0) {
-                ledger_no_memory(l);
-            }
-        });
-    } else {
-        FOR_GROUPS(l, w, g, g->lost_s += (double)ran / NS_PER_SEC;);
-    }
-    l->o.stopped(l->o.ctx, w, o, ran);
+    w->lost_ns += finished ? 0 : lost;
+    FOR_GROUPS(l, w, g, {
+        g->lost_s += finished ? 0 : (double)lost / NS_PER_SEC;
+        if (finished && ns_vec_push(&g->runs, ran) != 0) {
+            ledger_no_memory(l);
+        }
+    });
 }
 
 static void reserve(struct ledger *l, struct ledger_work *w, const struct seen *s) {

@@ -85,6 +85,7 @@ struct ledger_work {
     struct ledger_amount *amounts; /* what it holds, and what it last held */
     size_t n_amounts;
     int64_t runtime; /* declared, as the world says */
+    int64_t lost_ns; /* it ran, for nothing */
 };
 VEC(ledger_works, struct ledger_work *);
 
@@ -93,7 +94,8 @@ struct ledger_options {
     struct clock *clock;
     /* Told of each start and each end of a run (evicted, finished, deleted). */
     void (*started)(void *ctx, struct ledger_work *w, const struct object *o);
-    void (*stopped)(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns);
+    /* Returns how much of the run is lost, when it was not the last. */
+    int64_t (*stopped)(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns);
     /* Declared run time of a new Workload, for the floor. */
     int64_t (*runtime)(void *ctx, const struct object *o);
     void *ctx;
@@ -129,8 +131,8 @@ void ledger_close(struct ledger *l);
 struct ledger_work *ledger_find(const struct ledger *l, struct str uid);
 
 /* The arithmetic least: when the work of some tree could be done at the earliest, had it all of its quota at all times.
- * No schedule ends before. What was never started does not count. Once, at the end; of no meaning when quota was
- * edited on the way. */
-int64_t ledger_floor(struct ledger *l, int64_t startup_ns);
+ * No schedule ends before. lost: what evictions threw away is work, too; then no schedule with these evictions does.
+ * What was never started does not count. At the end; of no meaning when quota was edited on the way. */
+int64_t ledger_floor(struct ledger *l, int64_t startup_ns, bool lost);
 
 #endif

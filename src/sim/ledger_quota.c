@@ -331,10 +331,10 @@ static int latest_first(const void *a, const void *b) {
 }
 
 /* Adds a Workload to what its tree must do from its arrival on; the earliest end of that, in seconds. */
-static double least_with(const struct ledger *l, const struct ledger_work *w, int64_t startup_ns) {
+static double least_with(const struct ledger *l, const struct ledger_work *w, int64_t also_ns) {
     struct ledger_tree *t = w->queue->tree;
     double least = 0, arrival = (double)w->created / NS_PER_SEC;
-    double runs = (double)(startup_ns + w->runtime) / NS_PER_SEC;
+    double runs = (double)(also_ns + w->runtime) / NS_PER_SEC;
     for (size_t k = 0; k < w->n_amounts; k++) {
         size_t first = 0;
         double there = 0;
@@ -351,18 +351,24 @@ static double least_with(const struct ledger *l, const struct ledger_work *w, in
     return arrival + runs > least ? arrival + runs : least;
 }
 
-int64_t ledger_floor(struct ledger *l, int64_t startup_ns) {
+int64_t ledger_floor(struct ledger *l, int64_t startup_ns, bool lost) {
+    const struct map_entry *e;
     double least = 0;
     struct ledger_work **v = mem_array(l->in_order.n + 1, sizeof *v);
     if (!v) {
         ledger_no_memory(l);
         return 0;
     }
-    memcpy(v, l->in_order.v, l->in_order.n * sizeof *v);
+    for (size_t i = 0; (e = map_next(&l->trees, &i));) {
+        memset(((struct ledger_tree *)e->value)->work, 0, sizeof(double[LEDGER_PAIRS]));
+    }
+    if (l->in_order.n) {
+        memcpy(v, l->in_order.v, l->in_order.n * sizeof *v);
+    }
     qsort(v, l->in_order.n, sizeof *v, latest_first);
     for (size_t i = 0; i < l->in_order.n; i++) {
         if (v[i]->first_started >= 0 && v[i]->queue && v[i]->queue->tree) {
-            double end = least_with(l, v[i], startup_ns);
+            double end = least_with(l, v[i], startup_ns + (lost ? v[i]->lost_ns : 0));
             least = end > least ? end : least;
         }
     }

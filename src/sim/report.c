@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "wire/json.h"
+
 static double seconds(int64_t ns) {
     return (double)ns / NS_PER_SEC;
 }
@@ -62,7 +64,8 @@ void report_use(const struct ledger *l, const struct ledger_use *u, size_t pair,
     }
 }
 
-void report_run(struct sim *s, enum sim_end end, struct report_run *ret) {
+void report_run(struct sim *s, enum sim_end end, const struct sim_options *o,
+                struct report_run *ret) {
     struct ledger *l = sim_ledger(s);
     const struct map_entry *e;
     double area = 0, time_s = 0;
@@ -76,6 +79,10 @@ void report_run(struct sim *s, enum sim_end end, struct report_run *ret) {
                                .makespan_s = seconds(l->last_end),
                                .fairness = time_s > 0 ? area / time_s : -1,
                                .queues = map_count(&l->queues)};
+    if (l->edits == 0) {
+        ret->floor_s = seconds(ledger_floor(l, o->startup_ns, false));
+        ret->floor_lost_s = seconds(ledger_floor(l, o->startup_ns, true));
+    }
 }
 
 static int by_name(const void *a, const void *b) {
@@ -119,6 +126,39 @@ struct ledger_group *report_class(struct ledger *l, size_t i) {
 double report_share(const struct ledger *l, const struct ledger_queue *q) {
     double time_s = seconds(ledger_now(l));
     return time_s > 0 ? 100 * q->share_area / time_s : 0;
+}
+
+static void why(struct sim *s, const struct ledger_work *w, struct arena *a,
+                struct report_left *ret) {
+    const struct object *o = mirror_get(sim_mirror(s), sim_ledger(s)->workloads, w->ns, w->name);
+    yyjson_doc *d;
+    yyjson_val *c;
+    size_t i, n;
+    if (!o || object_tree(o, a, &d, NULL) != 0) {
+        return;
+    }
+    yyjson_val *conditions = json_path(yyjson_doc_get_root(d), "status.conditions");
+    yyjson_arr_foreach(conditions, i, n, c) {
+        if (str_is(json_str(json_get(c, STR("type"))), "QuotaReserved")) {
+            ret->reason = json_str(json_get(c, STR("reason")));
+            ret->message = json_str(json_get(c, STR("message")));
+        }
+    }
+}
+
+bool report_left(struct sim *s, size_t *at, struct arena *a, struct report_left *ret) {
+    static const char *const states[] = {"Waits", "Holds", "Runs"};
+    const struct ledger *l = sim_ledger(s);
+    while (*at < l->in_order.n && l->in_order.v[*at]->state == LEDGER_OVER) {
+        ++*at;
+    }
+    if (*at == l->in_order.n) {
+        return false;
+    }
+    const struct ledger_work *w = l->in_order.v[(*at)++];
+    *ret = (struct report_left){.ns = w->ns, .name = w->name, .state = str_of(states[w->state])};
+    why(s, w, a, ret);
+    return true;
 }
 
 const char *report_end_text(enum sim_end end) {
@@ -185,19 +225,17 @@ void report_json(struct sim *s, enum sim_end end, const struct sim_options *o, s
     struct ledger_queue *q;
     struct ledger_group *c;
     struct report_run r;
-    report_run(s, end, &r);
-    if (l->edits == 0) {
-        r.floor_s = seconds(ledger_floor(l, o->startup_ns));
-    }
+    report_run(s, end, o, &r);
     buf_f(out, "{\"end\":\"%s\",\"seed\":%llu,\"virtualSeconds\":%.3f,\"makespanSeconds\":%.3f",
           report_end_text(end), (unsigned long long)o->seed, r.time_s, r.makespan_s);
     if (r.floor_s > 0) {
-        buf_f(out, ",\"floorSeconds\":%.3f", r.floor_s);
+        buf_f(out, ",\"floorSeconds\":%.3f,\"floorWithLostSeconds\":%.3f", r.floor_s,
+              r.floor_lost_s);
     }
     if (r.fairness >= 0) {
         buf_f(out, ",\"fairness\":%.4f", r.fairness);
     }
-    buf_c(out, ",\"all\":");
+    buf_f(out, ",\"writes\":%llu,\"all\":", (unsigned long long)sim_writes(s));
     group_json(l, &l->all, out);
     uses_json(l, l->use, out);
     buf_c(out, "},\"queues\":[");

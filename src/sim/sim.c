@@ -5,7 +5,7 @@
 
 enum {
     SCRATCH_MAX = 64 << 20,
-    CHECK_STEPS = 5000,       /* between looks at the engine */
+    CHECK_STEPS = 20000,      /* between looks at the engine */
     QUIET_HOURS = 24,         /* without any change of a Workload: nothing will move any more */
     STEPS_AT_ONCE = 20000000, /* in one moment of virtual time */
 };
@@ -151,7 +151,7 @@ static bool quiet(const struct sim *s) {
 
 int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
     enum sim_end end = SIM_DONE;
-    uint64_t steps = 0, at_once = 0;
+    uint64_t steps = 0, check_at = CHECK_STEPS, at_once = 0;
     arrivals_arm(s);
     while (s->err.code == 0 && s->ledger.err.code == 0) {
         int64_t next = virtual_clock_next(&s->clock), now = s->clock.now;
@@ -173,8 +173,11 @@ int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
             err_set(&s->err, ERR_INTERNAL, "at %.3f s: %d steps and no end",
                     (double)s->clock.now / NS_PER_SEC, STEPS_AT_ONCE);
         }
-        if (++steps % CHECK_STEPS == 0 && !check(s)) {
-            break;
+        if (++steps >= check_at) { /* a look costs what there is */
+            if (!check(s)) {
+                break;
+            }
+            check_at = steps + CHECK_STEPS + (uint64_t)s->ledger.open;
         }
     }
     if (!check(s)) {
@@ -188,6 +191,10 @@ int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
 
 struct ledger *sim_ledger(struct sim *s) {
     return &s->ledger;
+}
+
+const struct mirror *sim_mirror(const struct sim *s) {
+    return s->mirror;
 }
 
 int64_t sim_now(const struct sim *s) {

@@ -77,7 +77,7 @@ void runs_due(void *ctx);
 void runs_release(struct sim *s);
 int64_t runs_declared(struct sim *s, const struct object *o);
 void runs_started(void *ctx, struct ledger_work *w, const struct object *o);
-void runs_stopped(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns);
+int64_t runs_stopped(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns);
 void runs_job_changed(void *ctx, const struct change *ch);
 
 /* sim.c: stops the run */

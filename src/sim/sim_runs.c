@@ -103,12 +103,14 @@ static struct run *run_of(struct sim *s, const struct object *o) {
     return r;
 }
 
-/* It ran so long, start-up included, and does not any more. */
+/* What of a run, start-up included, counts for nothing once it is cut short. */
+static int64_t lost(const struct sim *s, int64_t ran_ns) {
+    return s->o.checkpoint && ran_ns > s->o.startup_ns ? s->o.startup_ns : ran_ns;
+}
+
 static void keep(struct sim *s, struct run *r, int64_t ran_ns) {
-    int64_t worked = ran_ns - s->o.startup_ns;
-    if (s->o.checkpoint && worked > 0) {
-        r->left_ns -= worked < r->left_ns ? worked : r->left_ns;
-    }
+    int64_t worked = ran_ns - lost(s, ran_ns);
+    r->left_ns -= worked < r->left_ns ? worked : r->left_ns;
     r->began_ns = -1;
 }
 
@@ -123,13 +125,14 @@ void runs_started(void *ctx, struct ledger_work *w, const struct object *o) {
     }
 }
 
-void runs_stopped(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns) {
+int64_t runs_stopped(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns) {
     struct sim *s = ctx;
     struct run *r = o->n_owners == 0 ? map_get(&s->by_uid, o->uid) : NULL;
     if (r) {
         keep(s, r, ran_ns);
         plan(s, r, RUN_IDLE, 0);
     }
+    return lost(s, ran_ns);
 }
 
 static int patch_status(struct sim *s, const struct run *r, struct str body, struct err *err) {

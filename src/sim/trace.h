@@ -11,8 +11,8 @@
  *     class        optional: what the report counts it under
  *
  * Philly's form (TRACE_PHILLY) is that of the public job list of that cluster: timestamp, duration, num_gpus,
- * gpu_time, cluster; times are counted from the first one; "cluster" becomes the queue. Jobs without GPUs or run time, of which
- * such traces have some, are left out and counted.
+ * gpu_time, cluster; times are counted from the first one; "cluster" becomes the queue. Jobs without GPUs or run time,
+ * of which such traces have some, are left out and counted.
  *
  * Jobs come back in the order of their submission; those of one moment, in the order of the file.
  */

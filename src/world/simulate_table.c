@@ -2,7 +2,7 @@
 #include "cli/table.h"
 #include "world/simulate.h"
 
-enum { QUEUES_SHOWN = 40, ARENA_MAX = 256 << 20 };
+enum { QUEUES_SHOWN = 40, LEFT_SHOWN = 10, ARENA_MAX = 256 << 20 };
 
 static void text(struct table *t, size_t column, struct str s) {
     table_set(t, column, STYLE_PLAIN, s);
@@ -143,11 +143,34 @@ static void summary(struct sim *s, const struct report_run *r, const struct ledg
             buf_f(out, "; the arithmetic least is %.3f s (%+.1f%%)", r->floor_s,
                   100 * (r->makespan_s / r->floor_s - 1));
         }
+        if (r->floor_lost_s > r->floor_s) {
+            buf_f(out, ", with the work that evictions lost %.3f s (%+.1f%%)", r->floor_lost_s,
+                  100 * (r->makespan_s / r->floor_lost_s - 1));
+        }
         buf_c(out, ".\n");
     }
     if (r->fairness >= 0) {
         buf_f(out, "Fairness (Jain's index of shares over weights, 1 is even): %.3f.\n",
               r->fairness);
+    }
+}
+
+static void left(struct sim *s, struct arena *a, struct buf *out) {
+    static const char *const columns[] = {"LEFT", "STATE", "REASON", "MESSAGE"};
+    struct table t;
+    struct report_left r;
+    size_t at = 0;
+    table_init(&t, a, columns, sizeof columns / sizeof *columns);
+    while (t.n_rows < LEFT_SHOWN && report_left(s, &at, a, &r)) {
+        table_row(&t);
+        text(&t, 0, arena_f(a, "%.*s/%.*s", STR_ARG(r.ns), STR_ARG(r.name)));
+        text(&t, 1, r.state);
+        text(&t, 2, r.reason);
+        text(&t, 3, r.message);
+    }
+    if (t.n_rows) {
+        buf_c(out, "\n");
+        table_write(&t, false, 0, out);
     }
 }
 
@@ -157,12 +180,12 @@ void simulate_table(struct sim *s, enum sim_end end, const struct sim_options *o
     struct report_run r;
     struct arena a;
     arena_init(&a, ARENA_MAX);
-    report_run(s, end, &r);
+    report_run(s, end, o, &r);
     groups(l, each_queue, &a, out);
     buf_c(out, "\n");
     uses(l, &a, out);
     evictions(l, &a, out);
-    r.floor_s = l->edits == 0 ? (double)ledger_floor(l, o->startup_ns) / NS_PER_SEC : 0;
+    left(s, &a, out);
     summary(s, &r, l, out);
     arena_release(&a);
 }
