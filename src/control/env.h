@@ -27,6 +27,7 @@
 #include "mirror/virtual.h"
 #include "mirror/writer.h"
 
+struct prom;
 struct queue_settings; /* control/queue_settings.h */
 
 struct control_env {
@@ -36,6 +37,7 @@ struct control_env {
     struct log *log;
     uint64_t seed;
     const struct queue_settings *settings; /* NULL: the defaults */
+    struct prom *prom; /* registry of metrics (wire/prometheus.h); NULL: none are kept */
     struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
     struct virtual_registry *virtuals; /* where controllers register what they answer; NULL: nowhere */
     struct offload *offload; /* for what-if runs; NULL: on the loop thread */

@@ -117,6 +117,7 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
     arena_reset(&c->arena);
     if (a->type == ACTION_PEND) {
         note_verdict(c, q, a->verdict);
+        queue_told(c, q);
     } else {
         note_admission(c, q, a);
     }
@@ -163,12 +164,14 @@ static void run(void *ctx) {
     const struct engine_action *a;
     size_t n = 0;
     int64_t wake = INT64_MAX, now = clock_wall(c->env->clock);
+    int64_t started = clock_mono(c->env->clock);
     bool more = false;
     c->timer_on = false;
     if (c->activity_due) {
         activity_scan(c);
     }
     int r = engine_run(c->engine, now, RUN_BUDGET, &a, &n, &more, &wake);
+    queue_metrics_run(c, a, r == 0 ? n : 0, started);
     for (size_t i = 0; r == 0 && i < n; i++) {
         note(c, &a[i]);
     }
@@ -286,6 +289,7 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
         log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(ch->obj->name));
         return;
     }
+    queue_metrics_cluster(c, s);
     cluster_again(c, s->name);
     activity_again(c);
 }
@@ -315,6 +319,7 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
                        ch->old->generation == ch->obj->generation;
     struct local_queue *q = queue_decode(c, ch->obj);
     if (status_only || q == NULL || q->spec == NULL) {
+        queue_metrics_local(c, l, ch->obj, false); /* its labels, perhaps */
         return;
     }
     l->exists = ch->type != CHANGE_DELETED;
@@ -322,6 +327,7 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
     l->drains = str_is(q->spec->stop_policy, "HoldAndDrain");
     mem_free(l->cluster);
     l->cluster = mem_cstr(q->spec->cluster_queue);
+    queue_metrics_local(c, l, ch->obj, true);
     local_again(c, l);
 }
 
@@ -507,7 +513,7 @@ static bool parts_new(struct queue_controller *c) {
     c->timer = c->env->clock->timer_new(c->env->clock, run, c);
     c->wake = c->env->clock->timer_new(c->env->clock, woken, c);
     bool ok = c->engine && c->recorder && c->expect && c->works && c->states && c->pods &&
-              c->timer && c->wake;
+              c->timer && c->wake && queue_metrics_init(c) == 0;
     for (size_t i = 0; i < QK_COUNT && ok; i++) {
         c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
         c->feeds[i] =
@@ -552,6 +558,7 @@ static void records_free(struct queue_controller *c) {
     for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
         struct local_state *l = e->value;
         mem_free(l->cluster);
+        metric_owner_release(&l->metrics);
         tally_release(&l->tally);
         mem_free(l);
     }
@@ -559,6 +566,7 @@ static void records_free(struct queue_controller *c) {
     for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
         struct cluster_state *s = e->value;
         arena_release(&s->arena);
+        metric_owner_release(&s->metrics);
         tally_release(&s->tally);
         mem_free(s);
     }
@@ -577,6 +585,7 @@ void queue_controller_free(struct queue_controller *c) {
         return;
     }
     queue_explain_free(c->explain);
+    queue_metrics_release(c);
     for (size_t i = 0; i < QK_COUNT; i++) {
         if (c->feeds[i] != NULL) {
             feed_free(c->feeds[i]);

@@ -6,10 +6,14 @@
  */
 #include "control/queue_private.h"
 
+#include "core/engine_list.h"
+
 static const int64_t LEAD_NS = 10 * NS_PER_MS;      /* what happens together is written together */
 static const int64_t GAP_NS = 100 * NS_PER_MS;      /* between two writes of an object ... */
 static const int64_t GAP_BACKLOG_NS = 1 * NS_PER_MS; /* ... and this for each object that waits */
 static const int64_t GAP_MAX_NS = 2 * NS_PER_SEC;
+
+enum { REQUESTS_MAX = 32 };
 
 static void soon(struct queue_controller *c, struct status_pace *p, struct str ns,
                  struct str name) {
@@ -26,13 +30,19 @@ static void soon(struct queue_controller *c, struct status_pace *p, struct str n
 }
 
 void queue_state_soon(struct queue_controller *c, struct local_state *l) {
+    l->metrics.clean = false;
     soon(c, &l->pace, l->ns, l->name);
+}
+
+static void cluster_soon(struct queue_controller *c, struct cluster_state *s) {
+    s->metrics.clean = false;
+    soon(c, &s->pace, STR("/queue"), s->name);
 }
 
 void queue_cluster_soon(struct queue_controller *c, struct str name) {
     struct cluster_state *s = map_get(&c->clusters, name);
     if (s != NULL) {
-        soon(c, &s->pace, STR("/queue"), s->name);
+        cluster_soon(c, s);
     }
 }
 
@@ -41,13 +51,26 @@ static void news(struct queue_controller *c, struct local_state *l, struct clust
         queue_state_soon(c, l);
     }
     if (s != NULL) {
-        soon(c, &s->pace, STR("/queue"), s->name);
+        cluster_soon(c, s);
+    }
+}
+
+void queue_told(struct queue_controller *c, struct queue_work *q) {
+    bool known;
+    bool told =
+        !engine_workload_known(c->engine, q->uid, &known) || engine_is_parked(c->engine, q->uid);
+    if (c->metrics != NULL && q->share.state == TALLY_PENDING && told != q->share.told) {
+        tally_told(&q->share, told);
+        if (q->local != NULL) {
+            q->local->metrics.clean = false;
+        }
     }
 }
 
 int queue_count(struct queue_controller *c, struct queue_work *q, int state) {
     struct local_state *l = q->local;
     const struct held_amount *held = NULL;
+    struct held_amount asks[REQUESTS_MAX];
     struct str name = {0};
     size_t n = 0;
     int counted = state;
@@ -55,6 +78,8 @@ int queue_count(struct queue_controller *c, struct queue_work *q, int state) {
         held = engine_workload_held(c->engine, q->uid, &n, &name);
     } else if (state == QW_PENDING && l != NULL && l->exists && !l->stopped) {
         name = l->cluster != NULL ? str_of(l->cluster) : name;
+        held = asks;
+        n = c->metrics != NULL ? engine_requests(c->engine, q->uid, asks, REQUESTS_MAX) : 0;
     } else {
         counted = TALLY_NONE;
     }
@@ -72,5 +97,6 @@ int queue_count(struct queue_controller *c, struct queue_work *q, int state) {
         news(c, l, s);
         q->cluster = r == 0 ? s : q->cluster;
     }
+    queue_told(c, q);
     return r;
 }

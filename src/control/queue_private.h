@@ -7,6 +7,7 @@
 #include "api/selector.h"
 #include "base/limits.h"
 #include "control/queue_controller.h"
+#include "control/queue_metrics.h"
 #include "control/queue_settings.h"
 #include "control/queue_tally.h"
 #include "control/recorder.h"
@@ -43,12 +44,14 @@ struct local_state {
     struct queue_work *works;
     struct tally tally;
     struct status_pace pace;
+    struct metric_owner metrics;
+    bool measured; /* by the selector of LocalQueues with metrics */
 };
 
 /* The flavors of a ClusterQueue as its status lists them: in order, their resources by name. */
 struct cluster_resource {
     struct str name;
-    int64_t nominal;
+    int64_t nominal, borrowing, lending; /* limits: AMOUNT_NONE when absent */
 };
 struct cluster_flavor {
     struct str name;
@@ -78,6 +81,7 @@ struct cluster_state {
     struct tally tally;
     struct status_pace pace;
     struct cluster_shape *shape; /* in the arena */
+    struct metric_owner metrics;
 };
 
 /* An event about a Workload, to be told once the write that it is about has succeeded. */
@@ -103,6 +107,7 @@ struct queue_work {
     enum { QW_IDLE, QW_PENDING, QW_RESERVING, QW_ADMITTED } state; /* as enum tally_state */
     struct tally_share share;
     struct cluster_state *cluster; /* where it is counted */
+    struct work_seen seen;
     bool written;                  /* the mirror showed its admission */
     int64_t asked;                 /* generation of the Workload that the engine was given */
     struct queue_say *says;
@@ -126,6 +131,7 @@ struct queue_controller {
     struct engine *engine;
     struct recorder *recorder;
     struct expect *expect;
+    struct queue_metrics *metrics; /* NULL: nobody asks for any */
     struct workqueue *works; /* Workloads: ns, name */
     struct workqueue
         *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
@@ -156,6 +162,8 @@ void *queue_decode(struct queue_controller *c, const struct object *o);
 /* Counts a workload anew, by the engine's word on what it holds, and has the statuses written where that is news.
  * ERR_NOMEM: nothing changed; never for states that hold nothing. */
 int queue_count(struct queue_controller *c, struct queue_work *q, int state);
+/* The engine said why it waits. */
+void queue_told(struct queue_controller *c, struct queue_work *q);
 void queue_state_soon(struct queue_controller *c, struct local_state *l);
 void queue_cluster_soon(struct queue_controller *c, struct str name);
 

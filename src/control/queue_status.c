@@ -74,6 +74,10 @@ static int resource_cmp(const void *a, const void *b) {
     return str_cmp(x->name, y->name);
 }
 
+static int64_t amount_of(struct str resource, const struct opt_quantity *q) {
+    return q->set ? translate_amount(resource, q->v) : AMOUNT_NONE;
+}
+
 static int flavor_shape(struct arena *a, const struct flavor_quotas *f,
                         struct cluster_flavor *ret) {
     ret->name = arena_str(a, f->name);
@@ -83,8 +87,11 @@ static int flavor_shape(struct arena *a, const struct flavor_quotas *f,
     }
     for (size_t i = 0; i < f->resources.n; i++) {
         const struct resource_quota *r = &f->resources.v[i];
-        ret->v[ret->n++] = (struct cluster_resource){arena_str(a, r->name),
-                                                     translate_amount(r->name, r->nominal_quota)};
+        ret->v[ret->n++] =
+            (struct cluster_resource){.name = arena_str(a, r->name),
+                                      .nominal = translate_amount(r->name, r->nominal_quota),
+                                      .borrowing = amount_of(r->name, &r->borrowing_limit),
+                                      .lending = amount_of(r->name, &r->lending_limit)};
     }
     if (ret->n > 1) {
         qsort(ret->v, ret->n, sizeof(*ret->v), resource_cmp);

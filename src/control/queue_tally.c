@@ -90,15 +90,14 @@ static void put(struct tally_share *s, const struct tally_share *next) {
 
 int tally_count(struct tally_share *s, struct tally *local, struct tally *cluster,
                 enum tally_state state, const struct held_amount *held, size_t n, bool *ret_news) {
-    bool holds = state == TALLY_RESERVING || state == TALLY_ADMITTED;
-    n = holds ? n : 0;
+    n = state != TALLY_NONE ? n : 0;
     bool alike = same(s, held, n);
     *ret_news = s->state != state || s->local != local || s->cluster != cluster || !alike;
     if (!*ret_news) {
         return 0;
     }
-    struct tally_share next = {
-        .state = state, .local = local, .cluster = cluster, .told = s->told && !holds};
+    struct tally_share next = {.state = state, .local = local, .cluster = cluster, .told = s->told};
+    next.told = next.told && state == TALLY_PENDING;
     if (n > 0) {
         next.held = mem_alloc(n * sizeof(*next.held));
         if (next.held == NULL) {
@@ -125,6 +124,23 @@ void tally_told(struct tally_share *s, bool told) {
         next.told = told;
         put(s, &next);
     }
+}
+
+int tally_merge(struct tally *t, const struct tally *from) {
+    t->pending += from->pending;
+    t->told += from->told;
+    t->reserving += from->reserving;
+    t->admitted += from->admitted;
+    for (size_t i = 0; i < from->n; i++) {
+        struct tally_amount x = {from->v[i].flavor, from->v[i].resource, 0};
+        if (cells_ready(t, &x, 1) != 0) {
+            return ERR_NOMEM;
+        }
+        struct tally_cell *c = find(t, x.flavor, x.resource);
+        c->reserved += from->v[i].reserved;
+        c->admitted += from->v[i].admitted;
+    }
+    return 0;
 }
 
 static int64_t amount(__int128 v) {

@@ -45,11 +45,13 @@ struct tally_amount {
 
 void tally_release(struct tally *t); /* no share may count here any more */
 
-/* Counts a workload as `state`, holding held[0..n) (RESERVING and ADMITTED only). True in *ret_news when any number
- * changed. ERR_NOMEM leaves it counted as it was; states that hold nothing never fail. */
+/* Counts a workload as `state`, holding held[0..n), or asking for them (PENDING, flavor NAME_ABSENT). True in *ret_news
+ * when any number changed. ERR_NOMEM leaves it counted as it was; without held amounts it never fails. */
 int tally_count(struct tally_share *s, struct tally *local, struct tally *cluster,
                 enum tally_state state, const struct held_amount *held, size_t n, bool *ret_news);
 void tally_told(struct tally_share *s, bool told);
+/* Adds all of another one's. ERR_NOMEM: part of it is missing. */
+int tally_merge(struct tally *t, const struct tally *from);
 
 /* Sums of a pair, as amounts. */
 int64_t tally_reserved(const struct tally *t, uint32_t flavor, uint32_t resource);

@@ -106,6 +106,7 @@ void queue_work_clear(struct queue_work *q) {
 }
 
 void queue_work_free(struct queue_controller *c, struct queue_work *q) {
+    queue_metrics_gone(c, q);
     (void)queue_count(c, q, QW_IDLE);
     local_leave(c, q);
     map_del(&c->by_uid, q->uid);
@@ -305,6 +306,7 @@ static enum work enqueue(struct queue_controller *c, const struct object *o,
         return WORK_RETRY;
     }
     q->asked = o->generation;
+    (void)queue_count(c, q, QW_PENDING); /* now it is known what it asks for */
     queue_kick(c);
     if (!known) {
         q->reason = NULL; /* the engine has not looked at it yet */
@@ -364,6 +366,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
         return WORK_RETRY;
     }
     queue_tell_not(q); /* of a write that failed */
+    queue_metrics_seen(c, o, w, q);
     bool orphan = o->n_owners == 0;
     if (ended(w) || (o->deleting_ns != 0 && (orphan || !reserves(w)))) {
         (void)queue_count(c, q, QW_IDLE);

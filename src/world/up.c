@@ -321,6 +321,7 @@ static int start_control(struct up *u, struct err *err) {
         .clock = loop_clock(u->loop),
         .log = &u->log.log,
         .settings = &u->config.settings,
+        .prom = metrics_prom(u->metrics),
         .virtuals = u->virtuals,
         .offload = worker_offload(u->worker),
     };
