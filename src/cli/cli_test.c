@@ -63,7 +63,7 @@ static void test_options_refused(void **state) {
     refuse(&cli_queue, WORDS("-o", "xml"),
            "--output: expected json, yaml, wide or name, not \"xml\"");
     refuse(&cli_queue, WORDS("-A=x"), "--all-projects takes no value");
-    refuse(&cli_queue, WORDS("a", "b"), "unexpected argument \"b\"");
+    refuse(&cli_top, WORDS("a", "b"), "unexpected argument \"a\"");
     refuse(&cli_submit, WORDS("python", "x.py"),
            "unexpected argument \"python\" (the command comes after --)");
     refuse(&cli_submit, WORDS("--name", "x"), "expected -- COMMAND...");

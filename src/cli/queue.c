@@ -1,20 +1,48 @@
-/* queue: `berth queue`: who waits where, and for what. */
-#include "cli/cli_int.h"
+/* queue: `berth queue`: who waits where, for what, and until when. */
+#include "base/map.h"
+#include "cli/queue_int.h"
 #include "cli/ranking.h"
 #include "cli/table.h"
 
 struct view {
     struct cli *c;
     yyjson_val *workloads, *local_queues;
+    struct map why;  /* uid -> its explanation; empty when the server has none */
     bool everywhere; /* all projects were seen, so that positions are whole */
 };
 
 static int fetch(struct view *v, struct str ns) {
     struct cli *c = v->c;
     struct str none = {0};
-    const char *api = "kueue.x-k8s.io/v1beta2";
-    int r = cli_get(c, cli_path(c, api, "workloads", ns, none, NULL), &v->workloads);
-    return r ? r : cli_get(c, cli_path(c, api, "localqueues", ns, none, NULL), &v->local_queues);
+    int r = cli_get(c, cli_path(c, KUEUE_API, "workloads", ns, none, NULL), &v->workloads);
+    return r ? r
+             : cli_get(c, cli_path(c, KUEUE_API, "localqueues", ns, none, NULL), &v->local_queues);
+}
+
+/* Why they wait and when they start, of the project or of all; a server without it is no error. */
+static int fetch_why(struct view *v) {
+    struct cli *c = v->c;
+    struct str none = {0};
+    struct str ns = cli_flag(&c->args, "all-projects") ? none : c->project;
+    yyjson_val *list, *one;
+    size_t i, n;
+    struct err before = c->err;
+    if (cli_get(c, cli_path(c, BERTH_API, "workloadexplanations", ns, none, NULL), &list) != 0) {
+        c->err = before;
+        return 0;
+    }
+    int r = 0;
+    yyjson_arr_foreach(json_get(list, STR("items")), i, n, one) {
+        r = r ? r : map_put(&v->why, json_str_at(one, "metadata.uid"), one, NULL);
+    }
+    return r;
+}
+
+/* "in 5m", "now", "unknown": the estimate without its grounds. */
+static struct str starts_of(yyjson_val *why) {
+    struct str text = json_str_at(why, "status.estimate.text");
+    ptrdiff_t grounds = str_find(text, '(');
+    return grounds > 0 ? str_head(text, (size_t)grounds - 1) : text;
 }
 
 /* Positions count every project's workloads; who may not see them all gets "at least". */
@@ -71,8 +99,12 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
     };
     struct cli *c = v->c;
     size_t col = 0;
-    struct str position = {0};
-    if (r->position) {
+    yyjson_val *why = map_get(&v->why, json_str_at(r->workload, "metadata.uid"));
+    int64_t exact = json_i64_at(why, "status.position.clusterQueue", 0);
+    struct str position = {0}, waits = why ? json_str_at(why, "status.summary") : r->why;
+    if (exact > 0) {
+        position = arena_f(&c->arena, "%lld", (long long)exact);
+    } else if (r->position) {
         position = arena_f(&c->arena, "%zu%s", r->position, v->everywhere ? "" : "+");
     }
     table_row(t);
@@ -84,13 +116,15 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
     table_set(t, col++, STYLE_PLAIN, position);
     table_set(t, col++, styles[r->state], str_of(rank_state_name(r->state)));
     table_set(t, col++, STYLE_PLAIN, cli_age(c, r->created));
+    table_set(t, col++, STYLE_PLAIN,
+              wide ? json_str_at(why, "status.estimate.text") : starts_of(why));
     if (wide) {
         table_set(t, col++, STYLE_PLAIN, r->cluster_queue);
         table_set(t, col++, STYLE_PLAIN, arena_f(&c->arena, "%lld", (long long)r->priority));
         table_set(t, col++, STYLE_PLAIN, resources_of(c, r->workload));
         table_set(t, col++, STYLE_PLAIN, json_str_at(r->workload, "metadata.name"));
     }
-    table_set(t, col, STYLE_PLAIN, r->why);
+    table_set(t, col, STYLE_PLAIN, r->state == RANK_WAITING ? waits : r->why);
 }
 
 static int tell_nothing(struct cli *c, bool projects) {
@@ -110,15 +144,15 @@ static int tell_nothing(struct cli *c, bool projects) {
 }
 
 static int print_table(const struct view *v, const struct ranked *list, size_t n) {
-    static const char *const narrow[] = {"PROJECT", "JOB", "QUEUE", "POSITION", "STATE", "AGE",
-                                         "WAITS FOR"};
-    static const char *const full[] = {"PROJECT", "JOB",      "QUEUE",         "POSITION",
-                                       "STATE",   "AGE",      "CLUSTER QUEUE", "PRIORITY",
-                                       "GPUS",    "WORKLOAD", "WAITS FOR"};
+    static const char *const narrow[] = {"PROJECT", "JOB", "QUEUE",  "POSITION",
+                                         "STATE",   "AGE", "STARTS", "WAITS FOR"};
+    static const char *const full[] = {"PROJECT",  "JOB",  "QUEUE",    "POSITION",
+                                       "STATE",    "AGE",  "STARTS",   "CLUSTER QUEUE",
+                                       "PRIORITY", "GPUS", "WORKLOAD", "WAITS FOR"};
     struct cli *c = v->c;
     bool wide = c->format == FORMAT_WIDE, projects = cli_flag(&c->args, "all-projects");
     const char *const *headers = wide ? full : narrow;
-    size_t columns = wide ? 11 : 7, skip = projects ? 0 : 1;
+    size_t columns = wide ? 12 : 8, skip = projects ? 0 : 1;
     struct table t;
     struct buf b;
     table_init(&t, &c->arena, headers + skip, columns - skip);
@@ -165,48 +199,87 @@ static int print_list(const struct view *v, const struct ranked *list, size_t n)
     return CLI_OK;
 }
 
-static int run(struct cli *c) {
+/* A queue of the project, or else a job or workload: then it is explained, and *ret_code is the end. */
+static bool names_queue(struct cli *c, const char *name, int *ret_code) {
+    struct str path = cli_path(c, KUEUE_API, "localqueues", c->project, str_of(name), NULL);
+    if (cli_flag(&c->args, "all-projects") || cli_get(c, path, NULL) == 0) {
+        return true;
+    }
+    if (c->err.code == ERR_NOT_FOUND) {
+        if (queue_why_is(c, name, ret_code)) {
+            return false;
+        }
+        err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no queue \"%s\"", STR_ARG(c->project),
+                name);
+    }
+    *ret_code = cli_fail(c, NULL);
+    return false;
+}
+
+static int show(struct cli *c) {
     struct view v = {.c = c};
     struct ranked *list;
     size_t n;
-    int code = cli_connect(c);
-    if (code != 0) {
-        return code;
-    }
+    int code = CLI_OK;
     if (fetch_all(&v) != 0) {
         return cli_fail(c, NULL);
     }
-    if (c->args.n_args) {
-        struct str path = cli_path(c, "kueue.x-k8s.io/v1beta2", "localqueues", c->project,
-                                   str_of(c->args.args[0]), NULL);
-        if (!cli_flag(&c->args, "all-projects") && cli_get(c, path, NULL) != 0) {
-            if (c->err.code == ERR_NOT_FOUND) {
-                err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no queue \"%s\"",
-                        STR_ARG(c->project), c->args.args[0]);
-            }
-            return cli_fail(c, NULL);
-        }
-    }
-    if (ranking_make(&c->arena, v.workloads, v.local_queues, &list, &n) != 0) {
-        err_set(&c->err, ERR_NOMEM, "no memory");
-        return cli_fail(c, NULL);
+    if (c->args.n_args && !names_queue(c, c->args.args[0], &code)) {
+        return code;
     }
     bool table = c->format == FORMAT_TABLE || c->format == FORMAT_WIDE;
-    return table ? print_table(&v, list, n) : print_list(&v, list, n);
+    int r = table ? fetch_why(&v) : 0;
+    r = r ? r : ranking_make(&c->arena, v.workloads, v.local_queues, &list, &n);
+    if (r != 0) {
+        err_set(&c->err, ERR_NOMEM, "no memory");
+        code = cli_fail(c, NULL);
+    } else {
+        code = table ? print_table(&v, list, n) : print_list(&v, list, n);
+    }
+    map_release(&v.why);
+    return code;
+}
+
+static int run(struct cli *c) {
+    const char *word = c->args.n_args ? c->args.args[0] : "";
+    bool why = strcmp(word, "why") == 0, preview = strcmp(word, "preview") == 0;
+    if (!why && c->args.n_args > 1) {
+        return cli_usage(c, "unexpected argument \"%s\"", c->args.args[1]);
+    }
+    if (!preview && (cli_nth(&c->args, "filename", 0) || cli_nth(&c->args, "delete", 0))) {
+        return cli_usage(c, "--filename and --delete are for `berth queue preview`");
+    }
+    int code = cli_connect(c);
+    return code != 0 ? code : why ? queue_why(c) : preview ? queue_preview(c) : show(c);
 }
 
 static const struct cli_option options[] = {
     {"all-projects", 'A', NULL, "those of every project", NULL, false},
     {"finished", 0, NULL, "also what is over", NULL, false},
+    {"filename", 'f', "FILE", "preview: manifests as they would be applied; - for standard input",
+     NULL, true},
+    {"delete", 0, "KIND/NAME", "preview: what would be deleted, as clusterqueue/team-a", NULL,
+     true},
 };
 
 const struct cli_verb cli_queue = {
     .name = "queue",
-    .arguments = "[QUEUE]",
-    .summary = "who waits, where in the line, and for what",
-    .examples = "  berth queue\n  berth queue team-a -n team-a -o wide\n  berth queue -A\n",
+    .arguments = "[QUEUE | why JOB... | preview -f FILE]",
+    .summary = "who waits, where in the line, for what, and until when",
+    .about =
+        "With `why`: everything that is known about why a job waits: what it lacks, who holds it,\n"
+        "which rule keeps them, and when it may start. Estimates are made from run times: those\n"
+        "declared (annotation berth.dev/expected-runtime on the job, its activeDeadlineSeconds, "
+        "or\n"
+        "maximumExecutionTimeSeconds) and those observed of jobs like it.\n"
+        "With `preview`: who would be admitted, evicted or left waiting if these ClusterQueues,\n"
+        "Cohorts, ResourceFlavors and LocalQueues were applied or deleted. Nothing is written.",
+    .examples = "  berth queue\n  berth queue team-a -n team-a -o wide\n  berth queue -A\n"
+                "  berth queue why train-17\n"
+                "  berth queue preview -f quotas.yaml\n"
+                "  berth queue preview --delete clusterqueue/old -o json\n",
     .options = options,
     .n_options = sizeof(options) / sizeof(*options),
-    .max_args = 1,
+    .max_args = CLI_ARGS_MAX,
     .run = run,
 };

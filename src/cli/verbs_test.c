@@ -155,7 +155,7 @@ static void test_queue(void **state) {
     assert_int_equal(RUN("queue"), CLI_OK);
     struct str got = buf_view(&b.out), head, line;
     str_cut(got, '\n', &head, &line);
-    assert_str_eq(head, STR("JOB    QUEUE   POSITION   STATE     AGE     WAITS FOR"));
+    assert_str_eq(head, STR("JOB    QUEUE   POSITION   STATE     AGE     STARTS   WAITS FOR"));
     assert_true(str_starts(line, STR("eval   lq      2          waiting   ")));
     assert_true(str_ends(line, STR("   no quota left\n")));
     assert_int_equal(RUN("queue", "-A", "-o", "name"), CLI_OK);
@@ -163,6 +163,85 @@ static void test_queue(void **state) {
                                         "workload.kueue.x-k8s.io/job-eval-1\n"));
     assert_int_equal(RUN("queue", "none"), CLI_NOT_FOUND);
     stop();
+}
+
+#define WHY "/apis/berth.dev/v1alpha1"
+#define EXPLANATION                                                                                \
+    "{\"metadata\":{\"name\":\"job-eval-1\",\"uid\":\"u1\"},\"status\":{\"job\":\"eval\","             \
+    "\"state\":\"Waiting\",\"summary\":\"2 gpu missing\",\"text\":\"Waits for: 2 gpu missing\\n"        \
+    "Lacks:\\u001b\\n\",\"position\":{\"clusterQueue\":7},\"estimate\":{\"text\":\"in 5m "              \
+    "(declared run times)\"}}}"
+
+static void test_queue_why(void **state) {
+    static const struct route routes[] = {
+        {"GET " KUEUE "/workloads", 200,
+         "{\"items\":[{\"metadata\":{\"namespace\":\"x\",\"name\":\"job-eval-1\",\"uid\":\"u1\"},"
+         "\"spec\":{\"queueName\":\"lq\"}}]}"},
+        {"GET " KUEUE "/namespaces/x/workloads", 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"job-eval-1\",\"ownerReferences\":[{\"name\":"
+         "\"eval\",\"controller\":true}]}}]}"},
+        {"GET " KUEUE "/localqueues", 200, local_queues},
+        {"GET " WHY "/namespaces/x/workloadexplanations", 200,
+         "{\"items\":[" EXPLANATION "]}"},
+        {"GET " WHY "/namespaces/x/workloadexplanations/eval", 404,
+         "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
+        {"GET " WHY "/namespaces/x/workloadexplanations/nope", 404,
+         "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
+        {"GET " WHY "/namespaces/x/workloadexplanations/job-eval-1", 200, EXPLANATION},
+    };
+    start(routes, 7);
+    assert_int_equal(RUN("queue"), CLI_OK); /* the table has what the server worked out */
+    assert_true(str_contains(buf_view(&b.out), STR("   7          waiting   ")));
+    assert_true(str_contains(buf_view(&b.out), STR("   in 5m    2 gpu missing\n")));
+    const char *const whole = "eval (workload job-eval-1): Waiting, since <unknown>\n"
+                              "Waits for: 2 gpu missing\nLacks:?\n";
+    assert_int_equal(RUN("queue", "why", "eval"), CLI_OK);
+    assert_str_eq(buf_view(&b.out), str_of(whole));
+    assert_int_equal(RUN("queue", "eval"), CLI_OK); /* no queue of that name, but a job */
+    assert_str_eq(buf_view(&b.out), str_of(whole));
+    assert_int_equal(RUN("queue", "why", "job-eval-1", "-o", "name"), CLI_OK);
+    assert_int_equal(RUN("queue", "why", "nope"), CLI_NOT_FOUND);
+    assert_true(str_contains(buf_view(&b.told),
+                             STR("project \"x\" has no job or workload \"nope\"")));
+    assert_int_equal(RUN("queue", "why"), CLI_USAGE);
+    assert_int_equal(RUN("queue", "a", "b"), CLI_USAGE);
+    stop();
+}
+
+static void test_queue_preview(void **state) {
+    static const struct route routes[] = {
+        {"POST " WHY "/queuepreviews", 201,
+         "{\"status\":{\"admitted\":[{\"namespace\":\"x\",\"name\":\"w\",\"clusterQueue\":\"cq\","
+         "\"priority\":3}],\"evicted\":[{\"priority\":0,\"reason\":\"its ClusterQueue is "
+         "drained\"}],\"admittedCount\":1,\"evictedCount\":1,\"waitingCount\":4,\"notes\":["
+         "\"n1\"]}}"},
+    };
+    char file[] = "/tmp/verbs-test-XXXXXX";
+    static const char text[] = "kind: LocalQueue\nmetadata: {name: a}\n---\nkind: List\nitems:\n"
+                               "- {kind: Cohort}\n- {kind: ClusterQueue}\n";
+    int fd = mkstemp(file);
+    assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+    close(fd);
+    start(routes, 1);
+    assert_int_equal(RUN("queue", "preview", "-f", file, "--delete", "rf/old"), CLI_OK);
+    assert_str_eq(buf_view(&b.out),
+                  STR("WOULD BE   PROJECT   WORKLOAD           CLUSTER QUEUE   PRIORITY   REASON\n"
+                      "admitted   x         w                  cq              3          -\n"
+                      "evicted    -         (another team's)   -               0          its "
+                      "ClusterQueue is drained\n"));
+    assert_true(str_contains(buf_view(&b.told), STR("1 would be admitted, 1 evicted, 4 wait; "
+                                                    "nothing was written\nnote: n1\n")));
+    assert_true(str_contains(
+        buf_view(&b.seen),
+        STR("\"objects\":[{\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"a\",\"namespace\":"
+            "\"x\"}},{\"kind\":\"Cohort\"},{\"kind\":\"ClusterQueue\"}],\"deletions\":[{\"kind\":"
+            "\"ResourceFlavor\",\"name\":\"old\"}]")));
+    assert_int_equal(RUN("queue", "preview"), CLI_USAGE);
+    assert_int_equal(RUN("queue", "preview", "--delete", "pod/x"), CLI_USAGE);
+    assert_int_equal(RUN("queue", "preview", "-f", "/nonexistent"), CLI_NOT_FOUND);
+    assert_int_equal(RUN("queue", "-f", file), CLI_USAGE);
+    stop();
+    unlink(file);
 }
 
 static void test_queue_of_one_project(void **state) {
@@ -361,6 +440,7 @@ static void test_without_server(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queue_why), cmocka_unit_test(test_queue_preview),
         cmocka_unit_test(test_queue),          cmocka_unit_test(test_queue_of_one_project),
         cmocka_unit_test(test_submit),         cmocka_unit_test(test_submit_and_wait),
         cmocka_unit_test(test_logs),           cmocka_unit_test(test_cancel),

@@ -33,6 +33,7 @@ struct explain_part {
 struct explain_item {
     const struct object *obj; /* a reference */
     size_t part;              /* EXPLAIN_PARTS_MAX: none, from what is written */
+    size_t at;                /* among the insight's works; works of a queue stand in its order */
 };
 
 struct virtual_call {

@@ -85,8 +85,6 @@ int insight_explain(struct insight *in, size_t i, const struct insight_viewer *v
 /* For previews: `"namespace":..,"name":..,...` of a work without braces, as the viewer may see it. */
 void insight_reference(const struct insight *in, size_t i, const struct insight_viewer *v,
                        struct buf *out);
-/* "in 2h5m", "now" */
-void insight_span(int64_t ns, struct buf *out);
 /* The first words of an explanation that needs no insight: what is written on the object. Without the end "}}". */
 void explanation_head(const struct object *o, const char *state, struct str job, struct str local,
                       struct str cluster, int64_t priority, struct buf *out);

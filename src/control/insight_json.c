@@ -68,18 +68,26 @@ static const char *basis_text(unsigned set) {
     return texts[set & 7];
 }
 
-void insight_span(int64_t ns, struct buf *out) {
-    int64_t s = (ns + 500000000) / 1000000000, m = s / 60, h = m / 60, d = h / 24;
-    if (s <= 0) {
-        buf_c(out, "now");
-    } else if (s < 120) {
-        buf_f(out, "in %llds", (long long)s);
+static void span(int64_t ns, struct buf *out) {
+    long long sec = (ns + 500000000) / 1000000000, m = sec / 60, h = m / 60, d = h / 24;
+    if (sec < 120) {
+        buf_f(out, "%llds", sec);
     } else if (m < 120) {
-        buf_f(out, s % 60 ? "in %lldm%llds" : "in %lldm", (long long)m, (long long)(s % 60));
+        buf_f(out, sec % 60 ? "%lldm%llds" : "%lldm", m, sec % 60);
     } else if (h < 48) {
-        buf_f(out, m % 60 ? "in %lldh%lldm" : "in %lldh", (long long)h, (long long)(m % 60));
+        buf_f(out, m % 60 ? "%lldh%lldm" : "%lldh", h, m % 60);
     } else {
-        buf_f(out, h % 24 ? "in %lldd%lldh" : "in %lldd", (long long)d, (long long)(h % 24));
+        buf_f(out, h % 24 ? "%lldd%lldh" : "%lldd", d, h % 24);
+    }
+}
+
+/* "in 2h5m", "now" */
+static void from_now(int64_t ns, struct buf *out) {
+    if (ns < 500000000) {
+        buf_c(out, "now");
+    } else {
+        buf_c(out, "in ");
+        span(ns, out);
     }
 }
 
@@ -245,16 +253,17 @@ static void estimate_text(const struct page *p, struct buf *out) {
     const struct forecast_work *f = &p->in->runs[p->i];
     const struct forecast_work *least = p->in->least != NULL ? &p->in->least[p->i] : NULL;
     if (f->start != FORECAST_NEVER) {
-        insight_span(f->start - p->in->now, out);
+        from_now(f->start - p->in->now, out);
         if (f->after != 0) {
             buf_f(out, " (%s run times)", basis_text(f->after));
         }
     } else if (p->in->n_unknown > 0) {
-        buf_c(out, "unknown run times");
+        buf_c(out, "unknown (run times are not known");
         if (least != NULL && least->start != FORECAST_NEVER && least->start > p->in->now) {
-            buf_c(out, "; not before ");
-            insight_span(least->start - p->in->now, out);
+            buf_c(out, "; not within ");
+            span(least->start - p->in->now, out);
         }
+        buf_ch(out, ')');
     } else {
         buf_c(out, p->in->cut ? "too far ahead to tell" : "not as things are");
     }
@@ -371,7 +380,7 @@ static void holder_text(const struct page *p, const struct explain_lack *l,
         buf_f(b, ", overdue (%s run time)", basis_text(p->in->runs[i].basis));
     } else if (i >= 0 && p->in->works[i].ends > 0) {
         buf_c(b, ", ends ");
-        insight_span(p->in->works[i].ends - p->in->now, b);
+        from_now(p->in->works[i].ends - p->in->now, b);
         buf_f(b, " (%s run time)", basis_text(p->in->runs[i].basis));
     } else {
         buf_c(b, ", unknown run time");

@@ -263,6 +263,32 @@ static int item_write(struct virtual_call *k, const struct explain_item *it) {
     return r;
 }
 
+/* By queue and position; those that are in no queue come last. */
+static int item_order(const void *a, const void *b) {
+    const struct explain_item *x = a, *y = b;
+    if (x->part != y->part) {
+        return x->part < y->part ? -1 : 1;
+    }
+    if (x->at != y->at) {
+        return x->at < y->at ? -1 : 1;
+    }
+    int by = str_cmp(x->obj->ns, y->obj->ns);
+    return by != 0 ? by : str_cmp(x->obj->name, y->obj->name);
+}
+
+static void items_sort(struct virtual_call *k) {
+    for (size_t i = 0; i < k->n_items; i++) {
+        struct explain_item *it = &k->items[i];
+        ptrdiff_t at = it->part < EXPLAIN_PARTS_MAX
+                           ? insight_find(k->parts[it->part].s->in, it->obj->uid)
+                           : -1;
+        it->at = at < 0 ? SIZE_MAX : (size_t)at;
+    }
+    if (k->n_items > 1) {
+        qsort(k->items, k->n_items, sizeof(*k->items), item_order);
+    }
+}
+
 static void explain_work(void *ctx, const atomic_bool *stop) {
     struct virtual_call *k = ctx;
     int r = 0;
@@ -271,6 +297,7 @@ static void explain_work(void *ctx, const atomic_bool *stop) {
         r = k->parts[i].s->in->code;
     }
     if (k->list) {
+        items_sort(k);
         buf_f(&k->out,
               "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"WorkloadExplanationList\","
               "\"metadata\":{\"resourceVersion\":\"%llu\"",
