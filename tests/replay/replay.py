@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Every recorded scenario must be decided as it is written, and a scenario in which one answer was changed must not.
+"""Every recorded scenario must be decided as it is written, by the engine and by the model, and so must further ones that
+the model answers (cases.py); a scenario in which one answer was changed must not.
 
-    replay.py QUEUE_REPLAY     prints "N passed, N failed"; the exit status says the same
+    replay.py QUEUE_REPLAY [CASES [SEED]]     prints "N passed, N failed"; the exit status says the same
 """
 import json
 import os
 import subprocess
 import sys
 import tempfile
+
+from cases import cases
+from model import agrees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = [os.path.join(HERE, name) for name in ("cycles.jsonl", "hand.jsonl")]
@@ -137,23 +141,28 @@ def changed(tool, scenarios, change, folder):
     return missed if done > 0 else 1
 
 
+def whole(tool, path):
+    """(passed, failed) of a file."""
+    code, out = replay(tool, path)
+    words = out.split()
+    print(f"{os.path.basename(path)}: {out}", end="")
+    return int(words[-4]), int(words[-2]) + (code not in (0, 1))
+
+
 def main():
-    tool = sys.argv[1]
-    failed = passed = 0
-    for path in FILES:
-        code, out = replay(tool, path)
-        print(out, end="")
-        words = out.split()
-        passed += int(words[-4])
-        failed += int(words[-2])
-        failed += code not in (0, 1)
+    tool, count, seed = sys.argv[1], int((sys.argv + [400])[2]), (sys.argv + [0, "1"])[3]
     with open(FILES[0], encoding="utf-8") as f:
         scenarios = f.readlines()
     with tempfile.TemporaryDirectory() as folder:
-        for change in CHANGES:
-            missed = changed(tool, scenarios, change, folder)
-            failed += missed > 0
-            passed += missed == 0
+        made = os.path.join(folder, "cases.jsonl")
+        with open(made, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(s) + "\n" for s in cases(count, seed))
+        results = [whole(tool, path) for path in FILES + [made]]
+        results += [(1, 0) if changed(tool, scenarios, change, folder) == 0 else (0, 1) for change in CHANGES]
+    model = [agrees(json.loads(s)) for s in scenarios]
+    print(f"the model: {sum(model)} of {len(model)}")
+    results.append((int(all(model)), int(not all(model))))
+    passed, failed = (sum(column) for column in zip(*results))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
