@@ -79,7 +79,7 @@ void report_run(struct sim *s, enum sim_end end, const struct sim_options *o,
                                .makespan_s = seconds(l->last_end),
                                .fairness = time_s > 0 ? area / time_s : -1,
                                .queues = map_count(&l->queues)};
-    if (l->edits == 0) {
+    if (l->edits == 0 && end == SIM_DONE) {
         ret->floor_s = seconds(ledger_floor(l, o->startup_ns, false));
         ret->floor_lost_s = seconds(ledger_floor(l, o->startup_ns, true));
     }

@@ -28,8 +28,8 @@ struct report_use {
 struct report_run {
     enum sim_end end;
     double time_s, makespan_s; /* virtual time that went by; the last end of a Workload */
-    double floor_s;            /* the arithmetic least; 0: not known, quota was edited on the way */
-    double floor_lost_s;       /* with what evictions threw away */
+    double floor_s; /* the arithmetic least; 0: not known: quota was edited, or some never ended */
+    double floor_lost_s; /* with what evictions threw away */
     double fairness; /* Jain's index, 1: even; -1: no two queues ever wanted something at once */
     size_t queues;
 };

@@ -155,7 +155,8 @@ int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
     arrivals_arm(s);
     while (s->err.code == 0 && s->ledger.err.code == 0) {
         int64_t next = virtual_clock_next(&s->clock), now = s->clock.now;
-        if (!heap_peek(&s->arrivals) && s->ledger.open == 0 && !heap_peek(&s->runs)) {
+        if (!heap_peek(&s->arrivals) && !heap_peek(&s->runs) && s->ledger.open == 0 &&
+            s->open_jobs == 0) {
             break;
         }
         if (quiet(s)) {

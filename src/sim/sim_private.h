@@ -18,6 +18,7 @@ struct run {
     enum run_step next; /* at due_ns */
     int64_t due_ns, began_ns;
     int64_t left_ns; /* of its run time */
+    bool open;       /* a Job that is not over */
     uint64_t order;
     size_t place;
 };
@@ -62,6 +63,7 @@ struct sim {
     struct heap arrivals, runs;
     struct map by_uid; /* run */
     struct feed *jobs;
+    size_t open_jobs;
     const struct kind *kind_job, *kind_workload, *kind_event, *kind_namespace;
     uint64_t order;
     struct err err; /* what stopped the run */

@@ -2,7 +2,8 @@
  * sim_runs: what is admitted runs for a while.
  *
  *     what            next      at                   what is done
- *     Workload        FINISH    start-up + run time  Finished
+ *     Workload        READY     start-up             PodsReady
+ *     Workload        FINISH    run time             Finished
  *     Job unsuspended START     at once              status: active
  *     Job             READY     start-up             status: ready
  *     Job             FINISH    run time             status: Complete
@@ -121,7 +122,7 @@ void runs_started(void *ctx, struct ledger_work *w, const struct object *o) {
     struct run *r = o->n_owners == 0 ? run_of(s, o) : NULL;
     if (r) {
         r->began_ns = s->clock.now;
-        plan(s, r, RUN_FINISH, s->o.startup_ns + r->left_ns);
+        plan(s, r, RUN_READY, s->o.startup_ns);
     }
 }
 
@@ -143,7 +144,7 @@ static int patch_status(struct sim *s, const struct run *r, struct str body, str
     return e;
 }
 
-static int finish_workload(struct sim *s, const struct run *r, struct err *err) {
+static int write_workload(struct sim *s, const struct run *r, enum run_step step, struct err *err) {
     const struct object *o = mirror_get(s->mirror, r->kind, r->ns, r->name);
     struct workload_change ch;
     struct workload w;
@@ -159,14 +160,27 @@ static int finish_workload(struct sim *s, const struct run *r, struct err *err) 
     }
     buf_init(&b, BODY_MAX);
     workload_change_init(&ch, o, &w, &s->scratch, clock_wall(&s->clock.clock));
-    workload_change_set(&ch, "Finished", true, "Succeeded", STR("The simulated run is over"));
+    if (step == RUN_READY) {
+        workload_change_set(&ch, "PodsReady", true, "Started",
+                            STR("All pods reached readiness and the workload is running"));
+    } else {
+        workload_change_set(&ch, "Finished", true, "Succeeded", STR("The simulated run is over"));
+    }
     e = workload_change_write(&ch, &b);
-    e = e ? err_set(err, e, "the end could not be written") : patch_status(s, r, buf_view(&b), err);
+    if (e != ERR_NOT_FOUND) { /* it is ready already */
+        e = e ? err_set(err, e, "its status could not be written")
+              : patch_status(s, r, buf_view(&b), err);
+    }
     buf_release(&b);
-    return e;
+    return e == ERR_NOT_FOUND ? 0 : e;
 }
 
 /* ---- Jobs ---- */
+
+static void job_over(struct sim *s, struct run *r) {
+    s->open_jobs -= r->open;
+    r->open = false;
+}
 
 void runs_job_changed(void *ctx, const struct change *ch) {
     struct sim *s = ctx;
@@ -175,6 +189,7 @@ void runs_job_changed(void *ctx, const struct change *ch) {
     if (ch->type == CHANGE_DELETED) {
         if (r) {
             plan(s, r, RUN_IDLE, 0);
+            job_over(s, r);
         }
         return;
     }
@@ -185,7 +200,13 @@ void runs_job_changed(void *ctx, const struct change *ch) {
     bool suspended = json_bool_at(root, "spec.suspend", false);
     bool over = json_path(root, "status.completionTime") != NULL;
     arena_reset(&s->scratch);
-    r = r ? r : run_of(s, ch->obj);
+    if (!r && (r = run_of(s, ch->obj))) {
+        r->open = true;
+        s->open_jobs++;
+    }
+    if (r && over) {
+        job_over(s, r);
+    }
     if (!r || over) {
         return;
     }
@@ -244,16 +265,13 @@ static int write_job(struct sim *s, const struct run *r, enum run_step step, str
 static void step(struct sim *s, struct run *r) {
     struct err err = {0};
     enum run_step now = r->next;
-    int e = r->kind == s->kind_job ? 0 : finish_workload(s, r, &err);
-    if (r->kind == s->kind_job) {
-        int64_t startup = s->o.startup_ns;
-        if (now == RUN_START && startup > 0) {
-            plan(s, r, RUN_READY, startup);
-        } else if (now == RUN_START || now == RUN_READY) {
-            plan(s, r, RUN_FINISH, r->left_ns);
-        }
-        e = write_job(s, r, now, &err);
+    int64_t startup = s->o.startup_ns;
+    if (now == RUN_START && startup > 0) {
+        plan(s, r, RUN_READY, startup);
+    } else if (now == RUN_START || now == RUN_READY) {
+        plan(s, r, RUN_FINISH, r->left_ns);
     }
+    int e = r->kind == s->kind_job ? write_job(s, r, now, &err) : write_workload(s, r, now, &err);
     arena_reset(&s->scratch);
     if (e != 0) {
         sim_fail(s, &err, r->kind->kind, r->name);
