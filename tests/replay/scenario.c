@@ -21,28 +21,14 @@ struct replay {
     struct engine *e;
     struct arena *a;
     struct buf *difference, *story;
-    struct map queues; /* LocalQueue "namespace/name" to struct local_queue */
+    struct map queues;    /* LocalQueue "namespace/name" to struct local_queue */
+    struct map with_pods; /* ClusterQueues that count the resource "pods" */
     struct map by_name, by_uid;
     struct entrant_vec jobs, preempted; /* in order of submission; of the last cycle */
     struct line_vec got;                /* of the last cycle */
     int64_t now_ns;
     size_t step, cycle;
 };
-
-/* Until the engine has them: a run instead of one cycle, and no hash. */
-#pragma weak engine_cycle
-#pragma weak engine_active
-
-static int one_cycle(struct replay *r, const struct engine_action **ret, size_t *ret_n) {
-    bool more;
-    int64_t wake;
-    return engine_cycle != NULL ? engine_cycle(r->e, r->now_ns, ret, ret_n)
-                                : engine_run(r->e, r->now_ns, SIZE_MAX, ret, ret_n, &more, &wake);
-}
-
-static size_t active(struct replay *r, uint64_t *ret_hash) {
-    return engine_active != NULL ? engine_active(r->e, ret_hash) : 1;
-}
 
 /* Says what is wrong with the scenario or how the answers differ; always false. */
 static bool differ(struct replay *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -80,10 +66,22 @@ static bool give_cohort(struct replay *r, yyjson_val *v) {
     return h != NULL && translate_cohort(h, r->a, &in) == 0 && engine_cohort_put(r->e, &in) == 0;
 }
 
+static bool counts_pods(const struct queue_input *in) {
+    for (size_t i = 0; i < in->n_groups; i++) {
+        for (size_t k = 0; k < in->groups[i].n_resources; k++) {
+            if (str_is(in->groups[i].resources[k], "pods")) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool give_queue(struct replay *r, yyjson_val *v) {
     struct cluster_queue *q = decode(r, &schema_cluster_queue, v);
     struct queue_input in;
-    return q != NULL && translate_queue(q, r->a, &in) == 0 && engine_queue_put(r->e, &in) == 0;
+    return q != NULL && translate_queue(q, r->a, &in) == 0 && engine_queue_put(r->e, &in) == 0 &&
+           (!counts_pods(&in) || map_put(&r->with_pods, in.name, q, NULL) == 0);
 }
 
 static struct str full_name(struct replay *r, struct str ns, struct str name) {
@@ -119,7 +117,9 @@ static bool submit(struct replay *r, yyjson_val *v) {
     struct local_queue *q =
         map_get(&r->queues, full_name(r, w->metadata->namespace, w->spec->queue_name));
     j->name = w->metadata->name;
-    return q != NULL && translate_workload(w, q->spec->cluster_queue, r->a, &j->in) == 0 &&
+    bool pods = q != NULL && map_get(&r->with_pods, q->spec->cluster_queue) != NULL;
+    return q != NULL &&
+           translate_workload_with(w, q->spec->cluster_queue, NULL, pods, r->a, &j->in) == 0 &&
            map_put(&r->by_name, j->name, j, NULL) == 0 &&
            map_put(&r->by_uid, j->in.uid, j, NULL) == 0 && entrant_vec_push(&r->jobs, j) == 0 &&
            engine_workload_put(r->e, &j->in) == 0;
@@ -355,7 +355,7 @@ static bool cycle(struct replay *r, yyjson_val *cycles, size_t *at) {
     struct line_vec want = {0};
     size_t n = 0;
     r->got.n = r->preempted.n = 0;
-    int code = one_cycle(r, &acts, &n);
+    int code = engine_cycle(r->e, r->now_ns, &acts, &n);
     if (code != 0) {
         return differ(r, "the engine fails: %s", err_name(code));
     }
@@ -375,13 +375,13 @@ static bool cycles_run(struct replay *r, yyjson_val *cycles) {
     size_t at = 0;
     uint64_t before = 0, after = 0;
     for (r->cycle = 1; r->cycle <= CYCLES_MAX; r->cycle++) {
-        if (active(r, &after) == 0) {
+        if (engine_active(r->e, &after) == 0) {
             break;
         }
         if (!cycle(r, cycles, &at)) {
             return false;
         }
-        active(r, &after);
+        engine_active(r->e, &after);
         if (r->cycle > 1 && r->got.n == 0 && after == before && !is_more(cycles, at)) {
             break; /* with more to come, the recorded run did not see that they are the same */
         }
@@ -455,6 +455,7 @@ bool scenario_replay(yyjson_val *scenario, struct arena *a, struct buf *differen
     }
     engine_free(r.e);
     map_release(&r.queues);
+    map_release(&r.with_pods);
     map_release(&r.by_name);
     map_release(&r.by_uid);
     entrant_vec_release(&r.jobs);
