@@ -1,6 +1,6 @@
 /*
- * bench-engine: the queue engine alone, on one core: decisions per second, their latencies, memory per workload, and how
- * each grows with the size of the load.   bench-engine [--quick] [LOAD...]
+ * bench-engine: the queue engine alone, on one core: decisions per second, latencies, memory per workload, and how each
+ * grows with the size of the load.   bench-engine [--quick] [LOAD...]
  *
  * Each load at each size runs in a process of its own. What counts, and what time is, is said in engine_drive.h.
  */
