@@ -281,6 +281,7 @@ static void admitted(struct engine *e, struct entry *n) {
     scan_clear(w);
     holder_not_ready(e, w, e->o.block_until_ready);
     n->outcome = OUTCOME_ADMITTED;
+    n->w = NULL; /* a holder may go at any time, and no longer takes itself out of the cycle */
     e->progress++;
 }
 
