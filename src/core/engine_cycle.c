@@ -201,8 +201,9 @@ static int requeue_step(struct engine *e) {
         return 0;
     }
     struct entry *n = &e->entries.v[e->at++];
-    bool waits = n->w != NULL && n->w->state == WORKLOAD_FLIGHT;
-    return waits ? entry_requeue(e, n) : 0;
+    int r = n->w != NULL && n->w->state == WORKLOAD_FLIGHT ? entry_requeue(e, n) : 0;
+    n->w = NULL; /* it is not in flight any more: it may go without a word to the cycle */
+    return r;
 }
 
 /* Heads go back where they were: nothing was decided about them. */
