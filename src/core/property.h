@@ -50,12 +50,17 @@ struct property_result {
     char failure[512];  /* empty: all held */
     uint64_t decisions; /* a hash of all that was decided, in order */
     size_t admitted, preempted, rounds;
+    bool asked; /* nobody was active at the end: all that are parked were asked about */
     bool
         endless; /* evictions did not end by themselves, where the rules do not promise that they do */
 };
 
 enum { BREAK_AS_DRAWN = -1 };
 
+/* Where runs tell what is decided; NULL: nowhere. */
+extern FILE *property_trace;
+
+const char *property_name(unsigned kind);
 void property_draw(struct property_case *c, uint64_t seed);
 void property_print(const struct property_case *c, FILE *out);
 bool property_read(struct property_case *c, FILE *in); /* what property_print wrote */

@@ -36,6 +36,10 @@ static struct property_event draw(struct prng *r) {
     return (struct property_event){EV_RUN, 0, 0};
 }
 
+const char *property_name(unsigned kind) {
+    return kind < EV_KINDS ? names[kind] : "?";
+}
+
 void property_draw(struct property_case *c, uint64_t seed) {
     struct prng r;
     prng_seed(&r, seed);

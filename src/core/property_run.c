@@ -7,6 +7,8 @@
 
 enum { ROUNDS_MAX = 120, CALLS_MAX = 200000 };
 
+FILE *property_trace;
+
 static void failed(struct world *w, const char *format, ...) {
     va_list args;
     if (w->out->failure[0] != '\0') {
@@ -141,7 +143,28 @@ static void preempted(struct world *w, const struct engine_action *a) {
     w->out->preempted++;
 }
 
+static void trace(const struct world *w, const struct engine_action *a) {
+    static const char *const words[] = {"admitted", "waits", "evicted"};
+    fprintf(property_trace, "  %s %.*s in %.*s", words[a->type], STR_ARG(a->uid),
+            STR_ARG(a->queue));
+    for (size_t i = 0; a->type == ACTION_ADMIT && i < a->n_held; i++) {
+        struct str f = names_text(engine_flavors(w->e), a->held[i].flavor);
+        struct str r = names_text(engine_resources(w->e), a->held[i].resource);
+        fprintf(property_trace, " %.*s/%.*s=%" PRId64, STR_ARG(f), STR_ARG(r), a->held[i].v);
+    }
+    if (a->type == ACTION_PREEMPT) {
+        fprintf(property_trace, " by %.*s, reason %d", STR_ARG(a->by), (int)a->reason);
+    } else if (a->type == ACTION_PEND) {
+        fprintf(property_trace, ": %s %d", pend_reason_text(a->verdict->reason),
+                (int)a->verdict->turn);
+    }
+    fputc('\n', property_trace);
+}
+
 static void action(struct world *w, const struct engine_action *a) {
+    if (property_trace != NULL) {
+        trace(w, a);
+    }
     const struct load *l = load_of(w, a->uid);
     switch (a->type) {
     case ACTION_ADMIT:
@@ -151,6 +174,9 @@ static void action(struct world *w, const struct engine_action *a) {
         preempted(w, a);
         break;
     case ACTION_PEND:
+        if (l != NULL && a->verdict->turn != TURN_NONE) {
+            load_of(w, a->uid)->outrun = true;
+        }
         if (l != NULL && l->state != LOAD_PENDING) {
             failed(w, "%.*s: told to wait, but it %s", STR_ARG(a->uid),
                    l->state == LOAD_HOLDING ? "holds quota" : "is gone");
@@ -271,7 +297,7 @@ static bool load_is(const struct load *l, enum property_kind kind) {
 static void evicted(struct world *w, uint8_t id) {
     struct load *l = &w->loads[id];
     l->state = LOAD_PENDING;
-    l->evicting = false;
+    l->evicting = l->outrun = false;
     l->reserved_ns = 0;
     l->n_held = 0;
     if (world_put_load(w, id) != 0) {
@@ -364,6 +390,9 @@ static void tree_event(struct world *w, const struct property_event *v) {
 
 static void event(struct world *w, const struct property_event *v, size_t budget) {
     int64_t next;
+    if (property_trace != NULL) {
+        fprintf(property_trace, "%s %u\n", property_name(v->kind), v->id);
+    }
     switch ((enum property_kind)v->kind) {
     case EV_SUBMIT:
         submit(w, v->id, v->seed);
@@ -464,26 +493,28 @@ static bool fits_alone(struct world *w, uint8_t id) {
     }
     world_put_load(&other, id);
     run(&other, 1000, 0);
-    bool fits = other.loads[id].state == LOAD_HOLDING;
+    bool fits = other.loads[id].state == LOAD_HOLDING; /* traced last, when it does */
     engine_free(other.e);
     return fits;
 }
 
-/* Parked work is never forgotten. Of a queue with active ones only the head counts, and only when it waits alone:
- * heads may keep quota from each other. */
+/* Parked work is never forgotten. Heads that are active still may keep quota from the others: then nothing is
+ * asked, unless there is but one. Nor of one that was outrun: it goes on with its next flavor, as Kueue has it,
+ * and when that does not fit it is parked, though an earlier one may do by then. */
 static void check_forgotten(struct world *w) {
-    size_t waiting = 0;
-    for (size_t i = 0; i < W_LOADS; i++) {
-        waiting += w->loads[i].state == LOAD_PENDING;
-    }
-    for (uint8_t i = 0; i < W_LOADS && ok(w); i++) {
+    size_t waiting = 0, active = 0;
+    for (uint8_t q = 0; q < W_QUEUES; q++) {
         struct engine_counts n = {0};
-        engine_queue_counts(w->e, world_name('q', w->loads[i].queue), &n);
-        if (w->loads[i].state == LOAD_PENDING && (n.parked == n.pending || waiting == 1) &&
-            fits_alone(w, i)) {
+        engine_queue_counts(w->e, world_name('q', q), &n);
+        waiting += n.pending;
+        active += n.pending - n.parked;
+    }
+    for (uint8_t i = 0; i < W_LOADS && ok(w) && (active == 0 || waiting == 1); i++) {
+        if (w->loads[i].state == LOAD_PENDING && !w->loads[i].outrun && fits_alone(w, i)) {
             failed(w, "w%02u: it waits in q%02u, and would fit", i, w->loads[i].queue);
         }
     }
+    w->out->asked = active == 0;
 }
 
 static struct engine_options options_of(uint32_t seed, int break_alternation) {

@@ -4,6 +4,7 @@
  * Each case runs in a child, so that an assert costs one case and not the test; when one fails, events are left
  * out of it as long as it still fails, and what is left is printed.
  */
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ enum { SEEDS = 3000 };
 struct shared {
     uint64_t seed;
     struct property_result result;
-    size_t admitted, preempted, endless, rested;
+    size_t admitted, preempted, endless, rested, asked;
 };
 
 /* The same events, the same decisions; in steps of any size, when no event comes in the middle of one. */
@@ -46,6 +47,10 @@ static bool in_child(void (*f)(struct shared *, const void *), const void *arg, 
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+        for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+            signal(signals[i], SIG_DFL); /* not cmocka's: it would go on in the child */
+        }
         f(s, arg);
         _exit(s->result.failure[0] != '\0');
     }
@@ -78,6 +83,7 @@ static void check_seeds(struct shared *s, const void *arg) {
         s->preempted += s->result.preempted;
         s->endless += s->result.endless;
         s->rested += !s->result.endless;
+        s->asked += s->result.asked;
     }
 }
 
@@ -128,9 +134,11 @@ static void all_hold(void **state) {
         report(&c, s);
         fail();
     }
-    printf("%zu admitted, %zu evicted; %zu came to rest, %zu went round\n", s->admitted,
-           s->preempted, s->rested, s->endless);
-    assert_true(s->admitted > range[1] - range[0] && s->preempted > (range[1] - range[0]) / 4);
+    printf("%zu admitted, %zu evicted; %zu came to rest, of which %zu with all parked; %zu went "
+           "round\n",
+           s->admitted, s->preempted, s->rested, s->asked, s->endless);
+    assert_true(n != NULL || (s->admitted > SEEDS &&
+                              s->preempted > SEEDS / 4)); /* the cases are worth something */
     munmap(s, sizeof(*s));
 }
 
@@ -143,6 +151,9 @@ static int one_file(const char *path) {
         return 2;
     }
     fclose(in);
+    property_trace = stdout;
+    property_run(&c, 0, BREAK_AS_DRAWN, &r);
+    property_trace = NULL;
     check(&c, &r);
     printf("%s\n", r.failure[0] != '\0' ? r.failure : r.endless ? "it goes round" : "all holds");
     return r.failure[0] != '\0';

@@ -11,7 +11,7 @@ enum load_state { LOAD_ABSENT, LOAD_PENDING, LOAD_HOLDING };
 
 struct load {
     enum load_state state;
-    bool evicting;
+    bool evicting, outrun;
     uint32_t seed;
     uint8_t queue;
     int64_t priority, queued_ns, reserved_ns, protected_until_ns;
