@@ -123,7 +123,7 @@ static void move(struct ledger *l, struct ledger_work *w, int64_t sign) {
         ledger_use_add(l, &w->queue->use[p], v);
         ledger_use_add(l, &l->use[p], v);
         w->queue->tree->used[p] += v;
-        if (sign > 0) {
+        if (v > 0) {
             judge(l, w, p);
         }
     }

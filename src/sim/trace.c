@@ -160,15 +160,13 @@ static int row(struct reader *r, struct str line) {
     struct trace_job j = {.line = r->line};
     struct str s;
     size_t n = 0;
-    while (str_next(&line, ',', &s)) {
-        if (n == r->n_fields) {
-            n++;
-            break;
-        }
-        int e = field(r, r->fields[n++], str_trim(s), &j);
+    for (bool more = true; more;) { /* str_next would not tell of an empty last one */
+        more = str_cut(line, ',', &s, &line);
+        int e = n < r->n_fields ? field(r, r->fields[n], str_trim(s), &j) : 0;
         if (e) {
             return e;
         }
+        n++;
     }
     if (n != r->n_fields) {
         return err_set(r->err, ERR_INVALID, "line %zu: expected %zu columns", r->line, r->n_fields);

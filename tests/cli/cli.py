@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import Berth, Fail, check, job, wait_for  # noqa: E402
 
-VERBS = ["submit", "queue", "logs", "cancel", "top", "up", "down", "node", "backup", "restore", "version", "completion"]
+VERBS = ["submit", "queue", "logs", "cancel", "top", "up", "down", "node", "backup", "restore", "simulate", "version", "completion"]
 
 
 def test_overview_and_completion(b):
