@@ -17,6 +17,7 @@ static const struct kind *const builtin[] = {
     &kind_admission_check, &kind_cluster_queue, &kind_cohort, &kind_local_queue,
     &kind_resource_flavor, &kind_topology, &kind_workload, &kind_workload_priority_class,
     &kind_queue_preview, &kind_workload_explanation,
+    &kind_visible_cluster_queue, &kind_visible_local_queue,
 };
 
 static const struct kind *const bodies[] = {
@@ -85,6 +86,7 @@ const char *kind_api_version(const struct kind *k) {
         "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1", "berth.dev/v1alpha1",
         "coordination.k8s.io/v1", "events.k8s.io/v1", "kueue.x-k8s.io/v1beta2",
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
+        "visibility.kueue.x-k8s.io/v1beta2",
     };
     const char *version = k->versions[k->storage].version;
     if (k->group[0] == '\0') {

@@ -72,7 +72,8 @@ static void cohort_admitted(void *ctx, struct str cohort) {
 static void admitted(struct view *v) {
     count(v, M_ADMITTED, M_LOCAL_ADMITTED);
     observe(v, M_ADMITTED_WAIT, M_LOCAL_ADMITTED_WAIT, queued(v));
-    observe(v, M_CHECKS_WAIT, M_LOCAL_CHECKS_WAIT, since_condition(v, "QuotaReserved"));
+    observe(v, M_CHECKS_WAIT, M_LOCAL_CHECKS_WAIT, /* times are whole seconds */
+            v->q->seen.reserved ? since_condition(v, "QuotaReserved") : 0);
     if (v->c->settings->gates.cohort_metrics) {
         (void)engine_above(v->c->engine, v->cq, cohort_admitted, v);
     }

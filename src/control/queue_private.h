@@ -45,7 +45,8 @@ struct local_state {
     struct tally tally;
     struct status_pace pace;
     struct metric_owner metrics;
-    bool measured; /* by the selector of LocalQueues with metrics */
+    bool measured;  /* by the selector of LocalQueues with metrics */
+    int64_t listed; /* while its pending ones are listed: how many so far */
 };
 
 /* The flavors of a ClusterQueue as its status lists them: in order, their resources by name. */
@@ -132,6 +133,7 @@ struct queue_controller {
     struct recorder *recorder;
     struct expect *expect;
     struct queue_metrics *metrics; /* NULL: nobody asks for any */
+    struct queue_visibility *visibility;
     struct workqueue *works; /* Workloads: ns, name */
     struct workqueue
         *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
@@ -255,6 +257,10 @@ bool queue_checks_json(struct queue_controller *c, const struct object *o, const
 /* How many are in this state, and `AdmissionCheck in Retry state: "name" (message)`. */
 size_t queue_checks_list(struct queue_controller *c, const struct workload *w, const char *state,
                          struct str *ret);
+
+/* queue_visibility.c */
+struct queue_visibility *queue_visibility_new(struct queue_controller *c); /* NULL: out of memory */
+void queue_visibility_free(struct queue_visibility *x);
 
 /* queue_status.c */
 /* What the status of a ClusterQueue lists, into s's arena. ERR_NOMEM. */

@@ -27,6 +27,7 @@ struct virtual_param {
 struct virtual_ask {
     const char *verb;             /* "get", "list", "create" */
     const struct kind *kind;      /* of the resource in the path */
+    struct str version;           /* of the path: "v1beta2" */
     struct str subresource;       /* "pendingworkloads", or empty */
     struct str ns, name;          /* empty where there is none */
     struct str body;              /* create: JSON of the object, storage version */

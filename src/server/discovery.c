@@ -14,6 +14,7 @@ static const struct sub subs[] = {
     {"eviction", "policy", "v1", "Eviction", "[\"create\"]"},
     {"token", "authentication.k8s.io", "v1", "TokenRequest", "[\"create\"]"},
     {"finalize", "", "v1", NULL, "[\"update\"]"},
+    {"pendingworkloads", "", "", "PendingWorkloadsSummary", "[\"get\"]"},
     {"exec", "", "v1", "PodExecOptions", "[\"create\",\"get\"]"},
     {"attach", "", "v1", "PodAttachOptions", "[\"create\",\"get\"]"},
     {"portforward", "", "v1", "PodPortForwardOptions", "[\"create\",\"get\"]"},

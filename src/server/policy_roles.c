@@ -64,6 +64,7 @@ static const struct rule admin[] = {
 };
 static const struct rule berth_view[] = {
     {"kueue.x-k8s.io", "localqueues localqueues/status workloads workloads/status", READ},
+    {"visibility.kueue.x-k8s.io", "localqueues/pendingworkloads", READ},
     {"berth.dev", "*", READ},
     {0},
 };
@@ -76,6 +77,8 @@ static const struct rule berth_admin[] = {{"kueue.x-k8s.io", "localqueues", CHAN
 
 static const struct rule queue_admin[] = {
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
+    {"visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads localqueues/pendingworkloads",
+     READ},
     {"scheduling.k8s.io", "priorityclasses", READ " " CHANGE},
     {"core", "namespaces nodes nodes/status", READ},
     {0},
@@ -85,6 +88,7 @@ static const struct rule queue_viewer[] = {
      "clusterqueues clusterqueues/status cohorts cohorts/status resourceflavors topologies "
      "workloadpriorityclasses",
      READ},
+    {"visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads", READ},
     {"core", "nodes", READ},
     {"scheduling.k8s.io", "priorityclasses", READ},
     {0},

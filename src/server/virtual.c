@@ -184,6 +184,7 @@ static int ask(struct call *c, const char *verb) {
     k->source = virtual_find(c->s->o.virtuals, q->group, q->plural, q->subresource);
     k->q = (struct virtual_ask){.verb = verb,
                                 .kind = q->kind,
+                                .version = q->version,
                                 .subresource = q->subresource,
                                 .ns = request_key_ns(q),
                                 .name = q->name,

@@ -60,7 +60,7 @@ static void collect_objects(struct metrics *m) {
     const struct kind *const *kinds = kinds_builtin(&n);
     for (size_t i = 0; i < n; i++) {
         const struct kind *k = kinds[i];
-        if ((k->flags & KIND_VIRTUAL) || kind_stored(k) != k) {
+        if ((k->flags & (KIND_VIRTUAL | KIND_COMPUTED)) || kind_stored(k) != k) {
             continue;
         }
         snprintf(name, sizeof name, "%s%s%s", k->plural, *k->group ? "." : "", k->group);
