@@ -204,7 +204,13 @@ int trace_read(struct arena *a, enum trace_form form, struct str text, struct tr
         qsort(r.out.v, r.out.n, sizeof *r.out.v, earlier_first);
     }
     for (size_t i = r.out.n; form == TRACE_PHILLY && i-- > 0;) {
-        r.out.v[i].submit_ns -= r.out.v[0].submit_ns;
+        int64_t *at = &r.out.v[i].submit_ns;
+        if (__builtin_sub_overflow(*at, r.out.v[0].submit_ns, at) ||
+            *at > LIMIT_SIM_ARRIVALS_MS * NS_PER_MS) {
+            return err_set(err, ERR_INVALID,
+                           "line %zu: timestamp: expected at most 31 years after the first",
+                           r.out.v[i].line);
+        }
     }
     *ret = r.out;
     return 0;

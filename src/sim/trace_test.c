@@ -86,6 +86,10 @@ static void test_refused(void **state) {
             "line 2: priority: expected a 32-bit integer");
     refused(TRACE_PHILLY, "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09,1,1,1,a\n",
             "line 2: timestamp: expected a time like 2017-10-09 07:01:55");
+    refused(TRACE_PHILLY,
+            "timestamp,duration,num_gpus,gpu_time,cluster\n1700-01-01 00:00:00,1,1,1,a\n"
+            "2200-01-01 00:00:00,1,1,1,a\n",
+            "line 3: timestamp: expected at most 31 years after the first");
     refused(TRACE_PHILLY, HEAD, "line 1: column \"submit_s\" is not known");
 }
 
