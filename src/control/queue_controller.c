@@ -147,6 +147,7 @@ static void cluster_again(struct queue_controller *c, struct str cluster) {
 static void activity_scan(struct queue_controller *c) {
     size_t i = 0;
     c->activity_due = false;
+    queue_shares_again(c);
     for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
         struct cluster_state *s = e->value;
         bool active = queue_cluster_active(c, s->name);
@@ -322,12 +323,14 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
         queue_metrics_local(c, l, ch->obj, false); /* its labels, perhaps */
         return;
     }
+    bool fresh = !l->exists;
     l->exists = ch->type != CHANGE_DELETED;
     l->stopped = !str_empty(q->spec->stop_policy) && !str_is(q->spec->stop_policy, "None");
     l->drains = str_is(q->spec->stop_policy, "HoldAndDrain");
     mem_free(l->cluster);
     l->cluster = mem_cstr(q->spec->cluster_queue);
     queue_metrics_local(c, l, ch->obj, true);
+    queue_usage_local(c, l, q, fresh);
     local_again(c, l);
 }
 
@@ -475,7 +478,8 @@ static struct workqueue *queue_of(struct queue_controller *c,
     return workqueue_new(&o);
 }
 
-static struct engine *engine_of(const struct queue_settings *s) {
+static struct engine *engine_of(struct queue_controller *c) {
+    const struct queue_settings *s = c->settings;
     struct engine_options o = {
         .fair_sharing = s->fair_sharing,
         .fair_strategies = s->fair_strategies,
@@ -485,7 +489,7 @@ static struct engine *engine_of(const struct queue_settings *s) {
         .block_until_ready = s->ready.on && s->ready.block_admission,
         .ignore_undeclared = s->gates.quota_check_strategy && s->resources.ignore_undeclared,
     };
-    return engine_new(&o);
+    return queue_fair_init(c, &o) == 0 ? engine_new(&o) : NULL;
 }
 
 static bool parts_new(struct queue_controller *c) {
@@ -504,7 +508,7 @@ static bool parts_new(struct queue_controller *c) {
         {"kueue.x-k8s.io", "AdmissionCheck"},
         {"node.k8s.io", "RuntimeClass"},
     };
-    c->engine = engine_of(c->settings);
+    c->engine = engine_of(c);
     c->recorder = recorder_new(c->env, QUEUE_WHO);
     c->expect = expect_new(c->env->mirror, c->env->clock);
     c->works = queue_of(c, queue_workload_work);
@@ -601,6 +605,7 @@ void queue_controller_free(struct queue_controller *c) {
     recorder_free(c->recorder);
     expect_free(c->expect);
     engine_free(c->engine);
+    queue_fair_release(c);
     records_free(c);
     arena_release(&c->arena);
     mem_free(c);

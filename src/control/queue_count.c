@@ -37,6 +37,7 @@ void queue_state_soon(struct queue_controller *c, struct local_state *l) {
 static void cluster_soon(struct queue_controller *c, struct cluster_state *s) {
     s->metrics.clean = false;
     soon(c, &s->pace, STR("/queue"), s->name);
+    queue_shares_soon(c, s);
 }
 
 void queue_cluster_soon(struct queue_controller *c, struct str name) {

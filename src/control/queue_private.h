@@ -134,6 +134,9 @@ struct queue_controller {
     struct expect *expect;
     struct queue_metrics *metrics; /* NULL: nobody asks for any */
     struct queue_visibility *visibility;
+    struct timer *sampler; /* of what LocalQueues use */
+    bool sampling;
+    struct resource_weight *weights; /* the settings', as the engine has them */
     struct workqueue *works; /* Workloads: ns, name */
     struct workqueue
         *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
@@ -257,6 +260,20 @@ bool queue_checks_json(struct queue_controller *c, const struct object *o, const
 /* How many are in this state, and `AdmissionCheck in Retry state: "name" (message)`. */
 size_t queue_checks_list(struct queue_controller *c, const struct workload *w, const char *state,
                          struct str *ret);
+
+/* queue_fair.c: fair sharing and admission fair sharing; nothing where they are not configured */
+int queue_fair_init(struct queue_controller *c, struct engine_options *o); /* ERR_NOMEM */
+void queue_fair_release(struct queue_controller *c); /* after the engine */
+/* `"fairSharing":{...}` with `before` in front of it. */
+void queue_share_json(struct queue_controller *c, bool queue, struct str name, const char *before,
+                      struct buf *out);
+void queue_usage_json(struct queue_controller *c, const struct local_state *l, struct buf *out);
+void queue_cohort_soon(struct queue_controller *c, struct str name);
+void queue_shares_soon(struct queue_controller *c, const struct cluster_state *s); /* above it */
+void queue_shares_again(struct queue_controller *c); /* of everybody: a quota changed */
+/* A LocalQueue came, changed or went; fresh: not seen before. */
+void queue_usage_local(struct queue_controller *c, struct local_state *l,
+                       const struct local_queue *q, bool fresh);
 
 /* queue_visibility.c */
 struct queue_visibility *queue_visibility_new(struct queue_controller *c); /* NULL: out of memory */

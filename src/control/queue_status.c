@@ -233,8 +233,8 @@ static bool status_changes(struct queue_controller *c, const struct object *o, s
     }
     struct buf conditions;
     buf_init(&conditions, 0);
-    bool turned =
-        conditions_json(o, &c->arena, active, 1, clock_wall(c->env->clock), ",", &conditions);
+    bool turned = conditions_json(o, &c->arena, active, active != NULL, clock_wall(c->env->clock),
+                                  ",", &conditions);
     if (changed || turned) {
         buf_c(body, ",\"status\":");
         buf_add(body, text.p, text.n - 1); /* its last brace comes after the conditions */
@@ -283,8 +283,26 @@ static enum work cluster_work(struct queue_controller *c, struct str key, struct
     buf_init(&status, 0);
     buf_ch(&status, '{');
     tally_json(c, s->shape, &s->tally, true, &status);
+    queue_share_json(c, true, s->name, ",", &status);
     buf_ch(&status, '}');
     return status_write(c, o, key, &s->pace, &status, &active);
+}
+
+/* ---- Cohort ---- */
+
+static enum work cohort_work(struct queue_controller *c, struct str key, struct str name) {
+    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_COHORT], (struct str){0}, name);
+    struct status_pace pace = {0};
+    struct buf status;
+    arena_reset(&c->arena);
+    if (o == NULL || !c->settings->fair_sharing) {
+        return WORK_OK;
+    }
+    buf_init(&status, 0);
+    buf_ch(&status, '{');
+    queue_share_json(c, false, name, "", &status);
+    buf_ch(&status, '}');
+    return status_write(c, o, key, &pace, &status, NULL);
 }
 
 /* ---- LocalQueue ---- */
@@ -326,6 +344,7 @@ static enum work local_work(struct queue_controller *c, struct str ns, struct st
     buf_init(&status, 0);
     buf_ch(&status, '{');
     tally_json(c, s != NULL && s->exists ? s->shape : NULL, &l->tally, false, &status);
+    queue_usage_json(c, l, &status);
     buf_ch(&status, '}');
     return status_write(c, o, ns, &l->pace, &status, &active);
 }
@@ -394,6 +413,9 @@ enum work queue_state_work(void *ctx, struct str ns, struct str name) {
     }
     if (str_is(ns, "/flavor")) {
         return flavor_work(c, ns, name);
+    }
+    if (str_is(ns, "/cohort")) {
+        return cohort_work(c, ns, name);
     }
     if (str_is(ns, "/check")) {
         return check_work(c, ns, name);

@@ -3,6 +3,7 @@
 
 #include "control/fake_world.h"
 #include "control/queue_controller.h"
+#include "control/queue_settings.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
 
@@ -11,13 +12,22 @@ struct scene {
     struct queue_controller *q;
 };
 
-static void start(struct scene *s) {
+static void controllers(struct scene *s) {
     struct err err = {0};
-    fake_world_init(&s->w);
-    fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
-                          "{\"name\":\"default\"}}");
     s->q = queue_controller_new(&s->w.env, &err);
     assert_non_null(s->q);
+}
+
+static void start_with(struct scene *s, const struct queue_settings *settings) {
+    fake_world_init(&s->w);
+    s->w.env.settings = settings;
+    fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
+                          "{\"name\":\"default\"}}");
+    controllers(s);
+}
+
+static void start(struct scene *s) {
+    start_with(s, NULL);
 }
 
 static void end(struct scene *s) {
@@ -178,11 +188,85 @@ static void paced(void **state) {
     end(&s);
 }
 
+/* Shares of queues and cohorts follow usage and quotas; without fair sharing nobody has one. */
+static void shares(void **state) {
+    struct scene s;
+    struct queue_settings settings = *queue_settings_defaults();
+    settings.fair_sharing = true;
+    start_with(&s, &settings);
+    flavor(&s, "f");
+    fake_world_put(&s.w, V2 "\"kind\":\"Cohort\",\"metadata\":{\"name\":\"team\"},"
+                            "\"spec\":{\"parentName\":\"org\"}}");
+    cluster_queue(&s, "cq", "\"cohortName\":\"team\",");
+    cluster_queue(&s, "other", "\"cohortName\":\"org\",");
+    local_queue(&s, "lq", "cq");
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.fairSharing.weightedShare"),
+                        "0");
+    workload(&s, "a", "lq", "600"); /* 200 more than its own 400, of 800 that are lent */
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.fairSharing.weightedShare"),
+                        "250");
+    const struct object *team = fake_world_get(&s.w, "Cohort", "", "team");
+    assert_string_equal(fake_world_text(team, "status.fairSharing.weightedShare"), "250");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"spec\":{\"fairSharing\":{\"weight\":\"2\"}}}");
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.fairSharing.weightedShare"),
+                        "125");
+    uint64_t writes = s.w.writes;
+    settle(&s);
+    assert_int_equal(s.w.writes, writes);
+    end(&s);
+    start(&s);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq", "\"cohortName\":\"team\",");
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.fairSharing"), "");
+    end(&s);
+}
+
+/* What a LocalQueue used is sampled, written, and known after a restart. */
+static void usage_of_local_queues(void **state) {
+    struct scene s;
+    struct queue_settings settings = *queue_settings_defaults();
+    settings.usage.on = true;
+    settings.usage.half_life_ns = 600 * NS_PER_SEC;
+    settings.usage.sampling_interval_ns = 300 * NS_PER_SEC;
+    start_with(&s, &settings);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq",
+                  "\"admissionScope\":{\"admissionMode\":\"UsageBasedAdmissionFairSharing\"},");
+    local_queue(&s, "lq", "cq");
+    workload(&s, "a", "lq", "100");
+    fake_world_run(&s.w, 320 * NS_PER_SEC);
+#define USED "status.fairSharing.admissionFairSharingStatus.consumedResources"
+    char used[64], at[64];
+    assert_true(str_copy(str_of(fake_world_text(local(&s, "lq"), USED)), used, sizeof(used)));
+    /* The penalty of its admission and one interval of running: 100 cores, half forgotten in two intervals. */
+    assert_non_null(strstr(used, "{\"cpu\":\""));
+    fake_world_run(&s.w, 300 * NS_PER_SEC);
+    const char *later = fake_world_text(local(&s, "lq"), USED);
+    assert_string_not_equal(later, used);
+    assert_true(str_copy(str_of(later), used, sizeof(used)));
+    const char *update = "status.fairSharing.admissionFairSharingStatus.lastUpdate";
+    assert_true(str_copy(str_of(fake_world_text(local(&s, "lq"), update)), at, sizeof(at)));
+    fake_world_delete(&s.w, "Workload", "default", "a", "");
+    settle(&s);
+    queue_controller_free(s.q);
+    controllers(&s);
+    settle(&s); /* nothing was sampled since: it is as it was */
+    assert_string_equal(fake_world_text(local(&s, "lq"), USED), used);
+    assert_string_equal(fake_world_text(local(&s, "lq"), update), at);
+    fake_world_run(&s.w, 300 * NS_PER_SEC);
+    assert_string_not_equal(fake_world_text(local(&s, "lq"), USED), used);
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usage),
-        cmocka_unit_test(reserved_is_not_used),
-        cmocka_unit_test(paced),
+        cmocka_unit_test(usage),  cmocka_unit_test(reserved_is_not_used),  cmocka_unit_test(paced),
+        cmocka_unit_test(shares), cmocka_unit_test(usage_of_local_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

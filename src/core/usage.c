@@ -7,6 +7,8 @@
  */
 #include "core/usage.h"
 
+#include "core/engine_list.h"
+
 #include <math.h>
 
 struct usage_row {
@@ -246,6 +248,21 @@ int engine_local_usage_set(struct engine *e, struct str local, const struct reso
     l->sampled_ns = at_ns;
     reorder(e, l);
     return 0;
+}
+
+bool engine_local_consumed(const struct engine *e, struct str local, int64_t *ret_at_ns,
+                           void (*each)(void *ctx, struct str resource, double v), void *ctx) {
+    const struct usage_local *l = local_find(e, local);
+    if (l == NULL || !l->put || l->sampled_ns == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < l->rows.n; i++) {
+        if (l->rows.v[i].consumed > 0) {
+            each(ctx, names_text(&e->resource_names, i), l->rows.v[i].consumed);
+        }
+    }
+    *ret_at_ns = l->sampled_ns;
+    return true;
 }
 
 static void sample(struct engine *e, struct usage_local *l, int64_t now_ns) {
