@@ -442,7 +442,7 @@ static bool rest(struct world *w, size_t budget) {
 
 /* Evictions by strictly lower priority alone cannot go round: no fair sharing, nothing but LowerPriority. */
 static bool must_rest(const struct world *w) {
-    bool must = !w->o.fair_sharing;
+    bool must = !w->o.fair_sharing && !w->o.local_usage; /* both order by other things, too */
     for (size_t i = 0; i < W_QUEUES; i++) {
         for (int k = 0; k < 2 && w->queues[i].is; k++) {
             enum preempt_policy p = queue_policy(w->queues[i].seed, k);

@@ -87,17 +87,7 @@ static inline struct engine_workload *fixture_hold_pairs(struct engine *e,
     struct workload_input in = fixture_input(h);
     assert_int_equal(engine_workload_hold(e, &in, held, n), 0);
     struct engine_workload *w = map_get(&e->workloads, in.uid);
-    if (w->queue->holders.cmp == NULL) { /* XXX until engine does */
-        tree_init(&w->queue->holders, holder_order);
-    }
-    if (tree_get(&w->queue->holders, w) == NULL) {
-        w->reserved_ns = in.reserved_ns;
-        w->evicting = in.evicting;
-        w->protected_until_ns = in.protected_until_ns;
-        w->minimum_runtime_ns = in.minimum_runtime_ns;
-        w->local = in.local;
-        tree_put(&w->queue->holders, w, w, NULL);
-    }
+    assert_non_null(tree_get(&w->queue->holders, w));
     return w;
 }
 
