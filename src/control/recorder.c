@@ -280,7 +280,9 @@ static bool write_soon(struct recorder *r, struct note *n, bool create, struct s
     e->note = n;
     e->create = create;
     memcpy(e->text, ns.p, ns.n);
-    memcpy(e->text + ns.n, name.p, name.n);
+    if (ns.n > 0) {
+        memcpy(e->text, ns.p, ns.n);
+    }
     memcpy(e->text + ns.n + name.n, body.p, body.n);
     e->ns = str_from(e->text, ns.n);
     e->name = str_from(e->text + ns.n, name.n);

@@ -289,7 +289,7 @@ static int fill_container(const struct limit_range_item *item, struct container 
     for (size_t i = 0; i < sizeof(order) / sizeof(*order) && r == 0; i++) {
         r = fill(&c->resources->requests, order[i], a);
     }
-    return r;
+    return r == 0 ? fill(&c->resources->limits, &item->default_, a) : r;
 }
 
 int translate_limits(const struct limit_range *l, struct pod_spec *p, struct arena *a) {
