@@ -31,6 +31,12 @@ int codec_default(const struct kind *k, yyjson_mut_doc *d, struct err *err);
 int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
                     struct causes *causes);
 
+/* The same for an object of which only the status is new: the rest was defaulted and valid when it was written, and is
+ * not looked at but by the kind's own rules. */
+int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err);
+int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
+                          struct causes *causes);
+
 /* Between versions of one kind, in place; also rewrites apiVersion. */
 int codec_to_storage(const struct kind *k, const struct kind_version *from, yyjson_mut_doc *d,
                       struct err *err);

@@ -153,17 +153,29 @@ static int default_object(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_
     return 0;
 }
 
+static int default_by_hook(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
+    struct err e = {0};
+    if (k->set_defaults != NULL) {
+        k->set_defaults(d, yyjson_mut_doc_get_root(d), &e);
+    }
+    return e.code != 0 ? err_set(err, e.code, "%s", e.text) : 0;
+}
+
 int codec_default(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
     yyjson_mut_val *obj = yyjson_mut_doc_get_root(d);
     if (default_object(kind_storage(k)->schema, d, obj) < 0) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    if (k->set_defaults != NULL) {
-        struct err e = {0};
-        k->set_defaults(d, obj, &e);
-        if (e.code != 0) {
-            return err_set(err, e.code, "%s", e.text);
-        }
+    return default_by_hook(k, d, err);
+}
+
+int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
+    size_t hint = 0;
+    yyjson_mut_val *status = json_mget(yyjson_mut_doc_get_root(d), STR("status"));
+    const struct field *f =
+        status != NULL ? schema_find(kind_storage(k)->schema, STR("status"), &hint) : NULL;
+    if (f != NULL && default_field(f, d, status) < 0) {
+        return err_set(err, ERR_NOMEM, "out of memory");
     }
-    return 0;
+    return default_by_hook(k, d, err);
 }

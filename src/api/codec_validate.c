@@ -275,3 +275,21 @@ int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
     }
     return arena_ok(causes->arena);
 }
+
+int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
+                          struct causes *causes) {
+    struct validate v = {.c = causes, .custom = k->flags & KIND_CUSTOM};
+    const struct schema *s = kind_storage(k)->schema;
+    size_t hint = 0;
+    yyjson_mut_val *status = json_mget(obj, STR("status"));
+    const struct field *f = status != NULL ? schema_find(s, STR("status"), &hint) : NULL;
+    if (f != NULL) {
+        struct path here = path_field(NULL, f);
+        validate_field(&v, f, status, f->shape == FIELD_ONE ? json_get(old, here.name) : NULL,
+                       &here);
+    }
+    if (k->check != NULL && causes->n == 0) {
+        k->check(obj, old, causes);
+    }
+    return arena_ok(causes->arena);
+}

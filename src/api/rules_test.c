@@ -336,6 +336,23 @@ static void notes(void **state) {
                            "must be a duration, like 90m or 1h30m\n"));
 }
 
+/* A write of the status answers for the status: what else was stored is as it is. */
+static void statuses(void **state) {
+    struct fixture *f = *state;
+    static const char now[] = "{\"metadata\":{\"name\":\"Not_A_Name\"},\"spec\":{\"clusterQueue\":7},"
+                              "\"status\":{\"pendingWorkloads\":\"x\"}}";
+    const struct kind *k = kind_by_api_version(STR("kueue.x-k8s.io/v1beta2"), STR("LocalQueue"));
+    yyjson_mut_doc *d = NULL;
+    struct causes whole = {.arena = &f->arena}, part = {.arena = &f->arena};
+    assert_ok(json_parse_mut(&f->arena, str_of(now), &d, &f->err), &f->err);
+    assert_ok(codec_default_status(k, d, &f->err), &f->err);
+    assert_int_equal(codec_validate(k, yyjson_mut_doc_get_root(d), NULL, &whole), 0);
+    assert_int_equal(codec_validate_status(k, yyjson_mut_doc_get_root(d), NULL, &part), 0);
+    assert_true(whole.n > 1);
+    assert_int_equal(part.n, 1);
+    assert_str_eq(part.v[0].field, STR("status.pendingWorkloads"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pods, setup, teardown),
@@ -346,6 +363,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(notes, setup, teardown),
+        cmocka_unit_test_setup_teardown(statuses, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
