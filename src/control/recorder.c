@@ -28,8 +28,8 @@ enum {
     NAME_ROOM = LIMIT_NAME - 17,
     BODY_MAX = 16384,
     FLYING_MIN = 16,
-    FLYING_MAX = 64,
-    WAITING_PER_FLYING = 512, /* one more is written at a time for so many that wait */
+    FLYING_MAX = 256,
+    WAITING_PER_FLYING = 128, /* one more is written at a time for so many that wait */
     WAITING_MAX = 32768,
 };
 
