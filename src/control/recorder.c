@@ -280,8 +280,8 @@ static bool write_soon(struct recorder *r, struct note *n, bool create, struct s
     e->note = n;
     e->create = create;
     memcpy(e->text, ns.p, ns.n);
-    if (ns.n > 0) {
-        memcpy(e->text, ns.p, ns.n);
+    if (name.n > 0) { /* one that is to be made has its name in the body */
+        memcpy(e->text + ns.n, name.p, name.n);
     }
     memcpy(e->text + ns.n + name.n, body.p, body.n);
     e->ns = str_from(e->text, ns.n);
