@@ -86,14 +86,23 @@ static void refused_resources(void **state) {
         "\"spec\":{\"queueName\":\"q\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":"
         "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
         "{\"cpu\":\"4\"},\"limits\":{\"cpu\":\"3\"}}}]}}}]}}");
+    fake_world_put(&s.w,
+                   "{" KUEUE "\"kind\":\"Workload\",\"metadata\":{\"name\":\"wide\","
+                   "\"namespace\":\"default\"},\"spec\":{\"queueName\":\"q\",\"podSets\":"
+                   "[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":"
+                   "[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"9\"},"
+                   "\"limits\":{\"cpu\":\"9\"}}}]}}}]}}");
     scene_settle(&s);
-    IS("above", "QuotaReserved", "False", "Misconfigured",
+    IS("wide", "QuotaReserved", "False", "Misconfigured",
        "resources didn't satisfy LimitRange constraints: "
        "[spec.podSets[0].template.spec.containers[0]: Invalid value: [\"cpu\"]: requests must not "
        "be "
        "above the limitRange max, spec.podSets[0].template.spec: Invalid value: [\"cpu\"]: "
        "requests "
        "must not be above the limitRange max]");
+    IS("above", "QuotaReserved", "False", "Misconfigured", /* a max is the default limit, too */
+       "resources validation failed: spec.podSets[0].template.spec.containers[0]: Invalid value: "
+       "[\"cpu\"]: requests must not exceed its limits");
     IS("below", "QuotaReserved", "False", "Misconfigured",
        "resources didn't satisfy LimitRange constraints: "
        "spec.podSets[0].template.spec.containers[0]: "
