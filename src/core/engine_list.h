@@ -33,8 +33,8 @@ size_t engine_requests(const struct engine *e, struct str uid, struct held_amoun
 bool engine_hashes(const struct engine *e, struct str queue, size_t *ret_active,
                    size_t *ret_parked);
 
-/* What a LocalQueue consumed, as of its last sample (usage.c): whole units, cpu in cores. False: it is not known, or was
- * never sampled. */
+/* What a LocalQueue consumed, as of its last sample (usage.c): whole units, cpu in cores. False: it is not known, or
+ * was never sampled. */
 bool engine_local_consumed(const struct engine *e, struct str local, int64_t *ret_at_ns,
                            void (*each)(void *ctx, struct str resource, double v), void *ctx);
 
