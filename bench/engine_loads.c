@@ -254,7 +254,8 @@ static void wave(size_t size, struct figures *ret) {
 
 /* ---- fair sharing, and reclaiming in a hierarchy ---- */
 
-/* A root, groups below it, queues below them; half of the queues take everything, then the others come. */
+/* A root, groups below it, queues below them; half of the queues take everything, then the others come. By shares alone
+ * some pairs would evict each other for ever, so the option that ends that is on. */
 static void tree_load(size_t size, bool fair, struct figures *ret) {
     enum { GPUS = 8, TAKEN = 20, WANTED = 10, DECISIONS = 2000000 };
     static const double weights[] = {1, 2, 0.5, 4};
@@ -266,8 +267,8 @@ static void tree_load(size_t size, bool fair, struct figures *ret) {
         groups *= 2;
     }
     prng_seed(&r, size);
-    begin(&d, &(struct engine_options){.fair_sharing = fair}, usual_asks(),
-          half * (TAKEN + WANTED) + events);
+    begin(&d, &(struct engine_options){.fair_sharing = fair, .break_alternation = fair},
+          usual_asks(), half * (TAKEN + WANTED) + events);
     put_cohort(&d, STR("root"), (struct str){0}, 1);
     for (uint32_t g = 0; g < groups; g++) { /* the second half of them one level deeper */
         struct str parent = g < groups / 2 ? STR("root") : drive_name("group", g - groups / 2);
