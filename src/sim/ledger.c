@@ -307,7 +307,9 @@ static void evict(struct ledger *l, struct ledger_work *w, const struct seen *s)
     unsigned why = reason_of(l, s->why, str_is(s->why, "Preempted") ? s->detail : STR(""));
     FOR_GROUPS(l, w, g, g->evictions[why]++;);
     if (++w->evictions > EVICTIONS_MAX) {
-        broken(l, "workload %.*s/%.*s was evicted %d times: preemption does not end",
+        broken(l,
+               "workload %.*s/%.*s was evicted %d times: preemption does not end (a Configuration "
+               "with berth.dev/break-alternation breaks such rounds)",
                STR_ARG(w->ns), STR_ARG(w->name), EVICTIONS_MAX);
     }
 }

@@ -228,7 +228,9 @@ static void test_no_end(void **state) {
     assert_int_equal(ledger.err.code, 0);
     admit("w1", "a", "1");
     preempt("w1");
-    broke("at 0.000 s: workload ns/w1 was evicted 1000 times: preemption does not end");
+    broke("at 0.000 s: workload ns/w1 was evicted 1000 times: preemption does not end (a "
+          "Configuration "
+          "with berth.dev/break-alternation breaks such rounds)");
 }
 
 /* Two queues, one of which has everything for half of the time: the index is 1/2, then 1. */

@@ -62,6 +62,7 @@ static int parts_new(struct sim *s, struct err *err) {
                                   .writer = &s->writer.writer,
                                   .clock = clock,
                                   .log = s->o.log,
+                                  .settings = s->o.settings,
                                   .seed = s->o.seed};
     struct ledger_options lo = {.mirror = s->mirror,
                                 .clock = clock,

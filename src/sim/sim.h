@@ -33,6 +33,7 @@ struct sim_options {
     int64_t latency_ns; /* of each write of a controller */
     bool checkpoint;    /* what is evicted goes on where it was */
     bool jobs;          /* there will be Jobs: their controllers run too */
+    const struct queue_settings *settings; /* of control/queue_settings.h; NULL: the defaults */
     struct log *log;
 };
 

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "control/kueue_config.h"
 #include "sim/report.h"
 #include "wire/time.h"
 #include "world/simulate.h"
@@ -25,6 +26,8 @@ struct simulation {
     const struct cli_args *args;
     struct arena arena;
     struct sim_options options;
+    struct kueue_config config;
+    bool has_config;
     struct manifests manifests;
     struct stage stages[CLI_VALUES_MAX];
     size_t n_stages;
@@ -118,6 +121,25 @@ static int read_options(struct simulation *x) {
 }
 
 /* ---- input ---- */
+
+static int read_config(struct simulation *x) {
+    const char *path = cli_value(x->args, "config");
+    struct str text;
+    int e = path ? read_all(x, path, &text) : 0;
+    if (e || !path) {
+        return e;
+    }
+    e = kueue_config_read(text, &x->config, &x->err);
+    if (e) {
+        return err_wrap(&x->err, "%s", path);
+    }
+    x->has_config = true;
+    x->options.settings = &x->config.settings;
+    for (size_t i = 0; i < x->config.n_warnings; i++) {
+        fprintf(stderr, "berth simulate: %s: %.*s\n", path, STR_ARG(x->config.warnings[i]));
+    }
+    return 0;
+}
 
 static int read_load(struct simulation *x) {
     const char *path = cli_value(x->args, "load");
@@ -249,10 +271,14 @@ static int run(const struct cli_args *a) {
     arena_init(&x->arena, ARENA_MAX);
     if (read_options(x) != 0) {
         code = fail(x, CLI_USAGE);
-    } else if (read_manifests(x) != 0 || read_load(x) != 0 || read_trace(x) != 0) {
+    } else if (read_config(x) != 0 || read_manifests(x) != 0 || read_load(x) != 0 ||
+               read_trace(x) != 0) {
         code = fail(x, x->err.code == ERR_BAD_REQUEST ? CLI_USAGE : CLI_FAILED);
     } else {
         code = simulate(x);
+    }
+    if (x->has_config) {
+        kueue_config_release(&x->config);
     }
     arena_release(&x->arena);
     mem_free(x);
@@ -269,6 +295,7 @@ static const struct cli_option options[] = {
     {"gpus", 0, "NUMBER", "make the queues of the trace, sharing so many GPUs", NULL, false},
     {"at", 0, "TIME", "when to apply or delete the files that follow", NULL, true},
     {"delete", 0, "FILE", "manifests of what is deleted at that time", NULL, true},
+    {"config", 0, "FILE", "a Kueue Configuration file: fair sharing, readiness, ...", NULL, false},
     {"until", 0, "TIME", "stop there; else when all is over or nothing moves", NULL, false},
     {"startup", 0, "TIME", "from an admission until the pods work; else 0s", NULL, false},
     {"runtime", 0, "TIME", "of what does not say how long it runs; else 60s", NULL, false},
