@@ -239,7 +239,7 @@ static void cycle_start(struct engine *e, struct engine_tree *t) {
     e->at = e->kept = 0;
     e->progress = 0;
     e->moved = false;
-    e->shaken = e->round_stale = false;
+    e->round_stale = false;
     t->poked = false;
     t->cycle++;
     e->cycle = t->cycle > e->cycle ? t->cycle : e->cycle;

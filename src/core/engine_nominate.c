@@ -56,6 +56,12 @@ static struct preempt_need *needs_of(struct engine *e, const struct assignment *
     return needs;
 }
 
+/* A search may look at every queue of its tree: it costs more of the budget than a head does. */
+static void charge(struct engine *e, const struct engine_workload *w) {
+    size_t cost = w->queue->tree->n_queues / 32;
+    e->left -= cost < e->left ? cost : e->left;
+}
+
 static int plan(struct engine *e, struct engine_workload *w, const int32_t *counts,
                 const struct assignment *pin, struct assignment *ret) {
     int r = assign_flavors(e, w, counts, pin, ret);
@@ -65,6 +71,7 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
     struct preempt_ask ask = {.w = w};
     int64_t wake = INT64_MAX;
     bool was_protected = false;
+    charge(e, w);
     ask.needs = needs_of(e, ret, &ask.n_needs);
     if (ask.needs == NULL) {
         return ERR_NOMEM;

@@ -126,6 +126,7 @@ VEC(queue_vec, struct engine_queue *);
 /* Cohort trees do not interact: each has its own cycles. A queue without a cohort is a tree. Trees are made anew after
  * every edit of nodes. */
 struct engine_tree {
+    size_t n_queues;
     struct engine_queue **ready; /* those with active members, and perhaps some without; room for all */
     size_t n_ready;
     struct engine_queue *parks; /* those with parked ones, linked */
@@ -180,6 +181,7 @@ struct entry {
     struct assignment a;
     enum outcome outcome;
     bool preemptor; /* prioritize_preemptors: it goes first */
+    bool stale;     /* one of its victims gave its quota back meanwhile */
 };
 VEC(entry_vec, struct entry);
 VEC(action_vec, struct engine_action);
@@ -237,7 +239,6 @@ struct engine {
     struct workload_vec chosen; /* victims so far */
     uint64_t chosen_mark;
     size_t n_out;     /* of chosen: taken out of the quota tree for now */
-    bool shaken;      /* something was released meanwhile: victims may be gone */
     struct fair_round *round;
     size_t round_base; /* its first entry */
     size_t progress;   /* decisions of this cycle that changed something */

@@ -39,7 +39,15 @@ void chosen_clear(struct engine *e) {
     chosen_in(e);
     e->chosen.n = 0;
     e->chosen_mark++;
-    e->shaken = false;
+}
+
+static bool has_victim(const struct assignment *a, const struct engine_workload *w) {
+    for (size_t i = 0; i < a->n_victims; i++) {
+        if (a->victims[i].w == w) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void chosen_gone(struct engine *e, struct engine_workload *w) {
@@ -47,7 +55,11 @@ void chosen_gone(struct engine *e, struct engine_workload *w) {
         return;
     }
     chosen_in(e);
-    e->shaken = e->round_stale = true;
+    e->round_stale = true;
+    for (size_t i = 0; i < e->entries.n; i++) {
+        struct entry *n = &e->entries.v[i];
+        n->stale = n->stale || (n->w != NULL && has_victim(&n->a, w));
+    }
     for (size_t i = 0; w->chosen == e->chosen_mark && i < e->chosen.n; i++) {
         if (e->chosen.v[i] == w) {
             workload_vec_remove(&e->chosen, i--);
@@ -358,7 +370,7 @@ int entry_process(struct engine *e, struct entry *n) {
     if (n->outcome != OUTCOME_NONE) {
         return 0; /* settled when it was nominated */
     }
-    if (n->a.n_victims > 0 && e->shaken) { /* perhaps they are gone */
+    if (n->stale) {
         return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_CONTENDED);
     }
     if (overlaps(e, &n->a)) {

@@ -239,6 +239,7 @@ static int trees_make(struct engine *e) {
         t->retries = ++e->retry_clock;
         for (struct quota_node *q = root->tree_first; q != NULL; q = q->tree_next) {
             tree_take(e, t, q->user);
+            t->n_queues++;
             room++;
         }
         t->retry = t->parks != NULL;
