@@ -93,7 +93,7 @@ static void note_admission(struct queue_controller *c, struct queue_work *q,
 static void note_verdict(struct queue_controller *c, struct queue_work *q,
                          const struct verdict *v) {
     struct buf b;
-    buf_init(&b, LIMIT_CONDITION_MESSAGE);
+    buf_init(&b, (size_t)16 * LIMIT_CONDITION_MESSAGE); /* cut where it is written */
     verdict_text(v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &b);
     q->reason = pend_reason_text(v->reason);
     q->gated = v->reason == PEND_GATED;
@@ -202,8 +202,11 @@ static void activity_again(struct queue_controller *c) {
     queue_kick(c);
 }
 
+static bool reread(void *ctx, struct cluster_state *s);
+
 static void on_flavor(struct queue_controller *c, const struct change *ch) {
     struct flavor_input in;
+    struct str topology = {0};
     arena_reset(&c->arena);
     if (ch->type == CHANGE_DELETED) {
         engine_flavor_del(c->engine, ch->obj->name);
@@ -213,7 +216,11 @@ static void on_flavor(struct queue_controller *c, const struct change *ch) {
             engine_flavor_put(c->engine, &in) != 0) {
             log_error(c->env->log, "resourceflavor %.*s: out of memory", STR_ARG(ch->obj->name));
         }
+        topology = f != NULL && f->spec != NULL ? f->spec->topology_name : topology;
         workqueue_add(c->states, STR("/flavor"), ch->obj->name);
+    }
+    if (queue_topology_flavor(c, ch->obj->name, topology, reread, c) != 0) {
+        log_error(c->env->log, "resourceflavor %.*s: out of memory", STR_ARG(ch->obj->name));
     }
     activity_again(c);
 }
@@ -269,7 +276,8 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
     s->terminating = o->deleting_ns != 0;
     s->covers_pods = covers(q, STR("pods"));
     s->max_protection_ns = max_protection(c, q);
-    in.held = in.held || s->checks_bad || s->terminating;
+    in.held =
+        in.held || s->checks_bad || s->terminating || queue_topologies_missing(c, s, NULL, NULL);
     return engine_queue_put(c->engine, &in);
 }
 
@@ -425,6 +433,13 @@ static void on_check(struct queue_controller *c, const struct change *ch) {
     }
 }
 
+static void on_topology(struct queue_controller *c, const struct change *ch) {
+    arena_reset(&c->arena);
+    if (ch->type != CHANGE_MODIFIED && queue_topology_named(c, ch->obj->name, reread, c)) {
+        activity_again(c);
+    }
+}
+
 /* Its overhead is part of what pods ask for. */
 static void on_runtime_class(struct queue_controller *c, const struct change *ch) {
     size_t i = 0;
@@ -445,6 +460,7 @@ static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct 
     [QK_POD] = on_pod,
     [QK_CHECK] = on_check,
     [QK_RUNTIME_CLASS] = on_runtime_class,
+    [QK_TOPOLOGY] = on_topology,
 };
 
 static void on_change(void *ctx, const struct change *ch) {
@@ -507,6 +523,7 @@ static bool parts_new(struct queue_controller *c) {
         {"", "Pod"},
         {"kueue.x-k8s.io", "AdmissionCheck"},
         {"node.k8s.io", "RuntimeClass"},
+        {"kueue.x-k8s.io", "Topology"},
     };
     c->engine = engine_of(c);
     c->recorder = recorder_new(c->env, QUEUE_WHO);
@@ -606,6 +623,7 @@ void queue_controller_free(struct queue_controller *c) {
     expect_free(c->expect);
     engine_free(c->engine);
     queue_fair_release(c);
+    queue_topology_release(c);
     records_free(c);
     arena_release(&c->arena);
     mem_free(c);

@@ -93,7 +93,7 @@ static void cluster_gauges(struct queue_controller *c, struct cluster_state *s) 
     struct queue_metrics *m = c->metrics;
     struct metric_owner *o = &s->metrics;
     static const char *const states[] = {"pending", "active", "terminating"};
-    size_t is = s->terminating ? 2 : queue_cluster_active(c, s->name) ? 1 : 0;
+    size_t is = s->terminating ? 2 : queue_cluster_sound(c, s) ? 1 : 0;
     for (size_t i = 0; i < 3; i++) {
         prom_set(METRIC(m, M_STATUS, o, s->name, str_of(states[i])), i == is);
     }
@@ -163,7 +163,7 @@ static void local_gauges(struct queue_controller *c, struct local_state *l) {
     static const char *const states[] = {"True", "False", "Unknown"};
     struct str cq = l->cluster != NULL ? str_of(l->cluster) : STR("");
     const struct cluster_state *s = map_get(&c->clusters, cq);
-    bool on = !l->stopped && s != NULL && s->exists && queue_cluster_active(c, cq);
+    bool on = !l->stopped && s != NULL && queue_cluster_sound(c, s);
     for (size_t i = 0; i < 3; i++) {
         prom_set(METRIC(m, M_LOCAL_STATUS, o, l->name, l->ns, str_of(states[i])),
                  i == (on ? 0 : 1));

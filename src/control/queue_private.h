@@ -27,6 +27,7 @@ enum queue_kind { /* those it looks at */
                   QK_POD,
                   QK_CHECK, /* AdmissionCheck */
                   QK_RUNTIME_CLASS,
+                  QK_TOPOLOGY,
                   QK_COUNT,
 };
 
@@ -148,6 +149,7 @@ struct queue_controller {
     struct map by_uid;   /* uid -> queue_work */
     struct map locals;   /* "ns/name" -> local_state */
     struct map clusters; /* name -> cluster_state */
+    struct map topologies; /* of flavors (queue_topology.c) */
     struct map waiting;  /* pods without a place: "ns/name" -> mem_cstr of it */
     uint64_t pods_seen;  /* pool generation when waiting pods were last tried */
     struct arena arena;  /* of the work under way */
@@ -275,11 +277,26 @@ void queue_shares_again(struct queue_controller *c); /* of everybody: a quota ch
 void queue_usage_local(struct queue_controller *c, struct local_state *l,
                        const struct local_queue *q, bool fresh);
 
+/* queue_topology.c */
+bool queue_flavor_named(struct queue_controller *c, struct str flavor); /* by a ClusterQueue */
+/* The Topology of a flavor, or empty; each ClusterQueue that lists it is passed when that is news. ERR_NOMEM. */
+int queue_topology_flavor(struct queue_controller *c, struct str flavor, struct str topology,
+                          bool (*each)(void *ctx, struct cluster_state *s), void *ctx);
+/* Each ClusterQueue with a flavor of this Topology; true when there is one. */
+bool queue_topology_named(struct queue_controller *c, struct str topology,
+                          bool (*each)(void *ctx, struct cluster_state *s), void *ctx);
+/* As queue_checks_reasons; parts may be NULL. True: one is missing. */
+bool queue_topologies_missing(struct queue_controller *c, const struct cluster_state *s,
+                              const char **reason, struct buf *parts);
+void queue_topology_release(struct queue_controller *c);
+
 /* queue_visibility.c */
 struct queue_visibility *queue_visibility_new(struct queue_controller *c); /* NULL: out of memory */
 void queue_visibility_free(struct queue_visibility *x);
 
 /* queue_status.c */
+/* Would its status say Active? Unlike queue_cluster_active, a cycle of cohorts does not count. */
+bool queue_cluster_sound(struct queue_controller *c, const struct cluster_state *s);
 /* What the status of a ClusterQueue lists, into s's arena. ERR_NOMEM. */
 int queue_shape_read(struct cluster_state *s, const struct cluster_queue *q);
 enum work queue_state_work(void *ctx, struct str ns, struct str name);

@@ -182,6 +182,15 @@ static void flavors_missing(struct queue_controller *c, const struct cluster_sha
     }
 }
 
+bool queue_cluster_sound(struct queue_controller *c, const struct cluster_state *s) {
+    bool sound = s->exists && !s->terminating && !s->stopped && !s->checks_bad &&
+                 !queue_topologies_missing(c, s, NULL, NULL);
+    for (size_t i = 0; sound && s->shape != NULL && i < s->shape->n; i++) {
+        sound = engine_flavor_exists(c->engine, s->shape->flavors[i].name);
+    }
+    return sound;
+}
+
 static struct condition_change cluster_active(struct queue_controller *c, const struct object *o,
                                               const struct cluster_state *s) {
     struct condition_change ch = {"Active", "True", "Ready", STR("Can admit new workloads")};
@@ -191,7 +200,7 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
                                          STR("Can't admit new workloads; clusterQueue is "
                                              "terminating")};
     }
-    if (queue_cluster_active(c, o->name)) {
+    if (queue_cluster_sound(c, s)) {
         return ch;
     }
     buf_init(&parts, 0);
@@ -208,6 +217,7 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
               STR_ARG(buf_view(&missing)));
     }
     queue_checks_reasons(c, s, &ch.reason, &parts);
+    (void)queue_topologies_missing(c, s, &ch.reason, &parts);
     ch.message = arena_f(&c->arena, "Can't admit new workloads%s%.*s.", parts.n > 0 ? ": " : "",
                          STR_ARG(buf_view(&parts)));
     buf_release(&parts);
@@ -319,7 +329,7 @@ static struct condition_change local_active(struct queue_controller *c,
     if (s == NULL || !s->exists) {
         return (struct condition_change){"Active", "False", "ClusterQueueDoesNotExist", cant};
     }
-    if (!queue_cluster_active(c, s->name)) {
+    if (!queue_cluster_sound(c, s)) {
         return (struct condition_change){"Active", "False", "ClusterQueueIsInactive", cant};
     }
     return (struct condition_change){"Active", "True", "Ready",
@@ -351,25 +361,6 @@ static enum work local_work(struct queue_controller *c, struct str ns, struct st
 
 /* ---- ResourceFlavor ---- */
 
-struct search {
-    struct queue_controller *c;
-    struct str flavor;
-    bool found;
-};
-
-static bool uses(void *ctx, const struct object *o) {
-    struct search *s = ctx;
-    struct cluster_queue *q = queue_decode(s->c, o);
-    for (size_t i = 0; q != NULL && q->spec != NULL && i < q->spec->resource_groups.n; i++) {
-        const struct resource_group *g = &q->spec->resource_groups.v[i];
-        for (size_t k = 0; k < g->flavors.n; k++) {
-            s->found = s->found || str_eq(g->flavors.v[k].name, s->flavor);
-        }
-    }
-    s->found = s->found || q == NULL; /* not sure: keep it */
-    return !s->found;
-}
-
 static enum work flavor_work(struct queue_controller *c, struct str key, struct str name) {
     const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_FLAVOR], (struct str){0}, name);
     arena_reset(&c->arena);
@@ -379,9 +370,7 @@ static enum work flavor_work(struct queue_controller *c, struct str key, struct 
     if (o->deleting_ns == 0) {
         return finalizer_set(c, o, key, true);
     }
-    struct search s = {.c = c, .flavor = o->name};
-    mirror_scan(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, uses, &s);
-    if (s.found) {
+    if (queue_flavor_named(c, o->name)) {
         workqueue_add_after(c->states, key, name, NS_PER_SEC);
         return WORK_OK;
     }

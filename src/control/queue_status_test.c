@@ -188,6 +188,116 @@ static void paced(void **state) {
     end(&s);
 }
 
+static void active(const struct object *o, const char *status, const char *reason,
+                   const char *message) {
+    assert_non_null(o);
+    assert_string_equal(fake_world_condition(o, "Active"), status);
+    assert_string_equal(fake_world_condition_reason(o, "Active"), reason);
+    assert_string_equal(fake_world_condition_message(o, "Active"), message);
+}
+
+#define CANT "Can't submit new workloads to clusterQueue"
+
+/* Every reason, alone and joined: the first one is the reason, all are in the message. */
+static void conditions_of_cluster_queues(void **state) {
+    struct scene s;
+    start(&s);
+    cluster_queue(&s, "cq",
+                  "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"x\"}]},"
+                  "\"stopPolicy\":\"Hold\",");
+    local_queue(&s, "lq", "cq");
+    local_queue(&s, "lost", "none");
+    settle(&s);
+    active(cluster(&s, "cq"), "False", "Stopped",
+           "Can't admit new workloads: is stopped, references missing ResourceFlavor(s): f, "
+           "references missing AdmissionCheck(s): x.");
+    active(local(&s, "lq"), "False", "ClusterQueueIsInactive", CANT);
+    active(local(&s, "lost"), "False", "ClusterQueueDoesNotExist", CANT);
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    settle(&s);
+    active(cluster(&s, "cq"), "False", "FlavorNotFound",
+           "Can't admit new workloads: references missing ResourceFlavor(s): f, references "
+           "missing AdmissionCheck(s): x.");
+    fake_world_put(&s.w, V2 "\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"},\"spec\":"
+                            "{\"topologyName\":\"t\",\"nodeLabels\":{\"a\":\"b\"}}}");
+    fake_world_put(&s.w, V2 "\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"x\"},"
+                            "\"spec\":{\"controllerName\":\"example.com/c\"}}");
+    settle(&s);
+    active(cluster(&s, "cq"), "False", "AdmissionCheckInactive",
+           "Can't admit new workloads: references inactive AdmissionCheck(s): x, there is no "
+           "Topology \"t\" for TAS flavor \"f\".");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"spec\":{\"admissionChecksStrategy\":null}}");
+    settle(&s);
+    active(cluster(&s, "cq"), "False", "TopologyNotFound",
+           "Can't admit new workloads: there is no Topology \"t\" for TAS flavor \"f\".");
+    fake_world_put(&s.w, V2 "\"kind\":\"Topology\",\"metadata\":{\"name\":\"t\"},"
+                            "\"spec\":{\"levels\":[{\"nodeLabel\":\"a\"}]}}");
+    settle(&s);
+    active(cluster(&s, "cq"), "True", "Ready", "Can admit new workloads");
+    active(local(&s, "lq"), "True", "Ready", "Can submit new workloads to localQueue");
+    fake_world_patch(&s.w, "LocalQueue", "default", "lq", "",
+                     "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    settle(&s);
+    active(local(&s, "lq"), "False", "Stopped", "LocalQueue is stopped");
+    end(&s);
+}
+
+/* A cycle of cohorts stops the scheduling below it, and is no reason for the condition. */
+static void cycle(void **state) {
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq", "\"cohortName\":\"a\",");
+    local_queue(&s, "lq", "cq");
+    for (const char *pair = "abba"; *pair != '\0'; pair += 2) {
+        char json[256];
+        snprintf(json, sizeof(json),
+                 V2 "\"kind\":\"Cohort\",\"metadata\":{\"name\":\"%c\"},\"spec\":{\"parentName\":"
+                    "\"%c\"}}",
+                 pair[0], pair[1]);
+        fake_world_put(&s.w, json);
+    }
+    settle(&s);
+    workload(&s, "w", "lq", "1");
+    settle(&s);
+    active(cluster(&s, "cq"), "True", "Ready", "Can admit new workloads");
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.reservingWorkloads"), "0");
+    fake_world_patch(&s.w, "Cohort", "", "b", "", "{\"spec\":{\"parentName\":null}}");
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.admittedWorkloads"), "1");
+    end(&s);
+}
+
+/* What is in use stays until it is not: a ClusterQueue with its workloads, a flavor with its ClusterQueues. */
+static void terminating(void **state) {
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq", "");
+    local_queue(&s, "lq", "cq");
+    workload(&s, "a", "lq", "1");
+    workload(&s, "b", "lq", "2");
+    settle(&s);
+    fake_world_delete(&s.w, "ResourceFlavor", "", "f", "");
+    fake_world_delete(&s.w, "ClusterQueue", "", "cq", "");
+    settle(&s);
+    active(cluster(&s, "cq"), "False", "Terminating",
+           "Can't admit new workloads; clusterQueue is terminating");
+    active(local(&s, "lq"), "False", "ClusterQueueIsInactive", CANT);
+    assert_non_null(fake_world_get(&s.w, "ResourceFlavor", "", "f"));
+    fake_world_delete(&s.w, "Workload", "default", "a", "");
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.reservingWorkloads"), "1");
+    fake_world_delete(&s.w, "Workload", "default", "b", "");
+    settle(&s);
+    assert_null(cluster(&s, "cq"));
+    settle(&s);
+    assert_null(fake_world_get(&s.w, "ResourceFlavor", "", "f"));
+    active(local(&s, "lq"), "False", "ClusterQueueDoesNotExist", CANT);
+    end(&s);
+}
+
 /* Shares of queues and cohorts follow usage and quotas; without fair sharing nobody has one. */
 static void shares(void **state) {
     struct scene s;
@@ -265,7 +375,9 @@ static void usage_of_local_queues(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usage),  cmocka_unit_test(reserved_is_not_used),  cmocka_unit_test(paced),
+        cmocka_unit_test(usage),  cmocka_unit_test(reserved_is_not_used),
+        cmocka_unit_test(paced),  cmocka_unit_test(conditions_of_cluster_queues),
+        cmocka_unit_test(cycle),  cmocka_unit_test(terminating),
         cmocka_unit_test(shares), cmocka_unit_test(usage_of_local_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

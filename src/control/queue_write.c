@@ -19,6 +19,13 @@ static bool same(yyjson_mut_val *c, const struct condition_change *x) {
            str_eq(json_mstr_at(c, "message"), x->message);
 }
 
+/* Long messages are cut, as Kueue cuts them. */
+static struct str message_cut(struct arena *a, struct str text) {
+    return text.n <= LIMIT_CONDITION_MESSAGE
+               ? text
+               : arena_f(a, "%.*s ...", STR_ARG(str_head(text, LIMIT_CONDITION_MESSAGE - 4)));
+}
+
 static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition_change *x,
                  struct str now) {
     yyjson_mut_val *c = find(list, x->type);
@@ -54,12 +61,14 @@ bool conditions_json(const struct object *o, struct arena *a,
                            : yyjson_is_arr(old) ? yyjson_val_mut_copy(d, old)
                                                 : yyjson_mut_arr(d);
     for (size_t i = 0; list != NULL && i < n; i++) {
-        yyjson_mut_val *c = find(list, changes[i].type);
-        if (c != NULL && same(c, &changes[i])) {
+        struct condition_change x = changes[i];
+        yyjson_mut_val *c = find(list, x.type);
+        x.message = message_cut(a, x.message);
+        if (c != NULL && same(c, &x)) {
             continue;
         }
         changed = true;
-        if (apply(d, list, &changes[i], now) != 0) {
+        if (apply(d, list, &x, now) != 0) {
             return false;
         }
     }
