@@ -142,33 +142,56 @@ static int apply_patch(yyjson_mut_doc *d, enum patch_type type, yyjson_val *patc
     }
 }
 
-static int finish_patch(struct memory_store *s, const struct kind *k, const struct object *o,
-                        struct arena *a, yyjson_mut_doc *d, yyjson_val *was,
-                        const struct object **ret, struct err *err) {
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
-    json_mdel(json_mpath(root, "metadata"), STR("resourceVersion"));
+/* Whether the tree says what the object says. Texts of one length are compared in full: members may have changed
+ * places, and a write that changes nothing must not be seen. */
+static bool same(struct arena *a, yyjson_mut_val *root, yyjson_val *was, size_t length,
+                 size_t length_was) {
+    if (length != length_was) {
+        return false;
+    }
     yyjson_mut_doc *copy = json_mut_copy(a, was);
     yyjson_mut_val *old = copy ? yyjson_mut_doc_get_root(copy) : NULL;
     json_mdel(json_mpath(old, "metadata"), STR("resourceVersion"));
+    return old && json_mequal(root, old);
+}
+
+static bool spec_changed(struct arena *a, yyjson_mut_val *root, yyjson_val *was) {
+    yyjson_mut_val *now = json_mpath(root, "spec");
+    yyjson_val *old = json_get(was, STR("spec"));
+    yyjson_mut_doc *copy = old ? json_mut_copy(a, old) : NULL;
+    return copy ? !json_mequal(now, yyjson_mut_doc_get_root(copy)) : now || old;
+}
+
+/* What is left of a patch once it is applied. status: only that subresource was written. */
+static int finish_patch(struct memory_store *s, const struct object *o, struct arena *a,
+                        yyjson_mut_doc *d, yyjson_val *was, bool status, const struct object **ret,
+                        struct err *err) {
+    const struct kind *k = o->kind;
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
+    struct object *next;
+    json_mdel(json_mpath(root, "metadata"), STR("resourceVersion"));
     int r = enough(a, err);
+    if (r == 0 && may_go(k, root)) {
+        return commit_removal(s, k, d, o, ret, err);
+    }
+    if (r == 0 && (k->flags & KIND_GENERATION) && !status && spec_changed(a, root, was)) {
+        json_mset_i64(d, json_mpath(root, "metadata"), "generation", o->generation + 1);
+    }
+    r = r ? r : object_new_mut(k, root, &next, err);
     if (r != 0) {
         return r;
     }
-    if (may_go(k, root)) {
-        return commit_removal(s, k, d, o, ret, err);
-    }
-    if (json_mequal(root, old)) {
+    if (same(a, root, was, next->json.n, o->json.n)) {
+        object_unref(next);
         *ret = object_ref(o);
         return 0;
     }
-    if ((k->flags & KIND_GENERATION) &&
-        !json_mequal(json_mpath(root, "spec"), json_mpath(old, "spec"))) {
-        json_mset_i64(d, json_mpath(root, "metadata"), "generation", o->generation + 1);
-    }
-    struct object *next;
     r = enough(a, err);
-    r = r ? r : object_new_mut(k, root, &next, err);
-    return r ? r : commit(s, CHANGE_MODIFIED, next, o->rv, ret, err);
+    if (r != 0) {
+        object_unref(next);
+        return r;
+    }
+    return commit(s, CHANGE_MODIFIED, next, o->rv, ret, err);
 }
 
 int memory_store_patch(struct memory_store *s, const struct kind *k, struct str ns, struct str name,
@@ -193,7 +216,8 @@ int memory_store_patch(struct memory_store *s, const struct kind *k, struct str 
         r = r ? r : apply_patch(d, type, p, err);
         if (r == 0) {
             keep_other_parts(d, k, old, sub);
-            r = finish_patch(s, k, o, &a, d, old, ret, err);
+            bool status = (k->flags & KIND_STATUS) && strcmp(sub, "status") == 0;
+            r = finish_patch(s, o, &a, d, old, status, ret, err);
         }
     }
     arena_release(&a);
@@ -276,7 +300,7 @@ int memory_store_remove(struct memory_store *s, const struct kind *k, struct str
         if (strcmp(k->kind, "Namespace") == 0) {
             json_mset_str(d, json_mensure(d, root, "status"), "phase", STR("Terminating"));
         }
-        r = finish_patch(s, k, was, &a, d, old, ret, err);
+        r = finish_patch(s, was, &a, d, old, false, ret, err);
     }
     arena_release(&a);
     return r;
