@@ -1,17 +1,24 @@
 /* clone (core): see clone.h. Reading the engine's state is here, and nowhere else outside the engine. */
 #include "core/clone.h"
 
-#include <assert.h>
-
 #include "core/engine_private.h"
 #include "core/pool_private.h"
 
 enum {
-    HOLDING_MAX = 20000,
-    PENDING_MAX = 10000,
-    NODES_MAX = 500,
-    SEATS_MAX = 20000,
-    ARENA_MAX = 512 << 20
+    HOLDING_MAX = 4000,
+    PENDING_MAX = 4000,
+    NODES_MAX = 200,
+    SEATS_MAX = 4000,
+    ARENA_MAX = 512 << 20,
+    ALIKE = 64,         /* pod sets remembered */
+    CLASSES_MAX = 20000 /* kinds of workloads of one queue that are looked at for its first ones */
+};
+
+/* Of one queue: how many of the works found are its. */
+struct found {
+    size_t holding, pending;
+    bool cut; /* not all that hold quota */
+    const struct engine_queue *q;
 };
 
 struct take {
@@ -19,7 +26,13 @@ struct take {
     struct clone *c;
     struct clone_limits limits;
     struct workload_vec holding, pending;
+    struct found *found; /* by number of the clone's queue */
     size_t pending_per_queue;
+    struct {
+        uint64_t hash;
+        const struct set_input *sets;
+    } alike[ALIKE]; /* pod sets copied last: those of alike workloads are the same */
+    struct str local;
     const char *wanted; /* by flavor number: some queue names it */
 };
 
@@ -182,16 +195,39 @@ static int set_take(struct take *t, const struct engine_set *from, struct set_in
     return 0;
 }
 
-static int work_take(struct take *t, const struct engine_workload *w, struct str queue) {
-    struct arena *a = &t->c->arena;
-    struct clone_work *k = &t->c->works[t->c->n_works++];
-    struct set_input *sets = ARENA_ARRAY(a, struct set_input, w->n_sets + 1);
-    struct held_amount *held = ARENA_ARRAY(a, struct held_amount, w->n_held + 1);
-    int r = sets != NULL && held != NULL ? 0 : ERR_NOMEM;
-    for (size_t i = 0; i < w->n_sets && r == 0; i++) {
-        r = set_take(t, &w->sets[i], &sets[i]);
+/* The pod sets; those of workloads that any decision treats alike are copied once. */
+static const struct set_input *sets_take(struct take *t, const struct engine_workload *w) {
+    size_t at = w->hash % ALIKE;
+    if (t->alike[at].sets != NULL && t->alike[at].hash == w->hash) {
+        return t->alike[at].sets;
     }
-    if (r == 0 && w->n_held > 0) {
+    struct set_input *sets = ARENA_ARRAY(&t->c->arena, struct set_input, w->n_sets + 1);
+    for (size_t i = 0; sets != NULL && i < w->n_sets; i++) {
+        if (set_take(t, &w->sets[i], &sets[i]) != 0) {
+            return NULL;
+        }
+    }
+    t->alike[at].hash = w->hash;
+    t->alike[at].sets = sets;
+    return sets;
+}
+
+static struct str local_take(struct take *t, struct str local) {
+    if (!str_eq(t->local, local)) {
+        t->local = keep(t, local);
+    }
+    return t->local;
+}
+
+static int work_take(struct take *t, const struct engine_workload *w, struct str queue) {
+    struct clone_work *k = &t->c->works[t->c->n_works++];
+    const struct set_input *sets = sets_take(t, w);
+    struct held_amount *held =
+        w->n_held > 0 ? ARENA_ARRAY(&t->c->arena, struct held_amount, w->n_held) : NULL;
+    if (sets == NULL || (w->n_held > 0 && held == NULL)) {
+        return ERR_NOMEM;
+    }
+    if (w->n_held > 0) {
         memcpy(held, w->held, w->n_held * sizeof(*held));
     }
     *k = (struct clone_work){.in = {.uid = keep(t, w->uid),
@@ -200,7 +236,7 @@ static int work_take(struct take *t, const struct engine_workload *w, struct str
                                     .queued_ns = w->queued_ns,
                                     .sets = sets,
                                     .n_sets = w->n_sets,
-                                    .local = keep(t, w->local),
+                                    .local = local_take(t, w->local),
                                     .gated = w->gated,
                                     .failed_checks = w->failed_checks,
                                     .reserved_ns = w->reserved_ns,
@@ -211,62 +247,170 @@ static int work_take(struct take *t, const struct engine_workload *w, struct str
                              .held = held,
                              .n_held = w->n_held,
                              .holds = w->state == WORKLOAD_HOLDING};
-    return r;
+    return arena_ok(&t->c->arena);
 }
 
 static int in_order(const void *a, const void *b) {
-    const struct engine_workload *x = *(struct engine_workload *const *)a;
-    const struct engine_workload *y = *(struct engine_workload *const *)b;
-    int by = str_cmp(x->queue->name, y->queue->name);
-    return by != 0 ? by : workload_order(x, y, NULL);
+    return workload_order(*(struct engine_workload *const *)a, *(struct engine_workload *const *)b,
+                          NULL);
 }
 
-/* The pending workloads of a queue, at most its part of the limit; a heap's front is about its first. */
-static int pending_find(struct take *t, const struct engine_queue *q) {
-    size_t left = t->pending_per_queue, all = q->n_active + q->n_parked + (q->flight != NULL);
-    t->c->pending_left_out += all > left ? all - left : 0;
-    return queue_waiting(q, left, &t->pending);
+/* A place in the heap of a class: what is below it comes after it. */
+struct front {
+    struct engine_workload *w;
+    const struct engine_class *class; /* NULL: alone */
+    size_t at;
+};
+
+static int front_order(const void *a, const void *b, void *ctx) {
+    return workload_order(((const struct front *)a)->w, ((const struct front *)b)->w, NULL);
 }
 
-static int holding_add(struct take *t, struct engine_workload *w) {
-    if (t->holding.n == t->limits.holding) {
-        t->c->holding_left_out++;
+struct fronts {
+    struct heap heap;
+    struct front *v;
+    size_t n, cap;
+};
+
+static int front_add(struct fronts *x, const struct engine_class *c, size_t at,
+                     struct engine_workload *alone) {
+    struct engine_workload *w = alone;
+    if (c != NULL) {
+        w = at < c->members.n ? c->members.v[at] : NULL;
+    }
+    if (w == NULL || x->n == x->cap) {
         return 0;
     }
+    x->v[x->n] = (struct front){w, c, at};
+    return heap_push(&x->heap, &x->v[x->n++]);
+}
+
+/* Exactly the first `limit` of those that wait, unless they are of more than CLASSES_MAX kinds. */
+static int first_find(struct take *t, const struct engine_queue *q, size_t limit) {
+    struct fronts x = {.cap = CLASSES_MAX + 2 * limit};
+    int r = 0;
+    x.v = mem_array(x.cap, sizeof(*x.v));
+    if (x.v == NULL) {
+        return ERR_NOMEM;
+    }
+    heap_init(&x.heap, front_order, NULL, HEAP_NO_PLACE);
+    r = front_add(&x, NULL, 0, q->flight);
+    for (size_t i = 0; i < q->heap.n && x.n < CLASSES_MAX && r == 0; i++) {
+        r = front_add(&x, q->heap.v[i], 0, NULL);
+    }
+    for (const struct engine_class *c = q->parked_classes; c != NULL && x.n < CLASSES_MAX && r == 0;
+         c = c->next) {
+        r = front_add(&x, c, 0, NULL);
+    }
+    for (struct engine_workload *w = q->parked; w != NULL && x.n < CLASSES_MAX && r == 0;
+         w = w->next) {
+        r = front_add(&x, NULL, 0, w);
+    }
+    for (const struct front *f; r == 0 && limit > 0 && (f = heap_pop(&x.heap)) != NULL; limit--) {
+        r = workload_vec_push(&t->pending, f->w);
+        r = r == 0 && f->class != NULL ? front_add(&x, f->class, 2 * f->at + 1, NULL) : r;
+        r = r == 0 && f->class != NULL ? front_add(&x, f->class, 2 * f->at + 2, NULL) : r;
+    }
+    heap_release(&x.heap);
+    mem_free(x.v);
+    return r;
+}
+
+/* The pending workloads of a queue in its order, at most its part of the limit. */
+static int pending_find(struct take *t, struct found *f) {
+    size_t all = f->q->n_active + f->q->n_parked + (f->q->flight != NULL), from = t->pending.n;
+    size_t limit = t->pending_per_queue;
+    t->c->pending_left_out += all > limit ? all - limit : 0;
+    int r = all > limit ? first_find(t, f->q, limit) : queue_waiting(f->q, limit, &t->pending);
+    f->pending = t->pending.n - from;
+    if (f->pending > 1) {
+        qsort(t->pending.v + from, f->pending, sizeof(*t->pending.v), in_order);
+    }
+    return r;
+}
+
+static int holding_add(struct take *t, struct found *f, struct engine_workload *w) {
+    if (t->holding.n == t->limits.holding) {
+        t->c->holding_left_out++;
+        f->cut = true;
+        return 0;
+    }
+    f->holding++;
     return workload_vec_push(&t->holding, w);
 }
 
-static int holding_find(struct take *t, const struct engine_queue *q) {
-    struct tree_pos p = tree_seek(&q->holders, NULL);
+static int holding_find(struct take *t, struct found *f) {
+    struct tree_pos p = tree_seek(&f->q->holders, NULL);
     int r = 0;
-    for (struct engine_workload *w; r == 0 && (w = tree_next(&q->holders, &p)) != NULL;) {
-        r = holding_add(t, w);
+    if (t->holding.n == t->limits.holding && f->q->n_holding > 0) {
+        t->c->holding_left_out += f->q->n_holding;
+        f->cut = true;
+        return 0;
     }
-    size_t i = 0;
-    for (const struct map_entry *m;
-         r == 0 && q->holders.n < q->n_holding && (m = map_next(&t->e->workloads, &i)) != NULL;) {
-        struct engine_workload *w = m->value;
-        r = w->queue == q && w->state == WORKLOAD_HOLDING ? holding_add(t, w) : 0;
+    for (struct engine_workload *w; r == 0 && (w = tree_next(&f->q->holders, &p)) != NULL;) {
+        r = holding_add(t, f, w);
     }
+    f->cut = f->cut || f->holding < f->q->n_holding;
     return r;
+}
+
+/* What those hold that were left out, as one workload that stays for ever and nobody may evict. */
+static int rest_take(struct take *t, const struct found *f, struct str queue, size_t first) {
+    struct clone *c = t->c;
+    const struct quota_node *n = f->q->node;
+    struct held_amount *held = ARENA_ARRAY(&c->arena, struct held_amount, n->n_cells + 1);
+    struct set_input *set = ARENA_NEW(&c->arena, struct set_input);
+    struct shape *any = ARENA_NEW(&c->arena, struct shape);
+    size_t n_held = 0;
+    if (held == NULL || set == NULL || any == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n->n_cells; i++) {
+        int64_t v = n->cells[i].usage;
+        for (size_t k = first; k < c->n_works; k++) {
+            for (size_t h = 0; h < c->works[k].n_held; h++) {
+                const struct held_amount *x = &c->works[k].held[h];
+                v -= quota_pair(x->flavor, x->resource) == n->cells[i].q.pair ? x->v : 0;
+            }
+        }
+        if (v > 0) {
+            held[n_held++] = (struct held_amount){.flavor = n->cells[i].q.pair >> 16,
+                                                  .resource = n->cells[i].q.pair & 0xffff,
+                                                  .v = v};
+        }
+    }
+    *set = (struct set_input){.name = STR("rest"), .shape = any};
+    c->works[c->n_works++] =
+        (struct clone_work){.in = {.uid = arena_f(&c->arena, "rest of %.*s", STR_ARG(queue)),
+                                   .queue = queue,
+                                   .priority = INT64_MAX,
+                                   .sets = set,
+                                   .n_sets = 1,
+                                   .protected_until_ns = INT64_MAX},
+                            .held = held,
+                            .n_held = n_held,
+                            .holds = true};
+    return arena_ok(&c->arena);
 }
 
 static int works_take(struct take *t) {
     struct clone *c = t->c;
-    c->works = ARENA_ARRAY(&c->arena, struct clone_work, t->holding.n + t->pending.n + 1);
+    size_t at = 0, i = 0;
+    c->works =
+        ARENA_ARRAY(&c->arena, struct clone_work, t->holding.n + t->pending.n + c->n_queues + 1);
     int r = c->works != NULL ? 0 : ERR_NOMEM;
-    struct workload_vec *const lists[] = {&t->holding, &t->pending};
-    for (size_t l = 0; l < 2 && r == 0; l++) {
-        if (lists[l]->n > 1) {
-            qsort(lists[l]->v, lists[l]->n, sizeof(*lists[l]->v), in_order);
+    for (size_t q = 0; q < c->n_queues && r == 0; q++) {
+        size_t first = c->n_works;
+        for (size_t k = 0; k < t->found[q].holding && r == 0; k++) {
+            r = work_take(t, t->holding.v[at++], c->queues[q].name);
         }
-        const struct queue_input *q = NULL;
-        for (size_t i = 0; i < lists[l]->n && r == 0; i++) {
-            const struct engine_workload *w = lists[l]->v[i];
-            q = q != NULL && str_eq(q->name, w->queue->name) ? q : clone_queue(c, w->queue->name);
-            r = q != NULL ? work_take(t, w, q->name) : ERR_INTERNAL;
+        r = r == 0 && t->found[q].cut ? rest_take(t, &t->found[q], c->queues[q].name, first) : r;
+    }
+    c->n_holding = c->n_works;
+    for (size_t q = 0; q < c->n_queues && r == 0; q++) {
+        for (size_t k = 0; k < t->found[q].pending && r == 0; k++) {
+            r = work_take(t, t->pending.v[i++], c->queues[q].name);
         }
-        c->n_holding = l == 0 ? c->n_works : c->n_holding;
     }
     return r;
 }
@@ -448,7 +592,10 @@ static int trees_take(struct take *t, const struct quota_nodes *roots) {
     }
     c->queues = ARENA_ARRAY(&c->arena, struct queue_input, queues + 1);
     c->cohorts = ARENA_ARRAY(&c->arena, struct cohort_input, cohorts + 1);
-    int r = c->queues != NULL && c->cohorts != NULL && wanted != NULL ? 0 : ERR_NOMEM;
+    t->found = ARENA_ARRAY(&c->arena, struct found, queues + 1);
+    int r = c->queues != NULL && c->cohorts != NULL && wanted != NULL && t->found != NULL
+                ? 0
+                : ERR_NOMEM;
     t->pending_per_queue = t->limits.pending / (queues > 0 ? queues : 1);
     size_t total = 0;
     for (size_t i = 0; i < all->n && r == 0; i++) {
@@ -471,9 +618,11 @@ static int trees_take(struct take *t, const struct quota_nodes *roots) {
                 wanted[q->groups[k].flavors[f]] = 1;
             }
         }
+        struct found *f = &t->found[c->n_queues];
+        f->q = q;
         r = queue_take(t, q);
-        r = r == 0 ? holding_find(t, q) : r;
-        r = r == 0 ? pending_find(t, q) : r;
+        r = r == 0 ? holding_find(t, f) : r;
+        r = r == 0 ? pending_find(t, f) : r;
     }
     t->wanted = wanted;
     return r;
@@ -532,8 +681,8 @@ static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
     return false;
 }
 
-int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a,
-                       struct str **ret, size_t *ret_n) {
+int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *a, struct str **ret,
+                       size_t *ret_n) {
     uint32_t id = names_find(&e->flavor_names, flavor);
     struct str *v = ARENA_ARRAY(a, struct str, map_count(&e->queues) + 1);
     size_t i = 0, n = 0;
@@ -549,130 +698,4 @@ int clone_flavor_users(const struct engine *e, struct str flavor, struct arena *
     *ret = v;
     *ret_n = n;
     return arena_ok(a);
-}
-
-/* ---- building ---- */
-
-static int intern_all(struct names *to, const struct str *v, size_t n) {
-    int r = 0;
-    uint32_t id;
-    for (size_t i = 0; i < n && r == 0; i++) {
-        r = names_intern(to, v[i], &id);
-    }
-    return r;
-}
-
-static int build_places(const struct clone *c, struct pool *p) {
-    int r = 0;
-    struct seat *s;
-    for (size_t i = 0; i < c->n_nodes && r == 0; i++) {
-        r = pool_node_put(p, &c->nodes[i], NULL);
-    }
-    for (size_t i = 0; i < c->n_seats && r == 0; i++) {
-        r = pool_seat_restore(p, &c->seats[i], &s);
-    }
-    return r;
-}
-
-static int build(const struct clone *c, struct engine *e) {
-    int r = intern_all(engine_flavors(e), c->flavor_names, c->n_flavor_names);
-    r = r == 0 ? intern_all(engine_resources(e), c->resource_names, c->n_resource_names) : r;
-    for (size_t i = 0; i < c->n_flavors && r == 0; i++) {
-        r = engine_flavor_put(e, &c->flavors[i]);
-    }
-    for (size_t i = 0; i < c->n_cohorts && r == 0; i++) {
-        r = engine_cohort_put(e, &c->cohorts[i]);
-    }
-    for (size_t i = 0; i < c->n_queues && r == 0; i++) {
-        r = engine_queue_put(e, &c->queues[i]);
-    }
-    r = r == 0 ? build_places(c, engine_pool(e)) : r;
-    for (size_t i = 0; i < c->n_works && r == 0; i++) {
-        const struct clone_work *k = &c->works[i];
-        if (str_empty(k->in.queue)) {
-            continue; /* an edit took its queue away */
-        }
-        r = k->holds ? engine_workload_hold(e, &k->in, k->held, k->n_held)
-                     : engine_workload_put(e, &k->in);
-    }
-    return r;
-}
-
-int clone_build(const struct clone *c, struct engine **ret) {
-    struct engine *e = engine_new(&c->options);
-    int r = e != NULL ? build(c, e) : ERR_NOMEM;
-    if (r != 0) {
-        engine_free(e);
-        return r;
-    }
-    *ret = e;
-    return 0;
-}
-
-/* ---- edits ---- */
-
-/* Puts one element into an arena's array of n: in the place of the one that has the same name (first in the struct). */
-static int put(struct clone *c, void **v, size_t *n, size_t size, const void *in) {
-    struct str name = *(const struct str *)in;
-    for (size_t i = 0; i < *n; i++) {
-        char *at = (char *)*v + i * size;
-        if (str_eq(*(struct str *)at, name)) {
-            memcpy(at, in, size);
-            return 0;
-        }
-    }
-    char *more = arena_array(&c->arena, *n + 1, size);
-    if (more == NULL) {
-        return ERR_NOMEM;
-    }
-    if (*n > 0) {
-        memcpy(more, *v, *n * size);
-    }
-    memcpy(more + *n * size, in, size);
-    *v = more;
-    (*n)++;
-    return 0;
-}
-
-static void del(void *v, size_t *n, size_t size, struct str name) {
-    for (size_t i = 0; i < *n; i++) {
-        char *at = (char *)v + i * size;
-        if (str_eq(*(struct str *)at, name)) {
-            memmove(at, at + size, (*n - i - 1) * size);
-            (*n)--;
-            return;
-        }
-    }
-}
-
-int clone_flavor_put(struct clone *c, const struct flavor_input *in) {
-    static_assert(offsetof(struct flavor_input, name) == 0, "put() compares it");
-    return put(c, (void **)&c->flavors, &c->n_flavors, sizeof(*in), in);
-}
-
-int clone_cohort_put(struct clone *c, const struct cohort_input *in) {
-    static_assert(offsetof(struct cohort_input, name) == 0, "put() compares it");
-    return put(c, (void **)&c->cohorts, &c->n_cohorts, sizeof(*in), in);
-}
-
-int clone_queue_put(struct clone *c, const struct queue_input *in) {
-    static_assert(offsetof(struct queue_input, name) == 0, "put() compares it");
-    return put(c, (void **)&c->queues, &c->n_queues, sizeof(*in), in);
-}
-
-void clone_flavor_del(struct clone *c, struct str name) {
-    del(c->flavors, &c->n_flavors, sizeof(*c->flavors), name);
-}
-
-void clone_cohort_del(struct clone *c, struct str name) {
-    del(c->cohorts, &c->n_cohorts, sizeof(*c->cohorts), name);
-}
-
-struct queue_input *clone_queue(struct clone *c, struct str name) {
-    for (size_t i = 0; i < c->n_queues; i++) {
-        if (str_eq(c->queues[i].name, name)) {
-            return &c->queues[i];
-        }
-    }
-    return NULL;
 }

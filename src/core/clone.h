@@ -6,8 +6,10 @@
  * nothing is shared, names have the same numbers, and the new engine decides as the old one would. In between the
  * inputs may be edited: that is what a preview does.
  *
- * Pods in their seats are left out: in the clone a seat goes when its workload does. What nobody's seat explains stays
- * occupied. Scan progress (which flavor was tried last) is left out: each pending workload starts with its first one.
+ * Beyond the limits: those that hold quota become one workload a queue, which holds the sum and never ends; of those
+ * that wait the last ones are left out. Pods in their seats are left out: in the clone a seat goes when its workload
+ * does. What nobody's seat explains stays occupied. Scan progress (which flavor was tried last) is left out as well:
+ * each pending workload starts with its first one; so is what LocalQueues used.
  */
 #ifndef BERTH_CORE_CLONE_H
 #define BERTH_CORE_CLONE_H
@@ -22,8 +24,8 @@ struct clone_work {
 };
 
 struct clone_limits {
-    size_t holding, pending; /* workloads; 0: 20,000 and 10,000 */
-    size_t nodes, seats;     /* beyond these places are left out altogether; 0: 500 and 20,000 */
+    size_t holding, pending; /* workloads; 0: 4,000 each */
+    size_t nodes, seats;     /* beyond these places are left out altogether; 0: 200 and 4,000 */
 };
 
 struct clone {

@@ -139,10 +139,18 @@ static void limits_are_kept(void **state) {
     }
     decide(e, &b);
     assert_int_equal(clone_take(e, &q, 1, NULL, 0, &l, &c), 0);
-    assert_int_equal(c.n_holding, 1);
+    assert_int_equal(c.n_holding, 2); /* one, and the rest as one */
     assert_int_equal(c.holding_left_out, 1);
-    assert_int_equal(c.n_works, 4);
+    assert_int_equal(c.n_works, 5);
     assert_int_equal(c.pending_left_out, 2);
+    assert_str_eq(c.works[2].in.uid, STR("w2")); /* in order */
+    assert_str_eq(c.works[4].in.uid, STR("w4"));
+    struct engine *copy;
+    int64_t borrowed;
+    assert_int_equal(clone_build(&c, &copy), 0);
+    uint32_t cpu = names_find(engine_resources(copy), STR("cpu"));
+    assert_int_equal(engine_queue_usage(copy, STR("a"), 0, cpu, &borrowed), 4000);
+    engine_free(copy);
     clone_release(&c);
     engine_free(e);
     buf_release(&b);

@@ -209,6 +209,49 @@ static void rules_of_the_cohort(void **state) {
     assert_int_equal(cohort(a, 4, 3, 5), KEEP_NOT_ENOUGH);
 }
 
+/* A lower holder, protected, evicting, or before a closed gate: policies would let it go. */
+static enum keep_rule although(struct workload_input h, bool gated, int64_t *ret_until) {
+    struct world w;
+    struct queue_input q = base("a", "");
+    struct node_amount a = {STR("gpu"), 4};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &a, 1};
+    setup(&w);
+    q.within_queue = PREEMPT_LOWER;
+    queue(&w, q, (struct quota_input){4, NO, NO});
+    h.uid = STR("h");
+    h.queue = STR("a");
+    h.sets = &s;
+    h.n_sets = 1;
+    struct held_amount held = {0, names_find(engine_flavors(w.e), STR("f")),
+                               names_find(engine_resources(w.e), STR("gpu")), 4};
+    assert_int_equal(engine_workload_hold(w.e, &h, &held, 1), 0);
+    struct workload_input p = {
+        .uid = STR("p"), .queue = STR("a"), .priority = 5, .sets = &s, .n_sets = 1, .gated = gated};
+    assert_int_equal(engine_workload_put(w.e, &p), 0);
+    assert_int_equal(explain(&w, "p"), 0);
+    enum keep_rule r = only_rule(&w);
+    *ret_until = w.out.rules[0].until_ns;
+    teardown(&w);
+    return r;
+}
+
+static void protections(void **state) {
+    struct workload_input h = {.reserved_ns = 900};
+    int64_t until;
+    assert_int_equal(although(h, false, &until), KEEP_NOT_ENOUGH);
+    assert_int_equal(although(h, true, &until), KEEP_GATED);
+    h.protected_until_ns = 1500; /* now is 1000 */
+    assert_int_equal(although(h, false, &until), KEEP_PROTECTED);
+    assert_int_equal(until, 1500);
+    h.minimum_runtime_ns = 800;
+    assert_int_equal(although(h, false, &until), KEEP_MINIMUM_RUNTIME);
+    assert_int_equal(until, 1700);
+    h.minimum_runtime_ns = h.protected_until_ns = 90; /* over */
+    assert_int_equal(although(h, false, &until), KEEP_NOT_ENOUGH);
+    h.evicting = true;
+    assert_int_equal(although(h, false, &until), KEEP_EVICTING);
+}
+
 /* The asker's own borrowing limit: what other queues hold is not in the way. */
 static void own_limit(void **state) {
     struct world w;
@@ -266,9 +309,13 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(amounts_and_holders), cmocka_unit_test(resource_of_no_group),
-        cmocka_unit_test(rules_of_the_queue),  cmocka_unit_test(rules_of_the_cohort),
-        cmocka_unit_test(own_limit),           cmocka_unit_test(every_rule_has_words),
+        cmocka_unit_test(amounts_and_holders),
+        cmocka_unit_test(resource_of_no_group),
+        cmocka_unit_test(rules_of_the_queue),
+        cmocka_unit_test(rules_of_the_cohort),
+        cmocka_unit_test(own_limit),
+        cmocka_unit_test(protections),
+        cmocka_unit_test(every_rule_has_words),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

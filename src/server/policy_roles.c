@@ -77,6 +77,8 @@ static const struct rule berth_admin[] = {{"kueue.x-k8s.io", "localqueues", CHAN
 
 static const struct rule queue_admin[] = {
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
+    {"berth.dev", "workloadexplanations", READ},
+    {"berth.dev", "queuepreviews", "create"},
     {"visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads localqueues/pendingworkloads",
      READ},
     {"scheduling.k8s.io", "priorityclasses", READ " " CHANGE},
