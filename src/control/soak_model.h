@@ -64,7 +64,7 @@ struct soak_quota {
 };
 
 struct soak_queue {
-    bool stopped, strict, cohort;
+    bool stopped, strict, cohort, preempts, checks;
     struct soak_quota quota[SOAK_FLAVORS][SOAK_RESOURCES];
 };
 

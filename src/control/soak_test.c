@@ -15,7 +15,12 @@
 
 #define KUEUE "\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 
-enum { NAMESPACES = 2, STEPS = 45, SEEDS = 250, QUIET_S = 8 };
+enum {
+    NAMESPACES = 2,
+    STEPS = 45,
+    SEEDS = 250,
+    QUIET_S = 12
+}; /* quiet for longer than nodes take to report */
 
 struct run {
     struct soak s; /* first */
@@ -187,8 +192,40 @@ static void pod_step(struct run *x, const struct soak_pod *pod) {
     }
 }
 
+/* ---- who decides admission checks ---- */
+
+static bool undecided(void *ctx, const struct object *o) {
+    const struct object **found = ctx;
+    *found = str_contains(o->json, STR("\"state\":\"Pending\"")) &&
+                     strcmp(fake_world_condition(o, "QuotaReserved"), "True") == 0 &&
+                     strcmp(fake_world_condition(o, "Evicted"), "True") != 0
+                 ? o
+                 : *found;
+    return true;
+}
+
+static void check_one(struct run *x) {
+    const struct object *o = NULL;
+    char json[512], ns[16], name[300], at[TIME_TEXT_MAX];
+    mirror_scan(x->s.w.mirror, fake_world_kind("Workload"), STR(""), undecided, &o);
+    if (!o || (!x->calm && below(x, 3) == 0)) {
+        return;
+    }
+    bool again = !x->calm && below(x, 4) == 0;
+    str_copy(o->ns, ns, sizeof ns);
+    str_copy(o->name, name, sizeof name);
+    snprintf(
+        json, sizeof json,
+        "{\"status\":{\"admissionChecks\":[{\"name\":\"check\",\"state\":\"%s\",\"message\":\"\","
+        "\"lastTransitionTime\":\"%s\"%s}]}}",
+        again ? "Retry" : "Ready", time_text(clock_wall(&x->s.w.clock.clock), at).p,
+        again ? ",\"requeueAfterSeconds\":3" : "");
+    fake_world_patch(&x->s.w, "Workload", ns, name, "status", json);
+}
+
 static void second(struct run *x) {
     fake_world_run(&x->s.w, NS_PER_SEC);
+    check_one(x);
     for (int i = x->s.n_pods - 1; i >= 0; i--) {
         if (i < x->s.n_pods && x->s.pods[i].node >= 0 && x->there[x->s.pods[i].node] &&
             x->ready[x->s.pods[i].node]) {
@@ -241,7 +278,11 @@ static void cluster_write(struct run *x, int q) {
         }
         buf_c(&b, "]}");
     }
-    buf_c(&b, "]}]}}");
+    buf_f(&b,
+          "]}],\"preemption\":{\"withinClusterQueue\":\"%s\",\"reclaimWithinCohort\":\"%s\"},"
+          "\"admissionChecksStrategy\":%s}}",
+          c->preempts ? "LowerPriority" : "Never", c->preempts ? "Any" : "Never",
+          c->checks ? "{\"admissionChecks\":[{\"name\":\"check\"}]}" : "null");
     x->s.edited_ns = x->s.w.clock.now;
     if (fake_world_get(&x->s.w, "ClusterQueue", "", name)) {
         fake_world_patch(&x->s.w, "ClusterQueue", "", name, "", buf_cstr(&b));
@@ -253,8 +294,11 @@ static void cluster_write(struct run *x, int q) {
 
 static void cluster_edit(struct run *x, int q, bool stopped) {
     struct soak_queue *c = &x->s.queues[q];
-    *c = (struct soak_queue){
-        .stopped = stopped, .strict = below(x, 3) == 0, .cohort = below(x, 3) != 0};
+    *c = (struct soak_queue){.stopped = stopped,
+                             .strict = below(x, 3) == 0,
+                             .cohort = below(x, 3) != 0,
+                             .preempts = below(x, 3) != 0,
+                             .checks = below(x, 4) == 0};
     for (int f = 0; f < SOAK_FLAVORS; f++) {
         for (int r = 0; r < SOAK_RESOURCES; r++) {
             int most = r == 0 ? 8000 : r == 1 ? 16 : r == 2 ? 4 : 5;
@@ -466,6 +510,8 @@ static void heal(struct run *x) {
     }
     for (int q = 0; q < SOAK_QUEUES; q++) {
         x->s.queues[q].stopped = false;
+        x->s.queues[q].preempts =
+            false; /* it looks at quota alone: who lacks a place would try for ever */
         cluster_write(x, q);
         for (int ns = 0; ns < NAMESPACES; ns++) {
             local_write(x, ns, q, "None");
@@ -581,8 +627,8 @@ static bool job_over(void *ctx, const struct object *o) {
 }
 
 static void all_gone(struct run *x) {
-    static const char *const kinds[] = {"Job",        "Pod",          "Workload",
-                                        "LocalQueue", "ClusterQueue", "ResourceFlavor"};
+    static const char *const kinds[] = {
+        "Job", "Pod", "Workload", "LocalQueue", "ClusterQueue", "ResourceFlavor", "AdmissionCheck"};
     fake_world_delete(&x->s.w, "Namespace", "", "ns0", "Background");
     if (fake_world_get(&x->s.w, "Namespace", "", "ns1")) {
         fake_world_delete(&x->s.w, "Namespace", "", "ns1", "Background");
@@ -591,6 +637,7 @@ static void all_gone(struct run *x) {
         char name[3] = {'q', (char)('0' + q), 0};
         fake_world_delete(&x->s.w, "ClusterQueue", "", name, "");
     }
+    fake_world_delete(&x->s.w, "AdmissionCheck", "", "check", "");
     fake_world_delete(&x->s.w, "ResourceFlavor", "", "f0", "");
     fake_world_delete(&x->s.w, "ResourceFlavor", "", "f1", "");
     until_quiet(x, 900);
@@ -614,6 +661,8 @@ static void begin(struct run *x, uint64_t seed) {
         "{" KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"f1\"},\"spec\":{\"nodeLabels\":{"
         "\"pool\":\"b\"}}}",
         "{" KUEUE "\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"high\"},\"value\":10}",
+        "{" KUEUE "\"AdmissionCheck\",\"metadata\":{\"name\":\"check\"},\"spec\":{"
+        "\"controllerName\":\"example.com/c\"}}",
     };
     x->s.seed = seed;
     prng_seed(&x->s.r, seed);
@@ -627,6 +676,9 @@ static void begin(struct run *x, uint64_t seed) {
     for (size_t i = 0; i < sizeof puts / sizeof *puts; i++) {
         fake_world_put(&x->s.w, puts[i]);
     }
+    fake_world_patch(&x->s.w, "AdmissionCheck", "", "check", "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
+                     "\"reason\":\"R\",\"message\":\"\"}]}}");
     for (int n = 0; n < SOAK_NODES; n++) {
         x->ready[n] = true;
         for (int g = 0; g < SOAK_GPUS; g++) {
