@@ -95,9 +95,12 @@ static int fit_resource(struct scan *s, struct quota_cell *c, int64_t request, s
     *ret = (struct fit){MODE_NO_FIT, 0};
     if (v > potential) {
         *reason = PEND_EXCEEDS_MAX_QUOTA;
-        return detail_add(s, (struct verdict_detail){.kind = DETAIL_EXCEEDS, .flavor = flavor,
-                                                     .resource = resource, .a = before,
-                                                     .b = request, .c = potential});
+        return detail_add(s, (struct verdict_detail){.kind = DETAIL_EXCEEDS,
+                                                     .flavor = flavor,
+                                                     .resource = resource,
+                                                     .a = before,
+                                                     .b = request,
+                                                     .c = potential});
     }
     bool smaller;
     ret->borrow = quota_lowest_fit(c, v, &smaller);
@@ -107,7 +110,8 @@ static int fit_resource(struct scan *s, struct quota_cell *c, int64_t request, s
         return 0;
     }
     *reason = PEND_WAITING_FOR_QUOTA;
-    int r = detail_add(s, (struct verdict_detail){.kind = DETAIL_UNUSED, .flavor = flavor,
+    int r = detail_add(s, (struct verdict_detail){.kind = DETAIL_UNUSED,
+                                                  .flavor = flavor,
                                                   .resource = resource,
                                                   .a = amount_sub(v, available)});
     if (r == 0 && (c->q.nominal >= v || smaller || may_preempt_borrowing(s))) {
@@ -121,13 +125,13 @@ static int flavor_admits(struct scan *s, const struct engine_set *set, uint32_t 
     const struct engine_flavor *f = &s->e->flavors.v[flavor];
     *ret = false;
     if (f->memory == NULL) {
-        return detail_add(s, (struct verdict_detail){.kind = DETAIL_FLAVOR_MISSING,
-                                                     .flavor = flavor});
+        return detail_add(s,
+                          (struct verdict_detail){.kind = DETAIL_FLAVOR_MISSING, .flavor = flavor});
     }
     const struct taint *t = taints_untolerated(f->spec.taints, &set->shape, &f->spec);
     if (t != NULL) {
-        return detail_add(s, (struct verdict_detail){.kind = DETAIL_TAINT, .flavor = flavor,
-                                                     .taint = t});
+        return detail_add(
+            s, (struct verdict_detail){.kind = DETAIL_TAINT, .flavor = flavor, .taint = t});
     }
     if (!shape_matches_flavor(&set->shape, &f->spec)) {
         return detail_add(s, (struct verdict_detail){.kind = DETAIL_AFFINITY, .flavor = flavor});
@@ -186,9 +190,11 @@ static int fit_flavor(struct scan *s, const struct engine_set *set, const struct
 }
 
 static const char *mode_name(enum assign_mode mode) {
-    static const char *const names[] = {[MODE_NO_FIT] = "NoFit", [MODE_FIT] = "Fit",
+    static const char *const names[] = {[MODE_NO_FIT] = "NoFit",
+                                        [MODE_FIT] = "Fit",
                                         [MODE_NO_CANDIDATES] = "NoCandidates",
-                                        [MODE_PREEMPT] = "Preempt", [MODE_RECLAIM] = "Reclaim"};
+                                        [MODE_PREEMPT] = "Preempt",
+                                        [MODE_RECLAIM] = "Reclaim"};
     return names[mode];
 }
 
@@ -207,9 +213,8 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
         }
         a->considered->sets = s->considered;
     }
-    struct considered_set *c = a->considered->n_sets > 0
-                                   ? &s->considered[a->considered->n_sets - 1]
-                                   : NULL;
+    struct considered_set *c =
+        a->considered->n_sets > 0 ? &s->considered[a->considered->n_sets - 1] : NULL;
     if (c == NULL || c->name.p != set->name.p) {
         c = &s->considered[a->considered->n_sets++];
         *c = (struct considered_set){.name = set->name};
@@ -235,8 +240,8 @@ static int consider(struct scan *s, const struct engine_set *set, uint32_t flavo
     if (n > 0) {
         memcpy(why, s->details.v + from, n * sizeof(*why));
     }
-    c->v[c->n++] = (struct considered_flavor){.flavor = flavor, .borrow = f.borrow,
-                                              .mode = mode_name(f.mode), .why = why, .n_why = n};
+    c->v[c->n++] = (struct considered_flavor){
+        .flavor = flavor, .borrow = f.borrow, .mode = mode_name(f.mode), .why = why, .n_why = n};
     return 0;
 }
 
@@ -272,12 +277,12 @@ static void take(struct scan *s, const struct engine_set *set, const struct engi
     for (size_t i = 0; i < set->n_requests; i++) {
         uint32_t resource = set->requests[i].resource;
         if (group_covers(g, resource)) {
-            a->held[a->n_held] = (struct held_amount){
-                .set = (uint32_t)(set - s->w->sets), .flavor = flavor, .resource = resource,
-                .v = total_of(s, set, i)};
+            a->held[a->n_held] = (struct held_amount){.set = (uint32_t)(set - s->w->sets),
+                                                      .flavor = flavor,
+                                                      .resource = resource,
+                                                      .v = total_of(s, set, i)};
             a->modes[a->n_held] = s->modes[i];
-            a->cells[a->n_held++] =
-                quota_cell_of(s->w->queue->node, quota_pair(flavor, resource));
+            a->cells[a->n_held++] = quota_cell_of(s->w->queue->node, quota_pair(flavor, resource));
         }
     }
 }
@@ -396,10 +401,10 @@ static int assign_set(struct scan *s, const struct engine_set *set, enum pend_re
             continue;
         }
         struct group_result f = {.fit = {MODE_NO_FIT, 0}, .reason = PEND_NO_MATCHING_FLAVOR};
-        int r = g == NULL ? detail_add(s, (struct verdict_detail){
-                                              .kind = DETAIL_RESOURCE_UNAVAILABLE,
-                                              .resource = set->requests[i].resource})
-                          : assign_group(s, set, g, i, &f);
+        int r = g == NULL
+                    ? detail_add(s, (struct verdict_detail){.kind = DETAIL_RESOURCE_UNAVAILABLE,
+                                                            .resource = set->requests[i].resource})
+                    : assign_group(s, set, g, i, &f);
         if (r != 0) {
             return r;
         }
@@ -446,8 +451,8 @@ static int scan_begin(struct scan *s, size_t *ret_requests) {
 int assign_flavors(struct engine *e, struct engine_workload *w, const int32_t *counts,
                    const struct assignment *pin, struct assignment *ret) {
     struct assignment a = {.counts = counts};
-    struct scan s = {.e = e, .w = w, .out = &a, .pin = pin,
-                     .resume = pin == NULL && scan_holds(e, w)};
+    struct scan s = {
+        .e = e, .w = w, .out = &a, .pin = pin, .resume = pin == NULL && scan_holds(e, w)};
     enum pend_reason severest = PEND_NONE;
     size_t requests;
     if (scan_begin(&s, &requests) != 0) {

@@ -275,9 +275,10 @@ bool engine_queue_active(struct engine *e, struct str name) {
 /* Holders that are in no order for want of memory are looked for among all. */
 static void unlisted_drop(struct engine *e, struct engine_queue *q) {
     size_t i = 0;
-    for (const struct map_entry *m; q->n_holding > 0 && (m = map_next(&e->workloads, &i)) != NULL;) {
-        if (((struct engine_workload *)m->value)->queue == q) {
-            workload_drop(e, m->value);
+    while (q->n_holding > 0) {
+        struct engine_workload *w = map_next(&e->workloads, &i)->value;
+        if (w->queue == q && w->state == WORKLOAD_HOLDING) {
+            workload_drop(e, w);
         }
     }
 }

@@ -1,27 +1,29 @@
 /*
- * engine (core): the queues. Pending workloads in, admissions and reasons to wait out.
+ * engine (core): the queues. Pending workloads in; admissions, evictions and reasons to wait out.
  *
- * Events are the functions below: flavors, cohorts, queues, workloads, nodes come and go. Decisions are made in
- * cycles by
- * engine_run, as Kueue makes them: one head per queue; each head is given flavors against the usage of the
- * moment; heads
- * are ordered (less borrowing, higher priority, earlier, uid); each is then admitted if it still fits. A
- * workload whose
- * flavors name nodes that Berth places pods on is admitted only together with seats for all its pods (pool.h).
+ * Events are the functions below: flavors, cohorts, queues, workloads, nodes come and go. Decisions are made in cycles,
+ * as Kueue makes them, of one cohort tree at a time (a queue without a cohort is a tree): one head per queue; each is
+ * given flavors against the usage of the moment, and victims where it needs them (preempt.h); the heads are ordered
+ * (less borrowing, higher priority, earlier, uid; or by shares); each is then admitted if it still fits beside those
+ * before it, or its victims are named and it waits for them. A workload whose flavors name nodes that Berth places pods
+ * on is admitted only together with seats for all its pods (pool.h). Victims are chosen by quota alone.
  *
- * A head that does not fit goes back (StrictFIFO: it blocks its queue) or is parked (BestEffortFIFO) until
- * something in
- * its cohort tree is given back or changes; parked workloads that are alike are parked together. One that waits
- * for a
- * place is tried again when a place may have become free.
+ * A head that does not fit goes back (StrictFIFO: it blocks its queue) or is parked (BestEffortFIFO), with all that are
+ * like it, until something in its tree is given back or changes; then the whole tree is tried again, at the next run.
+ * One that waits for a place is tried again when a place may have become free. Each that waits is told why: at once
+ * when it was looked at, and those parked beside it as far as the budget of the run goes and in the runs after it;
+ * again only when the reason becomes another one.
  *
  * Pure and deterministic: no clock, no I/O; the order of events alone decides. Everything given is copied. Steps are
- * bounded: engine_run looks at `budget` heads and then returns, in the middle of a cycle if need be; an event
- * that gives
- * something back or changes quota ends a cycle under way early, its heads return to their queues.
+ * bounded: engine_run looks at about `budget` heads and then returns, in the middle of a cycle if need be. What is
+ * given back meanwhile does not end the cycle: the heads that are left are held against what is there by then. Edits of
+ * flavors, cohorts and queues end it; its heads return to their queues. Trees in which nothing happens cost nothing.
  *
- * Failures: ERR_NOMEM and ERR_TOO_MANY (workloads_max) leave the engine as it was. ERR_NOT_FOUND: the queue is
- * unknown.
+ * A tree rests when a cycle changed nothing and no scan over flavors goes on, and wakes with the next event in it.
+ * Kueue may alternate for ever on some inputs (A evicts B, B comes back and evicts A); break_alternation ends that:
+ * a pair of workloads has one eviction between them until quota is given back by somebody else, or edited.
+ *
+ * Failures: ERR_NOMEM and ERR_TOO_MANY (workloads_max) leave the engine as it was. ERR_NOT_FOUND: the queue is unknown.
  */
 #ifndef BERTH_CORE_ENGINE_H
 #define BERTH_CORE_ENGINE_H
@@ -42,15 +44,13 @@ enum fair_strategy {
 struct engine_options {
     size_t workloads_max; /* 0: 2,000,000 */
     size_t tick_bytes;    /* memory of one cycle; 0: 256 MiB */
-    bool check_undo;   /* compare the state before a trial with the state after its undo; asserts */
+    bool check_undo;      /* compare the state before a trial with the state after its undo; asserts */
     bool fair_sharing; /* dominant resource shares order the heads and choose the victims */
     unsigned fair_strategies;   /* set of enum fair_strategy; 0: both */
     bool prioritize_preemptors; /* gate PrioritizePreemptorWorkloads, off in Kueue */
     bool no_priority_in_cohort; /* gate PrioritySortingWithinCohort is off */
-    bool
-        break_alternation; /* two that would evict each other for ever: the second eviction is refused */
-    bool
-        block_until_ready; /* waitForPodsReady.blockAdmission: one admission at a time, until it is ready */
+    bool break_alternation; /* two that would evict each other for ever: the second is refused */
+    bool block_until_ready; /* blockAdmission: nobody is admitted until all that hold are ready */
     bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
     bool local_usage;       /* admission fair sharing is configured: see engine_local_put */
     int64_t usage_half_life_ns, usage_interval_ns;
@@ -185,8 +185,8 @@ int engine_queue_put(struct engine *e, const struct queue_input *in);
 void engine_queue_del(struct engine *e, struct str name);
 bool engine_queue_active(struct engine *e, struct str name);
 
-/* A workload without quota enters its queue, or changes there: a parked one is tried again only
- * when the change matters. */
+/* A workload without quota enters its queue, or changes there: a parked one is tried again only when the change
+ * matters. One that held quota gives it back (evicted, and stopped by now) and queues again. */
 int engine_workload_put(struct engine *e, const struct workload_input *in);
 /* A workload that holds quota according to what is written: adopts it, or sets what it holds.
  * in->queue: as admitted. */
@@ -206,15 +206,16 @@ void engine_workload_keep(struct engine *e, struct str uid);
 /* The pods of one that holds quota became ready, or are not any more. */
 void engine_workload_ready(struct engine *e, struct str uid, bool ready);
 
-/* Looks at up to `budget` heads. now_ns: when what is admitted now was admitted; protection is judged by it. Actions
+/* Looks at about `budget` heads. now_ns: when what is admitted now was admitted; protection is judged by it. Actions
  * are valid until the next call. *ret_more: call again. *ret_wake_ns (may be NULL): call again then at the latest,
  * because a protection ends; INT64_MAX: no need. */
 int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct engine_action **ret,
                size_t *ret_n, bool *ret_more, int64_t *ret_wake_ns);
-/* One whole cycle of every cohort tree that has a head, as Kueue counts cycles; also one that decides nothing. For
- * replays and the simulator. */
+/* One whole cycle of every cohort tree that has a head, as Kueue counts cycles; also one that decides nothing, and of
+ * trees that rest. For replays and the simulator. */
 int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **ret, size_t *ret_n);
-/* How many workloads are in the active heaps, and which: a hash that does not depend on order. */
+/* How many workloads are active, or about to be tried again, and which: a hash that does not depend on order. It looks
+ * at all that wait. */
 size_t engine_active(const struct engine *e, uint64_t *ret_hash);
 
 /* ---- admission fair sharing: what LocalQueues used, halved with time ---- */

@@ -41,8 +41,8 @@ static int heads_step(struct engine *e) {
     queue_forget(e, w);
     w->state = WORKLOAD_FLIGHT;
     q->flight = w;
-    e->entries.v[e->entries.n++] = (struct entry){
-        .w = w, .preemptor = e->o.prioritize_preemptors && q->preemptor == w};
+    e->entries.v[e->entries.n++] =
+        (struct entry){.w = w, .preemptor = e->o.prioritize_preemptors && q->preemptor == w};
     t->ready[e->kept++] = q;
     e->at++;
     return 0;

@@ -235,8 +235,11 @@ static int issue(struct engine *e, struct entry *n) {
         if (v->evicting) {
             continue;
         }
-        struct engine_action a = {.type = ACTION_PREEMPT, .uid = v->uid, .queue = v->queue->name,
-                                  .by = w->uid, .by_queue = w->queue->name,
+        struct engine_action a = {.type = ACTION_PREEMPT,
+                                  .uid = v->uid,
+                                  .queue = v->queue->name,
+                                  .by = w->uid,
+                                  .by_queue = w->queue->name,
                                   .reason = n->a.victims[i].reason};
         r = e->o.break_alternation ? turn_take(e, w, v) : 0;
         r = r == 0 ? action_add(e, &a) : r;
@@ -306,8 +309,12 @@ static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
     }
     uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
     size_t mark = quota_mark(&e->forest);
-    struct engine_action a = {.type = ACTION_ADMIT, .uid = w->uid, .queue = w->queue->name,
-                              .held = held, .n_held = n->a.n_held, .counts = n->a.counts,
+    struct engine_action a = {.type = ACTION_ADMIT,
+                              .uid = w->uid,
+                              .queue = w->queue->name,
+                              .held = held,
+                              .n_held = n->a.n_held,
+                              .counts = n->a.counts,
                               .considered = n->a.considered};
     *ret_ok = false;
     int r = action_vec_room(&e->actions, 1);
@@ -330,8 +337,10 @@ static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
 static int entry_admit(struct engine *e, struct entry *n) {
     bool ok;
     if (e->o.block_until_ready && e->n_not_ready > 0) {
-        struct engine_action a = {.type = ACTION_PEND, .uid = n->w->uid,
-                                  .queue = n->w->queue->name, .verdict = n->a.verdict,
+        struct engine_action a = {.type = ACTION_PEND,
+                                  .uid = n->w->uid,
+                                  .queue = n->w->queue->name,
+                                  .verdict = n->a.verdict,
                                   .considered = n->a.considered};
         e->halted = true; /* the cycle goes no further: it is told here */
         (void)waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_READY, TURN_NONE);

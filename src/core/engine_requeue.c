@@ -26,8 +26,11 @@ static int tell_alike(struct engine *e, struct engine_class *c, const struct ver
             class_tell_end(e, c);
             break;
         }
-        struct engine_action a = {.type = ACTION_PEND, .uid = w->uid, .queue = w->queue->name,
-                                  .verdict = v, .considered = k};
+        struct engine_action a = {.type = ACTION_PEND,
+                                  .uid = w->uid,
+                                  .queue = w->queue->name,
+                                  .verdict = v,
+                                  .considered = k};
         int r = action_add(e, &a);
         if (r != 0) {
             return r; /* they stay in the list */
@@ -94,8 +97,8 @@ static int parked(struct engine *e, struct entry *n) {
     }
 }
 
-/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload waits
- * for a place, whatever the last flavor lacked, and starts again with the first. */
+/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload
+ * waits for a place, whatever the last flavor lacked, and starts again with the first. */
 int entry_requeue(struct engine *e, struct entry *n) {
     struct engine_workload *w = n->w;
     struct engine_queue *q = w->queue;
@@ -105,8 +108,11 @@ int entry_requeue(struct engine *e, struct entry *n) {
     q->flight = NULL;
     w->state = WORKLOAD_IDLE;
     preemptor_note(q, n);
-    struct engine_action a = {.type = ACTION_PEND, .uid = w->uid, .queue = q->name,
-                              .verdict = n->a.verdict, .considered = n->a.considered};
+    struct engine_action a = {.type = ACTION_PEND,
+                              .uid = w->uid,
+                              .queue = q->name,
+                              .verdict = n->a.verdict,
+                              .considered = n->a.considered};
     bool says_more = w->missed_place && !no_place; /* that a place is missing */
     int r = says_more ? 0 : action_add(e, &a);
     w->missed_place = w->missed_place || no_place;

@@ -41,8 +41,10 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
         if (flavors == NULL) {
             return ERR_NOMEM;
         }
-        struct place_input one = {.set = w->sets[i].name, .shape = &w->sets[i].shape,
-                                  .flavors = flavors, .amounts = w->sets[i].requests,
+        struct place_input one = {.set = w->sets[i].name,
+                                  .shape = &w->sets[i].shape,
+                                  .flavors = flavors,
+                                  .amounts = w->sets[i].requests,
                                   .n_flavors = set_flavors(e, &n->a, i, flavors),
                                   .n_amounts = w->sets[i].n_requests};
         for (; pool_is_ours(e->pool, &one) && one.ordinal < count_of(n, i); one.ordinal++) {

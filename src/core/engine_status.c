@@ -9,7 +9,8 @@ bool engine_queue_counts(const struct engine *e, struct str queue, struct engine
         return false;
     }
     *ret = (struct engine_counts){.pending = q->n_active + q->n_parked + (q->flight != NULL),
-                                  .parked = q->n_parked, .holding = q->n_holding,
+                                  .parked = q->n_parked,
+                                  .holding = q->n_holding,
                                   .evicting = q->n_evicting};
     return true;
 }

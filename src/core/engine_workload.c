@@ -60,9 +60,13 @@ static int workload_new(struct engine *e, const struct workload_input *in, struc
         return ERR_NOMEM;
     }
     struct engine_workload *w = bump_alloc(&b, sizeof(*w));
-    *w = (struct engine_workload){.uid = bump_str(&b, in->uid), .local = bump_str(&b, in->local),
-                                  .priority = in->priority, .queued_ns = in->queued_ns,
-                                  .n_sets = in->n_sets, .hash = workload_hash(in), .queue = q};
+    *w = (struct engine_workload){.uid = bump_str(&b, in->uid),
+                                  .local = bump_str(&b, in->local),
+                                  .priority = in->priority,
+                                  .queued_ns = in->queued_ns,
+                                  .n_sets = in->n_sets,
+                                  .hash = workload_hash(in),
+                                  .queue = q};
     workload_flags(w, in);
     w->sets = bump_alloc(&b, in->n_sets * sizeof(*w->sets));
     int32_t *tried = bump_alloc(&b, count_requests(in) * sizeof(*tried));
@@ -320,8 +324,8 @@ static int held_set(struct engine *e, struct engine_workload *w, const struct he
         r = quota_hold(&e->forest, node, quota_pair(held[i].flavor, held[i].resource), held[i].v);
         copy[i] = held[i];
         for (size_t k = i; r != 0 && k > 0; k--) {
-            quota_hold(&e->forest, node,
-                       quota_pair(held[k - 1].flavor, held[k - 1].resource), -held[k - 1].v);
+            quota_hold(&e->forest, node, quota_pair(held[k - 1].flavor, held[k - 1].resource),
+                       -held[k - 1].v);
         }
     }
     if (r != 0) {
@@ -372,7 +376,8 @@ static int hold_other(struct engine *e, struct engine_workload *w, const struct 
 }
 
 /* The same holder by another spec. */
-static int hold_anew(struct engine *e, struct engine_workload **old, const struct workload_input *in) {
+static int hold_anew(struct engine *e, struct engine_workload **old,
+                     const struct workload_input *in) {
     struct engine_workload *w, *o = *old;
     int r = workload_new(e, in, o->queue, &w);
     if (r != 0) {

@@ -1,0 +1,206 @@
+/* Tests of what happens to workloads beside decisions: moves, readiness, checks, being told; and of trees apart. */
+#include "core/engine_fixture.h"
+#include "core/engine_private.h"
+
+static void one(struct world *w, struct engine_options o) {
+    setup_with(w, o);
+    flavor(w, "f", (struct flavor_input){0});
+    queue(w, "q", "", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+}
+
+/* A holder that is put again has stopped: its quota is free, and it queues by its time. */
+static void put_back(void **state) {
+    struct world w;
+    one(&w, (struct engine_options){0});
+    submit(&w, "a", "q", 0, 5, 4000);
+    run(&w);
+    submit(&w, "b", "q", 0, 1, 4000);
+    run(&w);
+    assert_false(holds(&w, "b"));
+    submit(&w, "a", "q", 0, 5, 4000);
+    assert_int_equal(counts(&w, "q").holding, 0);
+    run(&w);
+    assert_string_equal(w.story, "+b ");
+    engine_free(w.e);
+}
+
+static void another_priority(void **state) {
+    struct world w;
+    one(&w, (struct engine_options){0});
+    submit(&w, "a", "q", 0, 1, 4000);
+    run(&w);
+    submit(&w, "b", "q", 0, 2, 4000);
+    submit(&w, "c", "q", 0, 3, 3000);
+    run(&w);
+    submit(&w, "c", "q", 1, 3, 3000);
+    gone(&w, "a");
+    run(&w);
+    assert_string_equal(w.story, "+c ");
+    engine_free(w.e);
+}
+
+/* One admission at a time, until it is ready; deleting it will do as well. */
+static void until_ready(void **state) {
+    struct world w;
+    one(&w, (struct engine_options){.block_until_ready = true});
+    submit(&w, "a", "q", 0, 1, 1000);
+    submit(&w, "b", "q", 0, 2, 1000);
+    submit(&w, "c", "q", 0, 3, 1000);
+    run(&w);
+    assert_string_equal(w.story, "+a ");
+    assert_string_equal(w.reason, "WaitingForPodsReady");
+    assert_string_equal(w.text, "waiting for all admitted workloads to be in PodsReady condition");
+    engine_workload_ready(w.e, STR("a"), true);
+    run(&w);
+    assert_string_equal(w.story, "+b ");
+    engine_workload_ready(w.e, STR("a"), false);
+    gone(&w, "b");
+    run(&w);
+    assert_string_equal(w.story, "");
+    engine_workload_ready(w.e, STR("a"), true);
+    run(&w);
+    assert_string_equal(w.story, "+c ");
+    engine_free(w.e);
+}
+
+/* Who has failed checks waits alone; those like it go on. */
+static void checks(void **state) {
+    struct world w;
+    struct workload_input in = {
+        .uid = STR("a"), .queue = STR("q"), .queued_ns = 1, .failed_checks = true};
+    one(&w, (struct engine_options){0});
+    put_as(&w, in, 1, 0, 1000);
+    submit(&w, "b", "q", 0, 2, 1000);
+    run(&w);
+    assert_string_equal(w.story, "+b ");
+    assert_string_equal(w.reason, "PendingEvaluation");
+    assert_string_equal(w.text, "The workload has failed admission checks");
+    assert_int_equal(counts(&w, "q").parked, 1);
+    in.failed_checks = false;
+    put_as(&w, in, 1, 0, 1000);
+    run(&w);
+    assert_string_equal(w.story, "+a ");
+    engine_free(w.e);
+}
+
+/* A thousand alike: parked at the price of one, each told once, in steps, and not again for the same reason. */
+static void told_once(void **state) {
+    struct world w;
+    one(&w, (struct engine_options){0});
+    submit(&w, "first", "q", 0, 0, 4000);
+    run(&w);
+    for (int i = 0; i < 1000; i++) {
+        char uid[8];
+        snprintf(uid, sizeof(uid), "w%u", (unsigned)i % 1000);
+        submit(&w, uid, "q", 0, i + 1, 3000);
+    }
+    const struct engine_action *a;
+    size_t n, told = 0;
+    bool more = true;
+    while (more) {
+        assert_int_equal(engine_run(w.e, 0, 64, &a, &n, &more, NULL), 0);
+        assert_true(n <= 64);
+        told += n;
+    }
+    assert_int_equal(told, 1000);
+    assert_int_equal(counts(&w, "q").parked, 1000);
+    gone(&w, "first");
+    run(&w);
+    assert_string_equal(w.story, "+w0 ");
+    assert_int_equal(w.pended, 1); /* only the one that was looked at */
+    submit(&w, "late", "q", 0, 5000, 3000);
+    run(&w);
+    assert_int_equal(w.pended, 1);
+    assert_string_equal(w.reason, "WaitingForQuota");
+    engine_free(w.e);
+}
+
+/* What happens in one tree leaves the cycle of another alone; an edit ends it. */
+static void trees_apart(void **state) {
+    struct world w;
+    const struct engine_action *a;
+    size_t n;
+    bool more;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "x", "cx", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    queue(&w, "y", "cy", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    submit(&w, "y0", "y", 0, 1, 4000);
+    run(&w);
+    submit(&w, "x1", "x", 0, 1, 4000);
+    assert_int_equal(engine_run(w.e, 0, 1, &a, &n, &more, NULL), 0);
+    assert_int_equal(w.e->phase, CYCLE_HEADS);
+    gone(&w, "y0");
+    assert_int_equal(w.e->phase, CYCLE_HEADS);
+    flavor(&w, "g", (struct flavor_input){0});
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    run(&w);
+    assert_string_equal(w.story, "+x1 ");
+    engine_free(w.e);
+}
+
+static int uid_at(const char *story, const char *what) {
+    const char *p = strstr(story, what);
+    return p != NULL ? (int)(p - story) : -1;
+}
+
+/* Victims go while the cycle that names them is under way, in every step of it: nothing breaks, nobody is forgotten. */
+static void gone_meanwhile(void **state) {
+    for (int steps = 1; steps < 12; steps++) {
+        struct world w;
+        const struct engine_action *a;
+        size_t n;
+        bool more;
+        setup(&w);
+        flavor(&w, "f", (struct flavor_input){0});
+        struct queue_input in = {.name = STR("x"), .cohort = STR("co"), .reclaim = PREEMPT_ANY};
+        queue_as(&w, in, (struct fq[]){{"f", {2000, NO, NO}}}, 1);
+        in.name = STR("y");
+        queue_as(&w, in, (struct fq[]){{"f", {2000, NO, NO}}}, 1);
+        queue(&w, "z", "co", false, (struct fq[]){{"f", {0, NO, NO}}}, 1, FUNGIBILITY_STOP);
+        submit(&w, "z1", "z", 0, 1, 2000);
+        submit(&w, "z2", "z", 0, 2, 2000);
+        run(&w);
+        submit(&w, "x1", "x", 0, 3, 2000);
+        submit(&w, "y1", "y", 0, 4, 2000);
+        for (int i = 0; i < steps; i++) {
+            assert_int_equal(engine_run(w.e, 0, 1, &a, &n, &more, NULL), 0);
+        }
+        gone(&w, "z1");
+        gone(&w, "z2");
+        run(&w);
+        assert_true(holds(&w, "x1") && holds(&w, "y1"));
+        assert_true(uid_at(w.story, "-") < 0);
+        engine_free(w.e);
+    }
+}
+
+static void paths_and_shares(void **state) {
+    struct world w;
+    struct buf b;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "x", "team", false, (struct fq[]){{"f", {2000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    queue(&w, "y", "team", false, (struct fq[]){{"f", {6000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    struct cohort_input team = {.name = STR("team"), .parent = STR("org"), .weight = 1};
+    assert_int_equal(engine_cohort_put(w.e, &team), 0);
+    submit(&w, "x1", "x", 0, 1, 3000);
+    run(&w);
+    buf_init(&b, 0);
+    engine_path(w.e, STR("x"), &b);
+    assert_true(str_eq(buf_view(&b), STR("/org/team/x")));
+    assert_int_equal(engine_share(w.e, true, STR("x")), 125); /* 1 of 8 */
+    assert_int_equal(engine_share(w.e, true, STR("y")), 0);
+    buf_release(&b);
+    engine_free(w.e);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(put_back),       cmocka_unit_test(another_priority),
+        cmocka_unit_test(until_ready),    cmocka_unit_test(checks),
+        cmocka_unit_test(told_once),      cmocka_unit_test(trees_apart),
+        cmocka_unit_test(gone_meanwhile), cmocka_unit_test(paths_and_shares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
