@@ -43,7 +43,7 @@ int explain_insight_take(struct queue_explain *x, const struct str *queues, size
                                 .n_cohorts = n_cohorts};
     int r = insight_take(&o, ret);
     if (r == 0) {
-        queue_kick(x->c); /* taking ended a cycle under way */
+        queue_kick(x->c); /* taking may have ended a cycle under way */
     }
     return r;
 }

@@ -362,6 +362,7 @@ static int rest_take(struct take *t, const struct found *f, struct str queue, si
     struct set_input *set = ARENA_NEW(&c->arena, struct set_input);
     struct shape *any = ARENA_NEW(&c->arena, struct shape);
     size_t n_held = 0;
+    cycle_abort(t->e); /* what a cycle under way reserves is no usage */
     if (held == NULL || set == NULL || any == NULL) {
         return ERR_NOMEM;
     }
@@ -642,7 +643,6 @@ int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
     t.limits.seats = t.limits.seats ? t.limits.seats : SEATS_MAX;
     *c = (struct clone){0};
     arena_init(&c->arena, ARENA_MAX);
-    cycle_abort(e); /* what a cycle under way reserves is no usage */
     int r = engine_settle(e);
     r = r == 0 ? roots_find(e, queues, n_queues, true, &roots) : r;
     r = r == 0 ? roots_find(e, cohorts, n_cohorts, false, &roots) : r;

@@ -209,6 +209,41 @@ static void decides_alike(void **state) {
     }
 }
 
+/* In the middle of a cycle: nobody is missing from the copy, and the cycle goes on. */
+static void amid_a_cycle(void **state) {
+    for (size_t budget = 1; budget < 20; budget++) {
+        struct engine *e = engine(), *copy;
+        const struct engine_action *a;
+        struct clone c;
+        struct buf b;
+        size_t n;
+        bool more;
+        const char *const queues[] = {"a", "b", "c"};
+        const char *const uids[] = {"w0", "w1", "w2", "w3", "w4", "w5"};
+        buf_init(&b, 0);
+        for (int i = 0; i < 3; i++) {
+            queue(e, queues[i], "left", 2000, 0);
+        }
+        for (int i = 0; i < 6; i++) {
+            submit(e, uids[i], queues[i % 3], 0, i, 1500);
+        }
+        assert_int_equal(engine_run(e, 0, budget, &a, &n, &more, NULL), 0);
+        take(e, "a", &c);
+        assert_int_equal(c.n_works, 6);
+        assert_int_equal(clone_build(&c, &copy), 0);
+        clone_release(&c);
+        decide(copy, &b);
+        decide(e, &b);
+        for (int i = 0; i < 6; i++) {
+            assert_int_equal(holds(e, uids[i]), holds(copy, uids[i]));
+        }
+        assert_true(engine_consistent(copy));
+        engine_free(copy);
+        engine_free(e);
+        buf_release(&b);
+    }
+}
+
 static void edits(void **state) {
     struct engine *e = engine(), *copy;
     struct clone c;
@@ -362,11 +397,11 @@ static void is_stopped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_its_tree),     cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(decides_alike),     cmocka_unit_test(edits),
-        cmocka_unit_test(without_memory),    cmocka_unit_test(starts_exactly),
-        cmocka_unit_test(unknown_run_times), cmocka_unit_test(settles_only),
-        cmocka_unit_test(is_stopped),
+        cmocka_unit_test(only_its_tree),  cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(decides_alike),  cmocka_unit_test(amid_a_cycle),
+        cmocka_unit_test(edits),          cmocka_unit_test(without_memory),
+        cmocka_unit_test(starts_exactly), cmocka_unit_test(unknown_run_times),
+        cmocka_unit_test(settles_only),   cmocka_unit_test(is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
