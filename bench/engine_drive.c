@@ -167,11 +167,29 @@ static void sample(struct samples *s, int64_t v, size_t times) {
     }
 }
 
+static int64_t steady_now(const struct drive *d) {
+    return d->spent + d->idle;
+}
+
+static void steady_answer(struct drive *d, uint32_t i, bool admitted) {
+    struct open_events *o = &d->open[d->items[i].queue / d->tree];
+    if (d->items[i].due != 0) {
+        sample(&d->event, steady_now(d) - d->items[i].due, 1);
+        d->items[i].due = 0;
+    }
+    for (; admitted && o->n > 0; o->n--) {
+        sample(&d->event, steady_now(d) - o->due[o->n - 1], 1);
+    }
+}
+
 /* The actions of a call, counted; how many decisions they were. */
 static size_t count(struct drive *d, const struct engine_action *a, size_t n) {
     uint64_t refused = d->f.refusals, won = d->f.admissions + d->f.preemptions;
     const struct verdict *last = NULL;
     for (size_t k = 0; k < n; k++) {
+        if (d->open != NULL && a[k].type != ACTION_PREEMPT) {
+            steady_answer(d, item_of(a[k].uid), a[k].type == ACTION_ADMIT);
+        }
         switch (a[k].type) {
         case ACTION_ADMIT:
             d->f.admissions++;
@@ -239,6 +257,38 @@ void drive_reset(struct drive *d) {
     d->f = (struct figures){.bytes = d->f.bytes, .floor = d->f.floor};
     d->spent = 0;
     d->each.n = d->event.n = 0;
+}
+
+void drive_steady(struct drive *d, size_t trees, uint32_t queues_in_tree) {
+    d->open = memory(trees, sizeof(*d->open));
+    d->tree = queues_in_tree;
+    d->n_trees = trees;
+    d->idle = 0;
+}
+
+void drive_steady_wait(struct drive *d, int64_t due) {
+    while (steady_now(d) < due) {
+        if (!drive_run(d) && steady_now(d) < due) {
+            d->idle += due - steady_now(d);
+            for (size_t i = 0; i < d->n_trees; i++) {
+                d->open[i].n = 0; /* nobody fits in what they left */
+            }
+        }
+    }
+}
+
+void drive_steady_finish(struct drive *d, uint32_t item, int64_t due) {
+    struct open_events *o = &d->open[d->items[item].queue / d->tree];
+    if (o->n < OPEN_MAX) {
+        o->due[o->n++] = due;
+    }
+    drive_finish(d, item);
+}
+
+void drive_steady_put(struct drive *d, uint32_t queue, uint32_t ask, int32_t priority,
+                      int64_t due) {
+    uint32_t i = drive_put(d, queue, ask, priority);
+    d->items[i].due = due;
 }
 
 void drive_end(struct drive *d, size_t size) {

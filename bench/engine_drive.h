@@ -42,6 +42,14 @@ struct item {
     int32_t priority;
     uint32_t holds; /* place in drive.holders + 1, or 0 */
     int64_t queued_ns;
+    int64_t due; /* steady: when it came, until it is decided about */
+};
+
+/* Finishes of a tree of queues that no admission has answered yet. */
+enum { OPEN_MAX = 32 };
+struct open_events {
+    int64_t due[OPEN_MAX];
+    size_t n;
 };
 
 struct drive {
@@ -57,6 +65,10 @@ struct drive {
     int64_t now_ns, event_at; /* event_at: 0, or when the open event came */
     bool any;      /* the open event ends with any decision, not only an admission or preemption */
     int64_t spent; /* in calls that count */
+    struct open_events *open; /* steady: by tree; else NULL */
+    size_t n_trees;
+    uint32_t tree; /* queues in a tree */
+    int64_t idle;  /* steady: time in which nothing was to do; with `spent` it makes the clock */
     struct figures f;
 };
 
@@ -78,6 +90,12 @@ void drive_event(struct drive *d, bool any);
 bool drive_run(struct drive *d);
 /* engine_run until it is done, or `most` decisions are made. */
 void drive_quiet(struct drive *d, uint64_t most);
+/* Events of a steady stream, at their time on a clock that runs while the engine does: a finish is answered by the next
+ * admission in its tree, a submission by what is said of it. */
+void drive_steady(struct drive *d, size_t trees, uint32_t queues_in_tree);
+void drive_steady_wait(struct drive *d, int64_t due); /* runs the engine until then, or idles */
+void drive_steady_finish(struct drive *d, uint32_t item, int64_t due);
+void drive_steady_put(struct drive *d, uint32_t queue, uint32_t ask, int32_t priority, int64_t due);
 uint64_t drive_decisions(const struct drive *d);
 /* What was decided so far was preparation. */
 void drive_reset(struct drive *d);

@@ -356,6 +356,32 @@ static void million(size_t size, struct figures *ret) {
     *ret = d.f;
 }
 
+/* An event each 10 ms of processor time, whether or not what came before is done. */
+static void steady(size_t size, struct figures *ret) {
+    enum { EVENTS = 3000, GAP_NS = 10000000 };
+    struct drive d;
+    struct prng r;
+    prng_seed(&r, size);
+    backlog_put(&d, &r, size, EVENTS);
+    drive_quiet(&d, NO_END);
+    drive_reset(&d);
+    drive_steady(&d, size / EACH / TREE + 1, TREE);
+    int64_t due = 0;
+    for (size_t i = 0; i < EVENTS; i++) {
+        due += (int64_t)(prng_unit(&r) * 2 * GAP_NS);
+        drive_steady_wait(&d, due);
+        if (i % 2 == 0) {
+            drive_steady_finish(&d, d.holders[prng_below(&r, d.n_holders)], due);
+        } else {
+            drive_steady_put(&d, (uint32_t)prng_below(&r, size / EACH),
+                             (uint32_t)prng_below(&r, ASKS), (int32_t)prng_below(&r, 3), due);
+        }
+    }
+    drive_quiet(&d, NO_END);
+    drive_end(&d, size);
+    *ret = d.f;
+}
+
 const struct load loads[] = {
     {"drain",
      "workloads",
@@ -398,6 +424,11 @@ const struct load loads[] = {
      "the same, decided: then finishes and submissions, one at a time",
      {31250, 125000, 500000, 1000000},
      million},
+    {"steady",
+     "pending",
+     "the same: 100 events a second of processor time, done with the last or not",
+     {31250, 125000, 500000, 1000000},
+     steady},
 };
 const size_t n_loads = sizeof(loads) / sizeof(*loads);
 
