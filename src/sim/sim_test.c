@@ -290,6 +290,7 @@ static char *report_of(uint64_t seed) {
     run(SIM_DONE);
     buf_init(&b, 0);
     report_json(w.s, w.end, &(struct sim_options){0}, &b);
+    buf_ch(&b, 0);
     return buf_take(&b, NULL);
 }
 

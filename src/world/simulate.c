@@ -257,17 +257,23 @@ static int simulate(struct simulation *x) {
     return e ? fail(x, CLI_FAILED) : CLI_OK;
 }
 
+/* Warnings of controllers, but for the recorder's: nobody reads the Events of a simulation. */
+static void log_line(struct log *l, enum log_level level, struct str line) {
+    if (!str_starts(line, STR("events: "))) {
+        fprintf(stderr, "berth simulate: %.*s\n", STR_ARG(line));
+    }
+}
+
 static int run(const struct cli_args *a) {
     struct simulation *x = mem_zalloc(sizeof *x);
-    struct log_fd log;
+    struct log log = {.level = LOG_WARN, .write = log_line};
     int code;
     if (!x) {
         fprintf(stderr, "berth simulate: out of memory\n");
         return CLI_FAILED;
     }
-    log_fd_init(&log, LOG_WARN, STDERR_FILENO);
     x->args = a;
-    x->options.log = &log.log;
+    x->options.log = &log;
     arena_init(&x->arena, ARENA_MAX);
     if (read_options(x) != 0) {
         code = fail(x, CLI_USAGE);
