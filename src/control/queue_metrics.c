@@ -169,7 +169,7 @@ int queue_metrics_init(struct queue_controller *c) {
     m->prom = c->env->prom;
     names_init(&m->words);
     bool ok = names_intern(&m->words, STR("Other"), &unused) == 0 &&
-              prom_collector(m->prom, metrics_collect, c) == 0;
+              prom_stepper(m->prom, metrics_collect, c) == 0;
     for (enum metric id = 0; ok && id < METRICS; id++) {
         ok = family_make(m, id);
     }

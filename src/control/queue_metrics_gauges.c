@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { SLICE = 128 }; /* queues looked at in a turn */
+
 /* An amount as people count it: cpu in cores. */
 static double units(struct str resource, int64_t v) {
     return str_is(resource, "cpu") && v != AMOUNT_UNLIMITED ? (double)v / 1000 : (double)v;
@@ -118,23 +120,30 @@ static void cluster_gauges(struct queue_controller *c, struct cluster_state *s) 
     o->clean = true;
 }
 
-static void clusters(struct queue_controller *c) {
-    size_t i = 0;
+/* A slice of a map; false: that was the last one. */
+static bool slice(const struct map *m, size_t *at,
+                  void (*each)(struct queue_controller *c, void *v), struct queue_controller *c) {
+    const struct map_entry *e = NULL;
+    for (size_t n = 0; n < SLICE && (e = map_next(m, at)) != NULL; n++) {
+        each(c, e->value);
+    }
+    return e != NULL;
+}
+
+static void cluster(struct queue_controller *c, void *v) {
+    struct cluster_state *s = v;
     bool shares = c->settings->fair_sharing && c->settings->metrics.cluster_queue_resources;
-    for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
-        struct cluster_state *s = e->value;
-        if (!s->exists) {
-            continue;
-        }
-        if (!s->metrics.clean) {
-            cluster_gauges(c, s);
-        }
-        cluster_pending(c, s);
-        if (shares) {
-            prom_set(METRIC(c->metrics, M_SHARE, &s->metrics, s->name,
-                            s->shape != NULL ? s->shape->cohort : STR("")),
-                     share(c, true, s->name));
-        }
+    if (!s->exists) {
+        return;
+    }
+    if (!s->metrics.clean) {
+        cluster_gauges(c, s);
+    }
+    cluster_pending(c, s);
+    if (shares) {
+        prom_set(METRIC(c->metrics, M_SHARE, &s->metrics, s->name,
+                        s->shape != NULL ? s->shape->cohort : STR("")),
+                 share(c, true, s->name));
     }
 }
 
@@ -180,22 +189,19 @@ static void local_gauges(struct queue_controller *c, struct local_state *l) {
     o->clean = true;
 }
 
-static void locals(struct queue_controller *c) {
-    size_t i = 0;
-    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        struct local_state *l = e->value;
-        if (!metric_local_on(c, l)) {
-            continue;
-        }
-        if (!l->metrics.clean) {
-            local_gauges(c, l);
-        }
-        double used = c->settings->usage.on ? engine_local_usage(c->engine, l->key) : -1;
-        if (used >= 0) {
-            prom_set(METRIC(c->metrics, M_LOCAL_FAIR_USAGE, &l->metrics, l->name, l->ns,
-                            l->cluster != NULL ? str_of(l->cluster) : STR("")),
-                     used);
-        }
+static void local(struct queue_controller *c, void *v) {
+    struct local_state *l = v;
+    if (!metric_local_on(c, l)) {
+        return;
+    }
+    if (!l->metrics.clean) {
+        local_gauges(c, l);
+    }
+    double used = c->settings->usage.on ? engine_local_usage(c->engine, l->key) : -1;
+    if (used >= 0) {
+        prom_set(METRIC(c->metrics, M_LOCAL_FAIR_USAGE, &l->metrics, l->name, l->ns,
+                        l->cluster != NULL ? str_of(l->cluster) : STR("")),
+                 used);
     }
 }
 
@@ -242,7 +248,7 @@ static void cohort_cell(void *ctx, uint32_t flavor, uint32_t resource, int64_t q
              units(name, tally_reserved(&r->h->tally, flavor, resource)));
 }
 
-static void cohorts(struct queue_controller *c) {
+static void cohorts_begin(struct queue_controller *c) {
     struct queue_metrics *m = c->metrics;
     struct round r = {.c = c};
     size_t i = 0;
@@ -251,22 +257,23 @@ static void cohorts(struct queue_controller *c) {
         h->seen = false;
         tally_release(&h->tally);
     }
-    if (engine_cohorts(c->engine, cohort_begin, &r) != 0) {
-        return;
+    (void)engine_cohorts(c->engine, cohort_begin, &r); /* without memory there are none this time */
+}
+
+static void cohort_add(struct queue_controller *c, void *v) {
+    const struct cluster_state *s = v;
+    if (s->exists && s->shape != NULL && s->shape->cohort.n > 0) {
+        struct round r = {.c = c, .tally = &s->tally};
+        (void)engine_above(c->engine, s->name, cohort_sum, &r);
     }
-    i = 0;
-    for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
-        const struct cluster_state *s = e->value;
-        if (s->exists && s->shape != NULL && s->shape->cohort.n > 0) {
-            r.tally = &s->tally;
-            (void)engine_above(c->engine, s->name, cohort_sum, &r);
-        }
-    }
-    i = 0;
+}
+
+static void cohorts_end(struct queue_controller *c) {
+    struct queue_metrics *m = c->metrics;
+    size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&m->cohorts, &i)) != NULL;) {
         struct cohort_metrics *h = e->value;
-        r.cohort = e->key;
-        r.h = h;
+        struct round r = {.c = c, .cohort = e->key, .h = h};
         if (h->seen) {
             prom_set(METRIC(m, M_COHORT_ADMITTED_NOW, &h->own, e->key), whole(h->tally.admitted));
             (void)engine_cohort_quota(c->engine, e->key, cohort_cell, &r);
@@ -281,11 +288,42 @@ static void cohorts(struct queue_controller *c) {
     }
 }
 
-void metrics_collect(void *ctx) {
+/* ---- a slice at a time ---- */
+
+enum { PHASE_CLUSTERS, PHASE_LOCALS, PHASE_COHORTS, PHASE_SUMS };
+
+/* *at: phase, round of the cohorts' sums, place in a map. Two who ask at once would add to the same sums: the later one
+ * begins them anew, and the earlier one leaves them to it. */
+bool metrics_collect(void *ctx, uint64_t *at) {
     struct queue_controller *c = ctx;
-    clusters(c);
-    locals(c);
-    if (c->settings->gates.cohort_metrics) {
-        cohorts(c);
+    struct queue_metrics *m = c->metrics;
+    uint64_t phase = *at >> 56, round = *at >> 32 & 0xffffff;
+    size_t place = *at & 0xffffffff;
+    if (phase == PHASE_CLUSTERS) {
+        phase += !slice(&c->clusters, &place, cluster, c);
+        place = phase == PHASE_CLUSTERS ? place : 0;
     }
+    if (phase == PHASE_LOCALS && slice(&c->locals, &place, local, c) == false) {
+        phase = PHASE_COHORTS;
+        place = 0;
+    }
+    if (phase == PHASE_COHORTS) {
+        if (!c->settings->gates.cohort_metrics) {
+            return false;
+        }
+        cohorts_begin(c);
+        round = m->round = (m->round + 1) & 0xffffff;
+        phase = PHASE_SUMS;
+    }
+    if (phase == PHASE_SUMS) {
+        if (round != m->round) {
+            return false;
+        }
+        if (!slice(&c->clusters, &place, cohort_add, c)) {
+            cohorts_end(c);
+            return false;
+        }
+    }
+    *at = phase << 56 | round << 32 | place;
+    return true;
 }

@@ -85,6 +85,7 @@ struct queue_metrics {
     struct prom_family *families[METRICS];
     struct names words; /* reasons and causes */
     struct map cohorts; /* name -> cohort_metrics */
+    uint64_t round;     /* of summing up cohorts */
     uint64_t run;       /* of the engine, the latest that had something to decide */
 };
 
@@ -105,7 +106,7 @@ void metric_series_drop(struct series_list *l);
 struct cohort_metrics *metric_cohort(struct queue_metrics *m, struct str name);
 bool metric_local_on(const struct queue_controller *c, const struct local_state *l);
 
-/* queue_metrics_gauges.c: a collector; ctx is the queue controller */
-void metrics_collect(void *ctx);
+/* queue_metrics_gauges.c: a stepper (wire/prometheus.h); ctx is the queue controller */
+bool metrics_collect(void *ctx, uint64_t *at);
 
 #endif

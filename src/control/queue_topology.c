@@ -1,5 +1,5 @@
 /*
- * queue_topology: flavors that name a Topology. Where that is not there, the ClusterQueues of the flavor are not active.
+ * queue_topology: flavors that name a Topology. Where that is not there, ClusterQueues with the flavor are not active.
  *
  * Few flavors name one, so only those are remembered: a ClusterQueue without them costs a look at an empty map.
  */

@@ -62,7 +62,8 @@ static void drained(void *user) {
 static void step(void *ctx) {
     struct scrape *x = ctx;
     bool more = fill(x);
-    if (buf_ok(&x->piece) == 0 && http_stream_write(x->call->http, buf_view(&x->piece)) != 0) {
+    if (x->piece.n > 0 && buf_ok(&x->piece) == 0 &&
+        http_stream_write(x->call->http, buf_view(&x->piece)) != 0) {
         return; /* the connection is being cut; detach follows */
     }
     if (!more || buf_ok(&x->piece) != 0) {
@@ -89,7 +90,7 @@ static void stream(struct scrape *x) {
     c->detach_ctx = x;
     call_stream(c, PROM_CONTENT_TYPE);
     http_stream_on_drain(c->http, drained);
-    if (http_stream_write(c->http, buf_view(&x->piece)) == 0) {
+    if (x->piece.n == 0 || http_stream_write(c->http, buf_view(&x->piece)) == 0) {
         again(x);
     }
 }

@@ -37,6 +37,7 @@ struct prom_family {
 
 struct collector {
     void (*collect)(void *ctx);
+    bool (*step)(void *ctx, uint64_t *at); /* in its place */
     void *ctx;
 };
 
@@ -286,7 +287,11 @@ double prom_value(const struct prom_series *s) {
 }
 
 int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx) {
-    return collector_vec_push(&p->collectors, (struct collector){collect, ctx});
+    return collector_vec_push(&p->collectors, (struct collector){.collect = collect, .ctx = ctx});
+}
+
+int prom_stepper(struct prom *p, bool (*step)(void *ctx, uint64_t *at), void *ctx) {
+    return collector_vec_push(&p->collectors, (struct collector){.step = step, .ctx = ctx});
 }
 
 void prom_collector_del(struct prom *p, void *ctx) {
@@ -392,8 +397,23 @@ static void write_series(struct buf *out, const struct prom_series *s) {
 void prom_begin(struct prom *p, struct prom_cursor *c) {
     *c = (struct prom_cursor){0};
     for (size_t i = 0; i < p->collectors.n; i++) {
-        p->collectors.v[i].collect(p->collectors.v[i].ctx);
+        if (p->collectors.v[i].collect) {
+            p->collectors.v[i].collect(p->collectors.v[i].ctx);
+        }
     }
+}
+
+/* One step of a stepper; false: all are done. */
+static bool collect_some(struct prom *p, struct prom_cursor *c) {
+    while (c->collector < p->collectors.n) {
+        const struct collector *x = &p->collectors.v[c->collector];
+        if (x->step && x->step(x->ctx, &c->at)) {
+            return true;
+        }
+        c->collector++;
+        c->at = 0;
+    }
+    return false;
 }
 
 /* Series that were dropped meanwhile let the later ones move down. */
@@ -412,7 +432,11 @@ static void find_place(const struct prom_family *f, struct prom_cursor *c) {
 bool prom_write_some(struct prom *p, struct prom_cursor *c, size_t bytes, struct buf *out) {
     const struct map_entry *e, *s;
     size_t full = out->n + bytes;
-    for (; c->family < p->families.used; *c = (struct prom_cursor){.family = c->family + 1}) {
+    if (collect_some(p, c)) {
+        return true;
+    }
+    for (; c->family < p->families.used;
+         c->family++, c->entry = 0, c->serial = 0, c->headed = false) {
         e = &p->families.entries[c->family];
         struct prom_family *f = e->value; /* families are never dropped */
         find_place(f, c);
@@ -434,5 +458,6 @@ bool prom_write_some(struct prom *p, struct prom_cursor *c, size_t bytes, struct
 void prom_write(struct prom *p, struct buf *out) {
     struct prom_cursor c;
     prom_begin(p, &c);
-    (void)prom_write_some(p, &c, SIZE_MAX / 4, out);
+    while (prom_write_some(p, &c, SIZE_MAX / 4, out)) {
+    }
 }

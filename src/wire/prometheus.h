@@ -51,17 +51,22 @@ double prom_value(const struct prom_series *s);     /* counter and gauge; a hist
 
 /* `collect` is called before each write, to set gauges that are computed. 0 or ERR_NOMEM. */
 int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx);
+/* The same for much work: a slice of it at each call, *at being 0 at first and the stepper's own after that. True:
+ * there is more. */
+int prom_stepper(struct prom *p, bool (*step)(void *ctx, uint64_t *at), void *ctx);
 void prom_collector_del(struct prom *p, void *ctx); /* those with this ctx */
 /* All families in order of registration, series in order of creation. */
 void prom_write(struct prom *p, struct buf *out);
 
 /* The same a piece at a time, so that a great registry holds nobody up: begin calls the collectors; each call of
- * prom_write_some appends whole series until some `bytes` are there. True: there is more. Series may come and go
- * between two calls: none is written twice, and none that stays is left out. */
+ * prom_write_some takes one step of a stepper, or appends whole series until some `bytes` are there. True: there is
+ * more. Series may come and go between two calls: none is written twice, and none that stays is left out. */
 struct prom_cursor {
     size_t family, entry;
     uint64_t serial; /* of the last series written */
     bool headed;
+    size_t collector; /* the stepper at work, and where it is */
+    uint64_t at;
 };
 void prom_begin(struct prom *p, struct prom_cursor *c);
 bool prom_write_some(struct prom *p, struct prom_cursor *c, size_t bytes, struct buf *out);

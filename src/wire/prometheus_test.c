@@ -92,6 +92,43 @@ static void test_pieces(void **state) {
     prom_free(p);
 }
 
+struct steps {
+    struct prom_series *s;
+    int n;
+};
+
+static bool three_steps(void *ctx, uint64_t *at) {
+    struct steps *x = ctx;
+    assert_int_equal(*at, x->n % 3);
+    prom_add(x->s, 1);
+    x->n++;
+    return ++*at < 3;
+}
+
+/* Collectors that take several turns are done before the first line. */
+static void test_stepper(void **state) {
+    struct prom *p = prom_new();
+    struct prom_cursor at;
+    struct buf b;
+    struct steps x = {.s = prom_series(prom_family(p, PROM_GAUGE, "g", "G.", NULL, 0), NULL)};
+    buf_init(&b, 0);
+    assert_int_equal(prom_stepper(p, three_steps, &x), 0);
+    prom_begin(p, &at);
+    assert_true(prom_write_some(p, &at, 1000, &b));
+    assert_true(prom_write_some(p, &at, 1000, &b));
+    assert_int_equal(b.n, 0);
+    assert_false(prom_write_some(p, &at, 1000, &b));
+    assert_str_eq(buf_view(&b), STR("# HELP g G.\n# TYPE g gauge\ng 3\n"));
+    buf_reset(&b);
+    prom_write(p, &b); /* at once */
+    assert_int_equal(lines_of(buf_view(&b), "g 6"), 1);
+    prom_collector_del(p, &x);
+    prom_write(p, &b);
+    assert_int_equal(x.n, 6);
+    buf_release(&b);
+    prom_free(p);
+}
+
 static void test_refused(void **state) {
     struct prom *p = prom_new();
     static const char *const labels[] = {"a"};
@@ -147,9 +184,9 @@ static void test_alloc_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),         cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_alloc_faults),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_stepper), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_alloc_faults),
     };
     return cmocka_run_group_tests_name("prometheus", tests, NULL, NULL);
 }
