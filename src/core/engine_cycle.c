@@ -358,11 +358,13 @@ int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **
     cycle_abort(e);
     int r = run_begin(e, now_ns);
     e->left = SIZE_MAX;
+    e->as_kueue = true;
     e->cycle++;
     for (size_t i = 0; i < e->n_trees && r == 0; i++) {
         r = e->trees[i].retry ? tree_unpark(e, &e->trees[i]) : 0;
         r = r == 0 ? run_one(e, &e->trees[i]) : r;
     }
     r = r == 0 ? tell_some(e) : r;
+    e->as_kueue = false;
     return run_end(e, r, ret, ret_n);
 }

@@ -243,6 +243,7 @@ struct engine {
     size_t round_base; /* its first entry */
     size_t progress;   /* decisions of this cycle that changed something */
     bool moved;        /* a scan over flavors is under way */
+    bool as_kueue;     /* engine_cycle: what is parked waits for the next event, whatever was freed meanwhile */
     bool round_stale; /* something was released: shares are to be asked anew */
 
     struct action_vec actions;

@@ -212,9 +212,8 @@ static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
         return r;
     }
     *ret_deferred = a.mode == MODE_FIT;
-    if (a.mode == MODE_FIT || a.n_victims > 0) {
-        n->a = a;
-    }
+    n->a = a;
+    scan_keep(e, n->w, &n->a);
     return 0;
 }
 

@@ -62,18 +62,17 @@ static void park_alone(struct engine *e, struct engine_workload *w) {
     queue_park(e, w);
 }
 
-/* The workload that stays first in its queue, because its victims are on their way out. */
+/* The workload that stays first in its queue, because its victims are on their way out; until there is another, or it is
+ * gone: also when there is no room for it any more. */
 static void preemptor_note(struct engine_queue *q, const struct entry *n) {
     if (n->outcome == OUTCOME_PREEMPTING || n->outcome == OUTCOME_DEFERRED) {
         preemptor_set(q, n->w);
-    } else if (q->preemptor == n->w && n->outcome != OUTCOME_AGAIN) {
-        preemptor_set(q, NULL);
     }
 }
 
 /* Parked after its last flavor, though something was freed since it tried the first: it begins anew. */
 static bool begins_anew(const struct engine *e, const struct engine_workload *w) {
-    return w->has_tried && w->scan_retries != e->tree->retries;
+    return !e->as_kueue && w->has_tried && w->scan_retries != e->tree->retries;
 }
 
 static int parked(struct engine *e, struct entry *n) {
