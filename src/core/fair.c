@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "core/preempt.h"
+#include "core/preempt_private.h"
 
 /* Was the resource met in an earlier flavor? */
 static bool counted(const struct quota_node *n, size_t at, uint32_t resource) {
@@ -53,13 +53,7 @@ struct share fair_share(const struct engine *e, const struct quota_node *n) {
 }
 
 int fair_share_cmp(struct share a, struct share b) {
-    if (isinf(a.weighted) || isinf(b.weighted)) {
-        if (isinf(a.weighted) && isinf(b.weighted)) {
-            return (a.ratio > b.ratio) - (a.ratio < b.ratio);
-        }
-        return isinf(a.weighted) ? 1 : -1;
-    }
-    return (a.weighted > b.weighted) - (a.weighted < b.weighted);
+    return share_cmp(&a, &b);
 }
 
 /* ---- the tournament ---- */

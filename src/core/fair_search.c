@@ -20,7 +20,10 @@ struct target {
     struct source *source;                /* of a queue */
     struct engine_workload *retry;        /* its first candidate that failed the first strategy */
     struct share share;
+    bool started; /* source->head is known */
+    bool failed;  /* no candidate of it, from head on, passed the first strategy */
     bool fresh;   /* share is of now */
+    bool touched; /* something was taken out of it: before that, all targets borrow */
     bool on_path; /* the asker is below, or it is the asker's own queue */
     bool pruned;
 };
@@ -69,9 +72,6 @@ static int collect_all(struct search *s) {
             below = a;
         }
     }
-    for (size_t i = 0; i < s->m->sources.n && r == 0; i++) {
-        r = source_start(s, &s->m->sources.v[i]);
-    }
     return r;
 }
 
@@ -90,14 +90,14 @@ static struct target *target_of(struct search *s, struct quota_node *n) {
     return t;
 }
 
-/* *ret NULL: no candidate at all. */
+/* *ret NULL: no queue that may have candidates. */
 static int targets_build(struct search *s, struct target **ret) {
     struct target *root = NULL;
     s->e->forest.stamp++;
     for (size_t i = 0; i < s->m->sources.n; i++) {
         struct source *x = &s->m->sources.v[i];
         struct target *t = NULL, *below = NULL;
-        for (struct quota_node *n = x->head != NULL ? x->q->node : NULL; n != NULL; n = n->parent) {
+        for (struct quota_node *n = x->q->node; n != NULL; n = n->parent) {
             bool known = n->stamp == s->e->forest.stamp;
             t = target_of(s, n);
             if (t == NULL) {
@@ -126,11 +126,25 @@ static int targets_build(struct search *s, struct target **ret) {
     return 0;
 }
 
-static void share_fresh(const struct search *s, struct target *t) {
+static int start(struct search *s, struct target *t) {
+    int r = t->started || t->source == NULL ? 0 : source_start(s, t->source);
+    t->started = true;
+    return r;
+}
+
+/* What it is now: its share, and its first candidate. Those that give nothing are pruned. */
+static int refresh(struct search *s, struct target *t) {
     if (!t->fresh) {
         t->share = fair_share(s->e, t->node);
         t->fresh = true;
     }
+    if (!t->share.borrows && !t->on_path) {
+        t->pruned = true;
+        return 0;
+    }
+    int r = start(s, t);
+    t->pruned = t->source != NULL && t->source->head == NULL;
+    return r;
 }
 
 /* The better one of two queues, or of two cohorts, to take from. */
@@ -138,7 +152,7 @@ static struct target *better(const struct search *s, struct target *a, struct ta
     if (a == NULL || b == NULL) {
         return a != NULL ? a : b;
     }
-    int c = fair_share_cmp(a->share, b->share);
+    int c = share_cmp(&a->share, &b->share);
     if (c == 0) {
         c = a->source != NULL ? -candidate_cmp(s, a->source->head, b->source->head)
                               : str_cmp(a->node->name, b->node->name);
@@ -146,33 +160,34 @@ static struct target *better(const struct search *s, struct target *a, struct ta
     return c > 0 ? a : b;
 }
 
-/* The queue to take from next, or NULL when a subtree turned out to have none. */
-static struct target *pick(const struct search *s, struct target *root) {
+/* The queue to take from next; *ret NULL when a subtree turned out to have none. */
+static int pick(struct search *s, struct target *root, struct target **ret) {
+    *ret = NULL;
+    if (root->source != NULL) { /* a queue alone */
+        int r = start(s, root);
+        root->pruned = root->source->head == NULL;
+        *ret = r == 0 && !root->pruned ? root : NULL;
+        return r;
+    }
     for (struct target *at = root;;) {
-        struct target *queue = at->source != NULL ? at : NULL, *cohort = NULL;
-        if (queue != NULL) { /* a queue alone */
-            at->pruned = at->source->head == NULL;
-            return at->pruned ? NULL : at;
-        }
+        struct target *queue = NULL, *cohort = NULL;
         for (struct target *t = at->first; t != NULL; t = t->next) {
-            if (t->pruned) {
-                continue;
+            int r = t->pruned ? 0 : refresh(s, t);
+            if (r != 0) {
+                return r;
             }
-            share_fresh(s, t);
-            t->pruned = (!t->share.borrows && !t->on_path) ||
-                        (t->source != NULL && t->source->head == NULL);
-            if (!t->pruned && t->source != NULL) {
-                queue = better(s, t, queue);
-            } else if (!t->pruned) {
-                cohort = better(s, t, cohort);
+            if (!t->pruned) {
+                struct target **best = t->source != NULL ? &queue : &cohort;
+                *best = better(s, t, *best);
             }
         }
         if (queue == NULL && cohort == NULL) {
             at->pruned = true;
-            return NULL;
+            return 0;
         }
-        if (cohort == NULL || (queue != NULL && fair_share_cmp(cohort->share, queue->share) < 0)) {
-            return queue;
+        if (cohort == NULL || (queue != NULL && share_cmp(&cohort->share, &queue->share) < 0)) {
+            *ret = queue;
+            return 0;
         }
         at = cohort;
     }
@@ -215,6 +230,7 @@ static int take(struct search *s, struct target *t, enum preempt_reason reason, 
     int r = victim_take(s, t->source->head, reason);
     for (struct target *p = t; p != NULL; p = p->parent) {
         p->fresh = false;
+        p->touched = true;
     }
     return r == 0 ? fits_now(s, ret_fits) : r;
 }
@@ -237,6 +253,25 @@ static int share_without(struct search *s, const struct quota_node *side,
     return r;
 }
 
+/* No candidate below will do as things stand, and nothing changes before they have all been asked: the next pick
+ * comes back to this side until it is exhausted. */
+static void give_up(const struct search *s, struct target *t) {
+    t->pruned = true;
+    if (t->touched && !t->on_path && !fair_share(s->e, t->node).borrows) {
+        return; /* it was out of the question anyway */
+    }
+    t->failed = t->failed || t->source != NULL;
+    for (struct target *c = t->first; c != NULL; c = c->next) {
+        if (!c->pruned) {
+            give_up(s, c);
+        }
+    }
+}
+
+static struct target *side_target(const struct quota_node *side) {
+    return side->walk;
+}
+
 /* The first candidate of t that the strategy lets go. A victim side's share only falls with what is taken from it,
  * so when it is below the asker's already no candidate can pass. */
 static int take_by_share(struct search *s, struct target *t, enum fair_strategy strategy,
@@ -245,18 +280,21 @@ static int take_by_share(struct search *s, struct target *t, enum fair_strategy 
     struct engine_workload *failed = NULL;
     sides(s, t, &asker, &side);
     struct share mine = fair_share(s->e, asker), before = fair_share(s->e, side);
-    int against = fair_share_cmp(mine, before);
+    int against = share_cmp(&mine, &before);
+    if (against > 0 || (strategy == FAIR_INITIAL_SHARE && against == 0)) {
+        give_up(s, side_target(side));
+        return 0;
+    }
     for (; t->source->head != NULL; source_next(s, t->source)) {
         struct engine_workload *w = t->source->head;
-        bool passes = strategy == FAIR_INITIAL_SHARE && against < 0;
-        if (strategy == FAIR_FINAL_SHARE && against <= 0 &&
-            (failed == NULL || !held_alike(failed, w))) {
+        bool passes = strategy == FAIR_INITIAL_SHARE;
+        if (!passes && (failed == NULL || !held_alike(failed, w))) {
             struct share after;
             int r = share_without(s, side, w, &after);
             if (r != 0) {
                 return r;
             }
-            passes = fair_share_cmp(mine, after) <= 0;
+            passes = share_cmp(&mine, &after) <= 0;
         }
         if (passes) {
             int r = take(s, t, PREEMPT_FAIR_SHARING, ret_fits);
@@ -265,10 +303,6 @@ static int take_by_share(struct search *s, struct target *t, enum fair_strategy 
         }
         failed = w;
         t->retry = t->retry != NULL ? t->retry : w;
-        if (strategy == FAIR_INITIAL_SHARE || against > 0) {
-            t->source->head = NULL; /* the others fare no better */
-            return 0;
-        }
     }
     return 0;
 }
@@ -288,8 +322,9 @@ static int first_strategy(struct search *s, struct target *root, enum fair_strat
     bool nominal = within_nominal(s);
     int r = 0;
     while (!root->pruned && r == 0 && !*ret_fits) {
-        struct target *t = pick(s, root);
-        if (t == NULL) {
+        struct target *t;
+        r = pick(s, root, &t);
+        if (r != 0 || t == NULL) {
             continue;
         }
         bool own = t->source->q == s->q;
@@ -303,30 +338,38 @@ static int first_strategy(struct search *s, struct target *root, enum fair_strat
     return r;
 }
 
-static void unprune(struct target *t) {
+/* Of each queue, the first candidate that failed is left. */
+static int unprune(struct search *s, struct target *t) {
+    int r = t->failed ? start(s, t) : 0;
     t->pruned = false;
     if (t->source != NULL) {
-        t->source->head = t->retry;
+        struct engine_workload *first = t->failed ? t->source->head : NULL;
+        t->source->head = t->retry != NULL ? t->retry : first;
+        t->started = true;
     }
-    for (struct target *c = t->first; c != NULL; c = c->next) {
-        unprune(c);
+    for (struct target *c = t->first; c != NULL && r == 0; c = c->next) {
+        r = unprune(s, c);
     }
+    return r;
 }
 
 static int second_strategy(struct search *s, struct target *root, bool *ret_fits) {
-    int r = 0;
-    unprune(root);
+    int r = unprune(s, root);
     while (!root->pruned && r == 0 && !*ret_fits) {
-        struct target *t = pick(s, root);
-        if (t == NULL) {
+        struct target *t;
+        r = pick(s, root, &t);
+        if (r != 0 || t == NULL) {
             continue;
         }
         const struct quota_node *asker, *side;
         sides(s, t, &asker, &side);
-        if (fair_share_cmp(fair_share(s->e, asker), fair_share(s->e, side)) < 0) {
+        struct share mine = fair_share(s->e, asker), theirs = fair_share(s->e, side);
+        if (share_cmp(&mine, &theirs) < 0) {
             r = take(s, t, PREEMPT_FAIR_SHARING, ret_fits);
+            t->source->head = NULL; /* one for each queue */
+        } else {
+            give_up(s, side_target(side)); /* nor would any other of this side */
         }
-        t->source->head = NULL; /* one for each queue */
     }
     return r;
 }

@@ -8,6 +8,8 @@
 #ifndef BERTH_CORE_PREEMPT_PRIVATE_H
 #define BERTH_CORE_PREEMPT_PRIVATE_H
 
+#include <math.h>
+
 #include "core/preempt.h"
 
 enum source_list { SOURCE_HIERARCHY, SOURCE_PRIORITY, SOURCE_OWN, SOURCE_LISTS };
@@ -43,6 +45,14 @@ struct search {
     bool protected;
     int64_t wake_ns;
 };
+
+/* fair_share_cmp, where it is asked often. */
+static inline int share_cmp(const struct share *a, const struct share *b) {
+    if (a->weighted != b->weighted) {
+        return a->weighted > b->weighted ? 1 : -1;
+    }
+    return isinf(a->weighted) ? (a->ratio > b->ratio) - (a->ratio < b->ratio) : 0;
+}
 
 /* preempt_source.c */
 bool source_uses(const struct search *s, const struct engine_workload *w);
