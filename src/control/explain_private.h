@@ -82,6 +82,16 @@ int explain_viewer(struct virtual_call *k, const struct virtual_ask *q, const st
 int explain_insight_take(struct queue_explain *x, const struct str *queues, size_t n_queues,
                          const struct str *cohorts, size_t n_cohorts, struct insight **ret);
 
+/* queue_preview_more.c */
+struct preview_more {   /* one that waits in no queue today */
+    size_t at;          /* among the insight's works */
+    struct str cluster; /* the ClusterQueue behind its LocalQueue */
+    bool stopped;       /* its LocalQueue is, or is not there */
+};
+/* Adds those whose LocalQueues lead to one of the queues; in the call's arena. ERR_NOMEM. */
+int preview_more(struct virtual_call *k, struct insight *in, const struct str *queues, size_t n,
+                 struct preview_more **ret, size_t *ret_n, size_t *ret_left_out);
+
 /* queue_preview.c */
 int preview_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
                 void *ctx, struct virtual_call **ret, struct err *err);

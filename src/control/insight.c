@@ -60,6 +60,37 @@ int insight_take(const struct insight_options *o, struct insight **ret) {
     return 0;
 }
 
+int insight_extend(struct insight *in, const struct object *const *objects,
+                   const struct workload_input *inputs, size_t n) {
+    struct clone *c = &in->clone;
+    size_t all = c->n_works + n;
+    struct clone_work *works = ARENA_ARRAY(&in->arena, struct clone_work, all + 1);
+    struct insight_work *beside = ARENA_ARRAY(&in->arena, struct insight_work, all + 1);
+    struct str *namespaces = ARENA_ARRAY(&in->arena, struct str, all + 1);
+    if (works == NULL || beside == NULL || namespaces == NULL) {
+        return ERR_NOMEM;
+    }
+    memcpy(works, c->works, c->n_works * sizeof(*works));
+    memcpy(beside, in->works, c->n_works * sizeof(*beside));
+    memcpy(namespaces, in->namespaces, in->n_namespaces * sizeof(*namespaces));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t ns = 0;
+        while (ns < in->n_namespaces && !str_eq(namespaces[ns], objects[i]->ns)) {
+            ns++;
+        }
+        if (ns == in->n_namespaces) {
+            namespaces[in->n_namespaces++] = arena_str(&in->arena, objects[i]->ns);
+        }
+        works[c->n_works + i] = (struct clone_work){.in = inputs[i]};
+        beside[c->n_works + i] = (struct insight_work){.obj = object_ref(objects[i]), .ns = ns};
+    }
+    c->works = works;
+    c->n_works = all;
+    in->works = beside;
+    in->namespaces = namespaces;
+    return arena_ok(&in->arena);
+}
+
 void insight_free(struct insight *in) {
     if (in == NULL) {
         return;

@@ -64,6 +64,9 @@ void insight_free(struct insight *in); /* NULL is a no-op */
 /* Computes once; a second call does nothing. in->code: 0, ERR_NOMEM, or ERR_GONE when stopped (then again). */
 void insight_work(struct insight *in, const atomic_bool *stop);
 
+/* On the loop thread, before the work: more workloads, without a queue and quota. The inputs live as long as it. */
+int insight_extend(struct insight *in, const struct object *const *objects,
+                   const struct workload_input *inputs, size_t n);
 /* Only what stands on the objects; insight_work does it as well. */
 int insight_read(struct insight *in);
 

@@ -440,6 +440,31 @@ static void stops_and_deletions(void **state) {
     end(&s);
 }
 
+/* Nobody waits in a stopped queue; the preview of its opening says who would be admitted. */
+static void opening(void **state) {
+    struct scene s;
+    two_teams(&s);
+    fake_world_patch(&s.w, "ClusterQueue", "", "qa", "", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    settle(&s);
+    workload(&s, "a", "small", 1, 0, NULL);
+    assert_int_equal(preview_object(&s, cluster_json("qa", 4, "\"cohortName\":\"c\",")), 0);
+    assert_int_equal(count(&s, "status.admittedCount"), 1);
+    is(&s, nth(&s, "status.admitted", 0), "name", "small");
+    assert_int_equal(count(&s, "status.waitingCount"), 2);
+    const char *still = cluster_json("qa", 9, "\"cohortName\":\"c\",\"stopPolicy\":\"Hold\",");
+    assert_int_equal(preview_object(&s, still), 0);
+    assert_int_equal(count(&s, "status.admittedCount"), 0);
+    assert_int_equal(count(&s, "status.waitingCount"), 3);
+    is(&s, nth(&s, "status.waiting", 0), "reason", "its ClusterQueue is stopped, or not there");
+    fake_world_patch(&s.w, "ClusterQueue", "", "qa", "", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    settle(&s); /* and so it comes */
+    assert_string_equal(
+        fake_world_condition(fake_world_get(&s.w, "Workload", "a", "small"), "Admitted"), "True");
+    assert_string_equal(
+        fake_world_condition(fake_world_get(&s.w, "Workload", "a", "second"), "Admitted"), "");
+    end(&s);
+}
+
 static void local_queue_moves(void **state) {
     struct scene s;
     two_teams(&s);
@@ -564,6 +589,7 @@ int main(void) {
         cmocka_unit_test(more_quota),
         cmocka_unit_test(stops_and_deletions),
         cmocka_unit_test(local_queue_moves),
+        cmocka_unit_test(opening),
         cmocka_unit_test(previews_refused),
         cmocka_unit_test(elsewhere),
     };

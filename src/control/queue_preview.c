@@ -4,7 +4,7 @@
  * answer. Nothing is written.
  *
  * A deleted ClusterQueue goes on as a stopped one (it waits for what it admitted); a deleted ResourceFlavor that is in
- * use stays. What does not wait in the engine today (held, or sent to what is stopped or missing) is not looked at.
+ * use stays. What waits in no queue today because that is stopped or missing joins where the edit opens it.
  */
 #include "control/explain_private.h"
 
@@ -38,6 +38,8 @@ struct preview {
     struct edit edits[EDITS_MAX];
     size_t n_edits;
     struct insight *in;
+    struct preview_more *more; /* those that wait in no queue today */
+    size_t n_more;
     struct insight_viewer v;
     struct outcome_of *before, *after; /* by place among the works */
     struct str notes[EDITS_MAX];
@@ -411,6 +413,27 @@ static int edit_queue(struct preview *p, const struct edit *e) {
     return clone_queue_put(&p->in->clone, &e->queue);
 }
 
+/* Those that wait in no queue today: where does the edit lead them? */
+static void edit_more(struct preview *p, const struct preview_more *m) {
+    struct insight *in = p->in;
+    struct str cluster = m->cluster;
+    bool stopped = m->stopped;
+    for (size_t i = 0; i < p->n_edits; i++) {
+        const struct edit *e = &p->edits[i];
+        if (e->kind == EDIT_LOCAL && str_eq(e->ns, in->works[m->at].obj->ns) &&
+            str_eq(e->name, in->works[m->at].local)) {
+            cluster = e->cluster;
+            stopped = e->stops || e->deleted;
+        }
+    }
+    const struct queue_input *q = clone_queue(&in->clone, cluster);
+    bool open = q != NULL && !q->held && !stopped;
+    in->clone.works[m->at].in.queue = open ? q->name : (struct str){0};
+    p->after[m->at].why = open      ? NULL
+                          : stopped ? "its LocalQueue is stopped"
+                                    : "its ClusterQueue is stopped, or not there";
+}
+
 static int edits_apply(struct preview *p) {
     struct clone *c = &p->in->clone;
     int r = 0;
@@ -442,6 +465,9 @@ static int edits_apply(struct preview *p) {
         if (p->edits[i].kind == EDIT_LOCAL) {
             edit_local(p, &p->edits[i]);
         }
+    }
+    for (size_t i = 0; i < p->n_more && r == 0; i++) {
+        edit_more(p, &p->more[i]);
     }
     return r;
 }
@@ -597,7 +623,14 @@ static int prepare(struct virtual_call *k, const struct virtual_ask *q, struct e
     s->users = 1;
     k->parts[k->n_parts++].s = s;
     k->preview->in = s->in;
-    r = explain_viewer(k, q, s->in, &k->preview->v);
+    size_t left_out = 0;
+    r = preview_more(k, s->in, t.queues, t.n_queues, &k->preview->more, &k->preview->n_more,
+                     &left_out);
+    if (r == 0 && left_out > 0) {
+        note(k->preview,
+             arena_f(&k->arena, "%zu workloads that wait in no queue were left out", left_out));
+    }
+    r = r ? r : explain_viewer(k, q, s->in, &k->preview->v);
     return r ? err_set(err, r, "out of memory") : 0;
 }
 
