@@ -179,6 +179,19 @@ def metrics(berth):
     check(not left, f"left behind: {left[:3]}")
 
 
+def shares(berth):
+    """Fair sharing is on: queues and cohorts say their share."""
+    berth.apply({"apiVersion": V2, "kind": "Cohort", "metadata": {"name": "team"}}, cluster_queue("lends", "4"))
+
+    def share(kind, name):
+        return berth.get(kind, name).get("status", {}).get("fairSharing", {}).get("weightedShare")
+
+    wait_for("the share of a ClusterQueue", lambda: share("clusterqueue", "lends") == 0)
+    wait_for("the share of a Cohort", lambda: share("cohort", "team") == 0)
+    berth.kubectl("delete", "clusterqueue", "lends")
+    berth.kubectl("delete", "cohort", "team")
+
+
 def many(berth):
     """So many queues that the answer is streamed."""
     items = [cluster_queue(f"q{i}") for i in range(MANY)]
@@ -210,6 +223,7 @@ def main(program, kubectl):
             wait_for("a reason", lambda n=name: condition(berth, "workload", n, "QuotaReserved") == "False")
         visibility(berth)
         metrics(berth)
+        shares(berth)
         many(berth)
     print("observe: ok")
 
