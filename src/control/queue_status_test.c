@@ -1,6 +1,7 @@
 /* Tests of what queues say of themselves: counters, usage, conditions, and how often that is written. */
 #include "base/test.h"
 
+#include "base/limits.h"
 #include "control/fake_world.h"
 #include "control/queue_controller.h"
 #include "control/queue_settings.h"
@@ -243,6 +244,39 @@ static void conditions_of_cluster_queues(void **state) {
     end(&s);
 }
 
+/* A message that is longer than any may be is cut, and says so; and it is not written again and again. */
+static void long_message(void **state) {
+    enum { FLAVORS = 64, GROUPS = 4, EACH = 240 };
+    struct scene s;
+    struct buf b;
+    start(&s);
+    buf_init(&b, 0);
+    buf_c(&b, V2 "\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{"
+                 "\"namespaceSelector\":{},\"resourceGroups\":[");
+    for (int g = 0; g < GROUPS; g++) {
+        buf_f(&b, "%s{\"coveredResources\":[\"r%d\"],\"flavors\":[", g > 0 ? "," : "", g);
+        for (int f = 0; f < FLAVORS; f++) {
+            buf_f(&b,
+                  "%s{\"name\":\"%0*d-%d\",\"resources\":[{\"name\":\"r%d\","
+                  "\"nominalQuota\":\"1\"}]}",
+                  f > 0 ? "," : "", EACH, f, g, g);
+        }
+        buf_c(&b, "]}");
+    }
+    buf_c(&b, "]}}");
+    fake_world_put(&s.w, buf_cstr(&b));
+    settle(&s);
+    const char *text = fake_world_condition_message(cluster(&s, "cq"), "Active");
+    assert_int_equal(strlen(text), LIMIT_CONDITION_MESSAGE);
+    assert_string_equal(text + LIMIT_CONDITION_MESSAGE - 4, " ...");
+    uint64_t rv = cluster(&s, "cq")->rv;
+    fake_world_put(&s.w, V2 "\"kind\":\"Cohort\",\"metadata\":{\"name\":\"c\"},\"spec\":{}}");
+    settle(&s);
+    assert_int_equal(cluster(&s, "cq")->rv, rv);
+    buf_release(&b);
+    end(&s);
+}
+
 /* A cycle of cohorts stops the scheduling below it, and is no reason for the condition. */
 static void cycle(void **state) {
     struct scene s;
@@ -375,10 +409,15 @@ static void usage_of_local_queues(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usage),  cmocka_unit_test(reserved_is_not_used),
-        cmocka_unit_test(paced),  cmocka_unit_test(conditions_of_cluster_queues),
-        cmocka_unit_test(cycle),  cmocka_unit_test(terminating),
-        cmocka_unit_test(shares), cmocka_unit_test(usage_of_local_queues),
+        cmocka_unit_test(usage),
+        cmocka_unit_test(reserved_is_not_used),
+        cmocka_unit_test(paced),
+        cmocka_unit_test(conditions_of_cluster_queues),
+        cmocka_unit_test(long_message),
+        cmocka_unit_test(cycle),
+        cmocka_unit_test(terminating),
+        cmocka_unit_test(shares),
+        cmocka_unit_test(usage_of_local_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
