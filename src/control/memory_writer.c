@@ -30,13 +30,7 @@ static int apply(struct memory_store *s, const struct memory_write *x, const str
     }
 }
 
-static void write_due(void *ctx) {
-    struct memory_writer *w = ctx;
-    struct memory_write *x = w->first;
-    w->first = x->next;
-    if (!w->first) {
-        w->last = &w->first;
-    }
+static void one(struct memory_writer *w, struct memory_write *x) {
     const struct object *o = NULL;
     struct write_result res = {0};
     res.code = w->before ? w->before(w->ctx, x, &res.err) : 0;
@@ -53,7 +47,25 @@ static void write_due(void *ctx) {
         x->done(x->ctx, &res);
     }
     object_unref(o);
-    mem_free(x);
+}
+
+/* All that are due, as a server commits a batch; what they lead to is for another turn. */
+static void write_due(void *ctx) {
+    struct memory_writer *w = ctx;
+    int64_t now = clock_mono(w->store->clock);
+    size_t n = 0;
+    for (const struct memory_write *x = w->first; x && x->due <= now; x = x->next) {
+        n++;
+    }
+    while (n-- > 0 && w->first) { /* a callback may have released the writer */
+        struct memory_write *x = w->first;
+        w->first = x->next;
+        if (!w->first) {
+            w->last = &w->first;
+        }
+        one(w, x);
+        mem_free(x);
+    }
     arm(w);
 }
 

@@ -386,8 +386,8 @@ static bool bring(struct sim *s, struct source *x) {
 
 void arrivals_due(void *ctx) {
     struct sim *s = ctx;
-    struct source *x = heap_peek(&s->arrivals);
-    if (x && x->due_ns <= s->clock.now) {
+    struct source *x;
+    while ((x = heap_peek(&s->arrivals)) && x->due_ns <= s->clock.now && s->err.code == 0) {
         if (bring(s, x)) {
             heap_fix(&s->arrivals, x);
         } else {

@@ -280,8 +280,9 @@ static void step(struct sim *s, struct run *r) {
 
 void runs_due(void *ctx) {
     struct sim *s = ctx;
-    struct run *r = heap_peek(&s->runs);
-    if (r && r->due_ns <= s->clock.now) {
+    uint64_t end = s->order; /* what this leads to is for another turn */
+    struct run *r;
+    while ((r = heap_peek(&s->runs)) && r->due_ns <= s->clock.now && r->order < end) {
         heap_pop(&s->runs);
         step(s, r);
     }
