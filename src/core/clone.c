@@ -3,6 +3,7 @@
 
 #include "core/engine_private.h"
 #include "core/pool_private.h"
+#include "core/usage.h"
 
 enum {
     HOLDING_MAX = 4000,
@@ -250,9 +251,16 @@ static int work_take(struct take *t, const struct engine_workload *w, struct str
     return arena_ok(&t->c->arena);
 }
 
-static int in_order(const void *a, const void *b) {
-    return workload_order(*(struct engine_workload *const *)a, *(struct engine_workload *const *)b,
-                          NULL);
+/* As its queue orders them: by what LocalQueues used, where that counts, then as always. */
+static int waiting_order(const struct engine_workload *x, const struct engine_workload *y,
+                         const struct engine *e) {
+    int by = usage_orders(e, x->queue) ? usage_cmp(e, x, y) : 0;
+    return by != 0 ? by : workload_order(x, y, NULL);
+}
+
+static int in_order(const void *a, const void *b, void *ctx) {
+    return waiting_order(*(struct engine_workload *const *)a, *(struct engine_workload *const *)b,
+                         ctx);
 }
 
 /* A place in the heap of a class: what is below it comes after it. */
@@ -263,7 +271,7 @@ struct front {
 };
 
 static int front_order(const void *a, const void *b, void *ctx) {
-    return workload_order(((const struct front *)a)->w, ((const struct front *)b)->w, NULL);
+    return waiting_order(((const struct front *)a)->w, ((const struct front *)b)->w, ctx);
 }
 
 struct fronts {
@@ -293,7 +301,7 @@ static int first_find(struct take *t, const struct engine_queue *q, size_t limit
     if (x.v == NULL) {
         return ERR_NOMEM;
     }
-    heap_init(&x.heap, front_order, NULL, HEAP_NO_PLACE);
+    heap_init(&x.heap, front_order, t->e, HEAP_NO_PLACE);
     r = front_add(&x, NULL, 0, q->flight);
     for (size_t i = 0; i < q->heap.n && x.n < CLASSES_MAX && r == 0; i++) {
         r = front_add(&x, q->heap.v[i], 0, NULL);
@@ -324,7 +332,7 @@ static int pending_find(struct take *t, struct found *f) {
     int r = all > limit ? first_find(t, f->q, limit) : queue_waiting(f->q, limit, &t->pending);
     f->pending = t->pending.n - from;
     if (f->pending > 1) {
-        qsort(t->pending.v + from, f->pending, sizeof(*t->pending.v), in_order);
+        qsort_r(t->pending.v + from, f->pending, sizeof(*t->pending.v), in_order, t->e);
     }
     return r;
 }
@@ -413,6 +421,29 @@ static int works_take(struct take *t) {
             r = work_take(t, t->pending.v[i++], c->queues[q].name);
         }
     }
+    return r;
+}
+
+/* What the LocalQueues of the copied workloads used. */
+static int locals_take(struct take *t) {
+    struct clone *c = t->c;
+    struct map seen = {0};
+    int r = 0;
+    if (!t->e->o.local_usage) {
+        return 0;
+    }
+    c->locals = ARENA_ARRAY(&c->arena, struct clone_local, c->n_works + 1);
+    r = c->locals != NULL ? 0 : ERR_NOMEM;
+    for (size_t i = 0; i < c->n_works && r == 0; i++) {
+        struct str name = c->works[i].in.local;
+        double usage = engine_local_usage(t->e, name);
+        if (str_empty(name) || usage < 0 || map_get(&seen, name) != NULL) {
+            continue;
+        }
+        c->locals[c->n_locals++] = (struct clone_local){name, usage};
+        r = map_put(&seen, name, c, NULL);
+    }
+    map_release(&seen);
     return r;
 }
 
@@ -650,6 +681,7 @@ int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
     r = r == 0 ? trees_take(&t, &roots) : r;
     r = r == 0 ? flavors_take(&t) : r;
     r = r == 0 ? works_take(&t) : r;
+    r = r == 0 ? locals_take(&t) : r;
     r = r == 0 ? places_take(&t) : r;
     quota_nodes_release(&roots);
     workload_vec_release(&t.holding);

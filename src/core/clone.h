@@ -9,7 +9,7 @@
  * Beyond the limits: those that hold quota become one workload a queue, which holds the sum and never ends; of those
  * that wait the last ones are left out. Pods in their seats are left out: in the clone a seat goes when its workload
  * does. What nobody's seat explains stays occupied. Scan progress (which flavor was tried last) is left out as well:
- * each pending workload starts with its first one; so is what LocalQueues used.
+ * each pending workload starts with its first one. What LocalQueues used is copied as one number and does not fade.
  */
 #ifndef BERTH_CORE_CLONE_H
 #define BERTH_CORE_CLONE_H
@@ -21,6 +21,12 @@ struct clone_work {
     const struct held_amount *held;
     size_t n_held;
     bool holds;
+};
+
+/* A LocalQueue and what it used, as the order in its ClusterQueue sees it; INFINITY: its weight is zero. */
+struct clone_local {
+    struct str name;
+    double usage;
 };
 
 struct clone_limits {
@@ -39,7 +45,8 @@ struct clone {
     struct clone_work *works; /* those that hold first, then the pending ones of each queue in its order */
     struct node_input *nodes;
     struct seat *seats;
-    size_t n_flavors, n_cohorts, n_queues, n_works, n_holding, n_nodes, n_seats;
+    struct clone_local *locals; /* where usage may order */
+    size_t n_flavors, n_cohorts, n_queues, n_works, n_holding, n_nodes, n_seats, n_locals;
     size_t holding_left_out, pending_left_out;
     bool places_left_out; /* there are managed nodes, too many to copy */
 };

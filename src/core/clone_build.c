@@ -1,5 +1,6 @@
 /* clone_build (core): an engine from a clone's inputs, and edits of them. See clone.h. */
 #include <assert.h>
+#include <math.h>
 
 #include "base/mem.h"
 #include "core/clone.h"
@@ -27,6 +28,18 @@ static int build_places(const struct clone *c, struct pool *p) {
     return r;
 }
 
+/* Usage is one number by now: that of a resource of its own, which weighs 1. */
+static int build_locals(const struct clone *c, struct engine *e) {
+    int r = 0;
+    for (size_t i = 0; i < c->n_locals && r == 0; i++) {
+        bool last = isinf(c->locals[i].usage);
+        struct resource_weight used = {STR("berth.dev/used"), last ? 0 : c->locals[i].usage};
+        r = engine_local_put(e, c->locals[i].name, last ? 0 : 1);
+        r = r == 0 ? engine_local_usage_set(e, c->locals[i].name, &used, 1, 0) : r;
+    }
+    return r;
+}
+
 static int build(const struct clone *c, struct engine *e) {
     int r = intern_all(engine_flavors(e), c->flavor_names, c->n_flavor_names);
     r = r == 0 ? intern_all(engine_resources(e), c->resource_names, c->n_resource_names) : r;
@@ -40,6 +53,7 @@ static int build(const struct clone *c, struct engine *e) {
         r = engine_queue_put(e, &c->queues[i]);
     }
     r = r == 0 ? build_places(c, engine_pool(e)) : r;
+    r = r == 0 ? build_locals(c, e) : r;
     for (size_t i = 0; i < c->n_works && r == 0; i++) {
         const struct clone_work *k = &c->works[i];
         if (str_empty(k->in.queue)) {

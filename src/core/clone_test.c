@@ -244,6 +244,52 @@ static void amid_a_cycle(void **state) {
     }
 }
 
+/* LocalQueues that used less go first, in the copy as well. */
+static void by_usage(void **state) {
+    struct engine_options o = {.local_usage = true, .usage_half_life_ns = 3600 * SEC};
+    struct engine *e = engine_new(&o), *copy;
+    struct flavor_input f = {.name = STR("f")};
+    struct queue_input in;
+    struct clone c;
+    struct buf b;
+    struct resource_weight much = {STR("cpu"), 100}, little = {STR("cpu"), 1};
+    buf_init(&b, 0);
+    assert_int_equal(engine_flavor_put(e, &f), 0);
+    queue_in(&in, "a", "", 2000, 0)->local_usage = true;
+    assert_int_equal(engine_queue_put(e, &in), 0);
+    assert_int_equal(engine_local_put(e, STR("n/much"), 1), 0);
+    assert_int_equal(engine_local_put(e, STR("n/little"), 1), 0);
+    assert_int_equal(engine_local_usage_set(e, STR("n/much"), &much, 1, 0), 0);
+    assert_int_equal(engine_local_usage_set(e, STR("n/little"), &little, 1, 0), 0);
+    submit(e, "h", "a", 0, 0, 2000);
+    decide(e, &b);
+    for (int i = 0; i < 2; i++) {
+        struct node_amount cpu = {STR("cpu"), 2000};
+        struct set_input s = {STR("main"), 1, 0, &ANY, &cpu, 1};
+        struct workload_input w = {.uid = i ? STR("w2") : STR("w1"),
+                                   .queue = STR("a"),
+                                   .priority = 0,
+                                   .queued_ns = i + 1,
+                                   .sets = &s,
+                                   .n_sets = 1,
+                                   .local = i ? STR("n/little") : STR("n/much")};
+        assert_int_equal(engine_workload_put(e, &w), 0);
+    }
+    decide(e, &b);
+    take(e, "a", &c);
+    assert_int_equal(c.n_locals, 2);
+    assert_str_eq(c.works[1].in.uid, STR("w2"));
+    assert_int_equal(clone_build(&c, &copy), 0);
+    clone_release(&c);
+    engine_free(e);
+    decide(copy, &b);
+    engine_workload_del(copy, STR("h"));
+    decide(copy, &b);
+    assert_true(holds(copy, "w2"));
+    engine_free(copy);
+    buf_release(&b);
+}
+
 static void edits(void **state) {
     struct engine *e = engine(), *copy;
     struct clone c;
@@ -397,11 +443,12 @@ static void is_stopped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_its_tree),  cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(decides_alike),  cmocka_unit_test(amid_a_cycle),
-        cmocka_unit_test(edits),          cmocka_unit_test(without_memory),
-        cmocka_unit_test(starts_exactly), cmocka_unit_test(unknown_run_times),
-        cmocka_unit_test(settles_only),   cmocka_unit_test(is_stopped),
+        cmocka_unit_test(only_its_tree),     cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(decides_alike),     cmocka_unit_test(amid_a_cycle),
+        cmocka_unit_test(by_usage),          cmocka_unit_test(edits),
+        cmocka_unit_test(without_memory),    cmocka_unit_test(starts_exactly),
+        cmocka_unit_test(unknown_run_times), cmocka_unit_test(settles_only),
+        cmocka_unit_test(is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
