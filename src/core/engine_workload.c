@@ -175,8 +175,11 @@ static void workload_leave(struct engine *e, struct engine_workload *w) {
     if (w->state == WORKLOAD_HOLDING) {
         release(e, w, false);
     } else {
+        bool head = w->state == WORKLOAD_FLIGHT || queue_head(e, q) == w;
         queue_forget(e, w);
-        tree_wake(e, q); /* there may be another head */
+        if (head) {
+            tree_wake(e, q); /* another one is, now */
+        }
     }
     class_leave(e, w);
 }
