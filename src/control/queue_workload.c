@@ -231,7 +231,7 @@ static const char *no_queue(struct queue_controller *c, const struct workload *w
         *text = arena_f(a, "ClusterQueue %.*s doesn't exist", STR_ARG(cq));
         return "Misconfigured";
     }
-    if (!queue_cluster_active(c, cq)) {
+    if (!queue_cluster_active(c, cq) && !queue_cluster_sound(c, s)) {
         *text = arena_f(a, "ClusterQueue %.*s is inactive", STR_ARG(cq));
         return "Suspended";
     }

@@ -216,6 +216,29 @@ def test_cluster_queue_checks_of_other_clusters(w):
          r"found: mk-a, prov\.")
 
 
+def test_cluster_queue_without_its_topology(w):
+    w.b.apply({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "racked"},
+               "spec": {"nodeLabels": {"disk": "fast"}, "topologyName": "racks"}})
+    w.queue("cq-racks", 100, flavors=("racked",))
+    w.cq("cq-racks", "False", "TopologyNotFound",
+         r"Can't admit new workloads: there is no Topology \"racks\" for TAS flavor \"racked\"\.")
+
+
+def test_a_cycle_of_cohorts(w):
+    """It is no condition: the queue is told to be ready, and nothing in it moves until the cycle is gone."""
+    cohorts = [{"apiVersion": API, "kind": "Cohort", "metadata": {"name": a}, "spec": {"parentName": b}}
+               for a, b in (("ring-a", "ring-b"), ("ring-b", "ring-a"))]
+    w.b.apply(*cohorts)
+    w.queue("rings", 100, cohortName="ring-a")
+    w.cq("rings", "True", "Ready", "Can admit new workloads")
+    w.workload("rings-a", "rings", 10)
+    time.sleep(1)
+    check(not w.watch.messages("Workload", "rings-a", "QuotaReserved", "True", "QuotaReserved"), "it was admitted")
+    w.patch("cohort", "ring-b", {"spec": {"parentName": ""}})
+    w.wl("rings-a", "Admitted", "True", "Admitted")
+    check(not w.watch.messages("ClusterQueue", "rings", "Active", "False", "Unknown"), "a cycle is no condition")
+
+
 def test_cluster_queue_terminating(w):
     w.queue("cq-going", 100)
     w.workload("holds-going", "cq-going", 50)

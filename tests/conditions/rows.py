@@ -54,7 +54,6 @@ WORKLOAD = [("Workload", *row) for row in [
 TAS = "topology-aware scheduling is not offered yet"
 MULTIKUEUE = "no remote clusters yet"
 CANNOT = {
-    ("ClusterQueue", "Active", "False", "TopologyNotFound"): TAS,
     ("ClusterQueue", "Active", "False", "Unknown"): "every cause of inactivity has a reason of its own",
     ("ClusterQueue", "Active", "False", "NotFound"): "there is no cache that could lag behind the objects",
     ("Workload", "QuotaReserved", "False", "TopologyPlacementFailed"): TAS + "; places say WaitingForPlacement",
