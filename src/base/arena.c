@@ -22,8 +22,8 @@ enum {
     BLOCK_MIN = 4096,
     BLOCK_MAX = 1 << 20,
     ALIGN = alignof(max_align_t),
-    SPARE_SIZES = 4, /* twice, four, ... times BLOCK_MIN */
-    SPARES = 16,     /* of each size, in each thread: 2 MB */
+    SPARE_SIZES = 4,       /* twice, four, ... times BLOCK_MIN */
+    SPARE_BYTES = 8 << 20, /* in each thread; a write holds some 60 KiB until it is on disk */
 };
 
 struct arena_block {
@@ -44,7 +44,7 @@ void arena_init(struct arena *a, size_t max_bytes) {
 #if !defined(__SANITIZE_ADDRESS__)
 struct spares {
     struct arena_block *first[SPARE_SIZES];
-    size_t n[SPARE_SIZES];
+    size_t bytes;
     bool known; /* to the key, whose destructor empties it */
 };
 
@@ -82,14 +82,14 @@ static struct arena_block *spare_take(size_t size) {
     struct arena_block *b = i < SPARE_SIZES ? spares.first[i] : NULL;
     if (b) {
         spares.first[i] = b->next;
-        spares.n[i]--;
+        spares.bytes -= b->size;
     }
     return b;
 }
 
 static bool spare_put(struct arena_block *b) {
     size_t i = spare_row(b->size);
-    if (i == SPARE_SIZES || spares.n[i] == SPARES) {
+    if (i == SPARE_SIZES || b->size > SPARE_BYTES - spares.bytes) {
         return false;
     }
     if (!spares.known) {
@@ -101,7 +101,7 @@ static bool spare_put(struct arena_block *b) {
     }
     b->next = spares.first[i];
     spares.first[i] = b;
-    spares.n[i]++;
+    spares.bytes += b->size;
     return true;
 }
 #else

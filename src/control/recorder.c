@@ -29,7 +29,8 @@ enum {
     BODY_MAX = 16384,
     FLYING_MIN = 16,
     FLYING_MAX = 256,
-    WAITING_PER_FLYING = 128, /* one more is written at a time for so many that wait */
+    WAITING_SOME = 16384,    /* so many may wait for a quieter moment; beyond, ... */
+    WAITING_PER_FLYING = 64, /* ... one more is written at a time for so many */
     WAITING_MAX = 32768,
 };
 
@@ -241,7 +242,8 @@ static void send(struct recorder *r, struct errand *e) {
 }
 
 static bool may_fly(const struct recorder *r) {
-    size_t most = FLYING_MIN + r->n_waiting / WAITING_PER_FLYING;
+    size_t many = r->n_waiting > WAITING_SOME ? r->n_waiting - WAITING_SOME : 0;
+    size_t most = FLYING_MIN + many / WAITING_PER_FLYING;
     return r->n_flying < (most < FLYING_MAX ? most : FLYING_MAX);
 }
 
