@@ -29,7 +29,7 @@
 enum { PAGE = 500, COUNTERS_S = 20, SETUP_STEPS = 5 };
 
 static struct plan plan;
-static size_t connections = 256; /* Kueue's runner creates from three thousand goroutines */
+static size_t connections = 128;
 
 /* ---- requests for many things, one after the other ---- */
 

@@ -226,7 +226,6 @@ static int answered(struct run *r, struct conn *c) {
     if (c->action != ACT_CREATE && (status == 200 || status == 409)) {
         r->d->finish_ns[c->item] = took;
         r->d->conflicts += status == 409;
-        r->d->evictions += c->action == ACT_GIVE_BACK && status == 200;
         decide(r, it);
         return 0;
     }
@@ -314,7 +313,7 @@ static int on_event(struct run *r, struct str line) {
     if (!it) {
         return 0;
     }
-    bool was = it->finished, reserved, first = it->admitted;
+    bool was = it->finished, reserved, first = it->admitted, evicted = it->evicted;
     size_t i = (size_t)(it - r->items);
     it->rv = strtoull(json_str_at(o, "metadata.resourceVersion").p, NULL, 10);
     read_conditions(it, json_path(o, "status.conditions"), &reserved);
@@ -322,6 +321,7 @@ static int on_event(struct run *r, struct str line) {
         r->d->admit_ns[i] = measure_now() - it->sent;
     }
     account(r, it, reserved && !it->finished);
+    r->d->evictions += it->evicted && !evicted;
     r->d->finished += it->finished && !was;
     r->d->events++;
     decide(r, it);
