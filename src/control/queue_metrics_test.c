@@ -320,6 +320,29 @@ static void chosen_local_queues(void **state) {
     arena_release(&a);
 }
 
+/* Without memory there is no controller, or one that works. */
+static void no_memory(void **state) {
+    bool done = false;
+    for (uint64_t nth = 1; nth < 3000 && !done; nth += nth < 40 ? 1 : 13) {
+        struct scene s;
+        struct err err = {0};
+        start(&s);
+        s.w.env.prom = s.prom;
+        queues(&s);
+        workload(&s, "a", 0, "1");
+        mem_fault(nth, 0);
+        s.q = queue_controller_new(&s.w.env, &err);
+        done = !mem_fault_hit();
+        mem_fault(0, 0);
+        if (s.q != NULL) {
+            settle(&s);
+            scrape(&s);
+        }
+        end(&s);
+    }
+    assert_true(done);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenario),
@@ -327,6 +350,7 @@ int main(void) {
         cmocka_unit_test(deleted),
         cmocka_unit_test(restart),
         cmocka_unit_test(chosen_local_queues),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
