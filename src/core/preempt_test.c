@@ -245,6 +245,38 @@ static void usage_orders_the_own(void **state) {
     engine_free(e);
 }
 
+/* Whichever allocation fails, the tree is as it was, and the next search finds what there is. */
+static void without_memory(void **state) {
+    for (int fair = 0; fair < 2; fair++) {
+        bool hit = true;
+        for (uint64_t nth = 1; hit; nth++) {
+            struct engine *e = fixture_new((struct engine_options){.fair_sharing = fair == 1});
+            fixture_queue(
+                e, &(struct fixture_queue){"a", "all", 4, NO, NO, PREEMPT_LOWER, PREEMPT_ANY});
+            fixture_queue(e, &(struct fixture_queue){"b", "all", 4, NO, NO});
+            hold3(e, "b", (const char *[]){"b1", "b2", "b3"}, (int64_t[]){4, 2, 2});
+            struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+            struct preempt_need need = {fixture_cell(e, true, "a"), 2, true};
+            struct preempt_ask ask = {.w = w, .needs = &need, .n_needs = 1};
+            struct victim *v;
+            size_t n;
+            bool protected;
+            int64_t wake = INT64_MAX;
+            uint64_t before = quota_digest(&e->forest);
+            mem_fault(nth, 0);
+            int r = preempt_find(e, &ask, &v, &n, &protected, &wake);
+            hit = mem_fault_hit();
+            mem_fault(0, 0);
+            assert_true(r == (hit ? ERR_NOMEM : 0));
+            assert_true(before == quota_digest(&e->forest));
+            assert_int_equal(e->forest.trial, 0);
+            arena_reset(&e->tick); /* as the next cycle does */
+            assert_string_equal(fixture_find(e, w, 2), "b1:reclaim");
+            engine_free(e);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_of_holders),
@@ -258,6 +290,7 @@ int main(void) {
         cmocka_unit_test(oracle_answers),
         cmocka_unit_test(a_further_test),
         cmocka_unit_test(usage_orders_the_own),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

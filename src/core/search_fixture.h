@@ -107,18 +107,21 @@ static inline struct engine_workload *fixture_wait(struct engine *e, const char 
     return map_get(&e->workloads, in.uid);
 }
 
-static inline struct quota_cell *fixture_cell(struct engine *e, bool queue, const char *name) {
+static inline struct quota_cell *fixture_cell_at(struct engine *e, const struct quota_node *n) {
     assert_int_equal(quota_settle(&e->forest), 0);
-    return quota_cell_of(quota_find(&e->forest, queue, str_of(name)),
-                         quota_pair(names_find(&e->flavor_names, STR("f")),
-                                    names_find(&e->resource_names, STR("cpu"))));
+    return quota_cell_of(n, quota_pair(names_find(&e->flavor_names, STR("f")),
+                                       names_find(&e->resource_names, STR("cpu"))));
+}
+
+static inline struct quota_cell *fixture_cell(struct engine *e, bool queue, const char *name) {
+    return fixture_cell_at(e, quota_find(&e->forest, queue, str_of(name)));
 }
 
 /* The victims of w, which asks for v, as "uid:Reason uid:Reason"; "" when there are none. */
 static inline const char *fixture_find(struct engine *e, struct engine_workload *w, int64_t v) {
     static char text[512];
     static const char *const words[] = {"own", "reclaim", "borrowing", "fair"};
-    struct preempt_need need = {fixture_cell(e, true, w->queue->name.p), v, true};
+    struct preempt_need need = {fixture_cell_at(e, w->queue->node), v, true};
     struct preempt_ask ask = {.w = w, .needs = &need, .n_needs = 1};
     struct victim *out;
     size_t n, at = 0;

@@ -1,8 +1,8 @@
 /*
  * search_random (core): for tests: random trees with what they hold, for searches to be compared on.
  *
- * Up to three levels of cohorts, six queues, two flavors of one resource, limits, weights, policies; workloads of a few
- * priorities that hold more than is theirs here and there; and one that asks.
+ * Up to three levels of cohorts, six queues, two flavors of one resource, limits, weights, policies; workloads of
+ * a few priorities that hold more than is theirs here and there; and one that asks.
  */
 #ifndef BERTH_CORE_SEARCH_RANDOM_H
 #define BERTH_CORE_SEARCH_RANDOM_H
