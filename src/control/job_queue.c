@@ -202,6 +202,7 @@ static enum work send_change(struct pair *p, struct workload_change *ch) {
 
 static void start_change(struct pair *p, struct workload_change *ch) {
     workload_change_init(ch, p->wl_obj, &p->wl, &p->c->arena, clock_wall(p->c->env.clock));
+    ch->settings = p->c->settings;
 }
 
 static enum work drop_finalizer(struct job_queue_controller *c, struct workqueue *q,
@@ -618,7 +619,8 @@ static enum work sync_orphaned(void *ctx, struct str ns, struct str name) {
         return WORK_OK;
     }
     const struct owner_ref *o = job_owner(wl);
-    bool ours = o || (!wl->n_owners && !str_empty(object_label(wl, STR(KUEUE_JOB_UID_LABEL))));
+    bool ours = o || (c->settings->gates.finish_orphaned_workloads && !wl->n_owners &&
+                      !str_empty(object_label(wl, STR(KUEUE_JOB_UID_LABEL))));
     if (o && mirror_by_uid(c->env.mirror, o->uid)) {
         workqueue_add(c->queue, ns, o->name);
         return WORK_OK;

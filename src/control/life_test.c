@@ -415,14 +415,44 @@ static void fewer_pods(void **state) {
     scene_end(&s);
 }
 
+/* Without the gate UnadmittedWorkloadsObservability. */
+static void words_of_old(void **state) {
+    struct scene s;
+    scene_start(&s);
+    s.settings.gates.unadmitted_observability = false;
+    scene_controllers(&s);
+    scene_flavor(&s, "f");
+    scene_check(&s, "c", true);
+    scene_queue(&s, "q", 2, WITH_CHECK);
+    scene_workload(&s, "big", "q", 3, "", "");
+    scene_workload(&s, "lost", "nowhere", 1, "", "");
+    scene_workload(&s, "a", "q", 1, "", "");
+    scene_settle(&s);
+    IS("big", "QuotaReserved", "False", "Pending", "");
+    IS("lost", "QuotaReserved", "False", "Inadmissible", "LocalQueue nowhere doesn't exist");
+    IS("a", "Admitted", "False", "UnsatisfiedChecks", "The workload has not all checks ready");
+    EVENTS("Pending", 1);
+    scene_spec(&s, "LocalQueue", "q", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    scene_settle(&s);
+    IS("a", "QuotaReserved", "False", "Inadmissible", "");
+    scene_end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(admitted_at_once),          cmocka_unit_test(waits_and_says_why),
-        cmocka_unit_test(refused_resources),         cmocka_unit_test(overhead_counts),
-        cmocka_unit_test(checks_gate_the_admission), cmocka_unit_test(a_check_that_asks_again),
-        cmocka_unit_test(a_check_that_rejects),      cmocka_unit_test(checks_by_flavor),
-        cmocka_unit_test(classes_that_change),       cmocka_unit_test(resources_that_become_others),
-        cmocka_unit_test(pods_are_counted),          cmocka_unit_test(fewer_pods),
+        cmocka_unit_test(admitted_at_once),
+        cmocka_unit_test(waits_and_says_why),
+        cmocka_unit_test(refused_resources),
+        cmocka_unit_test(overhead_counts),
+        cmocka_unit_test(checks_gate_the_admission),
+        cmocka_unit_test(a_check_that_asks_again),
+        cmocka_unit_test(a_check_that_rejects),
+        cmocka_unit_test(checks_by_flavor),
+        cmocka_unit_test(classes_that_change),
+        cmocka_unit_test(resources_that_become_others),
+        cmocka_unit_test(pods_are_counted),
+        cmocka_unit_test(fewer_pods),
+        cmocka_unit_test(words_of_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * is required, or all are Ready already, the Workload is Admitted in the same write that reserves its quota.
  */
 #include "control/queue_private.h"
+#include "control/workload_status.h"
 #include "wire/time.h"
 
 #define PROTECTED_UNTIL "berth.dev/protected-until"
@@ -64,6 +65,11 @@ int queue_message_set(struct queue_work *q, const char *reason, struct str text)
 
 /* ---- it waits ---- */
 
+const char *queue_unsatisfied(const struct queue_controller *c) {
+    return c->settings->gates.unadmitted_observability ? "UnsatisfiedAdmissionChecks"
+                                                       : "UnsatisfiedChecks";
+}
+
 static void patch_begin(struct buf *b, const struct object *o) {
     buf_init(b, LIMIT_OBJECT_BYTES);
     buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"}", (unsigned long long)o->rv);
@@ -89,7 +95,8 @@ static void requests_json(const struct workload_input *in, struct buf *out) {
 }
 
 /* What is said of it beside the condition. */
-static void tell_waits(struct queue_work *q, const struct workload *w) {
+static void tell_waits(const struct queue_controller *c, struct queue_work *q,
+                       const struct workload *w) {
     struct str gates = queue_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
     struct str text = str_from(q->message, q->message_n);
     const struct condition *was =
@@ -104,7 +111,8 @@ static void tell_waits(struct queue_work *q, const struct workload *w) {
                    STR_ARG(gates));
     } else if (!str_is(str_of(q->reason), "PendingEvaluation") &&
                !str_is(str_of(q->reason), "Deactivated")) {
-        queue_tell(q, EVENT_WARNING, q->reason, "%.*s", STR_ARG(text));
+        queue_tell(q, EVENT_WARNING, workload_wait_reason(c->settings, q->reason), "%.*s",
+                   STR_ARG(text));
     }
 }
 
@@ -124,7 +132,8 @@ static size_t wait_conditions(const struct queue_controller *c, const struct obj
     const struct condition_list *l = w->status != NULL ? &w->status->conditions : &none;
     size_t n = 0;
     struct str text = str_from(q->message, q->message_n);
-    ch[n++] = (struct condition_change){"QuotaReserved", "False", q->reason, text};
+    ch[n++] = (struct condition_change){"QuotaReserved", "False",
+                                        workload_wait_reason(c->settings, q->reason), text};
     if (condition_find(l, "Admitted") != NULL) {
         ch[n++] = (struct condition_change){"Admitted", "False", "NoReservation",
                                             STR("The workload has no reservation")};
@@ -167,7 +176,7 @@ enum work queue_say_waits(struct queue_controller *c, const struct object *o,
         return r != 0 ? WORK_RETRY : WORK_OK;
     }
     if (told) {
-        tell_waits(q, w);
+        tell_waits(c, q, w);
         buf_ch(&body, ',');
         requests_json(&in, &body);
     } else {
@@ -273,11 +282,10 @@ static size_t admission_conditions(struct queue_controller *c, const struct obje
     size_t n = 0;
     struct str text = arena_f(&c->arena, "Quota reserved in ClusterQueue %.*s", STR_ARG(cq));
     ch[n++] = (struct condition_change){"QuotaReserved", "True", "QuotaReserved", text};
-    ch[n++] = admitted
-                  ? (struct condition_change){"Admitted", "True", "Admitted",
-                                              STR("The workload is admitted")}
-                  : (struct condition_change){"Admitted", "False", "UnsatisfiedAdmissionChecks",
-                                              STR("The workload has not all checks ready")};
+    ch[n++] = admitted ? (struct condition_change){"Admitted", "True", "Admitted",
+                                                   STR("The workload is admitted")}
+                       : (struct condition_change){"Admitted", "False", queue_unsatisfied(c),
+                                                   STR("The workload has not all checks ready")};
     if (unready(c, o, w)) {
         ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
     }

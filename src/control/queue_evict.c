@@ -189,7 +189,7 @@ static bool by_admission(struct holding *h, enum work *ret) {
                    "Admitted by ClusterQueue %.*s, wait time since reservation was %llds",
                    STR_ARG(h->w->status->admission->cluster_queue), (long long)waited);
     } else {
-        workload_change_set(&h->ch, "Admitted", false, "UnsatisfiedAdmissionChecks",
+        workload_change_set(&h->ch, "Admitted", false, queue_unsatisfied(h->c),
                             STR("The workload has not all checks ready"));
     }
     *ret = queue_change_write(h->c, h->q, &h->ch);
@@ -204,6 +204,7 @@ enum work queue_holding(struct queue_controller *c, const struct object *o,
     const struct condition_list *l = &w->status->conditions;
     enum work result = WORK_OK;
     workload_change_init(&h.ch, o, w, &c->arena, clock_wall(c->env->clock));
+    h.ch.settings = c->settings;
     if (condition_true(l, "Evicted")) {
         mem_free(q->victim);
         q->victim = NULL;

@@ -197,6 +197,8 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
 /* QuotaReserved False with q's reason, and the checks required of one without quota, when either is news. */
 enum work queue_say_waits(struct queue_controller *c, const struct object *o,
                           const struct workload *w, struct queue_work *q);
+/* Admitted False while checks are not Ready. */
+const char *queue_unsatisfied(const struct queue_controller *c);
 enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o,
                                const struct workload *w);
 

@@ -268,7 +268,7 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
 /* What was written last says why it was not queued, and that is no longer so. */
 static bool outdated(const struct workload *w) {
     static const char *const reasons[] = {"Misconfigured", "Suspended", "AdmissionGated",
-                                          "Deactivated", "OnHold"};
+                                          "Deactivated",   "OnHold",    "Inadmissible"};
     const struct condition *x =
         w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
     for (size_t i = 0; x != NULL && i < sizeof(reasons) / sizeof(*reasons); i++) {

@@ -155,7 +155,8 @@ void workload_change_evict(struct workload_change *c, const char *reason, const 
 
 void workload_change_unset(struct workload_change *c, const char *reason, struct str message) {
     int64_t past = admitted_for(c);
-    workload_change_set(c, "QuotaReserved", false, reason, message);
+    workload_change_set(c, "QuotaReserved", false, workload_wait_reason(c->settings, reason),
+                        message);
     if (conditions_find(&c->conditions, "Admitted")) {
         workload_change_set(c, "Admitted", false, "NoReservation",
                             STR("The workload has no reservation"));
@@ -257,7 +258,29 @@ int workload_change_write(const struct workload_change *c, struct buf *out) {
     return arena_ok(c->arena) ? ERR_NOMEM : buf_ok(out);
 }
 
-/* ---- events ---- */
+/* ---- words ---- */
+
+const char *workload_wait_reason(const struct queue_settings *s, const char *reason) {
+    static const char *const of_old[][2] = {
+        {"PendingEvaluation", "Pending"},
+        {"WaitingForQuota", "Pending"},
+        {"ExceedsMaxQuota", "Pending"},
+        {"NoMatchingFlavor", "Pending"},
+        {"TopologyPlacementFailed", "Pending"},
+        {"WaitingForPlacement", "Pending"},
+        {"WaitingForPreemptedWorkloads", "Pending"},
+        {"WaitingForPodsReady", "Waiting"},
+        {"Misconfigured", "Inadmissible"},
+        {"Suspended", "Inadmissible"},
+    };
+    for (size_t i = 0;
+         s && !s->gates.unadmitted_observability && i < sizeof of_old / sizeof *of_old; i++) {
+        if (str_is(str_of(of_old[i][0]), reason)) {
+            return of_old[i][1];
+        }
+    }
+    return reason;
+}
 
 const char *workload_evicted_event(struct str reason, struct str cause) {
     static const struct {

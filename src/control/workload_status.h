@@ -6,6 +6,7 @@
 #define BERTH_CONTROL_WORKLOAD_STATUS_H
 
 #include "control/conditions.h"
+#include "control/queue_settings.h"
 #include "control/views.h"
 
 struct workload_change {
@@ -24,6 +25,7 @@ struct workload_change {
     int64_t past_seconds;  /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
     int32_t reclaimable;   /* of "main"; -1: as it is */
     struct str evicted_reason, evicted_cause; /* counted in schedulingStats when set */
+    const struct queue_settings *settings;    /* NULL: the defaults */
     int code;
 };
 
@@ -43,6 +45,9 @@ void workload_change_requeued(struct workload_change *c);
 void workload_change_unset(struct workload_change *c, const char *reason, struct str message);
 /* Gives the quota back after an eviction, once nothing runs: requeued at once, or blocked until somebody allows it. */
 void workload_change_release(struct workload_change *c);
+/* What QuotaReserved False says, without the gate UnadmittedWorkloadsObservability in the few words of old. Static when
+ * `reason` is. */
+const char *workload_wait_reason(const struct queue_settings *s, const char *reason);
 /* The event of an eviction: "EvictedDueTo...", static. cause: of a deactivation. */
 const char *workload_evicted_event(struct str reason, struct str cause);
 /* Appends the patch; 0, ERR_NOMEM, or ERR_NOT_FOUND when nothing changed. */
