@@ -1,4 +1,4 @@
-/* Tests of memory_store and memory_writer: the rules that controllers depend on, and writes that come a moment later. */
+/* Tests of memory_store and memory_writer: the rules that controllers depend on; writes come a moment later. */
 #include "control/memory_writer.h"
 
 #include "base/test.h"
