@@ -267,11 +267,12 @@ const struct cli_verb cli_queue = {
     .arguments = "[QUEUE | why JOB... | preview -f FILE]",
     .summary = "who waits, where in the line, for what, and until when",
     .about =
+        "Shows who waits, where in the line, for what, and when it may start.\n\n"
         "With `why`: everything that is known about why a job waits: what it lacks, who holds it,\n"
         "which rule keeps them, and when it may start. Estimates are made from run times: those\n"
         "declared (annotation berth.dev/expected-runtime on the job, its activeDeadlineSeconds, "
         "or\n"
-        "maximumExecutionTimeSeconds) and those observed of jobs like it.\n"
+        "maximumExecutionTimeSeconds) and those observed of jobs like it.\n\n"
         "With `preview`: who would be admitted, evicted or left waiting if these ClusterQueues,\n"
         "Cohorts, ResourceFlavors and LocalQueues were applied or deleted. Nothing is written.",
     .examples = "  berth queue\n  berth queue team-a -n team-a -o wide\n  berth queue -A\n"
