@@ -167,9 +167,9 @@ static void test_queue(void **state) {
 
 #define WHY "/apis/berth.dev/v1alpha1"
 #define EXPLANATION                                                                                \
-    "{\"metadata\":{\"name\":\"job-eval-1\",\"uid\":\"u1\"},\"status\":{\"job\":\"eval\","             \
-    "\"state\":\"Waiting\",\"summary\":\"2 gpu missing\",\"text\":\"Waits for: 2 gpu missing\\n"        \
-    "Lacks:\\u001b\\n\",\"position\":{\"clusterQueue\":7},\"estimate\":{\"text\":\"in 5m "              \
+    "{\"metadata\":{\"name\":\"job-eval-1\",\"uid\":\"u1\"},\"status\":{\"job\":\"eval\","         \
+    "\"state\":\"Waiting\",\"summary\":\"2 gpu missing\",\"text\":\"Waits for: 2 gpu missing\\n"   \
+    "Lacks:\\u001b\\n\",\"position\":{\"clusterQueue\":7},\"estimate\":{\"text\":\"in 5m "         \
     "(declared run times)\"}}}"
 
 static void test_queue_why(void **state) {
