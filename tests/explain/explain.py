@@ -120,6 +120,20 @@ def test_numbers_and_estimate(b):
     check(code.returncode == 3 and 'no job or workload "nope"' in code.stderr, code.stderr)
 
 
+def test_place(b):
+    """Quota is there, a slice is not: the estimate knows about places as well."""
+    wait_for("the default queue", lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
+    b.apply(timed("whole", 12, "12s", limits={"nvidia.com/mig-7g.141gb": "1"}))
+    admitted(b, "whole")
+    b.apply(timed("slice", 1, "1s", limits={"nvidia.com/mig-1g.18gb": "1"}))
+    waits(b, "slice")
+    e = why(b, "slice")
+    check(e["reason"] == "WaitingForPlacement" and "no GPU has room for 1g.18gb" in e["summary"], f"{e}")
+    check(e["lacks"] == [] and e["estimate"]["basis"] == "declared", f"{e}")
+    real = admitted(b, "slice")
+    check(abs(real - when(e["estimate"]["start"])) <= 10, f"said {e['estimate']}, was {real}")
+
+
 def test_observed(b):
     """Without a declaration the run times of jobs like it count; before there are any, nothing is promised."""
     b.apply(flavor("plain"), cluster_queue("one", 1), local_queue("default", "one"))
