@@ -4,8 +4,8 @@
  * A search is a trial on the quota tree: victims are taken out one by one in a fixed order until the asker fits,
  * then put back one by one where it fits without; the tree is left as it was found (quota_mark, quota_undo).
  * Classical rules (within the queue, reclaim in the cohort, borrowing) are in preempt.c; under fair sharing the
- * victims are chosen by dominant resource share, in fair.c. Both draw candidates lazily from each queue's holders,
- * which are kept in victim order, so that a search costs what it looks at and not all that runs.
+ * victims are chosen by dominant resource share, in fair_search.c. Both draw candidates lazily from each queue's
+ * holders, which are kept in victim order, so that a search costs what it looks at and not all that runs.
  *
  * Never a victim: what is protected (protected_until_ns, minimum_runtime_ns), and what a caller names as spared.
  * Memory is the tick arena's; ERR_NOMEM leaves the tree as it was.

@@ -6,6 +6,7 @@
  */
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,7 @@ static bool in_child(void (*f)(struct shared *, const void *), const void *arg, 
         for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
             signal(signals[i], SIG_DFL); /* not cmocka's: it would go on in the child */
         }
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         f(s, arg);
         _exit(s->result.failure[0] != '\0');
     }
