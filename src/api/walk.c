@@ -37,7 +37,7 @@ struct str path_text(const struct path *p, struct arena *a) {
 
 static inline bool named(const struct field *f, struct str name) {
     size_t n = f->json_n ? f->json_n : strlen(f->json);
-    return n == name.n && memcmp(f->json, name.p, n) == 0;
+    return n == name.n && n > 0 && f->json[0] == name.p[0] && memcmp(f->json, name.p, n) == 0;
 }
 
 const struct field *schema_find(const struct schema *s, struct str name, size_t *hint) {
