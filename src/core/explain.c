@@ -68,7 +68,9 @@ static int index_fill(struct explain_index *x) {
     i = 0;
     for (const struct map_entry *m; (m = map_next(&x->pairs, &i)) != NULL;) {
         struct pair_holds *p = m->value;
-        qsort(p->v.v, p->v.n, sizeof(*p->v.v), bigger_first);
+        if (p->v.n > 1) {
+            qsort(p->v.v, p->v.n, sizeof(*p->v.v), bigger_first);
+        }
     }
     return r;
 }
