@@ -415,8 +415,8 @@ static void say_ready(const struct up *u) {
     fflush(stdout);
 }
 
-/* Under load requests hold and give back some hundred KiB many times a second. By default malloc hands such memory back to
- * the kernel each time, which clears every page anew: so it keeps up to this much at hand. */
+/* Under load requests hold and give back some hundred KiB many times a second. By default malloc hands such memory back
+ * to the kernel each time, which clears every page anew: so it keeps up to this much at hand. */
 static void keep_memory(void) {
     (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
     (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
