@@ -114,7 +114,7 @@ struct engine_queue {
     struct tree holders;                 /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
     uint64_t generation; /* of what can be allocated: quota changed, or something left */
-    uint64_t usage_seen; /* usage_generation of the heap's order */
+    uint64_t usage_seen; /* usage_generation of the heap's order, and one; 0: usage does not order */
     bool listed;         /* in its tree's ready */
     bool parks;          /* in its tree's list of queues that have parked ones */
     bool waits_place;    /* in engine.placeless */

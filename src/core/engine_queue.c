@@ -297,12 +297,14 @@ void queue_forget(struct engine *e, struct engine_workload *w) {
 
 /* ---- the head ---- */
 
-/* Usage moves all members of a LocalQueue at once: then the heap is made anew. */
+/* Usage moves all members of a LocalQueue at once: then the heap is made anew; also when a queue comes to order by it,
+ * or no longer does. */
 static void heap_order(struct engine *e, struct engine_queue *q) {
-    if (!usage_orders(e, q) || q->usage_seen == usage_generation(e)) {
+    uint64_t order = usage_orders(e, q) ? usage_generation(e) + 1 : 0;
+    if (q->usage_seen == order) {
         return;
     }
-    q->usage_seen = usage_generation(e);
+    q->usage_seen = order;
     size_t n = q->heap.n;
     q->heap.n = 0;
     for (size_t i = 0; i < n; i++) {

@@ -287,6 +287,9 @@ void engine_local_sample(struct engine *e, int64_t now_ns, int64_t *ret_next_ns)
         if (!l->put) {
             continue;
         }
+        if (l->sampled_ns > now_ns) {
+            l->sampled_ns = now_ns; /* the clock was put back */
+        }
         if (l->sampled_ns == 0 || now_ns - l->sampled_ns >= interval) {
             sample(e, l, now_ns);
         }

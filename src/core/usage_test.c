@@ -130,11 +130,50 @@ static void no_half_life(void **state) {
     engine_free(e);
 }
 
+/* A clock that was put back: from then on once in an interval again, not only when the old time has come. */
+static void clock_put_back(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct held_amount held;
+    struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000);
+    int64_t next;
+    engine_local_sample(e, 1000000 * MINUTE, &next);
+    assert_int_equal(usage_take(e, &w, false), 0);
+    engine_local_sample(e, MINUTE, &next);
+    assert_int_equal(next, 6 * MINUTE);
+    near(usage_of(e, &w), 0);
+    engine_local_sample(e, 6 * MINUTE, &next);
+    near(usage_of(e, &w), 1.17157);
+    usage_give(e, &w, false);
+    engine_free(e);
+}
+
+/* A queue that orders by usage no longer, and does again: what waits there already is ordered anew. */
+static void order_of_a_queue(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct resource_weight used = {STR("cpu"), 5};
+    struct fixture_queue q = {"q", "", 100000, NO, NO, .local_usage = true};
+    struct workload_input high = {.uid = STR("high"), .queue = STR("q"), .priority = 9},
+                          low = {.uid = STR("low"), .queue = STR("q")};
+    high.local = STR("ns/a");
+    low.local = STR("ns/b");
+    assert_int_equal(engine_local_usage_set(e, STR("ns/a"), &used, 1, MINUTE), 0);
+    assert_int_equal(engine_workload_put(e, &high), 0);
+    assert_int_equal(engine_workload_put(e, &low), 0);
+    for (int i = 0; i < 4; i++) {
+        struct engine_queue *at = map_get(&e->queues, STR("q"));
+        assert_true(str_is(queue_head(e, at)->uid, q.local_usage ? "low" : "high"));
+        q.local_usage = !q.local_usage;
+        fixture_queue(e, &q);
+    }
+    engine_free(e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_with_time), cmocka_unit_test(penalty_on_entry),
         cmocka_unit_test(weights),          cmocka_unit_test(comes_and_goes),
-        cmocka_unit_test(no_half_life),
+        cmocka_unit_test(no_half_life),     cmocka_unit_test(clock_put_back),
+        cmocka_unit_test(order_of_a_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
