@@ -6,6 +6,9 @@
  * One patch binds: devices annotation and spec.nodeName together, so that a node never sees a pod without its
  * devices.
  * The PodScheduled condition follows.
+ *
+ * A pod that gets another place than its Workload's placement says, because that one is out of service, is bound only
+ * once the placement says so: a restart has nothing else to know by whom a place is held between two pods.
  */
 #include "base/limits.h"
 #include "control/queue_private.h"
@@ -155,6 +158,10 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     bool planned = pool_workload_first(pool, kin.workload) != NULL;
     r = planned ? pool_replace(pool, kin.workload, o->uid, &in, &placed, why)
                 : pool_plan(pool, (struct str){0}, o->uid, &in, 1, &placed, why);
+    struct queue_work *q = map_get(&c->by_uid, kin.workload);
+    if (r == 0 && placed && planned && q != NULL) {
+        q->plan++;
+    }
     *ret = r == 0 && placed ? pool_pod_seat(pool, o->uid) : NULL;
     return r;
 }
@@ -229,6 +236,53 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
     buf_release(&devices);
     buf_release(&body);
     return w;
+}
+
+static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    struct queue_work *q =
+        res->code == 0 && res->obj != NULL ? map_get(&c->by_uid, res->obj->uid) : NULL;
+    if (q != NULL) {
+        q->plan_kept = (uint32_t)tag;
+        workqueue_add(c->pods, round_ns(r), round_name(r)); /* now it may be bound */
+    }
+    return res->code;
+}
+
+/* The placement of the seat's Workload, when that is not as written: true when it was, and the pod waits for it. */
+static bool keep_plan(struct queue_controller *c, const struct object *o, const struct seat *s,
+                      enum work *ret) {
+    const struct queue_work *q = str_empty(s->workload) ? NULL : map_get(&c->by_uid, s->workload);
+    const struct object *w = q != NULL && q->plan != q->plan_kept
+                                 ? mirror_by_uid(c->env->mirror, s->workload)
+                                 : NULL;
+    struct buf plan, body;
+    if (w == NULL) {
+        return false;
+    }
+    buf_init(&plan, LIMIT_ANNOTATION_BYTES);
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    translate_placement_json(pool_workload_first(engine_pool(c->engine), s->workload), &plan);
+    buf_f(&body,
+          "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{\"" PLACEMENT_ANNOTATION
+          "\":",
+          (unsigned long long)w->rv);
+    buf_json(&body, buf_view(&plan));
+    buf_c(&body, "}}}");
+    struct round *round =
+        buf_ok(&plan) == 0 && buf_ok(&body) == 0
+            ? round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name)
+            : NULL;
+    *ret = WORK_RETRY;
+    if (round != NULL) {
+        round_on_done(round, after_plan, c);
+        round_tag(round, q->plan);
+        round_patch(round, w->kind, w->ns, w->name, "", PATCH_MERGE, buf_view(&body));
+        *ret = round_end(round);
+    }
+    buf_release(&plan);
+    buf_release(&body);
+    return true;
 }
 
 /* A pod that was bound, and whose condition was not written: the write failed, or we were stopped. */
@@ -360,5 +414,9 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
     if (settled || (s == NULL && !ours)) {
         return WORK_OK;
     }
-    return s != NULL ? bind(c, o, p, s) : say_waiting(c, o, &why);
+    if (s == NULL) {
+        return say_waiting(c, o, &why);
+    }
+    enum work kept;
+    return keep_plan(c, o, s, &kept) ? kept : bind(c, o, p, s);
 }

@@ -117,6 +117,7 @@ struct queue_work {
     int32_t *
         counts; /* pods of each set of an admission under way, where they are fewer than asked for */
     size_t n_counts;
+    uint32_t plan, plan_kept; /* pods were given other places: the newest, and the one that is written */
     bool gated;       /* it would preempt, but a gate of its own is closed */
     char *considered; /* flavors looked at, for the event of the admission; NULL: nothing to say */
     const char *reason; /* why it waits: static; NULL: nothing to say */

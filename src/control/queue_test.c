@@ -6,6 +6,7 @@
 #include "control/job.h"
 #include "control/job_queue.h"
 #include "control/queue_controller.h"
+#include "core/engine_private.h"
 
 struct scene {
     struct fake_world w;
@@ -415,6 +416,49 @@ static void faults(void **state) {
     }
 }
 
+/* A pod got another place than planned: a restart knows that one, and not the one before. */
+static void another_place(void **state) {
+    static const char card[] = "\"nvidia.com/mig-2g.35gb\":\"3\"";
+    static const enum fake_fault faults[] = {FAULT_REFUSED, FAULT_LOST, FAULT_CONFLICT};
+    for (uint64_t at = 0; at < 12; at++) {
+        struct scene s;
+        struct gpu_card second = h200("GPU-1", true);
+        start(&s);
+        quota(&s, "4", "BestEffortFIFO");
+        node(&s, "n1", true);
+        workload(&s, "a", 1, card);
+        own(&s, "a", "job-a");
+        settle(&s);
+        node_of(&s, "n2", &second, 1, "NVIDIA-H200");
+        node(&s, "n1", false);
+        settle(&s);
+        s.w.fail_at = at / 3;
+        s.w.fault = faults[at % 3];
+        pod(&s, "pa", "a", card);
+        settle(&s);
+        assert_string_equal(
+            fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa"), "spec.nodeName"), "n2");
+        fake_world_patch(&s.w, "Pod", "default", "pa", "status",
+                         "{\"status\":{\"phase\":\"Failed\"}}"); /* another one will follow */
+        node(&s, "n1", true);
+        workload(&s, "b", 1, card);
+        settle(&s);
+        assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+        queue_controller_free(s.q);
+        controllers(&s);
+        workload(&s, "c", 1, card);
+        own(&s, "c", "job-c");
+        settle(&s);
+        assert_string_equal(fake_world_condition_reason(get(&s, "c"), "QuotaReserved"),
+                            "WaitingForPlacement");
+        pod(&s, "pa2", "a", card);
+        settle(&s);
+        assert_string_equal(
+            fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa2"), "spec.nodeName"), "n2");
+        end(&s);
+    }
+}
+
 static void sick_gpu(void **state) {
     struct scene s;
     start(&s);
@@ -550,8 +594,47 @@ static void defaults_without_gpus(void **state) {
     end(&s);
 }
 
+/* What the controllers themselves write of queues ends no cycle and wakes nobody. */
+static void status_is_no_edit(void **state) {
+    static const struct {
+        const char *kind, *name, *sub, *json;
+        bool edit;
+    } changes[] = {
+        {"ClusterQueue", "cq", "status", "{\"status\":{\"pendingWorkloads\":7}}", false},
+        {"Cohort", "co", "status", "{\"status\":{\"fairSharing\":{\"weightedShare\":7}}}", false},
+        {"Cohort", "co", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
+        {"ResourceFlavor", "f", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
+        {"ClusterQueue", "cq", "",
+         "{\"metadata\":{\"annotations\":{\"berth.dev/max-protection\":\"1h\"}}}", true},
+        {"ClusterQueue", "cq", "", "{\"spec\":{\"cohortName\":\"other\"}}", true},
+        {"Cohort", "co", "", "{\"spec\":{\"parentName\":\"other\"}}", true},
+        {"ResourceFlavor", "f", "", "{\"spec\":{\"nodeLabels\":{\"a\":\"b\"}}}", true},
+    };
+    struct scene s;
+    start(&s);
+    quota(&s, "2", "BestEffortFIFO");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"metadata\":{\"annotations\":{\"berth.dev/max-protection\":\"2h\"}}}");
+    fake_world_put(&s.w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Cohort\","
+                         "\"metadata\":{\"name\":\"co\"},\"spec\":{}}");
+    settle(&s);
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        struct engine *e = queue_controller_engine(s.q);
+        uint64_t before = e->retry_clock; /* grows whenever trees are made anew */
+        fake_world_patch(&s.w, changes[i].kind, "", changes[i].name, changes[i].sub,
+                         changes[i].json);
+        settle(&s);
+        if ((e->retry_clock != before) != changes[i].edit) {
+            print_error("change %zu\n", i);
+        }
+        assert_int_equal(e->retry_clock != before, changes[i].edit);
+    }
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_is_no_edit),
         cmocka_unit_test(admitted_and_waiting),
         cmocka_unit_test(edited_meanwhile),
         cmocka_unit_test(restart),
@@ -561,6 +644,7 @@ int main(void) {
         cmocka_unit_test(slices),
         cmocka_unit_test(job),
         cmocka_unit_test(faults),
+        cmocka_unit_test(another_place),
         cmocka_unit_test(sick_gpu),
         cmocka_unit_test(defaults),
         cmocka_unit_test(defaults_of_types),
