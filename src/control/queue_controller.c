@@ -204,10 +204,21 @@ static void activity_again(struct queue_controller *c) {
 
 static bool reread(void *ctx, struct cluster_state *s);
 
+/* A change of the status, most likely our own, or of metadata: no word of it to the engine, where an edit costs. */
+static bool spec_same(const struct change *ch) {
+    return ch->type == CHANGE_MODIFIED && ch->old != NULL &&
+           ch->old->generation == ch->obj->generation &&
+           ch->old->deleting_ns == ch->obj->deleting_ns;
+}
+
 static void on_flavor(struct queue_controller *c, const struct change *ch) {
     struct flavor_input in;
     struct str topology = {0};
     arena_reset(&c->arena);
+    if (spec_same(ch)) {
+        workqueue_add(c->states, STR("/flavor"), ch->obj->name); /* our finalizer may have gone */
+        return;
+    }
     if (ch->type == CHANGE_DELETED) {
         engine_flavor_del(c->engine, ch->obj->name);
     } else {
@@ -250,6 +261,17 @@ static int64_t max_protection(struct queue_controller *c, const struct cluster_q
     return ns > 0 ? ns : 0;
 }
 
+static bool protection_same(struct queue_controller *c, const struct change *ch) {
+    struct str key = STR(MAX_PROTECTION_ANNOTATION);
+    if (!str_contains(ch->obj->json, key) && !str_contains(ch->old->json, key)) {
+        return true;
+    }
+    arena_reset(&c->arena);
+    const struct cluster_queue *a = queue_decode(c, ch->old), *b = queue_decode(c, ch->obj);
+    return a != NULL && b != NULL &&
+           str_eq(queue_annotation(a->metadata, key.p), queue_annotation(b->metadata, key.p));
+}
+
 static int cluster_read(struct queue_controller *c, const struct object *o,
                         struct cluster_state *s) {
     struct queue_input in;
@@ -283,12 +305,8 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
 
 static void on_cluster_queue(struct queue_controller *c, const struct change *ch) {
     struct cluster_state *s = queue_cluster(c, ch->obj->name);
-    if (ch->type == CHANGE_MODIFIED && ch->old != NULL &&
-        ch->old->generation == ch->obj->generation &&
-        ch->old->deleting_ns == ch->obj->deleting_ns &&
-        !str_contains(ch->obj->json, STR(MAX_PROTECTION_ANNOTATION)) &&
-        !str_contains(ch->old->json, STR(MAX_PROTECTION_ANNOTATION))) {
-        return; /* its status, most likely our own */
+    if (spec_same(ch) && protection_same(c, ch)) {
+        return;
     }
     arena_reset(&c->arena);
     if (s != NULL && ch->type == CHANGE_DELETED) {
@@ -305,6 +323,9 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
 
 static void on_cohort(struct queue_controller *c, const struct change *ch) {
     struct cohort_input in;
+    if (spec_same(ch)) {
+        return;
+    }
     arena_reset(&c->arena);
     if (ch->type == CHANGE_DELETED) {
         engine_cohort_del(c->engine, ch->obj->name);

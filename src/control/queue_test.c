@@ -6,7 +6,6 @@
 #include "control/job.h"
 #include "control/job_queue.h"
 #include "control/queue_controller.h"
-#include "core/engine_private.h"
 
 struct scene {
     struct fake_world w;
@@ -594,47 +593,8 @@ static void defaults_without_gpus(void **state) {
     end(&s);
 }
 
-/* What the controllers themselves write of queues ends no cycle and wakes nobody. */
-static void status_is_no_edit(void **state) {
-    static const struct {
-        const char *kind, *name, *sub, *json;
-        bool edit;
-    } changes[] = {
-        {"ClusterQueue", "cq", "status", "{\"status\":{\"pendingWorkloads\":7}}", false},
-        {"Cohort", "co", "status", "{\"status\":{\"fairSharing\":{\"weightedShare\":7}}}", false},
-        {"Cohort", "co", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
-        {"ResourceFlavor", "f", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
-        {"ClusterQueue", "cq", "",
-         "{\"metadata\":{\"annotations\":{\"berth.dev/max-protection\":\"1h\"}}}", true},
-        {"ClusterQueue", "cq", "", "{\"spec\":{\"cohortName\":\"other\"}}", true},
-        {"Cohort", "co", "", "{\"spec\":{\"parentName\":\"other\"}}", true},
-        {"ResourceFlavor", "f", "", "{\"spec\":{\"nodeLabels\":{\"a\":\"b\"}}}", true},
-    };
-    struct scene s;
-    start(&s);
-    quota(&s, "2", "BestEffortFIFO");
-    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
-                     "{\"metadata\":{\"annotations\":{\"berth.dev/max-protection\":\"2h\"}}}");
-    fake_world_put(&s.w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Cohort\","
-                         "\"metadata\":{\"name\":\"co\"},\"spec\":{}}");
-    settle(&s);
-    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-        struct engine *e = queue_controller_engine(s.q);
-        uint64_t before = e->retry_clock; /* grows whenever trees are made anew */
-        fake_world_patch(&s.w, changes[i].kind, "", changes[i].name, changes[i].sub,
-                         changes[i].json);
-        settle(&s);
-        if ((e->retry_clock != before) != changes[i].edit) {
-            print_error("change %zu\n", i);
-        }
-        assert_int_equal(e->retry_clock != before, changes[i].edit);
-    }
-    end(&s);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_is_no_edit),
         cmocka_unit_test(admitted_and_waiting),
         cmocka_unit_test(edited_meanwhile),
         cmocka_unit_test(restart),

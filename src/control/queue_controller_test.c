@@ -1,0 +1,77 @@
+/* Tests of the queue controller's feeds: which changes are news to the engine, and what is kept of what has gone. */
+#include "base/test.h"
+
+#include "control/fake_world.h"
+#include "control/queue_controller.h"
+#include "core/engine_private.h"
+
+struct scene {
+    struct fake_world w;
+    struct queue_controller *q;
+};
+
+static void settle(struct scene *s) {
+    fake_world_run(&s->w, 5 * NS_PER_SEC);
+}
+
+static void start(struct scene *s) {
+    struct err err = {0};
+    fake_world_init(&s->w);
+    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
+                          "\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
+    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Cohort\","
+                          "\"metadata\":{\"name\":\"co\"},\"spec\":{}}");
+    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
+                          "\"metadata\":{\"name\":\"cq\",\"annotations\":"
+                          "{\"berth.dev/max-protection\":\"2h\"}},\"spec\":{\"namespaceSelector\":"
+                          "{},\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":"
+                          "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"
+                          "\"2\"}]}]}]}}");
+    s->q = queue_controller_new(&s->w.env, &err);
+    assert_non_null(s->q);
+    settle(s);
+}
+
+static void end(struct scene *s) {
+    queue_controller_free(s->q);
+    fake_world_release(&s->w);
+}
+
+/* What the controllers themselves write of queues ends no cycle and wakes nobody. */
+static void status_is_no_edit(void **state) {
+    static const struct {
+        const char *kind, *name, *sub, *json;
+        bool edit;
+    } changes[] = {
+        {"ClusterQueue", "cq", "status", "{\"status\":{\"pendingWorkloads\":7}}", false},
+        {"Cohort", "co", "status", "{\"status\":{\"fairSharing\":{\"weightedShare\":7}}}", false},
+        {"Cohort", "co", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
+        {"ResourceFlavor", "f", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
+        {"ClusterQueue", "cq", "",
+         "{\"metadata\":{\"annotations\":{\"berth.dev/max-protection\":\"1h\"}}}", true},
+        {"ClusterQueue", "cq", "", "{\"spec\":{\"cohortName\":\"other\"}}", true},
+        {"Cohort", "co", "", "{\"spec\":{\"parentName\":\"other\"}}", true},
+        {"ResourceFlavor", "f", "", "{\"spec\":{\"nodeLabels\":{\"a\":\"b\"}}}", true},
+    };
+    struct scene s;
+    start(&s);
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        struct engine *e = queue_controller_engine(s.q);
+        uint64_t before = e->retry_clock; /* grows whenever trees are made anew */
+        fake_world_patch(&s.w, changes[i].kind, "", changes[i].name, changes[i].sub,
+                         changes[i].json);
+        settle(&s);
+        if ((e->retry_clock != before) != changes[i].edit) {
+            print_error("change %zu\n", i);
+        }
+        assert_int_equal(e->retry_clock != before, changes[i].edit);
+    }
+    end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_is_no_edit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
