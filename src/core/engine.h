@@ -6,7 +6,8 @@
  * given flavors against the usage of the moment, and victims where it needs them (preempt.h); the heads are ordered
  * (less borrowing, higher priority, earlier, uid; or by shares); each is then admitted if it still fits beside those
  * before it, or its victims are named and it waits for them. A workload whose flavors name nodes that Berth places pods
- * on is admitted only together with seats for all its pods (pool.h). Victims are chosen by quota alone.
+ * on is admitted only together with seats for all its pods (pool.h). Nobody is evicted for a workload
+ * that would have no place afterwards either. Victims are looked for when quota is short, not for a place alone.
  *
  * A head that does not fit goes back (StrictFIFO: it blocks its queue) or is parked (BestEffortFIFO), with all that are
  * like it, until something in its tree is given back or changes; then the whole tree is tried again, at the next run.

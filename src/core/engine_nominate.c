@@ -62,6 +62,27 @@ static void charge(struct engine *e, const struct engine_workload *w) {
     e->left -= cost < e->left ? cost : e->left;
 }
 
+/* Victims that leave quota and places; where there are none, those that leave quota, so that it waits for a place. */
+static int victims_find(struct engine *e, struct preempt_ask *ask, struct assignment *ret,
+                        int64_t *ret_wake_ns) {
+    struct seat_trial t;
+    bool was_protected = false;
+    int r = seat_trial_begin(e, ask->w, ret, &t);
+    if (r == 0 && t.n > 0) {
+        ask->fits = seat_trial_fits;
+        ask->ctx = &t;
+        r = preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
+        ask->fits = NULL;
+        r = r == 0 ? t.error : r;
+        if (r != 0 || ret->n_victims > 0) {
+            return r;
+        }
+    }
+    return r == 0
+               ? preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns)
+               : r;
+}
+
 static int plan(struct engine *e, struct engine_workload *w, const int32_t *counts,
                 const struct assignment *pin, struct assignment *ret) {
     int r = assign_flavors(e, w, counts, pin, ret);
@@ -70,14 +91,13 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
     }
     struct preempt_ask ask = {.w = w};
     int64_t wake = INT64_MAX;
-    bool was_protected = false;
     charge(e, w);
     ask.needs = needs_of(e, ret, &ask.n_needs);
     if (ask.needs == NULL) {
         return ERR_NOMEM;
     }
-    r = preempt_find(e, &ask, &ret->victims, &ret->n_victims, &was_protected, &wake);
-    if (r == 0 && wake != INT64_MAX && ret->n_victims == 0) {
+    r = victims_find(e, &ask, ret, &wake);
+    if (r == 0 && wake != INT64_MAX) {
         tree_wake_at(e, w->queue->tree, wake);
     }
     return r;

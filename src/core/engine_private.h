@@ -334,6 +334,20 @@ void chosen_gone(struct engine *e, struct engine_workload *w); /* w is about to 
 
 /* engine_seat.c: a place for all pods of an assignment. false: why is in the verdict */
 int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated);
+/* The same with its victims gone, and nothing is taken: who would have no place then evicts nobody. */
+int entry_could_seat(struct engine *e, struct entry *n, bool *ret_ok);
+/* A place as a further test of a search for victims (preempt_ask.fits); n 0: no pod needs one. */
+enum { SEAT_TRIALS_MAX = 256 };
+struct seat_trial {
+    struct engine *e;
+    struct place_input *in;
+    size_t n;
+    struct place_why why; /* of the last that did not fit */
+    int n_asked, error;
+};
+int seat_trial_begin(struct engine *e, const struct engine_workload *w, const struct assignment *a,
+                     struct seat_trial *t);
+bool seat_trial_fits(void *ctx, const struct victim *v, size_t n);
 
 /* engine_requeue.c */
 int entry_requeue(struct engine *e, struct entry *n);

@@ -413,7 +413,12 @@ int entry_process(struct engine *e, struct entry *n) {
     if (n->a.n_victims == 0) {
         return entry_admit(e, n);
     }
-    r = choose(e, &n->a);
+    r = entry_could_seat(e, n, &fits);
+    if (r == 0 && !fits) {
+        n->outcome = OUTCOME_NO_PLACE;
+        return 0;
+    }
+    r = r == 0 ? choose(e, &n->a) : r;
     r = r == 0 ? reserve_all(e, &n->a) : r;
     return r == 0 ? issue(e, n) : r;
 }

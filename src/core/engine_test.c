@@ -295,6 +295,71 @@ static void places_of_flavors(void **state) {
     engine_free(w.e);
 }
 
+/* Some cpu and slices without end, in a queue whose lower priorities go. */
+static void cpu_and_slices(struct world *w, const char *name, int64_t cpu) {
+    struct str resources[] = {STR("cpu"), STR("nvidia.com/mig-1g.18gb"),
+                              STR("nvidia.com/mig-4g.71gb")};
+    struct quota_input q[] = {{cpu, NO, NO}, {100, NO, NO}, {100, NO, NO}};
+    struct group_flavor_input f = {STR("f"), q};
+    struct group_input g = {resources, 3, &f, 1};
+    struct queue_input in = {.name = str_of(name),
+                             .groups = &g,
+                             .n_groups = 1,
+                             .within_queue = PREEMPT_LOWER,
+                             .when_can_preempt = FUNGIBILITY_NEXT,
+                             .weight = 1};
+    flavor(w, "f", (struct flavor_input){0});
+    assert_int_equal(engine_queue_put(w->e, &in), 0);
+}
+
+static void slice(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
+                  const char *resource) {
+    struct node_amount a[] = {{STR("cpu"), 1000}, {str_of(resource), 1}};
+    struct set_input s = {STR("main"), 1, 0, &ANY, a, 2};
+    struct workload_input in = {str_of(uid), str_of(q), priority, at, &s, 1};
+    assert_int_equal(engine_workload_put(w->e, &in), 0);
+    w->now = at;
+    run(w);
+}
+
+/* Who would have no place afterwards evicts nobody: else the victim came back, and was evicted again, for ever. */
+static void no_eviction_without_a_place(void **state) {
+    struct world w;
+    setup(&w);
+    node(&w, "n1", 1, true);
+    cpu_and_slices(&w, "other", 1000);
+    cpu_and_slices(&w, "q", 1000);
+    slice(&w, "hold", "other", 0, 1, "nvidia.com/mig-4g.71gb");
+    slice(&w, "low", "q", 0, 2, "nvidia.com/mig-1g.18gb");
+    slice(&w, "high", "q", 9, 3, "nvidia.com/mig-4g.71gb");
+    assert_int_equal(w.evicted, 0);
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    assert_string_equal(w.text, "the preemption of 1 workload(s) would not help: then no GPU has "
+                                "room for 4g.71gb: 1 GPU in service on 1 node, at most 4 memory "
+                                "slices free on one GPU (pod set main)");
+    gone(&w, "hold"); /* now it would have one */
+    run(&w);
+    assert_string_equal(w.story, "-low<high ");
+    gone(&w, "low");
+    run(&w);
+    assert_true(holds(&w, "high"));
+    engine_free(w.e);
+}
+
+/* The first candidate would leave quota, and no place; the second leaves both, and the first is spared. */
+static void victims_that_leave_a_place(void **state) {
+    struct world w;
+    setup(&w);
+    node(&w, "n1", 1, true);
+    cpu_and_slices(&w, "q", 2000);
+    slice(&w, "large", "q", 0, 1, "nvidia.com/mig-4g.71gb");
+    slice(&w, "small", "q", 0, 2, "nvidia.com/mig-1g.18gb");
+    slice(&w, "high", "q", 9, 3, "nvidia.com/mig-4g.71gb");
+    assert_string_equal(w.story, "-large<high ");
+    assert_string_equal(w.reason, "WaitingForPreemptedWorkloads");
+    engine_free(w.e);
+}
+
 static void nodes_out_of_service(void **state) {
     struct world w;
     setup(&w);
@@ -364,11 +429,18 @@ static void random_runs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_and_goes),       cmocka_unit_test(strict_blocks),
-        cmocka_unit_test(borrowing_and_order),  cmocka_unit_test(flavors_in_order),
-        cmocka_unit_test(held_and_undone),      cmocka_unit_test(slices),
-        cmocka_unit_test(nodes_out_of_service), cmocka_unit_test(places_of_flavors),
-        cmocka_unit_test(stopped_and_back),     cmocka_unit_test(random_runs),
+        cmocka_unit_test(waits_and_goes),
+        cmocka_unit_test(strict_blocks),
+        cmocka_unit_test(borrowing_and_order),
+        cmocka_unit_test(flavors_in_order),
+        cmocka_unit_test(held_and_undone),
+        cmocka_unit_test(slices),
+        cmocka_unit_test(no_eviction_without_a_place),
+        cmocka_unit_test(victims_that_leave_a_place),
+        cmocka_unit_test(nodes_out_of_service),
+        cmocka_unit_test(places_of_flavors),
+        cmocka_unit_test(stopped_and_back),
+        cmocka_unit_test(random_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

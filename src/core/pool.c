@@ -621,6 +621,42 @@ struct seat *pool_take(struct pool *p, struct str workload, struct str set, stru
     return NULL;
 }
 
+/* A live slice that is set aside is negative, and so no slice at all. */
+static void device_lift(struct pool_gpu *g, const struct seat_device *d, bool away) {
+    if (d->profile_id < 0) {
+        g->held_whole = !away;
+        g->live_aside = away ? g->live_whole : g->live_aside;
+        g->live_whole = !away && g->live_aside;
+        return;
+    }
+    int8_t k = 0;
+    for (size_t i = 0; i < g->board.n; i++) {
+        k = g->board.profiles[i].id == d->profile_id ? (int8_t)(i + 1) : k;
+    }
+    g->held.at[d->start] = (int8_t)(away ? 0 : k);
+    if (g->live.at[d->start] == (away ? k : -k)) {
+        g->live.at[d->start] = (int8_t)-g->live.at[d->start];
+    }
+}
+
+void pool_lift(struct pool *p, struct str workload, bool away) {
+    for (struct seat *s = pool_workload_first(p, workload); s != NULL; s = s->group_next) {
+        struct pool_node *n = s->counted ? pool_node(p, s->node) : NULL;
+        for (size_t i = 0; n != NULL && i < s->n_amounts; i++) {
+            struct node_room *room = pool_room(n, s->amounts[i].resource);
+            if (room != NULL) {
+                room->used += away ? -s->amounts[i].v : s->amounts[i].v;
+            }
+        }
+        for (size_t i = 0; n != NULL && i < s->n_devices; i++) {
+            struct pool_gpu *g = s->devices[i].counted ? pool_gpu(n, s->devices[i].gpu) : NULL;
+            if (g != NULL) {
+                device_lift(g, &s->devices[i], away);
+            }
+        }
+    }
+}
+
 void pool_pod_gone(struct pool *p, struct str pod) {
     struct seat *s = pool_pod_seat(p, pod);
     if (s == NULL) {

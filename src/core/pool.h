@@ -139,6 +139,12 @@ bool pool_seat_usable(const struct pool *p, const struct seat *s);
  * no more than its pods already hold, and this one waits (PLACE_TAKEN). */
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why);
+/* Would there be seats for all? As pool_plan, and nothing is taken. */
+int pool_could(struct pool *p, const struct place_input *in, size_t n, bool *ret_placed,
+               struct place_why *why);
+/* For such a question: what a workload's seats take, and what the inventory shows in their slices, is set aside
+ * (away), and put back. Each that was set aside is put back before anything else is asked of the pool. */
+void pool_lift(struct pool *p, struct str workload, bool away);
 void pool_pod_gone(struct pool *p, struct str pod);
 void pool_workload_gone(struct pool *p, struct str workload);
 /* Takes back the newest seats of a workload, as a trial's undo does. */

@@ -432,6 +432,16 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
     return r;
 }
 
+int pool_could(struct pool *p, const struct place_input *in, size_t n, bool *ret_placed,
+               struct place_why *why) {
+    struct seat *before = p->last;
+    int r = pool_plan(p, (struct str){0}, (struct str){0}, in, n, ret_placed, why);
+    while (p->last != before) {
+        pool_seat_drop(p, p->last);
+    }
+    return r;
+}
+
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why) {
     struct seat *old = pool_workload_first(p, workload);

@@ -12,6 +12,7 @@ struct pool_gpu {
     struct mig_state held;  /* by seats */
     struct mig_state live;  /* by pods that the inventory names */
     bool held_whole, live_whole;
+    bool live_aside; /* live_whole, but for a question (pool_lift) */
 };
 
 struct node_room {

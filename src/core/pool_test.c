@@ -287,15 +287,43 @@ static void plans_short_of_memory(void **state) {
     }
 }
 
+/* A place that somebody holds, asked about as if he had gone: with what the inventory shows of him. */
+static void set_aside(void **state) {
+    struct machine m;
+    struct place_why why;
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 1, ""), 0);
+    struct seat *s = planned(&m, "holder", "nvidia.com/mig-3g.71gb", 1);
+    assert_int_equal(s->devices[0].start, 4);
+    assert_int_equal(node_put(&m, "n1", 1, "pod-of-holder"), 0);
+    assert_non_null(planned(&m, "other", "nvidia.com/mig-3g.71gb", 1));
+    struct pool_amount v = {0, 1};
+    assert_int_equal(names_intern(&m.names, STR("nvidia.com/mig-3g.71gb"), &v.resource), 0);
+    struct place_input in = {.set = STR("main"), .shape = &ANY, .amounts = &v, .n_amounts = 1};
+    uint64_t before = pool_digest(m.pool);
+    for (int round = 0; round < 2; round++) {
+        bool placed = true;
+        assert_int_equal(pool_could(m.pool, &in, 1, &placed, &why), 0);
+        assert_false(placed);
+        assert_int_equal(why.trouble, PLACE_NO_SLICE);
+        pool_lift(m.pool, STR("holder"), true);
+        assert_int_equal(pool_could(m.pool, &in, 1, &placed, &why), 0);
+        assert_true(placed);
+        pool_lift(m.pool, STR("holder"), false);
+        assert_true(pool_digest(m.pool) == before);
+    }
+    pool_workload_gone(m.pool, STR("holder")); /* the node has the last word again */
+    assert_null(planned(&m, "next", "nvidia.com/mig-3g.71gb", 1));
+    assert_true(pool_consistent(m.pool));
+    teardown(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packs),
-        cmocka_unit_test(the_node_has_the_last_word),
-        cmocka_unit_test(media_once),
-        cmocka_unit_test(seats_written_down),
-        cmocka_unit_test(random_plans),
-        cmocka_unit_test(short_of_memory),
-        cmocka_unit_test(plans_short_of_memory),
+        cmocka_unit_test(packs),           cmocka_unit_test(the_node_has_the_last_word),
+        cmocka_unit_test(media_once),      cmocka_unit_test(seats_written_down),
+        cmocka_unit_test(random_plans),    cmocka_unit_test(set_aside),
+        cmocka_unit_test(short_of_memory), cmocka_unit_test(plans_short_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

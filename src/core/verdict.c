@@ -118,9 +118,14 @@ static const char *plural(int64_t n) {
     return n == 1 ? "" : "s";
 }
 
-static void place_text(const struct place_why *w, const struct names *resources, struct buf *b) {
+static void place_text(const struct verdict *v, const struct names *resources, struct buf *b) {
+    const struct place_why *w = &v->place;
     struct str r = names_text(resources, w->resource);
-    buf_c(b, "quota is available, but ");
+    if (v->n_preempting > 0) {
+        buf_f(b, "the preemption of %u workload(s) would not help: then ", v->n_preempting);
+    } else {
+        buf_c(b, "quota is available, but ");
+    }
     switch (w->trouble) {
     case PLACE_NO_NODE:
         buf_c(b, "no node matches the node selector, affinity and tolerations");
@@ -194,7 +199,7 @@ void verdict_text(const struct verdict *v, const struct names *flavors,
     if (text != NULL) {
         buf_c(out, text);
     } else if (v->reason == PEND_WAITING_FOR_PLACEMENT) {
-        place_text(&v->place, resources, out);
+        place_text(v, resources, out);
     } else {
         sets_text(v, flavors, resources, a, out);
     }
