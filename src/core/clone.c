@@ -27,6 +27,7 @@ struct take {
     struct clone *c;
     struct clone_limits limits;
     struct workload_vec holding, pending;
+    struct quota_nodes nodes; /* of the trees */
     struct found *found; /* by number of the clone's queue */
     size_t pending_per_queue;
     struct {
@@ -612,15 +613,14 @@ static int options_take(struct take *t) {
 }
 
 /* The nodes of the trees: cohorts, and queues with their workloads. */
-static int trees_take(struct take *t, const struct quota_nodes *roots) {
+static int trees_take(struct take *t) {
     struct clone *c = t->c;
-    const struct quota_nodes *all = &t->e->forest.order;
+    const struct quota_nodes *all = &t->nodes;
     size_t queues = 0, cohorts = 0;
     char *wanted = arena_zalloc(&c->arena, t->e->flavors.n + 1);
     for (size_t i = 0; i < all->n; i++) {
-        bool in = has(roots, all->v[i]->root);
-        queues += in && all->v[i]->queue;
-        cohorts += in && !all->v[i]->queue;
+        queues += all->v[i]->queue;
+        cohorts += !all->v[i]->queue;
     }
     c->queues = ARENA_ARRAY(&c->arena, struct queue_input, queues + 1);
     c->cohorts = ARENA_ARRAY(&c->arena, struct cohort_input, cohorts + 1);
@@ -631,16 +631,13 @@ static int trees_take(struct take *t, const struct quota_nodes *roots) {
     t->pending_per_queue = t->limits.pending / (queues > 0 ? queues : 1);
     size_t total = 0;
     for (size_t i = 0; i < all->n && r == 0; i++) {
-        const struct engine_queue *q = has(roots, all->v[i]->root) ? all->v[i]->user : NULL;
+        const struct engine_queue *q = all->v[i]->user;
         total += q != NULL ? q->n_active + q->n_parked + (q->flight != NULL) : 0;
     }
     t->pending_per_queue = total <= t->limits.pending ? total : t->pending_per_queue;
     for (size_t i = 0; i < all->n && r == 0; i++) {
         const struct quota_node *n = all->v[i];
         const struct engine_queue *q = n->user;
-        if (!has(roots, n->root)) {
-            continue;
-        }
         if (!n->queue) {
             r = n->declared ? cohort_take(t, n) : 0;
             continue;
@@ -678,12 +675,14 @@ int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
     r = r == 0 ? roots_find(e, queues, n_queues, true, &roots) : r;
     r = r == 0 ? roots_find(e, cohorts, n_cohorts, false, &roots) : r;
     r = r == 0 ? options_take(&t) : r;
-    r = r == 0 ? trees_take(&t, &roots) : r;
+    r = r == 0 ? quota_nodes_of(&e->forest, &roots, &t.nodes) : r;
+    r = r == 0 ? trees_take(&t) : r;
     r = r == 0 ? flavors_take(&t) : r;
     r = r == 0 ? works_take(&t) : r;
     r = r == 0 ? locals_take(&t) : r;
     r = r == 0 ? places_take(&t) : r;
     quota_nodes_release(&roots);
+    quota_nodes_release(&t.nodes);
     workload_vec_release(&t.holding);
     workload_vec_release(&t.pending);
     return r == 0 ? arena_ok(&c->arena) : r;

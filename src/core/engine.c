@@ -17,7 +17,6 @@ struct engine *engine_new(const struct engine_options *o) {
     names_init(&e->flavor_names);
     names_init(&e->resource_names);
     quota_init(&e->forest);
-    e->stale = true;
     e->chosen_mark = 1;
     heap_init(&e->wakes, tree_wake_order, NULL, offsetof(struct engine_tree, wake_place));
     arena_init(&e->tick, o->tick_bytes ? o->tick_bytes : (size_t)256 << 20);
@@ -35,6 +34,7 @@ void engine_free(struct engine *e) {
         return;
     }
     size_t i = 0;
+    trees_free(e);
     for (const struct map_entry *m; (m = map_next(&e->workloads, &i)) != NULL;) {
         workload_free(m->value);
     }
@@ -48,7 +48,6 @@ void engine_free(struct engine *e) {
     usage_free(e);
     preempt_free(e);
     pool_free(e->pool);
-    trees_free(e);
     turns_clear(e);
     usage_free(e);
     preempt_free(e);
@@ -109,6 +108,7 @@ int engine_flavor_put(struct engine *e, const struct flavor_input *in) {
     mem_free(f->memory);
     flavor_input_copy(&b, in, &f->spec);
     f->memory = b.p;
+    flavor_edited(e, id);
     return 0;
 }
 
@@ -117,7 +117,8 @@ void engine_flavor_del(struct engine *e, struct str name) {
     if (id < e->flavors.n && e->flavors.v[id].memory != NULL) {
         engine_edited(e);
         mem_free(e->flavors.v[id].memory);
-        e->flavors.v[id] = (struct engine_flavor){0};
+        e->flavors.v[id] = (struct engine_flavor){.named = e->flavors.v[id].named};
+        flavor_edited(e, id);
     }
 }
 
@@ -210,6 +211,9 @@ static int groups_copy(struct engine *e, const struct queue_input *in, char **re
         }
         for (size_t k = 0; k < g->n_flavors && r == 0; k++) {
             r = flavor_slot(e, g->flavors[k].name, &groups[i].flavors[k]);
+            if (r == 0) {
+                e->flavors.v[groups[i].flavors[k]].named = true;
+            }
         }
     }
     if (r != 0) {
@@ -316,6 +320,7 @@ void engine_queue_del(struct engine *e, struct str name) {
             queue_vec_swap_remove(&e->placeless, i--);
         }
     }
+    tree_leave(e, q);
     quota_del(&e->forest, q->node);
     map_del(&e->queues, q->name);
     queue_free(q);

@@ -190,8 +190,8 @@ static void cycle_close(struct engine *e) {
  * in the state in which it found them. */
 static void cycle_end(struct engine *e) {
     struct engine_tree *t = e->tree;
-    t->idle = e->progress > 0 ? 0 : e->moved ? t->idle + 1 : e->idle_limit;
-    t->awake = t->n_ready > 0 && (t->poked || t->idle < e->idle_limit);
+    t->idle = e->progress > 0 ? 0 : e->moved ? t->idle + 1 : t->idle_limit;
+    t->awake = t->n_ready > 0 && (t->poked || t->idle < t->idle_limit);
     cycle_close(e);
 }
 
@@ -331,7 +331,7 @@ int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct eng
     if (r != 0) {
         return r;
     }
-    bool due = e->phase != CYCLE_NONE || !trees_valid(e) || tree_due(e) != NULL;
+    bool due = e->phase != CYCLE_NONE || e->forest.dirty || tree_due(e) != NULL;
     *ret_more = (due && !e->halted) || e->tell != NULL;
     if (ret_wake_ns != NULL) {
         const struct engine_tree *t = heap_peek(&e->wakes);
@@ -355,15 +355,18 @@ static int run_one(struct engine *e, struct engine_tree *t) {
 
 int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **ret,
                  size_t *ret_n) {
+    struct tree_vec trees = {0};
     cycle_abort(e);
     int r = run_begin(e, now_ns);
     e->left = SIZE_MAX;
     e->as_kueue = true;
     e->cycle++;
-    for (size_t i = 0; i < e->n_trees && r == 0; i++) {
-        r = e->trees[i].retry ? tree_unpark(e, &e->trees[i]) : 0;
-        r = r == 0 ? run_one(e, &e->trees[i]) : r;
+    r = r == 0 ? trees_list(e, &trees) : r;
+    for (size_t i = 0; i < trees.n && r == 0; i++) {
+        r = trees.v[i]->retry ? tree_unpark(e, trees.v[i]) : 0;
+        r = r == 0 ? run_one(e, trees.v[i]) : r;
     }
+    tree_vec_release(&trees);
     r = r == 0 ? tell_some(e) : r;
     e->as_kueue = false;
     return run_end(e, r, ret, ret_n);

@@ -195,12 +195,58 @@ static void paths_and_shares(void **state) {
     engine_free(w.e);
 }
 
+/* An edit costs its own tree, and tries again only what waits there, or what the flavor that changed is for. */
+static void edits_cost_their_tree(void **state) {
+    struct world w;
+    char name[16], more[16];
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    flavor(&w, "g", (struct flavor_input){0});
+    for (int i = 0; i < 300; i++) {
+        uint64_t before = w.e->forest.built;
+        const struct engine_action *a;
+        size_t n;
+        bool again;
+        snprintf(name, sizeof(name), "q%d", i);
+        snprintf(more, sizeof(more), "w%d", i);
+        queue(&w, name, "", false, (struct fq[]){{i % 2 == 0 ? "f" : "g", {1000, NO, NO}}}, 1,
+              FUNGIBILITY_STOP);
+        submit(&w, more, name, 0, i, 5000);
+        assert_int_equal(engine_run(w.e, 0, 1000, &a, &n, &again, NULL), 0);
+        assert_int_equal(w.e->forest.built, before + 1);
+        assert_int_equal(n, 1); /* only the new one is told anything */
+    }
+    uint64_t generation = ((struct engine_queue *)map_get(&w.e->queues, STR("q1")))->generation;
+    flavor(&w, "f", (struct flavor_input){0});
+    run(&w);
+    assert_int_equal(((struct engine_queue *)map_get(&w.e->queues, STR("q1")))->generation,
+                     generation);
+    assert_int_equal(((struct engine_queue *)map_get(&w.e->queues, STR("q2")))->generation, 2);
+    engine_flavor_del(w.e, STR("g"));
+    assert_true(engine_queue_active(w.e, STR("q0")));
+    assert_false(engine_queue_active(w.e, STR("q1")));
+    queue(&w, "q1", "team", false, (struct fq[]){{"f", {1000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    queue(&w, "q3", "team", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    run(&w);
+    assert_string_equal(w.story, "+w1 ");
+    engine_queue_del(w.e, STR("q1"));
+    run(&w);
+    engine_queue_del(w.e, STR("q2"));
+    assert_true(engine_consistent(w.e));
+    engine_free(w.e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(put_back),       cmocka_unit_test(another_priority),
-        cmocka_unit_test(until_ready),    cmocka_unit_test(checks),
-        cmocka_unit_test(told_once),      cmocka_unit_test(trees_apart),
-        cmocka_unit_test(gone_meanwhile), cmocka_unit_test(paths_and_shares),
+        cmocka_unit_test(put_back),
+        cmocka_unit_test(another_priority),
+        cmocka_unit_test(until_ready),
+        cmocka_unit_test(checks),
+        cmocka_unit_test(told_once),
+        cmocka_unit_test(trees_apart),
+        cmocka_unit_test(gone_meanwhile),
+        cmocka_unit_test(paths_and_shares),
+        cmocka_unit_test(edits_cost_their_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

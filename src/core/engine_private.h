@@ -15,6 +15,7 @@ struct fair_round;
 struct engine_flavor {
     struct flavor_input spec;
     char *memory; /* NULL: no such flavor */
+    bool named;   /* some queue names it, or did */
 };
 VEC(flavor_vec, struct engine_flavor);
 
@@ -96,7 +97,7 @@ VEC(workload_vec, struct engine_workload *);
 struct engine_queue {
     struct str name;
     struct quota_node *node;
-    struct engine_tree *tree; /* valid while trees_valid */
+    struct engine_tree *tree; /* NULL until it was settled; see tree_valid */
     bool strict, held, borrow_costs_more, has_threshold, local_usage;
     bool active; /* able, and under no cycle of cohorts; as of the last settling */
     enum preempt_policy within_queue, reclaim, borrow_within;
@@ -123,11 +124,13 @@ struct engine_queue {
 };
 VEC(queue_vec, struct engine_queue *);
 
-/* Cohort trees do not interact: each has its own cycles. A queue without a cohort is a tree. Trees are made anew after
- * every edit of nodes. */
+/* Cohort trees do not interact: each has its own cycles. A queue without a cohort is a tree. A tree is made anew after
+ * every edit of its nodes; the others stay as they are. */
 struct engine_tree {
-    size_t n_queues;
-    struct engine_queue **ready; /* those with active members, and perhaps some without; room for all */
+    const struct quota_node *root;
+    size_t n_queues;     /* that have it as theirs */
+    uint64_t seen;       /* of engine.trees_seen, while they are listed */
+    unsigned idle_limit; /* so many cycles without a change can still lead to one */
     size_t n_ready;
     struct engine_queue *parks; /* those with parked ones, linked */
     uint64_t cycle;
@@ -137,11 +140,14 @@ struct engine_tree {
     bool due;      /* in engine.due */
     bool poked;    /* something came while its cycle was under way */
     uint64_t retries; /* when everything parked was tried again last (engine.retry_clock) */
-    struct engine_tree *due_next;
+    struct engine_tree *due_next, *due_prev;
     int64_t wake_ns; /* a protection that kept victims away ends */
     size_t wake_place;
     uint64_t era; /* break_alternation: grows when quota is freed or edited from outside */
+    struct engine_queue
+        *ready[]; /* those with active members, and perhaps some without; room for all */
 };
+VEC(tree_vec, struct engine_tree *);
 
 /* ---- a cycle ---- */
 
@@ -214,13 +220,9 @@ struct engine {
     size_t turns_room;          /* so many, until those of past eras are looked for */
 
     /* trees */
-    struct engine_tree *trees;
-    size_t n_trees;
-    struct engine_queue **ready_room; /* of all trees */
-    bool stale;          /* nodes changed: trees are made anew before the next question */
+    uint64_t trees_seen;
     uint64_t retry_clock;
-    unsigned unparked;   /* classes, for the budget */
-    unsigned idle_limit; /* so many cycles without a change can still lead to one */
+    unsigned unparked; /* classes, for the budget */
     struct engine_tree *due, *due_last;
     struct heap wakes;                     /* trees by wake_ns */
     struct engine_class *tell, *tell_last; /* parked classes with members that do not know why */
@@ -291,11 +293,17 @@ int queue_waiting(const struct engine_queue *q, size_t limit, struct workload_ve
 struct engine_queue *queue_new(struct engine *e, struct str name);
 
 /* engine_tree.c */
-static inline bool trees_valid(const struct engine *e) {
-    return !e->stale && !e->forest.dirty;
+/* False: it is made anew before the next question, and all that waits in it is tried again then. */
+static inline bool tree_valid(const struct engine_queue *q) {
+    return q->tree != NULL && !quota_stale(q->node);
 }
-/* Nodes or flavors changed: ends the cycle, all trees are made anew and tried again. */
+/* Nodes or flavors change: ends the cycle. Those that changed are for quota_touch. */
 void engine_edited(struct engine *e);
+void flavor_edited(struct engine *e, uint32_t flavor); /* with all queues that name it */
+/* All trees, in the order of their roots. ERR_NOMEM. */
+int trees_list(struct engine *e, struct tree_vec *out);
+/* The queue goes; its tree goes with the last one. */
+void tree_leave(struct engine *e, struct engine_queue *q);
 /* Before any question to the tree. ERR_NOMEM: ask nothing. */
 int engine_settle(struct engine *e);
 void trees_free(struct engine *e);

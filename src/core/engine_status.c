@@ -25,7 +25,7 @@ size_t engine_active(const struct engine *e, uint64_t *ret_hash) {
     uint64_t sum = 0;
     for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
         const struct engine_queue *q = m->value;
-        bool valid = trees_valid(e), soon = valid ? q->tree->retry : !q->held;
+        bool valid = tree_valid(q), soon = valid ? q->tree->retry : !q->held;
         if (valid ? !q->active : q->held) {
             continue;
         }
@@ -145,7 +145,7 @@ bool engine_consistent(struct engine *e) {
         return false;
     }
     uint64_t before = quota_digest(&e->forest);
-    e->forest.dirty = true; /* sums made anew from the queues must come to the same */
+    quota_touch_all(&e->forest); /* sums made anew from the queues must come to the same */
     if (quota_settle(&e->forest) != 0 || quota_digest(&e->forest) != before) {
         return false;
     }

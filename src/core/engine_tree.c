@@ -18,7 +18,28 @@ int tree_wake_order(const void *a, const void *b, void *ctx) {
 
 void engine_edited(struct engine *e) {
     cycle_abort(e);
-    e->stale = true;
+}
+
+static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
+    for (size_t i = 0; i < q->n_groups; i++) {
+        for (size_t k = 0; k < q->groups[i].n_flavors; k++) {
+            if (q->groups[i].flavors[k] == flavor) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void flavor_edited(struct engine *e, uint32_t flavor) {
+    size_t i = 0;
+    for (const struct map_entry *m;
+         e->flavors.v[flavor].named && (m = map_next(&e->queues, &i)) != NULL;) {
+        struct engine_queue *q = m->value;
+        if (names_flavor(q, flavor)) {
+            quota_touch(&e->forest, q->node);
+        }
+    }
 }
 
 /* ---- due ---- */
@@ -29,31 +50,35 @@ static void due_add(struct engine *e, struct engine_tree *t) {
     }
     t->due = true;
     t->due_next = NULL;
+    t->due_prev = e->due_last;
     *(e->due_last != NULL ? &e->due_last->due_next : &e->due) = t;
     e->due_last = t;
 }
 
-static struct engine_tree *due_pop(struct engine *e) {
-    struct engine_tree *t = e->due;
-    e->due = t->due_next;
-    e->due_last = e->due != NULL ? e->due_last : NULL;
-    t->due = false;
-    return t;
+static void due_remove(struct engine *e, struct engine_tree *t) {
+    if (t->due) {
+        *(t->due_prev != NULL ? &t->due_prev->due_next : &e->due) = t->due_next;
+        *(t->due_next != NULL ? &t->due_next->due_prev : &e->due_last) = t->due_prev;
+        t->due_next = t->due_prev = NULL;
+        t->due = false;
+    }
 }
 
 struct engine_tree *tree_due(struct engine *e) {
     while (e->due != NULL && !e->due->awake && !e->due->retry) {
-        due_pop(e);
+        due_remove(e, e->due);
     }
     return e->due;
 }
 
 void tree_due_last(struct engine *e) {
-    due_add(e, due_pop(e));
+    struct engine_tree *t = e->due;
+    due_remove(e, t);
+    due_add(e, t);
 }
 
 void tree_wake(struct engine *e, struct engine_queue *q) {
-    if (!trees_valid(e) || !q->active) {
+    if (!tree_valid(q) || !q->active) {
         return;
     }
     struct engine_tree *t = q->tree;
@@ -63,8 +88,8 @@ void tree_wake(struct engine *e, struct engine_queue *q) {
 }
 
 void tree_retry(struct engine *e, struct engine_queue *q) {
-    if (!trees_valid(e)) {
-        return; /* all are */
+    if (!tree_valid(q)) {
+        return; /* all of it is */
     }
     struct engine_tree *t = q->tree;
     t->retry = t->poked = true;
@@ -89,14 +114,22 @@ void tree_wake_at(struct engine *e, struct engine_tree *t, int64_t ns) {
 }
 
 void tree_list(struct engine *e, struct engine_queue *q) {
-    if (trees_valid(e) && q->active && !q->listed && q->n_active > 0) {
-        q->tree->ready[q->tree->n_ready++] = q;
-        q->listed = true;
+    struct engine_tree *t = q->tree;
+    if (!tree_valid(q) || !q->active || q->listed || q->n_active == 0) {
+        return;
     }
+    if (e->phase == CYCLE_HEADS && e->tree == t &&
+        e->at > e->kept) { /* there is room for each once */
+        memmove(t->ready + e->kept, t->ready + e->at, (t->n_ready - e->at) * sizeof(*t->ready));
+        t->n_ready -= e->at - e->kept;
+        e->at = e->kept;
+    }
+    t->ready[t->n_ready++] = q;
+    q->listed = true;
 }
 
 void tree_parks(struct engine *e, struct engine_queue *q) {
-    if (trees_valid(e) && !q->parks) {
+    if (tree_valid(q) && !q->parks) {
         q->parks_next = q->tree->parks;
         q->tree->parks = q;
         q->parks = true;
@@ -173,31 +206,43 @@ static bool queue_is_able(const struct engine *e, const struct engine_queue *q) 
 }
 
 static void queues_able(struct engine *e) {
-    size_t i = 0;
-    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
-        struct engine_queue *q = m->value;
-        bool able = queue_is_able(e, q);
-        if (able != q->node->active) {
-            q->node->active = able;
-            e->forest.dirty = true;
+    for (struct quota_node *n = e->forest.edited; n != NULL; n = n->edit_next) {
+        if (n->queue && n->user != NULL) {
+            n->active = queue_is_able(e, n->user);
         }
     }
 }
 
+static void tree_free(struct engine *e, struct engine_tree *t) {
+    due_remove(e, t);
+    if (t->wake_place != 0) {
+        heap_remove(&e->wakes, t);
+    }
+    mem_free(t);
+}
+
+void tree_leave(struct engine *e, struct engine_queue *q) {
+    struct engine_tree *t = q->tree;
+    q->tree = NULL;
+    if (t != NULL && --t->n_queues == 0) {
+        turns_clear(e); /* they know their tree */
+        tree_free(e, t);
+    }
+}
+
 void trees_free(struct engine *e) {
-    mem_free(e->trees);
-    mem_free(e->ready_room);
-    e->trees = NULL;
-    e->ready_room = NULL;
-    e->n_trees = 0;
-    e->due = e->due_last = NULL;
-    e->wakes.n = 0;
+    size_t i = 0;
+    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
+        tree_leave(e, m->value);
+    }
 }
 
 /* Adds a queue to its tree as it is. */
 static void tree_take(struct engine *e, struct engine_tree *t, struct engine_queue *q) {
     bool in_cycle = q->node->depth > 1000 || (q->node->apart && q->node->active);
+    tree_leave(e, q);
     q->tree = t;
+    t->n_queues++;
     q->listed = q->parks = false;
     q->active = q->node->active && !in_cycle;
     q->generation++;
@@ -207,40 +252,50 @@ static void tree_take(struct engine *e, struct engine_tree *t, struct engine_que
     }
     for (size_t i = 0; i < q->n_groups; i++) {
         unsigned limit = (unsigned)(2 + 2 * q->groups[i].n_flavors);
-        e->idle_limit = limit > e->idle_limit ? limit : e->idle_limit;
+        t->idle_limit = limit > t->idle_limit ? limit : t->idle_limit;
     }
 }
 
-static int trees_make(struct engine *e) {
+static struct engine_tree *tree_new(const struct quota_node *root) {
     size_t n = 0;
-    for (size_t i = 0; i < e->forest.order.n; i++) {
-        n += e->forest.order.v[i]->tree_first != NULL;
+    for (const struct quota_node *q = root->tree_first; q != NULL; q = q->tree_next) {
+        n++;
     }
-    struct engine_tree *trees = mem_array(n + 1, sizeof(*trees));
-    struct engine_queue **room = mem_array(map_count(&e->queues) + 1, sizeof(*room));
-    if (trees == NULL || room == NULL) {
-        mem_free(trees);
-        mem_free(room);
-        return ERR_NOMEM;
+    struct engine_tree *t = mem_zalloc(sizeof(*t) + n * sizeof(*t->ready));
+    if (t != NULL) {
+        t->root = root;
+        t->idle_limit = 4;
     }
-    trees_free(e);
-    e->trees = trees;
-    e->ready_room = room;
-    e->idle_limit = 4;
-    e->stale = false;
-    for (size_t i = 0; i < e->forest.order.n; i++) {
-        const struct quota_node *root = e->forest.order.v[i];
-        if (root->tree_first == NULL) {
+    return t;
+}
+
+/* For the trees that were built anew. Without memory they wait for the next time. */
+static int trees_make(struct engine *e) {
+    const struct quota_nodes *built = &e->forest.order;
+    struct tree_vec made = {0};
+    int r = 0;
+    for (size_t i = 0; i < built->n && r == 0; i++) {
+        if (built->v[i]->tree_first != NULL) {
+            struct engine_tree *t = tree_new(built->v[i]);
+            r = t != NULL ? tree_vec_push(&made, t) : ERR_NOMEM;
+            if (r != 0) {
+                mem_free(t);
+            }
+        }
+    }
+    for (size_t i = 0; i < built->n && r != 0; i++) {
+        quota_touch(&e->forest, built->v[i]);
+    }
+    for (size_t i = 0; i < made.n; i++) {
+        struct engine_tree *t = made.v[i];
+        if (r != 0) {
+            mem_free(t);
             continue;
         }
-        struct engine_tree *t = &e->trees[e->n_trees++];
-        t->ready = room;
         t->cycle = e->cycle;
         t->retries = ++e->retry_clock;
-        for (struct quota_node *q = root->tree_first; q != NULL; q = q->tree_next) {
+        for (struct quota_node *q = t->root->tree_first; q != NULL; q = q->tree_next) {
             tree_take(e, t, q->user);
-            t->n_queues++;
-            room++;
         }
         t->retry = t->parks != NULL;
         t->awake = t->n_ready > 0;
@@ -248,17 +303,44 @@ static int trees_make(struct engine *e) {
             due_add(e, t);
         }
     }
+    tree_vec_release(&made);
     turns_clear(e);
-    return 0;
+    return r;
 }
 
 int engine_settle(struct engine *e) {
-    if (trees_valid(e)) {
+    if (!e->forest.dirty) {
         return 0;
     }
     assert(e->phase == CYCLE_NONE);
-    e->stale = true;
     queues_able(e);
     int r = quota_settle(&e->forest);
     return r == 0 ? trees_make(e) : r;
+}
+
+/* ---- all of them ---- */
+
+static int root_cmp(const void *a, const void *b) {
+    const struct quota_node *x = (*(struct engine_tree *const *)a)->root,
+                            *y = (*(struct engine_tree *const *)b)->root;
+    return x->queue != y->queue ? (x->queue ? -1 : 1) : str_cmp(x->name, y->name);
+}
+
+int trees_list(struct engine *e, struct tree_vec *out) {
+    size_t i = 0;
+    e->trees_seen++;
+    for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
+        struct engine_tree *t = ((struct engine_queue *)m->value)->tree;
+        if (t == NULL || t->seen == e->trees_seen) {
+            continue;
+        }
+        t->seen = e->trees_seen;
+        if (tree_vec_push(out, t) != 0) {
+            return ERR_NOMEM;
+        }
+    }
+    if (out->n > 0) {
+        qsort(out->v, out->n, sizeof(struct engine_tree *), root_cmp);
+    }
+    return 0;
 }

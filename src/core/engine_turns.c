@@ -28,6 +28,9 @@ static void pair_of(const struct engine_workload *a, const struct engine_workloa
 
 void turns_clear(struct engine *e) {
     size_t i = 0;
+    if (map_count(&e->turns) == 0) {
+        return;
+    }
     for (const struct map_entry *m; (m = map_next(&e->turns, &i)) != NULL;) {
         mem_free(m->value);
     }

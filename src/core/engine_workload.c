@@ -163,7 +163,7 @@ static void release(struct engine *e, struct engine_workload *w, bool undone) {
     q->n_holding--;
     q->generation++;
     w->state = WORKLOAD_IDLE;
-    if (trees_valid(e)) {
+    if (tree_valid(q)) {
         q->tree->era += !own;
         tree_retry(e, q);
     }
@@ -370,7 +370,7 @@ static int hold_other(struct engine *e, struct engine_workload *w, const struct 
     usage_give(e, w, false);
     int r = held_set(e, w, held, n);
     int taken = usage_take(e, w, false);
-    if (r == 0 && trees_valid(e)) {
+    if (r == 0 && tree_valid(w->queue)) {
         w->queue->generation++;
         w->queue->tree->era++;
         tree_retry(e, w->queue); /* it may hold less now */

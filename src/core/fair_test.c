@@ -231,8 +231,10 @@ static bool stands_before(struct engine *e, const struct entry *a, const struct 
 /* The winner of a cohort: the best of its children's winners. */
 static struct entry *winner(struct random_case *c, struct heads *h, const struct quota_node *p) {
     struct entry *best = NULL;
-    for (size_t i = 0; i < c->e->forest.order.n; i++) {
-        struct quota_node *n = c->e->forest.order.v[i];
+    struct quota_nodes nodes = {0};
+    assert_int_equal(quota_nodes_of(&c->e->forest, NULL, &nodes), 0);
+    for (size_t i = 0; i < nodes.n; i++) {
+        struct quota_node *n = nodes.v[i];
         struct entry *one = NULL;
         if (n->parent != p) {
             continue;
@@ -247,6 +249,7 @@ static struct entry *winner(struct random_case *c, struct heads *h, const struct
             best = one;
         }
     }
+    quota_nodes_release(&nodes);
     return best;
 }
 
@@ -276,7 +279,7 @@ static void tournament_as_measured_anew(void **state) {
         }
         assert_int_equal(fair_pop(c.e, round, &got), 0);
         assert_int_equal(got, -1);
-        c.e->forest.dirty = true; /* what the heads used is nobody's */
+        quota_touch_all(&c.e->forest); /* what the heads used is nobody's */
         engine_free(c.e);
     }
 }

@@ -32,17 +32,20 @@ static void told(struct world *w, uint64_t what, struct str uid, uint64_t more) 
 /* What is free for each queue's cells, in the order of the forest. */
 static void free_now(struct world *w, int64_t *v, size_t *ret_n, size_t max) {
     size_t n = 0;
-    if (engine_settle(w->e) != 0) {
+    struct quota_nodes nodes = {0};
+    if (engine_settle(w->e) != 0 || quota_nodes_of(&w->e->forest, NULL, &nodes) != 0) {
         failed(w, "no memory");
+        quota_nodes_release(&nodes);
         return;
     }
-    for (size_t i = 0; i < w->e->forest.order.n; i++) {
-        const struct quota_node *node = w->e->forest.order.v[i];
+    for (size_t i = 0; i < nodes.n; i++) {
+        const struct quota_node *node = nodes.v[i];
         for (size_t k = 0; node->queue && k < node->n_cells && n < max; k++) {
             v[n++] = quota_available(&node->cells[k]);
         }
     }
     *ret_n = n;
+    quota_nodes_release(&nodes);
 }
 
 static void check_free(struct world *w, const int64_t *before, size_t n, const int64_t *after,

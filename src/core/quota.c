@@ -8,7 +8,7 @@
 enum { DEPTH_MAX = 1000 };
 
 void quota_init(struct quota_forest *f) {
-    *f = (struct quota_forest){.dirty = true};
+    *f = (struct quota_forest){0};
 }
 
 static void node_free(struct quota_node *n) {
@@ -102,17 +102,96 @@ static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more
     return 0;
 }
 
+/* ---- edits ---- */
+
+void quota_touch(struct quota_forest *f, struct quota_node *n) {
+    f->dirty = true;
+    n->stale = true;
+    if (n->root != NULL) {
+        n->root->stale = true;
+    }
+    if (n->edited) {
+        return;
+    }
+    n->edited = true;
+    n->edit_prev = NULL;
+    n->edit_next = f->edited;
+    if (n->edit_next != NULL) {
+        n->edit_next->edit_prev = n;
+    }
+    f->edited = n;
+}
+
+static void untouch(struct quota_forest *f, struct quota_node *n) {
+    if (n->edited) {
+        *(n->edit_prev != NULL ? &n->edit_prev->edit_next : &f->edited) = n->edit_next;
+        if (n->edit_next != NULL) {
+            n->edit_next->edit_prev = n->edit_prev;
+        }
+        n->edit_next = n->edit_prev = NULL;
+        n->edited = false;
+    }
+}
+
+void quota_touch_all(struct quota_forest *f) {
+    struct map *maps[] = {&f->cohorts, &f->queues};
+    for (size_t m = 0; m < 2; m++) {
+        size_t i = 0;
+        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
+            quota_touch(f, e->value);
+        }
+    }
+}
+
+/* Both trees are stale: the one it leaves and the one it comes to. */
+static void above_set(struct quota_forest *f, struct quota_node *n, struct quota_node *above) {
+    quota_touch(f, n);
+    if (n->above != NULL) {
+        quota_touch(f, n->above);
+        *(n->beside_prev != NULL ? &n->beside_prev->beside : &n->above->below) = n->beside;
+        if (n->beside != NULL) {
+            n->beside->beside_prev = n->beside_prev;
+        }
+    }
+    n->above = above;
+    n->beside = n->beside_prev = NULL;
+    if (above != NULL) {
+        quota_touch(f, above);
+        n->beside = above->below;
+        if (n->beside != NULL) {
+            n->beside->beside_prev = n;
+        }
+        above->below = n;
+    }
+}
+
+/* The cohort of this name: named is enough to exist. NULL: out of memory. */
+static struct quota_node *cohort_named(struct quota_forest *f, struct str name) {
+    struct quota_node *n = quota_find(f, false, name);
+    n = n != NULL ? n : node_new(f, false, name);
+    if (n != NULL) {
+        quota_touch(f, n); /* forgotten again when nobody comes to it */
+    }
+    return n;
+}
+
 int quota_put(struct quota_forest *f, bool queue, struct str name, struct str parent, bool active,
               const struct quota_limits *limits, size_t n, struct quota_node **ret) {
     assert(f->trial == 0);
     struct quota_limits *own = mem_array(n, sizeof(*own));
     char *up = mem_cstr(parent);
-    struct quota_node *node = quota_find(f, queue, name);
-    bool made = node == NULL;
-    if (own != NULL && up != NULL && made) {
-        node = node_new(f, queue, name);
+    struct quota_node *above = NULL, *node = quota_find(f, queue, name);
+    bool ok = own != NULL && up != NULL;
+    if (ok && !str_empty(parent)) {
+        above = cohort_named(f, parent);
+        ok = above != NULL;
+        node = queue ? node : quota_find(f, queue, name); /* a cohort may name itself */
     }
-    if (own == NULL || up == NULL || node == NULL) {
+    if (ok && node == NULL) {
+        node = node_new(f, queue, name);
+        ok = node != NULL;
+    }
+    if (!ok) {
         mem_free(own);
         mem_free(up);
         return ERR_NOMEM;
@@ -128,25 +207,31 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
     node->parent_name = (struct str){up, parent.n};
     node->active = active;
     node->declared = true;
-    f->dirty = true;
+    above_set(f, node, above);
     *ret = node;
     return 0;
 }
 
+static void node_drop(struct quota_forest *f, struct quota_node *n) {
+    above_set(f, n, NULL);
+    untouch(f, n);
+    map_del(n->queue ? &f->queues : &f->cohorts, n->name);
+    node_free(n);
+}
+
 void quota_del(struct quota_forest *f, struct quota_node *n) {
     assert(f->trial == 0);
-    f->dirty = true;
     if (!n->queue) {
         n->declared = false; /* settle forgets it when nobody names it */
         n->n_own = 0;
         n->weight = 1;
         mem_free((char *)n->parent_name.p);
         n->parent_name = (struct str){0};
+        above_set(f, n, NULL);
         return;
     }
-    map_del(&f->queues, n->name);
     f->order.n = 0;
-    node_free(n);
+    node_drop(f, n);
 }
 
 struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair) {
@@ -168,60 +253,60 @@ int quota_hold(struct quota_forest *f, struct quota_node *queue, uint32_t pair, 
         if (r != 0) {
             return r;
         }
-        f->dirty = true;
+        quota_touch(f, queue);
     }
     return quota_use(f, quota_cell_of(queue, pair), v);
 }
 
 /* ---- settling ---- */
 
-static int link_parent(struct quota_forest *f, struct quota_node *n) {
-    n->parent = NULL;
-    n->apart = !n->active && n->queue;
-    if (str_empty(n->parent_name)) {
-        return 0;
+/* All that hang together with it, by name: downwards from the highest above it, or from a node of its cycle. */
+static void gather_tree(struct quota_forest *f, struct quota_node *n) {
+    if (n->gathered) {
+        return;
     }
-    struct quota_node *p = quota_find(f, false, n->parent_name);
-    if (p == NULL) {
-        p = node_new(f, false, n->parent_name); /* named is enough to exist */
-        if (p == NULL) {
-            return ERR_NOMEM;
-        }
+    f->stamp++;
+    for (; n->above != NULL && n->stamp != f->stamp; n = n->above) {
+        n->stamp = f->stamp;
     }
-    p->n_children++;
-    n->parent = p;
-    return 0;
-}
-
-/* Implicit cohorts that nobody names any more are forgotten. */
-static void drop_unnamed(struct quota_forest *f) {
-    size_t i = 0;
-    for (const struct map_entry *e; (e = map_next(&f->cohorts, &i)) != NULL;) {
-        struct quota_node *n = e->value;
-        if (!n->declared && n->n_children == 0) {
-            map_del(&f->cohorts, n->name);
-            node_free(n);
-        }
-    }
-}
-
-static int link_all(struct quota_forest *f) {
-    struct map *maps[] = {&f->cohorts, &f->queues};
-    for (size_t m = 0; m < 2; m++) {
-        size_t i = 0;
-        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
-            ((struct quota_node *)e->value)->n_children = 0;
-        }
-    }
-    for (size_t m = 0; m < 2; m++) {
-        size_t i = 0;
-        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
-            if (link_parent(f, e->value) != 0) {
-                return ERR_NOMEM;
+    size_t i = f->order.n;
+    n->gathered = true;
+    f->order.v[f->order.n++] = n;
+    for (; i < f->order.n; i++) {
+        for (n = f->order.v[i]->below; n != NULL; n = n->beside) {
+            if (!n->gathered) {
+                n->gathered = true;
+                f->order.v[f->order.n++] = n;
             }
         }
     }
-    drop_unnamed(f);
+}
+
+/* The trees that edits are in; without implicit cohorts that nobody names any more, which are forgotten. */
+static int gather(struct quota_forest *f) {
+    f->order.n = 0;
+    if (quota_nodes_room(&f->order, map_count(&f->cohorts) + map_count(&f->queues)) != 0) {
+        return ERR_NOMEM;
+    }
+    for (struct quota_node *n = f->edited; n != NULL; n = n->edit_next) {
+        gather_tree(f, n);
+    }
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        n->gathered = false;
+        n->stale = true;
+        n->root = NULL; /* it may be forgotten below */
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        if (!n->queue && !n->declared && n->below == NULL) {
+            node_drop(f, n);
+        } else {
+            f->order.v[kept++] = n;
+        }
+    }
+    f->order.n = kept;
     return 0;
 }
 
@@ -245,26 +330,17 @@ static int deeper_first(const void *a, const void *b) {
     return str_cmp(x->name, y->name);
 }
 
-static int order_all(struct quota_forest *f) {
-    f->order.n = 0;
-    struct map *maps[] = {&f->cohorts, &f->queues};
-    if (quota_nodes_room(&f->order, map_count(&f->cohorts) + map_count(&f->queues)) != 0) {
-        return ERR_NOMEM;
-    }
-    for (size_t m = 0; m < 2; m++) {
-        size_t i = 0;
-        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
-            struct quota_node *n = e->value;
-            n->depth = depth_of(n);
-            n->height = 0;
-            f->order.v[f->order.n++] = n;
-        }
+static void order_all(struct quota_forest *f) {
+    for (size_t i = 0; i < f->order.n; i++) {
+        struct quota_node *n = f->order.v[i];
+        n->parent = n->above;
+        n->apart = !n->active && n->queue;
+        n->height = 0;
     }
     for (size_t i = 0; i < f->order.n; i++) {
         struct quota_node *n = f->order.v[i];
-        if (n->depth > DEPTH_MAX) {
-            n->apart = true; /* in a cycle, or under one */
-        }
+        n->depth = depth_of(n);
+        n->apart = n->apart || n->depth > DEPTH_MAX; /* in a cycle, or under one */
     }
     for (size_t i = 0; i < f->order.n; i++) {
         struct quota_node *n = f->order.v[i];
@@ -276,7 +352,6 @@ static int order_all(struct quota_forest *f) {
     if (f->order.n > 0) {
         qsort(f->order.v, f->order.n, sizeof(*f->order.v), deeper_first);
     }
-    return 0;
 }
 
 VEC(pair_vec, uint32_t);
@@ -432,14 +507,7 @@ static void root_all(struct quota_forest *f) {
     }
 }
 
-int quota_settle(struct quota_forest *f) {
-    if (!f->dirty) {
-        return 0;
-    }
-    assert(f->trial == 0);
-    if (link_all(f) != 0 || order_all(f) != 0) {
-        return ERR_NOMEM;
-    }
+static int build(struct quota_forest *f) {
     struct pair_vec *wanted = mem_array(f->order.n, sizeof(*wanted));
     if (wanted == NULL) {
         return ERR_NOMEM;
@@ -449,6 +517,19 @@ int quota_settle(struct quota_forest *f) {
         pair_vec_release(&wanted[i]);
     }
     mem_free(wanted);
+    return r;
+}
+
+int quota_settle(struct quota_forest *f) {
+    if (!f->dirty) {
+        return 0;
+    }
+    assert(f->trial == 0);
+    if (gather(f) != 0) {
+        return ERR_NOMEM;
+    }
+    order_all(f);
+    int r = f->order.n > 0 ? build(f) : 0;
     if (r != 0) {
         return r;
     }
@@ -459,8 +540,41 @@ int quota_settle(struct quota_forest *f) {
     if (r != 0) {
         return r;
     }
-    f->settled++;
+    for (size_t i = 0; i < f->order.n; i++) {
+        f->order.v[i]->stale = false;
+    }
+    while (f->edited != NULL) {
+        untouch(f, f->edited);
+    }
+    f->built += f->order.n;
     f->dirty = false;
+    return 0;
+}
+
+static bool has(const struct quota_nodes *v, const struct quota_node *n) {
+    size_t i = 0;
+    while (i < v->n && v->v[i] != n) {
+        i++;
+    }
+    return i < v->n;
+}
+
+int quota_nodes_of(const struct quota_forest *f, const struct quota_nodes *roots,
+                   struct quota_nodes *out) {
+    const struct map *maps[] = {&f->cohorts, &f->queues};
+    out->n = 0;
+    for (size_t m = 0; m < 2; m++) {
+        size_t i = 0;
+        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
+            struct quota_node *n = e->value;
+            if ((roots == NULL || has(roots, n->root)) && quota_nodes_push(out, n) != 0) {
+                return ERR_NOMEM;
+            }
+        }
+    }
+    if (out->n > 0) {
+        qsort(out->v, out->n, sizeof(*out->v), deeper_first);
+    }
     return 0;
 }
 
@@ -529,7 +643,7 @@ static void cell_set(struct quota_forest *f, struct quota_cell *c, int64_t usage
         f->journal.v[f->journal.n++] = (struct quota_entry){c, c->usage};
     }
     c->usage = usage;
-    if (!f->dirty) {
+    if (!f->dirty || !quota_stale(c->node)) {
         over_check(c);
     }
 }
@@ -538,7 +652,7 @@ int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v) {
     if (f->trial > 0 && quota_journal_room(&f->journal, DEPTH_MAX) != 0) {
         return ERR_NOMEM;
     }
-    if (f->dirty) { /* sums come later; links may be stale */
+    if (f->dirty && quota_stale(c->node)) { /* sums come later; links may be stale */
         cell_set(f, c, amount_add(c->usage, v));
         return 0;
     }
@@ -567,7 +681,7 @@ void quota_undo(struct quota_forest *f, size_t mark) {
     while (f->journal.n > mark) {
         struct quota_entry *e = &f->journal.v[--f->journal.n];
         e->cell->usage = e->usage;
-        if (!f->dirty) {
+        if (!f->dirty || !quota_stale(e->cell->node)) {
             over_check(e->cell);
         }
     }
@@ -589,14 +703,21 @@ int64_t quota_lendable(const struct quota_node *cohort, uint32_t resource) {
 }
 
 uint64_t quota_digest(const struct quota_forest *f) {
-    uint64_t h = f->order.n;
-    for (size_t i = 0; i < f->order.n; i++) {
-        for (size_t k = 0; k < f->order.v[i]->n_cells; k++) {
-            const struct quota_cell *c = &f->order.v[i]->cells[k];
-            if (c->usage != 0) { /* a cell that nothing uses may be gone after the next settling */
-                h = hash_mix(hash_mix(hash_mix(h, i), c->q.pair), (uint64_t)c->usage);
+    const struct map *maps[] = {&f->cohorts, &f->queues};
+    uint64_t sum = 0;
+    for (size_t m = 0; m < 2; m++) {
+        size_t i = 0;
+        for (const struct map_entry *e; (e = map_next(maps[m], &i)) != NULL;) {
+            const struct quota_node *n = e->value;
+            uint64_t h = hash_str(m, n->name);
+            for (size_t k = 0; k < n->n_cells; k++) {
+                const struct quota_cell *c = &n->cells[k];
+                if (c->usage !=
+                    0) { /* a cell that nothing uses may be gone after the next settling */
+                    sum += hash_mix(hash_mix(h, c->q.pair), (uint64_t)c->usage);
+                }
             }
         }
     }
-    return h;
+    return sum;
 }

@@ -7,10 +7,10 @@
  *     usage(queue) = what its workloads hold;  usage(cohort) = sum over children of max(0, usage - local)
  *
  * Each cell points at the parent's cell of the same pair, so an answer costs the depth of the tree and nothing else.
- * Changes of the nodes only mark the forest; quota_settle, before the next question, builds cells and sums anew
- * from the
- * queues' usage. Usage changes through quota_use alone (the one mutator): inside a trial it keeps a journal, and
- * quota_undo puts everything back that was changed since the mark.
+ * Changes of nodes are noted; quota_settle, before the next question, builds cells and sums of the trees they are in
+ * anew from the queues' usage: what an edit costs is the size of its trees, however many others there are. Usage
+ * changes through quota_use alone (the one mutator): inside a trial it keeps a journal, and quota_undo puts everything
+ * back that was changed since the mark.
  *
  * A queue that is not active, and every node under a cycle of cohorts, stands apart: it lends nothing and its
  * use does
@@ -56,11 +56,17 @@ struct quota_lend {
 struct quota_node {
     struct str name;
     bool queue, declared, active, apart; /* apart: not linked to the parent (inactive, or in a cycle) */
+    bool edited, stale,
+        gathered;             /* stale: on a root, of all in its tree. gathered: while settling */
     struct quota_limits *own; /* as put, sorted by pair */
     size_t n_own;
     struct quota_cell *cells; /* sorted by pair */
     size_t n_cells;
     struct str parent_name;    /* empty: none */
+    struct quota_node *above;  /* whom parent_name means; linked at once */
+    struct quota_node *below, *beside,
+        *beside_prev; /* the first that names this one; the others with it */
+    struct quota_node *edit_next, *edit_prev; /* of quota_forest.edited */
     struct quota_node *parent; /* set by settle; NULL for roots and nodes apart */
     uint32_t height, depth, n_children;
     struct quota_node *root, *tree_first, *tree_next; /* settled: the queues of a tree, from its root */
@@ -69,7 +75,6 @@ struct quota_node {
     size_t n_lend;
     uint64_t stamp; /* of the last walk that met this node (quota_forest.stamp) */
     void *walk;     /* what that walk keeps here */
-    bool retry; /* the engine's, on roots: parked workloads of this tree are to be tried again */
     void *user; /* the engine's queue */
 };
 VEC(quota_nodes, struct quota_node *);
@@ -82,11 +87,13 @@ VEC(quota_journal, struct quota_entry);
 
 struct quota_forest {
     struct map queues, cohorts;
-    struct quota_nodes order; /* children before parents; set by settle */
+    struct quota_nodes
+        order; /* what settle built anew, last: whole trees, children before parents */
+    struct quota_node *edited; /* since it was settled */
     struct quota_journal journal;
     unsigned trial; /* how many trials are open, one inside the other */
-    bool dirty;
-    uint64_t settled; /* how often the tree was built anew: links of nodes hold between */
+    bool dirty;     /* something is stale */
+    uint64_t built; /* nodes built anew, in all */
     uint64_t stamp;   /* the last walk's; a walk takes the next */
 };
 
@@ -99,8 +106,18 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
 /* A queue must hold nothing. A cohort with children stays as an implicit one. */
 void quota_del(struct quota_forest *f, struct quota_node *n);
 struct quota_node *quota_find(const struct quota_forest *f, bool queue, struct str name);
+/* Its tree is to be built anew, although nothing was put. */
+void quota_touch(struct quota_forest *f, struct quota_node *n);
+void quota_touch_all(struct quota_forest *f);
 /* Recomputes what changes of nodes made stale. ERR_NOMEM: still dirty, ask nothing. */
 int quota_settle(struct quota_forest *f);
+/* Is it in a tree that waits to be built anew? */
+static inline bool quota_stale(const struct quota_node *n) {
+    return n->root == NULL || n->stale || n->root->stale;
+}
+/* Nodes of a settled forest, children before parents: those under these roots; NULL: all. ERR_NOMEM. */
+int quota_nodes_of(const struct quota_forest *f, const struct quota_nodes *roots,
+                   struct quota_nodes *out);
 
 /* NULL when the node has no such cell. */
 struct quota_cell *quota_cell_of(const struct quota_node *n, uint32_t pair);
@@ -118,7 +135,7 @@ uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_small
 /* What the children of a cohort may come to have together of a resource; 0 when nothing is known of it. */
 int64_t quota_lendable(const struct quota_node *cohort, uint32_t resource);
 
-/* v > 0 takes, v < 0 gives back; while the forest is dirty only the queue itself changes. In a
+/* v > 0 takes, v < 0 gives back; while its tree is stale only the queue itself changes. In a
  * trial the journal must have room: ERR_NOMEM changes nothing. */
 int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v);
 /* Trials nest: each mark is undone once, the last one first; or all that are open are kept. */

@@ -3,6 +3,7 @@
 
 #include "base/prng.h"
 #include "base/test.h"
+#include "core/shape.h"
 
 static const uint32_t PAIR = 0x10001;
 
@@ -167,18 +168,122 @@ static void random_trees(void **state) {
             assert_true(quota_available(c) <= quota_potential(c));
         }
         uint64_t sums = quota_digest(&f);
-        f.dirty = true;
+        quota_touch_all(&f);
         assert_int_equal(quota_settle(&f), 0);
         assert_true(sums == quota_digest(&f));
         quota_release(&f);
     }
 }
 
+/* Everything that settling computes, of all nodes. */
+static uint64_t computed(struct quota_forest *f) {
+    struct quota_nodes v = {0};
+    uint64_t h = 0;
+    assert_int_equal(quota_settle(f), 0);
+    assert_int_equal(quota_nodes_of(f, NULL, &v), 0);
+    for (size_t i = 0; i < v.n; i++) {
+        const struct quota_node *n = v.v[i];
+        assert_false(quota_stale(n));
+        h = hash_str(hash_mix(h, n->depth << 16 | n->height << 4 | n->apart), n->name);
+        h = hash_str(hash_mix(h, n->n_children), n->root->name);
+        for (size_t k = 0; k < n->n_cells; k++) {
+            const struct quota_cell *c = &n->cells[k];
+            h = hash_mix(hash_mix(h, (uint64_t)c->subtree), (uint64_t)c->usage);
+            h = hash_mix(h, c->q.pair << 2 | c->over << 1 | c->offered);
+            h = hash_mix(h, c->up != NULL ? (uint64_t)c->up->subtree : 7);
+            for (const struct quota_cell *o = c->over_first; o != NULL; o = o->over_next) {
+                assert_ptr_equal(o->up, c);
+                h += 1;
+            }
+        }
+        for (size_t k = 0; k < n->n_lend; k++) {
+            h = hash_mix(h, (uint64_t)n->lend[k].v);
+        }
+        for (const struct quota_node *q = n->tree_first; q != NULL; q = q->tree_next) {
+            h = hash_str(h, q->name);
+        }
+    }
+    quota_nodes_release(&v);
+    return h;
+}
+
+static void random_edit(struct quota_forest *f, struct prng *r) {
+    char name[2][16];
+    bool queue = prng_below(r, 3) > 0;
+    snprintf(name[0], 16, "%c%d", queue ? 'q' : 'c', (int)prng_below(r, queue ? 20 : 10));
+    snprintf(name[1], 16, "c%d", (int)prng_below(r, 10));
+    struct quota_node *n = quota_find(f, queue, str_of(name[0]));
+    struct quota_limits own[2] = {
+        {PAIR, (int64_t)prng_below(r, 9), AMOUNT_NONE, (int64_t)prng_below(r, 8) - 1},
+        {PAIR + 1, (int64_t)prng_below(r, 9), (int64_t)prng_below(r, 8) - 1, AMOUNT_NONE}};
+    if (n != NULL && prng_below(r, 4) == 0) {
+        for (size_t i = 0; queue && i < n->n_cells; i++) {
+            quota_use(f, &n->cells[i], -n->cells[i].usage);
+        }
+        quota_del(f, n);
+    } else if (n != NULL && queue && n->n_cells > 0 && prng_below(r, 3) > 0) {
+        int64_t v = (int64_t)prng_below(r, 9);
+        quota_use(f, &n->cells[0], n->cells[0].usage > v ? -v : v);
+    } else {
+        const char *up = prng_below(r, 3) == 0 ? "" : name[1];
+        assert_int_equal(quota_put(f, queue, str_of(name[0]), str_of(up), prng_below(r, 5) > 0, own,
+                                   prng_below(r, 3), &n),
+                         0);
+    }
+}
+
+/* What was built a piece at a time is what comes of building all: moves, cycles, deletions, use in between. */
+static void a_piece_at_a_time(void **state) {
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct quota_forest f;
+        struct prng r;
+        prng_seed(&r, seed);
+        quota_init(&f);
+        for (int i = 0; i < 120; i++) {
+            random_edit(&f, &r);
+            if (prng_below(&r, 3) == 0) {
+                uint64_t piece = computed(&f);
+                quota_touch_all(&f);
+                assert_true(computed(&f) == piece);
+            }
+        }
+        quota_release(&f);
+    }
+}
+
+/* An edit costs its own tree. */
+static void the_others_stay(void **state) {
+    struct quota_forest f;
+    char name[16], up[16];
+    quota_init(&f);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "q%d", i);
+        snprintf(up, sizeof(up), "c%d", i / 2);
+        put(&f, true, name, up, 4, AMOUNT_NONE, AMOUNT_NONE);
+    }
+    assert_int_equal(quota_settle(&f), 0);
+    assert_int_equal(f.built, 1500);
+    put(&f, true, "q7", "c3", 5, AMOUNT_NONE, AMOUNT_NONE);
+    struct quota_cell *other = quota_cell_of(quota_find(&f, true, STR("q8")), PAIR);
+    assert_true(quota_stale(quota_find(&f, true, STR("q6"))));
+    assert_false(quota_stale(other->node));
+    assert_int_equal(quota_use(&f, other, 6), 0); /* while another tree is stale */
+    assert_int_equal(other->up->usage, 6);
+    assert_int_equal(quota_settle(&f), 0);
+    assert_int_equal(f.built, 1503);
+    put(&f, true, "q7", "c4", 5, AMOUNT_NONE, AMOUNT_NONE); /* two trees, six nodes in all */
+    assert_int_equal(quota_settle(&f), 0);
+    assert_int_equal(f.built, 1509);
+    assert_int_equal(quota_cell_of(quota_find(&f, true, STR("q6")), PAIR)->up->subtree, 4);
+    quota_release(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flat_lending), cmocka_unit_test(hierarchy),
-        cmocka_unit_test(unlimited),    cmocka_unit_test(cycles_and_edits),
-        cmocka_unit_test(random_trees),
+        cmocka_unit_test(flat_lending),    cmocka_unit_test(hierarchy),
+        cmocka_unit_test(unlimited),       cmocka_unit_test(cycles_and_edits),
+        cmocka_unit_test(random_trees),    cmocka_unit_test(a_piece_at_a_time),
+        cmocka_unit_test(the_others_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
