@@ -438,6 +438,43 @@ static void words_of_old(void **state) {
     scene_end(&s);
 }
 
+/* An admission that could not be written is decided anew, by the quota that there is by then. */
+static void not_written_in_time(void **state) {
+    static const enum fake_fault faults[] = {FAULT_REFUSED, FAULT_CONFLICT};
+    int late = 0;
+    for (uint64_t at = 1; at < 8; at++) {
+        for (size_t i = 0; i < 2; i++) {
+            struct scene s;
+            scene_start(&s);
+            scene_controllers(&s);
+            scene_flavor(&s, "f");
+            scene_queue(&s, "q", 2, "");
+            scene_settle(&s);
+            uint64_t before = s.w.writes;
+            scene_workload(&s, "a", "q", 2, "", "");
+            s.w.fault = faults[i];
+            s.w.fail_at = at;
+            for (int n = 0; n < 1000 && s.w.writes + 1 < before + at; n++) {
+                fake_world_run(&s.w, NS_PER_MS / 10);
+            }
+            fake_world_run(&s.w, NS_PER_MS / 2); /* the next one is on its way */
+            scene_spec(
+                &s, "ClusterQueue", "q",
+                "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{"
+                "\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1}]}]}]}}");
+            fake_world_run(&s.w, 3 * NS_PER_MS); /* what is under way and succeeds stays */
+            bool had =
+                strcmp(fake_world_condition(scene_get(&s, "a"), "QuotaReserved"), "True") == 0;
+            fake_world_run(&s.w, 60 * NS_PER_SEC);
+            late += !had;
+            IS("a", "QuotaReserved", had ? "True" : "False",
+               had ? "QuotaReserved" : "ExceedsMaxQuota", "");
+            scene_end(&s);
+        }
+    }
+    assert_true(late > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(admitted_at_once),
@@ -453,6 +490,7 @@ int main(void) {
         cmocka_unit_test(pods_are_counted),
         cmocka_unit_test(fewer_pods),
         cmocka_unit_test(words_of_old),
+        cmocka_unit_test(not_written_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,6 +238,27 @@ static size_t past_conditions(const struct workload *w, struct arena *a,
     return n;
 }
 
+/* An admission that could not be written is taken back and decided anew: quota may have been edited meanwhile. What was
+ * written although the answer says otherwise stays. */
+static int admission_written(void *ctx, struct round *r, uint64_t tag,
+                             const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    const struct object *o = res->code != 0 ? mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD],
+                                                         round_ns(r), round_name(r))
+                                            : NULL;
+    const struct queue_work *q = o != NULL ? map_get(&c->by_uid, o->uid) : NULL;
+    bool held = false;
+    if (q != NULL && !q->written && engine_workload_known(c->engine, q->uid, &held) && held) {
+        arena_reset(&c->arena);
+        const struct workload *w = queue_decode(c, o);
+        if (w != NULL && (w->status == NULL || w->status->admission == NULL)) {
+            (void)engine_workload_undo(c->engine, q->uid); /* no memory: it stays as decided */
+            queue_kick(c);
+        }
+    }
+    return queue_written(ctx, r, tag, res);
+}
+
 /* The placement annotation, when it is not as the seats are: true when that was written. */
 static bool write_placement(struct queue_controller *c, const struct object *o,
                             const struct workload *w, enum work *ret) {
@@ -260,8 +281,8 @@ static bool write_placement(struct queue_controller *c, const struct object *o,
             buf_c(&body, "null");
         }
         buf_c(&body, "}}}");
-        *ret =
-            queue_patch(c, o, "", &body, NULL); /* its change brings us back, for the admission */
+        *ret = queue_patch(c, o, "", &body,
+                           admission_written); /* its change brings us back, for the admission */
     }
     buf_release(&plan);
     return news;
@@ -330,7 +351,7 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
     translate_admission_json(c->engine, cq, &in, held, n, &body);
     buf_c(&body, "}}");
     tell_admitted(c, w, q, cq, admitted);
-    return queue_patch(c, o, "status", &body, queue_written);
+    return queue_patch(c, o, "status", &body, admission_written);
 }
 
 /* ---- the end ---- */
