@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""queues: what queues do to running work, with real pods on MIG slices.   queues.py BERTH KUBECTL [SCENE...]
+
+One Berth with one simulated H200. Each scene ends as it began; at the end every counter is zero, every slice is gone
+and nobody was evicted more often than the scenes did. Prints a line a scene and closes with "N passed, N failed".
+"""
+import json
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from harness import Berth, Fail, check, job, wait_for
+
+API = "kueue.x-k8s.io/v1beta2"
+SLICE, WIDE, SMALL = "nvidia.com/mig-3g.71gb", "nvidia.com/mig-4g.71gb", "nvidia.com/mig-1g.18gb"
+PREEMPT = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+LONG = "echo on $CUDA_VISIBLE_DEVICES; exec sleep 300"
+SHORT = "echo on $CUDA_VISIBLE_DEVICES; sleep 1"
+
+
+def queue(name, cpu, slices, cohort=None, **spec):
+    """A ClusterQueue over cpu (in milli), memory and slices, and its LocalQueue of the same name."""
+    quotas = {"cpu": f"{cpu}m", "memory": "4Gi", **slices}
+    body = {"namespaceSelector": {}, "preemption": PREEMPT, "resourceGroups": [{
+        "coveredResources": list(quotas), "flavors": [{"name": "h200", "resources": [
+            {"name": r, "nominalQuota": q} for r, q in quotas.items()]}]}], **spec}
+    if cohort:
+        body["cohortName"] = cohort
+    return [{"apiVersion": API, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": body},
+            {"apiVersion": API, "kind": "LocalQueue", "metadata": {"name": name, "namespace": "default"},
+             "spec": {"clusterQueue": name}}]
+
+
+class World:
+    def __init__(self, b):
+        self.b, self.evicted = b, 0
+        b.apply({"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "h200"},
+                 "spec": {"nodeLabels": {"nvidia.com/gpu.product": "NVIDIA-H200"}}},
+                *[{"apiVersion": API, "kind": "WorkloadPriorityClass", "metadata": {"name": n}, "value": v}
+                  for n, v in (("low", 10), ("high", 1000))],
+                *queue("one", 1000, {SLICE: 1}), *queue("left", 1000, {SLICE: 1}, "all"),
+                *queue("right", 1000, {SLICE: 1}, "all"), *queue("tight", 50, {WIDE: 1, SMALL: 1}),
+                *queue("few", 100, {}))
+        self.queues = ["one", "left", "right", "tight", "few"]
+
+    def submit(self, name, script, to, priority="low", slices=None, annotations=None, grace=1, **spec):
+        body = job(name, script, queue=to, limits={slices: 1} if slices else {}, pod=spec.pop("pod", {}),
+                   labels={"kueue.x-k8s.io/priority-class": priority}, **spec)
+        body["metadata"]["annotations"] = annotations or {}
+        body["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = grace
+        self.b.apply(body)
+
+    def job(self, name):
+        return self.b.get("job", name)
+
+    def pods(self, name):
+        return [p for p in self.b.get("pods", "-l", f"batch.kubernetes.io/job-name={name}")["items"]
+                if p["status"].get("phase") in ("Pending", "Running")]
+
+    def workload(self, name):
+        found = [w for w in self.b.get("workloads")["items"]
+                 if [o["name"] for o in w["metadata"].get("ownerReferences", [])] == [name]]
+        return found[0] if found else None
+
+    def condition(self, name, type_):
+        w = self.workload(name)
+        found = [c for c in w.get("status", {}).get("conditions", []) if c["type"] == type_] if w else []
+        return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else ("", "", "")
+
+    def becomes(self, name, type_, status, reason, seconds=20):
+        try:
+            wait_for("", lambda: self.condition(name, type_)[:2] == (status, reason), seconds)
+        except Fail:
+            raise Fail(f"{name}: {type_} is {self.condition(name, type_)}, not {status}/{reason}; "
+                       f"{json.dumps(self.workload(name))}") from None
+
+    def running(self, name, pods=1, seconds=20):
+        wait_for(f"{pods} running pods of {name}", lambda: self.job(name)["status"].get("ready", 0) == pods, seconds)
+
+    def complete(self, *names):
+        self.b.kubectl("wait", "--for=condition=complete", *[f"job/{n}" for n in names], "--timeout=30s")
+
+    def evictions(self, name):
+        return {e["reason"] + e["underlyingCause"]: e["count"]
+                for e in (self.workload(name)["status"].get("schedulingStats") or {}).get("evictions", [])}
+
+    def evicted_as(self, name, **expected):
+        check(self.evictions(name) == expected, f"{name}: evictions {self.evictions(name)}, not {expected}")
+        self.evicted += sum(expected.values())
+
+    def finish(self, *names):
+        """Jobs that were to run long are deleted, with all that they held."""
+        self.b.kubectl("delete", "job", *names, "--timeout=30s")
+        wait_for(f"no Workload of {names}", lambda: not any(self.workload(n) for n in names))
+
+    def stop_policy(self, kind, name, policy):
+        self.b.kubectl("patch", kind, name, "--type=merge", "-p", json.dumps({"spec": {"stopPolicy": policy}}))
+
+    def slice_of(self, name):
+        return wait_for(f"a log of {name}", lambda: re.findall(r"^on (MIG-\S+)$", self.b.kubectl("logs", f"job/{name}"),
+                                                              re.M))
+
+
+def scene_preemption(w):
+    """Within a queue: the victim's pod ends, its slice is free, the preemptor runs there; the victim comes back."""
+    w.submit("victim", "echo on $CUDA_VISIBLE_DEVICES; sleep 2.5", "one", slices=SLICE)
+    w.running("victim")
+    w.submit("urgent", SHORT, "one", "high", slices=SLICE)
+    w.becomes("victim", "Preempted", "True", "InClusterQueue")
+    w.complete("urgent")
+    check(w.slice_of("urgent"), "urgent saw no slice")
+    w.complete("victim")
+    w.becomes("victim", "Preempted", "False", "QuotaReserved")
+    w.becomes("victim", "Finished", "True", "Succeeded")
+    w.evicted_as("victim", Preempted=1)
+    w.evicted_as("urgent")
+    w.finish("victim", "urgent")
+
+
+def scene_reclaim(w):
+    """A borrower gives back what the other queue of its cohort owns, and runs again when there is room."""
+    w.submit("own", LONG, "left", slices=SLICE)
+    w.running("own")
+    w.submit("borrower", "sleep 2.5", "left", slices=SLICE)
+    w.running("borrower")
+    borrowed = {r["name"]: r["borrowed"] for r in w.b.get("clusterqueue", "left")["status"]["flavorsUsage"][0]["resources"]}
+    check(borrowed[SLICE] == "1", f"borrowed is {borrowed}")
+    w.submit("owner", SHORT, "right", slices=SLICE)
+    w.complete("owner")
+    w.becomes("borrower", "Evicted", "True", "Preempted") if not w.job("borrower")["status"].get("ready") else None
+    check(w.job("own")["status"].get("ready") == 1, "own was stopped, which borrowed nothing")
+    w.complete("borrower")
+    w.evicted_as("borrower", Preempted=1)
+    w.evicted_as("own")
+    w.finish("own", "borrower", "owner")
+
+
+def scene_no_place_no_eviction(w):
+    """Quota would be free without a victim, and a place still not: nobody is evicted, again and again."""
+    w.submit("holder", LONG, "default", slices=WIDE)
+    w.running("holder")
+    w.submit("lesser", LONG, "tight", slices=SMALL)
+    w.running("lesser")
+    w.submit("wide", SHORT, "tight", "high", slices=WIDE)
+    w.becomes("wide", "QuotaReserved", "False", "WaitingForPlacement")
+    check("would not help" in w.condition("wide", "QuotaReserved")[2], w.condition("wide", "QuotaReserved"))
+    time.sleep(2)
+    w.evicted_as("lesser")
+    check(w.job("lesser")["status"].get("ready") == 1, "lesser does not run")
+    w.finish("holder")
+    w.complete("wide")
+    w.running("lesser")
+    w.evicted_as("lesser", Preempted=1)
+    w.finish("lesser", "wide")
+
+
+def scene_partial_admission(w):
+    """Half of the pods, since there is quota for so many; all completions are reached."""
+    w.submit("partial", "sleep 1", "few", parallelism=4, completions=4,
+             annotations={"kueue.x-k8s.io/job-min-parallelism": "1"})
+    w.running("partial", 2)
+    check(w.job("partial")["spec"]["parallelism"] == 2, "parallelism was not reduced")
+    sets = w.workload("partial")["status"]["admission"]["podSetAssignments"]
+    check(sets[0]["count"] == 2, f"podSetAssignments {sets}")
+    w.complete("partial")
+    check(w.job("partial")["status"]["succeeded"] == 4, "not all completions")
+    w.finish("partial")
+
+
+def scene_drain(w):
+    """HoldAndDrain of a ClusterQueue and of a LocalQueue: pods end, and come back with the queue."""
+    for kind, reason in (("clusterqueue", "ClusterQueue"), ("localqueue", "LocalQueue")):
+        name = f"drained-{kind}"
+        w.submit(name, LONG, "one", slices=SLICE)
+        w.running(name)
+        w.stop_policy(kind, "one", "HoldAndDrain")
+        w.becomes(name, "Evicted", "True", f"{reason}Stopped")
+        wait_for("no pods", lambda: not w.pods(name))
+        w.becomes(name, "QuotaReserved", "False", "Suspended")
+        wait_for("nothing reserved", lambda: w.b.get("clusterqueue", "one")["status"]["reservingWorkloads"] == 0)
+        w.stop_policy(kind, "one", "None")
+        w.running(name)
+        w.becomes(name, "Evicted", "False", "QuotaReserved")
+        w.becomes(name, "Requeued", "True", f"{reason}Restarted")
+        w.evicted_as(name, **{f"{reason}Stopped": 1})
+        w.finish(name)
+
+
+def scene_killed_amid_an_eviction(w):
+    """Berth is killed while the victim ends slowly: after the restart the rest happens once."""
+    w.submit("slow", "trap 'sleep 3; exit 0' TERM; echo ready; while :; do sleep 0.1; done", "one", slices=SLICE,
+             grace=10)
+    w.running("slow")
+    time.sleep(0.5)
+    w.submit("urgent", SHORT, "one", "high", slices=SLICE)
+    w.becomes("slow", "Evicted", "True", "Preempted")
+    w.b.stop(signal.SIGKILL)
+    w.b.up()
+    w.complete("urgent")
+    w.running("slow")
+    w.evicted_as("slow", Preempted=1)
+    w.finish("slow", "urgent")
+
+
+def totals(status):
+    return {r["name"]: r["total"] for f in status.get("flavorsReservation", []) + status.get("flavorsUsage", [])
+            for r in f["resources"] if r["total"] != "0"}
+
+
+def scene_nothing_is_left(w):
+    """Counters, quota, slices and metrics, when all has ended."""
+    def left():
+        found = []
+        for kind in ("clusterqueue", "localqueue"):
+            for name in w.queues + ["default"]:
+                s = w.b.get(kind, name)["status"]
+                counts = [s.get(f"{k}Workloads", 0) for k in ("pending", "reserving", "admitted")]
+                if any(counts) or totals(s):
+                    found.append((kind, name, counts, totals(s)))
+        text = w.b.kubectl("get", "--raw", "/metrics")
+        gauges = r"(?:reserving_active|admitted_active|pending|unadmitted)_workloads|resource_(?:reservation|usage|pending)"
+        found += re.findall(rf"^(kueue_(?:local_queue_|cluster_queue_)?(?:{gauges}){{.*}} (?!0$)\S+)$", text, re.M)
+        found += re.findall(r"^.*(?:\dg\.\d+gb).*$", w.b.berth("top"), re.M)
+        return found
+    try:
+        wait_for("", lambda: not left(), 10)
+    except Fail:
+        raise Fail(f"left: {left()}") from None
+    check(not w.b.get("pods")["items"], "pods are left")
+    check(not w.b.get("workloads")["items"], "Workloads are left")
+
+
+def main():
+    program, kubectl, only = sys.argv[1], sys.argv[2], sys.argv[3:]
+    scenes = [(n[6:], f) for n, f in globals().items() if n.startswith("scene_") and (not only or n[6:] in only)]
+    passed = failed = 0
+    with Berth(program, kubectl, "sim:1xh200") as b:
+        w = World(b)
+        for name, scene in scenes:
+            begin = time.monotonic()
+            try:
+                scene(w)
+                passed += 1
+                print(f"ok    {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+            except Exception as e:
+                failed += 1
+                print(f"FAIL  {name}: {e}" if isinstance(e, Fail) else traceback.format_exc(), flush=True)
+                break  # what it left would fail the others
+        if failed:
+            print(b.kubectl("get", "events", "--sort-by=.metadata.creationTimestamp", ok=False).stdout[-6000:])
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
