@@ -43,6 +43,7 @@ struct up {
     struct up_options o;
     struct paths paths;
     struct kueue_config config;
+    struct server_kueue webhook; /* of it */
     struct log_fd log;
     struct loop *loop;
     struct loop_signal *term, *intr, *pipe;
@@ -275,11 +276,18 @@ static int make_server(struct up *u, struct err *err) {
     if (r != 0) {
         return r;
     }
+    const struct queue_settings *queues = &u->config.settings;
+    u->webhook = (struct server_kueue){
+        .no_default_class = !queues->gates.priority_class_defaulting,
+        .all_jobs = queues->manage_jobs_without_queue_name,
+        .namespaces = queues->managed_namespaces,
+    };
     struct server_options o = {
         .loop = u->loop,
         .mirror = u->mirror,
         .guard = policy_guard(u->policy),
         .logs = u->logs,
+        .kueue = &u->webhook,
         .virtuals = u->virtuals,
         .log = &u->log.log,
         .tls = u->tls,
