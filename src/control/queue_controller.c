@@ -361,6 +361,7 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
     queue_metrics_local(c, l, ch->obj, true);
     queue_usage_local(c, l, q, fresh);
     local_again(c, l);
+    queue_local_forget(c, l);
 }
 
 static void on_workload(struct queue_controller *c, const struct change *ch) {

@@ -2,7 +2,7 @@
 #include "base/test.h"
 
 #include "control/fake_world.h"
-#include "control/queue_controller.h"
+#include "control/queue_private.h"
 #include "core/engine_private.h"
 
 struct scene {
@@ -69,9 +69,59 @@ static void status_is_no_edit(void **state) {
     end(&s);
 }
 
+/* Names of LocalQueues are kept as long as something bears them. */
+static void names_are_forgotten(void **state) {
+    struct scene s;
+    char json[512], name[16];
+    start(&s);
+    for (int i = 0; i < 6; i++) {
+        bool exists = i % 2 == 0;
+        snprintf(name, sizeof(name), "q%d", i);
+        snprintf(json, sizeof(json),
+                 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":"
+                 "{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"cq\"}}",
+                 name);
+        if (exists) {
+            fake_world_put(&s.w, json);
+        }
+        snprintf(
+            json, sizeof(json),
+            "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":"
+            "{\"name\":\"w\",\"namespace\":\"default\"},\"spec\":{\"queueName\":\"%s\",\"podSets\":"
+            "[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+            "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+            "{\"cpu\":\"9\"}}}]}}}]}}",
+            name);
+        fake_world_put(&s.w, json);
+        settle(&s);
+        assert_int_equal(map_count(&s.q->locals), 1);
+        if (i < 4) {
+            fake_world_delete(&s.w, "Workload", "default", "w", NULL);
+            settle(&s);
+            assert_int_equal(map_count(&s.q->locals), exists);
+        }
+        if (exists) {
+            fake_world_delete(&s.w, "LocalQueue", "default", name, NULL);
+            settle(&s);
+            assert_int_equal(map_count(&s.q->locals), i == 4);
+        }
+        if (i == 4) { /* it outlives its LocalQueue, then moves */
+            snprintf(json, sizeof(json), "{\"spec\":{\"queueName\":\"other\"}}");
+            fake_world_patch(&s.w, "Workload", "default", "w", "", json);
+            settle(&s);
+            assert_int_equal(map_count(&s.q->locals), 1);
+            fake_world_delete(&s.w, "Workload", "default", "w", NULL);
+            settle(&s);
+            assert_int_equal(map_count(&s.q->locals), 0);
+        }
+    }
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_is_no_edit),
+        cmocka_unit_test(names_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

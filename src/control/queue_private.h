@@ -184,6 +184,8 @@ struct queue_work *queue_work_get(struct queue_controller *c, const struct workl
 void queue_work_free(struct queue_controller *c, struct queue_work *q);
 void queue_work_clear(struct queue_work *q); /* what was noted for its next write */
 struct local_state *queue_local(struct queue_controller *c, struct str ns, struct str name);
+/* Frees the record of a name that neither a LocalQueue nor a Workload bears any more. */
+void queue_local_forget(struct queue_controller *c, struct local_state *l);
 /* What the engine is told of it. ERR_NOMEM. */
 int queue_input(struct queue_controller *c, const struct workload *w, struct str cq,
                 struct workload_input *ret);

@@ -338,11 +338,11 @@ static struct condition_change local_active(struct queue_controller *c,
 
 static enum work local_work(struct queue_controller *c, struct str ns, struct str name) {
     const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], ns, name);
-    struct local_state *l = queue_local(c, ns, name);
     arena_reset(&c->arena);
     if (o == NULL || o->deleting_ns != 0) {
         return WORK_OK;
     }
+    struct local_state *l = queue_local(c, ns, name);
     if (l == NULL) {
         return WORK_RETRY;
     }

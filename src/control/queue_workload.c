@@ -40,15 +40,37 @@ struct local_state *queue_local(struct queue_controller *c, struct str ns, struc
     return l;
 }
 
+/* Is a Workload, perhaps one that has moved on, counted in its metrics? */
+static bool counts(const struct metric_owner *m) {
+    int64_t n = m->finished;
+    for (size_t i = 0; i < m->n_causes; i++) {
+        n += m->causes[i].n;
+    }
+    return n != 0;
+}
+
+void queue_local_forget(struct queue_controller *c, struct local_state *l) {
+    if (l->exists || l->works != NULL || counts(&l->metrics)) {
+        return;
+    }
+    map_del(&c->locals, l->key);
+    mem_free(l->cluster);
+    metric_owner_release(&l->metrics);
+    tally_release(&l->tally);
+    mem_free(l);
+}
+
 static void local_leave(struct queue_controller *c, struct queue_work *q) {
-    if (q->local != NULL) {
+    struct local_state *l = q->local;
+    if (l != NULL) {
         (void)queue_count(c, q, QW_IDLE);
-        *(q->prev != NULL ? &q->prev->next : &q->local->works) = q->next;
+        *(q->prev != NULL ? &q->prev->next : &l->works) = q->next;
         if (q->next != NULL) {
             q->next->prev = q->prev;
         }
         q->prev = q->next = NULL;
         q->local = NULL;
+        queue_local_forget(c, l);
     }
 }
 
@@ -185,6 +207,9 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
 
 void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
     bool held;
+    if (!str_contains(o->json, STR("\"admission\":{"))) {
+        return; /* one look at the bytes spares the decoding of all that hold nothing */
+    }
     if (engine_workload_known(c->engine, o->uid, &held) && held) {
         return; /* most often our own admission; whether it holds less now is for the work on it */
     }
