@@ -2,7 +2,10 @@
  * queue_notes: labels and annotations by which people steer queueing. A value that means nothing is refused when it is
  * written, by name, so that nobody waits for what was never understood; what was there before stays as it is.
  */
+#include "api/queue_notes.h"
+
 #include "api/kinds.h"
+#include "base/limits.h"
 #include "wire/time.h"
 
 #define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
@@ -39,18 +42,41 @@ static const char *bool_fault(struct str v) {
     return str_is(v, "true") || str_is(v, "false") ? NULL : "must be true or false";
 }
 
+/* Cuts the first name off a list. */
+static struct str gate_next(struct str *list) {
+    size_t end = 0;
+    while (end < list->n && list->p[end] != ',') {
+        end++;
+    }
+    struct str one = str_from(list->p, end);
+    *list = end < list->n ? str_from(list->p + end + 1, list->n - end - 1) : (struct str){0};
+    return one;
+}
+
+bool queue_gates_within(struct str now, struct str was) {
+    while (now.n > 0) {
+        struct str one = gate_next(&now), rest = was;
+        bool found = false;
+        while (rest.n > 0 && !found) {
+            found = str_eq(gate_next(&rest), one);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Names of gates, each with a domain: "example.com/ready,example.com/paid". */
 static const char *gates_fault(struct str v) {
-    while (v.n > 0) {
-        size_t end = 0;
-        while (end < v.n && v.p[end] != ',') {
-            end++;
+    for (int n = 0; v.n > 0; n++) {
+        struct str one = gate_next(&v);
+        if (n >= LIMIT_ADMISSION_GATES) {
+            return "must be at most 64 names";
         }
-        struct str one = str_from(v.p, end);
         if (one.n > 63 || !str_contains(one, STR("/")) || format_fault("label-key", one) != NULL) {
             return "must be names with a domain prefix, of at most 63 characters, joined by commas";
         }
-        v = end < v.n ? str_from(v.p + end + 1, v.n - end - 1) : (struct str){0};
     }
     return NULL;
 }
@@ -97,6 +123,21 @@ static void check(yyjson_mut_val *obj, yyjson_val *old, const struct note *v, si
     }
 }
 
+/* What opened a gate may rely on it: none is closed later. */
+static void check_gates(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    static const struct note gates = {"annotations", "kueue.x-k8s.io/admission-gated-by", NULL};
+    struct path meta = path_member(NULL, "metadata"), map = path_member(&meta, gates.map);
+    struct path at = path_key(&map, str_of(gates.key));
+    struct str now = now_of(obj, &gates);
+    struct str was = json_str(
+        json_get(json_get(json_get(old, STR("metadata")), str_of(gates.map)), str_of(gates.key)));
+    if (old != NULL && gates_fault(now) == NULL && !queue_gates_within(now, was)) {
+        cause_forbidden(c, &at, "%s",
+                        was.n == 0 ? "cannot add admission gate after creation"
+                                   : "can only remove gates, not add new ones");
+    }
+}
+
 /* With fewer pods than asked for only if it says so before it runs. */
 static void check_least(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     const struct note *least = &for_jobs[1];
@@ -124,6 +165,7 @@ static void check_least(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) 
 void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     const struct note queue = {"labels", QUEUE_LABEL, NULL};
     check(obj, old, for_all, COUNT(for_all), c);
+    check_gates(obj, old, c);
     if (now_of(obj, &queue).n > 0) {
         check(obj, old, for_jobs, COUNT(for_jobs), c);
         check_least(obj, old, c);
@@ -132,6 +174,7 @@ void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
 
 void workload_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     check(obj, old, for_all, COUNT(for_all), c);
+    check_gates(obj, old, c);
     check(obj, old, for_workloads, COUNT(for_workloads), c);
 }
 

@@ -336,6 +336,57 @@ static void notes(void **state) {
                            "must be a duration, like 90m or 1h30m\n"));
 }
 
+static void gates_only_open(void **state) {
+    struct fixture *f = *state;
+#define GATED(gates_) NOTED_JOB("", "\"kueue.x-k8s.io/admission-gated-by\":\"" gates_ "\"", "1")
+    static const struct {
+        const char *was, *now, *want;
+    } cases[] = {
+        {GATED("a.com/x,a.com/y"), GATED("a.com/y"), ""},
+        {GATED("a.com/x,a.com/y"), GATED("a.com/y,a.com/x"), ""},
+        {GATED("a.com/x"), GATED(""), ""},
+        {GATED("a.com/x"), NOTED_JOB("", "", "1"), ""},
+        {GATED("a.com/x"), GATED("a.com/x,a.com/y"),
+         "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Forbidden: can only remove "
+         "gates, not add new ones\n"},
+        {GATED("a.com/x"), GATED("a.com/xy"),
+         "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Forbidden: can only remove "
+         "gates, not add new ones\n"},
+        {NOTED_JOB("", "", "1"), GATED("a.com/x"),
+         "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Forbidden: cannot add admission "
+         "gate after creation\n"},
+        {GATED(""), GATED("a.com/x"),
+         "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Forbidden: cannot add admission "
+         "gate after creation\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct str got = causes_of(f, "batch/v1", "Job", cases[i].now, cases[i].was);
+        assert_str_eq(got, str_of(cases[i].want));
+    }
+    char many[512] = "a.com/x", note[1024];
+    for (int i = 0; i < 64; i++) {
+        memcpy(many + 7 + 4 * (size_t)i, ",a/b", 5);
+    }
+    snprintf(note, sizeof(note),
+             "{\"metadata\":{\"name\":\"j\",\"annotations\":{\"kueue.x-k8s.io/admission-gated-by\":"
+             "\"%s\"}},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS(
+                 "") "}}}}",
+             many);
+    assert_true(
+        str_contains(causes_of(f, "batch/v1", "Job", note, NULL), STR("must be at most 64 names")));
+    static const char added[] =
+        "{\"metadata\":{\"name\":\"w\",\"annotations\":{\"kueue.x-k8s.io/admission-gated-by\":"
+        "\"a.com/x\"}},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{"
+        "\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS("") "}}}]}}";
+    static const char plain[] =
+        "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":1,"
+        "\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS("") "}}}]}}";
+    assert_str_eq(causes_of(f, KUEUE, "Workload", added, NULL), STR(""));
+    assert_str_eq(causes_of(f, KUEUE, "Workload", added, plain),
+                  STR("metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Forbidden: cannot "
+                      "add admission gate after creation\n"));
+}
+
 /* A write of the status answers for the status: what else was stored is as it is. */
 static void statuses(void **state) {
     struct fixture *f = *state;
@@ -363,6 +414,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(notes, setup, teardown),
+        cmocka_unit_test_setup_teardown(gates_only_open, setup, teardown),
         cmocka_unit_test_setup_teardown(statuses, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

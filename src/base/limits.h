@@ -23,6 +23,7 @@ enum {
     LIMIT_LABEL = 63,                    /* label value, DNS-1123 label [k8s] */
     LIMIT_SELECTOR_BYTES = 64 << 10,
     LIMIT_SELECTOR_TERMS = 1000,
+    LIMIT_ADMISSION_GATES = 64,          /* names in the annotation admission-gated-by */
     LIMIT_STORE_OBJECTS = 2000000,       /* objects of all kinds */
     LIMIT_NAMED_ITEMS = 1024,            /* of a list or map whose names are compared pairwise */
     LIMIT_COMPARED_MEMBERS = 16384,      /* of one object that an update is compared with */

@@ -1,6 +1,7 @@
 /* job_follow: see job_follow.h. */
 #include "control/job_follow.h"
 
+#include "api/queue_notes.h"
 #include "base/limits.h"
 
 bool job_pods_ready(const struct job *j) {
@@ -35,6 +36,12 @@ static bool shared(struct str key) {
            str_is(key, KUEUE_GATED_ANNOTATION) || str_starts(key, STR("provreq.kueue.x-k8s.io/"));
 }
 
+/* A gate that was opened on the Workload alone stays open: nobody may close one. */
+static bool closes(struct str key, const struct str *was, struct str now) {
+    return str_is(key, KUEUE_GATED_ANNOTATION) &&
+           !queue_gates_within(now, was ? *was : (struct str){0});
+}
+
 static const struct str *value_of(const struct str_map *m, struct str key) {
     for (size_t i = 0; i < m->n; i++) {
         if (str_eq(m->v[i].key, key)) {
@@ -50,7 +57,8 @@ bool job_annotations_write(const struct job *j, const struct str_map *had, struc
     size_t n = 0;
     for (size_t i = 0; i < now->n; i++) {
         const struct str *was = shared(now->v[i].key) ? value_of(before, now->v[i].key) : NULL;
-        if (shared(now->v[i].key) && (!was || !str_eq(*was, now->v[i].value))) {
+        if (shared(now->v[i].key) && (!was || !str_eq(*was, now->v[i].value)) &&
+            !(had && closes(now->v[i].key, was, now->v[i].value))) {
             buf_c(out, n++ ? "," : "");
             buf_json(out, now->v[i].key);
             buf_c(out, ":");

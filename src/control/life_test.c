@@ -475,6 +475,32 @@ static void not_written_in_time(void **state) {
     assert_true(late > 0);
 }
 
+/* A gate that was opened on the Workload alone is not closed again for its Job's sake. */
+static void gates_stay_open(void **state) {
+    struct scene s;
+    scene_start(&s);
+    scene_controllers(&s);
+    scene_flavor(&s, "f");
+    scene_queue(&s, "q", 2, "");
+    scene_job(&s, "a", "q", 1,
+              ",\"annotations\":{\"kueue.x-k8s.io/admission-gated-by\":\"a.com/x,a.com/y\"}");
+    scene_settle(&s);
+    IS("job-a-", "QuotaReserved", "False", "AdmissionGated",
+       "Admission is gated by: a.com/x,a.com/y");
+    scene_edit(&s, "job-a-",
+               "{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/admission-gated-by\":"
+               "\"a.com/x\"}}}");
+    uint64_t writes = s.w.writes;
+    scene_settle(&s);
+    IS("job-a-", "QuotaReserved", "False", "AdmissionGated", "Admission is gated by: a.com/x");
+    assert_in_range(s.w.writes - writes, 1, 4); /* that, and no quarrel */
+    scene_spec(&s, "Job", "a",
+               "{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/admission-gated-by\":null}}}");
+    scene_settle(&s);
+    IS("job-a-", "Admitted", "True", "Admitted", "");
+    scene_end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(admitted_at_once),
@@ -491,6 +517,7 @@ int main(void) {
         cmocka_unit_test(fewer_pods),
         cmocka_unit_test(words_of_old),
         cmocka_unit_test(not_written_in_time),
+        cmocka_unit_test(gates_stay_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
