@@ -74,7 +74,7 @@ static int amounts_of(struct queue_controller *c, const struct pod_spec *p,
     r = r == 0 && v == NULL ? ERR_NOMEM : r;
     for (size_t i = 0; i < m.n && r == 0; i++) {
         v[i].v = m.v[i].v;
-        r = names_intern(engine_resources(c->engine), m.v[i].resource, &v[i].resource);
+        r = names_intern_guest(engine_resources(c->engine), m.v[i].resource, &v[i].resource);
     }
     if (r == 0) {
         *ret = v;

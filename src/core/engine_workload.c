@@ -85,8 +85,8 @@ static int workload_new(struct engine *e, const struct workload_input *in, struc
         for (size_t k = 0; k < s->n_requests && r == 0; k++) {
             w->sets[i].tried[k] = -1;
             w->sets[i].requests[k].v = s->requests[k].v;
-            r = names_intern(&e->resource_names, s->requests[k].resource,
-                             &w->sets[i].requests[k].resource);
+            r = names_intern_guest(&e->resource_names, s->requests[k].resource,
+                                   &w->sets[i].requests[k].resource);
         }
     }
     if (r != 0) {

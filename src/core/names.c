@@ -40,6 +40,15 @@ int names_intern(struct names *n, struct str text, uint32_t *ret) {
     return 0;
 }
 
+int names_intern_guest(struct names *n, struct str text, uint32_t *ret) {
+    uint32_t id = names_find(n, text);
+    if (id == NAME_ABSENT) {
+        return n->v.n < NAMES_GUESTS_MAX ? names_intern(n, text, ret) : ERR_TOO_MANY;
+    }
+    *ret = id;
+    return 0;
+}
+
 uint32_t names_find(const struct names *n, struct str text) {
     const struct name_entry *e = map_get(&n->by_text, text);
     return e == NULL ? NAME_ABSENT : e->id;
