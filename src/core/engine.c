@@ -276,6 +276,15 @@ bool engine_queue_active(struct engine *e, struct str name) {
     return q != NULL && engine_settle(e) == 0 && q->active;
 }
 
+bool engine_fresh(struct engine *e, bool *ret_queue, struct str *ret_name) {
+    const struct quota_node *n = engine_settle(e) == 0 ? quota_fresh(&e->forest) : NULL;
+    if (n != NULL) {
+        *ret_queue = n->queue;
+        *ret_name = n->name;
+    }
+    return n != NULL;
+}
+
 /* Holders that are in no order for want of memory are looked for among all. */
 static void unlisted_drop(struct engine *e, struct engine_queue *q) {
     size_t i = 0;

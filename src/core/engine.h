@@ -185,6 +185,9 @@ int engine_queue_put(struct engine *e, const struct queue_input *in);
 /* Its pending workloads are forgotten: the caller gives them again when the queue is back. */
 void engine_queue_del(struct engine *e, struct str name);
 bool engine_queue_active(struct engine *e, struct str name);
+/* A queue, or cohort, of a tree where something was edited since this was asked last: it may be active now, or no more,
+ * and its share another one. Each is given once. False: there is none, or no memory to tell. */
+bool engine_fresh(struct engine *e, bool *ret_queue, struct str *ret_name);
 
 /* A workload without quota enters its queue, or changes there: a parked one is tried again only when the change
  * matters. One that held quota gives it back (evicted, and stopped by now) and queues again. */

@@ -216,6 +216,16 @@ static void edits_cost_their_tree(void **state) {
         assert_int_equal(w.e->forest.built, before + 1);
         assert_int_equal(n, 1); /* only the new one is told anything */
     }
+    bool is_queue;
+    struct str fresh;
+    for (int i = 0; i < 300; i++) {
+        assert_true(engine_fresh(w.e, &is_queue, &fresh) && is_queue);
+    }
+    assert_false(engine_fresh(w.e, &is_queue, &fresh));
+    queue(&w, "q5", "", false, (struct fq[]){{"f", {2000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    assert_true(engine_fresh(w.e, &is_queue, &fresh));
+    assert_str_eq(fresh, STR("q5"));
+    assert_false(engine_fresh(w.e, &is_queue, &fresh));
     uint64_t generation = ((struct engine_queue *)map_get(&w.e->queues, STR("q1")))->generation;
     flavor(&w, "f", (struct flavor_input){0});
     run(&w);

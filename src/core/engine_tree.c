@@ -206,7 +206,8 @@ static bool queue_is_able(const struct engine *e, const struct engine_queue *q) 
 }
 
 static void queues_able(struct engine *e) {
-    for (struct quota_node *n = e->forest.edited; n != NULL; n = n->edit_next) {
+    struct quota_node *n = e->forest.first[QUOTA_EDITED];
+    for (; n != NULL; n = n->list[QUOTA_EDITED].next) {
         if (n->queue && n->user != NULL) {
             n->active = queue_is_able(e, n->user);
         }

@@ -104,33 +104,47 @@ static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more
 
 /* ---- edits ---- */
 
+static void list_add(struct quota_forest *f, enum quota_list k, struct quota_node *n) {
+    if (n->list[k].in) {
+        return;
+    }
+    n->list[k].in = true;
+    n->list[k].prev = NULL;
+    n->list[k].next = f->first[k];
+    if (f->first[k] != NULL) {
+        f->first[k]->list[k].prev = n;
+    }
+    f->first[k] = n;
+}
+
+static void list_del(struct quota_forest *f, enum quota_list k, struct quota_node *n) {
+    struct quota_node *next = n->list[k].next, *prev = n->list[k].prev;
+    if (!n->list[k].in) {
+        return;
+    }
+    *(prev != NULL ? &prev->list[k].next : &f->first[k]) = next;
+    if (next != NULL) {
+        next->list[k].prev = prev;
+    }
+    n->list[k].next = n->list[k].prev = NULL;
+    n->list[k].in = false;
+}
+
 void quota_touch(struct quota_forest *f, struct quota_node *n) {
     f->dirty = true;
     n->stale = true;
     if (n->root != NULL) {
         n->root->stale = true;
     }
-    if (n->edited) {
-        return;
-    }
-    n->edited = true;
-    n->edit_prev = NULL;
-    n->edit_next = f->edited;
-    if (n->edit_next != NULL) {
-        n->edit_next->edit_prev = n;
-    }
-    f->edited = n;
+    list_add(f, QUOTA_EDITED, n);
 }
 
-static void untouch(struct quota_forest *f, struct quota_node *n) {
-    if (n->edited) {
-        *(n->edit_prev != NULL ? &n->edit_prev->edit_next : &f->edited) = n->edit_next;
-        if (n->edit_next != NULL) {
-            n->edit_next->edit_prev = n->edit_prev;
-        }
-        n->edit_next = n->edit_prev = NULL;
-        n->edited = false;
+struct quota_node *quota_fresh(struct quota_forest *f) {
+    struct quota_node *n = f->first[QUOTA_FRESH];
+    if (n != NULL) {
+        list_del(f, QUOTA_FRESH, n);
     }
+    return n;
 }
 
 void quota_touch_all(struct quota_forest *f) {
@@ -214,7 +228,8 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
 
 static void node_drop(struct quota_forest *f, struct quota_node *n) {
     above_set(f, n, NULL);
-    untouch(f, n);
+    list_del(f, QUOTA_EDITED, n);
+    list_del(f, QUOTA_FRESH, n);
     map_del(n->queue ? &f->queues : &f->cohorts, n->name);
     node_free(n);
 }
@@ -288,7 +303,7 @@ static int gather(struct quota_forest *f) {
     if (quota_nodes_room(&f->order, map_count(&f->cohorts) + map_count(&f->queues)) != 0) {
         return ERR_NOMEM;
     }
-    for (struct quota_node *n = f->edited; n != NULL; n = n->edit_next) {
+    for (struct quota_node *n = f->first[QUOTA_EDITED]; n != NULL; n = n->list[QUOTA_EDITED].next) {
         gather_tree(f, n);
     }
     for (size_t i = 0; i < f->order.n; i++) {
@@ -540,11 +555,12 @@ int quota_settle(struct quota_forest *f) {
     if (r != 0) {
         return r;
     }
-    for (size_t i = 0; i < f->order.n; i++) {
-        f->order.v[i]->stale = false;
+    for (size_t i = f->order.n; i > 0; i--) {
+        f->order.v[i - 1]->stale = false;
+        list_add(f, QUOTA_FRESH, f->order.v[i - 1]);
     }
-    while (f->edited != NULL) {
-        untouch(f, f->edited);
+    while (f->first[QUOTA_EDITED] != NULL) {
+        list_del(f, QUOTA_EDITED, f->first[QUOTA_EDITED]);
     }
     f->built += f->order.n;
     f->dirty = false;

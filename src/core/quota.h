@@ -36,6 +36,9 @@ struct quota_limits {
     int64_t nominal, borrowing, lending; /* limits: AMOUNT_NONE when absent */
 };
 
+/* Lists that a node may be in: edited since its tree was settled; built anew and not asked about since. */
+enum quota_list { QUOTA_EDITED, QUOTA_FRESH, QUOTA_LISTS };
+
 struct quota_cell {
     struct quota_limits q;
     int64_t subtree, usage;
@@ -66,7 +69,10 @@ struct quota_node {
     struct quota_node *above;  /* whom parent_name means; linked at once */
     struct quota_node *below, *beside,
         *beside_prev; /* the first that names this one; the others with it */
-    struct quota_node *edit_next, *edit_prev; /* of quota_forest.edited */
+    struct {
+        struct quota_node *next, *prev;
+        bool in;
+    } list[QUOTA_LISTS];
     struct quota_node *parent; /* set by settle; NULL for roots and nodes apart */
     uint32_t height, depth, n_children;
     struct quota_node *root, *tree_first, *tree_next; /* settled: the queues of a tree, from its root */
@@ -86,10 +92,10 @@ struct quota_entry {
 VEC(quota_journal, struct quota_entry);
 
 struct quota_forest {
+    struct quota_node *first[QUOTA_LISTS];
     struct map queues, cohorts;
     struct quota_nodes
         order; /* what settle built anew, last: whole trees, children before parents */
-    struct quota_node *edited; /* since it was settled */
     struct quota_journal journal;
     unsigned trial; /* how many trials are open, one inside the other */
     bool dirty;     /* something is stale */
@@ -109,6 +115,8 @@ struct quota_node *quota_find(const struct quota_forest *f, bool queue, struct s
 /* Its tree is to be built anew, although nothing was put. */
 void quota_touch(struct quota_forest *f, struct quota_node *n);
 void quota_touch_all(struct quota_forest *f);
+/* One that was built anew since this was asked last; NULL: none. */
+struct quota_node *quota_fresh(struct quota_forest *f);
 /* Recomputes what changes of nodes made stale. ERR_NOMEM: still dirty, ask nothing. */
 int quota_settle(struct quota_forest *f);
 /* Is it in a tree that waits to be built anew? */
