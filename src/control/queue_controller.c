@@ -11,25 +11,6 @@ enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20 };
 
 /* ---- records ---- */
 
-struct cluster_state *queue_cluster(struct queue_controller *c, struct str name) {
-    struct cluster_state *s = map_get(&c->clusters, name);
-    if (s != NULL) {
-        return s;
-    }
-    s = mem_zalloc(sizeof(*s) + name.n);
-    if (s == NULL) {
-        return NULL;
-    }
-    memcpy(s + 1, name.p, name.n);
-    s->name = str_from((const char *)(s + 1), name.n);
-    arena_init(&s->arena, 1 << 20);
-    if (map_put(&c->clusters, s->name, s, NULL) != 0) {
-        mem_free(s);
-        return NULL;
-    }
-    return s;
-}
-
 bool queue_cluster_active(struct queue_controller *c, struct str name) {
     const struct cluster_state *s = map_get(&c->clusters, name);
     return s != NULL && s->exists && !s->checks_bad && engine_queue_active(c->engine, name);
@@ -132,30 +113,31 @@ static void local_again(struct queue_controller *c, struct local_state *l) {
     queue_state_soon(c, l);
 }
 
-static void cluster_again(struct queue_controller *c, struct str cluster) {
-    size_t i = 0;
-    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        struct local_state *l = e->value;
-        if (l->cluster != NULL && str_is(cluster, l->cluster)) {
-            local_again(c, l);
-        }
+static void cluster_again(struct queue_controller *c, struct cluster_state *s) {
+    for (struct local_state *l = s->locals; l != NULL; l = l->of_next) {
+        local_again(c, l);
     }
-    queue_cluster_soon(c, cluster);
+    queue_cluster_soon(c, s->name);
 }
 
-/* ClusterQueues whose activity changed by what happened to flavors or cohorts. */
+/* ClusterQueues whose activity, or share, may have changed by what happened to flavors, cohorts and queues. */
 static void activity_scan(struct queue_controller *c) {
-    size_t i = 0;
+    bool is_queue;
+    struct str name;
     c->activity_due = false;
-    queue_shares_again(c);
-    for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
-        struct cluster_state *s = e->value;
-        bool active = queue_cluster_active(c, s->name);
-        if (active != s->was_active) {
+    while (engine_fresh(c->engine, &is_queue, &name)) {
+        struct cluster_state *s = is_queue ? map_get(&c->clusters, name) : NULL;
+        bool active = s != NULL && queue_cluster_active(c, name);
+        if (s != NULL) {
+            s->metrics.clean = false; /* its place in the tree is told, too */
+        }
+        if (!is_queue) {
+            queue_cohort_soon(c, name);
+        } else if (s != NULL && active != s->was_active) {
             s->was_active = active;
-            cluster_again(c, s->name);
-        } else if (!active) {
-            queue_cluster_soon(c, s->name); /* the reason may be another one now */
+            cluster_again(c, s);
+        } else if (s != NULL && (!active || c->settings->fair_sharing)) {
+            queue_cluster_soon(c, name); /* the reason may be another one now */
         }
     }
 }
@@ -168,6 +150,7 @@ static void run(void *ctx) {
     int64_t started = clock_mono(c->env->clock);
     bool more = false;
     c->timer_on = false;
+    queue_clusters_sweep(c);
     if (c->activity_due) {
         activity_scan(c);
     }
@@ -310,14 +293,14 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
     }
     arena_reset(&c->arena);
     if (s != NULL && ch->type == CHANGE_DELETED) {
-        s->exists = false;
+        queue_cluster_gone(c, s);
         engine_queue_del(c->engine, s->name);
     } else if (s == NULL || cluster_read(c, ch->obj, s) != 0) {
         log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(ch->obj->name));
         return;
     }
     queue_metrics_cluster(c, s);
-    cluster_again(c, s->name);
+    cluster_again(c, s);
     activity_again(c);
 }
 
@@ -356,8 +339,9 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
     l->exists = ch->type != CHANGE_DELETED;
     l->stopped = !str_empty(q->spec->stop_policy) && !str_is(q->spec->stop_policy, "None");
     l->drains = str_is(q->spec->stop_policy, "HoldAndDrain");
-    mem_free(l->cluster);
-    l->cluster = mem_cstr(q->spec->cluster_queue);
+    if (queue_local_point(c, l, q->spec->cluster_queue) != 0) {
+        log_error(c->env->log, "localqueue %.*s: out of memory", STR_ARG(l->key));
+    }
     queue_metrics_local(c, l, ch->obj, true);
     queue_usage_local(c, l, q, fresh);
     local_again(c, l);
@@ -443,7 +427,7 @@ static bool reread(void *ctx, struct cluster_state *s) {
     if (o != NULL && cluster_read(c, o, s) != 0) {
         log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(s->name));
     }
-    cluster_again(c, s->name);
+    cluster_again(c, s);
     return true;
 }
 
@@ -608,11 +592,7 @@ static void records_free(struct queue_controller *c) {
     }
     i = 0;
     for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
-        struct cluster_state *s = e->value;
-        arena_release(&s->arena);
-        metric_owner_release(&s->metrics);
-        tally_release(&s->tally);
-        mem_free(s);
+        queue_cluster_free(c, e->value);
     }
     i = 0;
     for (const struct map_entry *e; (e = map_next(&c->waiting, &i)) != NULL;) {

@@ -118,10 +118,114 @@ static void names_are_forgotten(void **state) {
     end(&s);
 }
 
+static void put_queues(struct scene *s, const char *name, const char *cohort) {
+    char json[512];
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":"
+             "{\"name\":\"%s\"},\"spec\":{\"cohortName\":\"%s\",\"namespaceSelector\":{},"
+             "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\","
+             "\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"2\"}]}]}]}}",
+             name, cohort);
+    fake_world_put(&s->w, json);
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":"
+             "{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"%s\"}}",
+             name, name);
+    fake_world_put(&s->w, json);
+    snprintf(
+        json, sizeof(json),
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":"
+        "{\"name\":\"w-%s\",\"namespace\":\"default\"},\"spec\":{\"queueName\":\"%s\","
+        "\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":"
+        "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
+        "\"requests\":{\"cpu\":\"9\"}}}]}}}]}}",
+        name, name);
+    fake_world_put(&s->w, json);
+}
+
+/* Queues that come and go leave nothing behind, in whatever order they go. */
+static void nothing_is_left(void **state) {
+    static const char *const orders[] = {"cqw", "wqc", "qwc", "wcq", "qcw", "cwq"};
+    struct scene s;
+    char name[16], work[24];
+    start(&s);
+    struct engine *e = queue_controller_engine(s.q);
+    for (int i = 0; i < 600; i++) {
+        snprintf(name, sizeof(name), "q%d", i);
+        snprintf(work, sizeof(work), "w-q%d", i);
+        put_queues(&s, name, i % 7 == 0 ? "co" : "");
+        settle(&s);
+        for (const char *o = orders[i % 6]; *o != '\0'; o++) {
+            fake_world_delete(&s.w,
+                              *o == 'c'   ? "ClusterQueue"
+                              : *o == 'q' ? "LocalQueue"
+                                          : "Workload",
+                              *o == 'c' ? "" : "default", *o == 'w' ? work : name, NULL);
+            if (i % 5 > 0) {
+                settle(&s);
+            }
+        }
+        settle(&s);
+        assert_int_equal(map_count(&s.q->clusters), 1);
+        assert_int_equal(map_count(&s.q->locals), 0);
+        assert_int_equal(map_count(&s.q->by_uid), 0);
+        assert_int_equal(map_count(&e->queues), 1);
+        assert_int_equal(map_count(&e->forest.queues), 1);
+        assert_int_equal(map_count(&e->forest.cohorts), 1);
+    }
+    assert_in_range(s.q->clusters.cap, 1, 64);
+    assert_in_range(s.q->locals.cap, 1, 64);
+    end(&s);
+}
+
+/* A LocalQueue keeps the name that it points at, and finds the ClusterQueue that comes after it. */
+static void pointed_at(void **state) {
+    struct scene s;
+    start(&s);
+    fake_world_put(&s.w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\","
+                         "\"metadata\":{\"name\":\"l\",\"namespace\":\"default\"},\"spec\":"
+                         "{\"clusterQueue\":\"late\"}}");
+    settle(&s);
+    assert_int_equal(map_count(&s.q->clusters), 2);
+    const struct object *l = fake_world_get(&s.w, "LocalQueue", "default", "l");
+    assert_string_equal(fake_world_condition_reason(l, "Active"), "ClusterQueueDoesNotExist");
+    put_queues(&s, "late", "");
+    settle(&s);
+    l = fake_world_get(&s.w, "LocalQueue", "default", "l");
+    assert_string_equal(fake_world_condition_reason(l, "Active"), "Ready");
+    fake_world_delete(&s.w, "ResourceFlavor", "", "f", NULL);
+    fake_world_delete(&s.w, "LocalQueue", "default", "l", NULL);
+    settle(&s);
+    assert_int_equal(map_count(&s.q->clusters), 2);
+    end(&s);
+}
+
+/* An edit of one queue has the statuses of no others looked at. */
+static void others_rest(void **state) {
+    struct scene s;
+    char name[16];
+    start(&s);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "q%d", i);
+        put_queues(&s, name, "");
+    }
+    settle(&s);
+    struct engine *e = queue_controller_engine(s.q);
+    uint64_t built = e->forest.built;
+    fake_world_patch(&s.w, "ClusterQueue", "", "q7", "", "{\"spec\":{\"cohortName\":\"x\"}}");
+    fake_world_run(&s.w, NS_PER_MS);
+    assert_in_range(workqueue_len(s.q->states), 1, 4);
+    assert_in_range(workqueue_len(s.q->works), 0, 2);
+    settle(&s);
+    assert_int_equal(e->forest.built, built + 2);
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_is_no_edit),
-        cmocka_unit_test(names_are_forgotten),
+        cmocka_unit_test(status_is_no_edit), cmocka_unit_test(names_are_forgotten),
+        cmocka_unit_test(nothing_is_left),   cmocka_unit_test(pointed_at),
+        cmocka_unit_test(others_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

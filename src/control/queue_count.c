@@ -96,7 +96,11 @@ int queue_count(struct queue_controller *c, struct queue_work *q, int state) {
             news(c, NULL, q->cluster);
         }
         news(c, l, s);
-        q->cluster = r == 0 ? s : q->cluster;
+        if (r == 0 && q->cluster != s) {
+            queue_cluster_ref(s);
+            queue_cluster_unref(c, q->cluster);
+            q->cluster = s;
+        }
     }
     queue_told(c, q);
     return r;

@@ -38,22 +38,6 @@ void queue_shares_soon(struct queue_controller *c, const struct cluster_state *s
     }
 }
 
-static bool cohort_each(void *ctx, const struct object *o) {
-    queue_cohort_soon(ctx, o->name);
-    return true;
-}
-
-void queue_shares_again(struct queue_controller *c) {
-    size_t i = 0;
-    if (!c->settings->fair_sharing) {
-        return;
-    }
-    for (const struct map_entry *e; (e = map_next(&c->clusters, &i)) != NULL;) {
-        queue_cluster_soon(c, e->key);
-    }
-    mirror_scan(c->env->mirror, c->kinds[QK_COHORT], (struct str){0}, cohort_each, c);
-}
-
 /* ---- usage ---- */
 
 static void consumed_each(void *ctx, struct str resource, double v) {

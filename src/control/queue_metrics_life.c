@@ -223,6 +223,8 @@ static void stands(struct view *v, struct cluster_state *cluster) {
     if (next.finished != s->finished || next.waits != s->waits || next.reason != s->reason ||
         next.cause != s->cause || next.cluster != s->cluster || next.local != s->local) {
         counted(v->c, s, -1);
+        queue_cluster_ref(next.cluster);
+        queue_cluster_unref(v->c, s->cluster);
         *s = next;
         counted(v->c, s, 1);
     }
@@ -311,6 +313,7 @@ void queue_metrics_seen(struct queue_controller *c, const struct object *o,
 void queue_metrics_gone(struct queue_controller *c, struct queue_work *q) {
     if (c->metrics != NULL) {
         counted(c, &q->seen, -1);
+        queue_cluster_unref(c, q->seen.cluster);
         q->seen = (struct work_seen){0};
     }
 }

@@ -42,6 +42,8 @@ struct local_state {
     struct str ns, name;
     bool exists, stopped, drains;
     char *cluster; /* ClusterQueue's name, or NULL */
+    struct cluster_state *of; /* its record */
+    struct local_state *of_next, *of_prev;
     struct queue_work *works;
     struct tally tally;
     struct status_pace pace;
@@ -80,6 +82,10 @@ struct cluster_state {
     bool covers_pods;          /* its quota counts the resource "pods" */
     int64_t max_protection_ns; /* 0: none is granted */
     bool was_active;
+    bool gone; /* in queue_controller.gone */
+    struct cluster_state *gone_next;
+    struct local_state *locals; /* that point at it */
+    size_t refs;                /* those, and Workloads counted here */
     struct tally tally;
     struct status_pace pace;
     struct cluster_shape *shape; /* in the arena */
@@ -147,6 +153,7 @@ struct queue_controller {
     struct timer *wake;     /* and when a protection ends */
     bool timer_on;
     bool activity_due;   /* before the next run: which ClusterQueues are active? */
+    struct cluster_state *gone; /* records that may be forgotten by then */
     struct map by_uid;   /* uid -> queue_work */
     struct map locals;   /* "ns/name" -> local_state */
     struct map clusters; /* name -> cluster_state */
@@ -159,12 +166,23 @@ struct queue_controller {
 
 /* queue_controller.c */
 void queue_kick(struct queue_controller *c); /* the engine runs soon */
-struct cluster_state *queue_cluster(struct queue_controller *c, struct str name);
 bool queue_cluster_active(struct queue_controller *c, struct str name);
 /* Decodes the newest state into c->arena, which is reset first; NULL: absent, or out of memory. */
 void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, struct str name,
                  const struct object **ret_obj);
 void *queue_decode(struct queue_controller *c, const struct object *o);
+
+/* queue_records.c */
+/* The record of a ClusterQueue, or only of its name: kept when it is referred to before the next run. NULL: out of
+ * memory. */
+struct cluster_state *queue_cluster(struct queue_controller *c, struct str name);
+void queue_cluster_ref(struct cluster_state *s); /* NULL is a no-op, also below */
+void queue_cluster_unref(struct queue_controller *c, struct cluster_state *s);
+void queue_cluster_gone(struct queue_controller *c, struct cluster_state *s);
+void queue_cluster_free(struct queue_controller *c, struct cluster_state *s);
+void queue_clusters_sweep(struct queue_controller *c); /* frees what nothing refers to */
+/* The LocalQueue points there; empty: nowhere. ERR_NOMEM: nowhere. */
+int queue_local_point(struct queue_controller *c, struct local_state *l, struct str cluster);
 
 /* queue_count.c */
 /* Counts a workload anew, by the engine's word on what it holds, and has the statuses written where that is news.
@@ -277,7 +295,6 @@ void queue_share_json(struct queue_controller *c, bool queue, struct str name, c
 void queue_usage_json(struct queue_controller *c, const struct local_state *l, struct buf *out);
 void queue_cohort_soon(struct queue_controller *c, struct str name);
 void queue_shares_soon(struct queue_controller *c, const struct cluster_state *s); /* above it */
-void queue_shares_again(struct queue_controller *c); /* of everybody: a quota changed */
 /* A LocalQueue came, changed or went; fresh: not seen before. */
 void queue_usage_local(struct queue_controller *c, struct local_state *l,
                        const struct local_queue *q, bool fresh);

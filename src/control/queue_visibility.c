@@ -113,16 +113,11 @@ static int kept_out_of(struct page *p, const struct local_state *l, struct kept_
 static int kept_out_write(struct page *p, const struct cluster_state *s,
                           const struct local_state *only, size_t known) {
     struct kept_out k = {0};
-    size_t i = 0;
     if (s->tally.pending <= (int64_t)known) {
         return 0;
     }
-    for (const struct map_entry *e; (e = map_next(&p->c->locals, &i)) != NULL;) {
-        struct local_state *l = e->value;
+    for (struct local_state *l = s->locals; l != NULL; l = l->of_next) {
         size_t before = k.n;
-        if (l->cluster == NULL || !str_is(s->name, l->cluster)) {
-            continue;
-        }
         if (kept_out_of(p, l, &k) != 0) {
             return ERR_NOMEM;
         }
@@ -132,7 +127,7 @@ static int kept_out_write(struct page *p, const struct cluster_state *s,
     if (k.n > 1) {
         qsort_r(k.v, k.n, sizeof(struct queue_work *), older_first, p->c);
     }
-    for (i = 0; i < k.n && p->n < p->limit; i++) {
+    for (size_t i = 0; i < k.n && p->n < p->limit; i++) {
         struct local_state *l = k.v[i]->local;
         size_t at_local = l->listed > 0 ? (size_t)l->listed : 0;
         l->listed = (int64_t)at_local + 1;

@@ -54,7 +54,7 @@ void queue_local_forget(struct queue_controller *c, struct local_state *l) {
         return;
     }
     map_del(&c->locals, l->key);
-    mem_free(l->cluster);
+    (void)queue_local_point(c, l, (struct str){0});
     metric_owner_release(&l->metrics);
     tally_release(&l->tally);
     mem_free(l);
@@ -256,7 +256,7 @@ static const char *no_queue(struct queue_controller *c, const struct workload *w
         *text = arena_f(a, "ClusterQueue %.*s doesn't exist", STR_ARG(cq));
         return "Misconfigured";
     }
-    if (!queue_cluster_active(c, cq) && !queue_cluster_sound(c, s)) {
+    if (!queue_cluster_sound(c, s) && !queue_cluster_active(c, cq)) {
         *text = arena_f(a, "ClusterQueue %.*s is inactive", STR_ARG(cq));
         return "Suspended";
     }
