@@ -118,6 +118,16 @@ void queue_checks_reasons(struct queue_controller *c, const struct cluster_state
     }
 }
 
+bool queue_checks_bad(struct queue_controller *c, const struct cluster_state *s) {
+    const char *reason = NULL;
+    struct buf parts;
+    buf_init(&parts, LIMIT_CONDITION_MESSAGE);
+    queue_checks_reasons(c, s, &reason, &parts);
+    bool bad = parts.n > 0;
+    buf_release(&parts);
+    return bad;
+}
+
 int queue_checks_read(struct queue_controller *c, struct cluster_state *s,
                       const struct cluster_queue *q) {
     const struct admission_checks_strategy *k =
@@ -140,12 +150,7 @@ int queue_checks_read(struct queue_controller *c, struct cluster_state *s,
     }
     s->rules = rules;
     s->n_rules = n;
-    const char *reason = NULL;
-    struct buf parts;
-    buf_init(&parts, LIMIT_CONDITION_MESSAGE);
-    queue_checks_reasons(c, s, &reason, &parts);
-    s->checks_bad = parts.n > 0;
-    buf_release(&parts);
+    s->checks_bad = queue_checks_bad(c, s);
     return 0;
 }
 

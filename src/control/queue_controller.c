@@ -431,10 +431,20 @@ static bool reread(void *ctx, struct cluster_state *s) {
     return true;
 }
 
+/* Only whether all of its checks are there and active is news to the engine. */
+static bool recheck(void *ctx, struct cluster_state *s) {
+    struct queue_controller *c = ctx;
+    if (queue_checks_bad(c, s) != s->checks_bad) {
+        return reread(c, s);
+    }
+    queue_cluster_soon(c, s->name); /* the reason may be another one */
+    return true;
+}
+
 static void on_check(struct queue_controller *c, const struct change *ch) {
     arena_reset(&c->arena);
     workqueue_add(c->states, STR("/check"), ch->obj->name);
-    if (queue_checks_named(c, ch->obj->name, reread, c)) {
+    if (queue_checks_named(c, ch->obj->name, recheck, c)) {
         activity_again(c);
     }
 }

@@ -19,14 +19,24 @@ static void start(struct scene *s) {
     fake_world_init(&s->w);
     fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
                           "\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
+    fake_world_put(
+        &s->w,
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\","
+        "\"metadata\":{\"name\":\"check\"},\"spec\":{\"controllerName\":\"example.com/c\"}}");
+    fake_world_patch(
+        &s->w, "AdmissionCheck", "", "check", "status",
+        "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\",\"reason\":"
+        "\"a\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
     fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Cohort\","
                           "\"metadata\":{\"name\":\"co\"},\"spec\":{}}");
-    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
-                          "\"metadata\":{\"name\":\"cq\",\"annotations\":"
-                          "{\"berth.dev/max-protection\":\"2h\"}},\"spec\":{\"namespaceSelector\":"
-                          "{},\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":"
-                          "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"
-                          "\"2\"}]}]}]}}");
+    fake_world_put(&s->w,
+                   "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
+                   "\"metadata\":{\"name\":\"cq\",\"annotations\":"
+                   "{\"berth.dev/max-protection\":\"2h\"}},\"spec\":{\"namespaceSelector\":"
+                   "{},\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"check\"}]},"
+                   "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":"
+                   "[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"
+                   "\"2\"}]}]}]}}");
     s->q = queue_controller_new(&s->w.env, &err);
     assert_non_null(s->q);
     settle(s);
@@ -49,6 +59,14 @@ static void status_is_no_edit(void **state) {
         {"ResourceFlavor", "f", "", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false},
         {"ClusterQueue", "cq", "",
          "{\"metadata\":{\"annotations\":{\"berth.dev/max-protection\":\"1h\"}}}", true},
+        {"AdmissionCheck", "check", "status",
+         "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\",\"reason\":\"a\","
+         "\"message\":\"once more\",\"lastTransitionTime\":\"2026-01-01T00:00:01Z\"}]}}",
+         false},
+        {"AdmissionCheck", "check", "status",
+         "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"False\",\"reason\":\"a\","
+         "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:02Z\"}]}}",
+         true},
         {"ClusterQueue", "cq", "", "{\"spec\":{\"cohortName\":\"other\"}}", true},
         {"Cohort", "co", "", "{\"spec\":{\"parentName\":\"other\"}}", true},
         {"ResourceFlavor", "f", "", "{\"spec\":{\"nodeLabels\":{\"a\":\"b\"}}}", true},

@@ -271,6 +271,8 @@ int queue_checks_read(struct queue_controller *c, struct cluster_state *s,
  * in the buffer, and stays when there was one already. */
 void queue_checks_reasons(struct queue_controller *c, const struct cluster_state *s,
                           const char **reason, struct buf *parts);
+/* Does anything about them? */
+bool queue_checks_bad(struct queue_controller *c, const struct cluster_state *s);
 /* Each ClusterQueue that names it; true when there is one. each may be NULL, and returns false to stop. */
 bool queue_checks_named(const struct queue_controller *c, struct str check,
                         bool (*each)(void *ctx, struct cluster_state *s), void *ctx);
