@@ -199,6 +199,9 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
                      PLACEMENT_ANNOTATION, err.text);
         }
     }
+    if (condition_true(&w->status->conditions, "Admitted")) {
+        engine_workload_admitted(c->engine, q->uid);
+    }
     q->written = true;
     queue_kick(c); /* it may hold less than before */
     return queue_count(

@@ -196,6 +196,8 @@ int engine_workload_put(struct engine *e, const struct workload_input *in);
  * in->queue: as admitted. */
 int engine_workload_hold(struct engine *e, const struct workload_input *in,
                          const struct held_amount *held, size_t n);
+/* One that holds quota is admitted: its checks are all ready. What LocalQueues used counts from here. */
+void engine_workload_admitted(struct engine *e, struct str uid);
 /* Forgets a workload; what it held is free, its seats go back. No-op when unknown. */
 void engine_workload_del(struct engine *e, struct str uid);
 bool engine_workload_known(const struct engine *e, struct str uid, bool *ret_holds);

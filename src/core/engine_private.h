@@ -83,7 +83,8 @@ struct engine_workload {
     bool gated, failed_checks;
     /* holding: what a search for victims asks */
     bool evicting, not_ready;
-    bool listed; /* in engine_queue.holders */
+    bool listed;            /* in engine_queue.holders */
+    bool entered, admitted; /* usage.h: an entry penalty is due; what it holds counts as used */
     int64_t reserved_ns, protected_until_ns, minimum_runtime_ns;
     /* the scan over its flavors */
     bool has_tried;    /* sets[].tried is meaningful */

@@ -150,7 +150,8 @@ static void release(struct engine *e, struct engine_workload *w, bool undone) {
     struct engine_queue *q = w->queue;
     bool own = w->evicting || undone; /* a consequence of what was decided here */
     chosen_gone(e, w);
-    usage_give(e, w, undone);
+    usage_give(e, w);
+    w->entered = w->admitted = false;
     holder_unlist(w);
     held_use(e, w, -1);
     mem_free(w->held);
@@ -367,7 +368,7 @@ static int hold_other(struct engine *e, struct engine_workload *w, const struct 
         return 0;
     }
     chosen_gone(e, w);
-    usage_give(e, w, false);
+    usage_give(e, w);
     int r = held_set(e, w, held, n);
     int taken = usage_take(e, w, false);
     if (r == 0 && tree_valid(w->queue)) {
@@ -387,7 +388,7 @@ static int hold_anew(struct engine *e, struct engine_workload **old,
         return r;
     }
     chosen_gone(e, o);
-    usage_give(e, o, false);
+    usage_give(e, o);
     holder_unlist(o);
     w->state = WORKLOAD_HOLDING;
     w->held = o->held;
@@ -395,6 +396,8 @@ static int hold_anew(struct engine *e, struct engine_workload **old,
     w->evicting = o->evicting;
     w->not_ready = o->not_ready;
     w->reserved_ns = o->reserved_ns;
+    w->entered = o->entered;
+    w->admitted = o->admitted;
     o->held = NULL;
     map_put(&e->workloads, w->uid, w, NULL); /* replaces */
     workload_free(o);

@@ -2,8 +2,9 @@
  * usage (core): the ledger of LocalQueues. See usage.h.
  *
  * Amounts are doubles in whole units: milli-units of cpu are divided by a thousand when they come in. Three columns for
- * each resource: consumed, penalty (of those admitted since the last sample, before it becomes part of consumed) and
- * held (by workloads now). The order is kept ready in `order`, because heaps ask for it far more often than it changes.
+ * each resource: consumed, penalty (of those that were given quota and are not admitted yet; with the admission it
+ * becomes part of consumed) and held (by admitted workloads now). The order is kept ready in `order`, because heaps ask
+ * for it far more often than it changes.
  */
 #include "core/usage.h"
 
@@ -149,6 +150,12 @@ static double alpha(const struct engine *e, int64_t elapsed_ns) {
                : 0;
 }
 
+/* Of what it holds in its ith place. */
+static double penalty(const struct engine *e, const struct engine_workload *w, size_t i) {
+    double part = w->entered ? alpha(e, e->o.usage_interval_ns) : 0;
+    return part * (double)w->held[i].v / unit_of(e, w->held[i].resource);
+}
+
 int usage_take(struct engine *e, struct engine_workload *w, bool anew) {
     if (!e->o.local_usage || str_empty(w->local)) {
         return 0;
@@ -163,33 +170,52 @@ int usage_take(struct engine *e, struct engine_workload *w, bool anew) {
             return ERR_NOMEM;
         }
     }
-    double part = anew ? alpha(e, e->o.usage_interval_ns) : 0;
+    w->entered = w->entered || anew;
     for (size_t i = 0; i < w->n_held; i++) {
         row = &l->rows.v[w->held[i].resource];
-        row->held = amount_add(row->held, w->held[i].v);
-        row->penalty += part * (double)w->held[i].v / unit_of(e, w->held[i].resource);
+        row->held = amount_add(row->held, w->admitted ? w->held[i].v : 0);
+        row->penalty += penalty(e, w, i);
     }
     l->n_workloads++;
     reorder(e, l);
     return 0;
 }
 
-void usage_give(struct engine *e, struct engine_workload *w, bool undone) {
+void usage_give(struct engine *e, struct engine_workload *w) {
     struct usage_local *l = e->o.local_usage ? local_find(e, w->local) : NULL;
     if (l == NULL || l->n_workloads == 0) {
         return;
     }
-    double part = undone ? alpha(e, e->o.usage_interval_ns) : 0;
     for (size_t i = 0; i < w->n_held && w->held[i].resource < l->rows.n; i++) {
         struct usage_row *row = &l->rows.v[w->held[i].resource];
-        double gone = part * (double)w->held[i].v / unit_of(e, w->held[i].resource);
-        row->held = amount_sub(row->held, w->held[i].v);
-        row->penalty = row->penalty > gone ? row->penalty - gone : 0;
+        row->held = amount_sub(row->held, w->admitted ? w->held[i].v : 0);
+        row->penalty = fmax(row->penalty - penalty(e, w, i), 0);
     }
     l->n_workloads--;
     reorder(e, l);
     if (!l->put && l->n_workloads == 0) {
         local_drop(e, l);
+    }
+}
+
+void engine_workload_admitted(struct engine *e, struct str uid) {
+    struct engine_workload *w = map_get(&e->workloads, uid);
+    if (w == NULL || w->state != WORKLOAD_HOLDING || w->admitted) {
+        return;
+    }
+    struct usage_local *l = e->o.local_usage ? local_find(e, w->local) : NULL;
+    for (size_t i = 0; l != NULL && i < w->n_held && w->held[i].resource < l->rows.n; i++) {
+        struct usage_row *row = &l->rows.v[w->held[i].resource];
+        double entry =
+            fmin(penalty(e, w, i), row->penalty); /* less: the LocalQueue was forgotten meanwhile */
+        row->penalty -= entry;
+        row->consumed += entry;
+        row->held = amount_add(row->held, w->held[i].v);
+    }
+    w->entered = false;
+    w->admitted = true;
+    if (l != NULL) {
+        reorder(e, l);
     }
 }
 
@@ -269,10 +295,9 @@ static void sample(struct engine *e, struct usage_local *l, int64_t now_ns) {
     double part = l->sampled_ns != 0 ? alpha(e, now_ns - l->sampled_ns) : 0;
     for (uint32_t i = 0; i < l->rows.n; i++) {
         struct usage_row *r = &l->rows.v[i];
-        r->consumed = e->o.usage_half_life_ns > 0 ? (r->consumed + r->penalty) * (1 - part) +
-                                                        (double)r->held / unit_of(e, i) * part
-                                                  : 0;
-        r->penalty = 0;
+        r->consumed = e->o.usage_half_life_ns > 0
+                          ? r->consumed * (1 - part) + (double)r->held / unit_of(e, i) * part
+                          : 0;
     }
     l->sampled_ns = now_ns;
     reorder(e, l);

@@ -2,8 +2,8 @@
  * usage (core): admission fair sharing: what LocalQueues used, halved with time.
  *
  * A ledger holds, for each LocalQueue, what was consumed (a mean that forgets by half in each half-life), what its
- * workloads hold now, and the entry penalties of those admitted since the last sample. The order among the
- * workloads of one queue is by
+ * admitted workloads hold now, and the entry penalties of those that hold quota without being admitted. The order among
+ * the workloads of one queue is by
  *
  *     sum over resources of weight * (consumed + penalty), over the LocalQueue's own weight
  *
@@ -30,9 +30,9 @@ int usage_cmp(const struct engine *e, const struct engine_workload *a,
 /* Moves with every change of what usage_cmp answers. */
 uint64_t usage_generation(const struct engine *e);
 
-/* w holds quota from now on (w->held is set). anew: admitted now, so that an entry penalty is due; false: adopted. */
+/* w holds quota from now on (w->held is set). anew: given now, so that an entry penalty is due; false: adopted. */
 int usage_take(struct engine *e, struct engine_workload *w, bool anew);
-/* w holds no more (w->held still set). undone: the admission did not happen, its penalty goes as well. */
-void usage_give(struct engine *e, struct engine_workload *w, bool undone);
+/* w holds no more (w->held still set); a penalty that the admission did not make part of the past goes as well. */
+void usage_give(struct engine *e, struct engine_workload *w);
 
 #endif

@@ -30,7 +30,8 @@ static struct engine_workload one(struct engine *e, const char *local, const cha
     uint32_t id;
     assert_int_equal(names_intern(&e->resource_names, str_of(resource), &id), 0);
     *held = (struct held_amount){0, 0, id, v};
-    return (struct engine_workload){.local = str_of(local), .held = held, .n_held = 1};
+    return (struct engine_workload){
+        .local = str_of(local), .held = held, .n_held = 1, .admitted = true};
 }
 
 static void halves_with_time(void **state) {
@@ -48,7 +49,7 @@ static void halves_with_time(void **state) {
         engine_local_sample(e, (6 + 5 * i) * MINUTE, &next);
         near(usage_of(e, &w), want[i]);
     }
-    usage_give(e, &w, false);
+    usage_give(e, &w);
     engine_local_sample(e, 26 * MINUTE, &next); /* a half-life later, with nothing held */
     near(usage_of(e, &w), 2.58579 / 2);
     engine_free(e);
@@ -62,6 +63,7 @@ static void penalty_on_entry(void **state) {
     uint64_t generation = usage_generation(e);
     int64_t next;
     engine_local_sample(e, MINUTE, &next);
+    w.admitted = x.admitted = false;
     assert_int_equal(usage_cmp(e, &w, &x), 0);
     assert_int_equal(usage_take(e, &w, true), 0);
     assert_true(usage_generation(e) != generation);
@@ -69,13 +71,69 @@ static void penalty_on_entry(void **state) {
     assert_int_equal(usage_cmp(e, &w, &x), 1);
     assert_int_equal(usage_cmp(e, &x, &w), -1);
     engine_local_sample(e, 6 * MINUTE, &next);
-    near(usage_of(e, &w), 1.17157 * 0.70711 + 1.17157);
-    usage_give(e, &w, false);
+    near(usage_of(e, &w), 1.17157); /* it is not admitted yet */
+    usage_give(e, &w);
+    near(usage_of(e, &w), 0);
     /* an admission that did not happen leaves nothing */
     assert_int_equal(usage_take(e, &x, true), 0);
     near(usage_of(e, &x), 0.29289);
-    usage_give(e, &x, true);
+    usage_give(e, &x);
     near(usage_of(e, &x), 0);
+    engine_free(e);
+}
+
+static void admit_one(struct engine *e, int64_t v) {
+    const struct shape none = {0};
+    struct node_amount cpu = {STR("cpu"), v};
+    struct set_input set = {
+        .name = STR("main"), .count = 1, .shape = &none, .requests = &cpu, .n_requests = 1};
+    struct workload_input in = {
+        .uid = STR("w"), .queue = STR("q"), .local = STR("ns/a"), .sets = &set, .n_sets = 1};
+    const struct engine_action *a;
+    size_t n;
+    assert_int_equal(engine_workload_put(e, &in), 0);
+    assert_int_equal(engine_cycle(e, MINUTE, &a, &n), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(a->type, ACTION_ADMIT);
+}
+
+/* The penalty stands until the checks are ready, then it is part of the past: it fades, and nothing takes it back. */
+static void penalty_until_admitted(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct resource_weight used = {STR("cpu"), 0};
+    struct fixture_held h = {.uid = "w", .queue = "q", .v = 4000, .local = "ns/a"};
+    int64_t next;
+    engine_local_sample(e, MINUTE, &next);
+    admit_one(e, 4000);
+    near(engine_local_usage(e, STR("ns/a")), 1.17157);
+    fixture_hold(e, &h); /* as written; nothing new */
+    near(engine_local_usage(e, STR("ns/a")), 1.17157);
+    engine_local_sample(e, 6 * MINUTE, &next);
+    near(engine_local_usage(e, STR("ns/a")), 1.17157);
+    h.v = 2000; /* a pod is done */
+    fixture_hold(e, &h);
+    near(engine_local_usage(e, STR("ns/a")), 1.17157 / 2);
+    h.v = 4000;
+    fixture_hold(e, &h);
+    engine_workload_admitted(e, STR("w"));
+    engine_workload_admitted(e, STR("w"));
+    near(engine_local_usage(e, STR("ns/a")), 1.17157);
+    engine_local_sample(e, 11 * MINUTE, &next);
+    near(engine_local_usage(e, STR("ns/a")), 1.17157 * 0.70711 + 1.17157);
+    engine_workload_del(e, STR("w"));
+    near(engine_local_usage(e, STR("ns/a")), 1.17157 * 0.70711 + 1.17157);
+    assert_int_equal(engine_local_usage_set(e, STR("ns/a"), &used, 1, 11 * MINUTE), 0);
+    admit_one(e, 4000); /* and one that is never admitted leaves nothing */
+    near(engine_local_usage(e, STR("ns/a")), 1.17157);
+    engine_workload_del(e, STR("w"));
+    near(engine_local_usage(e, STR("ns/a")), 0);
+    engine_workload_admitted(e, STR("w"));
+    h.v = 4000; /* adopted after a restart: admitted before, it pays no entry */
+    fixture_hold(e, &h);
+    engine_workload_admitted(e, STR("w"));
+    near(engine_local_usage(e, STR("ns/a")), 0);
+    engine_local_sample(e, 16 * MINUTE, &next);
+    near(engine_local_usage(e, STR("ns/a")), 1.17157);
     engine_free(e);
 }
 
@@ -109,7 +167,7 @@ static void comes_and_goes(void **state) {
     assert_int_equal(engine_local_put(e, STR("ns/new"), 1), 0); /* what it used was forgotten */
     near(usage_of(e, &w), 0);
     engine_local_del(e, STR("ns/new"));
-    usage_give(e, &w, false);
+    usage_give(e, &w);
     engine_local_del(e, STR("ns/unknown"));
     engine_free(e);
 }
@@ -143,7 +201,7 @@ static void clock_put_back(void **state) {
     near(usage_of(e, &w), 0);
     engine_local_sample(e, 6 * MINUTE, &next);
     near(usage_of(e, &w), 1.17157);
-    usage_give(e, &w, false);
+    usage_give(e, &w);
     engine_free(e);
 }
 
@@ -170,10 +228,10 @@ static void order_of_a_queue(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves_with_time), cmocka_unit_test(penalty_on_entry),
-        cmocka_unit_test(weights),          cmocka_unit_test(comes_and_goes),
-        cmocka_unit_test(no_half_life),     cmocka_unit_test(clock_put_back),
-        cmocka_unit_test(order_of_a_queue),
+        cmocka_unit_test(halves_with_time),       cmocka_unit_test(penalty_on_entry),
+        cmocka_unit_test(penalty_until_admitted), cmocka_unit_test(weights),
+        cmocka_unit_test(comes_and_goes),         cmocka_unit_test(no_half_life),
+        cmocka_unit_test(clock_put_back),         cmocka_unit_test(order_of_a_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
