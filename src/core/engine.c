@@ -324,6 +324,7 @@ void engine_queue_del(struct engine *e, struct str name) {
     }
     engine_edited(e);
     workloads_drop(e, q);
+    queue_unclaim(e, q);
     for (size_t i = 0; q->waits_place && i < e->placeless.n; i++) {
         if (e->placeless.v[i] == q) {
             queue_vec_swap_remove(&e->placeless, i--);

@@ -6,8 +6,14 @@
  * given flavors against the usage of the moment, and victims where it needs them (preempt.h); the heads are ordered
  * (less borrowing, higher priority, earlier, uid; or by shares); each is then admitted if it still fits beside those
  * before it, or its victims are named and it waits for them. A workload whose flavors name nodes that Berth places pods
- * on is admitted only together with seats for all its pods (pool.h). Nobody is evicted for a workload
- * that would have no place afterwards either. Victims are looked for when quota is short, not for a place alone.
+ * on is admitted only together with seats for all its pods (pool.h).
+ *
+ * Nobody is evicted for a workload that would have no place afterwards: victims are taken until quota and places
+ * suffice, and fewer where fewer do. One that has quota and no place may evict as well, once no other flavor has a
+ * place for it (or its queue would rather evict than try the next): the policies are those for quota, with every
+ * resource of the flavors that place it short. In its own queue withinClusterQueue says who may go; in the cohort
+ * reclaimWithinCohort and borrowWithinCohort do, and only who holds what its queue borrows. A place is never a reason
+ * to take from a queue what is its own. While victims leave, the places are kept for the head of that queue.
  *
  * A head that does not fit goes back (StrictFIFO: it blocks its queue) or is parked (BestEffortFIFO), with all that are
  * like it, until something in its tree is given back or changes; then the whole tree is tried again, at the next run.

@@ -37,9 +37,9 @@ void scan_keep(struct engine *e, struct engine_workload *w, const struct assignm
     w->tried_cycle = e->tree->cycle;
 }
 
-/* One need for each cell. */
-static struct preempt_need *needs_of(struct engine *e, const struct assignment *a, size_t *ret_n) {
-    struct preempt_need *needs = ARENA_ARRAY(&e->tick, struct preempt_need, a->n_held + 1);
+int needs_of(struct engine *e, const struct assignment *a, size_t more, struct preempt_need **ret,
+             size_t *ret_n) {
+    struct preempt_need *needs = ARENA_ARRAY(&e->tick, struct preempt_need, a->n_held + more + 1);
     size_t n = 0;
     for (size_t i = 0; needs != NULL && i < a->n_held; i++) {
         size_t k = 0;
@@ -52,8 +52,12 @@ static struct preempt_need *needs_of(struct engine *e, const struct assignment *
         needs[k].v = amount_add(needs[k].v, a->held[i].v);
         needs[k].short_ = needs[k].short_ || a->modes[i] != MODE_FIT;
     }
+    if (needs == NULL) {
+        return ERR_NOMEM;
+    }
+    *ret = needs;
     *ret_n = n;
-    return needs;
+    return 0;
 }
 
 /* A search may look at every queue of its tree: it costs more of the budget than a head does. */
@@ -74,13 +78,12 @@ static int victims_find(struct engine *e, struct preempt_ask *ask, struct assign
         r = preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
         ask->fits = NULL;
         r = r == 0 ? t.error : r;
-        if (r != 0 || ret->n_victims > 0) {
-            return r;
-        }
     }
-    return r == 0
-               ? preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns)
-               : r;
+    seat_trial_end(&t);
+    if (r != 0 || ret->n_victims > 0) {
+        return r;
+    }
+    return preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
 }
 
 static int plan(struct engine *e, struct engine_workload *w, const int32_t *counts,
@@ -90,12 +93,14 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
         return r;
     }
     struct preempt_ask ask = {.w = w};
+    struct preempt_need *needs;
     int64_t wake = INT64_MAX;
     charge(e, w);
-    ask.needs = needs_of(e, ret, &ask.n_needs);
-    if (ask.needs == NULL) {
-        return ERR_NOMEM;
+    r = needs_of(e, ret, 0, &needs, &ask.n_needs);
+    if (r != 0) {
+        return r;
     }
+    ask.needs = needs;
     r = victims_find(e, &ask, ret, &wake);
     if (r == 0 && wake != INT64_MAX) {
         tree_wake_at(e, w->queue->tree, wake);

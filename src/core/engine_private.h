@@ -89,6 +89,8 @@ struct engine_workload {
     /* the scan over its flavors */
     bool has_tried;    /* sets[].tried is meaningful */
     bool missed_place; /* in this round over its flavors, one had quota but no place */
+    bool place_round;  /* in this round over its flavors, victims may go for a place alone */
+    uint64_t lifted;   /* its seats are lifted in a trial (engine.lift_mark); 0: not */
     uint64_t tried_generation, tried_cycle;
     uint64_t scan_retries; /* engine_tree.retries when the round began */
     uint64_t chosen;       /* a victim of the cycle with this mark (engine.chosen_mark) */
@@ -120,6 +122,7 @@ struct engine_queue {
     bool listed;         /* in its tree's ready */
     bool parks;          /* in its tree's list of queues that have parked ones */
     bool waits_place;    /* in engine.placeless */
+    bool claims;         /* has places kept for its head */
     struct engine_queue *parks_next;
     struct map classes;
 };
@@ -229,6 +232,7 @@ struct engine {
     struct engine_class *tell, *tell_last; /* parked classes with members that do not know why */
     struct queue_vec placeless;            /* queues where somebody waits for a place */
     uint64_t pool_seen;                    /* generation when those were last retried */
+    uint64_t lift_mark;
 
     /* the cycle under way: of one tree at a time */
     struct engine_tree *tree;
@@ -329,6 +333,10 @@ int action_add(struct engine *e, const struct engine_action *a);
  * flavors that it holds. */
 int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
              struct assignment *ret);
+/* What an assignment takes, one need for each cell; with room for `more`. */
+struct preempt_need;
+int needs_of(struct engine *e, const struct assignment *a, size_t more, struct preempt_need **ret,
+             size_t *ret_n);
 /* What the scan came to becomes w's memory of it. */
 void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a);
 void scan_clear(struct engine_workload *w);
@@ -343,17 +351,26 @@ void chosen_gone(struct engine *e, struct engine_workload *w); /* w is about to 
 
 /* engine_seat.c: a place for all pods of an assignment. false: why is in the verdict */
 int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated);
-/* The same with its victims gone, and nothing is taken: who would have no place then evicts nobody. */
-int entry_could_seat(struct engine *e, struct entry *n, bool *ret_ok);
+/* The same with its victims gone: who would have no place then evicts nobody. The places that it would have are kept
+ * for its queue (pool.h: claims) until its head comes to something else than to wait for victims. */
+int entry_claim(struct engine *e, struct entry *n, bool *ret_ok);
+void queue_unclaim(struct engine *e, struct engine_queue *q);
+/* Victims for the sake of a place alone, into n->a. *ret_leaving: no need for any, those whose places it takes are on
+ * their way out. */
+int seat_victims(struct engine *e, struct entry *n, bool *ret_leaving, int64_t *ret_wake_ns);
 /* A place as a further test of a search for victims (preempt_ask.fits); n 0: no pod needs one. */
-enum { SEAT_TRIALS_MAX = 256 };
+enum { SEAT_TRIAL_COST_MAX = 1 << 18 }; /* nodes looked at in one search */
 struct seat_trial {
     struct engine *e;
     struct place_input *in;
     size_t n;
     struct place_why why; /* of the last that did not fit */
-    int n_asked, error;
+    int error;
+    bool open;
+    uint64_t before; /* check_undo; 0: not checked */
+    struct workload_vec lifted;
 };
+void seat_trial_end(struct seat_trial *t); /* also after a failure */
 int seat_trial_begin(struct engine *e, const struct engine_workload *w, const struct assignment *a,
                      struct seat_trial *t);
 bool seat_trial_fits(void *ctx, const struct victim *v, size_t n);

@@ -196,18 +196,25 @@ static int waits(struct entry *n, enum outcome outcome, enum pend_reason reason,
     return 0;
 }
 
+/* The victims so far can be no victims again. */
+static void chosen_hide(struct engine *e, bool hide) {
+    for (size_t i = 0; i < e->chosen.n; i++) {
+        if (hide) {
+            holder_unlist(e->chosen.v[i]);
+        } else {
+            holder_list(e->chosen.v[i]);
+        }
+    }
+}
+
 /* Its victims are also those of a head before it: what would it come to when those are gone? */
 static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
     struct assignment a;
     scan_clear(n->w);
     chosen_out(e);
-    for (size_t i = 0; i < e->chosen.n; i++) {
-        holder_unlist(e->chosen.v[i]); /* they can be no victims again */
-    }
+    chosen_hide(e, true);
     int r = nominate(e, n->w, &n->a, &a);
-    for (size_t i = 0; i < e->chosen.n; i++) {
-        holder_list(e->chosen.v[i]);
-    }
+    chosen_hide(e, false);
     if (r != 0) {
         return r;
     }
@@ -291,8 +298,9 @@ static void admitted(struct engine *e, struct entry *n) {
     q->generation++; /* as Kueue counts: what is assumed leaves, and comes back as written */
     class_leave(e, w);
     w->state = WORKLOAD_HOLDING;
-    w->missed_place = false;
+    w->missed_place = w->place_round = false;
     scan_clear(w);
+    queue_unclaim(e, q);
     holder_not_ready(e, w, e->o.block_until_ready);
     n->outcome = OUTCOME_ADMITTED;
     n->w = NULL; /* a holder may go at any time, and no longer takes itself out of the cycle */
@@ -333,6 +341,63 @@ static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
     return action_add(e, &a); /* there is room */
 }
 
+/* ---- victims ---- */
+
+static int with_victims(struct engine *e, struct entry *n) {
+    if (n->w->gated) {
+        scan_clear(n->w);
+        return waits(n, OUTCOME_GATED, PEND_GATED, TURN_NONE);
+    }
+    if (refused(e, n)) {
+        scan_clear(n->w);
+        return waits(n, OUTCOME_REFUSED, PEND_WAITING_FOR_QUOTA, TURN_REFUSED);
+    }
+    return -1;
+}
+
+/* They are named, if it will have a place when they are gone. */
+static int evict(struct engine *e, struct entry *n) {
+    bool fits;
+    int r = entry_claim(e, n, &fits);
+    if (r == 0 && !fits) {
+        n->outcome = OUTCOME_NO_PLACE;
+        return 0;
+    }
+    r = r == 0 ? choose(e, &n->a) : r;
+    r = r == 0 ? reserve_all(e, &n->a) : r;
+    return r == 0 ? issue(e, n) : r;
+}
+
+/* With quota, and without a place: when no flavor is left that might have one, unless the queue would rather evict than
+ * look on. */
+static bool evicts_for_place(const struct engine_workload *w) {
+    const struct engine_queue *q = w->queue;
+    return (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER) &&
+           (q->when_can_preempt == FUNGIBILITY_STOP || w->place_round ||
+            (!scan_left(w) && !w->missed_place));
+}
+
+static int without_place(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    int64_t wake = INT64_MAX;
+    bool leaving;
+    n->outcome = OUTCOME_NO_PLACE;
+    if (!evicts_for_place(w)) {
+        return 0;
+    }
+    chosen_out(e);
+    chosen_hide(e, true);
+    int r = seat_victims(e, n, &leaving, &wake);
+    chosen_hide(e, false);
+    if (r == 0 && wake != INT64_MAX) {
+        tree_wake_at(e, w->queue->tree, wake);
+    }
+    if (r != 0 || (n->a.n_victims == 0 && !(leaving && w->queue->preemptor == w))) {
+        return r;
+    }
+    return n->a.n_victims > 0 && with_victims(e, n) == 0 ? 0 : evict(e, n);
+}
+
 static int entry_admit(struct engine *e, struct entry *n) {
     bool ok;
     if (e->o.block_until_ready && e->n_not_ready > 0) {
@@ -346,10 +411,7 @@ static int entry_admit(struct engine *e, struct entry *n) {
         return action_add(e, &a);
     }
     int r = admit(e, n, &ok);
-    if (r == 0 && !ok) {
-        n->outcome = OUTCOME_NO_PLACE;
-    }
-    return r;
+    return r == 0 && !ok ? without_place(e, n) : r;
 }
 
 /* ---- one head ---- */
@@ -358,18 +420,6 @@ static int without_victims(struct engine *e, struct entry *n) {
     bool keeps = n->w->queue->reclaim != PREEMPT_ANY || n->preemptor;
     waits(n, OUTCOME_NO_CANDIDATES, PEND_WAITING_FOR_QUOTA, TURN_NONE);
     return keeps ? reserve_some(e, &n->a) : 0;
-}
-
-static int with_victims(struct engine *e, struct entry *n) {
-    if (n->w->gated) {
-        scan_clear(n->w);
-        return waits(n, OUTCOME_GATED, PEND_GATED, TURN_NONE);
-    }
-    if (refused(e, n)) {
-        scan_clear(n->w);
-        return waits(n, OUTCOME_REFUSED, PEND_WAITING_FOR_QUOTA, TURN_REFUSED);
-    }
-    return -1;
 }
 
 int entry_process(struct engine *e, struct entry *n) {
@@ -413,12 +463,5 @@ int entry_process(struct engine *e, struct entry *n) {
     if (n->a.n_victims == 0) {
         return entry_admit(e, n);
     }
-    r = entry_could_seat(e, n, &fits);
-    if (r == 0 && !fits) {
-        n->outcome = OUTCOME_NO_PLACE;
-        return 0;
-    }
-    r = r == 0 ? choose(e, &n->a) : r;
-    r = r == 0 ? reserve_all(e, &n->a) : r;
-    return r == 0 ? issue(e, n) : r;
+    return evict(e, n);
 }

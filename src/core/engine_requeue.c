@@ -70,6 +70,26 @@ static void preemptor_note(struct engine_queue *q, const struct entry *n) {
     }
 }
 
+/* Places are kept while victims leave. What leaves may be the node's to say. */
+static void claims_note(struct engine *e, struct engine_queue *q, const struct entry *n) {
+    if (n->outcome != OUTCOME_PREEMPTING && n->outcome != OUTCOME_AGAIN) {
+        queue_unclaim(e, q);
+    } else if (q->claims) {
+        queue_placeless(e, q);
+    }
+}
+
+/* All its flavors were looked at for room, and some had no place: once more, and now victims may go for a place. */
+static bool looks_for_victims(struct engine *e, const struct entry *n, bool missed_before) {
+    struct engine_workload *w = n->w;
+    const struct engine_queue *q = w->queue;
+    bool asked = w->place_round || (n->outcome == OUTCOME_NO_PLACE && !missed_before);
+    w->place_round = w->missed_place && !asked && q->when_can_preempt == FUNGIBILITY_NEXT &&
+                     (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER);
+    e->moved = e->moved || w->place_round;
+    return w->place_round;
+}
+
 /* Parked after its last flavor, though something was freed since it tried the first: it begins anew. */
 static bool begins_anew(const struct engine *e, const struct engine_workload *w) {
     return !e->as_kueue && w->has_tried && w->scan_retries != e->tree->retries;
@@ -107,6 +127,7 @@ int entry_requeue(struct engine *e, struct entry *n) {
     q->flight = NULL;
     w->state = WORKLOAD_IDLE;
     preemptor_note(q, n);
+    claims_note(e, q, n);
     struct engine_action a = {.type = ACTION_PEND,
                               .uid = w->uid,
                               .queue = q->name,
@@ -114,10 +135,17 @@ int entry_requeue(struct engine *e, struct entry *n) {
                               .considered = n->a.considered};
     bool says_more = w->missed_place && !no_place; /* that a place is missing */
     int r = says_more ? 0 : action_add(e, &a);
+    bool missed_before = w->missed_place;
     w->missed_place = w->missed_place || no_place;
     if (r != 0) {
         back(e, w);
         return r;
+    }
+    if (!again && !left && looks_for_victims(e, n, missed_before)) {
+        w->missed_place = false;
+        scan_clear(w);
+        back(e, w);
+        return 0;
     }
     if (again || left || q->strict) {
         if (w->missed_place && !left) {

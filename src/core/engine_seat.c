@@ -1,4 +1,4 @@
-/* engine_seat (core): a place for every pod of an assignment. */
+/* engine_seat (core): a place for every pod of an assignment, now or with victims gone. */
 #include <assert.h>
 
 #include "core/preempt.h"
@@ -77,7 +77,13 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
     }
     uint64_t before = e->o.check_undo ? pool_digest(e->pool) : 0;
     struct place_why why = {0};
+    if (n->w->queue->claims) {
+        pool_claims_open(e->pool, n->w->queue->name);
+    }
     r = pool_plan(e->pool, n->w->uid, (struct str){0}, in, used, ret_ok, &why);
+    if (n->w->queue->claims) {
+        pool_claims_shut(e->pool, n->w->queue->name);
+    }
     if (r == 0 && !*ret_ok) {
         no_place(n, &why, 0);
     }
@@ -88,46 +94,161 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
 
 /* ---- with victims gone ---- */
 
-static int could(struct seat_trial *t, const struct victim *v, size_t n, bool *ret_ok) {
-    struct engine *e = t->e;
-    uint64_t before = e->o.check_undo ? pool_digest(e->pool) : 0;
-    for (size_t i = 0; i < n; i++) {
-        pool_lift(e->pool, v[i].w->uid, true);
-    }
-    int r = pool_could(e->pool, t->in, t->n, ret_ok, &t->why);
-    for (size_t i = 0; i < n; i++) {
-        pool_lift(e->pool, v[i].w->uid, false);
-    }
-    assert(!e->o.check_undo || before == pool_digest(e->pool));
-    e->left -= e->left > 0;
-    return r;
-}
-
 int seat_trial_begin(struct engine *e, const struct engine_workload *w, const struct assignment *a,
                      struct seat_trial *t) {
     *t = (struct seat_trial){.e = e};
-    return places_of(e, w, a, &t->in, &t->n);
+    int r = places_of(e, w, a, &t->in, &t->n);
+    if (r == 0 && t->n > 0) {
+        t->before = e->o.check_undo ? pool_digest(e->pool) : 0;
+        t->open = true;
+        pool_trial_begin(e->pool, w->queue->name);
+    }
+    return r;
+}
+
+void seat_trial_end(struct seat_trial *t) {
+    struct engine *e = t->e;
+    if (t->open) {
+        size_t cost = 1 + pool_trial_cost(e->pool) / 32;
+        e->left -= cost < e->left ? cost : e->left;
+        pool_trial_end(e->pool);
+        assert(t->before == 0 || t->before == pool_digest(e->pool));
+    }
+    for (size_t i = 0; i < t->lifted.n; i++) {
+        t->lifted.v[i]->lifted = 0;
+    }
+    workload_vec_release(&t->lifted);
+    t->open = false;
+}
+
+/* The seats of these, and of no others, are lifted. */
+static int lift(struct seat_trial *t, const struct victim *v, size_t n) {
+    struct engine *e = t->e;
+    uint64_t mark = ++e->lift_mark;
+    int r = workload_vec_room(&t->lifted, n);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct engine_workload *w = v[i].w;
+        if (w->lifted == 0) {
+            pool_trial_lift(e->pool, w->uid);
+            t->lifted.v[t->lifted.n++] = w;
+        }
+        w->lifted = mark;
+    }
+    for (size_t i = 0; i < t->lifted.n && r == 0; i++) {
+        if (t->lifted.v[i]->lifted != mark) {
+            pool_trial_unlift(e->pool, t->lifted.v[i]->uid);
+            t->lifted.v[i]->lifted = 0;
+            workload_vec_swap_remove(&t->lifted, i--);
+        }
+    }
+    return r;
 }
 
 bool seat_trial_fits(void *ctx, const struct victim *v, size_t n) {
     struct seat_trial *t = ctx;
     bool ok = false;
-    if (t->error == 0 && t->n_asked < SEAT_TRIALS_MAX) {
-        t->n_asked++;
-        t->error = could(t, v, n, &ok);
+    if (t->error == 0 && pool_trial_cost(t->e->pool) < SEAT_TRIAL_COST_MAX) {
+        t->error = lift(t, v, n);
+    }
+    if (t->error == 0 && pool_trial_cost(t->e->pool) < SEAT_TRIAL_COST_MAX) {
+        t->error = pool_trial_place(t->e->pool, t->in, t->n, &ok, &t->why);
     }
     return t->error == 0 && ok;
 }
 
-int entry_could_seat(struct engine *e, struct entry *n, bool *ret_ok) {
+int entry_claim(struct engine *e, struct entry *n, bool *ret_ok) {
+    struct engine_queue *q = n->w->queue;
     struct seat_trial t;
     *ret_ok = true;
     int r = seat_trial_begin(e, n->w, &n->a, &t);
     if (r == 0 && t.n > 0) {
-        r = could(&t, n->a.victims, n->a.n_victims, ret_ok);
+        *ret_ok = seat_trial_fits(&t, n->a.victims, n->a.n_victims);
+        r = t.error;
     }
-    if (r == 0 && !*ret_ok) {
+    if (r == 0 && t.n > 0 && *ret_ok) {
+        r = pool_trial_claim(e->pool, t.in);
+        q->claims = q->claims || r == 0;
+        t.before = 0; /* it may differ now */
+    } else if (r == 0 && !*ret_ok) {
         no_place(n, &t.why, n->a.n_victims);
     }
+    seat_trial_end(&t);
+    return r;
+}
+
+void queue_unclaim(struct engine *e, struct engine_queue *q) {
+    if (q->claims) {
+        pool_claims_drop(e->pool, q->name);
+        q->claims = false;
+    }
+}
+
+/* ---- victims for a place alone ---- */
+
+static bool is_placed(const struct engine *e, const struct seat_trial *t, uint32_t flavor) {
+    for (size_t i = 0; i < t->n; i++) {
+        for (size_t k = 0;
+             (i == 0 || t->in[i].shape != t->in[i - 1].shape) && k < t->in[i].n_flavors; k++) {
+            if (t->in[i].flavors[k] == &e->flavors.v[flavor].spec) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* All that anybody may hold of the flavors that place it is short: a slice of one size is in the way of another. */
+static int place_needs(struct engine *e, const struct engine_workload *w,
+                       const struct seat_trial *t, const struct assignment *a,
+                       struct preempt_ask *ask) {
+    struct preempt_need *all;
+    size_t cells = 0, n = 0;
+    for (const struct quota_node *q = w->queue->node; q != NULL; q = q->parent) {
+        cells += q->n_cells;
+    }
+    int r = needs_of(e, a, cells, &all, &n);
+    if (r != 0) {
+        return r;
+    }
+    for (size_t i = 0; i < n; i++) {
+        all[i].short_ = is_placed(e, t, all[i].cell->q.pair >> 16);
+    }
+    for (struct quota_node *q = w->queue->node; q != NULL; q = q->parent) {
+        for (size_t i = 0; i < q->n_cells; i++) {
+            size_t k = 0;
+            while (k < n && all[k].cell->q.pair != q->cells[i].q.pair) {
+                k++;
+            }
+            if (k == n && is_placed(e, t, q->cells[i].q.pair >> 16)) {
+                all[n++] =
+                    (struct preempt_need){.cell = &q->cells[i], .short_ = true, .besides = true};
+            }
+        }
+    }
+    ask->needs = all;
+    ask->n_needs = n;
+    return 0;
+}
+
+int seat_victims(struct engine *e, struct entry *n, bool *ret_leaving, int64_t *ret_wake_ns) {
+    struct seat_trial t;
+    struct preempt_ask ask = {.w = n->w, .fits = seat_trial_fits, .ctx = &t, .place = true};
+    bool was_protected;
+    *ret_leaving = false;
+    n->a.victims = NULL;
+    n->a.n_victims = 0;
+    int r = seat_trial_begin(e, n->w, &n->a, &t);
+    if (r == 0 && t.n > 0) {
+        *ret_leaving = seat_trial_fits(&t, NULL, 0);
+        r = t.error;
+    }
+    if (r == 0 && t.n > 0 && !*ret_leaving) {
+        r = place_needs(e, n->w, &t, &n->a, &ask);
+        r = r == 0
+                ? preempt_find(e, &ask, &n->a.victims, &n->a.n_victims, &was_protected, ret_wake_ns)
+                : r;
+        r = r == 0 ? t.error : r;
+    }
+    seat_trial_end(&t);
     return r;
 }

@@ -242,6 +242,7 @@ void trees_free(struct engine *e) {
 static void tree_take(struct engine *e, struct engine_tree *t, struct engine_queue *q) {
     bool in_cycle = q->node->depth > 1000 || (q->node->apart && q->node->active);
     tree_leave(e, q);
+    queue_unclaim(e, q);
     q->tree = t;
     t->n_queues++;
     q->listed = q->parks = false;

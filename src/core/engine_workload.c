@@ -173,6 +173,9 @@ static void release(struct engine *e, struct engine_workload *w, bool undone) {
 /* Out of everything but the map. */
 static void workload_leave(struct engine *e, struct engine_workload *w) {
     struct engine_queue *q = w->queue;
+    if (q->preemptor == w) {
+        queue_unclaim(e, q);
+    }
     if (w->state == WORKLOAD_HOLDING) {
         release(e, w, false);
     } else {
@@ -194,6 +197,9 @@ void workload_drop(struct engine *e, struct engine_workload *w) {
 void engine_workload_del(struct engine *e, struct str uid) {
     struct engine_workload *w = workload_find(e, uid);
     if (w != NULL) {
+        if (w->queue->preemptor == w) {
+            queue_unclaim(e, w->queue);
+        }
         preemptor_gone(w);
         workload_drop(e, w);
     }

@@ -310,7 +310,7 @@ static int take_by_share(struct search *s, struct target *t, enum fair_strategy 
 static bool within_nominal(const struct search *s) {
     for (size_t i = 0; i < s->ask->n_needs; i++) {
         const struct preempt_need *n = &s->ask->needs[i];
-        if (n->short_ && n->cell->usage > n->cell->subtree) {
+        if (n->short_ && !n->besides && n->cell->usage > n->cell->subtree) {
             return false;
         }
     }

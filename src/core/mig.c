@@ -6,7 +6,7 @@ static uint32_t span(int32_t start, int32_t size) {
 }
 
 uint32_t mig_mask(const struct mig_board *b, const struct mig_state *s) {
-    uint32_t mask = 0;
+    uint32_t mask = s->shut;
     for (int32_t i = 0; i < b->slices; i++) {
         if (s->at[i] > 0) {
             mask |= span(i, b->profiles[s->at[i] - 1].size);

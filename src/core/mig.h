@@ -33,6 +33,7 @@ struct mig_board {
 /* What is placed: profile index + 1 by start, 0 where nothing starts. */
 struct mig_state {
     int8_t at[INVENTORY_SLICES_MAX];
+    uint32_t shut; /* slices that are kept free: bit i */
 };
 
 uint32_t mig_mask(const struct mig_board *b, const struct mig_state *s); /* occupied slices */

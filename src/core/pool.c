@@ -33,6 +33,12 @@ void pool_free(struct pool *p) {
         p->seats = s->next;
         mem_free(s);
     }
+    for (struct seat *s; (s = p->claims) != NULL;) {
+        p->claims = s->next;
+        mem_free(s);
+    }
+    spot_vec_release(&p->trial.spots);
+    pick_vec_release(&p->trial.picks);
     size_t i = 0;
     for (const struct map_entry *e; (e = map_next(&p->groups, &i)) != NULL;) {
         mem_free(e->value);
@@ -127,18 +133,19 @@ struct mig_state gpu_state(const struct pool_gpu *g) {
             }
         }
     }
+    s.shut = g->shut;
     return s;
 }
 
 bool gpu_takes_slices(const struct pool_gpu *g) {
-    return g->in_service && g->board.slices > 0 && (g->mig_on || g->may_switch) &&
-           !g->held_whole && !g->live_whole;
+    return g->in_service && g->board.slices > 0 && (g->mig_on || g->may_switch) && !g->held_whole &&
+           !g->live_whole && !g->shut_whole;
 }
 
 bool gpu_takes_whole(const struct pool_gpu *g) {
     struct mig_state s = gpu_state(g);
     return g->in_service && (!g->mig_on || g->may_switch) && !g->held_whole && !g->live_whole &&
-           mig_mask(&g->board, &s) == 0;
+           !g->shut_whole && mig_mask(&g->board, &s) == 0;
 }
 
 static size_t gpus_size(const struct inventory *inv) {
@@ -164,6 +171,7 @@ static int gpu_fill(struct pool *p, struct bump *b, const struct gpu_card *in, s
         .board = {profiles, in->n_profiles,
                   in->slices < INVENTORY_SLICES_MAX ? in->slices : INVENTORY_SLICES_MAX},
         .live_whole = !str_empty(in->pod_uid),
+        .live_whole_pod = hash_str(0, in->pod_uid),
     };
     for (size_t k = 0; k < in->n_profiles; k++) {
         const struct gpu_profile *q = &in->profiles[k];
@@ -184,6 +192,7 @@ static int gpu_fill(struct pool *p, struct bump *b, const struct gpu_card *in, s
             if (profiles[k].id == v->profile_id && v->start >= 0 && v->start < g->board.slices &&
                 v->start + profiles[k].size <= g->board.slices) {
                 g->live.at[v->start] = (int8_t)(k + 1);
+                g->live_pod[v->start] = hash_str(0, v->pod_uid);
                 break;
             }
         }
@@ -255,12 +264,55 @@ static uint64_t node_digest(const struct pool_node *n) {
                                                (uint64_t)g->may_switch << 2 |
                                                (uint64_t)g->live_whole << 3);
         h = hash_str(h, str_from((const char *)g->live.at, sizeof(g->live.at)));
+        h = hash_str(h, str_from((const char *)g->live_pod, sizeof(g->live_pod)));
+        h = hash_mix(h, g->live_whole_pod);
         for (size_t k = 0; k < g->board.n; k++) {
             h = hash_mix(hash_mix(h, (uint64_t)g->board.profiles[k].id),
                          g->board.profiles[k].starts);
         }
     }
     return h;
+}
+
+int32_t gpu_profile_at(const struct pool_gpu *g, int32_t id) {
+    for (size_t k = 0; k < g->board.n; k++) {
+        if (g->board.profiles[k].id == id) {
+            return (int32_t)k;
+        }
+    }
+    return -1;
+}
+
+/* ---- pods that have ended, and are still seen ---- */
+
+/* What the inventory shows of this pod goes, as soon as the node has taken it back. */
+static void live_leaves(struct pool_node *n, struct str pod) {
+    uint64_t uid = hash_str(0, pod);
+    for (size_t k = 0; n != NULL && k < n->n_gpus; k++) {
+        struct pool_gpu *g = &n->gpus[k];
+        for (int32_t i = 0; i < g->board.slices; i++) {
+            bool it = g->live.at[i] > 0 && g->live_pod[i] == uid;
+            g->leaving |= it ? 1u << i : 0;
+        }
+        g->leaving_whole = g->leaving_whole || (g->live_whole && g->live_whole_pod == uid);
+        n->leaving = n->leaving || g->leaving != 0 || g->leaving_whole;
+    }
+}
+
+/* The same node was made anew: what left, still leaves. */
+static void leaving_carry(const struct pool_node *old, struct pool_node *n) {
+    for (size_t k = 0; old->leaving && k < n->n_gpus; k++) {
+        struct pool_gpu *g = &n->gpus[k];
+        const struct pool_gpu *o = pool_gpu(old, g->uuid);
+        for (int32_t i = 0; o != NULL && i < g->board.slices; i++) {
+            bool it = (o->leaving & 1u << i) != 0 && g->live.at[i] > 0 &&
+                      g->live_pod[i] == o->live_pod[i];
+            g->leaving |= it ? 1u << i : 0;
+        }
+        g->leaving_whole = o != NULL && o->leaving_whole && g->live_whole &&
+                           g->live_whole_pod == o->live_whole_pod;
+        n->leaving = n->leaving || g->leaving != 0 || g->leaving_whole;
+    }
 }
 
 /* ---- what seats hold ---- */
@@ -273,18 +325,17 @@ static bool gpu_hold(struct pool_gpu *g, const struct seat_device *d) {
         g->held_whole = true;
         return true;
     }
-    for (size_t k = 0; k < g->board.n; k++) {
-        const struct mig_profile *q = &g->board.profiles[k];
-        if (q->id == d->profile_id && d->start >= 0 && d->start + q->size <= g->board.slices) {
-            uint32_t span = ((1u << q->size) - 1) << d->start;
-            if (g->held_whole || (mig_mask(&g->board, &g->held) & span) != 0) {
-                return false;
-            }
-            g->held.at[d->start] = (int8_t)(k + 1);
-            return true;
-        }
+    int32_t k = gpu_profile_at(g, d->profile_id);
+    int32_t size = k >= 0 ? g->board.profiles[k].size : 0;
+    if (k < 0 || d->start < 0 || d->start + size > g->board.slices) {
+        return false;
     }
-    return false;
+    uint32_t span = ((1u << size) - 1) << d->start;
+    if (g->held_whole || (mig_mask(&g->board, &g->held) & span) != 0) {
+        return false;
+    }
+    g->held.at[d->start] = (int8_t)(k + 1);
+    return true;
 }
 
 /* Counts a seat on its node. What the pool does not know, or what is held already, stays uncounted. */
@@ -356,6 +407,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
         node_free(n);
     } else {
         if (there) {
+            leaving_carry(p->nodes.v[at], n);
             p->n_managed -= p->nodes.v[at]->managed;
             node_free(p->nodes.v[at]);
         } else {
@@ -366,6 +418,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
         p->nodes.v[at] = n;
         p->n_managed += n->managed;
         recount(p, n->name);
+        pool_claims_mark(p, n->name);
         p->generation++;
     }
     if (ret_changed != NULL) {
@@ -388,6 +441,7 @@ bool pool_node_del(struct pool *p, struct str name) {
     p->n_managed -= p->nodes.v[at]->managed;
     node_free(p->nodes.v[at]);
     pool_nodes_remove(&p->nodes, at);
+    pool_claims_mark(p, name);
     p->generation++;
     return true;
 }
@@ -464,7 +518,30 @@ static int group_join(struct pool *p, struct seat *s) {
     return 0;
 }
 
+/* Those that are leaving are linked as a group is. */
+static void leaving_join(struct pool *p, struct seat *s) {
+    s->leaving = true;
+    s->group_next = p->leaving;
+    if (p->leaving != NULL) {
+        p->leaving->group_prev = s;
+    }
+    p->leaving = s;
+}
+
+static void leaving_leave(struct pool *p, struct seat *s) {
+    *(s->group_prev != NULL ? &s->group_prev->group_next : &p->leaving) = s->group_next;
+    if (s->group_next != NULL) {
+        s->group_next->group_prev = s->group_prev;
+    }
+    s->group_prev = s->group_next = NULL;
+    s->leaving = false;
+}
+
 static void group_leave(struct pool *p, struct seat *s) {
+    if (s->leaving) {
+        leaving_leave(p, s);
+        return;
+    }
     struct seat_group *g = str_empty(s->workload) ? NULL : map_get(&p->groups, s->workload);
     if (g == NULL) {
         return;
@@ -499,10 +576,7 @@ static void pod_unbind(struct pool *p, struct seat *s) {
     }
 }
 
-int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
-    if (p->n_seats >= POOL_SEATS_MAX) {
-        return ERR_TOO_MANY;
-    }
+int pool_seat_make(const struct seat *as, struct seat **ret) {
     size_t size = seat_size(as);
     struct bump b = {.p = mem_alloc(size), .cap = size};
     if (b.p == NULL) {
@@ -522,9 +596,19 @@ int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
     }
     for (size_t i = 0; i < as->n_devices; i++) {
         s->devices[i] = as->devices[i];
-        s->devices[i].counted = false;
+        s->devices[i].counted = s->devices[i].live_lifted = false;
         s->devices[i].gpu = bump_str(&b, as->devices[i].gpu);
         s->devices[i].profile = bump_str(&b, as->devices[i].profile);
+    }
+    *ret = s;
+    return 0;
+}
+
+int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
+    struct seat *s;
+    int r = p->n_seats >= POOL_SEATS_MAX ? ERR_TOO_MANY : pool_seat_make(as, &s);
+    if (r != 0) {
+        return r;
     }
     if (pod_bind(p, s, as->pod) != 0) {
         mem_free(s);
@@ -621,47 +705,12 @@ struct seat *pool_take(struct pool *p, struct str workload, struct str set, stru
     return NULL;
 }
 
-/* A live slice that is set aside is negative, and so no slice at all. */
-static void device_lift(struct pool_gpu *g, const struct seat_device *d, bool away) {
-    if (d->profile_id < 0) {
-        g->held_whole = !away;
-        g->live_aside = away ? g->live_whole : g->live_aside;
-        g->live_whole = !away && g->live_aside;
-        return;
-    }
-    int8_t k = 0;
-    for (size_t i = 0; i < g->board.n; i++) {
-        k = g->board.profiles[i].id == d->profile_id ? (int8_t)(i + 1) : k;
-    }
-    g->held.at[d->start] = (int8_t)(away ? 0 : k);
-    if (g->live.at[d->start] == (away ? k : -k)) {
-        g->live.at[d->start] = (int8_t)-g->live.at[d->start];
-    }
-}
-
-void pool_lift(struct pool *p, struct str workload, bool away) {
-    for (struct seat *s = pool_workload_first(p, workload); s != NULL; s = s->group_next) {
-        struct pool_node *n = s->counted ? pool_node(p, s->node) : NULL;
-        for (size_t i = 0; n != NULL && i < s->n_amounts; i++) {
-            struct node_room *room = pool_room(n, s->amounts[i].resource);
-            if (room != NULL) {
-                room->used += away ? -s->amounts[i].v : s->amounts[i].v;
-            }
-        }
-        for (size_t i = 0; n != NULL && i < s->n_devices; i++) {
-            struct pool_gpu *g = s->devices[i].counted ? pool_gpu(n, s->devices[i].gpu) : NULL;
-            if (g != NULL) {
-                device_lift(g, &s->devices[i], away);
-            }
-        }
-    }
-}
-
 void pool_pod_gone(struct pool *p, struct str pod) {
     struct seat *s = pool_pod_seat(p, pod);
     if (s == NULL) {
         return;
     }
+    live_leaves(pool_node(p, s->node), pod);
     pod_unbind(p, s);
     if (str_empty(s->workload)) {
         pool_seat_drop(p, s);
@@ -678,6 +727,7 @@ void pool_workload_gone(struct pool *p, struct str workload) {
         } else {
             group_leave(p, s); /* its pod still sits there */
             s->workload = (struct str){0};
+            leaving_join(p, s);
         }
     }
 }
@@ -693,12 +743,15 @@ uint64_t pool_digest(const struct pool *p) {
     for (size_t i = 0; i < p->nodes.n; i++) {
         const struct pool_node *n = p->nodes.v[i];
         for (size_t k = 0; k < n->n_rooms; k++) {
-            h = hash_mix(h, (uint64_t)n->rooms[k].used);
+            h = hash_mix(hash_mix(h, (uint64_t)n->rooms[k].used), (uint64_t)n->rooms[k].claimed);
         }
         for (size_t k = 0; k < n->n_gpus; k++) {
             const struct pool_gpu *g = &n->gpus[k];
             h = hash_str(h, str_from((const char *)g->held.at, sizeof(g->held.at)));
-            h = hash_mix(h, g->held_whole);
+            h = hash_mix(hash_mix(h, g->held_whole), g->shut | (uint64_t)g->shut_whole << 32);
+            for (int32_t s = 0; s < g->board.slices; s++) { /* a trial's trace */
+                h = g->live.at[s] < 0 ? hash_mix(h, (uint64_t)s) : h;
+            }
         }
     }
     return h;

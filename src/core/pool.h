@@ -61,6 +61,7 @@ struct seat_device {
     struct str profile;
     uint32_t resource;
     bool counted; /* it holds its slices on a GPU that the pool knows */
+    bool live_lifted; /* inside a trial: what its pod is seen to hold there counts as free */
 };
 
 struct seat {
@@ -73,6 +74,9 @@ struct seat {
     struct seat *prev, *next;           /* of the pool */
     struct seat *group_prev, *group_next; /* of the workload, in order of planning */
     bool counted;                       /* its amounts are counted on its node */
+    bool leaving;                       /* its workload gave it back; its pod has not ended yet */
+    bool lifted;                        /* inside a trial: it counts as given back */
+    struct seat *lift_prev, *lift_next; /* of those */
 };
 
 /* One pod to place. */
@@ -139,16 +143,35 @@ bool pool_seat_usable(const struct pool *p, const struct seat *s);
  * no more than its pods already hold, and this one waits (PLACE_TAKEN). */
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why);
-/* Would there be seats for all? As pool_plan, and nothing is taken. */
-int pool_could(struct pool *p, const struct place_input *in, size_t n, bool *ret_placed,
-               struct place_why *why);
-/* For such a question: what a workload's seats take, and what the inventory shows in their slices, is set aside
- * (away), and put back. Each that was set aside is put back before anything else is asked of the pool. */
-void pool_lift(struct pool *p, struct str workload, bool away);
 void pool_pod_gone(struct pool *p, struct str pod);
 void pool_workload_gone(struct pool *p, struct str workload);
 /* Takes back the newest seats of a workload, as a trial's undo does. */
 void pool_undo(struct pool *p, struct str workload);
+
+/* ---- trials: would these pods have places if those workloads went? ----
+ *
+ * A trial lifts seats, and what the inventory shows as held by their pods; what is on its way out anyway (seats of
+ * workloads that gave them back, slices of pods that have ended) is lifted from the start. pool_trial_end puts all
+ * back. Nothing else is called meanwhile.
+ *
+ * A claim keeps places for one owner while those who hold them leave: plans of everybody else pass over them, those
+ * of a trial that names the owner do not.
+ */
+void pool_trial_begin(struct pool *p, struct str owner);
+void pool_trial_lift(struct pool *p, struct str workload);
+void pool_trial_unlift(struct pool *p, struct str workload);
+/* Seats for all pods as things stand in the trial; none is taken. The pods are the same in all calls of a trial. */
+int pool_trial_place(struct pool *p, const struct place_input *in, size_t n, bool *ret_placed,
+                     struct place_why *why);
+/* The places found last become the owner's claim, instead of its former one. */
+int pool_trial_claim(struct pool *p, const struct place_input *in);
+size_t pool_trial_cost(const struct pool *p); /* how many nodes were looked at */
+void pool_trial_end(struct pool *p);
+/* Between these two the owner's claims do not count. */
+void pool_claims_open(struct pool *p, struct str owner);
+void pool_claims_shut(struct pool *p, struct str owner);
+void pool_claims_drop(struct pool *p, struct str owner); /* empty: those of all */
+
 /* Everything that is held, folded into one number: equal before a plan and after its undo. */
 uint64_t pool_digest(const struct pool *p);
 /* Checks that no slice, GPU or amount is held twice or beyond what there is; false when broken. For tests. */

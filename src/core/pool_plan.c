@@ -10,23 +10,6 @@ struct want {
     int32_t size; /* memory slices; INT32_MAX for a whole GPU */
 };
 
-struct pick {
-    struct pool_gpu *gpu;
-    int32_t profile; /* index on that GPU; -1: whole */
-    int32_t start;
-};
-
-/* How good a place is: smaller is better, in this order. */
-struct score {
-    int64_t loss, switches, emptiness;
-};
-
-struct trial {
-    struct pick picks[POOL_POD_DEVICES_MAX];
-    size_t n;
-    struct score score;
-};
-
 static bool score_less(const struct score *a, const struct score *b) {
     if (a->loss != b->loss) {
         return a->loss < b->loss;
@@ -77,7 +60,7 @@ bool pool_is_ours(const struct pool *p, const struct place_input *in) {
 
 /* Slices still possible, and the GPU as a whole as one option more. */
 static int64_t options_left(const struct pool_gpu *g) {
-    if (g->held_whole || g->live_whole) {
+    if (g->held_whole || g->live_whole || g->shut_whole) {
         return 0;
     }
     struct mig_state s = gpu_state(g);
@@ -90,19 +73,11 @@ static int64_t free_slices(const struct pool_gpu *g) {
     return g->board.slices - __builtin_popcount(mig_mask(&g->board, &s));
 }
 
-static void pick_apply(const struct pick *k) {
+void plan_pick(const struct pick *k, bool on) {
     if (k->profile < 0) {
-        k->gpu->held_whole = true;
+        k->gpu->held_whole = on;
     } else {
-        k->gpu->held.at[k->start] = (int8_t)(k->profile + 1);
-    }
-}
-
-static void pick_revert(const struct pick *k) {
-    if (k->profile < 0) {
-        k->gpu->held_whole = false;
-    } else {
-        k->gpu->held.at[k->start] = 0;
+        k->gpu->held.at[k->start] = (int8_t)(on ? k->profile + 1 : 0);
     }
 }
 
@@ -122,9 +97,9 @@ static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct want 
     return ret->start >= 0;
 }
 
-/* The best GPU of a node for one device, applied; its cost is added to the trial. */
+/* The best GPU of a node for one device, applied; its cost is added to the fitting. */
 static bool pick_best(const struct pool *p, struct pool_node *n, const struct want *w,
-                      struct trial *t) {
+                      struct fitting *t) {
     struct pick best = {0};
     struct score best_score = {INT64_MAX, INT64_MAX, INT64_MAX};
     for (size_t i = 0; i < n->n_gpus; i++) {
@@ -135,9 +110,9 @@ static bool pick_best(const struct pool *p, struct pool_node *n, const struct wa
         }
         struct score s = {.loss = options_left(g), .emptiness = free_slices(g)};
         s.switches = k.profile < 0 ? g->mig_on : !g->mig_on;
-        pick_apply(&k);
+        plan_pick(&k, true);
         s.loss -= options_left(g);
-        pick_revert(&k);
+        plan_pick(&k, false);
         if (score_less(&s, &best_score)) {
             best = k;
             best_score = s;
@@ -146,7 +121,7 @@ static bool pick_best(const struct pool *p, struct pool_node *n, const struct wa
     if (best.gpu == NULL) {
         return false;
     }
-    pick_apply(&best);
+    plan_pick(&best, true);
     t->picks[t->n++] = best;
     t->score.loss += best_score.loss;
     t->score.switches += best_score.switches;
@@ -192,6 +167,10 @@ static bool wants_of(const struct pool *p, const struct pool_node *n, const stru
     return true;
 }
 
+static int64_t room_left(const struct node_room *room) {
+    return room->total - room->used - room->claimed;
+}
+
 static bool amounts_fit(const struct pool *p, const struct pool_node *n,
                         const struct place_input *in) {
     for (size_t i = 0; i < in->n_amounts; i++) {
@@ -199,7 +178,7 @@ static bool amounts_fit(const struct pool *p, const struct pool_node *n,
             continue;
         }
         const struct node_room *room = pool_room(n, in->amounts[i].resource);
-        if (room == NULL || room->total - room->used < in->amounts[i].v) {
+        if (room == NULL || room_left(room) < in->amounts[i].v) {
             return false;
         }
     }
@@ -207,11 +186,11 @@ static bool amounts_fit(const struct pool *p, const struct pool_node *n,
 }
 
 /* Leaves the node as it was; the picks say what would be taken. */
-static bool node_try(const struct pool *p, struct pool_node *n, const struct place_input *in,
-                     struct trial *t) {
+bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place_input *in,
+                   struct fitting *t) {
     struct want wants[POOL_POD_DEVICES_MAX];
     size_t count;
-    *t = (struct trial){.n = 0};
+    *t = (struct fitting){.n = 0};
     if (!amounts_fit(p, n, in) || !wants_of(p, n, in, wants, &count)) {
         return false;
     }
@@ -220,7 +199,7 @@ static bool node_try(const struct pool *p, struct pool_node *n, const struct pla
         fits = pick_best(p, n, &wants[i], t);
     }
     for (size_t i = t->n; i > 0; i--) {
-        pick_revert(&t->picks[i - 1]);
+        plan_pick(&t->picks[i - 1], false);
     }
     if (count == 0 && fits) {
         int64_t free_share = 0; /* fuller first, by the first resource asked for */
@@ -239,7 +218,7 @@ static bool node_try(const struct pool *p, struct pool_node *n, const struct pla
 
 static int seat_commit(struct pool *p, struct str workload, struct str pod,
                        const struct pool_node *n, const struct place_input *in,
-                       const struct trial *t) {
+                       const struct fitting *t) {
     struct seat_device devices[POOL_POD_DEVICES_MAX];
     for (size_t i = 0; i < t->n; i++) {
         const struct pick *k = &t->picks[i];
@@ -262,23 +241,33 @@ static int seat_commit(struct pool *p, struct str workload, struct str pod,
     return pool_seat_new(p, &as, &s);
 }
 
-static int pod_plan(struct pool *p, struct str workload, struct str pod,
-                    const struct place_input *in, bool *ret_placed) {
+bool plan_eligible(const struct pool_node *n, const struct place_input *in) {
+    return n->managed && n->ready && matches(n, in);
+}
+
+struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
+                           struct fitting *ret) {
     struct pool_node *best = NULL;
-    struct trial best_trial = {.n = 0};
     for (size_t i = 0; i < p->nodes.n; i++) {
         struct pool_node *n = p->nodes.v[i];
-        struct trial t;
-        if (!n->managed || !n->ready || !matches(n, in) || !node_try(p, n, in, &t)) {
+        struct fitting t;
+        if (!plan_eligible(n, in) || !plan_node_try(p, n, in, &t)) {
             continue;
         }
-        if (best == NULL || score_less(&t.score, &best_trial.score)) {
+        if (best == NULL || score_less(&t.score, &ret->score)) {
             best = n;
-            best_trial = t;
+            *ret = t;
         }
     }
+    return best;
+}
+
+static int pod_plan(struct pool *p, struct str workload, struct str pod,
+                    const struct place_input *in, bool *ret_placed) {
+    struct fitting t;
+    const struct pool_node *best = plan_pod(p, in, &t);
     *ret_placed = best != NULL;
-    return best != NULL ? seat_commit(p, workload, pod, best, in, &best_trial) : 0;
+    return best != NULL ? seat_commit(p, workload, pod, best, in, &t) : 0;
 }
 
 /* ---- why not ---- */
@@ -306,10 +295,10 @@ static void why_devices(const struct pool *p, const struct place_input *in, size
         }
         w->most = r == p->gpu_resource ? amount_max(w->most, whole) : w->most;
         struct place_input one = *in;
-        struct trial t;
+        struct fitting t;
         one.amounts = &in->amounts[at];
         one.n_amounts = 1;
-        fits = fits || node_try(p, n, &one, &t);
+        fits = fits || plan_node_try(p, n, &one, &t);
     }
     if (device && !fits) {
         w->trouble = r == p->gpu_resource ? PLACE_NO_GPU : PLACE_NO_SLICE;
@@ -328,7 +317,7 @@ static void why_amount(const struct pool *p, const struct place_input *in, size_
             return; /* asked as a device */
         }
         const struct node_room *room = pool_room(n, in->amounts[at].resource);
-        int64_t left = room != NULL ? room->total - room->used : 0;
+        int64_t left = room != NULL ? room_left(room) : 0;
         w->most = amount_max(w->most, left);
         fits = fits || left >= in->amounts[at].v;
     }
@@ -337,7 +326,7 @@ static void why_amount(const struct pool *p, const struct place_input *in, size_
     }
 }
 
-static void why_not(const struct pool *p, const struct place_input *in, struct place_why *ret) {
+void plan_why(const struct pool *p, const struct place_input *in, struct place_why *ret) {
     struct place_why w = {.trouble = PLACE_NO_NODE, .set = in->set};
     for (size_t i = 0; i < p->nodes.n; i++) {
         if (p->nodes.v[i]->managed && matches(p->nodes.v[i], in)) {
@@ -385,11 +374,6 @@ static int64_t weight(const struct pool *p, const struct place_input *in) {
     return most;
 }
 
-struct turn {
-    int64_t weight;
-    size_t at;
-};
-
 static int turn_cmp(const void *a, const void *b) {
     const struct turn *x = a, *y = b;
     if (x->weight != y->weight) {
@@ -398,8 +382,7 @@ static int turn_cmp(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
-int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
-              size_t n, bool *ret_placed, struct place_why *why) {
+int plan_order(const struct pool *p, const struct place_input *in, size_t n, struct turn **ret) {
     struct turn *turns = mem_array(n, sizeof(*turns));
     if (turns == NULL) {
         return ERR_NOMEM;
@@ -410,15 +393,25 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
     if (n > 1) {
         qsort(turns, n, sizeof(*turns), turn_cmp);
     }
+    *ret = turns;
+    return 0;
+}
+
+int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
+              size_t n, bool *ret_placed, struct place_why *why) {
+    struct turn *turns;
+    int r = plan_order(p, in, n, &turns);
+    if (r != 0) {
+        return r;
+    }
     struct seat *before = p->last;
     bool placed = true;
-    int r = 0;
     size_t done = 0;
     for (; done < n && placed && r == 0; done++) {
         r = pod_plan(p, workload, pod, &in[turns[done].at], &placed);
     }
     if (r == 0 && !placed) {
-        why_not(p, &in[turns[done - 1].at], why);
+        plan_why(p, &in[turns[done - 1].at], why);
         why->placed = (int32_t)(done - 1);
         why->pods = (int32_t)n;
     }
@@ -428,16 +421,6 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
     }
     if (r == 0) {
         *ret_placed = placed;
-    }
-    return r;
-}
-
-int pool_could(struct pool *p, const struct place_input *in, size_t n, bool *ret_placed,
-               struct place_why *why) {
-    struct seat *before = p->last;
-    int r = pool_plan(p, (struct str){0}, (struct str){0}, in, n, ret_placed, why);
-    while (p->last != before) {
-        pool_seat_drop(p, p->last);
     }
     return r;
 }

@@ -12,12 +12,19 @@ struct pool_gpu {
     struct mig_state held;  /* by seats */
     struct mig_state live;  /* by pods that the inventory names */
     bool held_whole, live_whole;
-    bool live_aside; /* live_whole, but for a question (pool_lift) */
+    /* Hashes of the uids of the pods that the inventory names, by start. A slice that a trial lifted is negative in
+     * `live`. */
+    uint64_t live_pod[INVENTORY_SLICES_MAX], live_whole_pod;
+    uint32_t
+        leaving; /* starts of those whose pods have ended: the node is about to take them back */
+    bool leaving_whole;
+    uint32_t shut; /* slices that are claimed */
+    bool shut_whole;
 };
 
 struct node_room {
     uint32_t resource;
-    int64_t total, used;
+    int64_t total, used, claimed;
 };
 
 struct pool_node {
@@ -30,6 +37,10 @@ struct pool_node {
     struct pool_gpu *gpus; /* in order of index */
     size_t n_gpus;
     uint64_t digest; /* of the input, telemetry left out */
+    bool leaving;    /* some GPU has `leaving` */
+    /* of the trial under way */
+    uint64_t touched, planned; /* pool_trial.clock, plan_clock */
+    struct pool_node *touch_next;
     struct bump memory;
 };
 
@@ -40,6 +51,49 @@ struct seat_group {
 
 VEC(pool_nodes, struct pool_node *);
 
+struct pick {
+    struct pool_gpu *gpu;
+    int32_t profile; /* index on that GPU; -1: whole */
+    int32_t start;
+};
+VEC(pick_vec, struct pick);
+
+/* How good a place is: smaller is better, in this order. */
+struct score {
+    int64_t loss, switches, emptiness;
+};
+
+/* A pod on a node. */
+struct fitting {
+    struct pick picks[POOL_POD_DEVICES_MAX];
+    size_t n;
+    struct score score;
+};
+
+/* A pod of a trial's plan: the index of its input, and its picks. */
+struct spot {
+    size_t at, first, n;
+    struct pool_node *node;
+};
+VEC(spot_vec, struct spot);
+
+/* A trial that failed is asked again only when a pod of it fits on a node that changed since; one that found places is
+ * good for as long as nothing comes back on the nodes of these. */
+struct pool_trial {
+    struct str owner;
+    struct seat *lifted;
+    bool placed;      /* spots are those found last */
+    bool failed;      /* the last plan; then touched lists the nodes with something lifted since */
+    bool touched_all; /* and something came back */
+    size_t broken;    /* seats that came back on nodes of the spots */
+    struct pool_node *touched;
+    uint64_t clock, plan_clock;
+    struct spot_vec spots;
+    struct pick_vec picks;
+    struct place_why why; /* of the last that failed */
+    size_t cost;
+};
+
 struct pool {
     struct names *names;
     uint32_t gpu_resource;
@@ -47,8 +101,11 @@ struct pool {
     struct map groups;       /* workload uid -> seat_group */
     struct map pods;         /* pod uid -> seat */
     struct seat *seats, *last;
+    struct seat *leaving; /* linked as a group's are */
+    struct seat *claims;  /* their workload is the owner */
     size_t n_seats, n_managed;
     uint64_t generation;
+    struct pool_trial trial;
 };
 
 struct pool_node *pool_node(const struct pool *p, struct str name);
@@ -62,5 +119,25 @@ int32_t gpu_profile_of(const struct pool_gpu *g, uint32_t resource);
 bool node_counts_devices(const struct pool *p, const struct pool_node *n, uint32_t resource);
 int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret);
 void pool_seat_drop(struct pool *p, struct seat *s);
+
+int pool_seat_make(const struct seat *as, struct seat **ret); /* a copy, in no list */
+int32_t gpu_profile_at(const struct pool_gpu *g, int32_t id); /* its index, or -1 */
+
+/* pool_plan.c */
+struct turn {
+    int64_t weight;
+    size_t at;
+};
+bool plan_eligible(const struct pool_node *n, const struct place_input *in);
+bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place_input *in,
+                   struct fitting *t);
+/* The best node for a pod, or NULL. */
+struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, struct fitting *t);
+void plan_pick(const struct pick *k, bool on);
+int plan_order(const struct pool *p, const struct place_input *in, size_t n, struct turn **ret);
+void plan_why(const struct pool *p, const struct place_input *in, struct place_why *ret);
+
+/* pool_trial.c */
+void pool_claims_mark(struct pool *p, struct str node); /* the node was made anew */
 
 #endif

@@ -300,16 +300,23 @@ static void set_aside(void **state) {
     struct pool_amount v = {0, 1};
     assert_int_equal(names_intern(&m.names, STR("nvidia.com/mig-3g.71gb"), &v.resource), 0);
     struct place_input in = {.set = STR("main"), .shape = &ANY, .amounts = &v, .n_amounts = 1};
+    s = pool_take(m.pool, STR("holder"), STR("main"), STR("pod-of-holder"), (struct str){0});
+    assert_non_null(s);
     uint64_t before = pool_digest(m.pool);
     for (int round = 0; round < 2; round++) {
         bool placed = true;
-        assert_int_equal(pool_could(m.pool, &in, 1, &placed, &why), 0);
+        pool_trial_begin(m.pool, STR("me"));
+        assert_int_equal(pool_trial_place(m.pool, &in, 1, &placed, &why), 0);
         assert_false(placed);
         assert_int_equal(why.trouble, PLACE_NO_SLICE);
-        pool_lift(m.pool, STR("holder"), true);
-        assert_int_equal(pool_could(m.pool, &in, 1, &placed, &why), 0);
+        pool_trial_lift(m.pool, STR("holder"));
+        assert_int_equal(pool_trial_place(m.pool, &in, 1, &placed, &why), 0);
         assert_true(placed);
-        pool_lift(m.pool, STR("holder"), false);
+        pool_trial_unlift(m.pool, STR("holder"));
+        assert_int_equal(pool_trial_place(m.pool, &in, 1, &placed, &why), 0);
+        assert_false(placed);
+        assert_int_equal(why.trouble, PLACE_NO_SLICE);
+        pool_trial_end(m.pool);
         assert_true(pool_digest(m.pool) == before);
     }
     pool_workload_gone(m.pool, STR("holder")); /* the node has the last word again */

@@ -56,6 +56,9 @@ int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason
 bool search_fits(const struct search *s, bool borrow) {
     for (size_t i = 0; i < s->ask->n_needs; i++) {
         const struct preempt_need *n = &s->ask->needs[i];
+        if (n->besides) {
+            continue;
+        }
         if (n->v > amount_max(0, quota_available(n->cell)) ||
             (!borrow && quota_borrows_with(n->cell, n->v))) {
             return false;
@@ -125,7 +128,10 @@ static bool subtree_fits(struct quota_cell **cells, int64_t *rest, size_t n) {
 }
 
 static int collect_cohort(struct search *s) {
-    size_t n = s->ask->n_needs;
+    size_t n = 0;
+    for (size_t i = 0; i < s->ask->n_needs; i++) {
+        n += !s->ask->needs[i].besides; /* they come last */
+    }
     struct quota_cell **cells = ARENA_ARRAY(&s->m->memory, struct quota_cell *, n);
     int64_t *rest = ARENA_ARRAY(&s->m->memory, int64_t, n);
     if (cells == NULL || rest == NULL) {
@@ -204,6 +210,8 @@ static int run_through(struct search *s, enum source_list list, bool evicting, b
             x->head = NULL; /* usage only falls from here on: nor is any other of this queue */
         } else if (spared && borrow) {
             source_skip_priority(s, x);
+        } else if (source_spares(s, x, w)) {
+            source_next(s, x);
         } else {
             enum preempt_reason reason = list == SOURCE_OWN ? PREEMPT_IN_QUEUE
                                          : list == SOURCE_HIERARCHY || spared
@@ -261,7 +269,7 @@ static bool list_has_any(const struct search *s, enum source_list list) {
 static bool below_nominal(const struct search *s) {
     for (size_t i = 0; i < s->ask->n_needs; i++) {
         const struct preempt_need *n = &s->ask->needs[i];
-        if (n->short_ && n->cell->usage >= n->cell->q.nominal) {
+        if (n->short_ && !n->besides && n->cell->usage >= n->cell->q.nominal) {
             return false;
         }
     }

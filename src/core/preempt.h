@@ -20,6 +20,7 @@ struct preempt_need {
     struct quota_cell *cell;
     int64_t v;
     bool short_;
+    bool besides; /* nothing is taken of it: short_ only makes candidates of its holders */
 };
 
 struct victim {
@@ -34,6 +35,8 @@ struct preempt_ask {
     /* May be NULL: a further test that the asker fits with these victims gone (a place for its pods). */
     bool (*fits)(void *ctx, const struct victim *v, size_t n);
     void *ctx;
+    bool
+        place; /* quota is not short: in the cohort, only who holds what its queue borrows is a candidate */
 };
 
 /* The victims, in the order they would be evicted; none when it cannot be done. *ret_protected: a protected

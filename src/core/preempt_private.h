@@ -55,6 +55,8 @@ static inline int share_cmp(const struct share *a, const struct share *b) {
 }
 
 /* preempt_source.c */
+bool source_spares(const struct search *s, const struct source *x,
+                   const struct engine_workload *w); /* by preempt_ask.place */
 bool source_uses(const struct search *s, const struct engine_workload *w);
 int source_add(struct search *s, struct engine_queue *q, const struct quota_node *lca,
                enum source_list list, enum preempt_policy policy);

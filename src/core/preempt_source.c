@@ -14,6 +14,20 @@ bool source_uses(const struct search *s, const struct engine_workload *w) {
     return false;
 }
 
+bool source_spares(const struct search *s, const struct source *x,
+                   const struct engine_workload *w) {
+    bool borrows = !s->ask->place || x->lca == NULL;
+    for (size_t i = 0; i < w->n_held && !borrows; i++) {
+        uint32_t pair = quota_pair(w->held[i].flavor, w->held[i].resource);
+        const struct quota_cell *c = quota_cell_of(w->queue->node, pair);
+        for (size_t k = 0; k < s->ask->n_needs && c != NULL && c->over && !borrows; k++) {
+            borrows = s->ask->needs[k].short_ && s->ask->needs[k].cell->q.pair == pair &&
+                      w->held[i].v > 0;
+        }
+    }
+    return !borrows;
+}
+
 static bool policy_allows(enum preempt_policy policy, const struct engine_workload *asker,
                           const struct engine_workload *w) {
     switch (policy) {
@@ -49,7 +63,7 @@ static int64_t protected_until(const struct engine_workload *w) {
 /* One that is evicting already is on its way out, protected or not. */
 static bool is_candidate(struct search *s, const struct source *x,
                          const struct engine_workload *w) {
-    if (!policy_allows(x->policy, s->ask->w, w) || !source_uses(s, w)) {
+    if (!policy_allows(x->policy, s->ask->w, w) || !source_uses(s, w) || source_spares(s, x, w)) {
         return false;
     }
     int64_t until = w->evicting ? 0 : protected_until(w);

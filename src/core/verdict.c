@@ -121,7 +121,7 @@ static const char *plural(int64_t n) {
 static void place_text(const struct verdict *v, const struct names *resources, struct buf *b) {
     const struct place_why *w = &v->place;
     struct str r = names_text(resources, w->resource);
-    if (v->n_preempting > 0) {
+    if (v->n_preempting > 0 && v->turn != TURN_PREEMPTING) {
         buf_f(b, "the preemption of %u workload(s) would not help: then ", v->n_preempting);
     } else {
         buf_c(b, "quota is available, but ");
@@ -198,12 +198,15 @@ void verdict_text(const struct verdict *v, const struct names *flavors,
     }
     if (text != NULL) {
         buf_c(out, text);
-    } else if (v->reason == PEND_WAITING_FOR_PLACEMENT) {
+    } else if (v->reason == PEND_WAITING_FOR_PLACEMENT ||
+               (v->turn == TURN_PREEMPTING && v->place.trouble != PLACE_OK)) {
         place_text(v, resources, out);
     } else {
         sets_text(v, flavors, resources, a, out);
     }
-    if (v->turn == TURN_PREEMPTING) {
+    if (v->turn == TURN_PREEMPTING && v->n_preempting == 0) {
+        buf_c(out, ". Pending the end of pods that are on their way out");
+    } else if (v->turn == TURN_PREEMPTING) {
         buf_f(out, ". Pending the preemption of %u workload(s)", v->n_preempting);
     }
 }
