@@ -28,6 +28,13 @@ static const char *duration_fault(struct str v) {
                                                         : "must be a duration, like 90m or 1h30m";
 }
 
+static const char *runtime_fault(struct str v) {
+    int64_t n;
+    bool fine = str_to_i64(v, &n) ? n > 0 && n < INT64_MAX / 1000000000
+                                  : duration_parse(v, &n, NULL) == 0 && n > 0;
+    return fine ? NULL : "must be a duration, like 1h30m, or whole seconds";
+}
+
 static const char *integer_fault(struct str v) {
     int64_t n;
     return str_to_i64(v, &n) ? NULL : "must be an integer";
@@ -84,6 +91,7 @@ static const char *gates_fault(struct str v) {
 static const struct note for_all[] = {
     {"annotations", "berth.dev/protected-until", instant_fault},
     {"annotations", "berth.dev/minimum-runtime", duration_fault},
+    {"annotations", "berth.dev/expected-runtime", runtime_fault},
     {"annotations", "kueue.x-k8s.io/admission-gated-by", gates_fault},
 };
 static const struct note for_workloads[] = {
@@ -162,8 +170,22 @@ static void check_least(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) 
     }
 }
 
+/* A Job that runs stays in its queue: what it holds is held there. */
+static void check_queue(yyjson_mut_val *obj, yyjson_val *old, const struct note *queue,
+                        struct causes *c) {
+    struct path meta = path_member(NULL, "metadata"), map = path_member(&meta, queue->map);
+    struct path at = path_key(&map, str_of(queue->key));
+    yyjson_val *labels = json_get(json_get(old, STR("metadata")), str_of(queue->map));
+    if (old != NULL &&
+        !yyjson_mut_get_bool(json_mget(json_mget(obj, STR("spec")), STR("suspend"))) &&
+        !str_eq(json_str(json_get(labels, str_of(queue->key))), now_of(obj, queue))) {
+        cause_invalid(c, &at, now_of(obj, queue), "field is immutable");
+    }
+}
+
 void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     const struct note queue = {"labels", QUEUE_LABEL, NULL};
+    check_queue(obj, old, &queue, c);
     check(obj, old, for_all, COUNT(for_all), c);
     check_gates(obj, old, c);
     if (now_of(obj, &queue).n > 0) {

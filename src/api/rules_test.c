@@ -309,6 +309,10 @@ static void notes(void **state) {
         {NOTED_JOB("", "\"berth.dev/minimum-runtime\":\"5\"", "1"),
          "metadata.annotations[berth.dev/minimum-runtime]: Invalid value: \"5\": must be a "
          "duration, like 90m or 1h30m\n"},
+        {NOTED_JOB("", "\"berth.dev/expected-runtime\":\"90\"", "1"), ""},
+        {NOTED_JOB("", "\"berth.dev/expected-runtime\":\"soon\"", "1"),
+         "metadata.annotations[berth.dev/expected-runtime]: Invalid value: \"soon\": must be a "
+         "duration, like 1h30m, or whole seconds\n"},
         {NOTED_JOB("", "\"kueue.x-k8s.io/admission-gated-by\":\"a.com/x,paid\"", "1"),
          "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Invalid value: "
          "\"a.com/x,paid\": must be names with a domain prefix, of at most 63 characters, joined "
@@ -328,6 +332,17 @@ static void notes(void **state) {
     const char *bad = NOTED_JOB("", "\"berth.dev/minimum-runtime\":\"5\"", "1");
     struct str got = causes_of(f, "batch/v1", "Job", bad, bad);
     assert_str_eq(got, STR("")); /* as it was */
+    const char *one = "{\"metadata\":{\"name\":\"j\",\"labels\":{\"kueue.x-k8s.io/queue-name\":"
+                      "\"one\"}},\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
+                      "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\"}]}}}}";
+    const char *two = "{\"metadata\":{\"name\":\"j\",\"labels\":{\"kueue.x-k8s.io/queue-name\":"
+                      "\"two\"}},\"spec\":{\"template\":{\"spec\":{"
+                      "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\"}]}}}}";
+    got = causes_of(f, "batch/v1", "Job", two, one);
+    assert_true(str_contains(got, STR("metadata.labels[kueue.x-k8s.io/queue-name]: Invalid value: "
+                                      "\"two\": field is immutable\n")));
+    got = causes_of(f, "batch/v1", "Job", one, two); /* it is suspended, and may go elsewhere */
+    assert_false(str_contains(got, STR("queue-name")));
     got = causes_of(f, "kueue.x-k8s.io/v1beta2", "ClusterQueue",
                     "{\"metadata\":{\"name\":\"q\",\"annotations\":{\"berth.dev/"
                     "max-protection\":\"x\"}},\"spec\":{}}",
