@@ -4,7 +4,8 @@
 static const struct column explanation_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Queue", "string", 0, "status.localQueue", "The LocalQueue it waits in."),
-    COLUMN_PATH("State", "string", 0, "status.state", "Waiting, Held, Admitted or Finished."),
+    COLUMN_PATH("State", "string", 0, "status.state",
+                "Waiting, Held, Reserved, Admitted, Stopping or Finished."),
     COLUMN_PATH("Position", "integer", 0, "status.position.clusterQueue",
                 "Place among those that wait in the ClusterQueue."),
     COLUMN_PATH("Starts", "string", 0, "status.estimate.text", "When it may start."),

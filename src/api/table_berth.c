@@ -80,7 +80,7 @@ static const struct schema schema_explained_estimate =
     SCHEMA("dev.berth.v1alpha1.ExplainedEstimate", estimate_fields, 0, "When it may start.");
 
 static const struct field explanation_status_fields[] = {
-    F(STRING, ONE, "state", 0, .doc = "Waiting, Held, Admitted or Finished."),
+    F(STRING, ONE, "state", 0, .doc = "Waiting, Held, Reserved, Admitted, Stopping or Finished."),
     F(STRING, ONE, "job", 0, .doc = "The name of its owner."),
     F(STRING, ONE, "localQueue", 0, .doc = "The LocalQueue it was sent to."),
     F(STRING, ONE, "clusterQueue", 0, .doc = "The ClusterQueue behind it."),

@@ -95,7 +95,7 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
                     bool projects) {
     static const enum table_style styles[] = {
         [RANK_RUNNING] = STYLE_GOOD, [RANK_RESERVED] = STYLE_GOOD, [RANK_WAITING] = STYLE_WAIT,
-        [RANK_HELD] = STYLE_BAD,     [RANK_FINISHED] = STYLE_DIM,
+        [RANK_HELD] = STYLE_BAD,     [RANK_FINISHED] = STYLE_DIM,  [RANK_STOPPING] = STYLE_BAD,
     };
     struct cli *c = v->c;
     size_t col = 0;

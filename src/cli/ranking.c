@@ -6,7 +6,7 @@
 const char *rank_state_name(enum rank_state s) {
     static const char *const names[] = {
         [RANK_RUNNING] = "running", [RANK_RESERVED] = "reserved", [RANK_WAITING] = "waiting",
-        [RANK_HELD] = "held",       [RANK_FINISHED] = "finished",
+        [RANK_HELD] = "held",       [RANK_FINISHED] = "finished", [RANK_STOPPING] = "stopping",
     };
     return names[s];
 }
@@ -14,6 +14,9 @@ const char *rank_state_name(enum rank_state s) {
 static enum rank_state state_of(yyjson_val *w) {
     if (cli_condition_true(w, "Finished")) {
         return RANK_FINISHED;
+    }
+    if (cli_condition_true(w, "Evicted") && cli_condition_true(w, "QuotaReserved")) {
+        return RANK_STOPPING;
     }
     if (cli_condition_true(w, "Admitted")) {
         return RANK_RUNNING;
@@ -31,6 +34,8 @@ static struct str why_of(yyjson_val *w, enum rank_state state) {
     switch (state) {
     case RANK_WAITING:
         return reserved.n ? reserved : evicted.n ? evicted : STR("not looked at yet");
+    case RANK_STOPPING:
+        return json_str_at(cli_condition(w, "Evicted"), "reason");
     case RANK_HELD:
         return evicted.n ? evicted : STR("spec.active is false");
     case RANK_RESERVED:

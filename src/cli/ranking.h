@@ -7,7 +7,15 @@
 #include "base/arena.h"
 #include "wire/json.h"
 
-enum rank_state { RANK_RUNNING, RANK_RESERVED, RANK_WAITING, RANK_HELD, RANK_FINISHED };
+/* STOPPING: evicted, and not all of it has ended. */
+enum rank_state {
+    RANK_RUNNING,
+    RANK_STOPPING,
+    RANK_RESERVED,
+    RANK_WAITING,
+    RANK_HELD,
+    RANK_FINISHED
+};
 
 struct ranked {
     yyjson_val *workload;

@@ -192,6 +192,20 @@ static yyjson_val *condition_of(yyjson_val *w, const char *type, const char *sta
     return NULL;
 }
 
+/* "waits for admission checks: budget (Pending): no money yet", those that are not Ready. */
+static void checks_text(yyjson_val *w, struct buf *out) {
+    yyjson_val *list = json_path(w, "status.admissionChecks"), *c;
+    size_t i, n, told = 0;
+    yyjson_arr_foreach(list, i, n, c) {
+        if (!str_is(json_str_at(c, "state"), "Ready")) {
+            struct str message = json_str_at(c, "message");
+            buf_c(out, told++ == 0 ? "quota is reserved; waits for admission checks: " : "; ");
+            buf_f(out, "%.*s (%.*s)%s%.*s", STR_ARG(json_str_at(c, "name")),
+                  STR_ARG(json_str_at(c, "state")), message.n > 0 ? ": " : "", STR_ARG(message));
+        }
+    }
+}
+
 static void written_json(const struct object *o, yyjson_val *w, int64_t now, struct str why,
                          struct buf *out) {
     const struct owner_ref *by = object_controller(o);
@@ -199,16 +213,23 @@ static void written_json(const struct object *o, yyjson_val *w, int64_t now, str
     yyjson_val *admitted = condition_of(w, "Admitted", "True");
     yyjson_val *waits = condition_of(w, "QuotaReserved", "False");
     yyjson_val *reserved = condition_of(w, "QuotaReserved", "True");
+    yyjson_val *leaves = reserved != NULL ? condition_of(w, "Evicted", "True") : NULL;
     bool held = !json_bool_at(w, "spec.active", true);
-    yyjson_val *c = finished ? finished : admitted ? admitted : reserved ? reserved : waits;
+    yyjson_val *c = finished   ? finished
+                    : leaves   ? leaves
+                    : admitted ? admitted
+                    : reserved ? reserved
+                               : waits;
     struct str again = json_str_at(w, "status.requeueState.requeueAt");
     struct str message = why.n > 0 ? why : json_str_at(c, "message");
     char text[TIME_TEXT_MAX];
     explanation_head(o,
-                     finished               ? "Finished"
-                     : admitted || reserved ? "Admitted"
-                     : held                 ? "Held"
-                                            : "Waiting",
+                     finished   ? "Finished"
+                     : leaves   ? "Stopping"
+                     : admitted ? "Admitted"
+                     : reserved ? "Reserved"
+                     : held     ? "Held"
+                                : "Waiting",
                      by != NULL ? by->name : o->name, json_str_at(w, "spec.queueName"),
                      json_str_at(w, "status.admission.clusterQueue"),
                      json_i64_at(w, "spec.priority", 0), out);
@@ -218,9 +239,14 @@ static void written_json(const struct object *o, yyjson_val *w, int64_t now, str
     }
     struct buf line;
     buf_init(&line, LIMIT_CONDITION_MESSAGE);
-    buf_str(&line, message.n > 0 ? message
-                   : held        ? STR("spec.active is false")
-                                 : STR("it has not been looked at yet"));
+    if (reserved && !admitted && !finished && !leaves && why.n == 0) {
+        checks_text(w, &line);
+    }
+    if (line.n == 0) {
+        buf_str(&line, message.n > 0 ? message
+                       : held        ? STR("spec.active is false")
+                                     : STR("it has not been looked at yet"));
+    }
     if (again.n > 0 && !finished && !admitted) {
         buf_f(&line, "; it is queued again at %.*s", STR_ARG(again));
     }
