@@ -56,6 +56,10 @@ enum {
     LIMIT_POD_ENV = 4096,
     LIMIT_PODS_PER_NODE = 1000,
 
+    /* the queues */
+    LIMIT_WORKLOADS = 2000000,           /* that wait or hold quota, unless told otherwise */
+    LIMIT_WORKLOAD_PODS = 100000,        /* of one that is queued */
+
     /* a simulation */
     LIMIT_SIM_FILE_BYTES = 64 << 20,     /* one manifest, load or trace */
     LIMIT_SIM_LIST = 1000,               /* items of one list of a load */

@@ -1,11 +1,10 @@
 /* engine (core): its life, and what flavors, cohorts and queues say. Workloads are in engine_workload.c. */
 #include <assert.h>
 
+#include "base/limits.h"
 #include "core/engine_private.h"
 #include "core/preempt.h"
 #include "core/usage.h"
-
-enum { PODS_MAX = 100000 }; /* of one workload */
 
 struct engine *engine_new(const struct engine_options *o) {
     struct engine *e = mem_zalloc(sizeof(*e));
@@ -13,7 +12,7 @@ struct engine *engine_new(const struct engine_options *o) {
         return NULL;
     }
     e->o = *o;
-    e->o.workloads_max = o->workloads_max ? o->workloads_max : 2000000;
+    e->o.workloads_max = o->workloads_max ? o->workloads_max : LIMIT_WORKLOADS;
     names_init(&e->flavor_names);
     names_init(&e->resource_names);
     quota_init(&e->forest);
@@ -45,8 +44,6 @@ void engine_free(struct engine *e) {
     for (i = 0; i < e->flavors.n; i++) {
         mem_free(e->flavors.v[i].memory);
     }
-    usage_free(e);
-    preempt_free(e);
     pool_free(e->pool);
     turns_clear(e);
     usage_free(e);

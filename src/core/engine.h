@@ -49,7 +49,7 @@ enum fair_strategy {
 }; /* LessThanOrEqualToFinalShare, LessThanInitialShare */
 
 struct engine_options {
-    size_t workloads_max; /* 0: 2,000,000 */
+    size_t workloads_max; /* 0: LIMIT_WORKLOADS */
     size_t tick_bytes;    /* memory of one cycle; 0: 256 MiB */
     bool check_undo;      /* compare the state before a trial with the state after its undo; asserts */
     bool fair_sharing; /* dominant resource shares order the heads and choose the victims */

@@ -1,10 +1,9 @@
 /* engine_workload (core): workloads in and out: those that wait, and those that hold quota. */
 #include <assert.h>
 
+#include "base/limits.h"
 #include "core/preempt.h"
 #include "core/usage.h"
-
-enum { PODS_MAX = 100000 }; /* of one workload */
 
 struct engine_workload *workload_find(const struct engine *e, struct str uid) {
     return map_get(&e->workloads, uid);
@@ -229,7 +228,8 @@ static int input_check(const struct engine *e, const struct workload_input *in, 
     for (size_t i = 0; i < in->n_sets; i++) {
         pods += in->sets[i].count > 0 ? in->sets[i].count : 0;
     }
-    bool many = pods > PODS_MAX || (!known && map_count(&e->workloads) >= e->o.workloads_max);
+    bool many =
+        pods > LIMIT_WORKLOAD_PODS || (!known && map_count(&e->workloads) >= e->o.workloads_max);
     return many ? ERR_TOO_MANY : 0;
 }
 
