@@ -2,7 +2,8 @@
  * names (core): strings to small numbers, and back. For flavor and resource names, so that the engine compares
  * integers.
  *
- * A name is copied once and never forgotten; there is a limit, and a lower one for guests. Numbers are given in the order of the calls.
+ * A name is copied once and never forgotten; there is a limit, and a lower one for guests. Numbers are given in the
+ * order of the calls.
  */
 #ifndef BERTH_CORE_NAMES_H
 #define BERTH_CORE_NAMES_H
