@@ -22,6 +22,8 @@ int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
 /* Removes members that the schema does not know; calls unknown(ctx, path) for each when not NULL. */
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                  void (*unknown)(void *ctx, struct str path), void *ctx);
+int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                       void (*unknown)(void *ctx, struct str path), void *ctx); /* there alone */
 
 /* Table defaults (idempotent), then the kind's own. */
 int codec_default(const struct kind *k, yyjson_mut_doc *d, struct err *err);
@@ -32,7 +34,7 @@ int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
                     struct causes *causes);
 
 /* The same for an object of which only the status is new: the rest was defaulted and valid when it was written, and is
- * not looked at but by the kind's own rules. */
+ * not looked at but by the kind's own rules, which know it by causes.status_alone. */
 int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err);
 int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
                           struct causes *causes);

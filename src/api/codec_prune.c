@@ -84,6 +84,23 @@ static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val
     }
 }
 
+int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                       void (*unknown)(void *ctx, struct str path), void *ctx) {
+    (void)d;
+    struct prune p = {.unknown = unknown, .ctx = ctx};
+    size_t hint = 0;
+    yyjson_mut_val *status = json_mget(obj, STR("status"));
+    const struct field *f = status != NULL ? schema_find(s, STR("status"), &hint) : NULL;
+    buf_init(&p.text, 0);
+    if (f != NULL) {
+        struct path here = path_field(NULL, f);
+        prune_field(&p, f, status, &here);
+    }
+    int r = buf_ok(&p.text);
+    buf_release(&p.text);
+    return r;
+}
+
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                 void (*unknown)(void *ctx, struct str path), void *ctx) {
     (void)d;

@@ -86,6 +86,32 @@ static void prune_names_what_it_removes(void **state) {
     assert_non_null(json_mpath(root, "spec.template"));
 }
 
+static void prune_of_the_status_alone(void **state) {
+    struct fixture *f = *state;
+    yyjson_mut_doc *d = parse(f, "{\"spec\":{\"bogus\":1},\"status\":{\"active\":1,\"bogus\":2,"
+                                 "\"failed\":null}}");
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
+    assert_int_equal(codec_prune_status(&schema_job, d, root, collect, f), 0);
+    assert_str_eq(buf_view(&f->text), STR("status.bogus\n"));
+    assert_str_eq(text_of(f, d), STR("{\"spec\":{\"bogus\":1},\"status\":{\"active\":1}}"));
+}
+
+/* The pod sets were valid when they were stored; of an object that is new they are not known to be. */
+static void status_alone(void **state) {
+    struct fixture *f = *state;
+    static const char now[] = "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"podSets\":[{\"name\":"
+                              "\"main\",\"count\":1,\"minCount\":2,\"template\":{\"spec\":{"
+                              "\"containers\":[]}}}]},\"status\":{}}";
+    const struct kind *k = kind("kueue.x-k8s.io/v1beta2", "Workload");
+    yyjson_mut_doc *d = parse(f, now);
+    struct causes stored = {.arena = &f->arena}, fresh = {.arena = &f->arena};
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
+    assert_int_equal(codec_validate_status(k, root, freeze(f, d), &stored), 0);
+    assert_int_equal(codec_validate_status(k, root, NULL, &fresh), 0);
+    assert_int_equal(stored.n, 0);
+    assert_true(fresh.n > 0);
+}
+
 static void job_defaults_are_kubernetes_own(void **state) {
     struct fixture *f = *state;
     yyjson_mut_doc *d = parse(f, job_text);
@@ -484,6 +510,8 @@ static void every_kind_is_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(prune_names_what_it_removes, setup, teardown),
+        cmocka_unit_test_setup_teardown(prune_of_the_status_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(status_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(job_defaults_are_kubernetes_own, setup, teardown),
         cmocka_unit_test_setup_teardown(defaulting_twice_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(other_defaults, setup, teardown),

@@ -289,6 +289,7 @@ int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val 
                        &here);
     }
     if (k->check != NULL && causes->n == 0) {
+        causes->status_alone = old != NULL;
         k->check(obj, old, causes);
     }
     return arena_ok(causes->arena);

@@ -191,6 +191,10 @@ static void check_held(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
 void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec"), sets = path_member(&at, "podSets");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    if (c->status_alone) { /* what is fixed is the same, and the rest was valid */
+        check_admission(obj, old, c);
+        return;
+    }
     check_pod_sets(json_mget(spec, STR("podSets")), &sets, c);
     check_priority(spec, &at, c);
     check_admission(obj, old, c);

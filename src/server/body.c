@@ -144,8 +144,10 @@ static int prune_and_convert(struct write *w, struct reports *r) {
     const struct api_request *q = w->req;
     struct err err = {0};
     r->what = "unknown";
-    int code = codec_prune(q->kv->schema, w->doc, yyjson_mut_doc_get_root(w->doc),
-                           wants_reports(w) ? report : NULL, r);
+    int code =
+        (w->status_alone ? codec_prune_status : codec_prune)(q->kv->schema, w->doc,
+                                                             yyjson_mut_doc_get_root(w->doc),
+                                                             wants_reports(w) ? report : NULL, r);
     if (code != 0) {
         return failure_set(&w->failure, w->arena, code, "out of memory");
     }
@@ -193,7 +195,7 @@ int body_finish_patch(struct write *w) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
                            "the patched object is not an object");
     }
-    int code = check_type(w);
+    int code = w->status_alone ? 0 : check_type(w);
     return code != 0 ? code : prune_and_convert(w, &r);
 }
 

@@ -260,6 +260,47 @@ static void check_step(struct world *w, const struct step *s) {
     mem_free(want);
 }
 
+/* ---- a patch of the status alone does what one of more does ---- */
+
+static int patch_status(struct world *w, struct answer *a, const char *body) {
+    int fd = dial(w);
+    ask(fd, "PATCH", JOBS "/c/status", "application/merge-patch+json", NULL, body);
+    hear(fd, a);
+    return a->status;
+}
+
+static void check_status(struct world *w) {
+    static const struct step job = {.seed = JOB, .collection = JOBS, .probe = JOBS "/c"};
+    static struct answer a;
+    char body[256], *alone, *with_more;
+    reset(w, &job, &a);
+    assert_int_equal(patch_status(w, &a, "{\"status\":{\"active\":1,\"nope\":2}}"), 200);
+    assert_non_null(strstr(a.text, "unknown field \\\"status.nope\\\""));
+    alone = state(w, &job, &a);
+    assert_null(strstr(a.body, "nope"));
+    reset(w, &job, &a);
+    assert_int_equal(patch_status(w, &a,
+                                  "{\"metadata\":{\"labels\":{\"l\":\"v\"}},\"spec\":{"
+                                  "\"completions\":9},\"status\":{\"active\":1,\"nope\":2}}"),
+                     200);
+    with_more = state(w, &job, &a);
+    assert_string_equal(alone, with_more);
+    mem_free(alone);
+    mem_free(with_more);
+    unsigned long rv = strtoul(strstr(a.body, "\"resourceVersion\":\"") + 19, NULL, 10);
+    for (int at = -1; at <= 0; at++) { /* an older one, then the newest */
+        int n = snprintf(body, sizeof(body),
+                         "{\"metadata\":{\"resourceVersion\":\"%lu\"},\"status\":null}",
+                         rv + (unsigned long)at);
+        assert_in_range(n, 1, sizeof(body) - 1);
+        assert_int_equal(patch_status(w, &a, body), at == 0 ? 200 : 409);
+    }
+    assert_null(strstr(a.body, "\"active\":1"));
+    assert_int_equal(
+        patch_status(w, &a, "{\"metadata\":{\"resourceVersion\":\"x\"},\"status\":{}}"), 422);
+    assert_int_equal(patch_status(w, &a, "{\"status\":{\"active\":\"x\"}}") / 100, 4);
+}
+
 /* ---- a watch: whole, or ended ---- */
 
 /* Reads the stream until `until` was seen; false when it ended before. */
@@ -320,6 +361,7 @@ static void *client(void *ctx) {
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         check_step(w, &steps[i]);
     }
+    check_status(w);
     check_watch(w, WATCH_ALL, NULL);
     check_watch(w, WATCH_FIELD, TABLE);
     assert_int_equal(loop_post(w->loop, stop, w), 0);

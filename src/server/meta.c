@@ -217,6 +217,16 @@ int meta_update(struct write *w) {
     return r != 0 ? nomem(w) : 0;
 }
 
+int meta_precondition(struct write *w) {
+    yyjson_mut_val *meta = metadata_of(w);
+    if (meta == NULL) {
+        return nomem(w);
+    }
+    int r = check_revision(w, meta);
+    json_mdel(meta, STR("resourceVersion"));
+    return r;
+}
+
 /* Equality of all members but metadata and status, both ways. */
 static bool same_spec(yyjson_mut_val *now, yyjson_mut_val *old) {
     size_t i, n, others = 0;

@@ -15,6 +15,8 @@
 int meta_create(struct write *w);
 /* Checks name, uid and resourceVersion against w->old and takes over what only the server sets. */
 int meta_update(struct write *w);
+/* Of that the resourceVersion alone: for an object that is the stored one everywhere else. */
+int meta_precondition(struct write *w);
 /* +1 when anything but metadata and status differs from w->old. */
 int meta_generation(struct write *w);
 /* True when the object to be is marked for deletion and nothing holds it any more. */

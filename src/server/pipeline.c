@@ -239,6 +239,9 @@ static void run_create(struct write *w) {
  * of status or finalize in nothing else. */
 static int keep_other_half(struct write *w) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
+    if (w->status_alone) {
+        return 0; /* it was never anything else */
+    }
     bool status = str_is(w->req->subresource, "status");
     bool finalize = str_is(w->req->subresource, "finalize");
     if (!status && !finalize) {
@@ -294,7 +297,7 @@ static bool unchanged(struct write *w, const struct object *now) {
 }
 
 static int replace_steps(struct write *w, struct object **ret) {
-    int r = meta_update(w);
+    int r = w->status_alone ? meta_precondition(w) : meta_update(w);
     if (r == 0 && keep_other_half(w) != 0) {
         r = failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
@@ -358,6 +361,25 @@ static int patch_target(struct write *w) {
     return 0;
 }
 
+/* As controllers write: a merge patch of the status with a resourceVersion to be at, and nothing else. What it is merged
+ * into is then the stored object everywhere but there, and need not be put together from two. */
+static bool is_status_alone(const struct write *w, yyjson_val *patch) {
+    yyjson_obj_iter it = yyjson_obj_iter_with(patch);
+    if (!str_is(w->req->subresource, "status") || w->req->kv->from_storage != NULL ||
+        w->req->kv->to_storage != NULL) {
+        return false;
+    }
+    for (yyjson_val *k; (k = yyjson_obj_iter_next(&it)) != NULL;) {
+        yyjson_val *v = yyjson_obj_iter_get_val(k);
+        bool at_revision = str_is(json_str(k), "metadata") && yyjson_obj_size(v) == 1 &&
+                           yyjson_is_str(json_get(v, STR("resourceVersion")));
+        if (!at_revision && !str_is(json_str(k), "status")) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A merge patch may be conditional on the uid, as controllers' are; nothing else needs doing here.
  * */
 static int apply_patch(struct write *w) {
@@ -382,6 +404,7 @@ static int apply_patch(struct write *w) {
     } else if (!yyjson_is_obj(root)) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patch is not an object");
     } else if (w->type == BODY_MERGE_PATCH) {
+        w->status_alone = is_status_alone(w, root);
         code = patch_merge(w->doc, root, &err);
     } else {
         code = api_patch_strategic(w->req->kv->schema, w->doc, root, &err);

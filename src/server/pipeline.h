@@ -46,6 +46,7 @@ struct write {
     const struct object *old; /* NULL on create */
     yyjson_val *old_tree;     /* storage version, with resourceVersion */
     yyjson_mut_doc *doc;      /* the object to be */
+    bool status_alone;        /* doc is the stored object but for its status, and a resourceVersion */
     int64_t now;
     struct write *next;
 };
