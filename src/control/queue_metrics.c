@@ -313,6 +313,9 @@ static void owner_changed(struct metric_owner *o, bool gone) {
     metric_series_drop(&o->gauges);
     if (gone) {
         metric_series_drop(&o->counters);
+        for (size_t i = 0; i < METRIC_COMMON; i++) {
+            o->common[i] = NULL;
+        }
     }
 }
 

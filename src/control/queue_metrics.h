@@ -35,9 +35,12 @@ struct metric_cause {
     int64_t n;
 };
 
+enum { METRIC_COMMON = 9 };
+
 /* A queue's or cohort's part; zeroed at first. */
 struct metric_owner {
     struct series_list gauges, counters;
+    struct prom_series *common[METRIC_COMMON]; /* of counters, found before: queue_metrics_life.c */
     struct metric_cause *causes;
     size_t n_causes, cap_causes;
     int64_t finished;

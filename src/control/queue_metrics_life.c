@@ -43,20 +43,39 @@ static double queued(const struct view *v) {
 
 /* ---- into both families ---- */
 
-static void count(const struct view *v, enum metric id, enum metric local) {
-    prom_add(METRIC(v->m, id, v->own, v->cq, v->pc), 1);
-    if (v->local_own != NULL) {
-        const struct local_state *l = v->q->local;
-        prom_add(METRIC(v->m, local, v->local_own, l->name, l->ns, v->pc), 1);
+_Static_assert(M_EXECUTION - M_RESERVED + 1 == METRIC_COMMON &&
+                   M_LOCAL_EXECUTION - M_LOCAL_RESERVED + 1 == METRIC_COMMON,
+               "what Workloads commonly pass, in one order in both families");
+
+/* Most Workloads have no priority class: what they count in is looked up once a queue. */
+static struct prom_series *cluster_series(const struct view *v, enum metric id) {
+    struct prom_series **s = &v->own->common[id - M_RESERVED];
+    if (v->pc.n > 0) {
+        return METRIC(v->m, id, v->own, v->cq, v->pc);
     }
+    return *s != NULL ? *s : (*s = METRIC(v->m, id, v->own, v->cq, v->pc));
+}
+
+static struct prom_series *local_series(const struct view *v, enum metric id) {
+    const struct local_state *l = v->q->local;
+    if (v->local_own == NULL) {
+        return NULL;
+    }
+    struct prom_series **s = &v->local_own->common[id - M_LOCAL_RESERVED];
+    if (v->pc.n > 0) {
+        return METRIC(v->m, id, v->local_own, l->name, l->ns, v->pc);
+    }
+    return *s != NULL ? *s : (*s = METRIC(v->m, id, v->local_own, l->name, l->ns, v->pc));
+}
+
+static void count(const struct view *v, enum metric id, enum metric local) {
+    prom_add(cluster_series(v, id), 1);
+    prom_add(local_series(v, local), 1);
 }
 
 static void observe(const struct view *v, enum metric id, enum metric local, double seconds) {
-    prom_observe(METRIC(v->m, id, v->own, v->cq, v->pc), seconds);
-    if (v->local_own != NULL) {
-        const struct local_state *l = v->q->local;
-        prom_observe(METRIC(v->m, local, v->local_own, l->name, l->ns, v->pc), seconds);
-    }
+    prom_observe(cluster_series(v, id), seconds);
+    prom_observe(local_series(v, local), seconds);
 }
 
 /* ---- transitions ---- */
