@@ -293,7 +293,7 @@ static size_t list(const char *path, const char *accept, bool (*good)(yyjson_val
 static void await_events(const struct drive *d) {
     struct buf b;
     struct arena a;
-    size_t before = 0, now = 0;
+    size_t before = 0, now = 0, revision = 0;
     int64_t last = d->end;
     arena_init(&a, 1 << 20);
     buf_init(&b, 0);
@@ -307,10 +307,14 @@ static void await_events(const struct drive *d) {
         }
         yyjson_val *root = yyjson_doc_get_root(doc);
         now = (size_t)json_i64_at(root, "metadata.remainingItemCount", -1) + 1;
+        revision = strtoull(json_str_at(root, "metadata.resourceVersion").p, NULL, 10);
         last = now != before ? measure_now() : last;
         (void)poll(NULL, 0, 50);
     } while (measure_now() - last < 1000000000);
-    printf("events: %zu, the last %.1f s after the last end\n", now, (double)(last - d->end) / 1e9);
+    printf("events: %zu, the last %.1f s after the last end; %zu writes in all, %zu of statuses of "
+           "queues and of what was set up\n",
+           now, (double)(last - d->end) / 1e9, revision,
+           revision - now - 3 * plan.n_items);
     buf_release(&b);
     arena_release(&a);
 }
