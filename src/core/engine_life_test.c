@@ -246,6 +246,27 @@ static void edits_cost_their_tree(void **state) {
     engine_free(w.e);
 }
 
+/* y fits in f, but x, which wants its own quota back and may evict nobody, keeps it from y for that cycle. When x has
+ * come to nothing and y has no other flavor, f is y's. */
+static void kept_for_nobody(void **state) {
+    const struct fq a = {"f", {4000, NO, NO}}, b[] = {{"f", {4000, NO, NO}}, {"g", {1000, NO, NO}}};
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    flavor(&w, "g", (struct flavor_input){0});
+    queue(&w, "a", "co", false, &a, 1, FUNGIBILITY_STOP);
+    queue(&w, "b", "co", false, b, 2, FUNGIBILITY_STOP);
+    submit(&w, "h", "b", 0, 1, 5000);
+    run(&w);
+    assert_true(holds(&w, "h"));
+    submit(&w, "x", "a", 0, 2, 4000);
+    submit(&w, "y", "b", 0, 3, 2000);
+    run(&w);
+    assert_false(holds(&w, "x"));
+    assert_true(holds(&w, "y"));
+    engine_free(w.e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(put_back),
@@ -257,6 +278,7 @@ int main(void) {
         cmocka_unit_test(gone_meanwhile),
         cmocka_unit_test(paths_and_shares),
         cmocka_unit_test(edits_cost_their_tree),
+        cmocka_unit_test(kept_for_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@ void scan_keep(struct engine *e, struct engine_workload *w, const struct assignm
     size_t at = 0;
     if (!scan_holds(e, w) || !scan_left(w)) {
         w->scan_retries = e->tree->retries; /* a new round */
+        w->outrun = false;
     }
     for (size_t i = 0; i < w->n_sets; i++) {
         for (size_t k = 0; k < w->sets[i].n_requests; k++) {

@@ -88,6 +88,7 @@ struct engine_workload {
     int64_t reserved_ns, protected_until_ns, minimum_runtime_ns;
     /* the scan over its flavors */
     bool has_tried;    /* sets[].tried is meaningful */
+    bool outrun; /* in this round over its flavors, one was lost to others of the same cycle */
     bool missed_place; /* in this round over its flavors, one had quota but no place */
     bool place_round;  /* in this round over its flavors, victims may go for a place alone */
     uint64_t lifted;   /* its seats are lifted in a trial (engine.lift_mark); 0: not */

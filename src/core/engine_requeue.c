@@ -90,9 +90,10 @@ static bool looks_for_victims(struct engine *e, const struct entry *n, bool miss
     return w->place_round;
 }
 
-/* Parked after its last flavor, though something was freed since it tried the first: it begins anew. */
+/* Parked after its last flavor, though something was freed since it tried the first, or others of its cycle kept one
+ * from it and may have come to nothing themselves: it begins anew. */
 static bool begins_anew(const struct engine *e, const struct engine_workload *w) {
-    return !e->as_kueue && w->has_tried && w->scan_retries != e->tree->retries;
+    return !e->as_kueue && w->has_tried && (w->outrun || w->scan_retries != e->tree->retries);
 }
 
 static int parked(struct engine *e, struct entry *n) {
@@ -103,17 +104,17 @@ static int parked(struct engine *e, struct entry *n) {
     case OUTCOME_REFUSED:
         park_alone(e, w);
         return 0;
-    case OUTCOME_NO_PLACE:
-        return park_alike(e, n, true);
     default:
-        if (begins_anew(e, w)) {
-            scan_clear(w);
-            e->moved = true;
-            back(e, w);
-            return 0;
-        }
-        return park_alike(e, n, w->missed_place);
+        break;
     }
+    bool no_place = n->outcome == OUTCOME_NO_PLACE;
+    if (begins_anew(e, w) && (!no_place || w->outrun)) {
+        scan_clear(w);
+        e->moved = true;
+        back(e, w);
+        return 0;
+    }
+    return park_alike(e, n, no_place || w->missed_place);
 }
 
 /* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload
@@ -137,6 +138,7 @@ int entry_requeue(struct engine *e, struct entry *n) {
     int r = says_more ? 0 : action_add(e, &a);
     bool missed_before = w->missed_place;
     w->missed_place = w->missed_place || no_place;
+    w->outrun = w->outrun || (n->outcome == OUTCOME_AGAIN && left);
     if (r != 0) {
         back(e, w);
         return r;
