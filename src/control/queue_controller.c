@@ -100,6 +100,7 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
         note_verdict(c, q, a->verdict);
         queue_told(c, q);
     } else {
+        q->edits = c->edits;
         note_admission(c, q, a);
     }
     workqueue_add(c->works, q->ns, q->name);
@@ -182,6 +183,7 @@ static void woken(void *ctx) {
 /* Flavors, cohorts or queues changed: who is active is asked once, before the engine's next run. */
 static void activity_again(struct queue_controller *c) {
     c->activity_due = true;
+    c->edits++;
     queue_kick(c);
 }
 

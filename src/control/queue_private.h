@@ -118,6 +118,7 @@ struct queue_work {
     struct work_seen seen;
     bool written;                  /* the mirror showed its admission */
     int64_t asked;                 /* generation of the Workload that the engine was given */
+    uint64_t edits;                /* queue_controller.edits when its admission was decided */
     struct queue_say *says;
     struct queue_victim *victim;
     int32_t *
@@ -153,6 +154,7 @@ struct queue_controller {
     struct timer *wake;     /* and when a protection ends */
     bool timer_on;
     bool activity_due;   /* before the next run: which ClusterQueues are active? */
+    uint64_t edits;      /* of flavors, cohorts and ClusterQueues */
     struct cluster_state *gone; /* records that may be forgotten by then */
     struct map by_uid;   /* uid -> queue_work */
     struct map locals;   /* "ns/name" -> local_state */

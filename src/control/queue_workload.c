@@ -418,8 +418,8 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     size_t n;
     struct str cq, text;
     const struct held_amount *held = engine_workload_held(c->engine, q->uid, &n, &cq);
-    if (held != NULL &&
-        q->asked != o->generation) { /* edited since: it was decided about another one */
+    if (held != NULL && (q->asked != o->generation || q->edits != c->edits)) {
+        /* it was decided about another one, or by another quota, and is not written yet */
         forget(c, q->uid);
         held = NULL;
     }
