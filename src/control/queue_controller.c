@@ -7,7 +7,8 @@
 
 #define MAX_PROTECTION_ANNOTATION "berth.dev/max-protection" /* on ClusterQueues */
 
-enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20 };
+enum { RUN_BUDGET = 512, ARENA_BYTES = 64 << 20, SETTLED_MANY = 1000 };
+static const int64_t SETTLE_PAUSE_NS = 10000; /* some twenty times what settling one takes */
 
 /* ---- records ---- */
 
@@ -125,6 +126,7 @@ static void cluster_again(struct queue_controller *c, struct cluster_state *s) {
 static void activity_scan(struct queue_controller *c) {
     bool is_queue;
     struct str name;
+    uint64_t before = engine_settled(c->engine);
     c->activity_due = false;
     while (engine_fresh(c->engine, &is_queue, &name)) {
         struct cluster_state *s = is_queue ? map_get(&c->clusters, name) : NULL;
@@ -141,6 +143,9 @@ static void activity_scan(struct queue_controller *c) {
             queue_cluster_soon(c, name); /* the reason may be another one now */
         }
     }
+    uint64_t settled = engine_settled(c->engine) - before;
+    c->settle_ns =
+        settled < SETTLED_MANY ? 0 : clock_mono(c->env->clock) + (int64_t)settled * SETTLE_PAUSE_NS;
 }
 
 static void run(void *ctx) {
@@ -152,6 +157,12 @@ static void run(void *ctx) {
     bool more = false;
     c->timer_on = false;
     queue_clusters_sweep(c);
+    if (c->activity_due &&
+        started < c->settle_ns) { /* many edits of a large tree share one settling */
+        c->timer_on = true;
+        c->env->clock->timer_start(c->timer, c->settle_ns - started);
+        return;
+    }
     if (c->activity_due) {
         activity_scan(c);
     }

@@ -239,11 +239,34 @@ static void others_rest(void **state) {
     end(&s);
 }
 
+/* Edits of a large tree come together; a small tree is settled at once. */
+static void edits_share(void **state) {
+    struct scene s;
+    char name[16];
+    start(&s);
+    for (int i = 0; i < 2000; i++) {
+        snprintf(name, sizeof(name), "q%d", i);
+        put_queues(&s, name, "large");
+    }
+    settle(&s);
+    struct engine *e = queue_controller_engine(s.q);
+    uint64_t built = e->forest.built;
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof(name), "more%d", i);
+        put_queues(&s, name, "large");
+        fake_world_run(&s.w, 2 * NS_PER_MS);
+    }
+    assert_in_range(e->forest.built - built, 2000, 2100 * (100 / 20 + 2)); /* one in 20 ms */
+    fake_world_run(&s.w, 25 * NS_PER_MS);
+    assert_true(engine_queue_active(e, STR("more49")));
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_is_no_edit), cmocka_unit_test(names_are_forgotten),
         cmocka_unit_test(nothing_is_left),   cmocka_unit_test(pointed_at),
-        cmocka_unit_test(others_rest),
+        cmocka_unit_test(others_rest),       cmocka_unit_test(edits_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,7 @@ struct queue_controller {
     bool timer_on;
     bool activity_due;   /* before the next run: which ClusterQueues are active? */
     uint64_t edits;      /* of flavors, cohorts and ClusterQueues */
+    int64_t settle_ns;   /* and not sooner than this (monotonic) */
     struct cluster_state *gone; /* records that may be forgotten by then */
     struct map by_uid;   /* uid -> queue_work */
     struct map locals;   /* "ns/name" -> local_state */

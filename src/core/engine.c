@@ -282,6 +282,10 @@ bool engine_fresh(struct engine *e, bool *ret_queue, struct str *ret_name) {
     return n != NULL;
 }
 
+uint64_t engine_settled(const struct engine *e) {
+    return e->forest.built;
+}
+
 /* Holders that are in no order for want of memory are looked for among all. */
 static void unlisted_drop(struct engine *e, struct engine_queue *q) {
     size_t i = 0;
