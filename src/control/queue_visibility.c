@@ -3,6 +3,9 @@
  *
  * The engine knows the order of all it was given. Those that it was not given for now (their queue is not active, or a
  * back-off keeps them out) stand behind, by age.
+ *
+ * Who is shown, and where, is settled when it is asked; a long answer is written some at a time, a turn of the loop
+ * each, from what is there by then. Those that went meanwhile are left out.
  */
 #include <stdlib.h>
 
@@ -11,19 +14,33 @@
 #include "core/engine_list.h"
 #include "wire/time.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000 };
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, STEP = 100 };
 static const size_t MEMORY_MAX = (size_t)1 << 30;
 
 struct queue_visibility {
     struct queue_controller *c;
     struct virtual_source clusters, locals;
+    struct timer *timer;
+    struct virtual_call *calls; /* under way */
 };
 
-struct page {
+struct line {
+    struct str uid; /* in the call's arena */
+    size_t at, at_local;
+};
+
+struct virtual_call {
+    struct queue_visibility *x;
     struct queue_controller *c;
+    virtual_done *done;
+    void *ctx;
     struct arena arena;
     struct buf out;
-    size_t offset, limit, n; /* n: written */
+    size_t offset, limit;
+    struct line *lines; /* at most `limit` */
+    size_t n, next;     /* lines; the next to be written */
+    size_t written;
+    struct virtual_call *after; /* of queue_visibility.calls */
 };
 
 /* ---- one ---- */
@@ -43,7 +60,8 @@ static void owners_write(struct buf *b, const struct object *o) {
     buf_c(b, o->n_owners > 0 ? "]" : "");
 }
 
-static void item_write(struct page *p, const struct queue_work *q, size_t at, size_t at_local) {
+static void item_write(struct virtual_call *p, const struct queue_work *q, size_t at,
+                       size_t at_local) {
     const struct object *o =
         mirror_get(p->c->env->mirror, p->c->kinds[QK_WORKLOAD], q->ns, q->name);
     char text[TIME_TEXT_MAX];
@@ -54,7 +72,7 @@ static void item_write(struct page *p, const struct queue_work *q, size_t at, si
     }
     arena_reset(&p->c->arena);
     (void)object_tree(o, &p->c->arena, &doc, NULL);
-    buf_c(b, p->n++ > 0 ? ",{\"metadata\":{\"name\":" : "{\"metadata\":{\"name\":");
+    buf_c(b, p->written++ > 0 ? ",{\"metadata\":{\"name\":" : "{\"metadata\":{\"name\":");
     buf_json(b, o->name);
     buf_c(b, ",\"namespace\":");
     buf_json(b, o->ns);
@@ -68,24 +86,32 @@ static void item_write(struct page *p, const struct queue_work *q, size_t at, si
     buf_f(b, ",\"positionInClusterQueue\":%zu,\"positionInLocalQueue\":%zu}", at, at_local);
 }
 
+/* Notes one to be written. */
+static int line_add(struct virtual_call *p, struct str uid, size_t at, size_t at_local) {
+    p->lines[p->n] = (struct line){arena_str(&p->arena, uid), at, at_local};
+    p->n++;
+    return arena_ok(&p->arena);
+}
+
 /* ---- those that the engine was not given ---- */
 
+struct kept {
+    struct queue_work *q;
+    int64_t created_ns;
+};
+
 struct kept_out {
-    struct queue_work **v;
+    struct kept *v;
     size_t n, cap;
 };
 
-static int older_first(const void *a, const void *b, void *ctx) {
-    const struct queue_controller *c = ctx;
-    const struct queue_work *x = *(struct queue_work *const *)a,
-                            *y = *(struct queue_work *const *)b;
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD], x->ns, x->name);
-    const struct object *p = mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD], y->ns, y->name);
-    int64_t s = o != NULL ? o->created_ns : 0, t = p != NULL ? p->created_ns : 0;
-    return s != t ? (s < t ? -1 : 1) : str_cmp(x->uid, y->uid);
+static int older_first(const void *a, const void *b) {
+    const struct kept *x = a, *y = b;
+    return x->created_ns != y->created_ns ? (x->created_ns < y->created_ns ? -1 : 1)
+                                          : str_cmp(x->q->uid, y->q->uid);
 }
 
-static int kept_out_of(struct page *p, const struct local_state *l, struct kept_out *k) {
+static int kept_out_of(struct virtual_call *p, const struct local_state *l, struct kept_out *k) {
     bool holds;
     for (struct queue_work *q = l->works; q != NULL; q = q->next) {
         if (q->share.state != TALLY_PENDING ||
@@ -94,24 +120,26 @@ static int kept_out_of(struct page *p, const struct local_state *l, struct kept_
         }
         if (k->n == k->cap) {
             size_t cap = k->cap > 0 ? 2 * k->cap : 64;
-            struct queue_work **grown = ARENA_ARRAY(&p->arena, struct queue_work *, cap);
+            struct kept *grown = ARENA_ARRAY(&p->arena, struct kept, cap);
             if (grown == NULL) {
                 return ERR_NOMEM;
             }
             if (k->n > 0) {
-                memcpy(grown, k->v, k->n * sizeof(struct queue_work *));
+                memcpy(grown, k->v, k->n * sizeof(*grown));
             }
             k->v = grown;
             k->cap = cap;
         }
-        k->v[k->n++] = q;
+        const struct object *o =
+            mirror_get(p->c->env->mirror, p->c->kinds[QK_WORKLOAD], q->ns, q->name);
+        k->v[k->n++] = (struct kept){q, o != NULL ? o->created_ns : 0};
     }
     return 0;
 }
 
 /* Behind `known` that the engine knows of the queue; only those of `only`, unless that is NULL. */
-static int kept_out_write(struct page *p, const struct cluster_state *s,
-                          const struct local_state *only, size_t known) {
+static int kept_out_add(struct virtual_call *p, const struct cluster_state *s,
+                        const struct local_state *only, size_t known) {
     struct kept_out k = {0};
     if (s->tally.pending <= (int64_t)known) {
         return 0;
@@ -125,14 +153,16 @@ static int kept_out_write(struct page *p, const struct cluster_state *s,
             l->tally.pending - (int64_t)(k.n - before); /* those of it that the engine has */
     }
     if (k.n > 1) {
-        qsort_r(k.v, k.n, sizeof(struct queue_work *), older_first, p->c);
+        qsort(k.v, k.n, sizeof(*k.v), older_first);
     }
     for (size_t i = 0; i < k.n && p->n < p->limit; i++) {
-        struct local_state *l = k.v[i]->local;
+        struct local_state *l = k.v[i].q->local;
         size_t at_local = l->listed > 0 ? (size_t)l->listed : 0;
         l->listed = (int64_t)at_local + 1;
         if ((only == NULL && known + i >= p->offset) || (l == only && at_local >= p->offset)) {
-            item_write(p, k.v[i], known + i, at_local);
+            if (line_add(p, k.v[i].q->uid, known + i, at_local) != 0) {
+                return ERR_NOMEM;
+            }
         }
     }
     return 0;
@@ -140,7 +170,8 @@ static int kept_out_write(struct page *p, const struct cluster_state *s,
 
 /* ---- a queue ---- */
 
-static int page_write(struct page *p, const struct cluster_state *s, const struct local_state *l) {
+static int lines_find(struct virtual_call *p, const struct cluster_state *s,
+                      const struct local_state *l) {
     struct engine_listed *v = NULL;
     struct engine_counts known = {0};
     size_t n = 0;
@@ -148,17 +179,17 @@ static int page_write(struct page *p, const struct cluster_state *s, const struc
                 ? engine_list_local(p->c->engine, s->name, l->key, p->offset, p->limit, &p->arena,
                                     &v, &n)
                 : engine_list_queue(p->c->engine, s->name, p->offset, p->limit, &p->arena, &v, &n);
-    if (r == ERR_NOMEM) {
-        return r;
+    p->lines = ARENA_ARRAY(&p->arena, struct line, p->limit);
+    if (r == ERR_NOMEM || p->lines == NULL) {
+        return ERR_NOMEM;
     }
     (void)engine_queue_counts(p->c->engine, s->name, &known);
     for (size_t i = 0; i < n; i++) {
-        const struct queue_work *q = map_get(&p->c->by_uid, v[i].uid);
-        if (q != NULL) {
-            item_write(p, q, v[i].at, v[i].at_local);
+        if (line_add(p, v[i].uid, v[i].at, v[i].at_local) != 0) {
+            return ERR_NOMEM;
         }
     }
-    return p->n < p->limit ? kept_out_write(p, s, l, known.pending) : 0;
+    return p->n < p->limit ? kept_out_add(p, s, l, known.pending) : 0;
 }
 
 static int number(const struct virtual_ask *q, const char *key, int64_t otherwise, int64_t max,
@@ -173,33 +204,112 @@ static int number(const struct virtual_ask *q, const char *key, int64_t otherwis
     return 0;
 }
 
-/* The version that is asked for is the version of the answer. */
-static int answer(struct queue_controller *c, const struct virtual_ask *q,
+/* ---- an answer ---- */
+
+/* Some of it; true when that was the last. */
+static bool step(struct virtual_call *k) {
+    for (size_t i = 0; i < STEP && k->next < k->n; i++) {
+        const struct line *l = &k->lines[k->next++];
+        const struct queue_work *q = map_get(&k->c->by_uid, l->uid);
+        if (q != NULL) {
+            item_write(k, q, l->at, l->at_local);
+        }
+    }
+    return k->next == k->n;
+}
+
+static void call_free(struct virtual_call *k) {
+    buf_release(&k->out);
+    arena_release(&k->arena);
+    mem_free(k);
+}
+
+/* Says it, or `code` instead, and frees it. */
+static void finish(struct virtual_call *k, int code) {
+    struct err err = {0};
+    buf_c(&k->out, "]}");
+    code = code != 0 ? code : buf_ok(&k->out);
+    if (code != 0) {
+        err_set(&err, code, code == ERR_UNAVAILABLE ? "the queues are going" : "out of memory");
+    }
+    k->done(k->ctx, code, code == 0 ? buf_view(&k->out) : (struct str){0}, &err);
+    call_free(k);
+}
+
+static void call_add(struct queue_visibility *x, struct virtual_call *k) {
+    struct virtual_call **last = &x->calls;
+    while (*last != NULL) {
+        last = &(*last)->after;
+    }
+    k->after = NULL;
+    *last = k;
+}
+
+/* Calls take turns. */
+static void turn(void *ctx) {
+    struct queue_visibility *x = ctx;
+    struct virtual_call *k = x->calls;
+    if (k == NULL) {
+        return;
+    }
+    x->calls = k->after;
+    if (step(k)) {
+        finish(k, 0);
+    } else {
+        call_add(x, k);
+    }
+    if (x->calls != NULL) {
+        x->c->env->clock->timer_start(x->timer, 0);
+    }
+}
+
+static struct virtual_call *call_new(struct queue_visibility *x, const struct virtual_ask *q,
+                                     virtual_done *done, void *ctx) {
+    struct virtual_call *k = mem_zalloc(sizeof(*k));
+    if (k == NULL) {
+        return NULL;
+    }
+    *k = (struct virtual_call){.x = x, .c = x->c, .done = done, .ctx = ctx};
+    arena_init(&k->arena, MEMORY_MAX);
+    buf_init(&k->out, MEMORY_MAX);
+    buf_c(&k->out,
+          "{\"kind\":\"PendingWorkloadsSummary\",\"apiVersion\":\"visibility.kueue.x-k8s.io/");
+    /* The version that is asked for is the version of the answer. */
+    buf_str(&k->out, q->version.n > 0 ? q->version : STR("v1beta2"));
+    buf_c(&k->out, "\",\"metadata\":{},\"items\":[");
+    return k;
+}
+
+static int answer(struct queue_visibility *x, const struct virtual_ask *q,
                   const struct cluster_state *s, const struct local_state *l, virtual_done *done,
-                  void *ctx, struct err *err) {
-    struct page p = {.c = c};
-    int r = number(q, "offset", 0, INT32_MAX, &p.offset, err);
-    r = r == 0 ? number(q, "limit", LIMIT_DEFAULT, LIMIT_MAX, &p.limit, err) : r;
+                  void *ctx, struct virtual_call **ret, struct err *err) {
+    size_t offset, limit;
+    int r = number(q, "offset", 0, INT32_MAX, &offset, err);
+    r = r == 0 ? number(q, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit, err) : r;
     if (r != 0) {
         return r;
     }
-    arena_init(&p.arena, MEMORY_MAX);
-    buf_init(&p.out, MEMORY_MAX);
-    buf_c(&p.out,
-          "{\"kind\":\"PendingWorkloadsSummary\",\"apiVersion\":\"visibility.kueue.x-k8s.io/");
-    buf_str(&p.out, q->version.n > 0 ? q->version : STR("v1beta2"));
-    buf_c(&p.out, "\",\"metadata\":{},\"items\":[");
-    r = p.limit > 0 ? page_write(&p, s, l) : 0;
-    buf_c(&p.out, "]}");
-    r = r == 0 ? buf_ok(&p.out) : r;
-    if (r == 0) {
-        done(ctx, 0, buf_view(&p.out), NULL);
-    } else {
-        r = err_set(err, ERR_NOMEM, "out of memory");
+    struct virtual_call *k = call_new(x, q, done, ctx);
+    if (k == NULL) {
+        return err_set(err, ERR_NOMEM, "out of memory");
     }
-    buf_release(&p.out);
-    arena_release(&p.arena);
-    return r;
+    k->offset = offset;
+    k->limit = limit;
+    r = limit > 0 ? lines_find(k, s, l) : 0;
+    if (r != 0) {
+        call_free(k);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    if (step(k)) {
+        finish(k, 0);
+        return 0;
+    }
+    if (x->calls == NULL) {
+        x->c->env->clock->timer_start(x->timer, 0);
+    }
+    call_add(x, k);
+    *ret = k;
+    return 0;
 }
 
 static int cluster_ask(struct virtual_source *source, const struct virtual_ask *q,
@@ -207,7 +317,7 @@ static int cluster_ask(struct virtual_source *source, const struct virtual_ask *
     struct queue_visibility *x =
         (struct queue_visibility *)((char *)source - offsetof(struct queue_visibility, clusters));
     const struct cluster_state *s = map_get(&x->c->clusters, q->name);
-    return s != NULL && s->exists ? answer(x->c, q, s, NULL, done, ctx, err) : ERR_NOT_FOUND;
+    return s != NULL && s->exists ? answer(x, q, s, NULL, done, ctx, ret, err) : ERR_NOT_FOUND;
 }
 
 static int local_ask(struct virtual_source *source, const struct virtual_ask *q, virtual_done *done,
@@ -220,10 +330,16 @@ static int local_ask(struct virtual_source *source, const struct virtual_ask *q,
     }
     const struct cluster_state *s =
         l != NULL && l->cluster != NULL ? map_get(&x->c->clusters, str_of(l->cluster)) : NULL;
-    return s != NULL && s->exists ? answer(x->c, q, s, l, done, ctx, err) : ERR_NOT_FOUND;
+    return s != NULL && s->exists ? answer(x, q, s, l, done, ctx, ret, err) : ERR_NOT_FOUND;
 }
 
 static void cancel(struct virtual_source *source, struct virtual_call *call) {
+    struct virtual_call **at = &call->x->calls;
+    while (*at != call) {
+        at = &(*at)->after;
+    }
+    *at = call->after;
+    call_free(call);
 }
 
 /* ---- life ---- */
@@ -234,6 +350,11 @@ struct queue_visibility *queue_visibility_new(struct queue_controller *c) {
         return NULL;
     }
     x->c = c;
+    x->timer = c->env->clock->timer_new(c->env->clock, turn, x);
+    if (x->timer == NULL) {
+        mem_free(x);
+        return NULL;
+    }
     x->clusters = (struct virtual_source){.group = "visibility.kueue.x-k8s.io",
                                           .resource = "clusterqueues",
                                           .subresource = "pendingworkloads",
@@ -250,9 +371,18 @@ struct queue_visibility *queue_visibility_new(struct queue_controller *c) {
 }
 
 void queue_visibility_free(struct queue_visibility *x) {
-    if (x != NULL && x->c->env->virtuals != NULL) {
+    if (x == NULL) {
+        return;
+    }
+    while (x->calls != NULL) {
+        struct virtual_call *k = x->calls;
+        x->calls = k->after;
+        finish(k, ERR_UNAVAILABLE);
+    }
+    if (x->c->env->virtuals != NULL) {
         virtual_remove(x->c->env->virtuals, &x->clusters);
         virtual_remove(x->c->env->virtuals, &x->locals);
     }
+    x->c->env->clock->timer_free(x->timer);
     mem_free(x);
 }
