@@ -194,7 +194,7 @@ bool engine_queue_active(struct engine *e, struct str name);
 /* A queue, or cohort, of a tree where something was edited since this was asked last: it may be active now, or no more,
  * and its share another one. Each is given once. False: there is none, or no memory to tell. */
 bool engine_fresh(struct engine *e, bool *ret_queue, struct str *ret_name);
-/* Queues and cohorts settled after edits so far: each edit costs all of its tree once, before the next run or question. */
+/* Queues and cohorts settled after edits so far: an edit costs all of its tree once, at the next run or question. */
 uint64_t engine_settled(const struct engine *e);
 
 /* A workload without quota enters its queue, or changes there: a parked one is tried again only when the change
