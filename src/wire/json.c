@@ -357,6 +357,24 @@ static bool small_and_unique(yyjson_val *obj) {
     return true;
 }
 
+/* True: no name stands twice anywhere. False: perhaps one does. Paths cost more than names, and are seldom wanted. */
+static bool all_unique(yyjson_val *v) {
+    size_t i, max;
+    yyjson_val *key, *val;
+    bool unique = true;
+    if (yyjson_is_obj(v)) {
+        unique = small_and_unique(v);
+        yyjson_obj_foreach(v, i, max, key, val) {
+            unique = unique && (!yyjson_is_ctn(val) || all_unique(val));
+        }
+    } else {
+        yyjson_arr_foreach(v, i, max, val) {
+            unique = unique && (!yyjson_is_ctn(val) || all_unique(val));
+        }
+    }
+    return unique;
+}
+
 static int dup_walk(struct dup_walk *w, yyjson_val *v, struct str path) {
     size_t i, max;
     yyjson_val *key, *val;
@@ -381,7 +399,7 @@ static int dup_walk(struct dup_walk *w, yyjson_val *v, struct str path) {
 int json_duplicates(yyjson_val *v, struct arena *a, void (*found)(void *ctx, struct str path),
                     void *ctx) {
     struct dup_walk w = {.arena = a, .found = found, .ctx = ctx};
-    return dup_walk(&w, v, STR(""));
+    return all_unique(v) ? 0 : dup_walk(&w, v, STR(""));
 }
 
 /* Whether a member after `key` (which is number `at` of `n`) has the same name. */
