@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -516,11 +515,28 @@ void object_emit_item(const struct object *o, struct buf *out) {
     emit_from(o, o->body_at, out);
 }
 
+/* The member as emit_from writes it; its end. */
+static char *rv_text(uint64_t rv, char out[static RV_ROOM]) {
+    static const char name[] = "\"resourceVersion\":\"";
+    char digits[20], *p = out + sizeof(name) - 1;
+    size_t n = 0;
+    memcpy(out, name, sizeof(name) - 1);
+    do {
+        digits[n++] = (char)('0' + rv % 10);
+        rv /= 10;
+    } while (rv > 0);
+    while (n > 0) {
+        *p++ = digits[--n];
+    }
+    *p++ = '"';
+    *p++ = ',';
+    return p;
+}
+
 /* Read where it is put together: a copy less, and no memory but the arena's. */
 int object_tree(const struct object *o, struct arena *a, yyjson_doc **ret, struct err *err) {
-    char rv[RV_ROOM];
-    size_t n = (size_t)snprintf(rv, sizeof(rv), "\"resourceVersion\":\"%llu\",",
-                                (unsigned long long)o->rv);
+    char rv[RV_ROOM], *rv_end = rv_text(o->rv, rv);
+    size_t n = (size_t)(rv_end - rv);
     size_t rest = o->json.n - o->rv_at;
     char *text = arena_alloc(a, o->json.n + n + JSON_PADDING);
     if (!text) {
