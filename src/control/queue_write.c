@@ -45,21 +45,28 @@ static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition
     return r == 0 ? json_mset_str(d, c, "message", x->message) : r;
 }
 
+/* The conditions that are written; an empty list where there are none, which a look at the bytes tells. NULL: no memory.
+ */
+static yyjson_mut_val *written(const struct object *o, struct arena *a, yyjson_mut_doc *d) {
+    yyjson_doc *doc;
+    if (!str_contains(o->json, STR("\"conditions\":["))) {
+        return yyjson_mut_arr(d);
+    }
+    if (object_tree(o, a, &doc, NULL) != 0) {
+        return NULL;
+    }
+    yyjson_val *old = json_path(yyjson_doc_get_root(doc), "status.conditions");
+    return yyjson_is_arr(old) ? yyjson_val_mut_copy(d, old) : yyjson_mut_arr(d);
+}
+
 bool conditions_json(const struct object *o, struct arena *a,
                      const struct condition_change *changes, size_t n, int64_t now_ns,
                      const char *time_field, struct buf *out) {
-    yyjson_doc *doc;
     char text[TIME_TEXT_MAX];
     struct str now = time_text(now_ns, text);
     bool changed = false;
-    if (object_tree(o, a, &doc, NULL) != 0) {
-        return false;
-    }
     yyjson_mut_doc *d = json_mut_new(a);
-    yyjson_val *old = json_path(yyjson_doc_get_root(doc), "status.conditions");
-    yyjson_mut_val *list = d == NULL          ? NULL
-                           : yyjson_is_arr(old) ? yyjson_val_mut_copy(d, old)
-                                                : yyjson_mut_arr(d);
+    yyjson_mut_val *list = d != NULL ? written(o, a, d) : NULL;
     for (size_t i = 0; list != NULL && i < n; i++) {
         struct condition_change x = changes[i];
         yyjson_mut_val *c = find(list, x.type);
