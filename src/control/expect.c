@@ -98,6 +98,11 @@ static bool is_there(const struct object *seen, uint64_t rv) {
     return seen && seen->rv >= rv;
 }
 
+/* A write that took the last finalizer off: the object went with it, and the mirror has seen that already. */
+static bool went(const struct object *seen, const struct object *obj) {
+    return seen == NULL && obj->deleting_ns != 0 && obj->n_finalizers == 0;
+}
+
 static struct waiter *waiter_get(struct expect *e, struct str key) {
     struct waiter *w = map_get(&e->by_key, key);
     if (w) {
@@ -120,7 +125,8 @@ static void await(struct expect *e, struct str ns, struct str name, const struct
                   uint64_t rv) {
     char buf[512];
     struct str key = join_key(buf, sizeof buf, ns, name);
-    if (str_empty(key) || str_empty(obj->uid) || is_there(mirror_by_uid(e->mirror, obj->uid), rv)) {
+    const struct object *seen = mirror_by_uid(e->mirror, obj->uid);
+    if (str_empty(key) || str_empty(obj->uid) || is_there(seen, rv) || went(seen, obj)) {
         return;
     }
     struct awaited *a = map_get(&e->by_uid, obj->uid);

@@ -106,6 +106,27 @@ static void removals_are_seen(void **state) {
     teardown(&f);
 }
 
+/* The write that takes the last finalizer off removes the object; its name may be given again at once. */
+static void what_went_with_its_write_is_not_waited_for(void **state) {
+    struct fixture f;
+    setup(&f);
+    arrive(&f, CHANGE_ADDED, "a", 5);
+    arrive(&f, CHANGE_DELETED, "a", 6);
+    struct object *o = version("a", 6);
+    o->deleting_ns = 1;
+    o->n_finalizers = 1;
+    expect_written(f.expect, STR("ns"), STR("key"), o);
+    assert_false(met(&f));
+    arrive(&f, CHANGE_ADDED, "a", 7);
+    arrive(&f, CHANGE_DELETED, "a", 8);
+    assert_true(met(&f));
+    o->n_finalizers = 0;
+    expect_written(f.expect, STR("ns"), STR("key"), o);
+    assert_true(met(&f));
+    object_unref(o);
+    teardown(&f);
+}
+
 static void what_never_comes_is_given_up(void **state) {
     struct fixture f;
     setup(&f);
@@ -122,6 +143,7 @@ int main(void) {
         cmocka_unit_test(waits_for_every_version),
         cmocka_unit_test(what_is_there_is_not_waited_for),
         cmocka_unit_test(removals_are_seen),
+        cmocka_unit_test(what_went_with_its_write_is_not_waited_for),
         cmocka_unit_test(what_never_comes_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
