@@ -238,6 +238,22 @@ def scene_killed_amid_an_eviction(w):
     w.finish("slow", "urgent")
 
 
+def scene_the_same_name_again(w):
+    """A ClusterQueue and a flavor that were deleted come again, and say how they are."""
+    flavor = {"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "again"}}
+    body = queue("again", 100, {})
+    body[0]["spec"]["resourceGroups"][0]["flavors"][0]["name"] = "again"
+    for turn in range(2):
+        w.b.apply(flavor, *body)
+        wait_for(f"a status, time {turn + 1}", lambda: w.b.get("clusterqueue", "again").get("status", {}).get(
+            "conditions", [{}])[0].get("status") == "True", 5)
+        w.submit(f"again-{turn}", "true", "again")
+        w.complete(f"again-{turn}")
+        w.finish(f"again-{turn}")
+        wait_for("a count of none", lambda: w.b.get("clusterqueue", "again")["status"]["admittedWorkloads"] == 0, 5)
+        w.b.kubectl("delete", "localqueue,clusterqueue,resourceflavor", "again", "--timeout=10s")
+
+
 def totals(status):
     return {r["name"]: r["total"] for f in status.get("flavorsReservation", []) + status.get("flavorsUsage", [])
             for r in f["resources"] if r["total"] != "0"}
