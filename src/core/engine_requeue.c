@@ -70,9 +70,11 @@ static void preemptor_note(struct engine_queue *q, const struct entry *n) {
     }
 }
 
-/* Places are kept while victims leave. What leaves may be the node's to say. */
-static void claims_note(struct engine *e, struct engine_queue *q, const struct entry *n) {
-    if (n->outcome != OUTCOME_PREEMPTING && n->outcome != OUTCOME_AGAIN) {
+/* Places are kept while victims leave, also when its scan passes by a flavor without a place: they would be free for an
+ * instant, and everybody who waits for one would be woken. What leaves may be the node's to say. */
+static void claims_note(struct engine *e, struct engine_queue *q, const struct entry *n,
+                        bool left) {
+    if (n->outcome != OUTCOME_PREEMPTING && n->outcome != OUTCOME_AGAIN && !left) {
         queue_unclaim(e, q);
     } else if (q->claims) {
         queue_placeless(e, q);
@@ -128,7 +130,7 @@ int entry_requeue(struct engine *e, struct entry *n) {
     q->flight = NULL;
     w->state = WORKLOAD_IDLE;
     preemptor_note(q, n);
-    claims_note(e, q, n);
+    claims_note(e, q, n, left);
     struct engine_action a = {.type = ACTION_PEND,
                               .uid = w->uid,
                               .queue = q->name,
