@@ -513,8 +513,6 @@ static void heal(struct run *x) {
     }
     for (int q = 0; q < SOAK_QUEUES; q++) {
         x->s.queues[q].stopped = false;
-        x->s.queues[q].preempts =
-            false; /* it looks at quota alone: who lacks a place would try for ever */
         cluster_write(x, q);
         for (int ns = 0; ns < NAMESPACES; ns++) {
             local_write(x, ns, q, "None");
