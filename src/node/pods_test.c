@@ -179,12 +179,26 @@ static bool was_removed(void *ctx) {
     return ((struct bed *)ctx)->writer.removed > 0;
 }
 
+/* Running is said when the shell runs, which is before its trap stands. */
+static bool is_up(void *ctx) {
+    struct arena a;
+    struct str log = {0};
+    char dir[PATH_LEN];
+    struct bed *b = ctx;
+    arena_init(&a, 1 << 20);
+    snprintf(dir, sizeof(dir), "%.500s/pods/uid-d/log/main", b->dir);
+    bool up = file_load(dir, "0.log", &a, &log, NULL) == 0 && str_contains(log, STR(" F up\n"));
+    arena_release(&a);
+    return up;
+}
+
 static void test_delete_with_grace(void **state) {
     struct bed *b = *state;
     const char *script = "trap 'echo asked; exit 5' TERM; echo up; while :; do sleep 0.05; done";
 
     put(b, pod("d", script, "", ""));
     wait_for(b, "d", "\"running\"");
+    test_until(b->loop, is_up, b);
     put(b, pod("d", script,
                ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"deletionGracePeriodSeconds\":20",
                ""));
