@@ -411,6 +411,64 @@ static void made_anew(void **state) {
     }
 }
 
+/* The same for every other cause: the eviction happens once, is counted once, and the quota comes back. */
+static void any_cause_made_anew(void **state) {
+    enum { RETRY, NOT_READY, DEACTIVATED, DRAINED, CAUSES };
+    static const char *const stats[CAUSES] = {
+        "[{\"reason\":\"AdmissionCheck\",\"underlyingCause\":\"\",\"count\":1}]",
+        "[{\"reason\":\"PodsReadyTimeout\",\"underlyingCause\":\"WaitForStart\",\"count\":1}]",
+        "[{\"reason\":\"Deactivated\",\"underlyingCause\":\"\",\"count\":1}]",
+        "[{\"reason\":\"ClusterQueueStopped\",\"underlyingCause\":\"\",\"count\":1}]",
+    };
+    for (int i = 0; i < CAUSES * 40; i++) {
+        struct scene s;
+        int cause = i / 40;
+        scene_start(&s);
+        s.settings.ready.timeout_ns = 5 * NS_PER_SEC;
+        scene_controllers(&s);
+        scene_flavor(&s, "f");
+        scene_check(&s, "c", true);
+        scene_queue(&s, "q", 2, cause == RETRY ? WITH_CHECK : "");
+        scene_job(&s, "a", "q", 2, "");
+        fake_world_run(&s.w, NS_PER_SEC);
+        if (cause == RETRY) {
+            scene_decide(&s, "job-a-", "c", "Ready", 0);
+        }
+        if (cause == NOT_READY) {
+            fake_world_run(&s.w, 3990 * NS_PER_MS);
+        } else {
+            fake_world_live(&s.w, 4);
+        }
+        IS("job-a-", "Admitted", "True", "Admitted", "");
+        if (cause == RETRY) {
+            scene_decide(&s, "job-a-", "c", "Retry", 0);
+        } else if (cause == DEACTIVATED) {
+            scene_edit(&s, "job-a-", "{\"spec\":{\"active\":false}}");
+        } else if (cause == DRAINED) {
+            scene_spec(&s, "ClusterQueue", "q", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+        }
+        fake_world_run(&s.w, i % 40 * NS_PER_MS);
+        scene_stop(&s);
+        scene_controllers(&s);
+        fake_world_run(&s.w, 100 * NS_PER_MS);
+        fake_world_live(&s.w, 10);
+        TEXT("job-a-", "status.schedulingStats.evictions", stats[cause]);
+        NONE("job-a-", "Finished");
+        if (cause == RETRY) { /* and it holds quota again, with its check asked anew */
+            IS("job-a-", "QuotaReserved", "True", "QuotaReserved", "");
+            IS("job-a-", "Evicted", "False", "QuotaReserved", "");
+        } else {
+            assert_string_equal(fake_world_condition(scene_get(&s, "job-a-"), "QuotaReserved"),
+                                "False");
+            IS("job-a-", "Evicted", "True",
+               fake_world_condition_reason(scene_get(&s, "job-a-"), "Requeued"), "");
+        }
+        assert_string_equal(
+            fake_world_text(fake_world_get(&s.w, "Job", "default", "a"), "spec.suspend"), "true");
+        scene_end(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preempted_and_back),
@@ -426,6 +484,7 @@ int main(void) {
         cmocka_unit_test(deactivated_by_a_user),
         cmocka_unit_test(kept_for_a_while),
         cmocka_unit_test(made_anew),
+        cmocka_unit_test(any_cause_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
