@@ -503,23 +503,50 @@ static void gates_stay_open(void **state) {
     scene_end(&s);
 }
 
+/* Reclaimable pods are counted from what was asked for, as in Kueue: of 6 pods of 10, 5 reclaimable ones leave 5. */
+static void fewer_pods_and_some_done(void **state) {
+    static const char done[] =
+        "{\"status\":{\"reclaimablePods\":[{\"name\":\"main\",\"count\":%d}]}}";
+    static const struct {
+        int done;
+        const char *held;
+    } cases[] = {{3, "6"}, {4, "6"}, {5, "5"}, {9, "1"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct scene s;
+        char json[128];
+        scene_start(&s);
+        scene_controllers(&s);
+        scene_flavor(&s, "f");
+        scene_queue(&s, "q", 6, "");
+        fake_world_put(
+            &s.w, "{" KUEUE "\"kind\":\"Workload\",\"metadata\":{\"name\":\"a\",\"namespace\":"
+                  "\"default\"},\"spec\":{\"queueName\":\"q\",\"podSets\":[{\"name\":\"main\","
+                  "\"count\":10,\"minCount\":2,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                  "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{"
+                  "\"cpu\":\"1\"}}}]}}}]}}");
+        scene_settle(&s);
+        IS("a", "Admitted", "True", "Admitted", "");
+        snprintf(json, sizeof(json), done, cases[i].done);
+        fake_world_patch(&s.w, "Workload", "default", "a", "status", json);
+        scene_settle(&s);
+        const struct object *q = fake_world_get(&s.w, "ClusterQueue", "", "q");
+        char want[64];
+        snprintf(want, sizeof(want), "\"total\":\"%s\"", cases[i].held);
+        assert_non_null(strstr(fake_world_text(q, "status.flavorsUsage"), want));
+        scene_end(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(admitted_at_once),
-        cmocka_unit_test(waits_and_says_why),
-        cmocka_unit_test(refused_resources),
-        cmocka_unit_test(overhead_counts),
-        cmocka_unit_test(checks_gate_the_admission),
-        cmocka_unit_test(a_check_that_asks_again),
-        cmocka_unit_test(a_check_that_rejects),
-        cmocka_unit_test(checks_by_flavor),
-        cmocka_unit_test(classes_that_change),
-        cmocka_unit_test(resources_that_become_others),
-        cmocka_unit_test(pods_are_counted),
-        cmocka_unit_test(fewer_pods),
-        cmocka_unit_test(words_of_old),
-        cmocka_unit_test(not_written_in_time),
-        cmocka_unit_test(gates_stay_open),
+        cmocka_unit_test(admitted_at_once),          cmocka_unit_test(waits_and_says_why),
+        cmocka_unit_test(refused_resources),         cmocka_unit_test(overhead_counts),
+        cmocka_unit_test(checks_gate_the_admission), cmocka_unit_test(a_check_that_asks_again),
+        cmocka_unit_test(a_check_that_rejects),      cmocka_unit_test(checks_by_flavor),
+        cmocka_unit_test(classes_that_change),       cmocka_unit_test(resources_that_become_others),
+        cmocka_unit_test(pods_are_counted),          cmocka_unit_test(fewer_pods),
+        cmocka_unit_test(fewer_pods_and_some_done),  cmocka_unit_test(words_of_old),
+        cmocka_unit_test(not_written_in_time),       cmocka_unit_test(gates_stay_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
