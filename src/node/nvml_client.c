@@ -142,12 +142,18 @@ static void on_exit_of_helper(void *ctx, int pid, int64_t status, int signal) {
     mem_free(h);
 }
 
-/* It did not die in time: it sits in the kernel. It is counted, and forgotten until it is reaped.
- */
+/* Whatever becomes of it, nobody asks: the loop reaps it, or leaves it behind at its end. */
+static void forget(struct helper *h) {
+    loop_child_free(h->child);
+    mem_free(h);
+}
+
+/* It did not die in time: it sits in the kernel. It is counted, and forgotten. */
 static void on_grave(void *ctx) {
     struct nvml_client *c = ctx;
 
     if (c->dying) {
+        forget(c->dying);
         c->dying = NULL;
         c->stuck++;
     }
@@ -354,10 +360,9 @@ void nvml_client_free(struct nvml_client *c) {
     if (!c) {
         return;
     }
-    struct helper *h = c->helper ? c->helper : c->dying;
     drop_helper(c, true);
-    if (h) {
-        h->client = NULL;
+    if (c->dying) {
+        forget(c->dying);
     }
     while (c->first) {
         mem_free(take_first(c));
