@@ -405,8 +405,9 @@ static void gates_only_open(void **state) {
 /* A write of the status answers for the status: what else was stored is as it is. */
 static void statuses(void **state) {
     struct fixture *f = *state;
-    static const char now[] = "{\"metadata\":{\"name\":\"Not_A_Name\"},\"spec\":{\"clusterQueue\":7},"
-                              "\"status\":{\"pendingWorkloads\":\"x\"}}";
+    static const char now[] =
+        "{\"metadata\":{\"name\":\"Not_A_Name\"},\"spec\":{\"clusterQueue\":7},"
+        "\"status\":{\"pendingWorkloads\":\"x\"}}";
     const struct kind *k = kind_by_api_version(STR("kueue.x-k8s.io/v1beta2"), STR("LocalQueue"));
     yyjson_mut_doc *d = NULL;
     struct causes whole = {.arena = &f->arena}, part = {.arena = &f->arena};

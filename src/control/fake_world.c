@@ -115,8 +115,8 @@ const struct object *fake_world_patch(struct fake_world *w, const char *kind, co
                                       const char *name, const char *sub, const char *json) {
     struct err err = {0};
     const struct object *o;
-    assert_ok(memory_store_patch(&w->store, fake_world_kind(kind), str_of(ns), str_of(name), sub, PATCH_MERGE,
-                               str_of(json), &o, &err),
+    assert_ok(memory_store_patch(&w->store, fake_world_kind(kind), str_of(ns), str_of(name), sub,
+                                 PATCH_MERGE, str_of(json), &o, &err),
               &err);
     object_unref(o);
     return fake_world_get(w, kind, ns, name);
@@ -127,9 +127,9 @@ void fake_world_delete(struct fake_world *w, const char *kind, const char *ns, c
     struct err err = {0};
     const struct object *o;
     struct delete_options opts = {.grace_seconds = -1, .propagation = str_of(propagation)};
-    assert_ok(
-        memory_store_remove(&w->store, fake_world_kind(kind), str_of(ns), str_of(name), &opts, &o, &err),
-        &err);
+    assert_ok(memory_store_remove(&w->store, fake_world_kind(kind), str_of(ns), str_of(name), &opts,
+                                  &o, &err),
+              &err);
     object_unref(o);
 }
 
@@ -243,8 +243,8 @@ static void pod_patch(struct fake_world *w, const struct object *pod, const char
                       const char *body) {
     struct err err = {0};
     const struct object *o;
-    assert_ok(memory_store_patch(&w->store, pod->kind, pod->ns, pod->name, sub, PATCH_MERGE, str_of(body), &o,
-                               &err),
+    assert_ok(memory_store_patch(&w->store, pod->kind, pod->ns, pod->name, sub, PATCH_MERGE,
+                                 str_of(body), &o, &err),
               &err);
     object_unref(o);
 }
@@ -273,7 +273,8 @@ static bool pod_step(struct fake_world *w, const struct object *pod) {
             struct err err = {0};
             const struct object *o;
             struct delete_options now = {.grace_seconds = 0};
-            assert_ok(memory_store_remove(&w->store, pod->kind, pod->ns, pod->name, &now, &o, &err), &err);
+            assert_ok(memory_store_remove(&w->store, pod->kind, pod->ns, pod->name, &now, &o, &err),
+                      &err);
             object_unref(o);
         }
         return true;

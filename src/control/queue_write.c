@@ -45,8 +45,8 @@ static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition
     return r == 0 ? json_mset_str(d, c, "message", x->message) : r;
 }
 
-/* The conditions that are written; an empty list where there are none, which a look at the bytes tells. NULL: no memory.
- */
+/* The conditions that are written; an empty list where there are none, which a look at the bytes tells. NULL: no
+ * memory. */
 static yyjson_mut_val *written(const struct object *o, struct arena *a, yyjson_mut_doc *d) {
     yyjson_doc *doc;
     if (!str_contains(o->json, STR("\"conditions\":["))) {

@@ -361,8 +361,8 @@ static int patch_target(struct write *w) {
     return 0;
 }
 
-/* As controllers write: a merge patch of the status with a resourceVersion to be at, and nothing else. What it is merged
- * into is then the stored object everywhere but there, and need not be put together from two. */
+/* As controllers write: a merge patch of the status with a resourceVersion to be at, and nothing else. What it is
+ * merged into is then the stored object everywhere but there, and need not be put together from two. */
 static bool is_status_alone(const struct write *w, yyjson_val *patch) {
     yyjson_obj_iter it = yyjson_obj_iter_with(patch);
     if (!str_is(w->req->subresource, "status") || w->req->kv->from_storage != NULL ||
