@@ -14,7 +14,7 @@
 #include "core/engine_list.h"
 #include "wire/time.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 10000, STEP = 100 };
+enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, STEP = 100 };
 static const size_t MEMORY_MAX = (size_t)1 << 30;
 
 struct queue_visibility {
