@@ -109,6 +109,9 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     struct kin kin = kin_of(c, o);
     struct seat as = {.pod = o->uid, .node = p->spec->node_name, .workload = kin.workload};
     struct seat *made;
+    if (pool_workload_first(pool, kin.workload) == NULL) { /* no plan: see seat_for */
+        as.workload = (struct str){0};
+    }
     as.set = set_of(c, o, kin.workload);
     int r = str_empty(text) ? 0 : pod_devices_decode(text, &c->arena, &d, NULL);
     r = r == 0 ? translate_devices(&d, engine_resources(c->engine), &c->arena, &as.devices) : r;
@@ -126,7 +129,8 @@ static struct place_input place_of(const struct shape *shape, struct str set,
     return (struct place_input){.set = set, .shape = shape, .amounts = v, .n_amounts = n};
 }
 
-/* A seat for the pod, or NULL with why. *ret_ours false: somebody else places it, or it has to wait. */
+/* A seat for the pod, or NULL with why. *ret_ours false: somebody else places it, or it has to wait. Pods of a Workload
+ * that was admitted without a plan, when no node was ours, are placed one by one, and their seats go with them. */
 static int seat_for(struct queue_controller *c, const struct object *o, const struct pod *p,
                     struct seat **ret, struct place_why *why, bool *ret_ours) {
     struct pool *pool = engine_pool(c->engine);

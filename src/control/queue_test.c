@@ -458,6 +458,38 @@ static void another_place(void **state) {
     }
 }
 
+/* Admitted before any node was ours, it has no plan: its pods are placed one by one, after a restart as before. */
+static void no_plan(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    workload(&s, "a", 2, SLICE);
+    own(&s, "a", "job-a");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "a"), "Admitted"), "True");
+    assert_false(str_contains(get(&s, "a")->json, STR("berth.dev/placement")));
+    node(&s, "n1", true);
+    pod(&s, "pa", "a", SLICE);
+    settle(&s);
+    assert_string_equal(
+        fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa"), "spec.nodeName"), "n1");
+    queue_controller_free(s.q);
+    controllers(&s);
+    settle(&s);
+    pod(&s, "pa2", "a", SLICE); /* beside the first */
+    settle(&s);
+    assert_string_equal(
+        fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa2"), "spec.nodeName"), "n1");
+    for (int i = 0; i < 2; i++) { /* and nothing is kept for it when they have ended */
+        fake_world_patch(&s.w, "Pod", "default", i ? "pa2" : "pa", "status",
+                         "{\"status\":{\"phase\":\"Succeeded\"}}");
+    }
+    workload(&s, "b", 3, SLICE);
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    end(&s);
+}
+
 static void sick_gpu(void **state) {
     struct scene s;
     start(&s);
@@ -605,6 +637,7 @@ int main(void) {
         cmocka_unit_test(job),
         cmocka_unit_test(faults),
         cmocka_unit_test(another_place),
+        cmocka_unit_test(no_plan),
         cmocka_unit_test(sick_gpu),
         cmocka_unit_test(defaults),
         cmocka_unit_test(defaults_of_types),
