@@ -269,6 +269,47 @@ static void deleted(void **state) {
     end(&s);
 }
 
+static void assert_no_local(struct scene *s) {
+    scrape(s);
+    assert_int_equal(with(s, "kueue_local_queue_"), 0);
+}
+
+/* A LocalQueue goes while its work goes on: whatever happens to that work later, nothing is told of the queue again. */
+static void deleted_under_work(void **state) {
+    struct scene s;
+    start(&s);
+    s.settings.metrics.cluster_queue_resources = true;
+    controllers(&s);
+    queues(&s);
+    workload(&s, "a", 0, "1");
+    workload(&s, "b", 0, "1");
+    workload(&s, "waits", 0, "2");
+    settle(&s);
+    scrape(&s);
+    expect(&s, "kueue_local_queue_admitted_active_workloads{" L ROLE " 2");
+    fake_world_delete(&s.w, "LocalQueue", "default", "lq", "");
+    assert_no_local(&s);
+    settle(&s);
+    assert_no_local(&s);
+    finish(&s, "a");
+    settle(&s);
+    assert_no_local(&s);
+    fake_world_patch(&s.w, "Workload", "default", "b", "", "{\"spec\":{\"active\":false}}");
+    settle(&s);
+    assert_no_local(&s);
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    settle(&s);
+    assert_no_local(&s);
+    fake_world_delete(&s.w, "Workload", "default", "a", "");
+    fake_world_delete(&s.w, "Workload", "default", "b", "");
+    settle(&s);
+    assert_no_local(&s);
+    fake_world_delete(&s.w, "Workload", "default", "waits", "");
+    settle(&s);
+    assert_no_local(&s);
+    end(&s);
+}
+
 /* A restart counts nothing again; what stands is there at once. */
 static void restart(void **state) {
     struct scene s;
@@ -345,11 +386,9 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scenario),
-        cmocka_unit_test(evicted_and_finished),
-        cmocka_unit_test(deleted),
-        cmocka_unit_test(restart),
-        cmocka_unit_test(chosen_local_queues),
+        cmocka_unit_test(scenario),  cmocka_unit_test(evicted_and_finished),
+        cmocka_unit_test(deleted),   cmocka_unit_test(deleted_under_work),
+        cmocka_unit_test(restart),   cmocka_unit_test(chosen_local_queues),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
