@@ -23,7 +23,9 @@ struct tally {
 };
 
 static void print(const struct buf *b) {
-    fwrite(b->p, 1, b->n, stdout);
+    if (b->n > 0) { /* an empty one has no bytes to point at */
+        fwrite(b->p, 1, b->n, stdout);
+    }
 }
 
 static void run_one(const struct options *o, yyjson_val *scenario, struct arena *a,
