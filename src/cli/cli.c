@@ -172,7 +172,9 @@ struct str cli_path_with(struct cli *c, struct str path, const char *key, struct
 /* ---- printing ---- */
 
 void cli_out(const struct buf *b) {
-    fwrite(b->p, 1, b->n, stdout);
+    if (b->n > 0) {
+        fwrite(b->p, 1, b->n, stdout);
+    }
 }
 
 static void print_name(struct buf *out, yyjson_val *v) {
