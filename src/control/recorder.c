@@ -27,11 +27,11 @@ enum {
     REFILL_S = 300,         /* ... one each */
     NAME_ROOM = LIMIT_NAME - 17,
     BODY_MAX = 16384,
-    FLYING_MIN = 16,
+    FLYING_MIN = 8,
     FLYING_MAX = 256,
-    WAITING_SOME = 16384,    /* so many may wait for a quieter moment; beyond, ... */
+    WAITING_SOME = 65536,    /* so many may wait for a quieter moment; beyond, ... */
     WAITING_PER_FLYING = 64, /* ... one more is written at a time for so many */
-    WAITING_MAX = 32768,
+    WAITING_MAX = 98304, /* about 70 MB */
 };
 
 #define COMBINED_PREFIX "(combined from similar events): "

@@ -6,7 +6,7 @@
  * Event by patch; more than ten different messages of one reason for one object within ten minutes become one
  * "(combined from similar events): ..."; and one object gets at most 25 at once, then one per five minutes, so that
  * no loop can flood the store. Messages are cut to 1024 bytes, ending in " ...". Events are best effort and yield to
- * other writes: a few are written at a time, the others wait; a failed write, missing memory, or more than 32,768 that
+ * other writes: a few are written at a time, the others wait; a failed write, missing memory, or more than 98,304 that
  * wait drop one.
  */
 #ifndef BERTH_CONTROL_RECORDER_H
