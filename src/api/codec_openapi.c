@@ -233,7 +233,7 @@ static void write_schemas(struct buf *out, struct map *seen, struct str group,
                           struct str version) {
     const struct map_entry *e;
     size_t n;
-    const struct kind *const *kinds = kinds_builtin(&n);
+    const struct kind *const *kinds = kinds_all(&n);
     buf_c(out, scalars);
     for (size_t pos = 0; (e = map_next(seen, &pos)) != NULL;) {
         const struct schema *s = e->value;
@@ -253,7 +253,7 @@ int codec_openapi_v3(struct str group, struct str version, struct buf *out, stru
     struct map seen;
     const struct kind_version *kv;
     size_t n, written = 0;
-    const struct kind *const *kinds = kinds_builtin(&n);
+    const struct kind *const *kinds = kinds_all(&n);
     int r = 0;
     map_init(&seen);
     size_t start = out->n;

@@ -1,6 +1,10 @@
-/* kind: the table of built-in kinds, the searches in it, and conversion between the versions of a kind. */
+/*
+ * kind: the table of built-in kinds, what is served of it and beside it, the searches, and conversion between the
+ * versions of a kind.
+ */
 #include "api/codec.h"
 #include "api/kinds.h"
+#include "base/mem.h"
 
 static const struct kind *const builtin[] = {
     &kind_config_map, &kind_endpoints, &kind_event, &kind_limit_range, &kind_namespace,
@@ -24,9 +28,77 @@ static const struct kind *const bodies[] = {
     &kind_delete_options, &kind_eviction, &kind_token_request, &kind_status,
 };
 
+/* What is served now: `builtin`, until something changes it. */
+static struct {
+    const struct kind **v;
+    size_t n;
+} served;
+
 const struct kind *const *kinds_builtin(size_t *ret_n) {
     *ret_n = COUNT(builtin);
     return builtin;
+}
+
+const struct kind *const *kinds_all(size_t *ret_n) {
+    if (served.v == NULL) {
+        return kinds_builtin(ret_n);
+    }
+    *ret_n = served.n;
+    return served.v;
+}
+
+/* A list of its own, with room for one more. */
+static int make_room(void) {
+    size_t n;
+    const struct kind *const *now = kinds_all(&n);
+    const struct kind **v = mem_alloc((n + 1) * sizeof(*v));
+    if (v == NULL) {
+        return ERR_NOMEM;
+    }
+    memcpy(v, now, n * sizeof(*v));
+    mem_free(served.v);
+    served.v = v;
+    served.n = n;
+    return 0;
+}
+
+int kinds_add(const struct kind *k, struct err *err) {
+    size_t n;
+    const struct kind *const *all = kinds_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(all[i]->plural, k->plural) == 0 && strcmp(all[i]->group, k->group) == 0) {
+            return err_set(err, ERR_EXISTS, "%s.%s is served already", k->plural, k->group);
+        }
+    }
+    if (make_room() != 0) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    served.v[served.n++] = k;
+    return 0;
+}
+
+void kinds_remove(const struct kind *k) {
+    for (size_t i = 0; i < served.n; i++) {
+        if (served.v[i] == k) {
+            memmove(&served.v[i], &served.v[i + 1], (served.n - i - 1) * sizeof(*served.v));
+            served.n--;
+            return;
+        }
+    }
+}
+
+int kinds_hide(const char *group) {
+    size_t left = 0;
+    if (make_room() != 0) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < served.n; i++) {
+        if (strcmp(served.v[i]->group, group) != 0) {
+            served.v[left++] = served.v[i];
+        }
+    }
+    served.n = left;
+    return 0;
 }
 
 const struct kind_version *kind_version(const struct kind *k, struct str version) {
@@ -44,8 +116,10 @@ const struct kind_version *kind_storage(const struct kind *k) {
 }
 
 const struct kind *kind_by_resource(struct str group, struct str version, struct str plural) {
-    for (size_t i = 0; i < COUNT(builtin); i++) {
-        const struct kind *k = builtin[i];
+    size_t n;
+    const struct kind *const *all = kinds_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        const struct kind *k = all[i];
         if (str_is(plural, k->plural) && str_is(group, k->group) && kind_version(k, version)) {
             return k;
         }
@@ -54,9 +128,11 @@ const struct kind *kind_by_resource(struct str group, struct str version, struct
 }
 
 const struct kind *kind_by_name(struct str group, struct str kind) {
-    for (size_t i = 0; i < COUNT(builtin); i++) {
-        if (str_is(kind, builtin[i]->kind) && str_is(group, builtin[i]->group)) {
-            return builtin[i];
+    size_t n;
+    const struct kind *const *all = kinds_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(kind, all[i]->kind) && str_is(group, all[i]->group)) {
+            return all[i];
         }
     }
     for (size_t i = 0; i < COUNT(bodies); i++) {
@@ -89,6 +165,9 @@ const char *kind_api_version(const struct kind *k) {
         "visibility.kueue.x-k8s.io/v1beta2",
     };
     const char *version = k->versions[k->storage].version;
+    if (k->api_version != NULL) {
+        return k->api_version;
+    }
     if (k->group[0] == '\0') {
         return version;
     }

@@ -2,8 +2,10 @@
  * kind: what the API serves, as a table of kinds.
  *
  * A kind is one resource of one group with one or more versions; objects are stored in the storage version and
- * converted at the edge. kinds_builtin() is the static table; CustomResourceDefinitions will add rows of the same shape
- * at run time, so users hold `const struct kind *` and compare pointers.
+ * converted at the edge. kinds_builtin() is the static table; rows of the same shape come at run time (what a
+ * CustomResourceDefinition describes, what a cluster serves), so users hold `const struct kind *` and compare pointers.
+ * What kinds there are is the process' own fact: changed and asked on the loop thread only. A row that was added is
+ * never freed, since objects of it may still be held somewhere.
  */
 #ifndef BERTH_API_KIND_H
 #define BERTH_API_KIND_H
@@ -77,6 +79,7 @@ void causes_add(struct causes *c, enum cause_type type, struct str field, const 
 struct kind {
     const char *group; /* "" for core */
     const char *kind, *plural, *singular;
+    const char *api_version; /* of the storage version; only for rows that are added at run time */
     const char *const *short_names; /* NULL-terminated, or NULL */
     const char *const *categories;
     unsigned flags;
@@ -100,8 +103,16 @@ struct kind {
     void (*cell)(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 };
 
-/* What is served as a resource, in discovery order. */
+/* The static rows that are served as resources, in discovery order. */
 const struct kind *const *kinds_builtin(size_t *ret_n);
+/* Those of them that are not hidden, then the added ones in order of addition. Valid until the next change. */
+const struct kind *const *kinds_all(size_t *ret_n);
+/* Adds a row, found from then on by the functions below. ERR_EXISTS when its group and plural are taken, ERR_NOMEM. */
+int kinds_add(const struct kind *k, struct err *err);
+void kinds_remove(const struct kind *k); /* no-op when it is not there; the row itself lives on */
+/* The static rows of a group are found no more: for a server that gets them as CustomResourceDefinitions. Before
+ * anything else asks. ERR_NOMEM. */
+int kinds_hide(const char *group);
 /* Bodies that are no resource of their own; kind_by_name and kind_by_api_version find them too. */
 extern const struct kind kind_delete_options, kind_eviction, kind_token_request, kind_status;
 static inline const struct kind *kind_stored(const struct kind *k) {

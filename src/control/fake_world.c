@@ -75,7 +75,7 @@ void fake_world_live(struct fake_world *w, int seconds) {
 
 const struct kind *fake_world_kind(const char *kind) {
     size_t n;
-    const struct kind *const *all = kinds_builtin(&n);
+    const struct kind *const *all = kinds_all(&n);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(all[i]->kind, kind) == 0) {
             return all[i];

@@ -289,7 +289,7 @@ static bool look_at_each(void *ctx, const struct object *o) {
 static void look_at_all(void *ctx) {
     struct gc_controller *c = ctx;
     size_t n;
-    const struct kind *const *kinds = kinds_builtin(&n);
+    const struct kind *const *kinds = kinds_all(&n);
     for (size_t i = 0; i < n; i++) {
         if (!(kinds[i]->flags & KIND_VIRTUAL)) {
             mirror_scan(c->base.env.mirror, kinds[i], STR(""), look_at_each, c);

@@ -43,7 +43,7 @@ static bool remove_one(void *ctx, const struct object *o) {
 
 static void visit_content(struct remains *r, struct str ns) {
     size_t n;
-    const struct kind *const *kinds = kinds_builtin(&n);
+    const struct kind *const *kinds = kinds_all(&n);
     for (size_t i = 0; i < n; i++) {
         r->of_kind = 0;
         if (stored(kinds[i])) {

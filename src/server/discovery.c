@@ -102,7 +102,7 @@ static bool serves(const struct kind *k, const char *group, const char *version)
 /* Calls each(ctx, version) once for each version of the group, in the order of the tables. */
 static size_t group_versions(const char *group, const char *ret[8]) {
     size_t n_kinds, n = 0;
-    const struct kind *const *kinds = kinds_builtin(&n_kinds);
+    const struct kind *const *kinds = kinds_all(&n_kinds);
     for (size_t i = 0; i < n_kinds; i++) {
         if (!str_is(str_of(kinds[i]->group), group)) {
             continue;
@@ -123,7 +123,7 @@ static size_t group_versions(const char *group, const char *ret[8]) {
 /* Groups but core, in the order of the tables. */
 static size_t groups(const char *ret[64]) {
     size_t n_kinds, n = 0;
-    const struct kind *const *kinds = kinds_builtin(&n_kinds);
+    const struct kind *const *kinds = kinds_all(&n_kinds);
     for (size_t i = 0; i < n_kinds && n < 64; i++) {
         bool seen = kinds[i]->group[0] == '\0';
         for (size_t j = 0; j < n; j++) {
@@ -139,7 +139,7 @@ static size_t groups(const char *ret[64]) {
 static void aggregated_group(struct buf *b, const char *group) {
     const char *versions[8];
     size_t n_kinds, n = group_versions(group, versions);
-    const struct kind *const *kinds = kinds_builtin(&n_kinds);
+    const struct kind *const *kinds = kinds_all(&n_kinds);
     buf_c(b, "{\"metadata\":{");
     if (group[0] != '\0') {
         buf_f(b, "\"name\":\"%s\",", group);
@@ -195,7 +195,7 @@ static void legacy_group(struct buf *b, const char *group, bool top) {
 
 static void legacy_resources(struct buf *b, const char *group, const char *version) {
     size_t n_kinds;
-    const struct kind *const *kinds = kinds_builtin(&n_kinds);
+    const struct kind *const *kinds = kinds_all(&n_kinds);
     buf_f(b,
           "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"groupVersion\":\"%s%s%s\","
           "\"resources\":[",

@@ -31,7 +31,7 @@ static void sort_by_group(void) {
 const struct group_version *groups_all(size_t *ret_n) {
     if (n_all == 0) {
         size_t n;
-        const struct kind *const *kinds = kinds_builtin(&n);
+        const struct kind *const *kinds = kinds_all(&n);
         for (size_t i = 0; i < n; i++) {
             for (size_t v = 0; v < kinds[i]->n_versions; v++) {
                 const char *version = kinds[i]->versions[v].version;

@@ -57,7 +57,7 @@ static double cpu_seconds(void) {
 static void collect_objects(struct metrics *m) {
     size_t n;
     char name[300];
-    const struct kind *const *kinds = kinds_builtin(&n);
+    const struct kind *const *kinds = kinds_all(&n);
     for (size_t i = 0; i < n; i++) {
         const struct kind *k = kinds[i];
         if ((k->flags & (KIND_VIRTUAL | KIND_COMPUTED)) || kind_stored(k) != k) {

@@ -114,7 +114,7 @@ static int post(void *ctx, void (*fn)(void *arg), void *arg) {
 
 static const struct kind *find_kind(void *ctx, struct str group, struct str plural) {
     size_t n;
-    const struct kind *const *all = kinds_builtin(&n);
+    const struct kind *const *all = kinds_all(&n);
     for (size_t i = 0; i < n; i++) {
         if (str_is(group, all[i]->group) && str_is(plural, all[i]->plural)) {
             return all[i];
