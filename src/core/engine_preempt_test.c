@@ -89,6 +89,45 @@ static void first_until_it_is_in(void **state) {
     engine_free(w.e);
 }
 
+/* What was decided about it is written, and is seen. */
+static void hold_as(struct world *w, struct workload_input in, int64_t cpu) {
+    size_t n;
+    struct str q;
+    const struct held_amount *held = engine_workload_held(w->e, in.uid, &n, &q);
+    struct held_amount copy = held[0];
+    struct node_amount amount = {STR("cpu"), cpu};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &amount, 1};
+    in.sets = &s;
+    in.n_sets = 1;
+    assert_int_equal(engine_workload_hold(w->e, &in, &copy, 1), 0);
+}
+
+/* Nothing that a cycle comes to, but what is written and seen, ends that. */
+static void first_until_that_is_seen(void **state) {
+    for (int seen = 0; seen < 2; seen++) {
+        struct world w;
+        struct workload_input b = {
+            .uid = STR("b"), .queue = STR("q"), .priority = 5, .queued_ns = 2};
+        alone(&w, (struct engine_options){0});
+        submit(&w, "a", "q", 0, 1, 4000);
+        run(&w);
+        put_as(&w, b, 1, 0, 3000);
+        run(&w);
+        assert_string_equal(w.story, "-a<b ");
+        gone(&w, "a");
+        run(&w);
+        assert_string_equal(w.story, "+b ");
+        if (seen != 0) {
+            hold_as(&w, b, 3000);
+        }
+        put_as(&w, b, 1, 0, 3000); /* evicted, for another reason */
+        submit(&w, "c", "q", 9, 3, 3000);
+        cycle(&w);
+        assert_string_equal(w.story, seen != 0 ? "+c " : "+b ");
+        engine_free(w.e);
+    }
+}
+
 static void protected_for_a_while(void **state) {
     struct world w;
     struct workload_input in = {
@@ -114,15 +153,7 @@ static void protected_for_a_while(void **state) {
                                  .queued_ns = 2,
                                  .minimum_runtime_ns = 50,
                                  .reserved_ns = 100};
-    size_t n;
-    struct str q;
-    const struct held_amount *held = engine_workload_held(w.e, STR("b"), &n, &q);
-    struct held_amount copy = held[0];
-    struct node_amount amount = {STR("cpu"), 1000};
-    struct set_input s = {STR("main"), 1, 0, &ANY, &amount, 1};
-    in.sets = &s;
-    in.n_sets = 1;
-    assert_int_equal(engine_workload_hold(w.e, &in, &copy, 1), 0);
+    hold_as(&w, in, 1000);
     submit(&w, "c", "q", 9, 3, 4000);
     run(&w);
     assert_int_equal(w.evicted, 0);
@@ -315,6 +346,7 @@ int main(void) {
         cmocka_unit_test(kept),
         cmocka_unit_test(gates),
         cmocka_unit_test(first_until_it_is_in),
+        cmocka_unit_test(first_until_that_is_seen),
         cmocka_unit_test(protected_for_a_while),
         cmocka_unit_test(overlapping),
         cmocka_unit_test(another_victim),

@@ -115,7 +115,7 @@ struct engine_queue {
     struct engine_workload *parked;      /* alone */
     struct engine_workload *flight;      /* its head in the cycle under way */
     struct engine_workload *preemptor;   /* the one that waits of this uid, or NULL */
-    uint64_t preemptor_uid;              /* hash of who evicted others to come in, until it fails otherwise; 0: none */
+    uint64_t preemptor_uid; /* hash of who evicted others to come in (see preemptor_set); 0: none */
     struct tree holders;                 /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
     uint64_t generation; /* of what can be allocated: quota changed, or something left */
@@ -273,8 +273,18 @@ void workload_drop(struct engine *e, struct engine_workload *w);
 void workload_free(struct engine_workload *w);
 
 /* engine_queue.c: the buckets of a queue */
+
+/* Who evicted others to come in is first in its queue (unless that is strict, which keeps its order), by uid, until:
+ *
+ *     another of the queue evicts others       the record is that one's
+ *     its admission is written and held        as Kueue does when it sees the write, not when it decides; the
+ *                                              scheduler alone, without what is written, never forgets
+ *     it is deleted, deactivated, or moves to another queue
+ *
+ * Nothing that a cycle comes to ends it: one that fits no longer, or has no victims any more, is parked, passed by, and
+ * first again when it is tried again. */
 void preemptor_set(struct engine_queue *q, struct engine_workload *w); /* NULL: none */
-void preemptor_gone(const struct engine_workload *w);                  /* for good */
+void preemptor_gone(const struct engine_workload *w);
 int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w);
 void class_leave(struct engine *e, struct engine_workload *w);
 /* Into its class: active, or parked where that is. */

@@ -71,7 +71,7 @@ static struct str class_key(const uint64_t *key) {
     return str_from((const char *)key, sizeof(*key));
 }
 
-/* Known by uid: it may be evicted itself, and come back first. */
+/* Known by uid: one that is put anew is another record. */
 static uint64_t preemptor_hash(const struct engine_workload *w) {
     uint64_t h = hash_str(2, w->uid);
     return h != 0 ? h : 1;

@@ -62,8 +62,8 @@ static void park_alone(struct engine *e, struct engine_workload *w) {
     queue_park(e, w);
 }
 
-/* The workload that stays first in its queue, because its victims are on their way out: until there is another, or it
- * is gone; also when there is no room for it any more. */
+/* The workload that stays first in its queue, because its victims are on their way out. What it comes to later does not
+ * change that (engine_private.h). */
 static void preemptor_note(struct engine_queue *q, const struct entry *n) {
     if (n->outcome == OUTCOME_PREEMPTING || n->outcome == OUTCOME_DEFERRED) {
         preemptor_set(q, n->w);

@@ -295,6 +295,9 @@ int engine_workload_put(struct engine *e, const struct workload_input *in) {
         if (old->queue == q && old->priority != w->priority) {
             tree_retry(e, q);
         }
+        if (old->queue != q) {
+            preemptor_gone(old);
+        }
         workload_leave(e, old);
         workload_free(old);
     }
@@ -437,6 +440,7 @@ static int hold_new(struct engine *e, const struct workload_input *in, struct en
         return r;
     }
     if (old != NULL) {
+        preemptor_gone(old);
         workload_leave(e, old);
         workload_free(old);
     }
@@ -458,6 +462,7 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     }
     bool kept = w->evicting && !in->evicting;
     int r = 0;
+    preemptor_gone(w); /* what is written was seen */
     if (w->hash != workload_hash(in) || !str_eq(w->local, in->local)) {
         r = hold_anew(e, &w, in);
     }
