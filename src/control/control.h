@@ -1,8 +1,9 @@
 /*
  * control: all controllers of a world, made and freed together.
  *
- * `berth up` runs every one; on a cluster that has its own Job controller, garbage collector and so on, only the set
- * CONTROL_CLUSTER runs. Order does not matter: each goes on from what the mirror says.
+ * `berth up` runs every one; on a cluster that has its own Job controller, garbage collector and so on (the set
+ * CONTROL_KUBERNETES), only the set CONTROL_CLUSTER runs. Order does not matter: each goes on from what the mirror says.
+ * Their names for people are in control_set.h.
  */
 #ifndef BERTH_CONTROL_CONTROL_H
 #define BERTH_CONTROL_CONTROL_H
@@ -26,6 +27,9 @@ enum control_set {
     CONTROL_WORKLOADS = 1 << 11, /* deactivation, time limits */
     CONTROL_ALL = (1 << 12) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
+    CONTROL_KUBERNETES = CONTROL_BOOTSTRAP | CONTROL_NAMESPACES | CONTROL_SERVICEACCOUNTS |
+                         CONTROL_GC | CONTROL_JOBS | CONTROL_NODES | CONTROL_ROLES |
+                         CONTROL_EVENT_TTL,
 };
 
 struct control;
