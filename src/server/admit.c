@@ -58,5 +58,5 @@ int admit_object(struct write *w) {
         r = admit_pod(w);
         r = r ? r : admit_limits(w);
     }
-    return r ? r : admit_kueue(w);
+    return r ? r : admit_mutate(w);
 }

@@ -1,6 +1,6 @@
 /*
- * admit (server): admission, in order: namespace, ServiceAccount, Priority, LimitRanger, then
- * Kueue's webhooks.
+ * admit (server): admission, in order: namespace, ServiceAccount, Priority, LimitRanger, then what the world's own
+ * admission does (what Kueue's webhooks do).
  *
  * Each step may change w->doc (storage version, defaulted) and may refuse by filling w->failure.
  * It reads the newest
@@ -22,7 +22,10 @@ int admit_object(struct write *w);
 int admit_pod(struct write *w);
 /* admit_limits.c: defaults and bounds of the LimitRanges of the pod's namespace. */
 int admit_limits(struct write *w);
-/* admit_kueue.c: jobs with a queue name wait suspended; Workloads get their priority. */
-int admit_kueue(struct write *w);
+/* admit_ask.c: what the world's admission (mirror/admission.h) makes of it, and what it says against it. The causes of
+ * the second are added to `causes`; a denial fills the failure. */
+int admit_mutate(struct write *w);
+int admit_validate(struct write *w, struct causes *causes);
+int admit_remove(struct write *w); /* the same for a deletion; causes fill the failure */
 
 #endif

@@ -174,6 +174,9 @@ static int validate(struct write *w) {
     if (code != 0) {
         return failure_set(&w->failure, w->arena, code, "out of memory");
     }
+    if (causes.n == 0 && (code = admit_validate(w, &causes)) != 0) {
+        return code;
+    }
     if (causes.n > 0) {
         return refuse(w, k, root, &causes);
     }

@@ -1,6 +1,7 @@
 /* remove: see remove.h. */
 #include "server/remove.h"
 
+#include "server/admit.h"
 #include "server/body.h"
 #include "server/meta.h"
 #include "wire/json.h"
@@ -245,6 +246,7 @@ static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, 
         r = failure_forbidden(&w->failure, w->arena, w->req->kind, w->old->name,
                               "this namespace may not be deleted");
     }
+    r = r ? r : admit_remove(w);
     if (r != 0) {
         return r;
     }

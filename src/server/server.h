@@ -20,6 +20,7 @@
 #include "api/selector.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "mirror/admission.h"
 #include "mirror/log_source.h"
 #include "mirror/mirror.h"
 #include "mirror/virtual.h"
@@ -42,19 +43,12 @@ struct server_page {
     void *ctx;
 };
 
-/* What Kueue's Configuration says to its webhook of Jobs (admit_kueue.c). */
-struct server_kueue {
-    bool no_default_class; /* gate WorkloadPriorityClassDefaulting is off */
-    bool all_jobs; /* manageJobsWithoutQueueName: Jobs without a queue start suspended, too */
-    const struct selector *namespaces; /* where Jobs are queued at all; NULL: all but kube-system */
-};
-
 struct server_options {
     struct loop *loop;
     struct mirror *mirror;
     struct guard *guard;     /* server/guard.h; NULL: everything is allowed (tests) */
     struct log_source *logs; /* NULL: pod logs answer 501 */
-    const struct server_kueue *kueue;        /* NULL: as Kueue without a file; kept by the caller */
+    struct admission *admission; /* asked before anything is stored; NULL: nobody has a say */
     const struct virtual_registry *virtuals; /* who answers for computed kinds; NULL: nobody (503) */
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "control/admission.h"
 #include "control/control.h"
 #include "control/kueue_config.h"
 #include "kube/file.h"
@@ -43,7 +44,7 @@ struct up {
     struct up_options o;
     struct paths paths;
     struct kueue_config config;
-    struct server_kueue webhook; /* of it */
+    struct admission *admission; /* by it */
     struct log_fd log;
     struct loop *loop;
     struct loop_signal *term, *intr, *pipe;
@@ -276,18 +277,17 @@ static int make_server(struct up *u, struct err *err) {
     if (r != 0) {
         return r;
     }
-    const struct queue_settings *queues = &u->config.settings;
-    u->webhook = (struct server_kueue){
-        .no_default_class = !queues->gates.priority_class_defaulting,
-        .all_jobs = queues->manage_jobs_without_queue_name,
-        .namespaces = queues->managed_namespaces,
-    };
+    struct admission_options ao = {.mirror = u->mirror, .settings = &u->config.settings};
+    u->admission = admission_new(&ao);
+    if (!u->admission) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
     struct server_options o = {
         .loop = u->loop,
         .mirror = u->mirror,
         .guard = policy_guard(u->policy),
         .logs = u->logs,
-        .kueue = &u->webhook,
+        .admission = u->admission,
         .virtuals = u->virtuals,
         .log = &u->log.log,
         .tls = u->tls,
@@ -402,6 +402,7 @@ static void release(struct up *u) {
     admin_socket_close(u->admin);
     node_child_free(u->node);
     server_free(u->server);
+    admission_free(u->admission);
     virtual_free(u->virtuals);
     policy_free(u->policy);
     metrics_free(u->metrics);

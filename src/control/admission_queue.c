@@ -1,0 +1,165 @@
+/* admission_queue: what the rows of admission share: default queue and class, suspension, answers. */
+#include <stdarg.h>
+
+#include "base/buf.h"
+#include "control/admission.h"
+
+static int no_memory(struct err *err) {
+    return err_set(err, ERR_NOMEM, "out of memory");
+}
+
+static struct str note(const struct admission_ask *q, const char *map, const char *key) {
+    return json_mstr(
+        json_mget(json_mget(json_mget(q->obj, STR("metadata")), str_of(map)), str_of(key)));
+}
+
+static struct str old_note(const struct admission_ask *q, const char *map, const char *key) {
+    return json_str(
+        json_get(json_get(json_get(q->old, STR("metadata")), str_of(map)), str_of(key)));
+}
+
+struct str admission_label(const struct admission_ask *q, const char *key) {
+    return note(q, "labels", key);
+}
+
+struct str admission_annotation(const struct admission_ask *q, const char *key) {
+    return note(q, "annotations", key);
+}
+
+struct str admission_old_label(const struct admission_ask *q, const char *key) {
+    return old_note(q, "labels", key);
+}
+
+struct str admission_old_annotation(const struct admission_ask *q, const char *key) {
+    return old_note(q, "annotations", key);
+}
+
+static int set_note(struct admission_ask *q, const char *path, const char *key, struct str v,
+                    struct err *err) {
+    yyjson_mut_val *map = json_mensure(q->doc, q->obj, path);
+    return map == NULL || json_mset_str(q->doc, map, key, v) != 0 ? no_memory(err) : 0;
+}
+
+int admission_set_label(struct admission_ask *q, const char *key, struct str v, struct err *err) {
+    return set_note(q, "metadata.labels", key, v, err);
+}
+
+int admission_set_annotation(struct admission_ask *q, const char *key, struct str v,
+                             struct err *err) {
+    return set_note(q, "metadata.annotations", key, v, err);
+}
+
+int admission_set_bool(struct admission_ask *q, const char *dotted, bool v, struct err *err) {
+    char parent[128];
+    struct str path = str_of(dotted);
+    size_t at = path.n;
+    while (at > 0 && path.p[at - 1] != '.') {
+        at--;
+    }
+    yyjson_mut_val *obj = q->obj;
+    if (at > 0) {
+        if (!str_copy(str_from(path.p, at - 1), parent, sizeof(parent))) {
+            return err_set(err, ERR_INTERNAL, "a path too long: %s", dotted);
+        }
+        obj = json_mensure(q->doc, q->obj, parent);
+    }
+    return obj == NULL || json_mset_bool(q->doc, obj, dotted + at, v) != 0 ? no_memory(err) : 0;
+}
+
+bool admission_managed_namespace(const struct admission_context *c, const struct admission_ask *q) {
+    const struct selector *s = c->settings->managed_namespaces;
+    const struct kind *k = kind_by_name(STR(""), STR("Namespace"));
+    const struct str_map none = {0};
+    if (s == NULL) {
+        return !str_is(q->ns, "kube-system") &&
+               (c->own_namespace.n == 0 || !str_eq(q->ns, c->own_namespace));
+    }
+    const struct object *o = mirror_pending(c->mirror, k, (struct str){0}, q->ns);
+    return selector_matches(s, o != NULL ? &o->labels : &none);
+}
+
+bool admission_has_controller(const struct admission_ask *q) {
+    size_t i, n;
+    yyjson_mut_val *o;
+    yyjson_mut_val *owners = json_mpath(q->obj, "metadata.ownerReferences");
+    yyjson_mut_arr_foreach(owners, i, n, o) {
+        if (yyjson_mut_is_true(json_mget(o, STR("controller")))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool admission_has_default_queue(const struct admission_context *c, const struct admission_ask *q) {
+    const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("LocalQueue"));
+    return k != NULL && mirror_pending(c->mirror, k, q->ns, STR("default")) != NULL;
+}
+
+int admission_queue_name(const struct admission_context *c, struct admission_ask *q,
+                         struct str *ret, struct err *err) {
+    struct str queue = admission_label(q, ADMISSION_QUEUE_LABEL);
+    if (queue.n == 0 && admission_has_default_queue(c, q)) {
+        int r = admission_set_label(q, ADMISSION_QUEUE_LABEL, STR("default"), err);
+        if (r != 0) {
+            return r;
+        }
+        queue = STR("default");
+    }
+    *ret = queue;
+    return 0;
+}
+
+int admission_default_class(const struct admission_context *c, struct admission_ask *q,
+                            struct err *err) {
+    const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("WorkloadPriorityClass"));
+    yyjson_mut_val *labels = json_mpath(q->obj, "metadata.labels");
+    if (!c->settings->gates.priority_class_defaulting || k == NULL ||
+        json_mget(labels, STR(ADMISSION_CLASS_LABEL)) != NULL ||
+        mirror_pending(c->mirror, k, (struct str){0}, STR("default")) == NULL) {
+        return 0;
+    }
+    return admission_set_label(q, ADMISSION_CLASS_LABEL, STR("default"), err);
+}
+
+int admission_suspend(const struct admission_context *c, struct admission_ask *q,
+                      const char *suspend_path, struct err *err) {
+    struct str queue = {0};
+    if (admission_has_controller(q) || !admission_managed_namespace(c, q)) {
+        return 0;
+    }
+    int r = admission_queue_name(c, q, &queue, err);
+    if (r != 0 || (queue.n == 0 && !c->settings->manage_jobs_without_queue_name)) {
+        return r;
+    }
+    r = admission_default_class(c, q, err);
+    return r ? r : admission_set_bool(q, suspend_path, true, err);
+}
+
+static struct str text_of(struct arena *a, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+static struct str text_of(struct arena *a, const char *fmt, va_list ap) {
+    struct buf b;
+    buf_init(&b, 0);
+    buf_vf(&b, fmt, ap);
+    struct str s = arena_str(a, buf_view(&b));
+    buf_release(&b);
+    return s;
+}
+
+void admission_deny(struct admission_ask *q, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (q->denied.n == 0) {
+        q->denied = text_of(q->arena, fmt, ap);
+    }
+    va_end(ap);
+}
+
+void admission_warn(struct admission_ask *q, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (q->n_warnings < ADMISSION_WARNINGS) {
+        q->warnings[q->n_warnings++] = text_of(q->arena, fmt, ap);
+    }
+    va_end(ap);
+}
