@@ -30,6 +30,29 @@ enum {
     LIMIT_CONDITION_MESSAGE = 32768,     /* [k8s] */
     LIMIT_EVENT_MESSAGE = 1024,          /* [k8s] */
 
+    /* custom resources */
+    LIMIT_CRDS = 1000,                   /* CustomResourceDefinitions */
+    LIMIT_CRD_VERSIONS = 32,             /* of one */
+    LIMIT_CRD_NODES = 100000,            /* places in one schema */
+    LIMIT_CRD_BYTES = 64 << 20,          /* of one compiled schema */
+    LIMIT_CRD_COLUMNS = 64,              /* printer columns, selectable fields of a version */
+    LIMIT_CRD_CAUSES = 500,              /* violated rules that one answer names */
+    LIMIT_CRD_DEFAULTED_BYTES = 8 << 20, /* that defaults may add to one object */
+
+    /* regular expressions of others */
+    LIMIT_REGEX_BYTES = 8192,
+    LIMIT_REGEX_INSTS = 20000,
+    LIMIT_REGEX_DEPTH = 200,
+    LIMIT_REGEX_REPEAT = 1000,           /* in {n,m} [RE2] */
+    LIMIT_REGEX_STEPS = 50000000,        /* of one match */
+
+    /* CEL */
+    LIMIT_CEL_BYTES = 16384,             /* of one expression */
+    LIMIT_CEL_NODES = 20000,
+    LIMIT_CEL_DEPTH = 100,
+    LIMIT_CEL_STEPS = 1000000,           /* of one rule at one place [k8s: per-call limit of the same size] */
+    LIMIT_CEL_STEPS_OBJECT = 10000000,   /* of all rules of one object [k8s] */
+
     /* HTTP */
     LIMIT_HTTP_HEADER_BYTES = 32 << 10,  /* request line and headers */
     LIMIT_HTTP_HEADERS = 100,
@@ -39,7 +62,6 @@ enum {
     LIMIT_HTTP_IDLE_MS = 120000,         /* keep-alive */
     LIMIT_HTTP_WRITE_MS = 30000,         /* without progress while bytes wait */
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
-    LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
     LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,
@@ -49,6 +71,7 @@ enum {
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
     LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */
     LIMIT_HISTORY_BYTES = 64 << 20,      /* per kind, of the objects in it, without older versions */
+    LIMIT_MIRROR_TOMBS = 4096,           /* objects known to be gone before the watch told of it */
 
     /* a pod on a node */
     LIMIT_LOG_FILE_BYTES = 10 << 20,     /* one container log file before rotation */

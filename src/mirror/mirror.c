@@ -73,6 +73,7 @@ void mirror_free(struct mirror *m) {
         free_table(t);
     }
     feeds_release(&m->feeds);
+    tombs_release(&m->tombs);
     mem_free(m);
 }
 
@@ -542,61 +543,29 @@ void mirror_journal_done(struct mirror *m, uint64_t batch, int code, const struc
     drain(m);
 }
 
-/* ---- filling from outside ---- */
+/* ---- for outside.c ---- */
 
-static void saw_revision(struct mirror *m, uint64_t rv) {
-    m->revision = rv > m->revision ? rv : m->revision;
-    m->last_rv = m->revision > m->last_rv ? m->revision : m->last_rv;
-}
-
-void mirror_set_revision(struct mirror *m, uint64_t rv) {
-    saw_revision(m, rv);
-    m->base = m->revision;
-}
-
-int mirror_load(struct mirror *m, struct object *obj, struct err *err) {
-    struct table *t = table_get(m, obj->kind);
-    uint64_t hash = t ? hash_key(t, obj->ns, obj->name) : 0;
-    int code = 0;
-    if (m->n >= LIMIT_STORE_OBJECTS) {
-        code = err_set(err, ERR_TOO_MANY, "more than %d objects", LIMIT_STORE_OBJECTS);
-    } else if (t && find_in_tree(m, t, hash, obj->ns, obj->name)) {
-        code = err_set(err, ERR_EXISTS, "%s \"%.*s\" is there twice", obj->kind->plural,
-                       STR_ARG(obj->name));
-    } else if (!t || tree_add(m, t, hash, obj) != 0) {
-        code = err_set(err, ERR_NOMEM, "out of memory");
-    } else if (index_add(m, obj) != 0) {
-        (void)tree_drop(m, t, hash, obj);
-        code = err_set(err, ERR_NOMEM, "out of memory");
+int mirror_put_loaded(struct mirror *m, struct table *t, struct object *obj) {
+    uint64_t hash = hash_key(t, obj->ns, obj->name);
+    if (find_in_tree(m, t, hash, obj->ns, obj->name)) {
+        return ERR_EXISTS;
     }
-    if (code != 0) {
-        object_unref(obj);
-        return code;
+    if (tree_add(m, t, hash, obj) != 0) {
+        return ERR_NOMEM;
+    }
+    if (index_add(m, obj) != 0) {
+        (void)tree_drop(m, t, hash, obj);
+        return ERR_NOMEM;
     }
     t->n++;
     m->n++;
-    mirror_set_revision(m, obj->rv);
     return 0;
 }
 
-/* What the change is, seen from what we have: a reflector that lists again repeats itself. 0: nothing. */
-static int type_here(enum change_type type, const struct object *now) {
-    if (type == CHANGE_DELETED) {
-        return now ? CHANGE_DELETED : 0;
-    }
-    return now ? CHANGE_MODIFIED : CHANGE_ADDED;
-}
-
-int mirror_apply(struct mirror *m, enum change_type type, struct object *obj, struct err *err) {
-    assert(!m->o.journal); /* a mirror is written or filled from outside, not both */
-    int here = type_here(type, mirror_pending(m, obj->kind, obj->ns, obj->name));
+int mirror_commit_one(struct mirror *m, enum change_type type, struct object *obj) {
     bool first;
-    int code = here ? stage(m, (enum change_type)here, obj, NULL, NULL, &first) : 0;
+    int code = stage(m, type, obj, NULL, NULL, &first);
     if (code != 0) {
-        code = err_set(err, code, "out of memory");
-    }
-    if (code != 0 || here == 0) {
-        object_unref(obj);
         return code;
     }
     m->last_rv = obj->rv > m->last_rv ? obj->rv : m->last_rv;

@@ -38,8 +38,9 @@ struct mirror_options {
     struct journal *journal;   /* NULL: changes commit at flush */
     void (*staged)(void *ctx); /* called when the first change of a batch is staged: schedule mirror_flush soon */
     void *staged_ctx;
-    size_t history_events;     /* per kind; 0: LIMIT_HISTORY_EVENTS */
+    size_t history_events;     /* per kind; 0: LIMIT_HISTORY_EVENTS; MIRROR_NO_HISTORY: nobody resumes here */
 };
+#define MIRROR_NO_HISTORY SIZE_MAX
 
 struct mirror *mirror_new(const struct mirror_options *o);
 void mirror_free(struct mirror *m);
@@ -104,7 +105,29 @@ void mirror_journal_done(struct mirror *m, uint64_t batch, int code, const struc
 int mirror_load(struct mirror *m, struct object *obj, struct err *err);
 /* The last revision used, for recovery: the next write gets rv + 1. */
 void mirror_set_revision(struct mirror *m, uint64_t rv);
-/* A change that already happened elsewhere (reflector): committed at once, feeds run. Takes obj over. */
+/* A change that already happened elsewhere (reflector): committed at once, feeds run. Takes obj over. What is here
+ * never goes back: an object that is not newer than the one of its name, or whose uid is known to be deleted, is
+ * ignored (0), and so is a deletion that is older than what is here (rv 0: its revision is not known, it counts). An
+ * object in the place of another uid is told as a deletion and an addition. */
 int mirror_apply(struct mirror *m, enum change_type type, struct object *obj, struct err *err);
+
+/* Read your writes. Who fills a kind registers as its source; what the server answered to a write is then applied as
+ * well, before the change comes through the source, unless the source is already past it. Answers about objects that no
+ * source covers are ignored: nothing would ever tell that they are gone. */
+struct mirror_source {
+    const struct kind *kind;
+    uint64_t passed; /* every change up to this revision has been applied; 0: not known yet */
+    /* Whether changes of this object come through the source (its namespace, its selectors). */
+    bool (*covers)(const struct mirror_source *s, const struct object *o);
+    struct mirror_source *next; /* the mirror's */
+};
+void mirror_follow(struct mirror *m, struct mirror_source *s);
+void mirror_unfollow(struct mirror *m, struct mirror_source *s); /* no-op when it is not there */
+/* The state that a write was answered with. Takes obj over. */
+int mirror_answer(struct mirror *m, struct object *obj, struct err *err);
+/* A deletion was answered: the object of this uid is gone, and what is still on its way about it is ignored from now
+ * on. No-op when another uid stands there, or nothing. */
+int mirror_answer_gone(struct mirror *m, const struct kind *k, struct str ns, struct str name,
+                       struct str uid, struct err *err);
 
 #endif

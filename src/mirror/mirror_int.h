@@ -79,6 +79,19 @@ struct write {
     void *ctx;
 };
 
+/* An object that is gone, while events about it may still be on their way. */
+struct tomb {
+    struct tomb *newer, *older;
+    int64_t at_ns;             /* monotonic */
+    const struct object *last; /* what stood there; one reference */
+};
+
+struct tombs {
+    struct pset by_key;
+    struct tomb *newest, *oldest;
+    size_t n;
+};
+
 enum batch_state { BATCH_OPEN, BATCH_SENT, BATCH_READY, BATCH_FAILED };
 
 struct batch {
@@ -111,6 +124,8 @@ struct mirror {
     struct feed_list feeds;    /* of all kinds */
     struct feed *dead;
     int delivering;
+    struct mirror_source *sources;
+    struct tombs tombs;
 };
 
 static inline bool visible(const struct mirror *m, const struct object *o) {
@@ -119,6 +134,15 @@ static inline bool visible(const struct mirror *m, const struct object *o) {
 
 struct table *table_find(const struct mirror *m, const struct kind *k); /* NULL when not seen yet */
 struct table *table_get(struct mirror *m, const struct kind *k);        /* made when missing; NULL: no memory */
+
+/* mirror.c */
+/* Puts an object that nobody has heard of straight into the tree and the indexes. ERR_EXISTS, ERR_NOMEM. */
+int mirror_put_loaded(struct mirror *m, struct table *t, struct object *obj);
+/* Stages one change that no write made, as a batch of its own, and works the queue off. Takes obj over on success. */
+int mirror_commit_one(struct mirror *m, enum change_type type, struct object *obj);
+
+/* outside.c */
+void tombs_release(struct tombs *t);
 
 /* feed.c */
 void feeds_deliver(struct mirror *m, struct table *t, const struct change *c);

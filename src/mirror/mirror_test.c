@@ -433,25 +433,6 @@ static void test_history_limits(void **state) {
     mirror_free(m);
 }
 
-static void test_apply(void **state) {
-    struct mirror *m = mirror_new(&(struct mirror_options){0});
-    struct err err;
-    int changes = 0;
-    for (uint64_t rv = 10; rv < 13; rv++) { /* "added" again is a modification */
-        struct object *o = object_for(1, (int)rv);
-        o->rv = rv;
-        assert_ok(mirror_apply(m, CHANGE_ADDED, o, &err), &err);
-        changes++;
-    }
-    assert_int_equal(mirror_count(m, &fake_map), 1);
-    assert_int_equal(mirror_revision(m), 12);
-    assert_int_equal(value_of(mirror_by_uid(m, STR("u1"))), 12);
-    assert_ok(mirror_apply(m, CHANGE_DELETED, object_for(1, 0), &err), &err);
-    assert_ok(mirror_apply(m, CHANGE_DELETED, object_for(1, 0), &err), &err);
-    assert_int_equal(mirror_count(m, &fake_map), 0);
-    mirror_free(m);
-}
-
 /* Every allocation of a write and its commit fails once: the write fails, or all is as without the failure. */
 static void test_no_memory(void **state) {
     struct mirror *m = mirror_new(&(struct mirror_options){.history_events = 20});
@@ -484,7 +465,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model),          cmocka_unit_test(test_feeds),
         cmocka_unit_test(test_nested),         cmocka_unit_test(test_history_limits),
-        cmocka_unit_test(test_apply),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
