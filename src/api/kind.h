@@ -23,6 +23,7 @@ struct column {
     int priority;                     /* > 0: only with -o wide */
     const char *doc;
     const char *path; /* "spec.clusterQueue": taken as is; NULL when `cell` computes it */
+    const char *condition; /* of a computed cell that is the status of this condition; for manifests */
 };
 
 struct kind_version {

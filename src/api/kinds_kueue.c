@@ -43,6 +43,9 @@ static void workload_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *ou
         .doc = "How long ago the object was created."                                 \
     }
 
+#define COLUMN_CONDITION(name_, doc_) \
+    {.name = name_, .type = "string", .condition = name_, .doc = doc_}
+
 static const struct column plain_columns[] = {COLUMN_NAME, COLUMN_CRD_AGE};
 static const struct column cluster_queue_columns[] = {
     COLUMN_NAME,
@@ -66,8 +69,8 @@ static const struct column workload_columns[] = {
     COLUMN_PATH("Queue", "string", 0, "spec.queueName", "LocalQueue it was submitted to."),
     COLUMN_PATH("Reserved in", "string", 0, "status.admission.clusterQueue",
                 "ClusterQueue in which it holds quota."),
-    COLUMN("Admitted", "string", 0, "Whether it is admitted."),
-    COLUMN("Finished", "string", 0, "Whether it has finished."),
+    COLUMN_CONDITION("Admitted", "Whether it is admitted."),
+    COLUMN_CONDITION("Finished", "Whether it has finished."),
     COLUMN_CRD_AGE,
 };
 static const struct column priority_columns[] = {
