@@ -37,7 +37,6 @@ enum {
     LIMIT_CRD_BYTES = 64 << 20,          /* of one compiled schema */
     LIMIT_CRD_COLUMNS = 64,              /* printer columns, selectable fields of a version */
     LIMIT_CRD_CAUSES = 500,              /* violated rules that one answer names */
-    LIMIT_CRD_DEFAULTED_BYTES = 8 << 20, /* that defaults may add to one object */
 
     /* regular expressions of others */
     LIMIT_REGEX_BYTES = 8192,
@@ -62,6 +61,7 @@ enum {
     LIMIT_HTTP_IDLE_MS = 120000,         /* keep-alive */
     LIMIT_HTTP_WRITE_MS = 30000,         /* without progress while bytes wait */
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
+    LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
     LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,
@@ -82,6 +82,7 @@ enum {
     /* the queues */
     LIMIT_WORKLOADS = 2000000,           /* that wait or hold quota, unless told otherwise */
     LIMIT_WORKLOAD_PODS = 100000,        /* of one that is queued */
+    LIMIT_WORKLOAD_PLACES = 2000,        /* pods that Berth places, and their devices: all are in one annotation */
 
     /* a simulation */
     LIMIT_SIM_FILE_BYTES = 64 << 20,     /* one manifest, load or trace */

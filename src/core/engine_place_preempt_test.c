@@ -1,6 +1,7 @@
 /* Tests of evictions for places: who goes, who stays, and that a place freed for one is not lost to another. */
 #include "core/engine_fixture.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/prng.h"
 
@@ -98,6 +99,88 @@ static void sized(struct world *w, const char *uid, const char *q, int64_t prior
     submit_as(w, uid, q, priority, at, pods, size, 1, &ANY);
     w->now = at;
     run(w);
+}
+
+/* ---- how many places ---- */
+
+/* A queue over cpu that is never full, and a node with as much. */
+static void wide(struct world *w, bool managed) {
+    struct fq f = {"f", {INT64_MAX, NO, NO}};
+    struct node_amount cpu = {STR("cpu"), INT64_C(1) << 40};
+    struct node_input n = {
+        .name = STR("n1"), .managed = managed, .ready = true, .amounts = &cpu, .n_amounts = 1};
+    setup(w);
+    flavor(w, "f", (struct flavor_input){0});
+    queue_as(w, (struct queue_input){.name = STR("q"), .within_queue = PREEMPT_LOWER}, &f, 1);
+    assert_int_equal(pool_node_put(engine_pool(w->e), &n, NULL), 0);
+}
+
+static int seats(struct world *w, const char *uid) {
+    int n = 0;
+    for (const struct seat *s = pool_workload_first(engine_pool(w->e), str_of(uid)); s != NULL;
+         s = s->group_next) {
+        n++;
+    }
+    return n;
+}
+
+static void as_many_as_can_be_written(void **state) {
+    struct world w;
+    wide(&w, true);
+    submit_as(&w, "most", "q", 0, 1, LIMIT_WORKLOAD_PLACES, "cpu", 1, &ANY);
+    submit_as(&w, "more", "q", 0, 2, LIMIT_WORKLOAD_PLACES + 1, "cpu", 1, &ANY);
+    submit_as(&w, "next", "q", 0, 3, 1, "cpu", 1, &ANY);
+    run(&w);
+    assert_string_equal(w.story, "+most +next ");
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    assert_string_equal(w.text,
+                        "quota is available, but its pods and their devices would take 2001 "
+                        "places, and one workload may have at most 2000 (pod set main)");
+    assert_int_equal(seats(&w, "most"), LIMIT_WORKLOAD_PLACES);
+    assert_int_equal(seats(&w, "more"), 0);
+    struct node_amount a = {STR("cpu"), 1};
+    struct set_input sets[] = {{STR("few"), 1, 0, &ANY, &a, 1},
+                               {STR("many"), LIMIT_WORKLOAD_PLACES, 0, &ANY, &a, 1}};
+    struct workload_input in = {.uid = STR("sets"), .queue = STR("q"), .sets = sets, .n_sets = 2};
+    assert_int_equal(engine_workload_put(w.e, &in), 0);
+    run(&w);
+    assert_string_equal(w.story, "");
+    assert_non_null(strstr(w.text, "2001 places"));
+    assert_non_null(strstr(w.text, "(pod set many)"));
+    engine_free(w.e);
+}
+
+/* Where pods get no places of ours, none are counted. */
+static void as_many_as_others_place(void **state) {
+    struct world w;
+    wide(&w, false);
+    submit_as(&w, "all", "q", 0, 1, LIMIT_WORKLOAD_PODS, "cpu", 1, &ANY);
+    run(&w);
+    assert_string_equal(w.story, "+all ");
+    engine_free(w.e);
+}
+
+/* Devices count, and nobody goes for what can never be. */
+static void devices_count(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    slices(&w, "q", "", LIMIT_WORKLOAD_PLACES, PREEMPT_LOWER, PREEMPT_NEVER);
+    node(&w, "n1", 3);
+    sized(&w, "low", "q", 0, 1, 14, ONE);
+    assert_string_equal(w.story, "+low ");
+    sized(&w, "high", "q", 9, 2, LIMIT_WORKLOAD_PLACES / 2 + 1, ONE);
+    assert_string_equal(w.story, "");
+    assert_non_null(strstr(w.text, "2002 places, and one workload may have at most 2000"));
+    sized(&w, "full", "q", 9, 3, LIMIT_WORKLOAD_PLACES - 13, ONE); /* and its quota is not there */
+    assert_string_equal(w.story, "");
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    assert_string_equal(w.text,
+                        "the preemption of 1 workload(s) would not help: then its pods and "
+                        "their devices would take 3974 places, and one workload may have at "
+                        "most 2000 (pod set main)");
+    assert_true(holds(&w, "low"));
+    engine_free(w.e);
 }
 
 /* Interleaved in time, on both GPUs: only those of one GPU go, though the next in order is on the other. */
@@ -407,6 +490,9 @@ static void any_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_as_can_be_written),
+        cmocka_unit_test(as_many_as_others_place),
+        cmocka_unit_test(devices_count),
         cmocka_unit_test(one_gpu_is_cleared),
         cmocka_unit_test(nobody_goes_for_nothing),
         cmocka_unit_test(policies_hold),

@@ -369,7 +369,8 @@ void queue_unclaim(struct engine *e, struct engine_queue *q);
 /* Victims for the sake of a place alone, into n->a. *ret_leaving: no need for any, those whose places it takes are on
  * their way out. */
 int seat_victims(struct engine *e, struct entry *n, bool *ret_leaving, int64_t *ret_wake_ns);
-/* A place as a further test of a search for victims (preempt_ask.fits); n 0: no pod needs one. */
+/* A place as a further test of a search for victims (preempt_ask.fits); n 0: no pod needs one, or why says that they
+ * are too many. */
 enum { SEAT_TRIAL_COST_MAX = 1 << 18 }; /* nodes looked at in one search */
 struct seat_trial {
     struct engine *e;

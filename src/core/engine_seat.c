@@ -1,6 +1,7 @@
 /* engine_seat (core): a place for every pod of an assignment, now or with victims gone. */
 #include <assert.h>
 
+#include "base/limits.h"
 #include "core/preempt.h"
 
 static int32_t count_of(const struct engine_workload *w, const struct assignment *a, size_t set) {
@@ -23,19 +24,13 @@ static size_t set_flavors(struct engine *e, const struct assignment *a, uint32_t
     return n;
 }
 
-/* The pods that are Berth's to place; *ret_n 0: none. */
-static int places_of(struct engine *e, const struct engine_workload *w, const struct assignment *a,
-                     struct place_input **ret, size_t *ret_n) {
-    size_t pods = 0, used = 0;
-    *ret_n = 0;
-    for (size_t i = 0; i < w->n_sets; i++) {
-        pods += (size_t)count_of(w, a, i);
-    }
-    if (!pool_has_managed(e->pool) || pods == 0) {
-        return 0;
-    }
-    struct place_input *in = ARENA_ARRAY(&e->tick, struct place_input, pods);
-    for (uint32_t i = 0; in != NULL && i < w->n_sets; i++) {
+/* One for each set that is Berth's to place, with its first ordinal; the count of pods in *ret_pods. `why`: they take
+ * more places than one workload may have. */
+static int places_sum(struct engine *e, const struct engine_workload *w, const struct assignment *a,
+                      struct place_input *sets, size_t *ret_pods, struct place_why *why) {
+    int64_t places = 0;
+    *ret_pods = 0;
+    for (uint32_t i = 0; i < w->n_sets; i++) {
         const struct flavor_input **flavors =
             ARENA_ARRAY(&e->tick, const struct flavor_input *, a->n_held + 1);
         if (flavors == NULL) {
@@ -46,16 +41,50 @@ static int places_of(struct engine *e, const struct engine_workload *w, const st
                                   .flavors = flavors,
                                   .amounts = w->sets[i].requests,
                                   .n_flavors = set_flavors(e, a, i, flavors),
-                                  .n_amounts = w->sets[i].n_requests};
-        for (; pool_is_ours(e->pool, &one) && one.ordinal < count_of(w, a, i); one.ordinal++) {
-            in[used++] = one;
+                                  .n_amounts = w->sets[i].n_requests,
+                                  .ordinal = -1};
+        int32_t pods = count_of(w, a, i);
+        if (pods > 0 && pool_is_ours(e->pool, &one)) {
+            one.ordinal = 0;
+            *ret_pods += (size_t)pods;
+            places = amount_add(places, amount_mul(pool_places(e->pool, &one), pods));
+            why->set = places > LIMIT_WORKLOAD_PLACES && str_empty(why->set) ? one.set : why->set;
         }
+        sets[i] = one;
     }
+    if (places > LIMIT_WORKLOAD_PLACES) {
+        why->trouble = PLACE_TOO_MANY;
+        why->need = places;
+        why->most = LIMIT_WORKLOAD_PLACES;
+    }
+    return 0;
+}
+
+/* The pods that are Berth's to place; *ret_n 0: none, or, with `why`, too many. */
+static int places_of(struct engine *e, const struct engine_workload *w, const struct assignment *a,
+                     struct place_input **ret, size_t *ret_n, struct place_why *why) {
+    size_t pods = 0;
+    *ret_n = 0;
+    *why = (struct place_why){0};
+    if (!pool_has_managed(e->pool)) {
+        return 0;
+    }
+    struct place_input *sets = ARENA_ARRAY(&e->tick, struct place_input, w->n_sets + 1);
+    int r = sets != NULL ? places_sum(e, w, a, sets, &pods, why) : ERR_NOMEM;
+    if (r != 0 || pods == 0 || why->trouble != PLACE_OK) {
+        return r;
+    }
+    struct place_input *in = ARENA_ARRAY(&e->tick, struct place_input, pods);
     if (in == NULL) {
         return ERR_NOMEM;
     }
+    for (size_t i = 0; i < w->n_sets; i++) {
+        struct place_input one = sets[i];
+        for (; one.ordinal >= 0 && one.ordinal < count_of(w, a, i); one.ordinal++) {
+            in[(*ret_n)++] = one;
+        }
+    }
     *ret = in;
-    *ret_n = used;
     return 0;
 }
 
@@ -68,15 +97,19 @@ static void no_place(struct entry *n, const struct place_why *why, size_t victim
 
 int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated) {
     struct place_input *in = NULL;
+    struct place_why why;
     size_t used = 0;
     *ret_ok = true;
     *ret_seated = false;
-    int r = places_of(e, n->w, &n->a, &in, &used);
-    if (r != 0 || in == NULL) {
+    int r = places_of(e, n->w, &n->a, &in, &used, &why);
+    if (r == 0 && why.trouble != PLACE_OK) {
+        *ret_ok = false;
+        no_place(n, &why, 0);
+    }
+    if (r != 0 || used == 0) {
         return r;
     }
     uint64_t before = e->o.check_undo ? pool_digest(e->pool) : 0;
-    struct place_why why = {0};
     if (n->w->queue->claims) {
         pool_claims_open(e->pool, n->w->queue->name);
     }
@@ -88,7 +121,7 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
         no_place(n, &why, 0);
     }
     assert(!e->o.check_undo || (r == 0 && *ret_ok) || before == pool_digest(e->pool));
-    *ret_seated = r == 0 && *ret_ok && used > 0;
+    *ret_seated = r == 0 && *ret_ok;
     return r;
 }
 
@@ -97,7 +130,7 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
 int seat_trial_begin(struct engine *e, const struct engine_workload *w, const struct assignment *a,
                      struct seat_trial *t) {
     *t = (struct seat_trial){.e = e};
-    int r = places_of(e, w, a, &t->in, &t->n);
+    int r = places_of(e, w, a, &t->in, &t->n, &t->why);
     if (r == 0 && t->n > 0) {
         t->before = e->o.check_undo ? pool_digest(e->pool) : 0;
         t->open = true;
@@ -159,8 +192,8 @@ bool seat_trial_fits(void *ctx, const struct victim *v, size_t n) {
 int entry_claim(struct engine *e, struct entry *n, bool *ret_ok) {
     struct engine_queue *q = n->w->queue;
     struct seat_trial t;
-    *ret_ok = true;
     int r = seat_trial_begin(e, n->w, &n->a, &t);
+    *ret_ok = t.why.trouble == PLACE_OK;
     if (r == 0 && t.n > 0) {
         *ret_ok = seat_trial_fits(&t, n->a.victims, n->a.n_victims);
         r = t.error;

@@ -56,6 +56,17 @@ bool pool_is_ours(const struct pool *p, const struct place_input *in) {
     return true;
 }
 
+int64_t pool_places(const struct pool *p, const struct place_input *in) {
+    int64_t n = 1;
+    for (size_t i = 0; i < in->n_amounts; i++) {
+        uint32_t r = in->amounts[i].resource;
+        if (r == p->gpu_resource || str_starts(names_text(p->names, r), STR("nvidia.com/mig-"))) {
+            n = amount_add(n, amount_max(0, in->amounts[i].v));
+        }
+    }
+    return n;
+}
+
 /* ---- one GPU ---- */
 
 /* Slices still possible, and the GPU as a whole as one option more. */

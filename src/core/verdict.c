@@ -154,6 +154,12 @@ static void place_text(const struct verdict *v, const struct names *resources, s
     case PLACE_TAKEN:
         buf_c(b, "all places of its workload are held by pods that have not ended");
         break;
+    case PLACE_TOO_MANY:
+        buf_f(b,
+              "its pods and their devices would take %lld places, and one workload may have at "
+              "most %lld",
+              (long long)w->need, (long long)w->most);
+        break;
     case PLACE_NO_TOGETHER:
     case PLACE_OK:
         buf_c(b, "no single node has room for all that one pod asks for");
