@@ -45,7 +45,6 @@ struct leader {
     int64_t (*wall_ns)(void *ctx);
     void *time_ctx;
 
-    struct fence fence;
     enum state state;
     struct kube_call *call; /* read or write of the Lease */
     struct kube_call *watch, *event;
@@ -97,8 +96,8 @@ static int64_t age(const struct leader *l) {
     return boot > wall ? boot : wall;
 }
 
-static bool is_open(struct fence *f) {
-    struct leader *l = (struct leader *)((char *)f - offsetof(struct leader, fence));
+bool leader_may_write(void *ctx) {
+    struct leader *l = ctx;
     if (l->state != LEADER) {
         return false;
     }
@@ -107,10 +106,6 @@ static bool is_open(struct fence *f) {
     }
     l->clock->timer_start(l->deadline, 0); /* on_deadline sorts out what it means */
     return false;
-}
-
-struct fence *leader_fence(struct leader *l) {
-    return &l->fence;
 }
 
 /* ---- Events ---- */
@@ -467,7 +462,7 @@ static void released(void *ctx, const struct kube_reply *r) {
 }
 
 static void hand_over(struct leader *l) {
-    if (!is_open(&l->fence) || !l->known) {
+    if (!leader_may_write(l) || !l->known) {
         l->state = RELEASED;
         try_in(l, 0);
         return;
@@ -488,7 +483,7 @@ void leader_release(struct leader *l, void (*done)(void *ctx), void *ctx) {
     kube_cancel(l->watch);
     l->call = l->watch = NULL;
     l->clock->timer_stop(l->deadline);
-    if (l->state == LEADER && is_open(&l->fence)) {
+    if (l->state == LEADER && leader_may_write(l)) {
         l->clock->timer_stop(l->tick);
         tell(l, "stopped leading", said, RELEASE_MS);
         if (!l->event) {
@@ -560,7 +555,6 @@ struct leader *leader_new(const struct leader_options *o, struct err *err) {
         .boot_ns = o->boot_ns ? o->boot_ns : system_boot,
         .wall_ns = o->wall_ns ? o->wall_ns : system_wall,
         .time_ctx = o->time_ctx,
-        .fence = {is_open},
     };
     l->clock = loop_clock(kube_client_loop(o->client));
     buf_init(&l->ns, IDENTITY_MAX);

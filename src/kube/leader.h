@@ -10,8 +10,8 @@
  * released Lease (empty holder) is taken at once: candidates watch it.
  *
  * Fencing. The earliest moment at which another may hold the Lease is lease_ns after our last renewal was *sent*. The
- * fence (base/fence.h) shuts a margin before it, lease_ns - renew_ns, which is for what is on its way through the
- * network; it is asked by everything that writes, our own renewals included. Time is CLOCK_BOOTTIME, which goes on
+ * fence (leader_may_write) shuts a margin before it, lease_ns - renew_ns, which is for what is on its way through the
+ * network; whoever writes asks it right before bytes go out. Time is CLOCK_BOOTTIME, which goes on
  * while the machine sleeps; a wall clock that ran ahead of it counts as well, since that is all that a guest sees of
  * having been suspended by its host. After that the fence stays shut until the Lease is renewed or taken anew. What no
  * client can shut out: a process that is stopped between the question and the system call right after it.
@@ -22,7 +22,6 @@
 #ifndef BERTH_KUBE_LEADER_H
 #define BERTH_KUBE_LEADER_H
 
-#include "base/fence.h"
 #include "base/log.h"
 #include "kube/client.h"
 
@@ -53,14 +52,15 @@ int leader_identity(struct buf *out, struct err *err);
 struct leader *leader_new(const struct leader_options *o, struct err *err);
 /* Forgets the Lease as it is: others wait it out. `stopped` is not called. */
 void leader_free(struct leader *l);
-/* Hands the Lease over: to be called when nothing of us writes any more. `done` comes later, exactly once, whatever came
- * of it; not after leader_free. A candidate has nothing to hand over, and done comes all the same. */
+/* Hands the Lease over: to be called when nothing of us writes any more. `done` comes later, exactly once, whatever
+ * came of it; not after leader_free. A candidate has nothing to hand over, and done comes all the same. */
 void leader_release(struct leader *l, void (*done)(void *ctx), void *ctx);
 
 bool leader_is(const struct leader *l);
 struct str leader_holder(const struct leader *l); /* as last seen; may be empty */
 struct str leader_me(const struct leader *l);
-struct fence *leader_fence(struct leader *l);
+/* The fence: may we still write? Cheap: two clocks are read. ctx is the leader: for kube_writer_options.fence. */
+bool leader_may_write(void *ctx);
 /* For health: 0, or what is wrong: a leader that could not renew for longer than it should have. */
 int leader_well(const struct leader *l, struct err *err);
 

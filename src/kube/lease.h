@@ -21,8 +21,8 @@ struct lease_record {
 int lease_read(struct arena *a, struct str body, struct lease_record *ret, struct err *err);
 /* The record alone: two observations that differ here are two signs of life. */
 bool lease_same(const struct lease_record *a, const struct lease_record *b);
-/* The body of the next update: `body` with the record's holder, duration, transitions, times and rv. `body` empty: a new
- * Lease ns/name. ERR_NOMEM, ERR_SYNTAX. */
+/* The body of the next update: `body` with the record's holder, duration, transitions, times and rv. `body` empty: a
+ * new Lease ns/name. ERR_NOMEM, ERR_SYNTAX. */
 int lease_write(struct str body, struct str ns, struct str name, const struct lease_record *r,
                 struct buf *out, struct err *err);
 

@@ -2,8 +2,8 @@
  * pages: what a process that is no API server serves about itself: /healthz, /livez, /readyz (and one check of each
  * below them), /metrics, and an index.
  *
- * Plain HTTP, GET and HEAD alone; nothing secret is said. Loopback unless allow_any. Metrics may be served at an address
- * of their own; a great registry goes out a piece at a time.
+ * Plain HTTP, GET and HEAD alone; nothing secret is said. Loopback unless allow_any. Metrics may be served at an
+ * address of their own; a great registry goes out a piece at a time.
  */
 #ifndef BERTH_SITE_PAGES_H
 #define BERTH_SITE_PAGES_H
