@@ -18,6 +18,8 @@
 #include "control/queue_settings.h"
 #include "mirror/mirror.h"
 
+#define KUEUE_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+
 enum { INTEGRATION_PARTS = 8, INTEGRATION_COUNTS = 2 };
 
 enum integration_flag {
@@ -25,7 +27,9 @@ enum integration_flag {
     INTEGRATION_TEMPLATE_FIXED = 1 << 0,
     INTEGRATION_PARTIAL = 1 << 1, /* may run with fewer pods (annotation job-min-parallelism) */
     INTEGRATION_HOP = 1 << 2, /* never queued, only passed on the way to an ancestor (ReplicaSet) */
-    INTEGRATION_ALPHA = 1 << 3, /* only when the Configuration names it */
+    /* What an admission gives is written while it is suspended and taken back once nothing runs, each by a write of
+     * its own. */
+    INTEGRATION_APART = 1 << 3,
 };
 
 /* Where an object describes pods that are alike. */
@@ -72,12 +76,13 @@ struct integration {
     const char *name; /* as the Configuration names it: "batch/job" */
     const char *group, *kind;
     unsigned flags;
-    const char *suspend;    /* true holds it back; NULL: it has nothing of the kind */
-    const char *managed_by; /* another controller's name there: not ours to start; NULL: none */
+    const char *suspend; /* true holds it back; NULL: it has nothing of the kind */
     struct integration_part parts[INTEGRATION_PARTS]; /* ends with at == NULL */
     const char *index_label;
-    const char *running;                 /* numbers of pods, added up: more than 0 is active */
-    const char *ready_type;              /* of the condition that says that all pods run */
+    const char *running;    /* numbers of pods, added up: more than 0 is active */
+    const char *state;      /* a word in the status ... */
+    const char *state_runs; /* ... that when it is this says that it is active and all pods run */
+    const char *ready_type; /* of the condition that says that all pods run */
     const char *done_type, *failed_type; /* of the conditions that end it */
 
     /* What differs; each may be NULL. */
@@ -91,7 +96,8 @@ struct integration {
     /* Changes the parts that the table found, or finds others. 0, ERR_NOMEM, ERR_NOT_FOUND (with a text: cannot be
      * said yet), ERR_INVALID (with a text: never). */
     int (*adapt)(struct job_look *l, struct err *err);
-    /* What an admission puts somewhere else than into the templates; `root` is the object, to be changed. */
+    /* What an admission changes beside the templates, which are changed already; `root` is the object with its spec
+     * alone. */
     int (*inject)(const struct job_look *l, const struct podset_info *infos, size_t n,
                   yyjson_mut_doc *d, yyjson_mut_val *root, struct err *err);
     /* Takes it out; was: the Workload's pod sets. */
@@ -110,7 +116,7 @@ const struct integration *integration_of(const struct kind *k);      /* NULL: no
 const struct integration *integration_of_owner(const struct owner_ref *o);
 /* The row's kind as it is served now; NULL while nobody serves it. */
 const struct kind *integration_kind(const struct integration *i);
-/* Does the Configuration want it queued? Without a list, all but alpha ones are. */
+/* Does the Configuration want it queued? Without a list, all are. */
 bool integration_enabled(const struct integration *i, const struct queue_settings *s);
 
 /* ---- who is queued ---- */
@@ -118,9 +124,10 @@ bool integration_enabled(const struct integration *i, const struct queue_setting
 /* Are jobs in this namespace queued at all? */
 bool integration_in_namespace(const struct mirror *m, const struct queue_settings *s,
                               struct str ns);
-/* The topmost object above o (by controller references, UIDs must match) that is queued itself: of an enabled kind, and
+/* The topmost object above one (by controller references, UIDs must match) that is queued itself: of an enabled kind, and
  * with a queue or where all jobs are managed. *ret is NULL when there is none. ERR_TOO_LARGE: more than ten levels.
- * o's owners count, o itself need not be stored. */
+ * ERR_NOT_FOUND: one on the way is of a kind that is served, and not there (yet). `controller` is its own reference, or
+ * NULL; it need not be stored itself. */
 int integration_ancestor(const struct mirror *m, const struct queue_settings *s,
                          const struct owner_ref *controller, struct str ns,
                          const struct object **ret);

@@ -91,6 +91,8 @@ struct queue_settings {
     const struct selector *managed_namespaces; /* NULL: every one but kube-system */
     const struct str *label_keys_to_copy;      /* integrations.labelKeysToCopy */
     size_t n_label_keys_to_copy;
+    const struct str *frameworks; /* integrations.frameworks: what is queued; none: all there are */
+    size_t n_frameworks;
     struct queue_ready_settings ready;
     bool fair_sharing;        /* fairSharing is given */
     unsigned fair_strategies; /* set of enum fair_strategy (core/engine.h); 0: both */
