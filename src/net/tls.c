@@ -121,6 +121,68 @@ int tls_server_reload(struct tls_server *t, struct err *err) {
     return 0;
 }
 
+/* The certificate and the chain after it. */
+static bool use_chain(SSL_CTX *ctx, struct str pem) {
+    BIO *b = pem.n > 0 && pem.n < INT32_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
+    X509 *x = b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;
+    bool ok = x && SSL_CTX_use_certificate(ctx, x) == 1;
+    X509_free(x);
+    while (ok && (x = PEM_read_bio_X509(b, NULL, NULL, NULL)) != NULL) {
+        ok = SSL_CTX_add0_chain_cert(ctx, x) == 1;
+        if (!ok) {
+            X509_free(x);
+        }
+    }
+    if (ok) {
+        ERR_clear_error(); /* the end of the text is no error */
+    }
+    BIO_free(b);
+    return ok;
+}
+
+static bool use_key(SSL_CTX *ctx, struct str pem) {
+    BIO *b = pem.n > 0 && pem.n < INT32_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
+    EVP_PKEY *k = b ? PEM_read_bio_PrivateKey(b, NULL, NULL, NULL) : NULL;
+    bool ok = k && SSL_CTX_use_PrivateKey(ctx, k) == 1;
+    EVP_PKEY_free(k);
+    BIO_free(b);
+    return ok;
+}
+
+int tls_server_set_pem(struct tls_server *t, struct str cert, struct str key, struct err *err) {
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+    int r = 0;
+    if (!ctx || !set_policy(ctx)) {
+        r = tls_err(err, ERR_NOMEM, "making a TLS context");
+    } else if (!use_chain(ctx, cert)) {
+        r = tls_err(err, ERR_INVALID, "cannot read the certificate");
+    } else if (!use_key(ctx, key)) {
+        r = tls_err(err, ERR_INVALID, "cannot read the key");
+    } else if (SSL_CTX_check_private_key(ctx) != 1) {
+        r = tls_err(err, ERR_INVALID, "the key is not the certificate's");
+    }
+    if (r != 0) {
+        SSL_CTX_free(ctx);
+        return r;
+    }
+    SSL_CTX_free(t->ctx);
+    t->ctx = ctx;
+    return 0;
+}
+
+struct tls_server *tls_server_new_pem(struct str cert, struct str key, struct err *err) {
+    struct tls_server *t = mem_zalloc(sizeof(*t));
+    if (!t) {
+        err_set(err, ERR_NOMEM, "no memory");
+        return NULL;
+    }
+    if (tls_server_set_pem(t, cert, key, err) != 0) {
+        tls_server_free(t);
+        return NULL;
+    }
+    return t;
+}
+
 void tls_server_free(struct tls_server *t) {
     if (t) {
         SSL_CTX_free(t->ctx);

@@ -16,6 +16,10 @@ struct tls_server;
 struct tls_server *tls_server_new(const char *cert_file, const char *key_file,
                                   const char *client_ca_file, struct err *err);
 int tls_server_reload(struct tls_server *t, struct err *err);
+/* From PEM bytes, without client certificates; set_pem replaces them for connections to come, and on failure keeps
+ * what was there. */
+struct tls_server *tls_server_new_pem(struct str cert, struct str key, struct err *err);
+int tls_server_set_pem(struct tls_server *t, struct str cert, struct str key, struct err *err);
 void tls_server_free(struct tls_server *t);
 
 struct tls_name {
@@ -31,6 +35,17 @@ int tls_make_ca(const char *dir, const char *common_name, struct err *err);
 /* Signs dir/NAME.crt and dir/NAME.key with dir's CA; renewed when missing, near its end or for other names. */
 int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, int days,
                   struct err *err);
+/* The same in memory, as PEM appended to cert and key, with times in seconds since 1970. The certificate is followed by
+ * its authority's. */
+int tls_pem_ca(const char *common_name, int64_t from_s, int64_t until_s, struct buf *cert,
+               struct buf *key, struct err *err);
+int tls_pem_cert(struct str ca_cert, struct str ca_key, const struct tls_name *n, int64_t from_s,
+                 int64_t until_s, struct buf *cert, struct buf *key, struct err *err);
+/* Of the first certificate in the text. */
+int tls_pem_times(struct str cert, int64_t *ret_from_s, int64_t *ret_until_s, struct err *err);
+bool tls_pem_fits(struct str cert, struct str key);
+bool tls_pem_signed_by(struct str cert, struct str ca);
+bool tls_pem_has_name(struct str cert, struct str name); /* a DNS name or an address */
 /* ECDSA P-256 over SHA-256 with a PEM key file, as JWS wants it (64 bytes r||s), and its check; for tokens. */
 int tls_sign_es256(const char *key_file, struct str data, unsigned char sig[64], struct err *err);
 int tls_verify_es256(const char *key_file, struct str data, const unsigned char sig[64],

@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -140,14 +142,31 @@ static bool set_serial(X509 *x) {
     return ok;
 }
 
-/* A new key with an unsigned certificate for it. */
-static bool begin_pair(struct pair *p, int days) {
+/* A new key with an unsigned certificate for it; seconds since 1970. */
+static bool begin_pair_at(struct pair *p, int64_t from, int64_t until) {
+    time_t a = (time_t)from, b = (time_t)until;
     p->key = EVP_EC_gen("P-256");
     p->cert = X509_new();
     return p->key && p->cert && X509_set_version(p->cert, X509_VERSION_3) == 1 &&
-           set_serial(p->cert) && X509_gmtime_adj(X509_getm_notBefore(p->cert), -BACKDATE) &&
-           X509_time_adj_ex(X509_getm_notAfter(p->cert), days, 0, NULL) &&
-           X509_set_pubkey(p->cert, p->key) == 1;
+           set_serial(p->cert) && ASN1_TIME_set(X509_getm_notBefore(p->cert), a) &&
+           ASN1_TIME_set(X509_getm_notAfter(p->cert), b) && X509_set_pubkey(p->cert, p->key) == 1;
+}
+
+static bool begin_pair(struct pair *p, int days) {
+    int64_t now = (int64_t)time(NULL);
+    return begin_pair_at(p, now - BACKDATE, now + (int64_t)days * DAY);
+}
+
+/* Makes p's certificate, begun, that of an authority. */
+static bool sign_ca(struct pair *p, const char *common_name) {
+    char name[64]; /* never the name of a certificate it signs: that one would look self-signed */
+    snprintf(name, sizeof(name), "%.48s CA", common_name);
+    return add_name(X509_get_subject_name(p->cert), "CN", str_of(name)) &&
+           X509_set_issuer_name(p->cert, X509_get_subject_name(p->cert)) == 1 &&
+           add_ext(p->cert, p->cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+           add_ext(p->cert, p->cert, NID_key_usage, "critical,keyCertSign,cRLSign") &&
+           add_ext(p->cert, p->cert, NID_subject_key_identifier, "hash") &&
+           X509_sign(p->cert, p->key, EVP_sha256()) != 0;
 }
 
 static bool lasts(const X509 *x, int days) {
@@ -170,16 +189,8 @@ int tls_make_ca(const char *dir, const char *common_name, struct err *err) {
             return 0;
         }
     }
-    char name[64]; /* never the name of a certificate it signs: that one would look self-signed */
-    snprintf(name, sizeof(name), "%.48s CA", common_name);
     int r = 0;
-    if (!begin_pair(&p, CA_DAYS) ||
-        !add_name(X509_get_subject_name(p.cert), "CN", str_of(name)) ||
-        X509_set_issuer_name(p.cert, X509_get_subject_name(p.cert)) != 1 ||
-        !add_ext(p.cert, p.cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
-        !add_ext(p.cert, p.cert, NID_key_usage, "critical,keyCertSign,cRLSign") ||
-        !add_ext(p.cert, p.cert, NID_subject_key_identifier, "hash") ||
-        X509_sign(p.cert, p.key, EVP_sha256()) == 0) {
+    if (!begin_pair(&p, CA_DAYS) || !sign_ca(&p, common_name)) {
         r = tls_err(err, ERR_INTERNAL, "making an authority in %s", dir);
     }
     r = r ? r : write_pair(cert, key, &p, NULL, err);
@@ -288,4 +299,130 @@ int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, i
     buf_release(&alt);
     pair_release(&ca);
     return r;
+}
+
+/* ---- in memory ---- */
+
+static int encode_pair(const struct pair *p, X509 *issuer, struct buf *cert, struct buf *key,
+                       struct err *err) {
+    BIO *k = BIO_new(BIO_s_secmem()), *c = BIO_new(BIO_s_mem());
+    int r = 0;
+    if (!k || !c || PEM_write_bio_PKCS8PrivateKey(k, p->key, NULL, NULL, 0, NULL, NULL) != 1 ||
+        PEM_write_bio_X509(c, p->cert) != 1 || (issuer && PEM_write_bio_X509(c, issuer) != 1)) {
+        r = tls_err(err, ERR_NOMEM, "encoding a certificate");
+    } else {
+        char *bytes = NULL;
+        long n = BIO_get_mem_data(c, &bytes);
+        buf_add(cert, bytes, (size_t)n);
+        n = BIO_get_mem_data(k, &bytes);
+        buf_add(key, bytes, (size_t)n);
+        r = buf_ok(cert) || buf_ok(key) ? err_set(err, ERR_NOMEM, "no memory") : 0;
+    }
+    BIO_free(k);
+    BIO_free(c);
+    return r;
+}
+
+static X509 *cert_of(struct str pem) {
+    BIO *b = pem.n > 0 && pem.n < INT32_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
+    X509 *x = b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;
+    BIO_free(b);
+    ERR_clear_error();
+    return x;
+}
+
+static EVP_PKEY *key_of(struct str pem) {
+    BIO *b = pem.n > 0 && pem.n < INT32_MAX ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
+    EVP_PKEY *k = b ? PEM_read_bio_PrivateKey(b, NULL, NULL, NULL) : NULL;
+    BIO_free(b);
+    ERR_clear_error();
+    return k;
+}
+
+static struct pair pair_of(struct str cert, struct str key) {
+    return (struct pair){cert_of(cert), key_of(key)};
+}
+
+int tls_pem_ca(const char *common_name, int64_t from_s, int64_t until_s, struct buf *cert,
+               struct buf *key, struct err *err) {
+    struct pair p = {0};
+    int r = begin_pair_at(&p, from_s, until_s) && sign_ca(&p, common_name)
+                ? encode_pair(&p, NULL, cert, key, err)
+                : tls_err(err, ERR_INTERNAL, "making an authority");
+    pair_release(&p);
+    return r;
+}
+
+int tls_pem_cert(struct str ca_cert, struct str ca_key, const struct tls_name *n, int64_t from_s,
+                 int64_t until_s, struct buf *cert, struct buf *key, struct err *err) {
+    struct pair ca = pair_of(ca_cert, ca_key), p = {0};
+    struct buf alt;
+    int r = 0;
+    buf_init(&alt, ALT_MAX);
+    if (!ca.cert || !ca.key || X509_check_private_key(ca.cert, ca.key) != 1) {
+        r = tls_err(err, ERR_INVALID, "not an authority and its key");
+    } else if (!alt_text(n, &alt)) {
+        r = err_set(err, ERR_INVALID, "malformed server name");
+    } else if (!begin_pair_at(&p, from_s, until_s) || !fill(p.cert, ca.cert, n, buf_cstr(&alt)) ||
+               X509_sign(p.cert, ca.key, EVP_sha256()) <= 0) {
+        r = tls_err(err, ERR_INTERNAL, "signing a certificate");
+    }
+    r = r ? r : encode_pair(&p, ca.cert, cert, key, err);
+    buf_release(&alt);
+    pair_release(&ca);
+    pair_release(&p);
+    return r;
+}
+
+/* Seconds since 1970 of a certificate's time. */
+static bool seconds_of(const ASN1_TIME *t, int64_t *ret) {
+    int d = 0, s = 0;
+    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+    bool ok = epoch && ASN1_TIME_diff(&d, &s, epoch, t) == 1;
+    ASN1_TIME_free(epoch);
+    *ret = ok ? (int64_t)d * DAY + s : 0;
+    return ok;
+}
+
+int tls_pem_times(struct str cert, int64_t *ret_from_s, int64_t *ret_until_s, struct err *err) {
+    X509 *x = cert_of(cert);
+    int64_t from = 0, until = 0;
+    bool ok =
+        x && seconds_of(X509_get0_notBefore(x), &from) && seconds_of(X509_get0_notAfter(x), &until);
+    X509_free(x);
+    if (!ok) {
+        return tls_err(err, ERR_INVALID, "not a certificate");
+    }
+    *ret_from_s = from;
+    *ret_until_s = until;
+    return 0;
+}
+
+bool tls_pem_fits(struct str cert, struct str key) {
+    struct pair p = pair_of(cert, key);
+    bool ok = p.cert && p.key && X509_check_private_key(p.cert, p.key) == 1;
+    pair_release(&p);
+    ERR_clear_error();
+    return ok;
+}
+
+bool tls_pem_signed_by(struct str cert, struct str ca) {
+    X509 *x = cert_of(cert), *c = cert_of(ca);
+    EVP_PKEY *key = c ? X509_get0_pubkey(c) : NULL;
+    bool ok = x && key && X509_verify(x, key) == 1;
+    X509_free(x);
+    X509_free(c);
+    ERR_clear_error();
+    return ok;
+}
+
+bool tls_pem_has_name(struct str cert, struct str name) {
+    X509 *x = cert_of(cert);
+    char text[256];
+    bool ok = x && str_copy(name, text, sizeof(text)) &&
+              (X509_check_host(x, text, name.n, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL) == 1 ||
+               X509_check_ip_asc(x, text, 0) == 1);
+    X509_free(x);
+    ERR_clear_error();
+    return ok;
 }
