@@ -37,6 +37,7 @@ enum {
     LIMIT_CRD_BYTES = 64 << 20,          /* of one compiled schema */
     LIMIT_CRD_COLUMNS = 64,              /* printer columns, selectable fields of a version */
     LIMIT_CRD_CAUSES = 500,              /* violated rules that one answer names */
+    LIMIT_CRD_STEPS = 5000000,           /* places that the check of one object looks at, alternatives counted each */
 
     /* regular expressions of others */
     LIMIT_REGEX_BYTES = 8192,
@@ -71,6 +72,8 @@ enum {
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
     LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */
     LIMIT_HISTORY_BYTES = 64 << 20,      /* per kind, of the objects in it, without older versions */
+    LIMIT_WRITES_WAITING = 200000,       /* to an API server, of our controllers */
+    LIMIT_WRITES_BYTES = 256 << 20,      /* of their bodies */
     LIMIT_MIRROR_TOMBS = 4096,           /* objects known to be gone before the watch told of it */
 
     /* a pod on a node */

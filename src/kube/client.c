@@ -144,6 +144,7 @@ static void on_done(void *ctx, const struct http_reply *r) {
         return;
     }
     struct kube_reply reply = {.code = r->code, .err = r->err, .status = r->status,
+                               .sent = r->sent,
                                .body = r->body};
     if (r->code == 0) {
         reply.code = kube_status(r->status, r->body, &reply.err);
@@ -199,6 +200,9 @@ static int send_now(struct kube_call *call, struct err *err) {
         .headers = lines,
         .n_headers = n,
         .body = q->body,
+        .lasting = true, /* it is the call's own, or the user's who keeps it */
+        .may_send = q->may_send,
+        .may_send_ctx = q->may_send_ctx,
         .timeout_ms = q->timeout_ms < 0 ? 0 : q->timeout_ms ? q->timeout_ms : TIMEOUT_MS,
         .data = q->data ? on_data : NULL,
         .done = on_done,
@@ -234,8 +238,10 @@ int kube_send(struct kube_client *c, const struct kube_request *r, struct kube_c
     call->r.method = copy(&call->arena, r->method);
     call->r.content_type = copy(&call->arena, r->content_type);
     call->r.accept = copy(&call->arena, r->accept);
-    call->r.path = arena_str(&call->arena, r->path);
-    call->r.body = arena_str(&call->arena, r->body);
+    if (!r->lasting) {
+        call->r.path = arena_str(&call->arena, r->path);
+        call->r.body = arena_str(&call->arena, r->body);
+    }
     int code = arena_ok(&call->arena) ? err_set(err, ERR_NOMEM, "no memory") : send_now(call, err);
     if (code != 0) {
         call_free(call);

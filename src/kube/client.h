@@ -25,6 +25,7 @@ struct kube_reply {
     int code;        /* 0, or an error: transport, or the Status' reason (ERR_NOT_FOUND, ...) */
     struct err err;  /* message of the Status, or of the transport */
     int status;      /* HTTP status, 0 when there was none */
+    bool sent;       /* some of the request may have reached the server */
     struct str body; /* valid during the call */
 };
 typedef void kube_done(void *ctx, const struct kube_reply *r);
@@ -32,12 +33,17 @@ typedef void kube_done(void *ctx, const struct kube_reply *r);
 struct kube_request {
     const char *method;       /* "GET" */
     struct str path;          /* "/api/v1/namespaces/default/pods?limit=500"; already encoded */
-    struct str body;          /* copied */
+    struct str body;
+    bool lasting;             /* path and body stay valid until done; else they are copied */
     const char *content_type; /* NULL: application/json */
     const char *accept;       /* NULL: application/json */
     int64_t timeout_ms;       /* 0: 60 s; -1: none (streams) */
     /* For streams (watch, follow): bytes as they come; done comes at the end. false ends the stream. */
     bool (*data)(void *ctx, struct str bytes);
+    /* Asked right before the request goes out on a connection that stands, each time it is sent. False: it ends with
+     * ERR_UNAVAILABLE, nothing sent. NULL: always. */
+    bool (*may_send)(void *ctx);
+    void *may_send_ctx;
     kube_done *done;
     void *ctx;
 };

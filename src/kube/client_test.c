@@ -108,7 +108,7 @@ static void test_writer(void **state) {
     fake_start(&f, script, 4);
     struct results rs = {.f = &f};
     buf_init(&rs.names, 0);
-    struct writer *w = kube_writer_new(f.client, &err);
+    struct writer *w = kube_writer_new(f.client, NULL, &err);
     struct delete_options o = {.uid = STR("u1"), .rv = 5, .grace_seconds = 0,
                                .propagation = STR("Background")};
     writer_create(w, "me", &fake_map, STR("n"), STR("{\"x\":1}"), on_write, &rs);

@@ -9,8 +9,8 @@
 #define BERTH_KUBE_REFLECTOR_H
 
 #include "kube/client.h"
+#include "kube/writer.h"
 #include "mirror/mirror.h"
-#include "mirror/writer.h"
 
 struct reflector;
 
@@ -19,6 +19,7 @@ struct reflector_options {
     struct str ns;             /* empty: all */
     struct str field_selector; /* "spec.nodeName=n1" */
     struct str label_selector;
+    kube_trim *trim;           /* NULL: objects are kept whole */
     void (*synced)(void *ctx); /* after the first complete list; may be NULL */
     void *ctx;
 };
@@ -26,9 +27,5 @@ struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
                                   const struct reflector_options *o, struct err *err);
 bool reflector_synced(const struct reflector *r);
 void reflector_free(struct reflector *r);
-
-/* A writer (mirror/writer.h) whose writes are requests to the API server. */
-struct writer *kube_writer_new(struct kube_client *c, struct err *err);
-void kube_writer_free(struct writer *w);
 
 #endif

@@ -1,120 +1,282 @@
-/* writer (kube): mirror/writer.h as requests to an API server. See reflector.h. */
+/*
+ * writer (kube): mirror/writer.h as requests to an API server. See writer.h; writer_queue.c has the order.
+ *
+ * What a turn of the loop asks for is queued, and sent at the turn's end, the most urgent first.
+ */
+#include "kube/writer.h"
+
+#include "base/limits.h"
 #include "base/mem.h"
 #include "kube/client_int.h"
 #include "kube/path.h"
-#include "kube/reflector.h"
+#include "kube/writer_int.h"
 
-enum { PATH_MAX_BYTES = 4096, TREE_MAX = 32 << 20 };
+enum { PATH_MAX_BYTES = 4096, TREE_MAX = 32 << 20, IN_FLIGHT = 32 };
 
 struct kube_writer {
     struct writer writer; /* first: a writer is cast back */
     struct kube_client *client;
-    struct pending *first;
+    struct kube_writer_options o;
+    struct write_queue queue;
+    struct pending_list failed; /* not sent; told at the end of the turn */
+    struct limiter limiter;
+    struct timer *timer; /* until the limiter lets the next one go */
+    struct kube_writer_stats stats;
+    struct arena arena; /* for one answer */
+    bool pump_due, dead;
 };
 
-/* One write under way. */
-struct pending {
-    struct kube_writer *owner;
-    struct pending *next, **prev;
-    struct kube_call *call;
-    const struct kind *kind;
-    write_done *done;
-    void *ctx;
-    struct write_result early; /* of a request that could not be sent */
-};
+static void pump_soon(struct kube_writer *w);
 
-static void pending_unlink(struct pending *p) {
-    if (p->prev) {
-        *p->prev = p->next;
-    }
-    if (p->next) {
-        p->next->prev = p->prev;
-    }
-    p->next = NULL;
-    p->prev = NULL;
+static struct kube_writer *writer_of(struct writer *w) {
+    return (struct kube_writer *)(void *)w;
 }
 
-static void pending_free(struct pending *p) {
-    pending_unlink(p);
-    mem_free(p);
-}
+/* ---- answers ---- */
 
-/* The object of an answer; NULL for a Status and for what cannot be read. */
-static struct object *object_of(const struct kind *k, struct str body) {
-    struct arena a;
-    struct object *obj = NULL;
-    yyjson_mut_doc *doc = NULL;
-    arena_init(&a, TREE_MAX);
-    if (json_parse_mut(&a, body, &doc, NULL) == 0) {
-        yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
-        if (str_is(json_mstr(json_mget(root, STR("kind"))), k->kind) &&
-            object_new_mut(k, root, &obj, NULL) != 0) {
-            obj = NULL;
+void kube_trim_managed(const struct kind *k, yyjson_mut_val *obj) {
+    const struct str applied = STR("kubectl.kubernetes.io/last-applied-configuration");
+    yyjson_mut_val *meta = json_mget(obj, STR("metadata"));
+    yyjson_mut_val *notes = json_mget(meta, STR("annotations"));
+    json_mdel(meta, STR("managedFields"));
+    if (notes) {
+        json_mdel(notes, applied);
+        if (yyjson_mut_obj_size(notes) == 0) {
+            json_mdel(meta, STR("annotations"));
         }
     }
-    arena_release(&a);
-    return obj;
+}
+
+struct answer {
+    struct object *obj; /* NULL for a Status and for what cannot be read */
+    struct str uid;     /* of what was deleted, by a Status' details */
+    bool gone;          /* the object is not there any more */
+};
+
+/* A deletion is answered with the object when it only began: then something still holds it. */
+static bool is_gone(const struct object *o, yyjson_mut_val *root, bool deletion) {
+    if (o->deleting_ns == 0) {
+        return deletion;
+    }
+    yyjson_mut_val *grace = json_mpath(root, "metadata.deletionGracePeriodSeconds");
+    return o->n_finalizers == 0 && !(yyjson_mut_is_int(grace) && yyjson_mut_get_sint(grace) > 0);
+}
+
+static struct answer read_answer(struct kube_writer *w, const struct pending *p, struct str body) {
+    struct answer a = {0};
+    bool deletion = strcmp(p->method, "DELETE") == 0;
+    yyjson_mut_doc *doc = NULL;
+    arena_reset(&w->arena);
+    if (json_parse_mut(&w->arena, body, &doc, NULL) != 0) {
+        return a;
+    }
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+    if (!str_is(json_mstr(json_mget(root, STR("kind"))), p->kind->kind)) {
+        a.gone = deletion;
+        a.uid = p->uid.n ? p->uid : json_mstr_at(root, "details.uid");
+        return a;
+    }
+    if (w->o.trim) {
+        w->o.trim(p->kind, root);
+    }
+    if (object_new_mut(p->kind, root, &a.obj, NULL) == 0) {
+        a.gone = is_gone(a.obj, root, deletion);
+    }
+    return a;
+}
+
+/* Before anybody is told, so that they read what they wrote. */
+static void tell_mirror(const struct kube_writer *w, const struct pending *p,
+                        const struct answer *a) {
+    if (!w->o.mirror) {
+        return;
+    }
+    if (a->gone) {
+        (void)mirror_answer_gone(w->o.mirror, p->kind, p->ns, p->name,
+                                 a->obj ? a->obj->uid : a->uid, NULL);
+    } else if (a->obj) {
+        (void)mirror_answer(w->o.mirror, object_ref(a->obj), NULL);
+    }
+}
+
+/* Tells everybody who waits for this write, the oldest first, and frees it. Any of them may free the writer. */
+static void tell(struct pending *p, const struct write_result *result) {
+    struct listener *first = NULL;
+    for (struct listener *l = p->others, *next; l; l = next) { /* they lie newest first */
+        next = l->next;
+        l->next = first;
+        first = l;
+    }
+    p->others = first;
+    for (struct listener *l = first; l; l = l->next) {
+        if (l->done) {
+            l->done(l->ctx, result);
+        }
+    }
+    if (p->done) {
+        p->done(p->ctx, result);
+    }
+    pending_free(p);
 }
 
 static void on_reply(void *ctx, const struct kube_reply *r) {
     struct pending *p = ctx;
+    struct kube_writer *w = p->owner;
     struct write_result result = {.code = r->code, .err = r->err};
-    write_done *done = p->done;
-    void *done_ctx = p->ctx;
-    struct object *obj = r->code == 0 && done ? object_of(p->kind, r->body) : NULL;
-    pending_free(p);
-    result.obj = obj;
-    if (done) {
-        done(done_ctx, &result);
+    struct answer a = {0};
+    if (r->code == 0 && (w->o.mirror || p->done || p->others)) {
+        a = read_answer(w, p, r->body);
+        tell_mirror(w, p, &a);
+    } else if (r->code != 0 && r->status == 0 && r->sent) {
+        result.code = result.err.code = ERR_TIMEOUT;
+        err_wrap(&result.err, "it may have happened");
     }
-    object_unref(obj);
+    result.obj = a.obj;
+    w->stats.failed += r->code != 0;
+    queue_landed(&w->queue, p);
+    pump_soon(w);
+    tell(p, &result);
+    object_unref(a.obj);
 }
 
-static void fail_later(void *ctx) {
-    struct pending *p = ctx;
-    struct write_result result = p->early;
-    write_done *done = p->done;
-    void *done_ctx = p->ctx;
-    pending_free(p);
-    if (done) {
-        done(done_ctx, &result);
+/* ---- sending ---- */
+
+static void fail_later(struct kube_writer *w, struct pending *p, int code, const struct err *err) {
+    p->early = (struct write_result){.code = code, .err = *err};
+    p->early.err.code = code;
+    w->stats.failed++;
+    list_push(&w->failed, p);
+    pump_soon(w);
+}
+
+static void send_one(struct kube_writer *w, struct pending *p) {
+    struct kube_request r = {.method = p->method,
+                             .path = p->path,
+                             .body = p->body,
+                             .content_type = p->content_type,
+                             .lasting = true,
+                             .may_send = w->o.fence,
+                             .may_send_ctx = w->o.fence_ctx,
+                             .done = on_reply,
+                             .ctx = p};
+    struct err err = {0};
+    queue_fly(&w->queue, p);
+    w->stats.sent++;
+    int code = kube_send(w->client, &r, &p->call, &err);
+    if (code != 0) {
+        queue_landed(&w->queue, p);
+        fail_later(w, p, code, &err);
     }
 }
 
-static struct kube_writer *writer_of(struct writer *w) {
-    return (struct kube_writer *)w;
+static void send_ready(struct kube_writer *w) {
+    struct clock *clock = loop_clock(kube_client_loop(w->client));
+    struct pending *p;
+    while ((p = queue_peek(&w->queue))) {
+        int64_t wait = limiter_take(&w->limiter, clock_mono(clock));
+        if (wait > 0) {
+            clock->timer_start(w->timer, wait);
+            return;
+        }
+        send_one(w, p);
+    }
 }
 
-/* Sends; a failure to send is told later, like every other. */
-static void submit(struct writer *w, const struct kind *k, const char *method, struct buf *path,
-                   struct str body, const char *content_type, write_done *done, void *ctx) {
-    struct kube_writer *kw = writer_of(w);
-    struct pending *p = mem_zalloc(sizeof(*p));
+/* pump_due stays set inside, so that whoever frees the writer meanwhile leaves it to us. */
+static void pump(void *ctx) {
+    struct kube_writer *w = ctx;
+    w->pump_due = true;
+    for (size_t n = w->dead ? 0 : w->failed.n; n > 0 && !w->dead; n--) {
+        struct pending *p = w->failed.first;
+        struct write_result result = p->early;
+        list_remove(&w->failed, p);
+        tell(p, &result);
+    }
+    if (w->dead) {
+        mem_free(w);
+        return;
+    }
+    send_ready(w);
+    w->pump_due = false;
+    if (w->failed.n) { /* of those that were told, some tried again */
+        pump_soon(w);
+    }
+}
+
+static void on_timer(void *ctx) {
+    struct kube_writer *w = ctx;
+    if (!w->pump_due) {
+        pump(w);
+    }
+}
+
+static void pump_soon(struct kube_writer *w) {
+    if (w->pump_due) {
+        return;
+    }
+    w->pump_due = loop_defer(kube_client_loop(w->client), pump, w) == 0;
+    if (!w->pump_due) {
+        loop_clock(kube_client_loop(w->client))->timer_start(w->timer, 0);
+    }
+}
+
+/* ---- taking writes in ---- */
+
+static struct str put_text(char **at, struct str s) {
+    struct str copy = str_from(*at, s.n);
+    if (s.n) {
+        memcpy(*at, s.p, s.n);
+    }
+    (*at)[s.n] = 0;
+    *at += s.n + 1;
+    return copy;
+}
+
+/* A copy of all that it needs; NULL: no memory. */
+static struct pending *pending_new(struct kube_writer *w, const struct pending *from) {
+    size_t n = from->path.n + from->body.n + from->ns.n + from->name.n + from->uid.n + 5;
+    struct pending *p = mem_alloc(sizeof(*p) + n);
+    if (!p) {
+        return NULL;
+    }
+    *p = *from;
+    char *at = p->text;
+    p->owner = w;
+    p->path = put_text(&at, from->path);
+    p->body = put_text(&at, from->body);
+    p->ns = put_text(&at, from->ns);
+    p->name = put_text(&at, from->name);
+    p->uid = put_text(&at, from->uid);
+    return p;
+}
+
+static void submit(struct writer *writer, const struct pending *from, struct buf *path) {
+    struct kube_writer *w = writer_of(writer);
+    struct pending *p = pending_new(w, from);
+    struct write_result early = {.code = buf_ok(path)};
     if (!p) { /* nothing left to remember it with: told at once */
-        struct write_result result = {.code = ERR_NOMEM};
-        err_set(&result.err, ERR_NOMEM, "no memory");
-        if (done) {
-            done(ctx, &result);
+        early.code = err_set(&early.err, ERR_NOMEM, "no memory");
+        if (from->done) {
+            from->done(from->ctx, &early);
         }
         return;
     }
-    *p = (struct pending){.owner = kw, .kind = k, .done = done, .ctx = ctx, .next = kw->first,
-                          .prev = &kw->first};
-    if (p->next) {
-        p->next->prev = &p->next;
+    if (early.code != 0) {
+        err_set(&early.err, early.code, "the name is too long");
+        fail_later(w, p, early.code, &early.err);
+        return;
     }
-    kw->first = p;
-    struct kube_request r = {.method = method, .path = buf_view(path), .body = body,
-                             .content_type = content_type, .done = on_reply, .ctx = p};
-    int code = buf_ok(path);
-    code = code ? err_set(&p->early.err, code, "the name is too long")
-                : kube_send(kw->client, &r, &p->call, &p->early.err);
+    struct pending *old = queue_find_status(&w->queue, p);
+    if (old && queue_replace(&w->queue, old, p) == 0) {
+        w->stats.coalesced++;
+        return;
+    }
+    int code = queue_add(&w->queue, p, &early.err);
     if (code != 0) {
-        p->early.code = code;
-        if (loop_defer(kube_client_loop(kw->client), fail_later, p) != 0) {
-            fail_later(p);
-        }
+        fail_later(w, p, code, &early.err);
+        return;
     }
+    pump_soon(w);
 }
 
 static void begin_path(struct buf *b, const struct kind *k, struct str ns, struct str name,
@@ -128,7 +290,16 @@ static void create(struct writer *w, const char *who, const struct kind *k, stru
     struct buf path;
     begin_path(&path, k, ns, (struct str){0}, NULL);
     kube_query(&path, "fieldManager", str_of(who));
-    submit(w, k, "POST", &path, json, "application/json", done, ctx);
+    struct pending p = {.kind = k,
+                        .method = "POST",
+                        .content_type = "application/json",
+                        .urgency = urgency_of(k, ""),
+                        .path = buf_view(&path),
+                        .body = json,
+                        .ns = ns,
+                        .done = done,
+                        .ctx = ctx};
+    submit(w, &p, &path);
     buf_release(&path);
 }
 
@@ -147,7 +318,18 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
     if (type == PATCH_APPLY) {
         kube_query(&path, "force", STR("true"));
     }
-    submit(w, k, "PATCH", &path, body, content_types[type], done, ctx);
+    struct pending p = {.kind = k,
+                        .method = "PATCH",
+                        .content_type = content_types[type],
+                        .urgency = urgency_of(k, subresource),
+                        .mergeable = type == PATCH_MERGE,
+                        .path = buf_view(&path),
+                        .body = body,
+                        .ns = ns,
+                        .name = name,
+                        .done = done,
+                        .ctx = ctx};
+    submit(w, &p, &path);
     buf_release(&path);
 }
 
@@ -183,19 +365,44 @@ static void remove_object(struct writer *w, const char *who, const struct kind *
     begin_path(&path, k, ns, name, NULL);
     buf_init(&body, 0);
     add_delete_options(&body, o ? o : &plain);
-    submit(w, k, "DELETE", &path, buf_view(&body), "application/json", done, ctx);
+    struct pending p = {.kind = k,
+                        .method = "DELETE",
+                        .content_type = "application/json",
+                        .urgency = urgency_of(k, ""),
+                        .path = buf_view(&path),
+                        .body = buf_view(&body),
+                        .ns = ns,
+                        .name = name,
+                        .uid = o ? o->uid : (struct str){0},
+                        .done = done,
+                        .ctx = ctx};
+    submit(w, &p, &path);
     buf_release(&body);
     buf_release(&path);
 }
 
-struct writer *kube_writer_new(struct kube_client *c, struct err *err) {
+/* ---- life ---- */
+
+struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_options *o,
+                               struct err *err) {
+    static const struct kube_writer_options plain;
     struct kube_writer *w = mem_zalloc(sizeof(*w));
-    if (!w) {
+    struct clock *clock = loop_clock(kube_client_loop(c));
+    struct timer *timer = w ? clock->timer_new(clock, on_timer, w) : NULL;
+    if (!timer) {
+        mem_free(w);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
+    o = o ? o : &plain;
     w->writer = (struct writer){.create = create, .patch = patch, .remove = remove_object};
     w->client = c;
+    w->o = *o;
+    w->timer = timer;
+    w->queue.places = o->in_flight ? o->in_flight : IN_FLIGHT;
+    w->queue.max = o->waiting ? o->waiting : LIMIT_WRITES_WAITING;
+    arena_init(&w->arena, TREE_MAX);
+    limiter_init(&w->limiter, o->qps, o->burst, clock_mono(clock));
     return &w->writer;
 }
 
@@ -204,13 +411,27 @@ void kube_writer_free(struct writer *writer) {
         return;
     }
     struct kube_writer *w = writer_of(writer);
-    for (struct pending *p; (p = w->first);) {
-        pending_unlink(p);
-        p->done = NULL;
-        if (p->call) { /* else fail_later is on its way, and frees it */
-            kube_cancel(p->call);
-            mem_free(p);
-        }
+    for (struct pending *p; (p = w->queue.flying.first);) {
+        kube_cancel(p->call);
+        queue_landed(&w->queue, p);
+        pending_free(p);
     }
-    mem_free(w);
+    for (struct pending *p; (p = w->failed.first);) {
+        list_remove(&w->failed, p);
+        pending_free(p);
+    }
+    queue_release(&w->queue);
+    loop_clock(kube_client_loop(w->client))->timer_free(w->timer);
+    arena_release(&w->arena);
+    w->dead = true;
+    if (!w->pump_due) {
+        mem_free(w);
+    }
+}
+
+void kube_writer_stats(const struct writer *writer, struct kube_writer_stats *ret) {
+    const struct kube_writer *w = (const struct kube_writer *)(const void *)writer;
+    *ret = w->stats;
+    ret->waiting = w->queue.waiting;
+    ret->in_flight = w->queue.flying.n;
 }

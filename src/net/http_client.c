@@ -37,7 +37,9 @@ struct http_call {
     bool (*data)(void *ctx, struct str bytes);
     void (*done)(void *ctx, const struct http_reply *r);
     void *ctx;
-    bool ended_by_user;
+    bool (*may_send)(void *ctx);
+    void *may_send_ctx;
+    bool ended_by_user, refused, sent;
     struct buf body;
     int64_t retry_after_s;
     char trouble[CURL_ERROR_SIZE];
@@ -85,8 +87,11 @@ static void finish(struct http_call *call, CURLcode result) {
     long status = 0;
     curl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     r.status = (int)status;
+    r.sent = call->sent;
     r.body = buf_view(&call->body);
-    if (call->ended_by_user) {
+    if (call->refused) {
+        r.code = err_set(&r.err, ERR_UNAVAILABLE, "not sent: it may not be any more");
+    } else if (call->ended_by_user) {
         r.code = err_set(&r.err, ERR_GONE, "ended");
     } else if (buf_ok(&call->body) != 0) {
         r.code = err_set(&r.err, buf_ok(&call->body), "the answer is too large");
@@ -211,6 +216,17 @@ static int want_timer(CURLM *m, long ms, void *ctx) {
         clock->timer_start(c->timer, ms * NS_PER_MS);
     }
     return 0;
+}
+
+/* The connection stands; nothing of this request has gone out on it. */
+static int on_ready(void *ctx, char *ip, char *local_ip, int port, int local_port) {
+    struct http_call *call = ctx;
+    if (call->state == CALL_CANCELLED) {
+        return CURL_PREREQFUNC_ABORT;
+    }
+    call->refused = call->may_send && !call->may_send(call->may_send_ctx);
+    call->sent = call->sent || !call->refused;
+    return call->refused ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
@@ -377,7 +393,7 @@ static bool set_request(struct http_call *call, const struct http_call_options *
         SET(CURLOPT_NOBODY, 1L);
     } else if (o->body.n || (strcmp(o->method, "GET") != 0 && strcmp(o->method, "DELETE") != 0)) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)o->body.n);
-        SET(CURLOPT_COPYPOSTFIELDS, o->body.n ? o->body.p : "");
+        SET(o->lasting ? CURLOPT_POSTFIELDS : CURLOPT_COPYPOSTFIELDS, o->body.n ? o->body.p : "");
     }
     SET(CURLOPT_CUSTOMREQUEST, o->method);
     SET(CURLOPT_TIMEOUT_MS, (long)o->timeout_ms);
@@ -387,6 +403,8 @@ static bool set_request(struct http_call *call, const struct http_call_options *
     SET(CURLOPT_WRITEDATA, call);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, call);
+    SET(CURLOPT_PREREQFUNCTION, on_ready);
+    SET(CURLOPT_PREREQDATA, call);
 #undef SET
     return ok;
 }
@@ -398,6 +416,7 @@ int http_client_send(struct http_client *c, const struct http_call_options *o,
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *call = (struct http_call){.client = c, .data = o->data, .done = o->done, .ctx = o->ctx,
+                               .may_send = o->may_send, .may_send_ctx = o->may_send_ctx,
                                .retry_after_s = -1, .next = c->calls, .prev = &c->calls};
     if (call->next) {
         call->next->prev = &call->next;

@@ -32,6 +32,7 @@ struct http_reply {
                         ERR_TIMEOUT, ERR_TOO_LARGE, ERR_NOMEM; ERR_GONE when `data` ended it */
     struct err err;
     int status;      /* 0 when there was none */
+    bool sent;       /* a connection stood and the request went out on it, at least in part */
     struct str body; /* what `data` did not take; valid during the call */
     int64_t retry_after_s; /* -1 when not said */
 };
@@ -41,12 +42,16 @@ struct http_call_options {
     struct str url;
     const struct str *headers; /* "Name: value" */
     size_t n_headers;
-    struct str body;    /* copied */
+    struct str body;
+    bool lasting;       /* the body stays valid until done; else it is copied */
     int64_t timeout_ms; /* of the whole call; 0: none */
     size_t body_max;    /* of the answer, where it is gathered; 0: 64 MiB */
     /* Takes the bytes of an answer with status 2xx as they come; NULL: they are gathered. Other answers are always
      * gathered. False ends the call. */
     bool (*data)(void *ctx, struct str bytes);
+    /* Asked when a connection stands, right before the request goes out on it; false: ERR_UNAVAILABLE. May be NULL. */
+    bool (*may_send)(void *ctx);
+    void *may_send_ctx;
     void (*done)(void *ctx, const struct http_reply *r); /* exactly once; the call is freed after it */
     void *ctx;
 };

@@ -416,7 +416,7 @@ int node_start(const struct node_options *o, struct node **ret, struct err *err)
     code = code ? code : lock_folder(n, err);
     if (code == 0) {
         n->kube = kube_client_new(n->loop, o->kubeconfig, NULL, "berth-node/" BERTH_VERSION, err);
-        n->writer = n->kube ? kube_writer_new(n->kube, err) : NULL;
+        n->writer = n->kube ? kube_writer_new(n->kube, NULL, err) : NULL;
         code = n->writer ? 0 : ERR_BAD_REQUEST;
     }
     code = code ? code : start_pods(n, err);

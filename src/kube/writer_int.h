@@ -1,0 +1,80 @@
+/* writer_int: the parts of the writer: what waits and in which order (writer_queue.c), and what is sent (writer.c). */
+#ifndef BERTH_KUBE_WRITER_INT_H
+#define BERTH_KUBE_WRITER_INT_H
+
+#include "base/map.h"
+#include "kube/limiter.h"
+#include "kube/writer.h"
+
+struct kube_writer;
+
+/* Most urgent first. */
+enum urgency { URGENT, NORMAL, COUNTERS, EVENTS, URGENCIES };
+
+/* Who is told of a write that another replaced. */
+struct listener {
+    struct listener *next;
+    write_done *done;
+    void *ctx;
+};
+
+/* One write, in one allocation with its texts. */
+struct pending {
+    struct pending *next, *prev; /* among the ready ones of its urgency, or under way, or failed */
+    struct pending *after;       /* the next write of the same object */
+    struct line *line;           /* of its object; NULL for a creation */
+    struct kube_writer *owner;
+    enum urgency urgency;
+    bool sent;
+    bool mergeable; /* a merge patch */
+    struct kube_call *call;
+    const struct kind *kind;
+    const char *method, *content_type;
+    struct str path, body; /* in text */
+    struct str ns, name;   /* in text */
+    struct str uid;        /* in text; of a deletion: the precondition */
+    write_done *done;
+    void *ctx;
+    struct listener *others;
+    struct write_result early; /* of one that is not sent */
+    char text[];
+};
+
+/* The writes of one object, in order; the first is ready or under way. */
+struct line {
+    struct pending *first, *last;
+    size_t key_n;
+    char key[];
+};
+
+struct pending_list {
+    struct pending *first, *last;
+    size_t n;
+};
+
+struct write_queue {
+    struct pending_list ready[URGENCIES], flying;
+    size_t flying_of[URGENCIES];
+    size_t places;       /* that may fly at once */
+    size_t waiting, max; /* ready, or behind another in a line */
+    size_t bytes;        /* of texts */
+    struct map lines;    /* by key */
+};
+
+void list_push(struct pending_list *l, struct pending *p);
+void list_remove(struct pending_list *l, struct pending *p);
+
+enum urgency urgency_of(const struct kind *k, const char *subresource);
+/* Takes p in; 0, or ERR_TOO_MANY or ERR_NOMEM with nothing changed. */
+int queue_add(struct write_queue *q, struct pending *p, struct err *err);
+/* A status patch that still waits and that `like` may replace; NULL: none. */
+struct pending *queue_find_status(struct write_queue *q, const struct pending *like);
+/* `by` takes the place of `old` and its listeners; frees old. 0 or ERR_NOMEM with nothing changed. */
+int queue_replace(struct write_queue *q, struct pending *old, struct pending *by);
+struct pending *queue_peek(struct write_queue *q); /* the next that may fly, or NULL */
+void queue_fly(struct write_queue *q, struct pending *p);
+void queue_landed(struct write_queue *q, struct pending *p); /* p is in no list any more */
+void queue_release(struct write_queue *q); /* frees all that waits; nothing may fly */
+void pending_free(struct pending *p);
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * writer_queue: which write is sent next. See writer.h.
+ *
+ * A write is ready when nothing of the same object is before it; the others stand in their object's line. A line whose
+ * last comer is more urgent than the one in front makes that one more urgent too, or it would wait for it.
+ */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "kube/writer_int.h"
+
+void list_push(struct pending_list *l, struct pending *p) {
+    p->next = NULL;
+    p->prev = l->last;
+    *(l->last ? &l->last->next : &l->first) = p;
+    l->last = p;
+    l->n++;
+}
+
+void list_remove(struct pending_list *l, struct pending *p) {
+    *(p->prev ? &p->prev->next : &l->first) = p->next;
+    *(p->next ? &p->next->prev : &l->last) = p->prev;
+    p->next = p->prev = NULL;
+    l->n--;
+}
+
+enum urgency urgency_of(const struct kind *k, const char *subresource) {
+    static const struct {
+        const char *group, *kind, *subresource;
+        enum urgency urgency;
+    } rows[] = {
+        {"kueue.x-k8s.io", "Workload", "status", URGENT},
+        {"kueue.x-k8s.io", "ClusterQueue", "status", COUNTERS},
+        {"kueue.x-k8s.io", "LocalQueue", "status", COUNTERS},
+        {"kueue.x-k8s.io", "Cohort", "status", COUNTERS},
+        {"", "Event", "", EVENTS},
+        {"events.k8s.io", "Event", "", EVENTS},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (strcmp(rows[i].kind, k->kind) == 0 && strcmp(rows[i].group, k->group) == 0 &&
+            strcmp(rows[i].subresource, subresource ? subresource : "") == 0) {
+            return rows[i].urgency;
+        }
+    }
+    return NORMAL;
+}
+
+void pending_free(struct pending *p) {
+    if (!p) {
+        return;
+    }
+    for (struct listener *l = p->others, *next; l; l = next) {
+        next = l->next;
+        mem_free(l);
+    }
+    mem_free(p);
+}
+
+/* ---- lines ---- */
+
+static int line_key(const struct pending *p, char *out, size_t room) {
+    int n = snprintf(out, room, "%s/%s/%.*s/%.*s", p->kind->group, p->kind->plural, STR_ARG(p->ns),
+                     STR_ARG(p->name));
+    return n > 0 && (size_t)n < room ? n : -1;
+}
+
+static struct line *line_get(struct write_queue *q, const struct pending *p) {
+    char key[2 * LIMIT_NAME + 256];
+    int n = line_key(p, key, sizeof(key));
+    if (n < 0) {
+        return NULL;
+    }
+    struct line *l = map_get(&q->lines, str_from(key, (size_t)n));
+    if (l) {
+        return l;
+    }
+    l = mem_zalloc(sizeof(*l) + (size_t)n);
+    if (!l) {
+        return NULL;
+    }
+    l->key_n = (size_t)n;
+    memcpy(l->key, key, l->key_n);
+    if (map_put(&q->lines, str_from(l->key, l->key_n), l, NULL) != 0) {
+        mem_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+static void line_push(struct line *l, struct pending *p) {
+    p->line = l;
+    *(l->last ? &l->last->after : &l->first) = p;
+    l->last = p;
+}
+
+static void ready(struct write_queue *q, struct pending *p) {
+    list_push(&q->ready[p->urgency], p);
+}
+
+/* Nothing in front of an urgent write may be less so. */
+static void hurry(struct write_queue *q, struct line *l, enum urgency u) {
+    for (struct pending *p = l->first; p; p = p->after) {
+        if (p->urgency > u && !p->sent) {
+            if (p == l->first) {
+                list_remove(&q->ready[p->urgency], p);
+                list_push(&q->ready[u], p);
+            }
+            p->urgency = u;
+        }
+    }
+}
+
+int queue_add(struct write_queue *q, struct pending *p, struct err *err) {
+    size_t bytes = p->path.n + p->body.n;
+    if (q->waiting >= q->max || q->bytes + bytes > LIMIT_WRITES_BYTES) {
+        return err_set(err, ERR_TOO_MANY, "%zu writes (%zu MB) wait for the API server already",
+                       q->waiting, q->bytes >> 20);
+    }
+    struct line *l = p->name.n ? line_get(q, p) : NULL;
+    if (p->name.n && !l) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    bool first = !l || !l->first;
+    if (l) {
+        line_push(l, p);
+        hurry(q, l, p->urgency);
+    }
+    if (first) {
+        ready(q, p);
+    }
+    q->waiting++;
+    q->bytes += bytes;
+    return 0;
+}
+
+/* ---- status patches ---- */
+
+struct pending *queue_find_status(struct write_queue *q, const struct pending *like) {
+    char key[2 * LIMIT_NAME + 256];
+    int n = like->urgency == COUNTERS ? line_key(like, key, sizeof(key)) : -1;
+    struct line *l = n < 0 ? NULL : map_get(&q->lines, str_from(key, (size_t)n));
+    struct pending *p = l ? l->last : NULL;
+    bool same = p && !p->sent && p->mergeable && like->mergeable && str_eq(p->path, like->path);
+    return same ? p : NULL;
+}
+
+int queue_replace(struct write_queue *q, struct pending *old, struct pending *by) {
+    struct listener *told = mem_alloc(sizeof(*told));
+    if (!told) {
+        return ERR_NOMEM;
+    }
+    *told = (struct listener){.next = old->others, .done = old->done, .ctx = old->ctx};
+    old->others = NULL;
+    by->others = told;
+    by->urgency = old->urgency;
+    struct line *l = old->line;
+    struct pending **at = &l->first;
+    while (*at != old) {
+        at = &(*at)->after;
+    }
+    *at = by;
+    l->last = by; /* only the last of a line is replaced */
+    by->line = l;
+    if (l->first == by) { /* it keeps its place among the ready ones */
+        struct pending_list *list = &q->ready[by->urgency];
+        by->next = old->next;
+        by->prev = old->prev;
+        *(by->prev ? &by->prev->next : &list->first) = by;
+        *(by->next ? &by->next->prev : &list->last) = by;
+    }
+    q->bytes = q->bytes + by->path.n + by->body.n - old->path.n - old->body.n;
+    pending_free(old);
+    return 0;
+}
+
+/* ---- flying ---- */
+
+/* How many places writes of this urgency may take: the less urgent leave some free. */
+static size_t share(const struct write_queue *q, enum urgency u) {
+    size_t part = u == COUNTERS ? q->places / 4 : u == EVENTS ? q->places / 8 : q->places;
+    return part ? part : 1;
+}
+
+struct pending *queue_peek(struct write_queue *q) {
+    for (int u = 0; u < URGENCIES && q->flying.n < q->places; u++) {
+        if (q->ready[u].first && q->flying_of[u] < share(q, (enum urgency)u)) {
+            return q->ready[u].first;
+        }
+    }
+    return NULL;
+}
+
+void queue_fly(struct write_queue *q, struct pending *p) {
+    list_remove(&q->ready[p->urgency], p);
+    list_push(&q->flying, p);
+    q->flying_of[p->urgency]++;
+    q->waiting--;
+    p->sent = true;
+}
+
+void queue_landed(struct write_queue *q, struct pending *p) {
+    struct line *l = p->line;
+    list_remove(&q->flying, p);
+    q->flying_of[p->urgency]--;
+    q->bytes -= p->path.n + p->body.n;
+    if (!l) {
+        return;
+    }
+    l->first = p->after;
+    p->line = NULL;
+    if (l->first) {
+        ready(q, l->first);
+    } else {
+        map_del(&q->lines, str_from(l->key, l->key_n));
+        mem_free(l);
+    }
+}
+
+void queue_release(struct write_queue *q) {
+    for (int u = 0; u < URGENCIES; u++) {
+        for (struct pending *p; (p = q->ready[u].first);) {
+            list_remove(&q->ready[u], p);
+            if (!p->line) {
+                pending_free(p);
+            }
+        }
+    }
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&q->lines, &i));) {
+        struct line *l = e->value;
+        for (struct pending *p = l->first, *after; p; p = after) {
+            after = p->after;
+            pending_free(p);
+        }
+        mem_free(l);
+    }
+    map_release(&q->lines);
+}
