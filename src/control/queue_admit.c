@@ -259,30 +259,67 @@ static int admission_written(void *ctx, struct round *r, uint64_t tag,
     return queue_written(ctx, r, tag, res);
 }
 
-/* The placement annotation, when it is not as the seats are: true when that was written. */
+/* What the other annotations leave. */
+static size_t placement_room(const struct meta *m) {
+    size_t used = sizeof(PLACEMENT_ANNOTATION) - 1;
+    for (size_t i = 0; i < m->annotations.n; i++) {
+        const struct str_pair *x = &m->annotations.v[i];
+        used += str_is(x->key, PLACEMENT_ANNOTATION) ? 0 : x->key.n + x->value.n;
+    }
+    return used < LIMIT_ANNOTATION_BYTES ? LIMIT_ANNOTATION_BYTES - used : 0;
+}
+
+bool queue_unwritable(struct queue_controller *c, const struct workload *w,
+                      const struct queue_work *q, struct str *text) {
+    if (q->unwritable == 0 || q->unwritable != w->metadata->generation || q->edits != c->edits ||
+        q->unwritable_room < placement_room(w->metadata)) {
+        return false;
+    }
+    *text = arena_f(&c->arena,
+                    "quota is available, but the places of its pods would take %zu bytes in the "
+                    "annotation " PLACEMENT_ANNOTATION ", and there is room for %zu",
+                    q->unwritable_bytes, q->unwritable_room);
+    return true;
+}
+
+static enum work patch_placement(struct queue_controller *c, const struct object *o,
+                                 const struct buf *plan) {
+    struct buf body;
+    patch_begin(&body, o);
+    body.n--; /* into metadata */
+    buf_c(&body, ",\"annotations\":{\"" PLACEMENT_ANNOTATION "\":");
+    if (plan->n > 0) {
+        buf_json(&body, buf_view(plan));
+    } else {
+        buf_c(&body, "null");
+    }
+    buf_c(&body, "}}}");
+    return queue_patch(c, o, "", &body, admission_written);
+}
+
+/* The placement annotation, when it is not as the seats are: true when that was written, and its change brings us back
+ * for the admission; or when it is too long: then what was decided is taken back by the work that follows at once. */
 static bool write_placement(struct queue_controller *c, const struct object *o,
-                            const struct workload *w, enum work *ret) {
+                            const struct workload *w, struct queue_work *q, enum work *ret) {
     struct seat *first = pool_workload_first(engine_pool(c->engine), o->uid);
-    struct buf plan, body;
-    buf_init(&plan, LIMIT_ANNOTATION_BYTES);
+    size_t room = placement_room(w->metadata);
+    struct buf plan;
+    buf_init(&plan, LIMIT_OBJECT_BYTES);
     if (first != NULL) {
         translate_placement_json(first, &plan);
     }
-    bool news = buf_ok(&plan) != 0 ||
-                !str_eq(queue_annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan));
-    *ret = WORK_RETRY;
-    if (news && buf_ok(&plan) == 0) {
-        patch_begin(&body, o);
-        body.n--; /* into metadata */
-        buf_c(&body, ",\"annotations\":{\"" PLACEMENT_ANNOTATION "\":");
-        if (first != NULL) {
-            buf_json(&body, buf_view(&plan));
-        } else {
-            buf_c(&body, "null");
-        }
-        buf_c(&body, "}}}");
-        *ret = queue_patch(c, o, "", &body,
-                           admission_written); /* its change brings us back, for the admission */
+    int r = buf_ok(&plan);
+    bool news =
+        r != 0 || !str_eq(queue_annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan));
+    *ret = r != 0 ? WORK_RETRY : WORK_OK;
+    if (news && (r == ERR_TOO_LARGE || plan.n > room)) {
+        q->unwritable = w->metadata->generation;
+        q->unwritable_bytes = r != 0 ? LIMIT_OBJECT_BYTES : plan.n;
+        q->unwritable_room = room;
+        workqueue_add(c->works, q->ns, q->name);
+        *ret = WORK_OK;
+    } else if (news && r == 0) {
+        *ret = patch_placement(c, o, &plan);
     }
     buf_release(&plan);
     return news;
@@ -322,7 +359,7 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
     struct str *flavors;
     struct buf body, list;
     enum work result;
-    if (write_placement(c, o, w, &result)) {
+    if (write_placement(c, o, w, q, &result)) {
         return result;
     }
     if (flavors_of(c, held, n, &flavors) != 0 ||

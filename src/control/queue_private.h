@@ -125,6 +125,8 @@ struct queue_work {
         counts; /* pods of each set of an admission under way, where they are fewer than asked for */
     size_t n_counts;
     uint32_t plan, plan_kept; /* pods were given other places: the newest, and the one that is written */
+    int64_t unwritable; /* generation of which a placement was too long to be written; 0: none */
+    size_t unwritable_bytes, unwritable_room; /* how long, and what there was room for */
     bool gated;       /* it would preempt, but a gate of its own is closed */
     char *considered; /* flavors looked at, for the event of the admission; NULL: nothing to say */
     const char *reason; /* why it waits: static; NULL: nothing to say */
@@ -198,6 +200,10 @@ void queue_cluster_soon(struct queue_controller *c, struct str name);
 
 /* queue_workload.c */
 enum work queue_workload_work(void *ctx, struct str ns, struct str name);
+/* queue_admit.c: its places were decided, and are too much to be written; it waits until it asks for something else, its
+ * other annotations leave more room, or queues are edited. *text: that. */
+bool queue_unwritable(struct queue_controller *c, const struct workload *w,
+                      const struct queue_work *q, struct str *text);
 /* One that holds quota by what is written: the engine knows at once. */
 void queue_workload_adopt(struct queue_controller *c, const struct object *o);
 void queue_workload_gone(struct queue_controller *c, const struct object *o);

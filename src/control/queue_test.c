@@ -490,6 +490,56 @@ static void no_plan(void **state) {
     end(&s);
 }
 
+/* Its places are too much for its annotations: it holds nothing, says so, and does not try again until that changed. */
+static void too_long_to_write(void **state) {
+    struct scene s;
+    struct buf note;
+    char name[221];
+    snprintf(name, sizeof(name), "n.%0*d", (int)sizeof(name) - 3, 1);
+    start(&s);
+    quota(&s, "2", "BestEffortFIFO");
+    node_of(&s, name, NULL, 0, NULL);
+    workload(&s, "long", 1900, "\"cpu\":\"1m\"");
+    settle(&s);
+    workload(&s, "b", 1, "\"cpu\":\"2\"");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    fake_world_delete(&s.w, "Workload", "default", "b", "");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "long"), "QuotaReserved"), "False");
+    assert_string_equal(fake_world_condition_reason(get(&s, "long"), "QuotaReserved"),
+                        "WaitingForPlacement");
+    assert_string_equal(fake_world_condition_message(get(&s, "long"), "QuotaReserved"),
+                        "quota is available, but the places of its pods would take 494791 bytes in "
+                        "the annotation berth.dev/placement, and there is room for 262125");
+    buf_init(&note, 0); /* the same of a small one whose annotations are full */
+    buf_c(&note, "{\"metadata\":{\"annotations\":{\"note\":\"");
+    for (int i = 0; i < (256 << 10) - 100; i++) {
+        buf_ch(&note, 'x');
+    }
+    buf_c(&note, "\"}}}");
+    workload(&s, "full", 1, "\"cpu\":\"1\"");
+    fake_world_patch(&s.w, "Workload", "default", "full", "", buf_cstr(&note));
+    buf_release(&note);
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "full"), "QuotaReserved"),
+                        "WaitingForPlacement");
+    uint64_t writes = s.w.writes; /* and then nobody writes any more */
+    settle(&s);
+    assert_int_equal(s.w.writes, writes);
+    fake_world_patch(&s.w, "Workload", "default", "full", "",
+                     "{\"metadata\":{\"annotations\":{\"note\":null}}}");
+    fake_world_patch(
+        &s.w, "Workload", "default", "long", "",
+        "{\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":4,\"template\":{\"spec\":"
+        "{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+        "{\"cpu\":\"1m\"}}}]}}}]}}");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "full"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "long"), "Admitted"), "True");
+    end(&s);
+}
+
 static void sick_gpu(void **state) {
     struct scene s;
     start(&s);
@@ -638,6 +688,7 @@ int main(void) {
         cmocka_unit_test(faults),
         cmocka_unit_test(another_place),
         cmocka_unit_test(no_plan),
+        cmocka_unit_test(too_long_to_write),
         cmocka_unit_test(sick_gpu),
         cmocka_unit_test(defaults),
         cmocka_unit_test(defaults_of_types),

@@ -290,6 +290,9 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
         *text = arena_f(&c->arena, "Admission is gated by: %.*s", STR_ARG(gates));
         return "AdmissionGated";
     }
+    if (queue_unwritable(c, w, q, text)) {
+        return pend_reason_text(PEND_WAITING_FOR_PLACEMENT);
+    }
     return NULL;
 }
 
