@@ -12,6 +12,7 @@
  */
 #include "kube/reflector.h"
 
+#include "api/selector.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -24,9 +25,13 @@
 enum {
     BACKOFF_MS = 800,
     BACKOFF_MAX_MS = 30000,
-    HEALTHY_MS = 120000,  /* after which a failure counts as the first again */
-    WATCH_MIN_S = 300,    /* how long the server is asked to keep a watch: this and up to as much again */
-    WATCH_GRACE_S = 30,   /* before we end one that the server did not */
+    HEALTHY_MS = 120000, /* after which a failure counts as the first again */
+    WATCH_MIN_S =
+        300, /* how long the server is asked to keep a watch: this and up to as much again */
+    WATCH_GRACE_S = 30, /* before we end one that the server did not */
+    SILENCE_S = 180,    /* bookmarks come about every minute */
+    SET_SILENCE_S =
+        30, /* while a set streams in: a server that knows no sendInitialEvents says nothing at its end */
     SHORT_WATCH_MS = 1000,
     LINE_BYTES_MAX = 2 * LIMIT_OBJECT_BYTES,
     TREE_MAX = 64 << 20,
@@ -36,6 +41,7 @@ enum {
 enum step { STEP_STREAM, STEP_LIST, STEP_WATCH };
 
 struct reflector {
+    struct mirror_source source; /* first: cast back */
     struct kube_client *client;
     struct mirror *mirror;
     const struct kind *kind;
@@ -43,19 +49,28 @@ struct reflector {
     void (*synced)(void *ctx);
     void *ctx;
     enum step step;
-    bool no_stream;   /* the server knows no sendInitialEvents */
+    bool no_stream; /* the server knows no sendInitialEvents */
     bool is_synced;
-    bool collecting;  /* a complete set is coming in */
-    bool restart;     /* the stream told an error: what to do at its end is decided */
+    bool collecting; /* a complete set is coming in */
+    bool restart;    /* the stream told an error: what to do at its end is decided */
     bool got_event;
     bool any_version; /* the last revision is too old or too new: take what is there */
-    uint64_t rv;
+    bool whole_list;  /* its pages expire before they are read */
+    bool set_failed;  /* part of the set was lost: it does not count */
+    uint64_t set_rv;  /* of the set's pages */
+    kube_trim *trim;
+    struct timer *silence;
+    int silent; /* times in a row */
+    int64_t heard_at;
+    struct arena selector_arena;
+    struct selector label_terms, field_terms;
+    struct reflector_stats stats;
     struct kube_call *call;
     struct timer *timer;
     struct prng prng;
     int failures;
     int64_t failed_at, began_at; /* mono ns */
-    struct buf line;     /* of the watch, in part */
+    struct buf line;             /* of the watch, in part */
     struct buf next_page;
     struct arena line_arena, seen_arena;
     struct map seen; /* "ns/name", while collecting */
@@ -63,79 +78,159 @@ struct reflector {
 
 static void run_step(struct reflector *r);
 
+static int64_t now(const struct reflector *r) {
+    return clock_mono(loop_clock(kube_client_loop(r->client)));
+}
+
+/* ---- as the mirror's source ---- */
+
+struct field_look {
+    const struct object *o;
+    bool unknown; /* a field that only the server can tell */
+};
+
+static struct str field_of(void *ctx, struct str path) {
+    struct field_look *l = ctx;
+    if (str_is(path, "metadata.name")) {
+        return l->o->name;
+    }
+    if (str_is(path, "metadata.namespace")) {
+        return l->o->ns;
+    }
+    l->unknown = true;
+    return (struct str){0};
+}
+
+static bool covers(const struct mirror_source *s, const struct object *o) {
+    const struct reflector *r = (const struct reflector *)(const void *)s;
+    struct field_look look = {.o = o};
+    if (r->ns.n && !str_eq(buf_view(&r->ns), o->ns)) {
+        return false;
+    }
+    for (size_t i = 0; i < r->field_terms.n; i++) {
+        (void)field_of(&look, r->field_terms.terms[i].key);
+    }
+    if (look.unknown) { /* what is here leaves by the watch */
+        return mirror_get(r->mirror, r->kind, o->ns, o->name) != NULL;
+    }
+    return selector_matches(&r->label_terms, &o->labels) &&
+           field_selector_matches(&r->field_terms, field_of, &look);
+}
+
+static void pass(struct reflector *r, uint64_t rv) {
+    r->source.passed = rv > r->source.passed ? rv : r->source.passed;
+}
+
 /* ---- what comes in ---- */
 
 static void note_seen(struct reflector *r, const struct object *o) {
     struct str key = arena_f(&r->seen_arena, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
-    if (key.p) {
-        map_put(&r->seen, key, r, NULL);
-    }
+    r->set_failed = r->set_failed || !key.p || map_put(&r->seen, key, r, NULL) != 0;
 }
 
-/* Takes one object in. 0, or what went wrong with it. */
+/* Takes one object in. 0, or ERR_NOMEM; one that cannot be kept is skipped, for it would come again and again. */
 static int take(struct reflector *r, enum change_type type, yyjson_mut_val *v) {
     struct object *o = NULL;
-    int code = object_new_mut(r->kind, v, &o, NULL);
-    if (code != 0) {
-        return code;
+    if (r->trim && yyjson_mut_is_obj(v)) {
+        r->trim(r->kind, v);
     }
-    r->rv = o->rv > r->rv ? o->rv : r->rv;
+    int code = object_new_mut(r->kind, v, &o, NULL);
+    r->stats.events++;
+    if (code == 0 && o->rv == 0) {
+        object_unref(o);
+        code = ERR_SYNTAX;
+    }
+    if (code != 0) {
+        r->stats.skipped += code != ERR_NOMEM;
+        return code == ERR_NOMEM ? code : 0;
+    }
+    uint64_t rv = o->rv;
     if (r->collecting && type != CHANGE_DELETED) {
         note_seen(r, o);
     }
-    const struct object *have = mirror_get(r->mirror, r->kind, o->ns, o->name);
-    if (have && have->rv == o->rv && type != CHANGE_DELETED && str_eq(have->uid, o->uid)) {
-        object_unref(o); /* known already */
-        return 0;
+    code = mirror_apply(r->mirror, type, o, NULL);
+    if (code == 0 && !r->collecting) { /* a set comes in any order of revisions */
+        pass(r, rv);
     }
-    return mirror_apply(r->mirror, type, o, NULL);
+    return code;
 }
 
 static void collect_begin(struct reflector *r) {
     r->collecting = true;
+    r->set_failed = false;
+    r->set_rv = 0;
     map_clear(&r->seen);
     arena_reset(&r->seen_arena);
 }
 
 VEC(object_vec, const struct object *);
-struct vanished {
+struct leaving {
     struct reflector *r;
     struct object_vec v;
+    uint64_t rv;
+    bool newer; /* those newer than rv, instead of those up to it that the set had not */
 };
 
-static bool find_vanished(void *ctx, const struct object *o) {
-    struct vanished *v = ctx;
+static bool find_leaving(void *ctx, const struct object *o) {
+    struct leaving *l = ctx;
     char key[2 * LIMIT_NAME + 2];
-    int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
-    if (!map_get(&v->r->seen, str_from(key, (size_t)n < sizeof(key) ? (size_t)n : sizeof(key)))) {
-        if (object_vec_push(&v->v, object_ref(o)) != 0) {
-            object_unref(o);
-        }
+    bool leaves = o->rv > l->rv;
+    if (!l->newer) {
+        int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
+        size_t len = (size_t)n < sizeof(key) ? (size_t)n : sizeof(key) - 1;
+        leaves = !leaves && !map_get(&l->r->seen, str_from(key, len));
+    }
+    if (leaves && object_vec_push(&l->v, object_ref(o)) != 0) {
+        object_unref(o);
+        l->r->set_failed = true;
     }
     return true;
 }
 
-/* The set is complete: what it had not is gone. */
-static void collect_end(struct reflector *r) {
-    struct vanished v = {.r = r};
+static void remove_leaving(struct reflector *r, struct leaving *l) {
+    mirror_scan(r->mirror, r->kind, buf_view(&r->ns), find_leaving, l);
+    for (size_t i = 0; i < l->v.n; i++) {
+        if (mirror_apply(r->mirror, CHANGE_DELETED, (struct object *)(uintptr_t)l->v.v[i], NULL)) {
+            r->set_failed = true;
+        }
+    }
+    object_vec_release(&l->v);
+}
+
+/* The server's present is older than what we have seen of it: that past is not its past. True when it was so. */
+static bool rewound(struct reflector *r, uint64_t set_rv) {
+    if (!r->any_version || set_rv == 0 || set_rv >= r->source.passed) {
+        return false;
+    }
+    struct leaving l = {.r = r, .rv = set_rv, .newer = true};
+    r->source.passed = 0;
+    remove_leaving(r, &l);
+    return true;
+}
+
+/* The set is complete: what it had not is gone, unless it is newer. False when part of it was lost. */
+static bool collect_end(struct reflector *r, uint64_t set_rv) {
+    struct leaving l = {.r = r, .rv = set_rv};
+    if (!r->set_failed) {
+        remove_leaving(r, &l);
+    }
+    if (r->set_failed) {
+        return false;
+    }
     r->collecting = false;
-    if (arena_ok(&r->seen_arena) == 0) {
-        mirror_scan(r->mirror, r->kind, buf_view(&r->ns), find_vanished, &v);
-    }
-    for (size_t i = 0; i < v.v.n; i++) {
-        mirror_apply(r->mirror, CHANGE_DELETED, (struct object *)(uintptr_t)v.v.v[i], NULL);
-    }
-    object_vec_release(&v.v);
+    r->any_version = r->whole_list = false;
+    r->failures = 0;
+    r->stats.sets++;
+    pass(r, set_rv);
     map_release(&r->seen);
     arena_release(&r->seen_arena);
-    r->any_version = false;
-    r->failures = 0;
     if (!r->is_synced) {
         r->is_synced = true;
         if (r->synced) {
             r->synced(r->ctx);
         }
     }
+    return true;
 }
 
 /* ---- the watch stream ---- */
@@ -154,18 +249,28 @@ static void on_error_event(struct reflector *r, yyjson_mut_val *status) {
     buf_release(&b);
 }
 
-static void on_bookmark(struct reflector *r, yyjson_mut_val *object) {
+/* False ends the stream. */
+static bool on_bookmark(struct reflector *r, yyjson_mut_val *object) {
     yyjson_mut_val *meta = json_mget(object, STR("metadata"));
     uint64_t rv;
-    if (str_to_u64(json_mstr_at(meta, "resourceVersion"), &rv) && rv > r->rv) {
-        r->rv = rv;
+    if (!str_to_u64(json_mstr_at(meta, "resourceVersion"), &rv) || rv == 0) {
+        return true;
+    }
+    if (!r->collecting) {
+        pass(r, rv);
+        return true;
     }
     yyjson_mut_val *notes = json_mget(meta, STR("annotations"));
-    if (r->collecting &&
-        str_is(json_mstr(json_mget(notes, STR("k8s.io/initial-events-end"))), "true")) {
-        r->step = STEP_WATCH;
-        collect_end(r);
+    if (!str_is(json_mstr(json_mget(notes, STR("k8s.io/initial-events-end"))), "true")) {
+        return true;
     }
+    if (rewound(r, rv)) { /* of the set, what was older than ours was ignored: once more */
+        r->restart = true;
+        return false;
+    }
+    r->restart = !collect_end(r, rv);
+    r->step = r->restart ? r->step : STEP_WATCH;
+    return !r->restart;
 }
 
 /* One line of the stream; false ends it. */
@@ -189,7 +294,7 @@ static bool on_line(struct reflector *r, struct str line) {
     }
     r->got_event = true;
     if (str_is(type, "BOOKMARK")) {
-        on_bookmark(r, object);
+        return on_bookmark(r, object);
     }
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         if (str_is(type, types[i].name)) {
@@ -203,6 +308,8 @@ static bool on_stream(void *ctx, struct str bytes) {
     struct reflector *r = ctx;
     struct str line;
     ptrdiff_t end;
+    r->heard_at = now(r);
+    r->silent = 0;
     while ((end = str_find(bytes, '\n')) >= 0) {
         line = str_head(bytes, (size_t)end);
         bytes = str_skip(bytes, (size_t)end + 1);
@@ -224,10 +331,6 @@ static bool on_stream(void *ctx, struct str bytes) {
 
 /* ---- what happens next ---- */
 
-static int64_t now(const struct reflector *r) {
-    return clock_mono(loop_clock(kube_client_loop(r->client)));
-}
-
 static void pause_then(struct reflector *r, enum step step) {
     struct clock *c = loop_clock(kube_client_loop(r->client));
     int64_t t = now(r);
@@ -235,6 +338,8 @@ static void pause_then(struct reflector *r, enum step step) {
         r->failures = 0;
     }
     r->failed_at = t;
+    r->stats.failures++;
+    loop_clock(kube_client_loop(r->client))->timer_stop(r->silence);
     int64_t ms = BACKOFF_MS;
     for (int i = 0; i < r->failures && ms < BACKOFF_MAX_MS; i++) {
         ms *= 2;
@@ -255,6 +360,26 @@ static bool is_temporary(int code) {
            code == ERR_INTERNAL || code == ERR_NOMEM;
 }
 
+/* The set is to be asked for again, from whatever revision the server has; with a pause when that was so already. */
+static void ask_any(struct reflector *r, enum step step) {
+    bool again = r->any_version;
+    r->any_version = true;
+    r->step = step;
+    if (again) {
+        pause_then(r, step);
+    } else {
+        run_step(r);
+    }
+}
+
+static enum step first_step(const struct reflector *r) {
+    return r->no_stream ? STEP_LIST : STEP_STREAM;
+}
+
+static bool knows_no_stream(const struct kube_reply *reply) {
+    return reply->status == 400 || reply->status == 422;
+}
+
 static void stream_ended(void *ctx, const struct kube_reply *reply) {
     struct reflector *r = ctx;
     enum step was = r->step;
@@ -264,18 +389,13 @@ static void stream_ended(void *ctx, const struct kube_reply *reply) {
     if (r->restart) {
         pause_then(r, r->step);
     } else if (reply->code == ERR_EXPIRED || kube_status_too_new(reply->body)) {
-        bool again = r->any_version;
-        r->any_version = true;
-        r->step = r->no_stream ? STEP_LIST : STEP_STREAM;
-        if (again) {
-            pause_then(r, r->step);
-        } else {
-            run_step(r);
-        }
-    } else if (starting && reply->status >= 400 && !is_temporary(reply->code)) {
+        ask_any(r, first_step(r));
+    } else if (starting && knows_no_stream(reply)) {
         r->no_stream = true;
         r->step = STEP_LIST;
         run_step(r);
+    } else if (starting && reply->status >= 400 && !is_temporary(reply->code)) {
+        pause_then(r, STEP_LIST);
     } else if (starting || (reply->code != 0 && reply->code != ERR_TIMEOUT) || brief) {
         pause_then(r, was);
     } else {
@@ -283,37 +403,72 @@ static void stream_ended(void *ctx, const struct kube_reply *reply) {
     }
 }
 
-static void list_failed(struct reflector *r, const struct kube_reply *reply) {
-    if ((reply->code == ERR_EXPIRED || kube_status_too_new(reply->body)) && !r->any_version) {
-        r->any_version = true;
-        buf_reset(&r->next_page);
-        run_step(r);
+/* Nothing came for long. A connection may have died without a word, or the server waits for a revision that it has not
+ * got yet. */
+static void on_silence(void *ctx) {
+    struct reflector *r = ctx;
+    struct clock *c = loop_clock(kube_client_loop(r->client));
+    bool starting = r->step == STEP_STREAM && r->collecting;
+    int64_t limit = (starting ? SET_SILENCE_S : SILENCE_S) * NS_PER_SEC;
+    int64_t since = now(r) - r->heard_at;
+    if (since < limit) {
+        c->timer_start(r->silence, limit - since);
         return;
     }
+    kube_cancel(r->call);
+    r->call = NULL;
+    if (starting) {
+        r->step = STEP_LIST;
+    } else if (++r->silent > 1) {
+        r->silent = 0;
+        r->step = first_step(r);
+    }
+    run_step(r);
+}
+
+static void list_failed(struct reflector *r, const struct kube_reply *reply) {
+    bool paging = r->next_page.n > 0;
     buf_reset(&r->next_page);
-    pause_then(r, STEP_LIST);
+    if (reply->code == ERR_EXPIRED && paging && !r->whole_list) {
+        r->whole_list = true; /* pages that go on from another state would hide deletions */
+        run_step(r);
+    } else if (reply->code == ERR_EXPIRED || kube_status_too_new(reply->body)) {
+        ask_any(r, STEP_LIST);
+    } else {
+        pause_then(r, STEP_LIST);
+    }
+}
+
+static int take_items(struct reflector *r, yyjson_mut_val *root) {
+    yyjson_mut_val *items = json_mget(root, STR("items")), *item;
+    size_t i, n;
+    uint64_t rv;
+    if (!str_ends(json_mstr(json_mget(root, STR("kind"))), STR("List")) ||
+        !str_to_u64(json_mstr_at(root, "metadata.resourceVersion"), &rv) || rv == 0) {
+        return ERR_SYNTAX;
+    }
+    if (r->set_rv == 0) {
+        r->set_rv = rv;
+        (void)rewound(r, rv);
+    }
+    buf_reset(&r->next_page);
+    buf_str(&r->next_page, json_mstr_at(root, "metadata.continue"));
+    int code = buf_ok(&r->next_page);
+    if (items && !yyjson_mut_is_arr(items) && !yyjson_mut_is_null(items)) {
+        code = ERR_SYNTAX;
+    }
+    yyjson_mut_arr_foreach(items, i, n, item) {
+        code = code ? code : take(r, CHANGE_MODIFIED, item);
+    }
+    return code;
 }
 
 static int take_page(struct reflector *r, struct str body) {
     struct arena a;
     yyjson_mut_doc *doc = NULL;
-    size_t i, n;
-    yyjson_mut_val *item;
     arena_init(&a, (size_t)1 << 30);
     int code = json_parse_mut(&a, body, &doc, NULL);
-    yyjson_mut_val *root = code == 0 ? yyjson_mut_doc_get_root(doc) : NULL;
-    yyjson_mut_val *items = json_mget(root, STR("items"));
-    if (code == 0) {
-        buf_reset(&r->next_page);
-        buf_str(&r->next_page, json_mstr_at(root, "metadata.continue"));
-        uint64_t rv;
-        if (str_to_u64(json_mstr_at(root, "metadata.resourceVersion"), &rv)) {
-            r->rv = rv > r->rv ? rv : r->rv;
-        }
-    }
-    yyjson_mut_arr_foreach(items, i, n, item) {
-        code = code ? code : take(r, CHANGE_MODIFIED, item);
-    }
+    code = code ? code : take_items(r, yyjson_mut_doc_get_root(doc));
     arena_release(&a);
     return code;
 }
@@ -325,15 +480,17 @@ static void list_answered(void *ctx, const struct kube_reply *reply) {
         list_failed(r, reply);
         return;
     }
-    if (take_page(r, reply->body) != 0) {
-        buf_reset(&r->next_page);
+    int code = take_page(r, reply->body);
+    if (code == 0 && r->next_page.n > 0) {
+        run_step(r);
+        return;
+    }
+    buf_reset(&r->next_page);
+    if (code != 0 || !collect_end(r, r->set_rv)) {
         pause_then(r, STEP_LIST);
         return;
     }
-    if (r->next_page.n == 0) {
-        r->step = STEP_WATCH;
-        collect_end(r);
-    }
+    r->step = STEP_WATCH;
     run_step(r);
 }
 
@@ -364,18 +521,20 @@ static int64_t add_watch(struct reflector *r, struct buf *path) {
         kube_query(path, "sendInitialEvents", STR("true"));
         kube_query(path, "resourceVersionMatch", STR("NotOlderThan"));
     }
-    if (r->rv && !(r->step == STEP_STREAM && r->any_version)) {
-        add_number(path, "resourceVersion", r->rv);
+    if (r->source.passed && !(r->step == STEP_STREAM && r->any_version)) {
+        add_number(path, "resourceVersion", r->source.passed);
     }
     return seconds;
 }
 
 static void add_list(struct reflector *r, struct buf *path) {
-    add_number(path, "limit", LIMIT_LIST_DEFAULT);
+    if (!r->whole_list) {
+        add_number(path, "limit", LIMIT_LIST_DEFAULT);
+    }
     if (r->next_page.n) {
         kube_query(path, "continue", buf_view(&r->next_page));
-    } else if (!r->any_version && r->rv) {
-        add_number(path, "resourceVersion", r->rv);
+    } else if (!r->any_version && r->source.passed) {
+        add_number(path, "resourceVersion", r->source.passed);
         kube_query(path, "resourceVersionMatch", STR("NotOlderThan"));
     }
 }
@@ -397,7 +556,14 @@ static void run_step(struct reflector *r) {
         collect_begin(r);
     }
     r->restart = r->got_event = false;
-    r->began_at = now(r);
+    r->began_at = r->heard_at = now(r);
+    r->stats.watches += r->step != STEP_LIST;
+    struct clock *clock = loop_clock(kube_client_loop(r->client));
+    if (r->step == STEP_LIST) {
+        clock->timer_stop(r->silence);
+    } else {
+        clock->timer_start(r->silence, SET_SILENCE_S * NS_PER_SEC);
+    }
     buf_reset(&r->line);
     q.path = buf_view(&path);
     if (buf_ok(&path) != 0 || kube_send(r->client, &q, &r->call, NULL) != 0) {
@@ -405,6 +571,27 @@ static void run_step(struct reflector *r) {
         pause_then(r, r->step);
     }
     buf_release(&path);
+}
+
+static int take_options(struct reflector *r, const struct reflector_options *o, struct err *err) {
+    buf_init(&r->ns, LIMIT_NAME);
+    buf_init(&r->fields, LIMIT_SELECTOR_BYTES);
+    buf_init(&r->labels, LIMIT_SELECTOR_BYTES);
+    buf_init(&r->line, LINE_BYTES_MAX);
+    buf_init(&r->next_page, LIMIT_SELECTOR_BYTES);
+    arena_init(&r->line_arena, TREE_MAX);
+    arena_init(&r->seen_arena, SEEN_MAX);
+    arena_init(&r->selector_arena, 4 * LIMIT_SELECTOR_BYTES);
+    buf_str(&r->ns, o->ns);
+    buf_str(&r->fields, o->field_selector);
+    buf_str(&r->labels, o->label_selector);
+    if (buf_ok(&r->ns) || buf_ok(&r->fields) || buf_ok(&r->labels)) {
+        return err_set(err, ERR_INVALID, "cannot mirror %s: a selector is too long",
+                       o->kind->plural);
+    }
+    int code = selector_parse(&r->selector_arena, o->label_selector, &r->label_terms, err);
+    return code ? code
+                : field_selector_parse(&r->selector_arena, o->field_selector, &r->field_terms, err);
 }
 
 struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
@@ -415,31 +602,33 @@ struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
     }
+    r->source = (struct mirror_source){.kind = o->kind, .covers = covers};
     r->client = c;
     r->mirror = m;
     r->kind = o->kind;
+    r->trim = o->trim;
     r->synced = o->synced;
     r->ctx = o->ctx;
-    buf_init(&r->ns, LIMIT_NAME);
-    buf_init(&r->fields, LIMIT_SELECTOR_BYTES);
-    buf_init(&r->labels, LIMIT_SELECTOR_BYTES);
-    buf_init(&r->line, LINE_BYTES_MAX);
-    buf_init(&r->next_page, LIMIT_SELECTOR_BYTES);
-    arena_init(&r->line_arena, TREE_MAX);
-    arena_init(&r->seen_arena, SEEN_MAX);
-    buf_str(&r->ns, o->ns);
-    buf_str(&r->fields, o->field_selector);
-    buf_str(&r->labels, o->label_selector);
+    int code = take_options(r, o, err);
     prng_seed(&r->prng, (uint64_t)clock_wall(clock) ^ (uint64_t)(uintptr_t)r);
     r->timer = clock->timer_new(clock, resume, r);
-    if (!r->timer || buf_ok(&r->ns) || buf_ok(&r->fields) || buf_ok(&r->labels)) {
-        err_set(err, ERR_INVALID, "cannot mirror %s", o->kind->plural);
+    r->silence = clock->timer_new(clock, on_silence, r);
+    if (code == 0 && (!r->timer || !r->silence)) {
+        code = err_set(err, ERR_NOMEM, "no memory");
+    }
+    if (code != 0) {
         reflector_free(r);
         return NULL;
     }
     r->failed_at = now(r);
+    mirror_follow(m, &r->source);
     run_step(r);
     return r;
+}
+
+void reflector_stats(const struct reflector *r, struct reflector_stats *ret) {
+    *ret = r->stats;
+    ret->revision = r->source.passed;
 }
 
 bool reflector_synced(const struct reflector *r) {
@@ -450,8 +639,11 @@ void reflector_free(struct reflector *r) {
     if (!r) {
         return;
     }
+    mirror_unfollow(r->mirror, &r->source);
     kube_cancel(r->call);
     loop_clock(kube_client_loop(r->client))->timer_free(r->timer);
+    loop_clock(kube_client_loop(r->client))->timer_free(r->silence);
+    arena_release(&r->selector_arena);
     buf_release(&r->ns);
     buf_release(&r->fields);
     buf_release(&r->labels);

@@ -1,9 +1,16 @@
 /*
  * reflector: keeps a mirror's objects of one kind equal to an API server's, by list and watch.
  *
- * WatchList where served, list + watch otherwise; bookmarks, 410, paging, back-off with jitter (spec constants of
- * client-go 1.35). Changes reach the mirror through mirror_apply, so its feeds run. A selector narrows what is
- * mirrored.
+ * WatchList where served, pages and a watch otherwise; bookmarks, 410, expired pages, back-off with jitter (spec
+ * constants of client-go 1.35). Changes reach the mirror through mirror_apply, so its feeds run and nothing goes back:
+ * a complete set removes what it has not, but for what is newer than it. A selector narrows what is mirrored.
+ *
+ * A stream that says nothing, not even a bookmark, for SILENCE_S is opened anew from where it was; the second time in a
+ * row everything is read again. When the server's history went back (its store was restored), what is newer than
+ * its present is removed and read again. An object that cannot be kept (no name, no revision, too large) is skipped
+ * and counted; bytes that are no JSON end the stream, which begins again after a pause.
+ *
+ * While it runs it is the mirror's source of its kind (mirror_follow), so the mirror takes answers to writes.
  */
 #ifndef BERTH_KUBE_REFLECTOR_H
 #define BERTH_KUBE_REFLECTOR_H
@@ -26,6 +33,14 @@ struct reflector_options {
 struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
                                   const struct reflector_options *o, struct err *err);
 bool reflector_synced(const struct reflector *r);
+
+struct reflector_stats {
+    uint64_t sets;    /* complete ones that came in */
+    uint64_t watches; /* opened, and of streams */
+    uint64_t events, skipped, failures;
+    uint64_t revision; /* every change up to it is in the mirror */
+};
+void reflector_stats(const struct reflector *r, struct reflector_stats *ret);
 void reflector_free(struct reflector *r);
 
 #endif
