@@ -9,6 +9,7 @@
 #include "api/kinds.h"
 #include "api/manifest.h"
 #include "api/view_meta.h"
+#include "api/webhooks.h"
 #include "base/arena.h"
 #include "wire/yaml.h"
 
@@ -140,7 +141,8 @@ static void write_field(struct buf *b, const struct field *f) {
             buf_c(b, i ? "," : "");
             buf_json(b, str_of(f->values[i]));
         }
-        buf_ch(b, ']');
+        /* A default must be one of the values, and nothing is one here. */
+        buf_c(b, f->def != NULL && strcmp(f->def, "\"\"") == 0 ? ",\"\"]" : "]");
     }
     if (f->def != NULL) {
         buf_f(b, ",\"default\":%s", f->def);
@@ -229,30 +231,6 @@ static void write_selectable(struct buf *b, const struct kind *k) {
     buf_c(b, "],");
 }
 
-static bool has_field(const struct schema *s, const char *dotted) {
-    struct str rest = str_of(dotted), name;
-    while (s != NULL && str_next(&rest, '.', &name)) {
-        const struct field *found = NULL;
-        for (size_t i = 0; i < s->n; i++) {
-            found = str_is(name, s->fields[i].json) ? &s->fields[i] : found;
-        }
-        if (found == NULL) {
-            return false;
-        }
-        s = found->of;
-    }
-    return true;
-}
-
-static bool selects(const struct kind *k, const struct kind_version *v) {
-    for (size_t i = 0; k->selectable != NULL && k->selectable[i] != NULL; i++) {
-        if (!has_field(v->schema, k->selectable[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void write_version(struct buf *b, const struct kind *k, size_t i) {
     const struct kind_version *v = &k->versions[i];
     buf_f(b, "{\"name\":\"%s\",\"served\":true,\"storage\":%s,", v->version,
@@ -261,7 +239,8 @@ static void write_version(struct buf *b, const struct kind *k, size_t i) {
         buf_c(b, "\"deprecated\":true,");
     }
     write_columns(b, k);
-    if (selects(k, v)) {
+    if (i ==
+        k->storage) { /* all versions with the same fields are more than an API server understands */
         write_selectable(b, k);
     }
     if (k->flags & KIND_STATUS) {
@@ -313,7 +292,8 @@ static void write_definition(struct buf *b, const struct kind *k,
     if (convert) {
         buf_c(b, "\"conversion\":{\"strategy\":\"Webhook\",\"webhook\":{"
                  "\"conversionReviewVersions\":[\"v1\"],\"clientConfig\":{\"service\":{"
-                 "\"name\":\"berth-webhook\",\"path\":\"/convert\",\"port\":443,\"namespace\":");
+                 "\"name\":\"" WEBHOOK_SERVICE "\",\"path\":\"" WEBHOOK_CONVERT_PATH
+                 "\",\"port\":443,\"namespace\":");
         buf_json(b, o->ns);
         buf_c(b, "}}}},");
     }
