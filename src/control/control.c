@@ -9,6 +9,7 @@
 #include "control/job_queue.h"
 #include "control/namespace.h"
 #include "control/node_life.h"
+#include "control/pod_group.h"
 #include "control/priority_class.h"
 #include "control/queue_controller.h"
 #include "control/role_aggregation.h"
@@ -29,6 +30,7 @@ WRAP(serviceaccount)
 WRAP(gc)
 WRAP(job)
 WRAP(job_queue)
+WRAP(pod_group)
 WRAP(queue)
 WRAP(defaults)
 WRAP(node_life)
@@ -50,6 +52,7 @@ static const struct part {
     {CONTROL_GC, "garbage collector", gc_make, gc_drop},
     {CONTROL_JOBS, "jobs", job_make, job_drop},
     {CONTROL_JOB_QUEUE, "job queue", job_queue_make, job_queue_drop},
+    {CONTROL_JOB_QUEUE, "pods", pod_group_make, pod_group_drop},
     {CONTROL_QUEUES, "queues", queue_make, queue_drop},
     {CONTROL_DEFAULTS, "defaults", defaults_make, defaults_drop},
     {CONTROL_NODES, "nodes", node_life_make, node_life_drop},
