@@ -67,6 +67,8 @@ enum {
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,
     LIMIT_LIST_DEFAULT = 500,
+    LIMIT_WEBHOOK_BODY_BYTES = 16 << 20, /* a review that Berth is asked: both objects, or a page of a list */
+    LIMIT_WEBHOOK_CONNECTIONS = 256,     /* of API servers */
 
     /* history for watch resume */
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */

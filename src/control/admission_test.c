@@ -166,6 +166,31 @@ static void default_queue(void **state) {
     end(&w);
 }
 
+static void held(void **state) {
+    static const char *const before[] = {"{\"metadata\":{\"name\":\"q\"}}",
+                                         "{\"metadata\":{\"finalizers\":[\"a/b\"]}}",
+                                         "{\"metadata\":{\"finalizers\":[\"a/b\","
+                                         "\"kueue.x-k8s.io/resource-in-use\"]}}"};
+    static const size_t after[] = {1, 2, 2};
+    struct world w;
+    start(&w, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        yyjson_mut_doc *doc;
+        assert_int_equal(json_parse_mut(&w.arena, str_of(before[i]), &doc, NULL), 0);
+        struct admission_ask q = {.op = ADMISSION_CREATE,
+                                  .kind = kind_by_name(STR("kueue.x-k8s.io"), STR("ClusterQueue")),
+                                  .doc = doc,
+                                  .obj = yyjson_mut_doc_get_root(doc),
+                                  .arena = &w.arena};
+        assert_int_equal(w.admission->mutate(w.admission, &q, &w.err), 0);
+        yyjson_mut_val *list = json_mpath(q.obj, "metadata.finalizers");
+        assert_int_equal(yyjson_mut_arr_size(list), after[i]);
+        assert_str_eq(json_mstr(yyjson_mut_arr_get_last(list)),
+                      STR("kueue.x-k8s.io/resource-in-use"));
+    }
+    end(&w);
+}
+
 /* Nothing is promised from a mirror that is not full, and kinds that nobody asks about are let through even then. */
 static void not_ready(void **state) {
     struct world w;
@@ -192,10 +217,14 @@ static void rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_queue_name),     cmocka_unit_test(all_jobs),
-        cmocka_unit_test(chosen_namespaces), cmocka_unit_test(classes),
-        cmocka_unit_test(default_queue),     cmocka_unit_test(not_ready),
+        cmocka_unit_test(by_queue_name),
+        cmocka_unit_test(all_jobs),
+        cmocka_unit_test(chosen_namespaces),
+        cmocka_unit_test(classes),
+        cmocka_unit_test(default_queue),
+        cmocka_unit_test(not_ready),
         cmocka_unit_test(rows),
+        cmocka_unit_test(held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

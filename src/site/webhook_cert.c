@@ -126,8 +126,8 @@ static int take(const struct webhook_cert_keeper *k, enum webhook_cert_step step
     int r = 0;
     if (step == CERT_ALL || step == CERT_NEW_CA) {
         r = make_ca(now_s, a, &cert, &key, err);
-        s->bundle = step == CERT_ALL ? cert
-                                     : arena_f(a, "%.*s%.*s\n", STR_ARG(cert), STR_ARG(newest));
+        s->bundle =
+            step == CERT_ALL ? cert : arena_f(a, "%.*s%.*s\n", STR_ARG(cert), STR_ARG(newest));
         s->ca_key = key;
     }
     if (r == 0 && (step == CERT_ALL || step == CERT_NEW)) {
