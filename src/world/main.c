@@ -12,8 +12,8 @@ static const struct {
 } hidden[] = {{"shim", shim_main}, {"nvml-helper", nvml_helper_main}};
 
 static const struct cli_verb *const machine[] = {
-    &world_up,      &world_down,  &world_node,     &world_backup,
-    &world_restore, &world_token, &world_simulate, &world_manifests, NULL};
+    &world_up,      &world_operate, &world_down,     &world_node,      &world_backup,
+    &world_restore, &world_token,   &world_simulate, &world_manifests, NULL};
 
 int main(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof(hidden) / sizeof(hidden[0]); i++) {

@@ -8,9 +8,10 @@
 
 #include "cli/options.h"
 
-extern const struct cli_verb world_up;   /* the embedded world */
-extern const struct cli_verb world_down; /* ends `berth up` and every pod */
-extern const struct cli_verb world_node; /* one machine's agent */
+extern const struct cli_verb world_up;      /* the embedded world */
+extern const struct cli_verb world_operate; /* a cluster's world */
+extern const struct cli_verb world_down;    /* ends `berth up` and every pod */
+extern const struct cli_verb world_node;    /* one machine's agent */
 extern const struct cli_verb world_backup, world_restore;
 extern const struct cli_verb world_manifests; /* what a cluster needs, printed */
 extern const struct cli_verb world_simulate; /* the third world: virtual time */
