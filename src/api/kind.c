@@ -14,6 +14,7 @@ static const struct kind *const builtin[] = {
     &kind_self_subject_rules_review, &kind_subject_access_review,
     &kind_job,
     &kind_lease,
+    &kind_mutating_webhooks, &kind_validating_webhooks,
     &kind_events_event,
     &kind_runtime_class,
     &kind_cluster_role_binding, &kind_cluster_role, &kind_role_binding, &kind_role,
@@ -162,7 +163,7 @@ const char *kind_api_version(const struct kind *k) {
         "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1", "berth.dev/v1alpha1",
         "coordination.k8s.io/v1", "events.k8s.io/v1", "kueue.x-k8s.io/v1beta2",
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
-        "visibility.kueue.x-k8s.io/v1beta2",
+        "visibility.kueue.x-k8s.io/v1beta2", "admissionregistration.k8s.io/v1",
     };
     const char *version = k->versions[k->storage].version;
     if (k->api_version != NULL) {

@@ -22,6 +22,7 @@ extern const struct kind kind_resource_flavor, kind_cluster_queue, kind_cohort, 
 extern const struct kind kind_workload, kind_workload_priority_class, kind_admission_check;
 extern const struct kind kind_topology;
 extern const struct kind kind_workload_explanation, kind_queue_preview;
+extern const struct kind kind_mutating_webhooks, kind_validating_webhooks;
 extern const struct kind kind_visible_cluster_queue, kind_visible_local_queue;
 
 /* The number of elements of an array, for rows. */
