@@ -199,14 +199,15 @@ const struct schema schema_pod_set_assignment = SCHEMA(
       sizeof(struct pod_set_assignment), NULL);
 
 static const struct field admission_fields[] = {
-    M(admission, cluster_queue, STRING, ONE, "clusterQueue", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .max = 253, .format = "dns1123-subdomain", .doc = "ClusterQueue that is meant."),
-    M(admission, pod_set_assignments, OBJECT, LIST, "podSetAssignments", 0,
+    M(workload_admission, cluster_queue, STRING, ONE, "clusterQueue", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .max = 253, .format = "dns1123-subdomain",
+      .doc = "ClusterQueue that is meant."),
+    M(workload_admission, pod_set_assignments, OBJECT, LIST, "podSetAssignments", 0,
       .of = &schema_pod_set_assignment, .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name",
       .max = 18, .doc = "Flavors of each pod set."),
 };
 const struct schema schema_admission = SCHEMA("io.x-k8s.kueue.v1beta2.Admission",
-      admission_fields, sizeof(struct admission), NULL);
+      admission_fields, sizeof(struct workload_admission), NULL);
 
 static const struct field requeue_state_fields[] = {
     M(requeue_state, count, INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .max = INT32_MAX,

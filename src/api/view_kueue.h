@@ -244,7 +244,7 @@ struct pod_set_assignment {
     struct topology_assignment *topology_assignment;
     struct str delayed_topology_request; /* Pending, Ready */
 };
-struct admission {
+struct workload_admission {
     struct str cluster_queue;
     struct {
         struct pod_set_assignment *v;
@@ -297,7 +297,7 @@ struct preemption_gate_state {
 };
 struct workload_status {
     struct condition_list conditions;
-    struct admission *admission;
+    struct workload_admission *admission;
     struct requeue_state *requeue_state;
     struct {
         struct reclaimable_pod *v;

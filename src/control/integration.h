@@ -2,7 +2,7 @@
  * integration: the kinds that are queued, as a table.
  *
  * A row says how a kind describes its pods, what holds it back, and how its status tells what became of it; all by
- * paths into its JSON, so that a kind of another project needs no field table and no part of it that Berth does not know
+ * paths into its JSON, so that a kind of another project needs no field table, and nothing that Berth does not know of it
  * is lost. What paths cannot say is a hook. job_queue drives all rows that can be suspended; the others are here for
  * what they own: pods, and the controllers whose pods are queued one by one (their rows have no `suspend`).
  *
@@ -124,8 +124,8 @@ bool integration_enabled(const struct integration *i, const struct queue_setting
 /* Are jobs in this namespace queued at all? */
 bool integration_in_namespace(const struct mirror *m, const struct queue_settings *s,
                               struct str ns);
-/* The topmost object above one (by controller references, UIDs must match) that is queued itself: of an enabled kind, and
- * with a queue or where all jobs are managed. *ret is NULL when there is none. ERR_TOO_LARGE: more than ten levels.
+/* The topmost object above one (by controller references, UIDs must match) that is queued itself: of an enabled kind,
+ * and with a queue or where all jobs are managed. *ret is NULL when there is none. ERR_TOO_LARGE: more than ten levels.
  * ERR_NOT_FOUND: one on the way is of a kind that is served, and not there (yet). `controller` is its own reference, or
  * NULL; it need not be stored itself. */
 int integration_ancestor(const struct mirror *m, const struct queue_settings *s,
@@ -151,8 +151,8 @@ struct str job_look_annotation(const struct job_look *l, const char *key);
  * with a text: can never start. */
 int job_look_start(const struct job_look *l, const struct podset_info *infos, size_t n,
                    struct buf *out, struct err *err);
-/* A merge patch that suspends it; was: the Workload's pod sets, whose templates come back, or NULL. ERR_NOT_FOUND: it is
- * so already. */
+/* A merge patch that suspends it; was: the Workload's pod sets, whose templates come back, or NULL. ERR_NOT_FOUND: it
+ * is so already. */
 int job_look_stop(const struct job_look *l, yyjson_val *was, struct buf *out);
 /* Do templates hold what an admission put there? */
 bool job_look_injected(const struct job_look *l, yyjson_val *was);

@@ -4,16 +4,6 @@
 #include "api/queue_notes.h"
 #include "base/limits.h"
 
-bool job_pods_ready(const struct job *j) {
-    const struct job_status *s = j->status;
-    if (!s) {
-        return job_workload_count(j) == 0;
-    }
-    int64_t n = (int64_t)s->succeeded + (s->ready.set ? s->ready.v : 0);
-    n += s->uncounted_terminated_pods ? (int64_t)s->uncounted_terminated_pods->succeeded.n : 0;
-    return n >= job_workload_count(j);
-}
-
 void job_ready_set(struct workload_change *ch, bool admitted, bool ready) {
     const struct condition *c = conditions_find(&ch->conditions, "PodsReady");
     bool recovers = c && (str_is(c->reason, "WaitForRecovery") || str_is(c->reason, "Recovered"));
@@ -37,39 +27,33 @@ static bool shared(struct str key) {
 }
 
 /* A gate that was opened on the Workload alone stays open: nobody may close one. */
-static bool closes(struct str key, const struct str *was, struct str now) {
-    return str_is(key, KUEUE_GATED_ANNOTATION) &&
-           !queue_gates_within(now, was ? *was : (struct str){0});
+static bool closes(struct str key, yyjson_val *was, struct str now) {
+    return str_is(key, KUEUE_GATED_ANNOTATION) && !queue_gates_within(now, json_str(was));
 }
 
-static const struct str *value_of(const struct str_map *m, struct str key) {
-    for (size_t i = 0; i < m->n; i++) {
-        if (str_eq(m->v[i].key, key)) {
-            return &m->v[i].value;
+bool job_annotations_write(yyjson_val *now, yyjson_val *had, bool first, struct buf *out) {
+    size_t i, max, n = 0;
+    yyjson_val *key, *v;
+    if (yyjson_is_obj(now)) {
+        yyjson_obj_foreach(now, i, max, key, v) {
+            struct str name = json_str(key);
+            yyjson_val *was = shared(name) ? json_get(had, name) : NULL;
+            if (shared(name) && (!was || !str_eq(json_str(was), json_str(v))) &&
+                (first || !closes(name, was, json_str(v)))) {
+                buf_c(out, n++ ? "," : "");
+                buf_json(out, name);
+                buf_c(out, ":");
+                buf_json(out, json_str(v));
+            }
         }
     }
-    return NULL;
-}
-
-bool job_annotations_write(const struct job *j, const struct str_map *had, struct buf *out) {
-    const struct str_map none = {0}, *now = &j->metadata->annotations;
-    const struct str_map *before = had ? had : &none;
-    size_t n = 0;
-    for (size_t i = 0; i < now->n; i++) {
-        const struct str *was = shared(now->v[i].key) ? value_of(before, now->v[i].key) : NULL;
-        if (shared(now->v[i].key) && (!was || !str_eq(*was, now->v[i].value)) &&
-            !(had && closes(now->v[i].key, was, now->v[i].value))) {
-            buf_c(out, n++ ? "," : "");
-            buf_json(out, now->v[i].key);
-            buf_c(out, ":");
-            buf_json(out, now->v[i].value);
-        }
-    }
-    for (size_t i = 0; i < before->n; i++) {
-        if (shared(before->v[i].key) && !value_of(now, before->v[i].key)) {
-            buf_c(out, n++ ? "," : "");
-            buf_json(out, before->v[i].key);
-            buf_c(out, ":null");
+    if (yyjson_is_obj(had)) {
+        yyjson_obj_foreach(had, i, max, key, v) {
+            if (shared(json_str(key)) && !json_get(now, json_str(key))) {
+                buf_c(out, n++ ? "," : "");
+                buf_json(out, json_str(key));
+                buf_c(out, ":null");
+            }
         }
     }
     return n > 0;

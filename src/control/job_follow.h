@@ -16,13 +16,11 @@
 
 #define KUEUE_GATED_ANNOTATION "kueue.x-k8s.io/admission-gated-by"
 
-/* As many pods are ready, or have succeeded, as the Workload has. */
-bool job_pods_ready(const struct job *j);
 void job_ready_set(struct workload_change *ch, bool admitted, bool ready);
 
-/* The Job's annotations that its Workload has too, as members of a JSON object; those in `had` that the Job has no more
- * become null. True when they differ from `had` (NULL: nothing is there yet). */
-bool job_annotations_write(const struct job *j, const struct str_map *had, struct buf *out);
+/* Which of the object's annotations (`now`) its Workload has too, as members of a JSON object; those in `had` that the
+ * object has no more become null. True when they differ from `had`, the Workload's. `first`: there is none yet. */
+bool job_annotations_write(yyjson_val *now, yyjson_val *had, bool first, struct buf *out);
 
 /* Names of Pending checks that have something to say: `name: message; ...`, in the arena; empty when none. */
 struct str job_pending_checks(const struct workload *wl, struct arena *a);

@@ -3,6 +3,7 @@
 
 #include "api/check.h"
 #include "api/codec.h"
+#include "control/views.h"
 
 #define WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define UNCONSTRAINED_ANNOTATION "kueue.x-k8s.io/podset-unconstrained-topology"
@@ -220,7 +221,7 @@ int podset_info_admitted(struct podset_info *in, const struct podset_ask *q, str
 
 int podset_infos_admitted(const struct podset_ask *q, size_t want, struct podset_info **ret,
                           struct err *err) {
-    const struct admission *ad = q->wl->status ? q->wl->status->admission : NULL;
+    const struct workload_admission *ad = q->wl->status ? q->wl->status->admission : NULL;
     size_t n = ad ? ad->pod_set_assignments.n : 0;
     struct podset_ask each = *q;
     if (n != want) {

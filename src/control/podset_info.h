@@ -40,7 +40,7 @@ struct podset_ask {
     const struct queue_settings *settings;
     struct arena *arena;
 };
-/* ERR_NOT_FOUND: a flavor is not there (yet). ERR_CONFLICT with a text: what was given contradicts itself. ERR_NOMEM. */
+/* ERR_NOT_FOUND: a flavor is not there (yet). ERR_CONFLICT with a text: what was given contradicts itself. */
 int podset_info_admitted(struct podset_info *in, const struct podset_ask *q, struct err *err);
 /* One infos per assignment, in the arena; the number of assignments must be `want` (ERR_CONFLICT). */
 int podset_infos_admitted(const struct podset_ask *q, size_t want, struct podset_info **ret,

@@ -213,7 +213,7 @@ int queue_checks_needed(struct queue_controller *c, const struct cluster_state *
 }
 
 int queue_checks_of(struct queue_controller *c, const struct workload *w, struct check_need *ret) {
-    const struct admission *ad = w->status->admission;
+    const struct workload_admission *ad = w->status->admission;
     size_t n = 0;
     for (size_t i = 0; i < ad->pod_set_assignments.n; i++) {
         n += ad->pod_set_assignments.v[i].flavors.n;

@@ -250,7 +250,7 @@ static void stands(struct view *v, struct cluster_state *cluster) {
 }
 
 static struct cluster_state *cluster_of(const struct view *v) {
-    const struct admission *a = v->w->status != NULL ? v->w->status->admission : NULL;
+    const struct workload_admission *a = v->w->status != NULL ? v->w->status->admission : NULL;
     const struct local_state *l = v->q->local;
     struct str name = a != NULL                         ? a->cluster_queue
                       : l != NULL && l->cluster != NULL ? str_of(l->cluster)

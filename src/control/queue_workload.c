@@ -165,7 +165,7 @@ static bool reserves(const struct workload *w) {
 
 /* A partial admission gave fewer pods than the Workload would have. */
 static void admitted_counts(const struct workload *w, struct workload_input *in) {
-    const struct admission *ad = w->status->admission;
+    const struct workload_admission *ad = w->status->admission;
     for (size_t i = 0; i < in->n_sets && i < ad->pod_set_assignments.n; i++) {
         const struct opt_i32 *count = &ad->pod_set_assignments.v[i].count;
         struct set_input *set = (struct set_input *)&in->sets[i]; /* in our arena */

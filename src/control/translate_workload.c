@@ -305,7 +305,7 @@ static int64_t usage_left(const struct workload *w, const struct pod_set_assignm
 
 int translate_admission(const struct workload *w, struct engine *e, struct arena *a,
                         struct held_amount **ret, size_t *ret_n) {
-    const struct admission *ad = w->status->admission;
+    const struct workload_admission *ad = w->status->admission;
     size_t n = 0;
     for (size_t i = 0; i < ad->pod_set_assignments.n; i++) {
         n += ad->pod_set_assignments.v[i].flavors.n;

@@ -14,7 +14,7 @@ void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns) {
     const struct condition_list *was = conditions_of(wl);
     *c = (struct workload_change){
-        .obj = obj, .wl = wl, .arena = a, .now_ns = now_ns, .past_seconds = -1, .reclaimable = -1};
+        .obj = obj, .wl = wl, .arena = a, .now_ns = now_ns, .past_seconds = -1};
     /* A copy: setting a condition changes it in place. */
     c->conditions.v = ARENA_ARRAY(a, struct condition, was->n + 1);
     if (!c->conditions.v) {
@@ -246,10 +246,9 @@ int workload_change_write(const struct workload_change *c, struct buf *out) {
     if (c->past_seconds >= 0) {
         buf_f(out, ",\"accumulatedPastExecutionTimeSeconds\":%lld", (long long)c->past_seconds);
     }
-    if (c->reclaimable > 0) {
-        buf_f(out, ",\"reclaimablePods\":[{\"name\":\"main\",\"count\":%d}]", c->reclaimable);
-    } else if (c->reclaimable == 0) {
-        buf_c(out, ",\"reclaimablePods\":null");
+    if (!str_empty(c->reclaimable)) {
+        buf_c(out, ",\"reclaimablePods\":");
+        buf_str(out, c->reclaimable);
     }
     if (!str_empty(c->evicted_reason)) {
         write_eviction(c, out);

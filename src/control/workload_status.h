@@ -23,7 +23,7 @@ struct workload_change {
     struct str checks;     /* JSON for admissionChecks; empty: as they are */
     struct str gates;      /* JSON for preemptionGates; empty: as they are */
     int64_t past_seconds;  /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
-    int32_t reclaimable;   /* of "main"; -1: as it is */
+    struct str reclaimable; /* JSON for reclaimablePods; empty: as they are */
     struct str evicted_reason, evicted_cause; /* counted in schedulingStats when set */
     const struct queue_settings *settings;    /* NULL: the defaults */
     int code;
