@@ -439,7 +439,3 @@ void job_controller_free(struct job_controller *c) {
     arena_release(&c->scratch);
     mem_free(c);
 }
-
-size_t job_controller_waiting(const struct job_controller *c) {
-    return workqueue_len(c->queue);
-}

@@ -15,6 +15,5 @@ struct job_controller;
 
 struct job_controller *job_controller_new(const struct control_env *env, struct err *err);
 void job_controller_free(struct job_controller *c);
-size_t job_controller_waiting(const struct job_controller *c); /* keys due, for metrics */
 
 #endif

@@ -155,10 +155,6 @@ int64_t run_times_median(const struct run_times *t, const struct run_times_of *o
     return v[(s->n - 1) / 2];
 }
 
-size_t run_times_count(const struct run_times *t) {
-    return map_count(&t->by_key);
-}
-
 struct run_times *run_times_copy(const struct run_times *t) {
     struct run_times *copy = run_times_new();
     for (const struct sample *s = t->oldest; s != NULL && copy != NULL; s = s->prev) {

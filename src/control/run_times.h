@@ -26,7 +26,6 @@ void run_times_free(struct run_times *t);
 void run_times_note(struct run_times *t, const struct run_times_of *of, int64_t ran);
 /* The median of alike ones, or -1. *ret_n: of how many. */
 int64_t run_times_median(const struct run_times *t, const struct run_times_of *of, size_t *ret_n);
-size_t run_times_count(const struct run_times *t);
 /* One that stands alone, for another thread; NULL: out of memory. */
 struct run_times *run_times_copy(const struct run_times *t);
 

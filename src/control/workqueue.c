@@ -42,7 +42,6 @@ struct workqueue {
     struct workqueue_link links; /* head of a ring */
     uint64_t order;
     int64_t armed; /* when the timer fires, INT64_MAX when it does not run */
-    size_t busy;
     bool lost, draining;
 };
 
@@ -210,16 +209,13 @@ static void settle(struct workqueue *q, struct item *it, enum work result) {
 void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result) {
     struct item *it = item_find(q, ns, name);
     assert(it && it->state == ITEM_WORKING && result != WORK_BUSY);
-    q->busy--;
     settle(q, it, result);
 }
 
 static void work_one(struct workqueue *q, struct item *it) {
     it->state = ITEM_WORKING;
-    q->busy++;
     enum work r = q->o.work(q->o.ctx, item_ns(it), item_name(it));
     if (r != WORK_BUSY) {
-        q->busy--;
         settle(q, it, r);
     }
 }
@@ -302,10 +298,6 @@ void workqueue_detach(struct workqueue_link *l) {
 
 size_t workqueue_len(const struct workqueue *q) {
     return q->waiting.n;
-}
-
-size_t workqueue_busy(const struct workqueue *q) {
-    return q->busy;
 }
 
 unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name) {

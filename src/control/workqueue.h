@@ -44,8 +44,7 @@ void workqueue_add_after(struct workqueue *q, struct str ns, struct str name, in
 /* Ends work that answered WORK_BUSY: result is WORK_OK or WORK_RETRY. */
 void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result);
 
-size_t workqueue_len(const struct workqueue *q);  /* keys due or waiting for their time */
-size_t workqueue_busy(const struct workqueue *q); /* keys in WORK_BUSY */
+size_t workqueue_len(const struct workqueue *q); /* keys due or waiting for their time */
 unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name);
 
 /* Something that refers to the queue and outlives it (round.h): cut(link) is called by workqueue_free. */

@@ -217,8 +217,6 @@ int engine_workload_undo(struct engine *e, struct str uid);
 
 /* The eviction of a victim could not be written: it is no longer marked, and its preemptor tries again. */
 void engine_workload_keep(struct engine *e, struct str uid);
-/* The pods of one that holds quota became ready, or are not any more. */
-void engine_workload_ready(struct engine *e, struct str uid, bool ready);
 
 /* Looks at about `budget` heads. now_ns: when what is admitted now was admitted; protection is judged by it. Actions
  * are valid until the next call. *ret_more: call again. *ret_wake_ns (may be NULL): call again then at the latest,
@@ -252,9 +250,6 @@ bool engine_queue_counts(const struct engine *e, struct str queue, struct engine
 int64_t engine_share(struct engine *e, bool queue, struct str name);
 /* The cohorts above a queue, root first: "/root/.../queue". */
 void engine_path(struct engine *e, struct str queue, struct buf *out);
-/* Usage of a pair at a queue, and what of it is borrowed. */
-int64_t engine_queue_usage(struct engine *e, struct str queue, uint32_t flavor, uint32_t resource,
-                           int64_t *ret_borrowed);
 /* Invariants, for tests and the simulator: usage equals what is held, nothing beyond capacity. */
 bool engine_consistent(struct engine *e);
 

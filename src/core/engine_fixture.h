@@ -81,6 +81,19 @@ FIXTURE void put_as(struct world *w, struct workload_input in, int32_t count, in
     assert_int_equal(engine_workload_put(w->e, &in), 0);
 }
 
+/* What was decided about it is written, and is seen. */
+FIXTURE void hold_as(struct world *w, struct workload_input in, int64_t cpu) {
+    size_t n;
+    struct str q;
+    const struct held_amount *held = engine_workload_held(w->e, in.uid, &n, &q);
+    struct held_amount copy = held[0];
+    struct node_amount amount = {STR("cpu"), cpu};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &amount, 1};
+    in.sets = &s;
+    in.n_sets = 1;
+    assert_int_equal(engine_workload_hold(w->e, &in, &copy, 1), 0);
+}
+
 FIXTURE void submit_as(struct world *w, const char *uid, const char *q, int64_t priority,
                        int64_t at, int32_t count, const char *resource, int64_t amount,
                        const struct shape *shape) {

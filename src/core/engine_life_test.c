@@ -42,6 +42,7 @@ static void another_priority(void **state) {
 /* One admission at a time, until it is ready; deleting it will do as well. */
 static void until_ready(void **state) {
     struct world w;
+    struct workload_input a = {.uid = STR("a"), .queue = STR("q"), .queued_ns = 1};
     one(&w, (struct engine_options){.block_until_ready = true});
     submit(&w, "a", "q", 0, 1, 1000);
     submit(&w, "b", "q", 0, 2, 1000);
@@ -50,14 +51,16 @@ static void until_ready(void **state) {
     assert_string_equal(w.story, "+a ");
     assert_string_equal(w.reason, "WaitingForPodsReady");
     assert_string_equal(w.text, "waiting for all admitted workloads to be in PodsReady condition");
-    engine_workload_ready(w.e, STR("a"), true);
+    hold_as(&w, a, 1000);
     run(&w);
     assert_string_equal(w.story, "+b ");
-    engine_workload_ready(w.e, STR("a"), false);
+    a.not_ready = true;
+    hold_as(&w, a, 1000);
     gone(&w, "b");
     run(&w);
     assert_string_equal(w.story, "");
-    engine_workload_ready(w.e, STR("a"), true);
+    a.not_ready = false;
+    hold_as(&w, a, 1000);
     run(&w);
     assert_string_equal(w.story, "+c ");
     engine_free(w.e);

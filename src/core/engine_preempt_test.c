@@ -89,19 +89,6 @@ static void first_until_it_is_in(void **state) {
     engine_free(w.e);
 }
 
-/* What was decided about it is written, and is seen. */
-static void hold_as(struct world *w, struct workload_input in, int64_t cpu) {
-    size_t n;
-    struct str q;
-    const struct held_amount *held = engine_workload_held(w->e, in.uid, &n, &q);
-    struct held_amount copy = held[0];
-    struct node_amount amount = {STR("cpu"), cpu};
-    struct set_input s = {STR("main"), 1, 0, &ANY, &amount, 1};
-    in.sets = &s;
-    in.n_sets = 1;
-    assert_int_equal(engine_workload_hold(w->e, &in, &copy, 1), 0);
-}
-
 /* Nothing that a cycle comes to, but what is written and seen, ends that. */
 static void first_until_that_is_seen(void **state) {
     for (int seen = 0; seen < 2; seen++) {

@@ -269,6 +269,8 @@ void holder_unlist(struct engine_workload *w);
 int holder_list(struct engine_workload *w);
 void holder_evicting(struct engine *e, struct engine_workload *w, bool evicting);
 void holder_not_ready(struct engine *e, struct engine_workload *w, bool not_ready);
+/* What it holds into the quota tree, sign 1, or out of it, -1. ERR_NOMEM inside a trial alone (quota_mark): undo it. */
+int held_move(struct engine *e, const struct engine_workload *w, int sign);
 void workload_drop(struct engine *e, struct engine_workload *w);
 void workload_free(struct engine_workload *w);
 

@@ -13,25 +13,15 @@
 
 /* ---- victims so far ---- */
 
-static void held_use(struct engine *e, const struct engine_workload *w, int sign) {
-    for (size_t i = 0; i < w->n_held; i++) {
-        struct quota_cell *c =
-            quota_cell_of(w->queue->node, quota_pair(w->held[i].flavor, w->held[i].resource));
-        if (c != NULL) {
-            quota_use(&e->forest, c, sign * w->held[i].v);
-        }
-    }
-}
-
 static void chosen_out(struct engine *e) {
     for (; e->n_out < e->chosen.n; e->n_out++) {
-        held_use(e, e->chosen.v[e->n_out], -1);
+        (void)held_move(e, e->chosen.v[e->n_out], -1);
     }
 }
 
 void chosen_in(struct engine *e) {
     for (; e->n_out > 0; e->n_out--) {
-        held_use(e, e->chosen.v[e->n_out - 1], 1);
+        (void)held_move(e, e->chosen.v[e->n_out - 1], 1);
     }
 }
 

@@ -47,30 +47,6 @@ size_t engine_active(const struct engine *e, uint64_t *ret_hash) {
     return n;
 }
 
-/* What heads of the cycle under way keep for themselves is nobody's usage. */
-static int64_t reserved_of(const struct engine *e, const struct quota_cell *c) {
-    int64_t v = 0;
-    for (size_t i = 0; i < e->reserved.n; i++) {
-        v = e->reserved.v[i].cell == c ? amount_add(v, e->reserved.v[i].v) : v;
-    }
-    return v;
-}
-
-int64_t engine_queue_usage(struct engine *e, struct str queue, uint32_t flavor, uint32_t resource,
-                           int64_t *ret_borrowed) {
-    const struct engine_queue *q = map_get(&e->queues, queue);
-    if (q == NULL || engine_settle(e) != 0) {
-        return 0;
-    }
-    const struct quota_cell *c = quota_cell_of(q->node, quota_pair(flavor, resource));
-    if (c == NULL) {
-        return 0;
-    }
-    int64_t usage = amount_sub(c->usage, reserved_of(e, c));
-    *ret_borrowed = amount_max(0, amount_sub(usage, c->q.nominal));
-    return usage;
-}
-
 int64_t engine_share(struct engine *e, bool queue, struct str name) {
     const struct quota_node *n = engine_settle(e) == 0 ? quota_find(&e->forest, queue, name) : NULL;
     if (n == NULL) {

@@ -111,11 +111,12 @@ static void flavors_in_order(void **state) {
     struct shape plain = {.selector = {&other, 1}};
     submit_as(&w, "plain", "q", 0, 2, 1, "cpu", 500, &plain);
     run(&w);
-    int64_t borrowed = -1;
-    uint32_t cpu = names_find(engine_resources(w.e), STR("cpu"));
-    uint32_t f2 = names_find(engine_flavors(w.e), STR("f2"));
-    assert_int_equal(engine_queue_usage(w.e, STR("q"), f2, cpu, &borrowed), 500);
-    assert_int_equal(borrowed, 0);
+    size_t n;
+    struct str q;
+    const struct held_amount *held = engine_workload_held(w.e, STR("plain"), &n, &q);
+    assert_int_equal(n, 1);
+    assert_int_equal(held->flavor, names_find(engine_flavors(w.e), STR("f2")));
+    assert_int_equal(held->v, 500);
     struct toleration t = {.key = STR("spot"), .operator = STR("Exists")};
     struct shape tolerant = {.tolerations = {&t, 1}};
     submit_as(&w, "spot", "q", 0, 3, 1, "cpu", 1000, &tolerant);

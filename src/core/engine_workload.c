@@ -134,14 +134,14 @@ void holder_not_ready(struct engine *e, struct engine_workload *w, bool not_read
     }
 }
 
-static void held_use(struct engine *e, const struct engine_workload *w, int sign) {
-    for (size_t i = 0; i < w->n_held; i++) {
+int held_move(struct engine *e, const struct engine_workload *w, int sign) {
+    int r = 0;
+    for (size_t i = 0; i < w->n_held && r == 0; i++) {
         struct quota_cell *c =
             quota_cell_of(w->queue->node, quota_pair(w->held[i].flavor, w->held[i].resource));
-        if (c != NULL) {
-            quota_use(&e->forest, c, sign * w->held[i].v);
-        }
+        r = c != NULL ? quota_use(&e->forest, c, sign * w->held[i].v) : 0;
     }
+    return r;
 }
 
 /* Gives quota and seats back. undone: the admission did not happen. */
@@ -152,7 +152,7 @@ static void release(struct engine *e, struct engine_workload *w, bool undone) {
     usage_give(e, w);
     w->entered = w->admitted = false;
     holder_unlist(w);
-    held_use(e, w, -1);
+    (void)held_move(e, w, -1);
     mem_free(w->held);
     w->held = NULL;
     w->n_held = 0;
@@ -345,7 +345,7 @@ static int held_set(struct engine *e, struct engine_workload *w, const struct he
         mem_free(copy);
         return r;
     }
-    held_use(e, w, -1);
+    (void)held_move(e, w, -1);
     mem_free(w->held);
     w->held = copy;
     w->n_held = n;
@@ -427,7 +427,7 @@ static int hold_new(struct engine *e, const struct workload_input *in, struct en
     if (r == 0) {
         r = usage_take(e, w, false);
         if (r != 0) {
-            held_use(e, w, -1);
+            (void)held_move(e, w, -1);
         }
     }
     if (r != 0) {
@@ -483,12 +483,5 @@ void engine_workload_keep(struct engine *e, struct str uid) {
     if (w != NULL && w->state == WORKLOAD_HOLDING && w->evicting) {
         holder_evicting(e, w, false);
         tree_retry(e, w->queue);
-    }
-}
-
-void engine_workload_ready(struct engine *e, struct str uid, bool ready) {
-    struct engine_workload *w = workload_find(e, uid);
-    if (w != NULL && w->state == WORKLOAD_HOLDING) {
-        holder_not_ready(e, w, !ready);
     }
 }

@@ -120,7 +120,7 @@ void pool_free(struct pool *p);
 int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed);
 bool pool_node_del(struct pool *p, struct str name); /* true: it was there */
 bool pool_has_managed(const struct pool *p);
-size_t pool_seats(const struct pool *p);
+size_t pool_seats(const struct pool *p); /* of all, for tests */
 /* Rises whenever something was given back or a node changed: what did not fit may fit now. */
 uint64_t pool_generation(const struct pool *p);
 

@@ -28,18 +28,6 @@ int holder_order(const void *a, const void *b) {
 
 /* ---- steps inside a trial ---- */
 
-int held_move(struct engine *e, const struct engine_workload *w, int64_t sign) {
-    for (size_t i = 0; i < w->n_held; i++) {
-        struct quota_cell *c =
-            quota_cell_of(w->queue->node, quota_pair(w->held[i].flavor, w->held[i].resource));
-        int r = c != NULL ? quota_use(&e->forest, c, sign * w->held[i].v) : 0;
-        if (r != 0) {
-            return r;
-        }
-    }
-    return 0;
-}
-
 int victims_remove(struct engine *e, const struct victim *v, size_t n) {
     int r = 0;
     for (size_t i = 0; i < n && r == 0; i++) {

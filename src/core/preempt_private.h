@@ -70,7 +70,6 @@ int candidate_cmp(const struct search *s, const struct engine_workload *a,
                   const struct engine_workload *b);
 
 /* preempt.c: steps inside a trial */
-int held_move(struct engine *e, const struct engine_workload *w, int64_t sign); /* 1: in, -1: out */
 int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason);
 bool search_fits(const struct search *s, bool borrow);
 int search_fill_back(struct search *s, bool borrow);
