@@ -282,6 +282,9 @@ static bool pod_step(struct fake_world *w, const struct object *pod) {
     if (over) {
         return false;
     }
+    if (strlen(fake_world_text(pod, "spec.schedulingGates")) > strlen("[]")) {
+        return false; /* nobody places it yet */
+    }
     if (!*fake_world_text(pod, "spec.nodeName")) {
         pod_patch(w, pod, "", "{\"spec\":{\"nodeName\":\"n1\"}}");
     }

@@ -2,8 +2,8 @@
  * pod_gate: pods that wait behind a scheduling gate, as queueing sees them.
  *
  * A pod that is queued itself (alone, or as one of a group) carries the label kueue.x-k8s.io/managed=true and was given
- * the gate kueue.x-k8s.io/admission when it was created. A `struct gated_pod` is what is read of one version of it, once;
- * it holds that version. Everything else of these files is plain functions from such records to bodies.
+ * the gate kueue.x-k8s.io/admission when it was created. A `struct gated_pod` is what is read of one version of it,
+ * once; it holds that version. The rest is plain functions from such records to bodies.
  */
 #ifndef BERTH_CONTROL_POD_GATE_H
 #define BERTH_CONTROL_POD_GATE_H
@@ -67,8 +67,8 @@ int64_t gated_pod_until(const struct gated_pod *p);
 
 /* ---- bodies; merge patches conditional on the version ---- */
 
-/* Takes the gate away and puts in what the pod set is given. ERR_CONFLICT with a text: it can never start. ERR_NOT_FOUND:
- * it has no gate. */
+/* Takes the gate away and puts in what the pod set is given. ERR_CONFLICT with a text: it can never start.
+ * ERR_NOT_FOUND: it has no gate. */
 int pod_gate_open(const struct object *o, const struct podset_info *in, struct arena *a,
                   struct buf *out, struct err *err);
 /* The same, giving nothing. */

@@ -40,7 +40,7 @@ struct pod_role {
 int pod_group_roles(const struct pod_list *pods, bool fast, int32_t total, struct arena *a,
                     struct pod_role **ret, size_t *ret_n);
 
-/* What the members say that they are: the first reason why no Workload can be made of them, in the arena; empty: it can. */
+/* The first reason why no Workload can be made of the members, in the arena; empty: one can. */
 struct str pod_group_fault(const struct pod_list *pods, const struct gated_pod *first,
                            struct arena *a);
 /* More runnable ones than places, to be deleted before a Workload is made. ERR_NOMEM. */

@@ -228,12 +228,13 @@ static enum work match(struct unit *u) {
     if (pod_group_match(&u->pods, &u->wl, u->first->fast, &u->c->arena, &m) != 0) {
         return WORK_RETRY;
     }
-    enum work w = pod_unit_let_go(u, &m.loose, false);
-    if (w == WORK_OK && m.kept.n == 0) {
-        return m.loose.n ? WORK_OK : mismatch(u);
+    if (m.kept.n == 0) {
+        return m.loose.n ? pod_unit_let_go(u, &m.loose, false) : mismatch(u);
     }
-    w = w == WORK_OK ? own(u, &m.kept) : w;
+    /* Owners come before others go: a Workload whose last owner is gone is collected. */
+    enum work w = own(u, &m.kept);
     w = w == WORK_OK ? pod_unit_let_go(u, &m.excess, true) : w;
+    w = w == WORK_OK ? pod_unit_let_go(u, &m.loose, false) : w;
     u->pods = m.kept;
     return w == WORK_OK ? say_absent(u, m.absent) : w;
 }

@@ -169,7 +169,7 @@ int group_workload_update(const struct object *wl, const struct group_workload *
 
 /* ---- what follows later ---- */
 
-/* Annotations that `from` has and `to` has not, or otherwise; true when there are any. *gates: among them admission's. */
+/* Annotations that `from` has and `to` has not, or otherwise. *gates: among them admission's. */
 static bool write_news(struct buf *b, yyjson_val *from, yyjson_val *to, size_t *n, bool *gates) {
     yyjson_val *key, *value;
     size_t i, max, before = *n;

@@ -18,8 +18,8 @@ struct pod_index {
 void pod_index_init(struct pod_index *x);
 void pod_index_release(struct pod_index *x);
 
-/* A new version, or the first. *ret_left, when the pod was in another group: that one's name, in `a`. ERR_NOMEM: it is as
- * it was before. */
+/* A new version, or the first. *ret_left, when the pod was in another group: that one's name, in `a`. ERR_NOMEM: all
+ * is as it was before. */
 int pod_index_put(struct pod_index *x, const struct object *o, struct arena *a,
                   struct str *ret_left);
 void pod_index_drop(struct pod_index *x, const struct object *o); /* no-op when it is not there */
