@@ -287,7 +287,7 @@ static int make_server(struct up *u, struct err *err) {
         .mirror = u->mirror,
         .guard = policy_guard(u->policy),
         .logs = u->logs,
-        .admission = u->admission,
+        .admission = u->o.queues_outside ? NULL : u->admission, /* webhooks do that there */
         .virtuals = u->virtuals,
         .log = &u->log.log,
         .tls = u->tls,
@@ -342,7 +342,7 @@ static int start_control(struct up *u, struct err *err) {
     if (r != 0) {
         return r;
     }
-    u->control = control_new(&env, CONTROL_ALL, err);
+    u->control = control_new(&env, u->o.controllers, err);
     return u->control ? 0 : err->code;
 }
 
@@ -383,12 +383,13 @@ static int start(struct up *u, struct err *err) {
     }
     u->term = loop_signal(u->loop, SIGTERM, on_signal, u, err);
     u->intr = loop_signal(u->loop, SIGINT, on_signal, u, err);
+    if (u->o.queues_outside &&
     u->pipe = loop_signal(u->loop, SIGPIPE, ignore_signal, u, err);
     r = u->term && u->intr && u->pipe ? 0 : err->code;
     r = r ? r : open_store(u, err);
     r = r ? r : pki_make(&u->paths, u->o.listen.host, err);
     r = r ? r : make_server(u, err);
-    r = r || !u->o.controllers ? r : start_control(u, err);
+    r = r || u->o.controllers == 0 ? r : start_control(u, err);
     r = r ? r : server_start(u->server, err);
     r = r ? r : write_kubeconfigs(u, err);
     r = r ? r : admin_socket_open(u->loop, u->paths.admin_socket, admin_asked, u, &u->admin, err);

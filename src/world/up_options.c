@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "control/control_set.h"
+
 const char *const gpus_choices[] = {"auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb",
                                     NULL};
 const char *const runtime_choices[] = {"auto", "process", "podman", NULL};
-static const char *const controllers_choices[] = {"all", "none", NULL};
 
 const struct cli_option up_option_rows[UP_OPTIONS] = {
     {"data", 0, "DIR", "data folder; else /var/lib/berth for root, ~/.local/share/berth", NULL,
@@ -22,7 +23,8 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     MANAGE_MIG_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
-    {"controllers", 0, "SET", "none: an API server alone; else all", controllers_choices, false},
+    {"controllers", 0, "SET",
+     "which run: all, none, kubernetes, jobs,queues, -nodes, ...; else all", NULL, false},
     {"no-node", 0, NULL, "run no node on this machine", NULL, false},
     VERBOSE_OPTION,
 };
@@ -40,7 +42,7 @@ enum node_runtime runtime_option(const struct cli_args *a) {
 }
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err) {
-    bool controllers = strcmp(value_or(a, "controllers", "all"), "all") == 0;
+    struct control_list list = {0};
     struct up_options o = {
         .data = cli_value(a, "data"),
         .allow_any = cli_flag(a, "allow-any"),
@@ -51,8 +53,6 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         .nvml = cli_value(a, "nvml"),
         .host_path = cli_value(a, "host-path"),
         .manage_mig = cli_flag(a, "manage-mig"),
-        .controllers = controllers,
-        .node = controllers && !cli_flag(a, "no-node"),
         .verbose = cli_flag(a, "verbose"),
     };
     int r = address_parse("--listen", value_or(a, "listen", "127.0.0.1:6443"), &o.listen, err);
@@ -61,7 +61,14 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
                     "--listen: %s is not a loopback address; add --allow-any to serve the network",
                     o.listen.host);
     }
+    if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,
+                                    err) != 0) {
+        r = err_wrap(err, "--controllers");
+    }
     if (r == 0) {
+        o.controllers = list.set;
+        o.queues_outside = !(list.set & ~(unsigned)CONTROL_KUBERNETES);
+        o.node = list.set != 0 && !cli_flag(a, "no-node");
         *ret = o;
     }
     return r;

@@ -20,8 +20,10 @@ struct up_options {
     const char *nvml;
     const char *host_path;
     bool manage_mig;
-    bool controllers; /* run the controllers */
-    bool node;        /* run a node */
+    unsigned controllers; /* which run; enum control_set */
+    bool
+        queues_outside; /* none of Kueue's and ours: their kinds come as CustomResourceDefinitions */
+    bool node;          /* run a node */
     bool verbose;
 };
 
@@ -38,8 +40,10 @@ enum node_runtime runtime_option(const struct cli_args *a);
 #define GPUS_OPTION                                                                                \
     { "gpus", 0, "SPEC", "the GPUs to give out; else auto", gpus_choices, false }
 #define RUNTIME_OPTION                                                                             \
-    { "runtime", 0, "KIND", "how pods run; else auto: podman where installed", runtime_choices, \
-      false }
+    {                                                                                              \
+        "runtime", 0, "KIND", "how pods run; else auto: podman where installed", runtime_choices,  \
+            false                                                                                  \
+    }
 #define MANAGE_MIG_OPTION                                                                          \
     { "manage-mig", 0, NULL, "the MIG mode of real GPUs may be changed while idle", NULL, false }
 #define NVML_OPTION                                                                                \

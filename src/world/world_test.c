@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/test.h"
+#include "control/control.h"
 #include "world/address.h"
 #include "world/admin_socket.h"
 #include "world/up_options.h"
@@ -58,6 +59,13 @@ static void test_up_options(void **state) {
     assert_true(o.manage_mig);
     assert_ok(parse(&o, &err, "--controllers", "none"), &err);
     assert_false(o.controllers || o.node);
+    assert_true(o.queues_outside);
+    assert_ok(parse(&o, &err, "--controllers", "kubernetes"), &err);
+    assert_true(o.controllers == CONTROL_KUBERNETES && o.node && o.queues_outside);
+    assert_ok(parse(&o, &err, "--controllers", "all,-nodes"), &err);
+    assert_true(o.controllers == (CONTROL_ALL & ~(unsigned)CONTROL_NODES) && !o.queues_outside);
+    assert_int_equal(parse(&o, &err, "--controllers", "job"), ERR_BAD_REQUEST);
+    assert_true(strstr(err.text, "--controllers: there is no controller \"job\"") == err.text);
     assert_int_equal(parse(&o, &err, "--gpus", "sim:9xh200"), ERR_BAD_REQUEST);
     assert_string_equal(err.text, "--gpus: expected auto, none, sim:8xh200, sim:1xh200 or "
                                   "sim:4xa100-80gb, not \"sim:9xh200\"");
