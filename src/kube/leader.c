@@ -29,7 +29,7 @@ enum {
     IDENTITY_MAX = 253,
 };
 
-enum state { CANDIDATE, LEADER, RELEASED };
+enum state { CANDIDATE, LEADER, LEAVING, RELEASED };
 
 struct leader {
     struct kube_client *client;
@@ -62,6 +62,7 @@ struct leader {
     int64_t sent_boot, sent_wall;   /* when the write under way went out */
     int64_t since_boot, since_wall; /* when the last renewal that succeeded went out */
     bool trouble;                   /* told of once */
+    bool told_end;
     int64_t first_failure;          /* boot ns; of renewals; 0: none */
 
     void (*done)(void *ctx); /* of leader_release */
@@ -96,16 +97,17 @@ static int64_t age(const struct leader *l) {
     return boot > wall ? boot : wall;
 }
 
+static bool may_write(const struct leader *l) {
+    return (l->state == LEADER || l->state == LEAVING) && age(l) < l->renew_ns;
+}
+
 bool leader_may_write(void *ctx) {
     struct leader *l = ctx;
-    if (l->state != LEADER) {
-        return false;
+    bool open = may_write(l);
+    if (!open && l->state == LEADER) {
+        l->clock->timer_start(l->deadline, 0); /* on_deadline sorts out what it means */
     }
-    if (age(l) < l->renew_ns) {
-        return true;
-    }
-    l->clock->timer_start(l->deadline, 0); /* on_deadline sorts out what it means */
-    return false;
+    return open;
 }
 
 /* ---- Events ---- */
@@ -214,8 +216,14 @@ static void on_deadline(void *ctx) {
 
 /* ---- what comes back ---- */
 
+static void leave(struct leader *l);
+
 static void on_failure(struct leader *l, const struct kube_reply *r, const char *what) {
     l->fresh = false;
+    if (l->state == LEAVING) {
+        leave(l);
+        return;
+    }
     if (!l->trouble && r->code != ERR_CONFLICT && r->code != ERR_EXISTS) {
         log_warn(l->log, "lease %.*s/%.*s: %s: %s", STR_ARG(buf_view(&l->ns)),
                  STR_ARG(buf_view(&l->name)), what, r->err.text);
@@ -265,6 +273,10 @@ static void written(void *ctx, const struct kube_reply *r) {
     l->first_failure = 0;
     l->since_boot = l->sent_boot;
     l->since_wall = l->sent_wall;
+    if (l->state == LEAVING) {
+        leave(l);
+        return;
+    }
     int64_t left = l->renew_ns - (boot_now(l) - l->since_boot);
     if (left <= 0) { /* the answer took that long: what it says may be over */
         l->fresh = false;
@@ -357,9 +369,9 @@ static void take(struct leader *l, bool create) {
 
 static bool watch_data(void *ctx, struct str bytes) {
     struct leader *l = ctx;
-    bool gone = str_contains(bytes, STR("\"holderIdentity\":\"\"")) ||
-                str_contains(bytes, STR("\"DELETED\""));
-    if (l->state == CANDIDATE && gone) {
+    bool is_free = str_contains(bytes, STR("\"holderIdentity\":\"\"")) ||
+                   str_contains(bytes, STR("\"DELETED\""));
+    if (l->state == CANDIDATE && is_free) {
         try_in(l, (int64_t)(prng_unit(&l->prng) * SOON_MS) * NS_PER_MS);
     }
     return true;
@@ -402,6 +414,11 @@ static void watch_lease(struct leader *l) {
 static void was_read(void *ctx, const struct kube_reply *r) {
     struct leader *l = ctx;
     l->call = NULL;
+    if (l->state == LEAVING) {
+        l->fresh = r->code == 0 && observe(l, r->body);
+        leave(l);
+        return;
+    }
     if (r->code == ERR_NOT_FOUND && l->state == CANDIDATE) {
         l->known = false;
         take(l, true);
@@ -425,7 +442,7 @@ static void was_read(void *ctx, const struct kube_reply *r) {
 }
 
 static void try_now(struct leader *l) {
-    if (l->call || l->state == RELEASED) {
+    if (l->call || l->state >= LEAVING) {
         return;
     }
     if (l->state == LEADER && boot_now(l) - l->since_boot >= l->renew_ns) {
@@ -450,49 +467,73 @@ static void on_tick(void *ctx) {
     }
 }
 
+static void gone(struct leader *l) {
+    l->state = RELEASED;
+    kube_cancel(l->call);
+    l->call = NULL;
+    try_in(l, 0); /* done comes from there, never inside leader_release */
+}
+
 static void released(void *ctx, const struct kube_reply *r) {
     struct leader *l = ctx;
     l->call = NULL;
-    l->state = RELEASED;
     if (r->code != 0) {
         log_warn(l->log, "lease %.*s/%.*s: could not be handed over: %s", STR_ARG(buf_view(&l->ns)),
                  STR_ARG(buf_view(&l->name)), r->err.text);
     }
-    try_in(l, 0); /* done comes from there, never inside leader_release */
+    gone(l);
 }
 
-static void hand_over(struct leader *l) {
-    if (!leader_may_write(l) || !l->known) {
-        l->state = RELEASED;
-        try_in(l, 0);
-        return;
+static void read_to_leave(void *ctx, const struct kube_reply *r) {
+    struct leader *l = ctx;
+    l->call = NULL;
+    l->fresh = r->code == 0 && observe(l, r->body);
+    if (l->fresh) {
+        leave(l);
+    } else {
+        released(l, r);
     }
-    write_record(l, false, (struct str){0}, 1, RELEASE_MS, released);
 }
 
 static void said(void *ctx, const struct kube_reply *r) {
     struct leader *l = ctx;
     l->event = NULL;
-    hand_over(l);
+    leave(l);
+}
+
+/* The next step of a clean end: the answer of a renewal that was under way, an Event, the last write. */
+static void leave(struct leader *l) {
+    if (!may_write(l) || !mine(l)) {
+        gone(l);
+    } else if (l->call || l->event) {
+        return; /* its answer comes here */
+    } else if (!l->told_end) {
+        l->told_end = true;
+        tell(l, "stopped leading", said, RELEASE_MS);
+        if (!l->event) {
+            leave(l);
+        }
+    } else if (!l->fresh) {
+        ask(l, "GET", (struct str){0}, RELEASE_MS, read_to_leave);
+    } else {
+        write_record(l, false, (struct str){0}, 1, RELEASE_MS, released);
+    }
 }
 
 void leader_release(struct leader *l, void (*done)(void *ctx), void *ctx) {
     l->done = done;
     l->done_ctx = ctx;
-    kube_cancel(l->call);
     kube_cancel(l->watch);
-    l->call = l->watch = NULL;
+    kube_cancel(l->event);
+    l->watch = l->event = NULL;
     l->clock->timer_stop(l->deadline);
-    if (l->state == LEADER && leader_may_write(l)) {
+    if (l->state == LEADER) {
+        l->state = LEAVING;
         l->clock->timer_stop(l->tick);
-        tell(l, "stopped leading", said, RELEASE_MS);
-        if (!l->event) {
-            hand_over(l);
-        }
-        return;
+        leave(l);
+    } else {
+        gone(l);
     }
-    l->state = RELEASED;
-    try_in(l, 0);
 }
 
 /* ---- life ---- */
