@@ -384,6 +384,10 @@ static int start(struct up *u, struct err *err) {
     u->term = loop_signal(u->loop, SIGTERM, on_signal, u, err);
     u->intr = loop_signal(u->loop, SIGINT, on_signal, u, err);
     if (u->o.queues_outside &&
+        (kinds_hide("kueue.x-k8s.io") != 0 || kinds_hide("visibility.kueue.x-k8s.io") != 0 ||
+         kinds_hide("berth.dev") != 0)) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
     u->pipe = loop_signal(u->loop, SIGPIPE, ignore_signal, u, err);
     r = u->term && u->intr && u->pipe ? 0 : err->code;
     r = r ? r : open_store(u, err);
