@@ -39,14 +39,27 @@ int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *er
 int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
                           struct causes *causes);
 
+/* The same by the rules of the version that a request names: custom kinds have them in each version. */
+int codec_default_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_doc *d,
+                     struct err *err);
+int codec_validate_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_val *obj,
+                      yyjson_val *old, struct causes *causes);
+int codec_default_status_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_doc *d,
+                            struct err *err);
+int codec_validate_status_in(const struct kind *k, const struct kind_version *kv,
+                             yyjson_mut_val *obj, yyjson_val *old, struct causes *causes);
+
 /* Between versions of one kind, in place; also rewrites apiVersion. */
 int codec_to_storage(const struct kind *k, const struct kind_version *from, yyjson_mut_doc *d,
                       struct err *err);
 int codec_from_storage(const struct kind *k, const struct kind_version *to, yyjson_mut_doc *d,
                         struct err *err);
 
-/* Appends the row's cells, a JSON array, for the kind's columns. */
-void codec_cells(const struct kind *k, yyjson_val *obj, int64_t now, struct buf *out);
+/* The columns of a version (kv may be NULL: the kind's), and a row's cells for them, a JSON array. */
+const struct column *codec_columns(const struct kind *k, const struct kind_version *kv,
+                                   size_t *ret_n);
+void codec_cells(const struct kind *k, const struct kind_version *kv, yyjson_val *obj, int64_t now,
+                 struct buf *out);
 /* kubectl's age: "5m30s", "3d4h". */
 void codec_age(int64_t then_ns, int64_t now_ns, struct buf *out);
 

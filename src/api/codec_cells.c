@@ -1,5 +1,6 @@
 /* codec_cells: the cells of a table row, and ages as kubectl writes them. */
 #include "api/codec.h"
+#include "api/crd_path.h"
 #include "api/kinds.h"
 #include "wire/time.h"
 
@@ -119,12 +120,24 @@ static void path_cell(const struct column *col, yyjson_val *obj, int64_t now, st
     }
 }
 
-void codec_cells(const struct kind *k, yyjson_val *obj, int64_t now, struct buf *out) {
+const struct column *codec_columns(const struct kind *k, const struct kind_version *kv,
+                                   size_t *ret_n) {
+    bool own = kv != NULL && kv->columns != NULL;
+    *ret_n = own ? kv->n_columns : k->n_columns;
+    return own ? kv->columns : k->columns;
+}
+
+void codec_cells(const struct kind *k, const struct kind_version *kv, yyjson_val *obj, int64_t now,
+                 struct buf *out) {
+    size_t n;
+    const struct column *columns = codec_columns(k, kv, &n);
     buf_ch(out, '[');
-    for (size_t i = 0; i < k->n_columns; i++) {
+    for (size_t i = 0; i < n; i++) {
         buf_c(out, i ? "," : "");
-        if (k->columns[i].path != NULL) {
-            path_cell(&k->columns[i], obj, now, out);
+        if (columns[i].json_path != NULL) {
+            crd_cell(&columns[i], obj, now, out);
+        } else if (columns[i].path != NULL) {
+            path_cell(&columns[i], obj, now, out);
         } else if (k->cell != NULL) {
             k->cell(obj, i, now, out);
         } else {

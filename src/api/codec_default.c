@@ -5,6 +5,7 @@
  * and times become canonical ("1000m" -> "1"). Then the kind's own hook. Doing it twice changes nothing.
  */
 #include "api/codec.h"
+#include "api/crd_schema.h"
 #include "api/walk.h"
 #include "wire/quantity.h"
 #include "wire/time.h"
@@ -161,21 +162,48 @@ static int default_by_hook(const struct kind *k, yyjson_mut_doc *d, struct err *
     return e.code != 0 ? err_set(err, e.code, "%s", e.text) : 0;
 }
 
-int codec_default(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
-    yyjson_mut_val *obj = yyjson_mut_doc_get_root(d);
-    if (default_object(kind_storage(k)->schema, d, obj) < 0) {
-        return err_set(err, ERR_NOMEM, "out of memory");
+/* The root's apiVersion, kind and metadata are not the schema's matter. */
+static int default_custom(const struct schema *s, yyjson_mut_doc *d, const char *part) {
+    const struct crd_node *n = s->custom->root;
+    yyjson_mut_val *v = yyjson_mut_doc_get_root(d);
+    if (part != NULL) {
+        v = json_mget(v, str_of(part));
+        n = crd_member(n, str_of(part));
     }
-    return default_by_hook(k, d, err);
+    if (n == NULL || v == NULL) {
+        return 0;
+    }
+    crd_drop_nulls(n, v);
+    return crd_default(n, d, v);
 }
 
-int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
+int codec_default_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_doc *d,
+                     struct err *err) {
+    yyjson_mut_val *obj = yyjson_mut_doc_get_root(d);
+    int r = default_object(kv->schema, d, obj);
+    if (r == 0 && kv->schema->custom != NULL) {
+        r = default_custom(kv->schema, d, NULL);
+    }
+    return r < 0 ? err_set(err, ERR_NOMEM, "out of memory") : default_by_hook(k, d, err);
+}
+
+int codec_default(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
+    return codec_default_in(k, kind_storage(k), d, err);
+}
+
+int codec_default_status_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_doc *d,
+                            struct err *err) {
     size_t hint = 0;
     yyjson_mut_val *status = json_mget(yyjson_mut_doc_get_root(d), STR("status"));
     const struct field *f =
-        status != NULL ? schema_find(kind_storage(k)->schema, STR("status"), &hint) : NULL;
-    if (f != NULL && default_field(f, d, status) < 0) {
-        return err_set(err, ERR_NOMEM, "out of memory");
+        status != NULL ? schema_find(kv->schema, STR("status"), &hint) : NULL;
+    int r = f != NULL ? default_field(f, d, status) : 0;
+    if (r == 0 && kv->schema->custom != NULL) {
+        r = default_custom(kv->schema, d, "status");
     }
-    return default_by_hook(k, d, err);
+    return r < 0 ? err_set(err, ERR_NOMEM, "out of memory") : default_by_hook(k, d, err);
+}
+
+int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
+    return codec_default_status_in(k, kind_storage(k), d, err);
 }

@@ -6,6 +6,7 @@
  * there is one path per kind with one operation, and every schema that those kinds reach.
  */
 #include "api/codec.h"
+#include "api/crd_schema.h"
 #include "api/kinds.h"
 #include "base/map.h"
 
@@ -245,6 +246,12 @@ static void write_schemas(struct buf *out, struct map *seen, struct str group,
             }
         }
         buf_ch(out, ',');
+        if (s->custom != NULL && of != NULL) {
+            buf_json(out, str_of(s->name));
+            buf_ch(out, ':');
+            crd_openapi(s->custom, of->group, of->kind, kv->version, out);
+            continue;
+        }
         write_schema(out, s, of, of ? kv->version : NULL);
     }
 }

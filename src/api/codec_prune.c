@@ -4,6 +4,7 @@
  * A null member goes too, silently: for Kubernetes it is the same as an absent one ("creationTimestamp": null).
  */
 #include "api/codec.h"
+#include "api/crd_schema.h"
 #include "api/walk.h"
 
 struct prune {
@@ -84,9 +85,39 @@ static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val
     }
 }
 
+void codec_prune_at(const struct schema *s, yyjson_mut_val *obj, const struct path *at,
+                    void (*unknown)(void *ctx, struct str path), void *ctx) {
+    struct prune p = {.unknown = unknown, .ctx = ctx};
+    buf_init(&p.text, 0);
+    prune_object(&p, s, obj, at);
+    buf_release(&p.text);
+}
+
+/* A custom kind's: the table has apiVersion, kind and metadata, the schema knows the rest. */
+static int prune_custom(const struct schema *s, yyjson_mut_val *obj, bool status,
+                        void (*unknown)(void *ctx, struct str path), void *ctx) {
+    const struct crd_node *root = s->custom->root;
+    struct crd_pruner p = {.unknown = unknown, .ctx = ctx};
+    struct path at = path_member(NULL, status ? "status" : "metadata");
+    yyjson_mut_val *part = json_mget(obj, at.name);
+    buf_init(&p.text, 0);
+    if (!status) {
+        codec_prune_at(s->fields[s->n - 1].of, part, &at, unknown, ctx);
+        crd_prune(&p, root, obj, NULL, true);
+    } else if (part != NULL && crd_member(root, at.name) != NULL) {
+        crd_prune(&p, crd_member(root, at.name), part, &at, false);
+    }
+    int r = buf_ok(&p.text);
+    buf_release(&p.text);
+    return r;
+}
+
 int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                        void (*unknown)(void *ctx, struct str path), void *ctx) {
     (void)d;
+    if (s->custom != NULL) {
+        return prune_custom(s, obj, true, unknown, ctx);
+    }
     struct prune p = {.unknown = unknown, .ctx = ctx};
     size_t hint = 0;
     yyjson_mut_val *status = json_mget(obj, STR("status"));
@@ -104,6 +135,9 @@ int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val
 int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
                 void (*unknown)(void *ctx, struct str path), void *ctx) {
     (void)d;
+    if (s->custom != NULL) {
+        return prune_custom(s, obj, false, unknown, ctx);
+    }
     struct prune p = {.unknown = unknown, .ctx = ctx};
     buf_init(&p.text, 0);
     prune_object(&p, s, obj, NULL);

@@ -7,6 +7,7 @@
 #include "api/codec.h"
 
 #include "api/check.h"
+#include "api/crd_schema.h"
 #include "wire/quantity.h"
 #include "wire/time.h"
 
@@ -262,12 +263,15 @@ static void validate_object(struct validate *v, const struct schema *s, yyjson_m
     }
 }
 
-int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
-                   struct causes *causes) {
+int codec_validate_in(const struct kind *k, const struct kind_version *kv, yyjson_mut_val *obj,
+                      yyjson_val *old, struct causes *causes) {
     struct validate v = {.c = causes, .custom = k->flags & KIND_CUSTOM};
-    validate_object(&v, kind_storage(k)->schema, obj, old, NULL);
+    validate_object(&v, kv->schema, obj, old, NULL);
     if (!(k->flags & KIND_VIRTUAL)) {
         check_meta(k, obj, old, causes);
+    }
+    if (kv->schema->custom != NULL) {
+        crd_validate(kv->schema->custom, obj, old, causes);
     }
     if (k->check != NULL && causes->n == 0) {
         /* The hooks may rely on the types; the rules of a broken object would only repeat. */
@@ -276,10 +280,20 @@ int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
     return arena_ok(causes->arena);
 }
 
+int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
+                   struct causes *causes) {
+    return codec_validate_in(k, kind_storage(k), obj, old, causes);
+}
+
 int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
                           struct causes *causes) {
+    return codec_validate_status_in(k, kind_storage(k), obj, old, causes);
+}
+
+int codec_validate_status_in(const struct kind *k, const struct kind_version *kv,
+                             yyjson_mut_val *obj, yyjson_val *old, struct causes *causes) {
     struct validate v = {.c = causes, .custom = k->flags & KIND_CUSTOM};
-    const struct schema *s = kind_storage(k)->schema;
+    const struct schema *s = kv->schema;
     size_t hint = 0;
     yyjson_mut_val *status = json_mget(obj, STR("status"));
     const struct field *f = status != NULL ? schema_find(s, STR("status"), &hint) : NULL;
@@ -287,6 +301,9 @@ int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val 
         struct path here = path_field(NULL, f);
         validate_field(&v, f, status, f->shape == FIELD_ONE ? json_get(old, here.name) : NULL,
                        &here);
+    }
+    if (s->custom != NULL) { /* with old to compare with, what did not change costs little */
+        crd_validate(s->custom, obj, old, causes);
     }
     if (k->check != NULL && causes->n == 0) {
         causes->status_alone = old != NULL;

@@ -84,6 +84,7 @@ enum field_flag {
 };
 
 struct schema;
+struct crd_schema;
 
 struct field {
     const char *json;
@@ -109,6 +110,7 @@ struct schema {
     size_t n;
     size_t size; /* of the C view; 0 when it has none */
     const char *doc;
+    const struct crd_schema *custom; /* of a custom kind's version: what `fields` do not say (api/crd_schema.h) */
 };
 
 #endif

@@ -23,6 +23,7 @@ static const struct kind *const builtin[] = {
     &kind_resource_flavor, &kind_topology, &kind_workload, &kind_workload_priority_class,
     &kind_queue_preview, &kind_workload_explanation,
     &kind_visible_cluster_queue, &kind_visible_local_queue,
+    &kind_custom_resource_definition,
 };
 
 static const struct kind *const bodies[] = {
@@ -33,7 +34,16 @@ static const struct kind *const bodies[] = {
 static struct {
     const struct kind **v;
     size_t n;
+    uint64_t generation;
 } served;
+
+uint64_t kinds_generation(void) {
+    return served.generation;
+}
+
+void kinds_touch(void) {
+    served.generation++;
+}
 
 const struct kind *const *kinds_builtin(size_t *ret_n) {
     *ret_n = COUNT(builtin);
@@ -60,6 +70,7 @@ static int make_room(void) {
     mem_free(served.v);
     served.v = v;
     served.n = n;
+    kinds_touch();
     return 0;
 }
 
@@ -83,6 +94,7 @@ void kinds_remove(const struct kind *k) {
         if (served.v[i] == k) {
             memmove(&served.v[i], &served.v[i + 1], (served.n - i - 1) * sizeof(*served.v));
             served.n--;
+            kinds_touch();
             return;
         }
     }
@@ -104,7 +116,7 @@ int kinds_hide(const char *group) {
 
 const struct kind_version *kind_version(const struct kind *k, struct str version) {
     for (size_t i = 0; i < k->n_versions; i++) {
-        if (str_is(version, k->versions[i].version)) {
+        if (str_is(version, k->versions[i].version) && !k->versions[i].hidden) {
             return &k->versions[i];
         }
     }
@@ -160,7 +172,8 @@ const struct kind *kind_by_api_version(struct str api_version, struct str kind) 
 const char *kind_api_version(const struct kind *k) {
     /* Group and version are literals; the joined text is one of few. */
     static const char *const known[] = {
-        "authentication.k8s.io/v1", "authorization.k8s.io/v1", "batch/v1", "berth.dev/v1alpha1",
+        "apiextensions.k8s.io/v1", "authentication.k8s.io/v1", "authorization.k8s.io/v1",
+        "batch/v1", "berth.dev/v1alpha1",
         "coordination.k8s.io/v1", "events.k8s.io/v1", "kueue.x-k8s.io/v1beta2",
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
         "visibility.kueue.x-k8s.io/v1beta2", "admissionregistration.k8s.io/v1",

@@ -23,6 +23,7 @@ struct column {
     int priority;                     /* > 0: only with -o wide */
     const char *doc;
     const char *path; /* "spec.clusterQueue": taken as is; NULL when `cell` computes it */
+    const char *json_path; /* of a custom kind: ".status.conditions[?(@.type=='Ready')].status" */
     const char *condition; /* of a computed cell that is the status of this condition; for manifests */
 };
 
@@ -33,6 +34,11 @@ struct kind_version {
     /* To and from the storage version, in place; NULL for the storage version itself. */
     int (*to_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
+    bool hidden; /* not served: objects are only stored in it */
+    /* Custom kinds have these in each version; NULL: the kind's. */
+    const struct column *columns;
+    size_t n_columns;
+    const char *const *selectable;
 };
 
 enum kind_flag {
@@ -111,6 +117,9 @@ const struct kind *const *kinds_all(size_t *ret_n);
 /* Adds a row, found from then on by the functions below. ERR_EXISTS when its group and plural are taken, ERR_NOMEM. */
 int kinds_add(const struct kind *k, struct err *err);
 void kinds_remove(const struct kind *k); /* no-op when it is not there; the row itself lives on */
+/* Another number after each change of what kinds there are or how they look (kinds_touch: a row changed in place). */
+uint64_t kinds_generation(void);
+void kinds_touch(void);
 /* The static rows of a group are found no more: for a server that gets them as CustomResourceDefinitions. Before
  * anything else asks. ERR_NOMEM. */
 int kinds_hide(const char *group);

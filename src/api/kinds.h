@@ -24,6 +24,7 @@ extern const struct kind kind_topology;
 extern const struct kind kind_workload_explanation, kind_queue_preview;
 extern const struct kind kind_mutating_webhooks, kind_validating_webhooks;
 extern const struct kind kind_visible_cluster_queue, kind_visible_local_queue;
+extern const struct kind kind_custom_resource_definition;
 
 /* The number of elements of an array, for rows. */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

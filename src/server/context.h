@@ -18,6 +18,8 @@
 struct watch_hub;
 struct streams;
 struct write;
+struct crds;
+struct openapi_hash;
 struct server_writer;
 struct server_metrics;
 
@@ -29,14 +31,16 @@ struct server {
     struct streams *streams;        /* streams.c */
     struct server_writer *writer;   /* writer.c */
     struct server_metrics *metrics; /* health.c */
+    struct crds *crds;              /* crd.c */
     struct write *spare_writes;     /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena
         scratch; /* for one item of a list, one frame of a watch: reset by its user each time */
     size_t inflight_reads, inflight_writes, long_running;
     bool stopping;
-    struct str openapi_hashes[GROUPS_MAX]; /* by group-version index, openapi.c; made once */
+    struct openapi_hash *openapi; /* by group-version index, openapi.c */
     size_t n_openapi;
+    uint64_t openapi_generation;
     unsigned char random[1024]; /* for uids, names.c */
     size_t random_left;
 };

@@ -99,46 +99,39 @@ static bool serves(const struct kind *k, const char *group, const char *version)
     return str_is(str_of(k->group), group) && kind_version(k, str_of(version)) != NULL;
 }
 
-/* Calls each(ctx, version) once for each version of the group, in the order of the tables. */
-static size_t group_versions(const char *group, const char *ret[8]) {
-    size_t n_kinds, n = 0;
-    const struct kind *const *kinds = kinds_all(&n_kinds);
-    for (size_t i = 0; i < n_kinds; i++) {
-        if (!str_is(str_of(kinds[i]->group), group)) {
-            continue;
-        }
-        for (size_t v = 0; v < kinds[i]->n_versions && n < 8; v++) {
-            bool seen = false;
-            for (size_t j = 0; j < n; j++) {
-                seen |= str_is(str_of(ret[j]), kinds[i]->versions[v].version);
-            }
-            if (!seen) {
-                ret[n++] = kinds[i]->versions[v].version;
-            }
+/* The versions of a group are neighbours in groups_all; *ret_n of them. */
+static const struct group_version *group_versions(const char *group, size_t *ret_n) {
+    size_t n;
+    const struct group_version *v = groups_all(&n), *first = NULL;
+    *ret_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(str_of(v[i].group), group)) {
+            first = first != NULL ? first : &v[i];
+            ++*ret_n;
         }
     }
-    return n;
+    return first;
 }
 
-/* Groups but core, in the order of the tables. */
-static size_t groups(const char *ret[64]) {
-    size_t n_kinds, n = 0;
-    const struct kind *const *kinds = kinds_all(&n_kinds);
-    for (size_t i = 0; i < n_kinds && n < 64; i++) {
-        bool seen = kinds[i]->group[0] == '\0';
-        for (size_t j = 0; j < n; j++) {
-            seen |= str_is(str_of(ret[j]), kinds[i]->group);
+/* The next group but core at or after *i, or NULL. */
+static const char *next_group(size_t *i) {
+    size_t n;
+    const struct group_version *v = groups_all(&n);
+    while (*i < n) {
+        const char *group = v[(*i)++].group;
+        while (*i < n && strcmp(v[*i].group, group) == 0) {
+            ++*i;
         }
-        if (!seen) {
-            ret[n++] = kinds[i]->group;
+        if (group[0] != '\0') {
+            return group;
         }
     }
-    return n;
+    return NULL;
 }
 
 static void aggregated_group(struct buf *b, const char *group) {
-    const char *versions[8];
-    size_t n_kinds, n = group_versions(group, versions);
+    size_t n_kinds, n;
+    const struct group_version *versions = group_versions(group, &n);
     const struct kind *const *kinds = kinds_all(&n_kinds);
     buf_c(b, "{\"metadata\":{");
     if (group[0] != '\0') {
@@ -147,10 +140,10 @@ static void aggregated_group(struct buf *b, const char *group) {
     buf_c(b, "\"creationTimestamp\":null},\"versions\":[");
     for (size_t v = 0; v < n; v++) {
         buf_f(b, "%s{\"version\":\"%s\",\"freshness\":\"Current\",\"resources\":[", v ? "," : "",
-              versions[v]);
+              versions[v].version);
         bool first = true;
         for (size_t i = 0; i < n_kinds; i++) {
-            if (serves(kinds[i], group, versions[v])) {
+            if (serves(kinds[i], group, versions[v].version)) {
                 buf_c(b, first ? "" : ",");
                 aggregated_resource(b, kinds[i]);
                 first = false;
@@ -162,24 +155,24 @@ static void aggregated_group(struct buf *b, const char *group) {
 }
 
 static void aggregated(struct buf *b, bool core) {
-    const char *names[64];
+    const char *group;
     buf_c(b, "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\","
              "\"metadata\":{},\"items\":[");
     if (core) {
         aggregated_group(b, "");
     } else {
-        size_t n = groups(names);
-        for (size_t i = 0; i < n; i++) {
-            buf_c(b, i ? "," : "");
-            aggregated_group(b, names[i]);
+        size_t written = 0;
+        for (size_t i = 0; (group = next_group(&i)) != NULL;) {
+            buf_c(b, written++ ? "," : "");
+            aggregated_group(b, group);
         }
     }
     buf_c(b, "]}\n");
 }
 
 static void legacy_group(struct buf *b, const char *group, bool top) {
-    const char *versions[8];
-    size_t n = group_versions(group, versions);
+    size_t n;
+    const struct group_version *versions = group_versions(group, &n);
     buf_c(b, "{");
     if (top) {
         buf_c(b, "\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
@@ -187,10 +180,10 @@ static void legacy_group(struct buf *b, const char *group, bool top) {
     buf_f(b, "\"name\":\"%s\",\"versions\":[", group);
     for (size_t i = 0; i < n; i++) {
         buf_f(b, "%s{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}", i ? "," : "", group,
-              versions[i], versions[i]);
+              versions[i].version, versions[i].version);
     }
     buf_f(b, "],\"preferredVersion\":{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}}", group,
-          versions[0], versions[0]);
+          versions[0].version, versions[0].version);
 }
 
 static void legacy_resources(struct buf *b, const char *group, const char *version) {
@@ -251,12 +244,12 @@ static void root_index(struct call *c, struct buf *b) {
 }
 
 static void group_list(struct buf *b) {
-    const char *names[64];
-    size_t n = groups(names);
+    const char *group;
+    size_t written = 0;
     buf_c(b, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[");
-    for (size_t i = 0; i < n; i++) {
-        buf_c(b, i ? "," : "");
-        legacy_group(b, names[i], false);
+    for (size_t i = 0; (group = next_group(&i)) != NULL;) {
+        buf_c(b, written++ ? "," : "");
+        legacy_group(b, group, false);
     }
     buf_c(b, "]}\n");
 }
@@ -278,14 +271,14 @@ static bool below(struct call *c, struct str path, struct buf *b) {
     if (group.p == NULL || version.p == NULL) {
         return false;
     }
-    const char *versions[8];
-    size_t n = group_versions(group.p, versions);
+    size_t n;
+    const struct group_version *versions = group_versions(group.p, &n);
     if (version.n == 0 && n > 0 && group.n > 0) {
         legacy_group(b, group.p, true);
         return true;
     }
     for (size_t i = 0; i < n; i++) {
-        if (str_is(version, versions[i])) {
+        if (str_is(version, versions[i].version)) {
             legacy_resources(b, group.p, version.p);
             return true;
         }

@@ -2,15 +2,13 @@
  * groups (server): the group-versions of all kinds, in the order of discovery: core first, then
  * the others by name.
  *
- * Made from the tables at first use and kept for the life of the process. Within a group the
- * preferred version is first.
+ * Made from the tables, and made again when the kinds change: valid until then. Within a group the preferred version is
+ * first.
  */
 #ifndef BERTH_SERVER_GROUPS_H
 #define BERTH_SERVER_GROUPS_H
 
 #include "api/kind.h"
-
-enum { GROUPS_MAX = 64 };
 
 struct group_version {
     const char *group, *version;

@@ -26,6 +26,7 @@ void review_request(struct call *c);
 int watch_init(struct server *s, struct err *err);
 void watch_release(struct server *s);
 void watch_stop_all(struct server *s);
+void watch_stop_kind(struct server *s, const struct kind *k); /* it is served no more */
 void watch_request(struct call *c);
 size_t watch_count(const struct server *s);
 /* scrape.c: a registry of ours, then that of the outer world, as Prometheus text */

@@ -227,13 +227,19 @@ int meta_precondition(struct write *w) {
     return r;
 }
 
+/* Not part of the generation: metadata, and the status where it is written apart. */
+static bool is_apart(const struct kind *k, struct str name) {
+    bool status = (k->flags & KIND_STATUS) || !(k->flags & KIND_CUSTOM);
+    return str_is(name, "metadata") || (status && str_is(name, "status"));
+}
+
 /* Equality of all members but metadata and status, both ways. */
-static bool same_spec(yyjson_mut_val *now, yyjson_mut_val *old) {
+static bool same_spec(const struct kind *kind, yyjson_mut_val *now, yyjson_mut_val *old) {
     size_t i, n, others = 0;
     yyjson_mut_val *key, *v;
     yyjson_mut_obj_foreach(now, i, n, key, v) {
         struct str k = json_mstr(key);
-        if (str_is(k, "metadata") || str_is(k, "status")) {
+        if (is_apart(kind, k)) {
             continue;
         }
         others++;
@@ -244,7 +250,7 @@ static bool same_spec(yyjson_mut_val *now, yyjson_mut_val *old) {
     }
     yyjson_mut_obj_foreach(old, i, n, key, v) {
         struct str k = json_mstr(key);
-        others -= !str_is(k, "metadata") && !str_is(k, "status");
+        others -= !is_apart(kind, k);
     }
     return others == 0;
 }
@@ -258,7 +264,7 @@ int meta_generation(struct write *w) {
     if (old == NULL || meta == NULL) {
         return nomem(w);
     }
-    if (same_spec(yyjson_mut_doc_get_root(w->doc), yyjson_mut_doc_get_root(old))) {
+    if (same_spec(w->req->kind, yyjson_mut_doc_get_root(w->doc), yyjson_mut_doc_get_root(old))) {
         return 0;
     }
     return json_mset_i64(w->doc, meta, "generation", w->old->generation + 1) != 0 ? nomem(w) : 0;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "server/admit.h"
 #include "server/body.h"
+#include "server/crd.h"
 #include "server/meta.h"
 #include "server/remove.h"
 #include "wire/json.h"
@@ -162,6 +163,12 @@ static bool status_only(const struct write *w) {
     return w->old_tree != NULL && str_is(w->req->subresource, "status");
 }
 
+/* The version by whose rules the object is defaulted and checked: custom kinds have rules in each. */
+static const struct kind_version *rules_of(const struct write *w) {
+    const struct kind_version *kv = w->req->kv;
+    return kv != NULL && kv->schema->custom != NULL ? kv : kind_storage(w->req->kind);
+}
+
 static int validate(struct write *w) {
     const struct kind *k = kind_stored(w->req->kind);
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
@@ -169,8 +176,9 @@ static int validate(struct write *w) {
         k->prepare(w->doc, root, w->old_tree, w->now);
     }
     struct causes causes = {.arena = w->arena};
-    int code = status_only(w) ? codec_validate_status(k, root, w->old_tree, &causes)
-                              : codec_validate(k, root, w->old_tree, &causes);
+    const struct kind_version *kv = rules_of(w);
+    int code = status_only(w) ? codec_validate_status_in(k, kv, root, w->old_tree, &causes)
+                              : codec_validate_in(k, kv, root, w->old_tree, &causes);
     if (code != 0) {
         return failure_set(&w->failure, w->arena, code, "out of memory");
     }
@@ -204,18 +212,23 @@ static int build(struct write *w, struct object **ret) {
 
 static int set_defaults(struct write *w) {
     struct err err = {0};
-    int code = (status_only(w) ? codec_default_status : codec_default)(kind_stored(w->req->kind),
-                                                                       w->doc, &err);
+    const struct kind *k = kind_stored(w->req->kind);
+    int code = status_only(w) ? codec_default_status_in(k, rules_of(w), w->doc, &err)
+                              : codec_default_in(k, rules_of(w), w->doc, &err);
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
 static int create_steps(struct write *w, struct object **ret) {
     int r = admit_namespace(w);
+    r = r ? r : crd_admit_instance(w);
     r = r ? r : body_decode(w);
     r = r ? r : meta_create(w);
     r = r ? r : set_defaults(w);
     r = r ? r : admit_object(w);
     r = r ? r : validate(w);
+    if (r == 0 && crd_is_definition(w->req->kind)) {
+        r = crd_admit(w);
+    }
     if (r != 0) {
         return r;
     }
@@ -309,6 +322,9 @@ static int replace_steps(struct write *w, struct object **ret) {
         r = admit_object(w);
     }
     r = r ? r : validate(w);
+    if (r == 0 && crd_is_definition(w->req->kind)) {
+        r = crd_admit(w);
+    }
     r = r ? r : meta_generation(w);
     return r ? r : build(w, ret);
 }

@@ -3,6 +3,7 @@
 
 #include "server/admit.h"
 #include "server/body.h"
+#include "server/crd.h"
 #include "server/meta.h"
 #include "wire/json.h"
 #include "wire/time.h"
@@ -251,12 +252,14 @@ static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, 
         return r;
     }
     w->doc = json_mut_copy(w->arena, w->old_tree);
-    if (w->doc == NULL || settle_finalizers(w, o->propagation, &finalizers) != 0) {
+    if (w->doc == NULL || settle_finalizers(w, o->propagation, &finalizers) != 0 ||
+        (crd_is_definition(w->req->kind) && crd_mark_terminating(w) != 0)) {
         return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
     json_mdel(json_mget(root, STR("metadata")), STR("resourceVersion"));
     int64_t grace = grace_of(w, o->grace_seconds);
+    finalizers = yyjson_mut_arr_size(json_mpath(root, "metadata.finalizers"));
     size_t held = finalizers;
     if (is_namespace(w->req->kind)) {
         held += yyjson_mut_arr_size(json_mpath(root, "spec.finalizers"));

@@ -96,7 +96,7 @@ static int write_row(const struct render *r, const struct object *o, struct buf 
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
     buf_c(out, "{\"cells\":");
-    codec_cells(r->kind, root, r->now, out);
+    codec_cells(r->kind, r->kv, root, r->now, out);
     write_row_conditions(r, root, out);
     if (str_is(r->include_object, "Object")) {
         buf_c(out, ",\"object\":");
@@ -114,8 +114,10 @@ static int write_row(const struct render *r, const struct object *o, struct buf 
 
 static void write_columns(const struct render *r, struct buf *out) {
     buf_c(out, "\"columnDefinitions\":[");
-    for (size_t i = 0; i < r->kind->n_columns; i++) {
-        const struct column *c = &r->kind->columns[i];
+    size_t n;
+    const struct column *columns = codec_columns(r->kind, r->kv, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct column *c = &columns[i];
         buf_c(out, i ? ",{\"name\":" : "{\"name\":");
         buf_json(out, str_of(c->name));
         buf_c(out, ",\"type\":");

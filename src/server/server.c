@@ -2,6 +2,7 @@
 #include "server/server.h"
 
 #include "base/mem.h"
+#include "server/crd.h"
 #include "server/handlers.h"
 #include "server/names.h"
 #include "server/pipeline.h"
@@ -23,7 +24,7 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     s->clock = loop_clock(o->loop);
     arena_init(&s->scratch, SCRATCH_BYTES);
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || writer_init(s, err) != 0 ||
-        health_init(s, err) != 0) {
+        health_init(s, err) != 0 || crds_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -64,6 +65,7 @@ void server_free(struct server *s) {
     watch_release(s);
     streams_release(s);
     writer_release(s);
+    crds_release(s);
     health_release(s);
     openapi_release(s);
     write_release_spares(s);

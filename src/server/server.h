@@ -63,6 +63,10 @@ struct server_options {
     size_t n_pages;
 };
 
+/* When CustomResourceDefinitions were loaded from the store, before objects of any other kind are: the kinds that they
+ * describe are known again. */
+int server_recover_kinds(struct mirror *m, struct err *err);
+
 struct server *server_new(const struct server_options *o, struct err *err);
 int server_start(struct server *s, struct err *err);
 uint16_t server_port(const struct server *s); /* 0 before server_start */

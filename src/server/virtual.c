@@ -51,7 +51,7 @@ static bool may(const struct virtual_ask *q, const char *verb, const char *group
 
 static void row(struct call *c, yyjson_val *obj, bool first, struct buf *out) {
     buf_c(out, first ? "{\"cells\":" : ",{\"cells\":");
-    codec_cells(c->req.kind, obj, server_now(c->s), out);
+    codec_cells(c->req.kind, c->req.kv, obj, server_now(c->s), out);
     buf_c(out, ",\"object\":");
     if (str_is(c->req.opt.include_object, "Object")) {
         json_write(out, obj);

@@ -90,6 +90,15 @@ void watch_stop_all(struct server *s) {
     }
 }
 
+void watch_stop_kind(struct server *s, const struct kind *k) {
+    struct kind_feed *f = s->hub != NULL ? s->hub->feeds : NULL;
+    for (; f != NULL; f = f->next) {
+        while (f->kind == k && f->first != NULL) {
+            watch_end(f->first);
+        }
+    }
+}
+
 void watch_release(struct server *s) {
     if (s->hub == NULL) {
         return;

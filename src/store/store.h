@@ -33,6 +33,10 @@ struct store_options {
     /* The kind of rows (group, plural); NULL when unknown. Called only inside store_recover. */
     const struct kind *(*find_kind)(void *ctx, struct str group, struct str plural);
     void *find_kind_ctx;
+    /* A kind whose objects say what other kinds there are: they are recovered before any other kind is looked up, then
+     * first_loaded is called. NULL: none. */
+    const struct kind *first;
+    int (*first_loaded)(void *ctx, struct mirror *m, struct err *err);
 
     /* Runs fn(arg) soon on the loop thread; called from the writer thread: loop_post fits. Retried while it fails. */
     int (*post)(void *ctx, void (*fn)(void *arg), void *arg);

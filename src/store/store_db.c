@@ -429,22 +429,45 @@ static void find_kinds(struct db *d, const struct store_options *o, struct store
     }
 }
 
+static int load_some(struct db *d, const char *sql, int64_t kind, struct mirror *m,
+                     struct store_recovered *r, struct err *err) {
+    sqlite3_stmt *s = NULL;
+    int rc = sqlite3_prepare_v2(d->h, sql, -1, &s, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_bind_int64(s, 1, kind);
+    }
+    int code = rc == SQLITE_OK ? load_rows(d, s, m, r, err)
+                               : db_error(d, rc, "cannot read the objects", err, NULL);
+    sqlite3_finalize(s);
+    return code;
+}
+
 int db_recover(struct db *d, const struct store_options *o, struct mirror *m,
                struct store_recovered *ret, struct err *err) {
     struct store_recovered r = {0};
-    find_kinds(d, o, &r);
     int64_t revision = 0;
     int code = db_int(d, "SELECT value FROM meta WHERE key = 'revision'", &revision, err);
     if (code != 0) {
         return code;
     }
     r.revision = (uint64_t)revision;
-    sqlite3_stmt *s = NULL;
-    int rc = sqlite3_prepare_v2(d->h, "SELECT kind, ns, name, rv, json, sum"
-                                      " FROM objects NOT INDEXED", -1, &s, NULL);
-    code = rc == SQLITE_OK ? load_rows(d, s, m, &r, err)
-                           : db_error(d, rc, "cannot read the objects", err, NULL);
-    sqlite3_finalize(s);
+    int64_t first = 0; /* no row has this id */
+    find_kinds(d, o, &r);
+    for (size_t i = 0; o->first != NULL && i < d->kinds.n; i++) {
+        first = d->kinds.v[i].kind == o->first ? d->kinds.v[i].id : first;
+    }
+    if (first != 0) {
+        code = load_some(d, "SELECT kind, ns, name, rv, json, sum FROM objects WHERE kind = ?1",
+                         first, m, &r, err);
+        code = code || o->first_loaded == NULL ? code : o->first_loaded(o->find_kind_ctx, m, err);
+        r.unknown_kinds[0] = '\0';
+        find_kinds(d, o, &r);
+    }
+    code = code ? code
+                : load_some(d,
+                            "SELECT kind, ns, name, rv, json, sum FROM objects NOT INDEXED"
+                            " WHERE kind <> ?1",
+                            first, m, &r, err);
     if (code != 0) {
         return code;
     }
