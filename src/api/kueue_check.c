@@ -255,10 +255,16 @@ void cohort_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     check_weight(spec, &at, c);
 }
 
+/* Its ClusterQueue may be left out, but not be named nothing. */
 void local_queue_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     (void)old;
-    struct path at = path_member(NULL, "spec");
-    check_weight(json_mget(obj, STR("spec")), &at, c);
+    struct path at = path_member(NULL, "spec"), queue_at = path_member(&at, "clusterQueue");
+    yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    yyjson_mut_val *queue = json_mget(spec, STR("clusterQueue"));
+    if (yyjson_mut_is_str(queue) && json_mstr(queue).n == 0) {
+        cause_invalid(c, &queue_at, STR(""), "%s", format_fault("dns1123-subdomain", STR("")));
+    }
+    check_weight(spec, &at, c);
 }
 
 static struct str lowest_level(yyjson_val *spec) {

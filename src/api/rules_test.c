@@ -290,6 +290,13 @@ static void workloads(void **state) {
                             "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"clusterQueue\":\"b\"}}",
                             "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"clusterQueue\":\"a\"}}"),
                   STR("spec.clusterQueue: Invalid value: \"b\": field is immutable\n"));
+    assert_str_eq(
+        causes_of(f, KUEUE, "LocalQueue", "{\"metadata\":{\"name\":\"l\"},\"spec\":{}}", NULL),
+        STR(""));
+    assert_true(str_starts(
+        causes_of(f, KUEUE, "LocalQueue",
+                  "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"clusterQueue\":\"\"}}", NULL),
+        STR("spec.clusterQueue: Invalid value: \"\": a lowercase RFC 1123 subdomain must")));
 }
 
 #define NOTED_JOB(labels_, notes_, parallelism_)                                                   \

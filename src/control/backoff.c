@@ -15,7 +15,7 @@ static uint64_t hash(struct str s) {
 int64_t backoff_ns(int32_t base_s, int32_t max_s, int32_t n, struct str uid) {
     struct prng r;
     int64_t max = max_s * NS_PER_SEC, wait = base_s * NS_PER_SEC;
-    for (int32_t i = 1; i < n && wait < max; i++) {
+    for (int32_t i = 1; i < n && wait > 0 && wait < max; i++) {
         wait *= 2;
     }
     prng_seed(&r, hash(uid) + (uint64_t)n);

@@ -3,6 +3,7 @@
  * silent nodes, aggregated roles, old events, Workloads that are switched off.
  */
 #include "base/test.h"
+#include "control/backoff.h"
 #include "control/bootstrap.h"
 #include "control/event_ttl.h"
 #include "control/fake_world.h"
@@ -286,6 +287,24 @@ static const struct object *workload(void) {
     return fake_world_get(&w, "Workload", "default", "x");
 }
 
+/* What is counted in a status counts no further than it can. */
+static void the_last_count_stays(void **state) {
+    struct workload_life_controller *c = workload_life_controller_new(&w.env, NULL);
+    static const char stats[] = "[{\"reason\":\"Deactivated\",\"underlyingCause\":\"\",\"count\":"
+                                "2147483647}]";
+    char patch[256];
+    put("kueue.x-k8s.io/v1beta2", "Workload", "default", "x", "", WORKLOAD);
+    snprintf(patch, sizeof(patch), "{\"status\":{\"schedulingStats\":{\"evictions\":%s}}}", stats);
+    fake_world_patch(&w, "Workload", "default", "x", "status", patch);
+    fake_world_patch(&w, "Workload", "default", "x", "", "{\"spec\":{\"active\":false}}");
+    fake_world_run(&w, NS_PER_SEC);
+    assert_string_equal(fake_world_condition_reason(workload(), "Evicted"), "Deactivated");
+    assert_string_equal(fake_world_text(workload(), "status.schedulingStats.evictions"), stats);
+    assert_int_equal(backoff_ns(0, 3600, INT32_MAX, STR("x")), 0); /* at once, also to compute */
+    assert_int_equal(backoff_ns(1, 3600, INT32_MAX, STR("x")), 3600 * NS_PER_SEC);
+    workload_life_controller_free(c);
+}
+
 static void a_switched_off_workload_is_evicted(void **state) {
     struct workload_life_controller *c = workload_life_controller_new(&w.env, NULL);
     put("kueue.x-k8s.io/v1beta2", "Workload", "default", "x", "", WORKLOAD);
@@ -337,6 +356,7 @@ int main(void) {
         TEST(roles_add_up),
         TEST(events_repeat_combine_and_expire),
         TEST(events_yield),
+        TEST(the_last_count_stays),
         TEST(a_switched_off_workload_is_evicted),
         TEST(a_workload_has_its_time),
     };

@@ -155,7 +155,7 @@ static bool by_ready(struct holding *h, enum work *ret) {
         }
         return false;
     }
-    int32_t count = (r != NULL && r->count.set ? r->count.v : 0) + 1;
+    int32_t count = workload_count_more(r != NULL && r->count.set ? r->count.v : 0);
     if (s->backoff_limit >= 0 && count > s->backoff_limit) {
         workload_change_set(&h->ch, "DeactivationTarget", true, "RequeuingLimitExceeded",
                             STR("exceeding the maximum number of re-queuing retries"));

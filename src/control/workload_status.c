@@ -82,7 +82,8 @@ static void reset_check(const struct workload_change *c, const struct admission_
         buf_f(out, ",\"requeueAfterSeconds\":%d", x->requeue_after_seconds.v);
     }
     if (retry) {
-        buf_f(out, ",\"retryCount\":%d", (x->retry_count.set ? x->retry_count.v : 0) + 1);
+        buf_f(out, ",\"retryCount\":%d",
+              workload_count_more(x->retry_count.set ? x->retry_count.v : 0));
     }
     buf_ch(out, '}');
 }
@@ -197,7 +198,7 @@ static void write_eviction(const struct workload_change *c, struct buf *out) {
         buf_json(out, e->reason);
         buf_c(out, ",\"underlyingCause\":");
         buf_json(out, e->underlying_cause);
-        buf_f(out, ",\"count\":%d}", e->count + same);
+        buf_f(out, ",\"count\":%d}", same ? workload_count_more(e->count) : e->count);
     }
     if (!found) {
         buf_c(out, n ? ",{\"reason\":" : "{\"reason\":");

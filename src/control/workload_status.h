@@ -29,6 +29,11 @@ struct workload_change {
     int code;
 };
 
+/* A count in a status, and one more: the last stays the last. */
+static inline int32_t workload_count_more(int32_t n) {
+    return n < INT32_MAX ? n + 1 : n;
+}
+
 void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns);
 void workload_change_set(struct workload_change *c, const char *type, bool truth,
