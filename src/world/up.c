@@ -124,6 +124,10 @@ static const struct kind *find_kind(void *ctx, struct str group, struct str plur
     return NULL;
 }
 
+static int definitions_loaded(void *ctx, struct mirror *m, struct err *err) {
+    return server_recover_kinds(m, err);
+}
+
 static void flush(void *ctx) {
     struct up *u = ctx;
     mirror_flush(u->mirror);
@@ -140,6 +144,8 @@ static int open_store(struct up *u, struct err *err) {
     struct store_options o = {
         .dir = u->paths.data,
         .find_kind = find_kind,
+        .first = kind_by_name(STR("apiextensions.k8s.io"), STR("CustomResourceDefinition")),
+        .first_loaded = definitions_loaded,
         .post = post,
         .post_ctx = u->loop,
         .failed = store_failed,
@@ -377,17 +383,17 @@ static int start(struct up *u, struct err *err) {
     }
     map_set_seed(seed);
     arena_init(&u->arena, ARENA_BYTES_MAX);
+    if (u->o.queues_outside &&
+        (kinds_hide("kueue.x-k8s.io") != 0 || kinds_hide("visibility.kueue.x-k8s.io") != 0 ||
+         kinds_hide("berth.dev") != 0)) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
     u->loop = loop_new(err);
     if (!u->loop) {
         return err->code;
     }
     u->term = loop_signal(u->loop, SIGTERM, on_signal, u, err);
     u->intr = loop_signal(u->loop, SIGINT, on_signal, u, err);
-    if (u->o.queues_outside &&
-        (kinds_hide("kueue.x-k8s.io") != 0 || kinds_hide("visibility.kueue.x-k8s.io") != 0 ||
-         kinds_hide("berth.dev") != 0)) {
-        return err_set(err, ERR_NOMEM, "no memory");
-    }
     u->pipe = loop_signal(u->loop, SIGPIPE, ignore_signal, u, err);
     r = u->term && u->intr && u->pipe ? 0 : err->code;
     r = r ? r : open_store(u, err);
