@@ -2,9 +2,9 @@
  * integration: the kinds that are queued, as a table.
  *
  * A row says how a kind describes its pods, what holds it back, and how its status tells what became of it; all by
- * paths into its JSON, so that a kind of another project needs no field table, and nothing that Berth does not know of it
- * is lost. What paths cannot say is a hook. job_queue drives all rows that can be suspended; the others are here for
- * what they own: pods, and the controllers whose pods are queued one by one (their rows have no `suspend`).
+ * paths into its JSON, so that a kind of another project needs no field table, and what Berth does not know of it is
+ * kept. What paths cannot say is a hook. job_queue drives all rows that can be suspended; the others are here for what
+ * they own: pods, and the controllers whose pods are queued one by one (their rows have no `suspend`).
  *
  *     paths    dotted member names: "spec.template". "[]" after a list stands for each of its elements, "*" for each
  *              member of an object: "status.replicaStatuses.*.active"

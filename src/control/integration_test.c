@@ -12,24 +12,22 @@
 #include "control/job_queue.h"
 #include "control/job_workload.h"
 
+/* clang-format off */
 #define POD(name_)                                                                                 \
     "{\"metadata\":{\"labels\":{\"app\":\"x\"}},\"spec\":{\"containers\":[{\"name\":\"" name_      \
     "\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}"
 #define STATUS(json_) "{\"status\":" json_ "}"
 #define COND(type_, message_)                                                                      \
-    "{\"conditions\":[{\"type\":\"" type_                                                          \
-    "\",\"status\":\"True\",\"reason\":\"r\",\"message\":\"" message_                              \
-    "\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}"
+    "{\"conditions\":[{\"type\":\"" type_ "\",\"status\":\"True\",\"reason\":\"r\",\"message\":\"" \
+    message_ "\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}"
 #define RUNTIME                                                                                    \
     "{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"ClusterTrainingRuntime\","       \
     "\"metadata\":{\"name\":\"torch\"},\"spec\":{\"mlPolicy\":{\"numNodes\":1},\"template\":"      \
     "{\"spec\":{\"replicatedJobs\":[{\"name\":\"dataset-initializer\",\"template\":{\"metadata\":" \
     "{\"labels\":{\"trainer.kubeflow.org/trainjob-ancestor-step\":\"dataset-initializer\"}},"      \
-    "\"spec\":{\"template\":" POD(                                                                 \
-        "dataset-initializer") "}}},{\"name\":\"node\",\"template\":"                              \
-                               "{\"metadata\":{\"labels\":{\"trainer.kubeflow.org/"                \
-                               "trainjob-ancestor-step\":\"trainer\"}},"                           \
-                               "\"spec\":{\"template\":" POD("node") "}}}]}}}}"
+    "\"spec\":{\"template\":" POD("dataset-initializer") "}}},{\"name\":\"node\",\"template\":"    \
+    "{\"metadata\":{\"labels\":{\"trainer.kubeflow.org/trainjob-ancestor-step\":\"trainer\"}},"    \
+    "\"spec\":{\"template\":" POD("node") "}}}]}}}}"
 
 /* What happens to one kind. NULL: nothing of the sort. */
 static const struct sample {
@@ -42,203 +40,124 @@ static const struct sample {
     const char *ready;             /* status when all run */
     const char *reclaim, *reclaimed;
     const char *end, *reason, *message;
-} samples
-    [] =
-        {
-            {
-                "jobset.x-k8s.io/v1alpha2",
-                "JobSet",
-                "\"replicatedJobs\":[{\"name\":\"leader\",\"replicas\":1,\"template\":{\"spec\":{"
-                "\"parallelism\":1,\"completions\":1,\"template\":" POD(
-                    "c") "}}},{\"name\":\"workers\","
-                         "\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":4,\"completions\":"
-                         "3,\"template\":" POD("c") "}}}]",
-                .suspended = "\"suspend\":true",
-                .sets = "leader:1,workers:6",
-                .injected = 2,
-                .active =
-                    STATUS("{\"replicatedJobsStatus\":[{\"name\":\"workers\",\"active\":2}]}"),
-                .idle = STATUS("{\"replicatedJobsStatus\":[{\"name\":\"workers\",\"active\":0}]}"),
-                .ready =
-                    STATUS("{\"replicatedJobsStatus\":[{\"name\":\"leader\",\"ready\":1},{\"name\":"
-                           "\"workers\",\"ready\":2,\"active\":2}]}"),
-                .reclaim = STATUS(
-                    "{\"replicatedJobsStatus\":[{\"name\":\"leader\",\"active\":1},{\"name\":"
-                    "\"workers\",\"active\":1,\"succeeded\":1}]}"),
-                .reclaimed = "[{\"name\":\"workers\",\"count\":3}]",
-                .end = STATUS(COND("Completed", "jobset completed successfully")),
-                .reason = "Succeeded",
-                .message = "jobset completed successfully",
-            },
+} samples[] = {
+    {
+        "jobset.x-k8s.io/v1alpha2", "JobSet",
+        "\"replicatedJobs\":[{\"name\":\"leader\",\"replicas\":1,\"template\":{\"spec\":{"
+        "\"parallelism\":1,\"completions\":1,\"template\":" POD("c") "}}},{\"name\":\"workers\","
+        "\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":4,\"completions\":3,\"template\":"
+        POD("c") "}}}]",
+        .suspended = "\"suspend\":true", .sets = "leader:1,workers:6", .injected = 2,
+        .active = STATUS("{\"replicatedJobsStatus\":[{\"name\":\"workers\",\"active\":2}]}"),
+        .idle = STATUS("{\"replicatedJobsStatus\":[{\"name\":\"workers\",\"active\":0}]}"),
+        .ready = STATUS("{\"replicatedJobsStatus\":[{\"name\":\"leader\",\"ready\":1},{\"name\":"
+                        "\"workers\",\"ready\":2,\"active\":2}]}"),
+        .reclaim = STATUS("{\"replicatedJobsStatus\":[{\"name\":\"leader\",\"active\":1},{\"name\":"
+                          "\"workers\",\"active\":1,\"succeeded\":1}]}"),
+        .reclaimed = "[{\"name\":\"workers\",\"count\":3}]",
+        .end = STATUS(COND("Completed", "jobset completed successfully")),
+        .reason = "Succeeded", .message = "jobset completed successfully",
+    },
 #define KUBEFLOW_LIFE                                                                              \
+    .suspended = "\"runPolicy\":{\"suspend\":true}",                                               \
     .active = STATUS("{\"replicaStatuses\":{\"Worker\":{\"active\":1}}}"),                         \
     .idle = STATUS("{\"replicaStatuses\":{\"Worker\":{\"active\":0}}}"),                           \
     .ready = STATUS(COND("Running", "runs")), .end = STATUS(COND("Failed", "it broke")),           \
     .reason = "Failed", .message = "it broke"
-            {
-                "kubeflow.org/v1",
-                "PyTorchJob",
-                "\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":3,\"template\":" POD(
-                    "pytorch") "},\"Master\":{\"template\":" POD("pytorch") "}}",
-                .suspended = "\"runPolicy\":{\"suspend\":true}",
-                .sets = "master:1,worker:3",
-                .injected = 2,
-                KUBEFLOW_LIFE,
-            },
-            {
-                "kubeflow.org/v1",
-                "TFJob",
-                "\"tfReplicaSpecs\":{\"Evaluator\":{\"template\":" POD(
-                    "tensorflow") "},\"Worker\":"
-                                  "{\"replicas\":2,\"template\":" POD("tensorflow") "},\"PS\":{"
-                                                                                    "\"replicas\":"
-                                                                                    "2,"
-                                                                                    "\"template\""
-                                                                                    ":" POD(
-                                                                                        "tensorflo"
-                                                                                        "w") "},"
-                                                                                             "\"Chi"
-                                                                                             "ef\":"
-                                                                                             "{\"re"
-                                                                                             "plica"
-                                                                                             "s\":"
-                                                                                             "1,"
-                                                                                             "\"tem"
-                                                                                             "plate"
-                                                                                             "\""
-                                                                                             ":" POD("tensorflow") "}}",
-                .suspended = "\"runPolicy\":{\"suspend\":true}",
-                .sets = "chief:1,ps:2,worker:2,evaluator:1",
-                .injected = 4,
-                KUBEFLOW_LIFE,
-            },
-            {
-                "kubeflow.org/v1",
-                "XGBoostJob",
-                "\"xgbReplicaSpecs\":{\"Master\":{\"replicas\":1,\"template\":" POD(
-                    "xgboost") "},\"Worker\":{\"replicas\":2,\"template\":" POD("xgboost") "}}",
-                .suspended = "\"runPolicy\":{\"suspend\":true}",
-                .sets = "master:1,worker:2",
-                .injected = 2,
-                KUBEFLOW_LIFE,
-            },
-            {
-                "kubeflow.org/v1",
-                "PaddleJob",
-                "\"paddleReplicaSpecs\":{\"Worker\":{\"replicas\":2,\"template\":" POD(
-                    "paddle") "}}",
-                .suspended = "\"runPolicy\":{\"suspend\":true}",
-                .sets = "worker:2",
-                .injected = 1,
-                KUBEFLOW_LIFE,
-            },
-            {
-                "kubeflow.org/v1",
-                "JAXJob",
-                "\"jaxReplicaSpecs\":{\"Worker\":{\"replicas\":2,\"template\":" POD("jax") "}}",
-                .suspended = "\"runPolicy\":{\"suspend\":true}",
-                .sets = "worker:2",
-                .injected = 1,
-                KUBEFLOW_LIFE,
-            },
-            {
-                "kubeflow.org/v2beta1",
-                "MPIJob",
-                "\"slotsPerWorker\":1,\"mpiReplicaSpecs\":{\"Worker\":{\"replicas\":2,"
-                "\"template\":" POD("mpi") "},\"Launcher\":{\"replicas\":1,\"template\":" POD(
-                    "mpi") "}}",
-                .suspended = "\"runPolicy\":{\"suspend\":true}",
-                .sets = "launcher:1,worker:2",
-                .injected = 2,
-                KUBEFLOW_LIFE,
-            },
-            {
-                "trainer.kubeflow.org/v1alpha1",
-                "TrainJob",
-                "\"runtimeRef\":{\"name\":\"torch\"},\"trainer\":{\"numNodes\":3,\"image\":"
-                "\"mine\","
-                "\"resourcesPerNode\":{\"requests\":{\"cpu\":\"4\"}}}",
-                .before = RUNTIME,
-                .suspended = "\"suspend\":true",
-                .sets = "dataset-initializer:1,node:3",
-                .injected = 2,
-                .active = STATUS("{\"jobsStatus\":[{\"name\":\"node\",\"active\":1}]}"),
-                .idle = STATUS("{\"jobsStatus\":[{\"name\":\"node\",\"active\":0}]}"),
-                .ready = STATUS("{\"jobsStatus\":[{\"name\":\"node\",\"ready\":1},{\"name\":"
-                                "\"dataset-initializer\",\"succeeded\":1}]}"),
-                .reclaim =
-                    STATUS("{\"jobsStatus\":[{\"name\":\"dataset-initializer\",\"succeeded\":1}]}"),
-                .reclaimed = "[{\"name\":\"dataset-initializer\",\"count\":1}]",
-                .end = STATUS(COND("Complete", "done")),
-                .reason = "Succeeded",
-                .message = "done",
-            },
+    {
+        "kubeflow.org/v1", "PyTorchJob",
+        "\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":3,\"template\":" POD("pytorch")
+        "},\"Master\":{\"template\":" POD("pytorch") "}}",
+        .sets = "master:1,worker:3", .injected = 2, KUBEFLOW_LIFE,
+    },
+    {
+        "kubeflow.org/v1", "TFJob",
+        "\"tfReplicaSpecs\":{\"Evaluator\":{\"template\":" POD("tensorflow") "},\"Worker\":"
+        "{\"replicas\":2,\"template\":" POD("tensorflow") "},\"PS\":{\"replicas\":2,\"template\":"
+        POD("tensorflow") "},\"Chief\":{\"replicas\":1,\"template\":" POD("tensorflow") "}}",
+        .sets = "chief:1,ps:2,worker:2,evaluator:1", .injected = 4, KUBEFLOW_LIFE,
+    },
+    {
+        "kubeflow.org/v1", "XGBoostJob",
+        "\"xgbReplicaSpecs\":{\"Master\":{\"replicas\":1,\"template\":" POD("xgboost")
+        "},\"Worker\":{\"replicas\":2,\"template\":" POD("xgboost") "}}",
+        .sets = "master:1,worker:2", .injected = 2, KUBEFLOW_LIFE,
+    },
+    {
+        "kubeflow.org/v1", "PaddleJob",
+        "\"paddleReplicaSpecs\":{\"Worker\":{\"replicas\":2,\"template\":" POD("paddle") "}}",
+        .sets = "worker:2", .injected = 1, KUBEFLOW_LIFE,
+    },
+    {
+        "kubeflow.org/v1", "JAXJob",
+        "\"jaxReplicaSpecs\":{\"Worker\":{\"replicas\":2,\"template\":" POD("jax") "}}",
+        .sets = "worker:2", .injected = 1, KUBEFLOW_LIFE,
+    },
+    {
+        "kubeflow.org/v2beta1", "MPIJob",
+        "\"slotsPerWorker\":1,\"mpiReplicaSpecs\":{\"Worker\":{\"replicas\":2,\"template\":"
+        POD("mpi") "},\"Launcher\":{\"replicas\":1,\"template\":" POD("mpi") "}}",
+        .sets = "launcher:1,worker:2", .injected = 2, KUBEFLOW_LIFE,
+    },
+    {
+        "trainer.kubeflow.org/v1alpha1", "TrainJob",
+        "\"runtimeRef\":{\"name\":\"torch\"},\"trainer\":{\"numNodes\":3,\"image\":\"mine\","
+        "\"resourcesPerNode\":{\"requests\":{\"cpu\":\"4\"}}}",
+        .before = RUNTIME, .suspended = "\"suspend\":true",
+        .sets = "dataset-initializer:1,node:3", .injected = 2,
+        .active = STATUS("{\"jobsStatus\":[{\"name\":\"node\",\"active\":1}]}"),
+        .idle = STATUS("{\"jobsStatus\":[{\"name\":\"node\",\"active\":0}]}"),
+        .ready = STATUS("{\"jobsStatus\":[{\"name\":\"node\",\"ready\":1},{\"name\":"
+                        "\"dataset-initializer\",\"succeeded\":1}]}"),
+        .reclaim = STATUS("{\"jobsStatus\":[{\"name\":\"dataset-initializer\",\"succeeded\":1}]}"),
+        .reclaimed = "[{\"name\":\"dataset-initializer\",\"count\":1}]",
+        .end = STATUS(COND("Complete", "done")), .reason = "Succeeded", .message = "done",
+    },
 #define RAY_CLUSTER                                                                                \
-    "\"headGroupSpec\":{\"template\":" POD(                                                        \
-        "ray-head") "},\"workerGroupSpecs\":[{\"groupName\":"                                      \
-                    "\"small\",\"replicas\":2,\"numOfHosts\":3,\"template\":" POD(                 \
-                        "ray-worker") "},{\"groupName\":\"Big\",\"template\":" POD("ray-worker") "}]"
-            {
-                "ray.io/v1",
-                "RayCluster",
-                RAY_CLUSTER,
-                .suspended = "\"suspend\":true",
-                .sets = "head:1,small:6,big:1",
-                .injected = 3,
-                .active = STATUS("{\"state\":\"ready\"}"),
-                .idle = STATUS("{\"state\":\"suspended\"}"),
-                .ready = STATUS("{\"state\":\"ready\"}"),
-            },
-            {
-                "ray.io/v1",
-                "RayJob",
-                "\"shutdownAfterJobFinishes\":true,\"rayClusterSpec\":{" RAY_CLUSTER "}",
-                .suspended = "\"suspend\":true",
-                .sets = "head:1,small:6,big:1,submitter:1",
-                .injected = 4,
-                .active = STATUS("{\"jobDeploymentStatus\":\"Running\"}"),
-                .idle = STATUS("{\"jobDeploymentStatus\":\"Suspended\"}"),
-                .ready =
-                    STATUS("{\"jobDeploymentStatus\":\"Running\",\"rayClusterStatus\":{\"state\":"
-                           "\"ready\"}}"),
-                .end = STATUS("{\"jobDeploymentStatus\":\"Complete\",\"jobStatus\":\"SUCCEEDED\","
-                              "\"message\":\"Job finished successfully.\"}"),
-                .reason = "Succeeded",
-                .message = "Job finished successfully.",
-            },
-            {
-                "ray.io/v1",
-                "RayService",
-                "",
-                .suspended = "\"rayClusterConfig\":{\"suspend\":true," RAY_CLUSTER "}",
-                .sets = "head:1,small:6,big:1",
-                .injected = 3,
-                .active = STATUS(COND("Ready", "serves")),
-                .idle = STATUS(
-                    "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"r\","
-                    "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}"),
-                .ready = STATUS(COND("Ready", "serves")),
-            },
-            {
-                "workload.codeflare.dev/v1beta2",
-                "AppWrapper",
-                "\"components\":[{\"podSets\":[{\"replicas\":2,\"path\":\"template.spec.jobs[1]."
-                "template\"}"
-                "],\"template\":{\"apiVersion\":\"v1\",\"kind\":\"Any\",\"spec\":{\"jobs\":[{},{"
-                "\"template\":" POD("c") "}]}}},{\"template\":{\"kind\":\"Service\"}},{\"podSets\":"
-                                         "[{\"path\":\"template\"}]"
-                                         ",\"template\":" POD("d") "}]",
-                .suspended = "\"suspend\":true",
-                .sets = "x-0:2,x-1:1",
-                .injected = 2,
-                .active = STATUS(COND("QuotaReserved", "")),
-                .idle = STATUS("{\"phase\":\"Suspended\",\"conditions\":[]}"),
-                .ready = STATUS(COND("PodsReady", "")),
-                .end = STATUS("{\"phase\":\"Succeeded\"}"),
-                .reason = "Succeeded",
-                .message = "AppWrapper finished successfully",
-            },
+    "\"headGroupSpec\":{\"template\":" POD("ray-head") "},\"workerGroupSpecs\":[{\"groupName\":"   \
+    "\"small\",\"replicas\":2,\"numOfHosts\":3,\"template\":" POD("ray-worker")                    \
+    "},{\"groupName\":\"Big\",\"template\":" POD("ray-worker") "}]"
+    {
+        "ray.io/v1", "RayCluster", RAY_CLUSTER, .suspended = "\"suspend\":true",
+        .sets = "head:1,small:6,big:1", .injected = 3,
+        .active = STATUS("{\"state\":\"ready\"}"), .idle = STATUS("{\"state\":\"suspended\"}"),
+        .ready = STATUS("{\"state\":\"ready\"}"),
+    },
+    {
+        "ray.io/v1", "RayJob",
+        "\"shutdownAfterJobFinishes\":true,\"rayClusterSpec\":{" RAY_CLUSTER "}",
+        .suspended = "\"suspend\":true", .sets = "head:1,small:6,big:1,submitter:1",
+        .injected = 4, .active = STATUS("{\"jobDeploymentStatus\":\"Running\"}"),
+        .idle = STATUS("{\"jobDeploymentStatus\":\"Suspended\"}"),
+        .ready = STATUS("{\"jobDeploymentStatus\":\"Running\",\"rayClusterStatus\":{\"state\":"
+                        "\"ready\"}}"),
+        .end = STATUS("{\"jobDeploymentStatus\":\"Complete\",\"jobStatus\":\"SUCCEEDED\","
+                      "\"message\":\"Job finished successfully.\"}"),
+        .reason = "Succeeded", .message = "Job finished successfully.",
+    },
+    {
+        "ray.io/v1", "RayService", "",
+        .suspended = "\"rayClusterConfig\":{\"suspend\":true," RAY_CLUSTER "}",
+        .sets = "head:1,small:6,big:1", .injected = 3,
+        .active = STATUS(COND("Ready", "serves")),
+        .idle = STATUS("{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"r\","
+                       "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}"),
+        .ready = STATUS(COND("Ready", "serves")),
+    },
+    {
+        "workload.codeflare.dev/v1beta2", "AppWrapper",
+        "\"components\":[{\"podSets\":[{\"replicas\":2,\"path\":\"template.spec.jobs[1].template\"}"
+        "],\"template\":{\"apiVersion\":\"v1\",\"kind\":\"Any\",\"spec\":{\"jobs\":[{},"
+        "{\"template\":" POD("c") "}]}}},{\"template\":{\"kind\":\"Service\"}},{\"podSets\":"
+        "[{\"path\":\"template\"}],\"template\":" POD("d") "}]",
+        .suspended = "\"suspend\":true", .sets = "x-0:2,x-1:1", .injected = 2,
+        .active = STATUS(COND("QuotaReserved", "")),
+        .idle = STATUS("{\"phase\":\"Suspended\",\"conditions\":[]}"),
+        .ready = STATUS(COND("PodsReady", "")), .end = STATUS("{\"phase\":\"Succeeded\"}"),
+        .reason = "Succeeded", .message = "AppWrapper finished successfully",
+    },
 };
+/* clang-format on */
 
 struct fixture {
     struct fake_world world;
