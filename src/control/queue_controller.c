@@ -268,23 +268,42 @@ static bool protection_same(struct queue_controller *c, const struct change *ch)
            str_eq(queue_annotation(a->metadata, key.p), queue_annotation(b->metadata, key.p));
 }
 
-static int cluster_read(struct queue_controller *c, const struct object *o,
-                        struct cluster_state *s) {
-    struct queue_input in;
+/* What of a ClusterQueue is in its record's arena; on failure that is as it was. */
+static int cluster_keep(struct queue_controller *c, const struct object *o,
+                        const struct cluster_queue *q, struct cluster_state *s) {
+    struct cluster_state was = *s;
     yyjson_doc *doc;
-    struct cluster_queue *q = queue_decode(c, o);
-    arena_reset(&s->arena);
+    arena_init(&s->arena, was.arena.max);
     s->shape = NULL;
     s->rules = NULL;
     s->n_rules = 0;
-    int r = q != NULL ? translate_queue(q, &c->arena, &in) : ERR_NOMEM;
-    r = r == 0 ? object_tree(o, &s->arena, &doc, NULL) : r;
+    int r = object_tree(o, &s->arena, &doc, NULL);
     if (r == 0) {
         yyjson_val *sel = json_path(yyjson_doc_get_root(doc), "spec.namespaceSelector");
         r = selector_from_json(&s->arena, sel, &s->namespaces, NULL);
     }
     r = r == 0 ? queue_shape_read(s, q) : r;
     r = r == 0 ? queue_checks_read(c, s, q) : r;
+    if (r == 0) {
+        arena_release(&was.arena);
+        return 0;
+    }
+    arena_release(&s->arena);
+    s->arena = was.arena;
+    s->namespaces = was.namespaces;
+    s->shape = was.shape;
+    s->rules = was.rules;
+    s->n_rules = was.n_rules;
+    s->checks_bad = was.checks_bad;
+    return r;
+}
+
+static int cluster_read(struct queue_controller *c, const struct object *o,
+                        struct cluster_state *s) {
+    struct queue_input in;
+    struct cluster_queue *q = queue_decode(c, o);
+    int r = q != NULL ? translate_queue(q, &c->arena, &in) : ERR_NOMEM;
+    r = r == 0 ? cluster_keep(c, o, q, s) : r;
     if (r != 0) {
         return r;
     }
