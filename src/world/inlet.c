@@ -5,14 +5,16 @@
 #include "kube/reflector.h"
 #include "wire/json.h"
 
-enum { ASK_SOON_MS = 500, ASK_LATER_MS = 5000, TREE_MAX = 16 << 20 };
+enum { ASK_SOON_MS = 500, ASK_LATER_MS = 5000, OPTIONAL_MS = 10000, TREE_MAX = 16 << 20 };
 
 enum source_state { UNKNOWN, ABSENT, FOLLOWED };
 
 struct source {
+    struct operate_kind of;
     const struct kind *kind;
-    bool required, told;
+    bool told;
     enum source_state state;
+    int64_t since; /* mono ns; of FOLLOWED */
     struct reflector *reflector;
 };
 
@@ -43,10 +45,18 @@ static bool of_group(const struct source *s, const struct group *g) {
 
 static void look(struct inlet *in) {
     bool all = true;
-    for (size_t i = 0; i < in->n; i++) {
-        const struct source *s = &in->sources[i];
+    int64_t patience = clock_mono(loop_clock(in->o.loop)) - OPTIONAL_MS * NS_PER_MS;
+    for (size_t i = 0; i < in->n && !in->complete; i++) {
+        struct source *s = &in->sources[i];
         bool fine = s->state == FOLLOWED ? reflector_synced(s->reflector)
-                                         : s->state == ABSENT && !s->required;
+                                         : s->state == ABSENT && !s->of.required;
+        if (!fine && !s->of.required && s->state == FOLLOWED && s->since < patience) {
+            fine = true;
+            if (!s->told) {
+                log_warn(in->o.log, "%s: cannot be listed; going on without", s->kind->plural);
+            }
+            s->told = true;
+        }
         all = all && fine;
     }
     if (all && !in->complete) {
@@ -62,7 +72,18 @@ static void synced(void *ctx) {
 static void follow(struct inlet *in, struct source *s) {
     struct err err = {0};
     struct reflector_options o = {
-        .kind = s->kind, .trim = operate_trim, .synced = synced, .ctx = in};
+        .kind = s->kind,
+        .ns = s->of.ns,
+        .field_selector = s->of.field_selector,
+        .trim = operate_trim,
+        .synced = synced,
+        .ctx = in,
+    };
+    if (s->of.foreign && kinds_add(s->kind, &err) != 0 && err.code != ERR_EXISTS) {
+        log_error(in->o.log, "%s: %s", s->kind->plural, err.text);
+        return;
+    }
+    s->since = clock_mono(loop_clock(in->o.loop));
     s->reflector = reflector_start(in->o.client, in->o.mirror, &o, &err);
     if (s->reflector) {
         s->state = FOLLOWED;
@@ -90,7 +111,7 @@ static void sort(struct group *g, yyjson_val *resources) {
         } else {
             s->state = ABSENT;
         }
-        if (!served && s->required && !s->told) {
+        if (!served && s->of.required && !s->told) {
             s->told = true;
             log_warn(in->o.log,
                      "%s %s: the cluster does not serve them; waiting (berth manifests "
@@ -107,7 +128,7 @@ static void again(struct inlet *in) {
         unknown = unknown || in->sources[i].state == UNKNOWN;
         absent = absent || in->sources[i].state == ABSENT;
     }
-    if (unknown || absent) {
+    if (unknown || absent || !in->complete) {
         c->timer_start(in->timer, (unknown ? ASK_SOON_MS : ASK_LATER_MS) * NS_PER_MS);
     }
 }
@@ -154,6 +175,7 @@ static void ask(void *ctx) {
         }
     }
     look(in); /* there may be nothing to wait for */
+    again(in);
 }
 
 static void add_group(struct inlet *in, const char *version) {
@@ -179,8 +201,7 @@ struct inlet *inlet_new(const struct inlet_options *o, struct err *err) {
         return NULL;
     }
     for (size_t i = 0; i < o->n_kinds && i < OPERATE_KINDS_MAX; i++) {
-        in->sources[in->n++] =
-            (struct source){.kind = o->kinds[i].kind, .required = o->kinds[i].required};
+        in->sources[in->n++] = (struct source){.of = o->kinds[i], .kind = o->kinds[i].kind};
         add_group(in, kind_api_version(o->kinds[i].kind));
     }
     c->timer_start(in->timer, 0);
@@ -210,7 +231,7 @@ void inlet_waits(const struct inlet *in, struct buf *out) {
     for (size_t i = 0; i < in->n && !in->complete; i++) {
         const struct source *s = &in->sources[i];
         bool listing = s->state == FOLLOWED && !reflector_synced(s->reflector);
-        bool missing = s->state == ABSENT && s->required;
+        bool missing = s->state == ABSENT && s->of.required;
         if (!listing && !missing && s->state != UNKNOWN) {
             continue;
         }

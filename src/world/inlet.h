@@ -5,7 +5,8 @@
  *
  * Groups are asked for what they serve; what is not served is asked for again every few seconds, so that a
  * CustomResourceDefinition may be installed later. It is complete when nothing is UNKNOWN, every required kind is
- * FOLLOWED, and everything that is FOLLOWED was listed once; from then on it stays so.
+ * FOLLOWED, and everything that is FOLLOWED was listed once; from then on it stays so. A kind that is not required and
+ * cannot be listed (we may not, its own conversion is broken) holds the others up for ten seconds, not for ever.
  */
 #ifndef BERTH_WORLD_INLET_H
 #define BERTH_WORLD_INLET_H

@@ -6,7 +6,7 @@
  *     the mirror is complete           ready; and if we lead, the controllers are made
  *     the Lease was taken              if the mirror is complete, the controllers are made
  *     the Lease was lost               the controllers and all writes under way go at once; we are a candidate again
- *     Kueue's manager is there         the queue controllers are left out, unless they were asked for by name
+ *     Kueue's manager came or went     its controllers are left out, or made; those asked for by name run anyway
  *     SIGTERM, SIGINT                  the controllers go, writes under way are waited for, the Lease is handed over
  *
  * Nothing is kept but what the cluster knows: a process that is killed and started again goes on where the objects say
@@ -26,8 +26,10 @@
 #include "net/tls.h"
 #include "site/metrics.h"
 #include "site/pages.h"
+#include "world/hooks.h"
 #include "world/inlet.h"
 #include "world/operate_options.h"
+#include "world/rival.h"
 #include "world/verbs.h"
 
 #define WHO "berth-operate"
@@ -42,13 +44,17 @@ struct operate {
     struct kube_client *client;
     struct mirror *mirror;
     struct inlet *inlet;
+    struct rival *rival;   /* NULL: it does not matter here */
+    struct hooks *hooks;   /* NULL: no webhooks */
     struct leader *leader; /* NULL: no election */
+    struct str ns;         /* of the Lease and the Secret */
     struct writer *writer; /* of this term; NULL while we do not lead */
+    struct control_env env;
     struct control *control;
     struct metrics *metrics;
     struct health *health;
     struct pages *pages[2];
-    struct prom_series *leading, *writes_waiting, *writes_flying;
+    struct prom_series *leading, *rivals, *writes_waiting, *writes_flying;
     struct timer *timer; /* waiting: what is told of it; stopping: until writes are answered */
     struct buf identity;
     int64_t drain_until; /* mono ns */
@@ -61,6 +67,9 @@ struct operate {
 static void release_control(struct operate *p) {
     control_free(p->control);
     p->control = NULL;
+    if (p->hooks) {
+        hooks_end_term(p->hooks);
+    }
 }
 
 static void drop_control(struct operate *p) {
@@ -71,6 +80,13 @@ static void drop_control(struct operate *p) {
 
 static bool leads(const struct operate *p) {
     return !p->leader || leader_is(p->leader);
+}
+
+/* Kueue's own part is left to Kueue where that is at work. */
+static unsigned wanted(const struct operate *p) {
+    const struct control_list *c = &p->o.controllers;
+    bool taken = p->rival && rival_signs(p->rival).n > 0;
+    return taken ? c->set & (~(unsigned)CONTROL_CLUSTER | c->named) : c->set;
 }
 
 static int make_control(struct operate *p, struct err *err) {
@@ -87,7 +103,7 @@ static int make_control(struct operate *p, struct err *err) {
     if (!p->writer) {
         return err->code;
     }
-    struct control_env env = {
+    p->env = (struct control_env){
         .mirror = p->mirror,
         .writer = p->writer,
         .clock = loop_clock(p->loop),
@@ -95,11 +111,12 @@ static int make_control(struct operate *p, struct err *err) {
         .settings = &p->config.settings,
         .prom = metrics_prom(p->metrics),
     };
-    int r = tls_random(&env.seed, sizeof(env.seed), err);
+    int r = tls_random(&p->env.seed, sizeof(p->env.seed), err);
+    r = r || !p->hooks ? r : hooks_begin_term(p->hooks, &p->env, err);
     if (r != 0) {
         return r;
     }
-    p->control = control_new(&env, p->o.controllers.set, err);
+    p->control = control_new(&p->env, wanted(p), err);
     return p->control ? 0 : err->code;
 }
 
@@ -108,7 +125,8 @@ static void stop(struct operate *p, int status);
 static void begin(struct operate *p) {
     struct err err = {0};
     struct buf words;
-    if (p->control || p->stopping || !leads(p) || !inlet_complete(p->inlet)) {
+    if (p->control || p->stopping || !leads(p) || !inlet_complete(p->inlet) ||
+        (p->rival && !rival_known(p->rival))) {
         return;
     }
     if (make_control(p, &err) != 0) {
@@ -117,7 +135,7 @@ static void begin(struct operate *p) {
         return;
     }
     buf_init(&words, 0);
-    control_set_words(p->o.controllers.set, &words);
+    control_set_words(wanted(p), &words);
     log_info(&p->log.log, "controllers: %s", buf_cstr(&words));
     buf_release(&words);
 }
@@ -128,6 +146,23 @@ static void started(void *ctx) {
 
 static void stopped(void *ctx, const char *why) {
     drop_control(ctx);
+}
+
+static void rival_changed(void *ctx) {
+    struct operate *p = ctx;
+    struct str signs = rival_signs(p->rival);
+    if (signs.n) {
+        log_error(
+            &p->log.log,
+            "KUEUE IS AT WORK ON THIS CLUSTER (%.*s): its queues are left to it. Remove it, or "
+            "name the controllers: --controllers kueue",
+            STR_ARG(signs));
+    }
+    if (p->control && !p->stopping) {
+        log_info(&p->log.log, signs.n ? "Kueue came" : "Kueue went");
+        drop_control(p);
+    }
+    begin(p);
 }
 
 static void say_ready(const struct operate *p) {
@@ -240,6 +275,7 @@ static void collect(void *ctx) {
         kube_writer_stats(p->writer, &s);
     }
     prom_set(p->leading, leads(p));
+    prom_set(p->rivals, p->rival && rival_signs(p->rival).n > 0);
     prom_set(p->writes_waiting, (double)s.waiting);
     prom_set(p->writes_flying, (double)s.in_flight);
 }
@@ -259,6 +295,9 @@ static int make_site(struct operate *p, struct err *err) {
     p->leading = prom_with(prom_family(m, PROM_GAUGE, "leader_election_master_status",
                                        "1 while this process leads.", label, 1),
                            p->o.lease_name);
+    p->rivals = prom_with_n(prom_family(m, PROM_GAUGE, "berth_kueue_present",
+                                        "1 while Kueue's own manager is at work here.", NULL, 0),
+                            NULL, 0);
     p->writes_waiting = prom_with_n(prom_family(m, PROM_GAUGE, "berth_writes_waiting",
                                                 "Writes that wait for their turn.", NULL, 0),
                                     NULL, 0);
@@ -309,7 +348,6 @@ static int read_config(struct operate *p, struct err *err) {
 }
 
 static int make_leader(struct operate *p, struct err *err) {
-    bool in_pod = !p->o.kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
     int r = p->o.elect ? leader_identity(&p->identity, err) : 0;
     if (r != 0 || !p->o.elect) {
         return r;
@@ -317,9 +355,7 @@ static int make_leader(struct operate *p, struct err *err) {
     struct leader_options o = {
         .client = p->client,
         .log = &p->log.log,
-        .ns = p->o.lease_ns_name ? str_of(p->o.lease_ns_name)
-              : in_pod           ? kube_namespace(p->client)
-                                 : STR("kube-system"),
+        .ns = p->ns,
         .name = str_of(p->o.lease_name),
         .identity = buf_view(&p->identity),
         .who = WHO,
@@ -334,15 +370,59 @@ static int make_leader(struct operate *p, struct err *err) {
     return p->leader ? 0 : err->code;
 }
 
+static int make_rival(struct operate *p, struct err *err) {
+    unsigned theirs = p->o.controllers.set & CONTROL_CLUSTER;
+    if ((theirs & ~p->o.controllers.named) == 0) {
+        return 0; /* nothing would be left out */
+    }
+    p->rival = rival_new(p->loop, p->client, rival_changed, p, err);
+    return p->rival ? 0 : err->code;
+}
+
+static bool mirror_is_complete(void *ctx) {
+    struct operate *p = ctx;
+    return inlet_complete(p->inlet);
+}
+
+static int make_hooks(struct operate *p, struct err *err) {
+    struct hooks_options o = {
+        .loop = p->loop,
+        .mirror = p->mirror,
+        .log = &p->log.log,
+        .metrics = metrics_prom(p->metrics),
+        .settings = &p->config.settings,
+        .options = &p->o,
+        .ns = p->ns,
+        .ready = mirror_is_complete,
+        .ctx = p,
+    };
+    if (!p->o.serve_webhook) {
+        return 0;
+    }
+    p->hooks = hooks_new(&o, err);
+    if (!p->hooks) {
+        return err->code;
+    }
+    return health_add(p->health, HEALTH_READY, "webhook", hooks_check, p->hooks) == 0
+               ? 0
+               : err_set(err, ERR_NOMEM, "no memory");
+}
+
 static int make_inlet(struct operate *p, struct err *err) {
     struct operate_kind kinds[OPERATE_KINDS_MAX];
+    struct operate_reads reads = {
+        .set = p->o.controllers.set,
+        .settings = &p->config.settings,
+        .secret_ns = p->o.serve_webhook && !p->o.webhook_cert ? p->ns : (struct str){0},
+        .webhooks = p->o.serve_webhook,
+    };
     struct inlet_options o = {
         .loop = p->loop,
         .client = p->client,
         .mirror = p->mirror,
         .log = &p->log.log,
         .kinds = kinds,
-        .n_kinds = operate_kinds(p->o.controllers.set, &p->config.settings, kinds),
+        .n_kinds = operate_kinds(&reads, kinds),
         .complete = complete,
         .ctx = p,
     };
@@ -377,9 +457,15 @@ static int start(struct operate *p, struct err *err) {
                                     WHO "/" BERTH_VERSION " (linux/amd64)", err);
         r = p->client ? 0 : err->code;
     }
+    if (r == 0) {
+        bool in_pod = !p->o.kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
+        p->ns = p->o.ns ? str_of(p->o.ns) : in_pod ? kube_namespace(p->client) : STR("kube-system");
+    }
     r = r ? r : make_mirror(p, err);
     r = r ? r : make_site(p, err);
+    r = r ? r : make_hooks(p, err);
     r = r ? r : make_inlet(p, err);
+    r = r ? r : make_rival(p, err);
     r = r ? r : make_leader(p, err);
     if (r == 0) {
         loop_clock(p->loop)->timer_start(p->timer, WAIT_TELL_MS * NS_PER_MS);
@@ -390,9 +476,11 @@ static int start(struct operate *p, struct err *err) {
 static void release(struct operate *p) {
     drop_control(p);
     leader_free(p->leader);
+    rival_free(p->rival);
     inlet_free(p->inlet);
     pages_free(p->pages[0]);
     pages_free(p->pages[1]);
+    hooks_free(p->hooks);
     health_free(p->health);
     metrics_free(p->metrics);
     kube_client_free(p->client);

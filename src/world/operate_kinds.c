@@ -1,7 +1,10 @@
 /* operate_kinds: see operate_kinds.h. */
 #include "world/operate_kinds.h"
 
+#include "api/kinds_foreign.h"
+#include "api/webhooks.h"
 #include "control/control.h"
+#include "control/integration.h"
 #include "kube/writer.h"
 
 #define KUEUE "kueue.x-k8s.io"
@@ -28,16 +31,70 @@ static const struct {
     {"batch", "Job", CONTROL_JOB_QUEUE | CONTROL_JOBS | CONTROL_QUEUES, true},
 };
 
-size_t operate_kinds(unsigned set, const struct queue_settings *s,
-                     struct operate_kind ret[static OPERATE_KINDS_MAX]) {
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct kind *k = kind_by_name(str_of(rows[i].group), str_of(rows[i].kind));
-        if (k && (rows[i].sets & set)) {
-            ret[n++] = (struct operate_kind){k, rows[i].required};
+/* Kinds that others serve: those that are queued, and what is looked at on the way from a pod to one of them. */
+static const struct {
+    const char *group, *kind, *for_group, *for_kind;
+} helpers[] = {
+    {"trainer.kubeflow.org", "TrainingRuntime", "trainer.kubeflow.org", "TrainJob"},
+    {"trainer.kubeflow.org", "ClusterTrainingRuntime", "trainer.kubeflow.org", "TrainJob"},
+};
+
+static bool is_queued_kind(const char *group, const char *kind, const struct queue_settings *s) {
+    size_t n;
+    const struct integration *v = integrations(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(v[i].group, group) == 0 && strcmp(v[i].kind, kind) == 0) {
+            return (v[i].flags & INTEGRATION_HOP) || integration_enabled(&v[i], s);
         }
     }
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+        if (strcmp(helpers[i].group, group) == 0 && strcmp(helpers[i].kind, kind) == 0) {
+            return is_queued_kind(helpers[i].for_group, helpers[i].for_kind, s);
+        }
+    }
+    return false;
+}
+
+static size_t add_webhooks(const struct operate_reads *r, struct operate_kind *ret, size_t n) {
+    static const char *const told[][2] = {
+        {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
+        {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
+        {"apiextensions.k8s.io", "CustomResourceDefinition"},
+    };
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        ret[n++].kind = kind_by_name(str_of(told[i][0]), str_of(told[i][1]));
+    }
+    if (r->secret_ns.n) {
+        ret[n++] = (struct operate_kind){
+            .kind = kind_by_name(STR(""), STR("Secret")),
+            .ns = r->secret_ns,
+            .field_selector = STR("metadata.name=" WEBHOOK_SECRET),
+        };
+    }
     return n;
+}
+
+size_t operate_kinds(const struct operate_reads *r,
+                     struct operate_kind ret[static OPERATE_KINDS_MAX]) {
+    size_t n = 0, n_foreign;
+    unsigned set = r->set | (r->webhooks ? CONTROL_JOB_QUEUE : 0); /* webhooks look at the same */
+    const struct kind *foreign = kinds_foreign(&n_foreign);
+    memset(ret, 0, OPERATE_KINDS_MAX * sizeof *ret);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].sets & set) {
+            ret[n++] = (struct operate_kind){
+                .kind = kind_by_name(str_of(rows[i].group), str_of(rows[i].kind)),
+                .required = rows[i].required,
+            };
+        }
+    }
+    for (size_t i = 0; i < n_foreign && (set & CONTROL_JOB_QUEUE); i++) {
+        if (n < OPERATE_KINDS_MAX - 8 &&
+            is_queued_kind(foreign[i].group, foreign[i].kind, r->settings)) {
+            ret[n++] = (struct operate_kind){.kind = &foreign[i], .foreign = true};
+        }
+    }
+    return r->webhooks ? add_webhooks(r, ret, n) : n;
 }
 
 /* ---- trimming ---- */
@@ -97,14 +154,38 @@ static void trim_pod(yyjson_mut_val *pod) {
     keep(status, "phase reason conditions");
 }
 
+static void trim_node(yyjson_mut_val *node) {
+    yyjson_mut_val *status = json_mget(node, STR("status"));
+    json_mdel(status, STR("images"));
+    json_mdel(status, STR("volumesInUse"));
+    json_mdel(status, STR("volumesAttached"));
+}
+
+static void trim_definition(yyjson_mut_val *crd) {
+    keep(json_mget(crd, STR("spec")), "group names scope conversion");
+    json_mdel(crd, STR("status"));
+}
+
+/* Only who owns it counts. */
+static void trim_replica_set(yyjson_mut_val *set) {
+    json_mdel(set, STR("spec"));
+    json_mdel(set, STR("status"));
+}
+
 void operate_trim(const struct kind *k, yyjson_mut_val *obj) {
+    static const struct {
+        const char *group, *kind;
+        void (*trim)(yyjson_mut_val *obj);
+    } of[] = {
+        {"", "Pod", trim_pod},
+        {"", "Node", trim_node},
+        {"apiextensions.k8s.io", "CustomResourceDefinition", trim_definition},
+        {"apps", "ReplicaSet", trim_replica_set},
+    };
     kube_trim_managed(k, obj);
-    if (str_is(str_of(k->group), "") && str_is(str_of(k->kind), "Pod")) {
-        trim_pod(obj);
-    } else if (str_is(str_of(k->group), "") && str_is(str_of(k->kind), "Node")) {
-        yyjson_mut_val *status = json_mget(obj, STR("status"));
-        json_mdel(status, STR("images"));
-        json_mdel(status, STR("volumesInUse"));
-        json_mdel(status, STR("volumesAttached"));
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        if (strcmp(k->kind, of[i].kind) == 0 && strcmp(k->group, of[i].group) == 0) {
+            of[i].trim(obj);
+        }
     }
 }

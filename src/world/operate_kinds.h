@@ -12,13 +12,24 @@ enum { OPERATE_KINDS_MAX = 64 };
 struct operate_kind {
     const struct kind *kind;
     bool required; /* nothing begins without it; others are followed when they are served */
+    bool foreign;  /* a row of api/kinds_foreign.h: becomes a kind (kinds_add) when it is served */
+    struct str ns; /* empty: all */
+    struct str field_selector;
 };
 
-/* Fills ret with what the controllers of `set` (enum control_set) read. Returns how many. */
-size_t operate_kinds(unsigned set, const struct queue_settings *s,
+struct operate_reads {
+    unsigned set; /* of enum control_set */
+    const struct queue_settings *settings;
+    struct str
+        secret_ns; /* webhooks with a certificate of our own: where its Secret is; else empty */
+    bool webhooks; /* their configurations, and definitions that convert */
+};
+
+/* Fills ret with what is read. Returns how many. */
+size_t operate_kinds(const struct operate_reads *r,
                      struct operate_kind ret[static OPERATE_KINDS_MAX]);
 /* kube_trim (kube/writer.h): of pods that nobody queues, only who they are, where they run and what they use; of nodes
- * no images; of everything no managed fields. */
+ * no images; of definitions no schemas; of everything no managed fields. */
 void operate_trim(const struct kind *k, yyjson_mut_val *obj);
 
 #endif

@@ -18,7 +18,9 @@ const struct cli_option operate_option_rows[OPERATE_OPTIONS] = {
     {"kubeconfig", 0, "FILE", "how to reach the cluster; in a pod: its service account", NULL,
      false},
     {"context", 0, "NAME", "of the kubeconfig; else the current one", NULL, false},
-    {"namespace", 0, "NAME", "where the Lease is; else the pod's own, or kube-system", NULL, false},
+    {"namespace", 0, "NAME",
+     "where the Lease and the webhook's Secret are; else the pod's own, or kube-system", NULL,
+     false},
     {"config", 0, "FILE", "Kueue's Configuration: fair sharing, readiness, integrations, ...", NULL,
      false},
     {"controllers", 0, "SET", "which run: all, none, queues,job-queue, -workloads, ...; else all",
@@ -26,10 +28,13 @@ const struct cli_option operate_option_rows[OPERATE_OPTIONS] = {
     {"metrics-port", 0, "PORT", "serve /metrics and /healthz on 127.0.0.1:PORT", NULL, false},
     {"metrics", 0, "ADDR:PORT", "the same elsewhere", NULL, false},
     {"health", 0, "ADDR:PORT", "serve /healthz, /livez and /readyz there", NULL, false},
+    {"webhook", 0, "ADDR:PORT", "serve Kueue's webhooks over HTTPS there", NULL, false},
+    {"webhook-cert", 0, "FILE", "its certificate; else one of our own, kept in a Secret", NULL,
+     false},
+    {"webhook-key", 0, "FILE", "the key of that", NULL, false},
     {"allow-any", 0, NULL, "the addresses may be others than loopback", NULL, false},
     {"leader-elect", 0, "BOOL", "act only while holding the Lease; else true", bools, false},
-    {"lease-name", 0, "NAME", "of the Lease; else berth-operate", NULL, false},
-    {"lease-namespace", 0, "NAME", "the same as --namespace", NULL, false},
+    {"lease-name", 0, "NAME", "of the Lease; else berth-controller", NULL, false},
     {"lease-duration", 0, "TIME", "how long others wait for a silent leader; else 15s", NULL,
      false},
     {"lease-renew", 0, "TIME", "after so long without a renewal a leader stops; else 10s", NULL,
@@ -114,9 +119,19 @@ static int read_addresses(const struct cli_args *a, struct operate_options *o, s
         metrics = text;
     }
     int r = read_address("metrics", metrics, o->allow_any, &o->metrics, &o->serve_metrics, err);
-    return r ? r
-             : read_address("health", cli_value(a, "health"), o->allow_any, &o->health,
-                            &o->serve_health, err);
+    r = r ? r
+          : read_address("health", cli_value(a, "health"), o->allow_any, &o->health,
+                         &o->serve_health, err);
+    r = r ? r
+          : read_address("webhook", cli_value(a, "webhook"), o->allow_any, &o->webhook,
+                         &o->serve_webhook, err);
+    if (r == 0 && !o->webhook_cert != !o->webhook_key) {
+        r = bad(err, "webhook-cert", "--webhook-key beside it, and the other way round");
+    }
+    if (r == 0 && o->webhook_cert && !o->serve_webhook) {
+        r = bad(err, "webhook-cert", "--webhook as well");
+    }
+    return r;
 }
 
 static int read_controllers(const struct cli_args *a, struct operate_options *o, struct err *err) {
@@ -140,7 +155,6 @@ static int read_controllers(const struct cli_args *a, struct operate_options *o,
 
 int operate_options_read(const struct cli_args *a, struct operate_options *ret, struct err *err) {
     const char *elect = cli_value(a, "leader-elect"), *name = cli_value(a, "lease-name");
-    const char *ns = cli_value(a, "lease-namespace");
     struct operate_options o = {
         .kubeconfig = cli_value(a, "kubeconfig"),
         .context = cli_value(a, "context"),
@@ -150,8 +164,10 @@ int operate_options_read(const struct cli_args *a, struct operate_options *ret, 
         .lease_ns = 15 * NS_PER_SEC,
         .renew_ns = 10 * NS_PER_SEC,
         .retry_ns = 2 * NS_PER_SEC,
-        .lease_name = name ? name : "berth-operate",
-        .lease_ns_name = ns ? ns : cli_value(a, "namespace"),
+        .lease_name = name ? name : "berth-controller",
+        .ns = cli_value(a, "namespace"),
+        .webhook_cert = cli_value(a, "webhook-cert"),
+        .webhook_key = cli_value(a, "webhook-key"),
         .verbose = cli_flag(a, "verbose"),
     };
     int r = read_controllers(a, &o, err);
