@@ -2,6 +2,7 @@
 #include "control/kueue_config_private.h"
 
 #include "base/clock.h"
+#include "control/integration.h"
 #include "core/engine.h"
 #include "wire/time.h"
 
@@ -59,19 +60,14 @@ static void jobs(struct config_reader *r, yyjson_val *root, struct queue_setting
     s->label_keys_to_copy =
         texts(r, json_path(root, "integrations.labelKeysToCopy"), &s->n_label_keys_to_copy);
     yyjson_val *list = json_path(root, "integrations.frameworks");
-    bool batch = list == NULL;
+    s->frameworks = texts(r, list, &s->n_frameworks);
     CONFIG_EACH(list, i, e) {
-        if (str_is(json_str(e), "batch/job")) {
-            batch = true;
-        } else {
+        if (!integration_by_name(json_str(e))) {
             config_warn(r,
-                        "integrations.frameworks[%zu]: \"%.*s\" has no effect: Berth queues "
-                        "batch/job",
+                        "integrations.frameworks[%zu]: \"%.*s\" has no effect: Berth does not "
+                        "queue it",
                         i, STR_ARG(json_str(e)));
         }
-    }
-    if (!batch) {
-        config_warn(r, "integrations.frameworks: batch/job is queued although it is not listed");
     }
 }
 

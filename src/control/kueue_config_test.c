@@ -104,7 +104,7 @@ static void old_version(void **state) {
                 "integrations: {frameworks: [batch/job, pod], podOptions: {podSelector: {}}}\n");
     assert_false(c.settings.ready.on);
     assert_false(c.settings.fair_sharing);
-    assert_int_equal(c.n_warnings, 3);
+    assert_int_equal(c.n_warnings, 2);
     kueue_config_release(&c);
 }
 
@@ -122,7 +122,7 @@ static void idle(void **state) {
         "multiKueue has no effect: ",
         "visibilityServer has no effect: ",
         "featureGates[TASProfileMixed]: false has no effect",
-        "integrations.frameworks[1]: \"ray.io/rayjob\" has no effect: ",
+        "integrations.frameworks[1]: \"sparkoperator.k8s.io/sparkapplication\" has no effect: ",
     };
     read_ok(&c, HEAD "webhook: {port: 9443}\n"
                      "leaderElection: {leaderElect: true, resourceName: c1f6bfd2.kueue.x-k8s.io}\n"
@@ -135,7 +135,9 @@ static void idle(void **state) {
                      "multiKueue: {gcInterval: 1m}\n"
                      "visibilityServer: {bindAddress: '::', bindPort: 8082}\n"
                      "featureGates: {TASProfileMixed: false, MultiKueue: true}\n"
-                     "integrations: {frameworks: [batch/job, ray.io/rayjob]}\n");
+                     "integrations: {frameworks: [batch/job, "
+                     "sparkoperator.k8s.io/sparkapplication]}\n");
+    assert_int_equal(c.settings.n_frameworks, 2);
     assert_int_equal(c.n_warnings, sizeof(want) / sizeof(want[0]));
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         bool found = false;
