@@ -1,8 +1,11 @@
 /*
  * cel: the rules of x-kubernetes-validations: parsed when a schema is compiled, evaluated when an object is written.
  *
- * A language of our own making inside the bounds that docs/custom-resources.md names; what an expression uses beyond
- * them makes its rule `unsupported`: it is named in a warning and never evaluated. Pure, with a budget of steps.
+ * An expression language of our own making inside the bounds that docs/custom-resources.md names; what a rule uses
+ * beyond them makes it `unsupported`: it is named in a warning and never evaluated. Pure, with a budget of steps. Types
+ * are checked as values meet, not beforehand.
+ *
+ *     text --cel_parse--> tree (cel_int.h) --cel_eval--> value
  */
 #ifndef BERTH_API_CEL_H
 #define BERTH_API_CEL_H
@@ -22,5 +25,25 @@ struct cel_rule {
 
 /* Compiles the array `rules` of a schema; everything in the arena. ERR_NOMEM. */
 int cel_rules_new(struct arena *a, yyjson_val *rules, struct cel_rule **ret, size_t *ret_n);
+
+/* One expression in the arena. ERR_SYNTAX: none; ERR_UNSUPPORTED: beyond us; ERR_TOO_LARGE, ERR_NOMEM. */
+int cel_parse(struct arena *a, struct str text, const struct cel_expr **ret, struct err *err);
+/* Whether it names this variable. */
+bool cel_uses(const struct cel_expr *e, const char *name);
+
+/* What an evaluation may see and spend. */
+struct cel_input {
+    yyjson_val *self, *old;      /* old: NULL when there is none */
+    const struct crd_node *node; /* of both; may be NULL */
+    bool optional_old;           /* oldSelf is an optional value */
+    struct arena *arena;         /* for what is made on the way */
+    size_t steps; /* spent so far; the limit of the object holds for all rules together */
+    size_t limit;
+};
+enum cel_outcome { CEL_FALSE, CEL_TRUE, CEL_ERROR, CEL_TOO_LONG };
+/* A rule: whether it holds; for CEL_ERROR *ret_text gets why it could not be told. */
+enum cel_outcome cel_check(const struct cel_expr *e, struct cel_input *in, struct str *ret_text);
+/* A message: false when it is no text or could not be made. */
+bool cel_message(const struct cel_expr *e, struct cel_input *in, struct str *ret);
 
 #endif

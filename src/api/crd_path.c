@@ -6,15 +6,15 @@
 
 enum { STEPS_MAX = 64, VISITS_MAX = 100000 };
 
-enum step_type { STEP_NAME, STEP_INDEX, STEP_ALL, STEP_DEEP, STEP_FILTER };
+enum step_type { STEP_NAME, STEP_INDEX, STEP_SLICE, STEP_ALL, STEP_DEEP, STEP_FILTER };
 
 struct step {
     enum step_type type;
-    struct str name; /* NAME, DEEP; FILTER: the path below @ */
-    bool escaped;    /* name has backslashes */
-    int64_t index;
-    char op[3];       /* FILTER: "==", "!=", "<", ...; empty: it exists */
-    struct str value; /* FILTER: as written, without quotes */
+    struct str name;   /* NAME, DEEP; FILTER: the path below @ */
+    bool escaped;      /* name has backslashes */
+    int64_t index, to; /* SLICE: from index to before `to` */
+    char op[3];        /* FILTER: "==", "!=", "<", ...; empty: it exists */
+    struct str value;  /* FILTER: as written, without quotes */
     bool quoted;
 };
 
@@ -121,6 +121,14 @@ static bool take(struct str *s, struct step *ret) {
     if (str_is(in, "*") || str_is(in, ":")) {
         ret->type = STEP_ALL;
         return true;
+    }
+    struct str from, to;
+    if (in.n > 0 && in.p[0] != '\'' && in.p[0] != '"' && str_cut(in, ':', &from, &to)) {
+        ret->type = STEP_SLICE;
+        ret->index = 0;
+        ret->to = INT64_MAX;
+        return (from.n == 0 || str_to_i64(from, &ret->index)) &&
+               (to.n == 0 || str_to_i64(to, &ret->to));
     }
     ret->name = unquote(in, &quoted);
     ret->type = quoted ? STEP_NAME : STEP_INDEX;
@@ -237,6 +245,15 @@ static void go_each(struct walk *w, size_t i, yyjson_val *v, const struct step *
     }
 }
 
+static void go_slice(struct walk *w, size_t i, yyjson_val *v, const struct step *s) {
+    int64_t n = (int64_t)yyjson_arr_size(v), from = s->index, to = s->to;
+    from = from < 0 ? from + n : from;
+    to = to < 0 ? to + n : to > n ? n : to;
+    for (int64_t k = from < 0 ? 0 : from; k < to && !w->stopped; k++) {
+        go(w, i, yyjson_arr_get(v, (size_t)k));
+    }
+}
+
 static void go_deep(struct walk *w, size_t i, yyjson_val *v) {
     yyjson_val *x = yyjson_is_obj(v) ? named(&w->steps[i], v) : NULL;
     if (x != NULL) {
@@ -265,6 +282,9 @@ static void go(struct walk *w, size_t i, yyjson_val *v) {
         next = at >= 0 && at < n ? yyjson_arr_get(v, (size_t)at) : NULL;
         break;
     }
+    case STEP_SLICE:
+        go_slice(w, i + 1, v, s);
+        return;
     case STEP_ALL:
     case STEP_FILTER:
         go_each(w, i + 1, v, s->type == STEP_FILTER ? s : NULL);

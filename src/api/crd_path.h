@@ -1,7 +1,7 @@
 /*
  * crd_path: the JSONPath of printer columns and selectable fields, as much of it as definitions use.
  *
- *     .a.b   ['a.b']   ["a"]   [0]   [-1]   [*]   .*   ..a   [?(@.type=="Ready")]   [?(@.n>3)]   .a\.b
+ *     .a.b   ['a.b']   ["a"]   [0]   [-1] [1:3]   [*]   .*   ..a   [?(@.type=="Ready")]   [?(@.n>3)]   .a\.b
  */
 #ifndef BERTH_API_CRD_PATH_H
 #define BERTH_API_CRD_PATH_H

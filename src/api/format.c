@@ -176,10 +176,25 @@ static const char *config_key_fault(struct str v) {
     return NULL;
 }
 
+/* A name that begins with a letter. */
+static const char *letter_label_fault(struct str v) {
+    if (v.n > LIMIT_LABEL) {
+        return "must be no more than 63 characters";
+    }
+    if (label_fault(v) != NULL || v.p[0] < 'a' || v.p[0] > 'z') {
+        return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
+               "with an alphabetic character, and end with an alphanumeric character (e.g. "
+               "'my-name',  or 'abc-123', regex used for validation is "
+               "'[a-z]([-a-z0-9]*[a-z0-9])?')";
+    }
+    return NULL;
+}
+
 static const struct {
     const char *name;
     const char *(*fault)(struct str v);
 } formats[] = {
+    {"dns1035-label", letter_label_fault},
     {"dns1123-label", label_fault},   {"dns1123-subdomain", subdomain_fault},
     {"label-key", label_key_fault},   {"label-value", label_value_fault},
     {"port-name", port_name_fault},   {"env-name", env_name_fault},
