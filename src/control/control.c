@@ -13,6 +13,7 @@
 #include "control/priority_class.h"
 #include "control/queue_controller.h"
 #include "control/role_aggregation.h"
+#include "control/serving.h"
 #include "control/serviceaccount.h"
 #include "control/workload_life.h"
 
@@ -31,6 +32,7 @@ WRAP(gc)
 WRAP(job)
 WRAP(job_queue)
 WRAP(pod_group)
+WRAP(serving)
 WRAP(queue)
 WRAP(defaults)
 WRAP(node_life)
@@ -53,6 +55,7 @@ static const struct part {
     {CONTROL_JOBS, "jobs", job_make, job_drop},
     {CONTROL_JOB_QUEUE, "job queue", job_queue_make, job_queue_drop},
     {CONTROL_JOB_QUEUE, "pods", pod_group_make, pod_group_drop},
+    {CONTROL_JOB_QUEUE, "what serves", serving_make, serving_drop},
     {CONTROL_QUEUES, "queues", queue_make, queue_drop},
     {CONTROL_DEFAULTS, "defaults", defaults_make, defaults_drop},
     {CONTROL_NODES, "nodes", node_life_make, node_life_drop},

@@ -233,6 +233,11 @@ static enum work match(struct unit *u) {
     }
     /* Owners come before others go: a Workload whose last owner is gone is collected. */
     enum work w = own(u, &m.kept);
+    if (!str_empty(u->first->prebuilt)) {
+        u->pods =
+            m.kept; /* whoever made it knows how many pods there are; others stay behind their gate */
+        return w;
+    }
     w = w == WORK_OK ? pod_unit_let_go(u, &m.excess, true) : w;
     w = w == WORK_OK ? pod_unit_let_go(u, &m.loose, false) : w;
     u->pods = m.kept;

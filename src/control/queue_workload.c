@@ -266,6 +266,13 @@ static const char *no_queue(struct queue_controller *c, const struct workload *w
     return NULL;
 }
 
+/* Its owner took it out of the queue, until it says otherwise. */
+static const struct condition *on_hold(const struct workload *w) {
+    const struct condition *x =
+        w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
+    return x != NULL && str_is(x->status, "False") && str_is(x->reason, "OnHold") ? x : NULL;
+}
+
 /* The reason why it may not be queued, with its message; NULL: it may. The first that holds. */
 static const char *not_queueable(struct queue_controller *c, const struct workload *w,
                                  const struct queue_work *q, struct str *text) {
@@ -273,6 +280,10 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
     if (w->spec != NULL && w->spec->active.set && !w->spec->active.v) {
         *text = STR("The workload is deactivated");
         return "Deactivated";
+    }
+    if (on_hold(w) != NULL) {
+        *text = on_hold(w)->message;
+        return "OnHold";
     }
     const char *why = no_queue(c, w, q, text);
     if (why != NULL) {
@@ -299,7 +310,7 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
 /* What was written last says why it was not queued, and that is no longer so. */
 static bool outdated(const struct workload *w) {
     static const char *const reasons[] = {"Misconfigured", "Suspended", "AdmissionGated",
-                                          "Deactivated",   "OnHold",    "Inadmissible"};
+                                          "Deactivated", "Inadmissible"};
     const struct condition *x =
         w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
     for (size_t i = 0; x != NULL && i < sizeof(reasons) / sizeof(*reasons); i++) {
@@ -357,8 +368,8 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     static const struct condition_list none;
     struct str text;
     const char *why = not_queueable(c, w, q, &text);
-    (void)queue_count(c, q,
-                      why != NULL && str_is(str_of(why), "Deactivated") ? QW_IDLE : QW_PENDING);
+    bool out = why != NULL && (str_is(str_of(why), "Deactivated") || on_hold(w) != NULL);
+    (void)queue_count(c, q, out ? QW_IDLE : QW_PENDING);
     if (why != NULL) {
         forget(c, q->uid);
         return queue_message_set(q, why, text) == 0 ? queue_say_waits(c, o, w, q) : WORK_RETRY;
