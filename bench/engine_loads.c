@@ -35,10 +35,18 @@ static struct ask ask_of(int64_t gpus, int64_t milli) {
                                     {resources[MEMORY], 16 * GIB}}};
 }
 
+static struct ask *asks_new(size_t n) {
+    struct ask *asks = calloc(n, sizeof(*asks));
+    if (asks == NULL) {
+        exit(1);
+    }
+    return asks;
+}
+
 /* A handful of sizes, as people have them: 1, 2, 4 or 8 GPUs, with more or fewer processors. */
 static struct ask *usual_asks(void) {
-    struct ask *a = calloc(ASKS, sizeof(*a));
-    for (size_t i = 0; a != NULL && i < ASKS; i++) {
+    struct ask *a = asks_new(ASKS);
+    for (size_t i = 0; i < ASKS; i++) {
         a[i] = ask_of(INT64_C(1) << i % 4, i < 4 ? 4000 : 8000);
     }
     return a;
@@ -75,6 +83,25 @@ static void put_cohort(struct drive *d, struct str name, struct str parent, doub
 static void begin(struct drive *d, const struct engine_options *o, struct ask *asks, size_t max) {
     drive_init(d, o, asks, max);
     drive_flavor(d, "h200");
+}
+
+/* One of the first `asks`, in one of the first `queues`, with a priority below `priorities`. */
+static void put_any(struct drive *d, struct prng *r, size_t queues, size_t asks,
+                    size_t priorities) {
+    drive_put(d, (uint32_t)prng_below(r, queues), (uint32_t)prng_below(r, asks),
+              (int32_t)prng_below(r, priorities));
+}
+
+/* What was put is what is measured from here on. */
+static void decide(struct drive *d) {
+    drive_reset(d);
+    drive_quiet(d, NO_END);
+}
+
+static void end(struct drive *d, size_t size, struct figures *ret) {
+    drive_quiet(d, NO_END);
+    drive_end(d, size);
+    *ret = d->f;
 }
 
 /* ---- drain ---- */
@@ -123,9 +150,7 @@ static void drain(size_t size, struct figures *ret) {
     d.f.bytes = (drive_resident() - before) / (double)size;
     d.f.floor = heap_floor(&d);
     drive_reset(&d);
-    drive_quiet(&d, NO_END);
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 /* ---- cohorts whose queues borrow ---- */
@@ -160,11 +185,9 @@ static void cohorts(size_t size, struct figures *ret) {
         drive_put(&d, q, (uint32_t)prng_below(&r, ASKS), (int32_t)prng_below(&r, 3));
     }
     d.f.bytes = (drive_resident() - before) / (double)(size * EACH);
-    drive_reset(&d);
-    drive_quiet(&d, NO_END);
+    decide(&d);
     churn(&d, &r, events, ASKS);
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 /* ---- many that cannot fit, a few that can ---- */
@@ -172,10 +195,7 @@ static void cohorts(size_t size, struct figures *ret) {
 static void storm(size_t size, struct figures *ret) {
     enum { QUEUES = 10, GPUS = 64, TRICKLE = 20 };
     struct drive d;
-    struct ask *asks = calloc(size + 2, sizeof(*asks));
-    if (asks == NULL) {
-        exit(1);
-    }
+    struct ask *asks = asks_new(size + 2);
     for (size_t i = 0; i < size; i++) { /* no two alike; one of ten could never fit */
         int64_t gpus = i % 10 == 0 ? QUEUES * GPUS + 1 : 8 + (int64_t)(i % 8);
         asks[i] = ask_of(gpus, 1000 + (int64_t)i);
@@ -197,8 +217,7 @@ static void storm(size_t size, struct figures *ret) {
         drive_put(&d, i % QUEUES, i, 0);
     }
     d.f.bytes = (drive_resident() - before) / (double)size;
-    drive_reset(&d);
-    drive_quiet(&d, NO_END);
+    decide(&d);
     for (uint32_t i = 0; i < TRICKLE; i++) { /* each ends at once: everyone is tried again */
         drive_event(&d, false);
         uint32_t small = drive_put(&d, i % QUEUES, (uint32_t)size + 1, 0);
@@ -206,8 +225,7 @@ static void storm(size_t size, struct figures *ret) {
         drive_finish(&d, small);
         drive_quiet(&d, NO_END);
     }
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 /* ---- a wave of high priority ---- */
@@ -216,11 +234,8 @@ static void wave(size_t size, struct figures *ret) {
     enum { QUEUES = 10, LOW_ASKS = 4 };
     struct drive d;
     struct prng r;
-    struct ask *asks = calloc(LOW_ASKS + 1, sizeof(*asks));
+    struct ask *asks = asks_new(LOW_ASKS + 1);
     size_t high = size / 8;
-    if (asks == NULL) {
-        exit(1);
-    }
     for (size_t i = 0; i < LOW_ASKS; i++) {
         asks[i] = ask_of(1, 1000 * (int64_t)(i + 1));
     }
@@ -247,9 +262,7 @@ static void wave(size_t size, struct figures *ret) {
         drive_put(&d, (uint32_t)prng_below(&r, QUEUES), LOW_ASKS, 100);
         drive_run(&d);
     }
-    drive_quiet(&d, NO_END);
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 /* ---- fair sharing, and reclaiming in a hierarchy ---- */
@@ -294,8 +307,7 @@ static void tree_load(size_t size, bool fair, struct figures *ret) {
     }
     drive_quiet(&d, DECISIONS);
     churn(&d, &r, events, 2);
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 static void fair(size_t size, struct figures *ret) {
@@ -311,6 +323,7 @@ static void hierarchy(size_t size, struct figures *ret) {
 enum { EACH = 100, TREE = 100 };
 
 static void backlog_put(struct drive *d, struct prng *r, size_t size, size_t events) {
+    prng_seed(r, size);
     begin(d, &(struct engine_options){0}, usual_asks(), size + size / EACH * 24 + events);
     for (uint32_t q = 0; q < size / EACH; q++) {
         put_queue(d, q, &(struct team){.gpus = 16, .cohort = drive_name("cohort", q / TREE)});
@@ -318,8 +331,7 @@ static void backlog_put(struct drive *d, struct prng *r, size_t size, size_t eve
     double before = drive_resident();
     size_t all = size + size / EACH * 4; /* as many as will hold quota, and `size` */
     for (size_t i = 0; i < all; i++) {
-        drive_put(d, (uint32_t)prng_below(r, size / EACH), (uint32_t)prng_below(r, ASKS),
-                  (int32_t)prng_below(r, 3));
+        put_any(d, r, size / EACH, ASKS, 3);
     }
     d->f.bytes = (drive_resident() - before) / (double)all;
 }
@@ -327,19 +339,15 @@ static void backlog_put(struct drive *d, struct prng *r, size_t size, size_t eve
 static void backlog(size_t size, struct figures *ret) {
     struct drive d;
     struct prng r;
-    prng_seed(&r, size);
     backlog_put(&d, &r, size, 0);
     drive_reset(&d);
-    drive_quiet(&d, NO_END);
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 static void million(size_t size, struct figures *ret) {
     enum { EVENTS = 2000 };
     struct drive d;
     struct prng r;
-    prng_seed(&r, size);
     backlog_put(&d, &r, size, EVENTS);
     drive_quiet(&d, NO_END);
     drive_reset(&d);
@@ -348,12 +356,10 @@ static void million(size_t size, struct figures *ret) {
         drive_finish(&d, d.holders[prng_below(&r, d.n_holders)]);
         drive_quiet(&d, NO_END);
         drive_event(&d, true);
-        drive_put(&d, (uint32_t)prng_below(&r, size / EACH), (uint32_t)prng_below(&r, ASKS),
-                  (int32_t)prng_below(&r, 3));
+        put_any(&d, &r, size / EACH, ASKS, 3);
         drive_quiet(&d, NO_END);
     }
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 /* An event each 10 ms of processor time, whether or not what came before is done. */
@@ -361,7 +367,6 @@ static void steady(size_t size, struct figures *ret) {
     enum { EVENTS = 3000, GAP_NS = 10000000 };
     struct drive d;
     struct prng r;
-    prng_seed(&r, size);
     backlog_put(&d, &r, size, EVENTS);
     drive_quiet(&d, NO_END);
     drive_reset(&d);
@@ -377,9 +382,7 @@ static void steady(size_t size, struct figures *ret) {
                              (uint32_t)prng_below(&r, ASKS), (int32_t)prng_below(&r, 3), due);
         }
     }
-    drive_quiet(&d, NO_END);
-    drive_end(&d, size);
-    *ret = d.f;
+    end(&d, size, ret);
 }
 
 const struct load loads[] = {

@@ -162,14 +162,29 @@ static void share(struct world *w, const char *name, int64_t nominal, enum preem
              (struct fq[]){{"f", {nominal, NO, NO}}}, 1);
 }
 
+struct member {
+    const char *name;
+    int64_t nominal;
+    enum preempt_policy reclaim;
+};
+
+static void cohort(struct world *w, const struct member *m, size_t n) {
+    setup(w);
+    flavor(w, "f", (struct flavor_input){0});
+    for (size_t i = 0; i < n; i++) {
+        share(w, m[i].name, m[i].nominal, m[i].reclaim);
+    }
+}
+
+/* A world of queues that share what they have. */
+#define COHORT(w_, ...)                                                                            \
+    cohort(w_, (struct member[]){__VA_ARGS__},                                                     \
+           sizeof((struct member[]){__VA_ARGS__}) / sizeof(struct member))
+
 /* Two that want the same victim: the second waits for what the first frees. */
 static void overlapping(void **state) {
     struct world w;
-    setup(&w);
-    flavor(&w, "f", (struct flavor_input){0});
-    share(&w, "x", 2000, PREEMPT_ANY);
-    share(&w, "y", 2000, PREEMPT_ANY);
-    share(&w, "z", 0, PREEMPT_NEVER);
+    COHORT(&w, {"x", 2000, PREEMPT_ANY}, {"y", 2000, PREEMPT_ANY}, {"z", 0, PREEMPT_NEVER});
     submit(&w, "z1", "z", 0, 1, 4000);
     run(&w);
     submit(&w, "x1", "x", 0, 2, 2000);
@@ -189,11 +204,7 @@ static void overlapping(void **state) {
 /* Overlapping again, but there is another victim for the second. */
 static void another_victim(void **state) {
     struct world w;
-    setup(&w);
-    flavor(&w, "f", (struct flavor_input){0});
-    share(&w, "x", 2000, PREEMPT_ANY);
-    share(&w, "y", 2000, PREEMPT_ANY);
-    share(&w, "z", 0, PREEMPT_NEVER);
+    COHORT(&w, {"x", 2000, PREEMPT_ANY}, {"y", 2000, PREEMPT_ANY}, {"z", 0, PREEMPT_NEVER});
     submit(&w, "z1", "z", 1, 1, 2000);
     submit(&w, "z2", "z", 0, 2, 2000);
     run(&w);
@@ -208,10 +219,7 @@ static void another_victim(void **state) {
 static void kept_for_the_owner(void **state) {
     for (int can_reclaim = 0; can_reclaim < 2; can_reclaim++) {
         struct world w;
-        setup(&w);
-        flavor(&w, "f", (struct flavor_input){0});
-        share(&w, "x", 3000, PREEMPT_NEVER);
-        share(&w, "y", 1000, PREEMPT_NEVER);
+        COHORT(&w, {"x", 3000, PREEMPT_NEVER}, {"y", 1000, PREEMPT_NEVER});
         submit(&w, "x0", "x", 0, 0, 2000);
         run(&w);
         share(&w, "x", 3000, can_reclaim ? PREEMPT_ANY : PREEMPT_NEVER);
@@ -228,11 +236,7 @@ static void kept_for_the_owner(void **state) {
 /* What one head will use when its victims are gone is not given to the next; nor what victims still hold. */
 static void freed_for_one(void **state) {
     struct world w;
-    setup(&w);
-    flavor(&w, "f", (struct flavor_input){0});
-    share(&w, "x", 3000, PREEMPT_ANY);
-    share(&w, "y", 1000, PREEMPT_NEVER);
-    share(&w, "z", 0, PREEMPT_NEVER);
+    COHORT(&w, {"x", 3000, PREEMPT_ANY}, {"y", 1000, PREEMPT_NEVER}, {"z", 0, PREEMPT_NEVER});
     submit(&w, "z1", "z", 0, 1, 3000);
     run(&w);
     submit(&w, "x1", "x", 0, 2, 3000);
@@ -248,12 +252,8 @@ static void freed_for_one(void **state) {
 /* A victim that frees more than its preemptor takes: the rest is not there yet. */
 static void not_freed_yet(void **state) {
     struct world w;
-    setup(&w);
-    flavor(&w, "f", (struct flavor_input){0});
-    share(&w, "v", 1000, PREEMPT_NEVER);
-    share(&w, "x", 2000, PREEMPT_ANY);
-    share(&w, "y", 1000, PREEMPT_NEVER);
-    share(&w, "z", 0, PREEMPT_NEVER);
+    COHORT(&w, {"v", 1000, PREEMPT_NEVER}, {"x", 2000, PREEMPT_ANY}, {"y", 1000, PREEMPT_NEVER},
+           {"z", 0, PREEMPT_NEVER});
     submit(&w, "z1", "z", 0, 1, 3000);
     run(&w);
     submit(&w, "x1", "x", 0, 2, 2000);
