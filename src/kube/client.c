@@ -2,22 +2,23 @@
  * client (kube): requests by a kubeconfig, over net's HTTP client. See client.h.
  *
  * A request that the server puts off (429, or 503, with Retry-After) is sent again after the time it named, a few
- * times.
+ * times; one that it refuses for who we are (401) once, when another credential may be had.
  */
 #include "kube/client.h"
 
 #include "base/mem.h"
+#include "kube/auth.h"
 #include "kube/client_int.h"
 #include "kube/config.h"
-#include "kube/file.h"
 #include "kube/status.h"
 #include "net/http_client.h"
 
-enum { TIMEOUT_MS = 60000, TRIES = 10, RETRY_MAX_S = 30, TOKEN_MAX = 64 << 10 };
+enum { TIMEOUT_MS = 60000, TRIES = 10, RETRY_MAX_S = 30, LINES_OWN = 2 };
 
 struct kube_client {
     struct loop *loop;
     struct kube_config config;
+    struct auth *auth;
     struct http_client *http;
     struct kube_call *calls;
 };
@@ -28,12 +29,27 @@ struct kube_call {
     struct http_call *http; /* under way, or NULL while waiting */
     struct timer *timer;    /* made when first needed */
     int tries;
+    bool refused;           /* once already, for who we are */
+    uint64_t generation;    /* of the credential that was sent */
+    struct auth_waiter wait;
     struct arena arena;
     struct kube_request r;  /* with views into the arena */
 };
 
 struct loop *kube_client_loop(const struct kube_client *c) {
     return c->loop;
+}
+
+static void on_identity(void *ctx, struct str cert_pem, struct str key_pem) {
+    struct kube_client *c = ctx;
+    (void)http_client_set_identity(c->http, cert_pem, key_pem, NULL);
+}
+
+/* "https://host:port" of the server, without its path. */
+static struct str origin_of(struct str server) {
+    struct str scheme = STR("https://");
+    ptrdiff_t slash = str_starts(server, scheme) ? str_find(str_skip(server, scheme.n), '/') : -1;
+    return slash < 0 ? server : str_head(server, scheme.n + (size_t)slash);
 }
 
 struct kube_client *kube_client_new(struct loop *l, const char *kubeconfig, const char *context,
@@ -53,7 +69,13 @@ struct kube_client *kube_client_new(struct loop *l, const char *kubeconfig, cons
         .ca_pem = k->ca_pem,       .ca_file = k->ca_file,   .cert_pem = k->cert_pem,
         .cert_file = k->cert_file, .key_pem = k->key_pem,   .key_file = k->key_file,
         .proxy = k->proxy,         .user_agent = str_of(user_agent),
+        .tls_name = k->tls_name,   .tls_origin = origin_of(k->server),
     };
+    c->auth = auth_new(l, k, on_identity, c, err);
+    if (!c->auth) {
+        kube_client_free(c);
+        return NULL;
+    }
     if (http_client_new(l, &o, &c->http, err) != 0) {
         kube_client_free(c);
         return NULL;
@@ -66,6 +88,7 @@ static void call_free(struct kube_call *call) {
     if (call->next) {
         call->next->prev = call->prev;
     }
+    auth_wait_cancel(&call->wait);
     loop_clock(call->client->loop)->timer_free(call->timer);
     arena_release(&call->arena);
     mem_free(call);
@@ -86,6 +109,7 @@ void kube_client_free(struct kube_client *c) {
         kube_cancel(c->calls);
     }
     http_client_free(c->http);
+    auth_free(c->auth);
     kube_config_release(&c->config);
     mem_free(c);
 }
@@ -143,6 +167,12 @@ static void on_done(void *ctx, const struct http_reply *r) {
     if (r->code == 0 && put_off(call, r)) {
         return;
     }
+    if (r->status == 401 && !call->refused && auth_refused(call->client->auth, call->generation)) {
+        call->refused = true;
+        call->http = NULL;
+        try_again(call);
+        return;
+    }
     struct kube_reply reply = {.code = r->code, .err = r->err, .status = r->status,
                                .sent = r->sent,
                                .body = r->body};
@@ -159,44 +189,35 @@ static bool on_data(void *ctx, struct str bytes) {
     return call->r.data(call->r.ctx, bytes);
 }
 
-/* The Authorization line, made anew each time: the file may have changed. */
-static int authorization(struct kube_client *c, struct arena *a, struct str *ret, struct err *err) {
-    struct str token = c->config.token;
-    if (c->config.token_file.n) {
-        int r = kube_file_read(a, c->config.token_file.p, TOKEN_MAX, &token, err);
-        if (r != 0) {
-            return err_wrap(err, "user.tokenFile");
-        }
-        token = str_trim(token);
+static void on_auth_ready(void *ctx, int code, const struct err *err) {
+    struct kube_call *call = ctx;
+    struct kube_reply reply = {.code = code};
+    if (code == 0) {
+        try_again(call);
+        return;
     }
-    for (size_t i = 0; i < token.n; i++) {
-        if ((unsigned char)token.p[i] <= ' ' || (unsigned char)token.p[i] >= 0x7f) {
-            return err_set(err, ERR_INVALID, "user.token has characters that no token has");
-        }
-    }
-    *ret = token.n ? arena_f(a, "Authorization: Bearer %.*s", STR_ARG(token)) : (struct str){0};
-    return 0;
+    reply.err = *err;
+    answer(call, &reply);
 }
 
-static int send_now(struct kube_call *call, struct err *err) {
+static int send_lines(struct kube_call *call, struct arena *a, struct str *lines, struct err *err) {
     struct kube_client *c = call->client;
-    struct arena a;
-    struct str lines[3], bearer = {0};
-    size_t n = 0;
-    arena_init(&a, 1 << 20);
-    int r = authorization(c, &a, &bearer, err);
     const struct kube_request *q = &call->r;
-    lines[n++] = arena_f(&a, "Accept: %s", q->accept ? q->accept : "application/json");
-    if (q->body.n) {
-        lines[n++] = arena_f(&a, "Content-Type: %s",
-                             q->content_type ? q->content_type : "application/json");
+    size_t n = 0;
+    int r = auth_lines(c->auth, a, lines, &n, &call->generation, err);
+    if (r == ERR_AGAIN) {
+        call->wait = (struct auth_waiter){.ready = on_auth_ready, .ctx = call};
+        auth_wait(c->auth, &call->wait);
+        return 0;
     }
-    if (bearer.n) {
-        lines[n++] = bearer;
+    lines[n++] = arena_f(a, "Accept: %s", q->accept ? q->accept : "application/json");
+    if (q->body.n) {
+        lines[n++] = arena_f(a, "Content-Type: %s",
+                             q->content_type ? q->content_type : "application/json");
     }
     struct http_call_options o = {
         .method = q->method,
-        .url = arena_f(&a, "%.*s%.*s", STR_ARG(c->config.server), STR_ARG(q->path)),
+        .url = arena_f(a, "%.*s%.*s", STR_ARG(c->config.server), STR_ARG(q->path)),
         .headers = lines,
         .n_headers = n,
         .body = q->body,
@@ -208,10 +229,17 @@ static int send_now(struct kube_call *call, struct err *err) {
         .done = on_done,
         .ctx = call,
     };
-    if (r == 0 && arena_ok(&a) != 0) {
+    if (r == 0 && arena_ok(a) != 0) {
         r = err_set(err, ERR_NOMEM, "no memory");
     }
-    r = r ? r : http_client_send(c->http, &o, &call->http, err);
+    return r ? r : http_client_send(c->http, &o, &call->http, err);
+}
+
+static int send_now(struct kube_call *call, struct err *err) {
+    struct arena a;
+    arena_init(&a, 1 << 20);
+    struct str *lines = ARENA_ARRAY(&a, struct str, LINES_OWN + auth_lines_max(call->client->auth));
+    int r = lines ? send_lines(call, &a, lines, err) : err_set(err, ERR_NOMEM, "no memory");
     arena_release(&a);
     return r;
 }

@@ -32,6 +32,19 @@ static struct str dir_of(struct arena *a, struct str path) {
     return slash < 0 ? STR(".") : arena_str(a, str_head(path, slash ? (size_t)slash : 1));
 }
 
+static int add_text(struct kube_config *c, struct files *fs, struct str text, struct str dir,
+                    struct err *err) {
+    yyjson_mut_doc *doc = NULL;
+    if (fs->n == FILES_MAX) {
+        return err_set(err, ERR_TOO_LARGE, "KUBECONFIG names too many files");
+    }
+    int r = yaml_parse_one(&c->arena, text, &doc, err);
+    if (r == 0) {
+        fs->v[fs->n++] = (struct loaded){dir, yyjson_mut_doc_get_root(doc)};
+    }
+    return r;
+}
+
 static int add_file(struct kube_config *c, struct files *fs, struct str path, bool may_miss,
                     struct err *err) {
     struct str text;
@@ -44,17 +57,8 @@ static int add_file(struct kube_config *c, struct files *fs, struct str path, bo
     if (r != 0) {
         return r;
     }
-    if (fs->n == FILES_MAX) {
-        return err_set(err, ERR_TOO_LARGE, "KUBECONFIG names too many files");
-    }
-    yyjson_mut_doc *doc = NULL;
-    r = yaml_parse_one(&c->arena, text, &doc, err);
-    if (r != 0) {
-        err_wrap(err, "%s", name.p);
-        return r;
-    }
-    fs->v[fs->n++] = (struct loaded){dir_of(&c->arena, name), yyjson_mut_doc_get_root(doc)};
-    return 0;
+    r = add_text(c, fs, text, dir_of(&c->arena, name), err);
+    return r ? err_wrap(err, "%s", name.p) : 0;
 }
 
 static struct str home_config(struct arena *a) {
@@ -151,40 +155,194 @@ static bool is_true(yyjson_mut_val *v, const char *key) {
     return yyjson_mut_is_true(json_mget(v, str_of(key)));
 }
 
+static bool is_tls(const struct kube_config *c) {
+    return str_starts(c->server, STR("https://"));
+}
+
+static int take_proxy(struct kube_config *c, struct str url, struct err *err) {
+    static const char *const known[] = {"http://", "https://", "socks5://", "socks5h://"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (str_starts(url, str_of(known[i]))) {
+            c->proxy = arena_str(&c->arena, url);
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INVALID, "cluster.proxy-url must be an http, https or socks5 URL");
+}
+
 static int take_cluster(struct kube_config *c, yyjson_mut_val *v, struct str dir, struct err *err) {
     c->server = arena_str(&c->arena, text_of(v, "server"));
     while (str_ends(c->server, STR("/"))) {
         c->server.n--;
     }
-    if (!str_starts(c->server, STR("https://")) && !str_starts(c->server, STR("http://"))) {
+    if (!is_tls(c) && !str_starts(c->server, STR("http://"))) {
         return err_set(err, ERR_INVALID, "cluster.server must be an https URL");
+    }
+    for (size_t i = 0; i < c->server.n; i++) {
+        if ((unsigned char)c->server.p[i] <= ' ' || strchr("?#@", c->server.p[i])) {
+            return err_set(err, ERR_INVALID, "cluster.server must be a URL of a host and a path");
+        }
     }
     if (is_true(v, "insecure-skip-tls-verify")) {
         return err_set(err, ERR_INVALID, "cluster.insecure-skip-tls-verify is not supported: "
                                          "servers are always verified");
     }
-    if (text_of(v, "tls-server-name").n) {
-        return err_set(err, ERR_UNSUPPORTED, "cluster.tls-server-name is not supported yet");
+    c->tls_name = arena_str(&c->arena, text_of(v, "tls-server-name"));
+    for (size_t i = 0; i < c->tls_name.n; i++) {
+        char x = c->tls_name.p[i];
+        if (!((x | 32) >= 'a' && (x | 32) <= 'z') && !(x >= '0' && x <= ':') && x != '.' && x != '-') {
+            return err_set(err, ERR_INVALID, "cluster.tls-server-name must be a host's name");
+        }
     }
-    c->proxy = arena_str(&c->arena, text_of(v, "proxy-url"));
+    struct str proxy = text_of(v, "proxy-url");
+    int r = proxy.n ? take_proxy(c, proxy, err) : 0;
     c->ca_file = file_of(c, v, "certificate-authority", dir);
-    return data_of(c, v, "certificate-authority-data", &c->ca_pem, err);
+    return r ? r : data_of(c, v, "certificate-authority-data", &c->ca_pem, err);
+}
+
+/* A list of texts; what is none counts as empty. */
+static struct str *texts_of(struct kube_config *c, yyjson_mut_val *list, size_t *ret_n) {
+    size_t n = yyjson_mut_arr_size(list), i, max;
+    struct str *all = n ? ARENA_ARRAY(&c->arena, struct str, n) : NULL;
+    yyjson_mut_val *v;
+    if (all) {
+        yyjson_mut_arr_foreach(list, i, max, v) {
+            all[i] = arena_str(&c->arena, json_mstr(v));
+        }
+    }
+    *ret_n = all ? n : 0;
+    return all;
+}
+
+static void take_impersonation(struct kube_config *c, yyjson_mut_val *v) {
+    yyjson_mut_val *extra = json_mget(v, STR("as-user-extra")), *key, *list, *value;
+    size_t n = 0, i, max, k, kmax;
+    c->as_user = arena_str(&c->arena, text_of(v, "as"));
+    c->as_uid = arena_str(&c->arena, text_of(v, "as-uid"));
+    c->as_groups = texts_of(c, json_mget(v, STR("as-groups")), &c->n_as_groups);
+    yyjson_mut_obj_foreach(extra, i, max, key, list) {
+        n += yyjson_mut_arr_size(list);
+    }
+    c->as_extra = n ? ARENA_ARRAY(&c->arena, struct kube_extra, n) : NULL;
+    if (!c->as_extra) {
+        return;
+    }
+    yyjson_mut_obj_foreach(extra, i, max, key, list) {
+        yyjson_mut_arr_foreach(list, k, kmax, value) {
+            c->as_extra[c->n_as_extra++] = (struct kube_extra){
+                arena_str(&c->arena, json_mstr(key)), arena_str(&c->arena, json_mstr(value))};
+        }
+    }
+}
+
+static int take_interactive(struct kube_exec_config *e, struct str mode, struct err *err) {
+    static const char *const names[] = {
+        [EXEC_NEVER] = "Never", [EXEC_IF_AVAILABLE] = "IfAvailable", [EXEC_ALWAYS] = "Always"};
+    e->interactive = EXEC_IF_AVAILABLE;
+    if (mode.n == 0) {
+        return str_ends(e->api_version, STR("/v1beta1"))
+                   ? 0
+                   : err_set(err, ERR_INVALID, "user.exec.interactiveMode is required");
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (str_is(mode, names[i])) {
+            e->interactive = (enum exec_interactive)i;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INVALID, "user.exec.interactiveMode must be Never, IfAvailable or "
+                                     "Always");
+}
+
+static int take_exec(struct kube_config *c, yyjson_mut_val *v, struct str dir, struct err *err) {
+    struct kube_exec_config *e = &c->exec;
+    yyjson_mut_val *env = json_mget(v, STR("env")), *one;
+    size_t i, n;
+    e->command = arena_str(&c->arena, text_of(v, "command"));
+    e->api_version = arena_str(&c->arena, text_of(v, "apiVersion"));
+    e->install_hint = arena_str(&c->arena, text_of(v, "installHint"));
+    e->dir = dir;
+    e->args = texts_of(c, json_mget(v, STR("args")), &e->n_args);
+    e->env = ARENA_ARRAY(&c->arena, struct str, yyjson_mut_arr_size(env) + 1);
+    if (e->command.n == 0) {
+        return err_set(err, ERR_INVALID, "user.exec.command is required");
+    }
+    if (!str_is(e->api_version, "client.authentication.k8s.io/v1") &&
+        !str_is(e->api_version, "client.authentication.k8s.io/v1beta1")) {
+        return err_set(err, ERR_UNSUPPORTED, "user.exec.apiVersion must be "
+                                             "client.authentication.k8s.io/v1 or v1beta1");
+    }
+    yyjson_mut_arr_foreach(env, i, n, one) {
+        struct str name = text_of(one, "name");
+        if (name.n == 0 || str_find(name, '=') >= 0 || !e->env) {
+            return err_set(err, ERR_INVALID, "user.exec.env[%zu].name is required", i);
+        }
+        e->env[e->n_env++] = arena_f(&c->arena, "%.*s=%.*s", STR_ARG(name),
+                                     STR_ARG(text_of(one, "value")));
+    }
+    return take_interactive(e, text_of(v, "interactiveMode"), err);
 }
 
 static int take_user(struct kube_config *c, yyjson_mut_val *v, struct str dir, struct err *err) {
-    static const char *const refused[] = {"exec", "auth-provider", "username", "password"};
-    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
-        if (json_mget(v, str_of(refused[i]))) {
-            return err_set(err, ERR_UNSUPPORTED, "user.%s is not supported yet: use a token or a "
-                                                 "client certificate", refused[i]);
-        }
+    if (json_mget(v, STR("auth-provider"))) {
+        return err_set(err, ERR_UNSUPPORTED, "user.auth-provider is not supported: use exec, a token "
+                                             "or a client certificate");
     }
     c->cert_file = file_of(c, v, "client-certificate", dir);
     c->key_file = file_of(c, v, "client-key", dir);
     c->token = arena_str(&c->arena, text_of(v, "token"));
     c->token_file = file_of(c, v, "tokenFile", dir);
-    int r = data_of(c, v, "client-certificate-data", &c->cert_pem, err);
+    c->username = arena_str(&c->arena, text_of(v, "username"));
+    c->password = arena_str(&c->arena, text_of(v, "password"));
+    take_impersonation(c, v);
+    yyjson_mut_val *exec = json_mget(v, STR("exec"));
+    int r = exec && !yyjson_mut_is_null(exec) ? take_exec(c, exec, dir, err) : 0;
+    r = r ? r : data_of(c, v, "client-certificate-data", &c->cert_pem, err);
     return r ? r : data_of(c, v, "client-key-data", &c->key_pem, err);
+}
+
+/* What an exec program is told of the cluster: as the kubeconfig has it, the authority's certificate as data. */
+static int describe_cluster(struct kube_config *c, yyjson_mut_val *v, struct err *err) {
+    yyjson_mut_val *more = json_mget(v, STR("extensions")), *one;
+    struct str ca = c->ca_pem;
+    struct buf b;
+    size_t i, n;
+    int r = ca.n == 0 && c->ca_file.n
+                ? kube_file_read(&c->arena, c->ca_file.p, LIMIT_BODY_BYTES, &ca, err)
+                : 0;
+    if (r != 0) {
+        return err_wrap(err, "cluster.certificate-authority");
+    }
+    buf_init(&b, LIMIT_BODY_BYTES);
+    buf_c(&b, "{\"server\":");
+    buf_json(&b, c->server);
+    const struct {
+        const char *key;
+        struct str value;
+    } texts[] = {{"tls-server-name", c->tls_name}, {"proxy-url", c->proxy}};
+    for (i = 0; i < 2; i++) {
+        if (texts[i].value.n) {
+            buf_f(&b, ",\"%s\":", texts[i].key);
+            buf_json(&b, texts[i].value);
+        }
+    }
+    if (ca.n) {
+        buf_c(&b, ",\"certificate-authority-data\":\"");
+        base64_encode(&b, ca);
+        buf_ch(&b, '"');
+    }
+    yyjson_mut_arr_foreach(more, i, n, one) {
+        yyjson_mut_val *config = json_mget(one, STR("extension"));
+        if (str_is(text_of(one, "name"), "client.authentication.k8s.io/exec") && config) {
+            buf_c(&b, ",\"config\":");
+            json_write_mut(&b, config);
+        }
+    }
+    buf_ch(&b, '}');
+    c->exec.cluster_json = arena_str(&c->arena, buf_view(&b));
+    r = buf_ok(&b);
+    buf_release(&b);
+    return r ? err_set(err, r, "the cluster's description is too large") : 0;
 }
 
 static int take_context(struct kube_config *c, const struct files *fs, const char *context,
@@ -202,12 +360,16 @@ static int take_context(struct kube_config *c, const struct files *fs, const cha
     if (!v) {
         return err_set(err, ERR_NOT_FOUND, "cluster \"%.*s\" does not exist", STR_ARG(cluster));
     }
+    yyjson_mut_val *in_cluster = v;
     int r = take_cluster(c, v, cluster_dir, err);
     v = r == 0 && user.n ? entry(fs, "users", "user", user, &user_dir) : NULL;
     if (r == 0 && user.n && !v) {
         return err_set(err, ERR_NOT_FOUND, "user \"%.*s\" does not exist", STR_ARG(user));
     }
     r = r || !v ? r : take_user(c, v, user_dir, err);
+    if (r == 0 && v && is_true(json_mget(v, STR("exec")), "provideClusterInfo")) {
+        r = describe_cluster(c, in_cluster, err);
+    }
     c->ns = arena_str(&c->arena, text_of(ctx, "namespace"));
     return r;
 }
@@ -230,6 +392,29 @@ static int take_account(struct kube_config *c, struct err *err) {
     return 0;
 }
 
+/* What holds of every configuration; takes c over. */
+static int finish(struct kube_config *ret, struct kube_config *c, int r, struct err *err) {
+    bool secret = c->token.n || c->token_file.n || c->cert_file.n || c->cert_pem.n ||
+                  c->username.n || c->password.n || c->exec.command.n;
+    if (r == 0 && secret && !is_tls(c)) {
+        r = err_set(err, ERR_INVALID, "credentials are not sent over plain http (cluster.server)");
+    }
+    if (r == 0 && (c->n_as_groups || c->n_as_extra || c->as_uid.n) && c->as_user.n == 0) {
+        r = err_set(err, ERR_INVALID, "user.as is required with as-groups, as-uid and "
+                                      "as-user-extra");
+    }
+    if (r == 0 && arena_ok(&c->arena) != 0) {
+        r = err_set(err, ERR_NOMEM, "no memory");
+    }
+    if (r != 0) {
+        arena_release(&c->arena);
+        return r;
+    }
+    c->ns = c->ns.n ? c->ns : STR("default");
+    *ret = *c;
+    return 0;
+}
+
 int kube_config_load(struct kube_config *ret, const char *path, const char *context,
                      struct err *err) {
     struct kube_config c = {0};
@@ -239,20 +424,17 @@ int kube_config_load(struct kube_config *ret, const char *path, const char *cont
     if (r == 0) {
         r = fs.n ? take_context(&c, &fs, context, err) : take_account(&c, err);
     }
-    bool secret = c.token.n || c.token_file.n || c.cert_file.n || c.cert_pem.n;
-    if (r == 0 && secret && !str_starts(c.server, STR("https://"))) {
-        r = err_set(err, ERR_INVALID, "credentials are not sent over plain http (cluster.server)");
-    }
-    if (r == 0 && arena_ok(&c.arena) != 0) {
-        r = err_set(err, ERR_NOMEM, "no memory");
-    }
-    if (r != 0) {
-        arena_release(&c.arena);
-        return r;
-    }
-    c.ns = c.ns.n ? c.ns : STR("default");
-    *ret = c;
-    return 0;
+    return finish(ret, &c, r, err);
+}
+
+int kube_config_read(struct kube_config *ret, struct str text, struct str dir, const char *context,
+                     struct err *err) {
+    struct kube_config c = {0};
+    struct files fs = {.n = 0};
+    arena_init(&c.arena, ARENA_MAX);
+    int r = add_text(&c, &fs, text, arena_str(&c.arena, dir), err);
+    r = r ? r : take_context(&c, &fs, context, err);
+    return finish(ret, &c, r, err);
 }
 
 void kube_config_release(struct kube_config *c) {

@@ -37,10 +37,10 @@ static int teardown_dir(void **state) {
     return rmdir(dir);
 }
 
-#define CONFIG(cluster, user)                                                              \
-    "apiVersion: v1\nkind: Config\ncurrent-context: c1\n"                                  \
-    "contexts:\n- name: c1\n  context: {cluster: k1, user: u1, namespace: team}\n"         \
-    "- name: c2\n  context: {cluster: k2, user: u1}\n"                                     \
+#define CONFIG(cluster, user)                                                                      \
+    "apiVersion: v1\nkind: Config\ncurrent-context: c1\n"                                          \
+    "contexts:\n- name: c1\n  context: {cluster: k1, user: u1, namespace: team}\n"                 \
+    "- name: c2\n  context: {cluster: k2, user: u1}\n"                                             \
     "clusters:\n- name: k1\n  cluster: " cluster "\nusers:\n- name: u1\n  user: " user "\n"
 
 static void test_one_file(void **state) {
@@ -99,10 +99,62 @@ static void refuse(const char *text, int code, const char *names) {
     }
 }
 
+static void test_users(void **state) {
+    struct kube_config c;
+    struct err err;
+    char *a = write_file(
+        "a",
+        CONFIG("{server: 'https://h:1/a/b/', tls-server-name: in.side, proxy-url: 'socks5://p:1',"
+               " certificate-authority-data: aGVsbG8=, extensions: [{name: "
+               "client.authentication.k8s.io/exec, extension: {audience: x}}]}",
+               "{username: u, password: p, as: boss, as-uid: '7', as-groups: [g1, g2],"
+               " as-user-extra: {scopes: [a, b], other: [c]}, exec: {apiVersion: "
+               "client.authentication.k8s.io/v1beta1, command: bin/get, args: [token, '--x=1'],"
+               " env: [{name: A, value: B}], provideClusterInfo: true, installHint: 'buy it'}}"));
+    assert_ok(kube_config_load(&c, a, NULL, &err), &err);
+    assert_str_eq(c.server, STR("https://h:1/a/b"));
+    assert_str_eq(c.tls_name, STR("in.side"));
+    assert_str_eq(c.proxy, STR("socks5://p:1"));
+    assert_str_eq(c.as_user, STR("boss"));
+    assert_int_equal(c.n_as_groups, 2);
+    assert_str_eq(c.as_groups[1], STR("g2"));
+    assert_int_equal(c.n_as_extra, 3);
+    assert_str_eq(c.as_extra[1].key, STR("scopes"));
+    assert_str_eq(c.as_extra[1].value, STR("b"));
+    const struct kube_exec_config *e = &c.exec;
+    assert_str_eq(e->dir, str_of(dir));
+    assert_int_equal(e->interactive, EXEC_IF_AVAILABLE);
+    assert_str_eq(e->args[1], STR("--x=1"));
+    assert_str_eq(e->env[0], STR("A=B"));
+    assert_str_eq(
+        e->cluster_json,
+        STR("{\"server\":\"https://h:1/a/b\",\"tls-server-name\":\"in.side\",\"proxy-url\":"
+            "\"socks5://p:1\",\"certificate-authority-data\":\"aGVsbG8=\",\"config\":"
+            "{\"audience\":\"x\"}}"));
+    kube_config_release(&c);
+}
+
 static void test_refused(void **state) {
-    refuse(CONFIG("{server: 'https://h'}", "{exec: {command: x}}"), ERR_UNSUPPORTED, "user.exec");
-    refuse(CONFIG("{server: 'https://h'}", "{username: x, password: y}"), ERR_UNSUPPORTED,
-           "user.username");
+#define EXEC(rest) CONFIG("{server: 'https://h'}", "{exec: {" rest "}}")
+#define V1 "apiVersion: client.authentication.k8s.io/v1"
+    refuse(EXEC("command: x"), ERR_UNSUPPORTED, "user.exec.apiVersion");
+    refuse(EXEC(V1), ERR_INVALID, "user.exec.command");
+    refuse(EXEC(V1 ", command: x"), ERR_INVALID, "user.exec.interactiveMode");
+    refuse(EXEC(V1 ", command: x, interactiveMode: never"), ERR_INVALID,
+           "user.exec.interactiveMode");
+    refuse(EXEC(V1 ", command: x, interactiveMode: Never, env: [{value: y}]"), ERR_INVALID,
+           "user.exec.env[0].name");
+    refuse(CONFIG("{server: 'https://h'}", "{auth-provider: {name: gcp}}"), ERR_UNSUPPORTED,
+           "user.auth-provider");
+    refuse(CONFIG("{server: 'https://h'}", "{as-groups: [g]}"), ERR_INVALID, "user.as");
+    refuse(CONFIG("{server: 'https://h', proxy-url: 'ftp://p'}", "{}"), ERR_INVALID,
+           "cluster.proxy-url");
+    refuse(CONFIG("{server: 'https://h', tls-server-name: 'a b'}", "{}"), ERR_INVALID,
+           "cluster.tls-server-name");
+    refuse(CONFIG("{server: 'https://u:p@h'}", "{}"), ERR_INVALID, "cluster.server");
+    refuse(CONFIG("{server: 'http://h'}", "{exec: {" V1 ", command: x, interactiveMode: Never}}"),
+           ERR_INVALID, "plain http");
+    refuse(CONFIG("{server: 'http://h'}", "{username: x, password: y}"), ERR_INVALID, "plain http");
     refuse(CONFIG("{server: 'http://h'}", "{token: x}"), ERR_INVALID, "plain http");
     refuse(CONFIG("{server: 'h:1'}", "{}"), ERR_INVALID, "cluster.server");
     refuse(CONFIG("{server: 'https://h', insecure-skip-tls-verify: true}", "{}"), ERR_INVALID,
@@ -116,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_file, setup_dir, teardown_dir),
         cmocka_unit_test_setup_teardown(test_merged, setup_dir, teardown_dir),
+        cmocka_unit_test_setup_teardown(test_users, setup_dir, teardown_dir),
         cmocka_unit_test_setup_teardown(test_refused, setup_dir, teardown_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

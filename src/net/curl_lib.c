@@ -22,6 +22,7 @@ static void load(void) {
         SYMBOL(multi_remove_handle), SYMBOL(multi_socket_action),
         SYMBOL(multi_info_read),     SYMBOL(multi_assign),
         SYMBOL(slist_append),        SYMBOL(slist_free_all),
+        SYMBOL(version_info),
 #undef SYMBOL
     };
     void *so = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);

@@ -30,6 +30,7 @@ struct curl_lib {
     CURLMcode (*multi_assign)(CURLM *m, curl_socket_t s, void *p);
     struct curl_slist *(*slist_append)(struct curl_slist *l, const char *s);
     void (*slist_free_all)(struct curl_slist *l);
+    curl_version_info_data *(*version_info)(CURLversion v);
 };
 
 /* Loads the library at the first call; NULL when it cannot be. */

@@ -7,11 +7,25 @@
  */
 #include "net/http_client.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include "base/mem.h"
 #include "net/curl_lib.h"
 #include "net/loop_uv.h"
 
-enum { GATHER_MAX = 64 << 20, CONNECT_MS = 10000, CONNECTIONS_MAX = 512 };
+enum {
+    GATHER_MAX = 64 << 20,
+    CONNECT_MS = 10000,
+    CONNECTIONS_MAX = 512,
+    STREAMS_MAX = 250, /* at once on one connection, if the server allows it */
+    IDLE_MAX = 128, /* handles kept for later calls: making one costs more than a small request */
+    UNACKED_MS = 30000, /* before a peer that does not acknowledge is given up */
+    KEEPALIVE_S = 30,
+    KEEPALIVE_EACH_S = 10,
+    KEEPALIVE_TRIES = 3,
+};
 
 struct http_client {
     const struct curl_lib *curl;
@@ -20,9 +34,13 @@ struct http_client {
     struct timer *timer;
     struct http_call *calls;
     bool inside;
-    bool tidy; /* calls wait to be added or removed */
-    struct http_client_options o; /* with views into `text` */
-    struct buf text;
+    bool tidy;                    /* calls wait to be added or removed */
+    struct http_client_options o; /* with views into `text`, but for the identity */
+    struct buf text, identity;
+    unsigned generation;  /* of the identity */
+    CURL *idle[IDLE_MAX]; /* with this generation's policy */
+    size_t n_idle;
+    bool http2;
 };
 
 enum call_state { CALL_NEW, CALL_RUNNING, CALL_CANCELLED };
@@ -33,7 +51,8 @@ struct http_call {
     enum call_state state;
     bool added; /* to the multi handle */
     CURL *easy;
-    struct curl_slist *headers;
+    unsigned generation; /* of the handle's policy */
+    struct curl_slist *headers, *connect_to;
     bool (*data)(void *ctx, struct str bytes);
     void (*done)(void *ctx, const struct http_reply *r);
     void *ctx;
@@ -53,6 +72,30 @@ struct socket_watch {
 
 /* ---- the life of a call ---- */
 
+/* The handle is kept, with its policy and without anything of this call. */
+static void put_back(struct http_call *call) {
+    struct http_client *c = call->client;
+    const struct curl_lib *curl = c->curl;
+    CURL *e = call->easy;
+    call->easy = NULL;
+    if (c->n_idle == IDLE_MAX || call->generation != c->generation) {
+        curl->easy_cleanup(e);
+        return;
+    }
+    curl->easy_setopt(e, CURLOPT_HTTPHEADER, NULL);
+    curl->easy_setopt(e, CURLOPT_CONNECT_TO, NULL);
+    curl->easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
+    curl->easy_setopt(e, CURLOPT_ERRORBUFFER, NULL);
+    curl->easy_setopt(e, CURLOPT_PRIVATE, NULL);
+    c->idle[c->n_idle++] = e;
+}
+
+static void drop_idle(struct http_client *c) {
+    while (c->n_idle) {
+        c->curl->easy_cleanup(c->idle[--c->n_idle]);
+    }
+}
+
 static void call_free(struct http_call *call) {
     const struct curl_lib *curl = call->client->curl;
     *call->prev = call->next;
@@ -63,9 +106,10 @@ static void call_free(struct http_call *call) {
         if (call->added) {
             curl->multi_remove_handle(call->client->multi, call->easy);
         }
-        curl->easy_cleanup(call->easy);
+        put_back(call);
     }
     curl->slist_free_all(call->headers);
+    curl->slist_free_all(call->connect_to);
     buf_release(&call->body);
     mem_free(call);
 }
@@ -198,8 +242,10 @@ static int want_socket(CURL *e, curl_socket_t fd, int what, void *ctx, void *soc
         w->poll.data = w;
         c->curl->multi_assign(c->multi, fd, w);
     }
-    uv_poll_start(&w->poll, (what & CURL_POLL_IN ? UV_READABLE : 0) |
-                                (what & CURL_POLL_OUT ? UV_WRITABLE : 0), on_socket);
+    uv_poll_start(&w->poll,
+                  (what & CURL_POLL_IN ? UV_READABLE : 0) |
+                      (what & CURL_POLL_OUT ? UV_WRITABLE : 0),
+                  on_socket);
     return 0;
 }
 
@@ -270,10 +316,11 @@ static int keep_options(struct http_client *c, const struct http_client_options 
     struct {
         struct str *to;
         struct str from;
-    } all[] = {{&c->o.ca_pem, o->ca_pem},           {&c->o.cert_pem, o->cert_pem},
-               {&c->o.key_pem, o->key_pem},         {&c->o.ca_file, o->ca_file},
-               {&c->o.cert_file, o->cert_file},     {&c->o.key_file, o->key_file},
-               {&c->o.proxy, o->proxy},             {&c->o.user_agent, o->user_agent}};
+    } all[] = {{&c->o.ca_pem, o->ca_pem},       {&c->o.cert_pem, o->cert_pem},
+               {&c->o.key_pem, o->key_pem},     {&c->o.ca_file, o->ca_file},
+               {&c->o.cert_file, o->cert_file}, {&c->o.key_file, o->key_file},
+               {&c->o.proxy, o->proxy},         {&c->o.user_agent, o->user_agent},
+               {&c->o.tls_name, o->tls_name},   {&c->o.tls_origin, o->tls_origin}};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         keep(c, all[i].to, all[i].from);
     }
@@ -306,6 +353,8 @@ int http_client_new(struct loop *l, const struct http_client_options *o, struct 
     curl->multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, want_timer);
     curl->multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
     curl->multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS_MAX);
+    curl->multi_setopt(c->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)STREAMS_MAX);
+    c->http2 = curl->version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2;
     *ret = c;
     return 0;
 }
@@ -317,16 +366,48 @@ void http_client_free(struct http_client *c) {
     while (c->calls) {
         call_free(c->calls);
     }
+    drop_idle(c);
     if (c->multi) {
         c->curl->multi_cleanup(c->multi);
     }
     loop_clock(c->loop)->timer_free(c->timer);
     buf_release(&c->text);
+    buf_release(&c->identity);
     mem_free(c);
 }
 
-static struct curl_blob blob_of(struct str s) {
-    return (struct curl_blob){(void *)(uintptr_t)s.p, s.n, CURL_BLOB_NOCOPY};
+int http_client_set_identity(struct http_client *c, struct str cert_pem, struct str key_pem,
+                             struct err *err) {
+    struct buf b;
+    buf_init(&b, 1 << 20);
+    buf_str(&b, cert_pem);
+    buf_str(&b, key_pem);
+    if (buf_ok(&b) != 0) {
+        int code = buf_ok(&b);
+        buf_release(&b);
+        return err_set(err, code, "the client certificate is too large, or no memory");
+    }
+    buf_release(&c->identity);
+    c->identity = b;
+    c->o.cert_pem = str_head(buf_view(&c->identity), cert_pem.n);
+    c->o.key_pem = str_skip(buf_view(&c->identity), cert_pem.n);
+    c->o.cert_file = c->o.key_file = (struct str){0};
+    c->generation++;
+    drop_idle(c);
+    return 0;
+}
+
+static struct curl_blob blob_of(struct str s, unsigned flags) {
+    return (struct curl_blob){(void *)(uintptr_t)s.p, s.n, flags};
+}
+
+/* libcurl turns probes on and sets their times; this is for bytes that nobody acknowledges. */
+static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose) {
+    unsigned ms = UNACKED_MS;
+    int tries = KEEPALIVE_TRIES;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+    return CURL_SOCKOPT_OK;
 }
 
 /* Identity, verification and what may be spoken. */
@@ -334,8 +415,9 @@ static bool set_policy(struct http_call *call) {
     const struct curl_lib *curl = call->client->curl;
     const struct http_client_options *o = &call->client->o;
     CURL *e = call->easy;
-    struct curl_blob ca = blob_of(o->ca_pem), cert = blob_of(o->cert_pem),
-                     key = blob_of(o->key_pem);
+    struct curl_blob ca = blob_of(o->ca_pem, CURL_BLOB_NOCOPY),
+                     cert = blob_of(o->cert_pem, CURL_BLOB_COPY),
+                     key = blob_of(o->key_pem, CURL_BLOB_COPY);
     bool ok = true;
 #define SET(option, value) (ok = curl->easy_setopt(e, (option), (value)) == CURLE_OK && ok)
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -344,9 +426,14 @@ static bool set_policy(struct http_call *call) {
     SET(CURLOPT_SSL_VERIFYHOST, 2L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_PROXY, o->proxy.n ? o->proxy.p : "");
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_HTTP_VERSION,
+        (long)(call->client->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    SET(CURLOPT_PIPEWAIT, 1L);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
+    SET(CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EACH_S);
+    SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     if (ca.len) {
         SET(CURLOPT_CAINFO_BLOB, &ca);
@@ -373,25 +460,55 @@ static bool set_policy(struct http_call *call) {
 
 static bool add_header(struct http_call *call, struct str line) {
     _cleanup_free_ char *text = mem_cstr(line);
-    struct curl_slist *l =
-        text ? call->client->curl->slist_append(call->headers, text) : NULL;
+    struct curl_slist *l = text ? call->client->curl->slist_append(call->headers, text) : NULL;
     call->headers = l ? l : call->headers;
     return l != NULL;
+}
+
+/* Where the certificate is for another name: libcurl takes the name to verify from the URL, so the URL gets that name,
+ * and a rule leads the connection to where it was to go. */
+static struct str renamed_url(struct http_call *call, struct str url, struct buf *b) {
+    const struct curl_lib *curl = call->client->curl;
+    const struct http_client_options *o = &call->client->o;
+    if (o->tls_name.n == 0 || !str_starts(url, o->tls_origin)) {
+        return url;
+    }
+    struct str host = str_skip(o->tls_origin, strlen("https://"));
+    bool has_port = str_find_last(host, ':') > str_find_last(host, ']');
+    bool v6 = str_find(o->tls_name, ':') >= 0;
+    struct str port = has_port ? str_skip(host, (size_t)str_find_last(host, ':') + 1) : STR("443");
+    struct str bare = has_port ? str_head(host, (size_t)str_find_last(host, ':')) : host;
+    const char *open = v6 ? "[" : "", *close = v6 ? "]" : "";
+    char rule[1024], header[600];
+    snprintf(rule, sizeof(rule), "%s%.*s%s:%.*s:%.*s:%.*s", open, STR_ARG(o->tls_name), close,
+             STR_ARG(port), STR_ARG(bare), STR_ARG(port));
+    snprintf(header, sizeof(header), "Host: %.*s", STR_ARG(host));
+    call->connect_to = curl->slist_append(NULL, rule);
+    bool ok = call->connect_to && add_header(call, str_of(header));
+    buf_f(b, "https://%s%.*s%s:%.*s", open, STR_ARG(o->tls_name), close, STR_ARG(port));
+    buf_str(b, str_skip(url, o->tls_origin.n));
+    return ok ? buf_view(b) : (struct str){0};
 }
 
 static bool set_request(struct http_call *call, const struct http_call_options *o) {
     const struct curl_lib *curl = call->client->curl;
     CURL *e = call->easy;
-    _cleanup_free_ char *url = mem_cstr(o->url);
-    bool ok = url && add_header(call, STR("Expect:"));
+    struct buf renamed;
+    buf_init(&renamed, 1 << 20);
+    _cleanup_free_ char *url = mem_cstr(renamed_url(call, o->url, &renamed));
+    bool ok = url && *url && buf_ok(&renamed) == 0 && add_header(call, STR("Expect:"));
+    buf_release(&renamed);
     for (size_t i = 0; i < o->n_headers; i++) {
         ok = ok && add_header(call, o->headers[i]);
     }
     SET(CURLOPT_URL, url);
     SET(CURLOPT_HTTPHEADER, call->headers);
+    SET(CURLOPT_CONNECT_TO, call->connect_to);
+    SET(CURLOPT_HTTPGET, 1L); /* undoes what the handle's last call had */
     if (strcmp(o->method, "HEAD") == 0) {
         SET(CURLOPT_NOBODY, 1L);
     } else if (o->body.n || (strcmp(o->method, "GET") != 0 && strcmp(o->method, "DELETE") != 0)) {
+        SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)o->body.n);
         SET(o->lasting ? CURLOPT_POSTFIELDS : CURLOPT_COPYPOSTFIELDS, o->body.n ? o->body.p : "");
     }
@@ -415,16 +532,24 @@ int http_client_send(struct http_client *c, const struct http_call_options *o,
     if (!call) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    *call = (struct http_call){.client = c, .data = o->data, .done = o->done, .ctx = o->ctx,
-                               .may_send = o->may_send, .may_send_ctx = o->may_send_ctx,
-                               .retry_after_s = -1, .next = c->calls, .prev = &c->calls};
+    *call = (struct http_call){.client = c,
+                               .data = o->data,
+                               .done = o->done,
+                               .ctx = o->ctx,
+                               .may_send = o->may_send,
+                               .may_send_ctx = o->may_send_ctx,
+                               .retry_after_s = -1,
+                               .next = c->calls,
+                               .prev = &c->calls};
     if (call->next) {
         call->next->prev = &call->next;
     }
     c->calls = call;
     buf_init(&call->body, o->body_max ? o->body_max : GATHER_MAX);
-    call->easy = c->curl->easy_init();
-    if (!call->easy || !set_policy(call) || !set_request(call, o)) {
+    call->generation = c->generation;
+    bool known = c->n_idle > 0;
+    call->easy = known ? c->idle[--c->n_idle] : c->curl->easy_init();
+    if (!call->easy || (!known && !set_policy(call)) || !set_request(call, o)) {
         call_free(call);
         return err_set(err, ERR_NOMEM, "cannot make the request");
     }

@@ -3,7 +3,9 @@
  *
  * Peers are always verified, against the given CA or the system's; redirects are not followed; nothing but http and
  * https is spoken; a proxy is used only when given. Answers come on the loop thread, never inside http_client_send.
- * Calls of one client share connections.
+ * Calls of one client share connections: one for many calls at once where both sides speak HTTP/2, else kept alive and
+ * used one after the other. A peer that does not acknowledge what was sent is given up after half a minute, one that
+ * says nothing at all after a minute without answers to keep-alive probes.
  */
 #ifndef BERTH_NET_HTTP_CLIENT_H
 #define BERTH_NET_HTTP_CLIENT_H
@@ -19,12 +21,17 @@ struct http_call;
 struct http_client_options {
     struct str ca_pem, cert_pem, key_pem;
     struct str ca_file, cert_file, key_file;
-    struct str proxy;       /* "http://proxy:3128" */
+    struct str proxy;       /* "http://proxy:3128", "https://...", "socks5://..." (names are resolved by us), "socks5h://..." */
     struct str user_agent;
+    struct str tls_name;    /* what the server's certificate must be for, instead of the URL's host; also sent as SNI */
+    struct str tls_origin;  /* with tls_name: "https://host:port", to which it applies */
 };
 /* ERR_UNSUPPORTED when libcurl cannot be loaded. */
 int http_client_new(struct loop *l, const struct http_client_options *o, struct http_client **ret,
                     struct err *err);
+/* Another client certificate for calls made from now on. Empty: none. ERR_NOMEM. */
+int http_client_set_identity(struct http_client *c, struct str cert_pem, struct str key_pem,
+                             struct err *err);
 void http_client_free(struct http_client *c); /* cancels all calls; not inside data or done */
 
 struct http_reply {
