@@ -1,13 +1,18 @@
 /*
- * job_queue: Kueue's integration of batch/v1 Jobs: a Workload for each Job that names a queue.
+ * job_queue: a Workload for each object of an integrated kind (integration.h) that names a queue. `Job` stands for one
+ * of any of them.
  *
  *     Job                              Workload                    what is done
- *     no Workload                                                  once nothing runs: create it
+ *     queued by something above it     of that: not Admitted       hold it back
+ *     no Workload                                                  once nothing runs: create it, or wait for a named one
  *     suspended, nothing injected      Admitted                    start: unsuspend, inject flavors
- *     running                          not Admitted                stop: suspend
- *     running                          Evicted                     stop: suspend
- *     suspended, injected              any                         restore the template
+ *     running                          not Admitted                stop: suspend (and restore, where one patch may)
+ *     running                          Evicted                     stop
+ *     suspended, injected              any                         restore the templates
  *     suspended, restored, nothing runs  Evicted, QuotaReserved    release the quota, requeue
+ *     other pods, suspended            without quota               change the Workload
+ *     other pods                       with quota                  stop; delete the Workload
+ *     cannot run as it is              QuotaReserved               release the quota (OnHold)
  *     ended                            not Finished                finish it; its finalizer goes
  *     gone                             any                         finish it; its finalizer goes
  *     any                              being deleted               stop; then its finalizer goes
