@@ -2,6 +2,7 @@
 #include "api/view_core.h"
 
 #include "api/kinds.h"
+#include "wire/time.h"
 
 static void pod_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
@@ -46,8 +47,22 @@ static const char *qos_class(yyjson_mut_val *spec) {
     return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
 }
 
+/* A pod behind gates says so from the beginning. */
+static void say_gated(yyjson_mut_doc *d, yyjson_mut_val *status, int64_t now) {
+    char at[TIME_TEXT_MAX];
+    yyjson_mut_val *list = yyjson_mut_arr(d);
+    yyjson_mut_val *c = list != NULL ? yyjson_mut_arr_add_obj(d, list) : NULL;
+    if (c != NULL && json_mset(d, status, STR("conditions"), list) == 0) {
+        json_mset_str(d, c, "type", STR("PodScheduled"));
+        json_mset_str(d, c, "status", STR("False"));
+        json_mset_str(d, c, "lastTransitionTime", time_text(now, at));
+        json_mset_str(d, c, "reason", STR("SchedulingGated"));
+        json_mset_str(d, c, "message",
+                      STR("Scheduling is blocked due to non-empty scheduling gates"));
+    }
+}
+
 static void pod_prepare(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now) {
-    (void)now;
     if (old != NULL) {
         return;
     }
@@ -55,6 +70,9 @@ static void pod_prepare(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old,
     if (status != NULL && json_mset(d, obj, STR("status"), status) == 0) {
         json_mset_str(d, status, "phase", STR("Pending"));
         json_mset_str(d, status, "qosClass", str_of(qos_class(json_mget(obj, STR("spec")))));
+        if (yyjson_mut_arr_size(json_mpath(obj, "spec.schedulingGates")) > 0) {
+            say_gated(d, status, now);
+        }
     }
 }
 

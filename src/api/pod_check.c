@@ -307,6 +307,18 @@ static bool new_contains(yyjson_mut_val *whole, yyjson_val *part) {
     return true;
 }
 
+/* Every member of `part` is in `whole` as it was. */
+static bool map_contains(yyjson_mut_val *whole, yyjson_val *part) {
+    yyjson_obj_iter it = yyjson_obj_iter_with(part);
+    yyjson_val *key;
+    while ((key = yyjson_obj_iter_next(&it)) != NULL) {
+        if (!same_value(json_mget(whole, json_str(key)), yyjson_obj_iter_get_val(key))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct causes *c) {
     static const char *const image[] = {"image", NULL};
     static const char *const handled[] = {
@@ -331,6 +343,11 @@ static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct cause
                           json_get(was, STR("initContainers")), image) &&
         new_contains(json_mget(spec, STR("tolerations")), json_get(was, STR("tolerations")));
     /* A gated pod is not placed yet: what steers its placing may still be narrowed. */
+    if (gated &&
+        !map_contains(json_mget(spec, STR("nodeSelector")), json_get(was, STR("nodeSelector")))) {
+        struct path selector = path_member(&at, "nodeSelector");
+        cause_forbidden(c, &selector, "only additions are allowed while the pod is gated");
+    }
     same = same && (gated || (same_value(json_mget(spec, STR("nodeSelector")),
                                          json_get(was, STR("nodeSelector"))) &&
                               same_value(json_mget(spec, STR("affinity")),
@@ -356,6 +373,11 @@ void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
     if (old == NULL) {
+        struct path node = path_member(&at, "nodeName");
+        if (yyjson_mut_arr_size(json_mget(spec, STR("schedulingGates"))) > 0 &&
+            json_mstr_at(spec, "nodeName").n > 0) {
+            cause_forbidden(c, &node, "cannot be set until all schedulingGates have been cleared");
+        }
         pod_spec_check(spec, &at, c);
     } else {
         check_pod_change(spec, json_get(old, STR("spec")), c);

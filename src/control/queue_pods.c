@@ -49,11 +49,20 @@ static bool kin_each(void *ctx, const struct object *o) {
     return true;
 }
 
-/* The Workload of a pod: the one that its controller owns, or that owns or names the pod itself. */
+/* The Workload of a pod: the one that the pod owns itself, alone or with its group, else the one that its controller
+ * owns. One that is queued by itself has no other. */
 static struct kin kin_of(struct queue_controller *c, const struct object *o) {
     struct kin k = {.c = c};
     const struct owner_ref *owner = object_controller(o);
-    mirror_owned(c->env->mirror, owner != NULL ? owner->uid : o->uid, kin_each, &k);
+    mirror_owned(c->env->mirror, o->uid, kin_each, &k);
+    if (!str_empty(k.workload) || k.waits) {
+        return k;
+    }
+    if (str_is(object_label(o, STR("kueue.x-k8s.io/managed")), "true")) {
+        k.waits = true; /* its Workload is not made yet, or gone */
+    } else if (owner != NULL) {
+        mirror_owned(c->env->mirror, owner->uid, kin_each, &k);
+    }
     return k;
 }
 
@@ -109,9 +118,7 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     struct kin kin = kin_of(c, o);
     struct seat as = {.pod = o->uid, .node = p->spec->node_name, .workload = kin.workload};
     struct seat *made;
-    if (pool_workload_first(pool, kin.workload) == NULL) { /* no plan: see seat_for */
-        as.workload = (struct str){0};
-    }
+    as.loose = pool_workload_first(pool, kin.workload) == NULL; /* no plan: see seat_for */
     as.set = set_of(c, o, kin.workload);
     int r = str_empty(text) ? 0 : pod_devices_decode(text, &c->arena, &d, NULL);
     r = r == 0 ? translate_devices(&d, engine_resources(c->engine), &c->arena, &as.devices) : r;
@@ -161,7 +168,7 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     }
     bool planned = pool_workload_first(pool, kin.workload) != NULL;
     r = planned ? pool_replace(pool, kin.workload, o->uid, &in, &placed, why)
-                : pool_plan(pool, (struct str){0}, o->uid, &in, 1, &placed, why);
+                : pool_plan_loose(pool, kin.workload, o->uid, &in, &placed, why);
     struct queue_work *q = map_get(&c->by_uid, kin.workload);
     if (r == 0 && placed && planned && q != NULL) {
         q->plan++;

@@ -1,6 +1,6 @@
 /*
- * What serves, with the real queue and pod_group beside it: a StatefulSet and a LeaderWorkerSet as their own controllers
- * would leave them, pods made by the test's hand.
+ * What serves, with the real queue and pod_group beside it: a StatefulSet and a LeaderWorkerSet as their own
+ * controllers would leave them, pods made by the test's hand.
  */
 #include "api/kinds_foreign.h"
 #include "control/life_scene.h"

@@ -6,6 +6,9 @@
 #define PLACEMENT STR("berth.dev/placement")
 #define QUEUE_LABEL STR("kueue.x-k8s.io/queue-name")
 #define GPU_PREFIX STR("nvidia.com/")
+#define GATE "kueue.x-k8s.io/admission"
+#define MANAGED "kueue.x-k8s.io/managed" /* label and finalizer */
+#define PODSET "kueue.x-k8s.io/podset"
 
 bool policy_is_clusterwide(const struct api_request *q) {
     bool status = str_is(q->subresource, "status") || str_is(q->subresource, "binding");
@@ -73,6 +76,51 @@ static bool has_controller(yyjson_mut_val *obj) {
     return false;
 }
 
+/* ---- the gate of admission ---- */
+
+static bool listed(yyjson_mut_val *list, const char *member, const char *name) {
+    size_t i, n;
+    yyjson_mut_val *v;
+    yyjson_mut_arr_foreach(list, i, n, v) {
+        if (str_is(member ? json_mstr_at(v, member) : json_mstr(v), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_gated(yyjson_mut_val *pod) {
+    return listed(json_mpath(pod, "spec.schedulingGates"), "name", GATE);
+}
+
+static struct str label(yyjson_mut_val *obj, const char *key) {
+    return json_mstr(json_mget(json_mpath(obj, "metadata.labels"), str_of(key)));
+}
+
+/* It waits for a Workload of its own. */
+static bool waits(yyjson_mut_val *pod) {
+    return is_gated(pod) && str_is(label(pod, MANAGED), "true") &&
+           json_mget(json_mpath(pod, "metadata.labels"), QUEUE_LABEL) != NULL;
+}
+
+/* What its Workload is found, counted and kept by. */
+static const char *changed_ties(yyjson_mut_val *obj, yyjson_mut_val *old) {
+    bool held = listed(json_mpath(old, "metadata.finalizers"), NULL, MANAGED);
+    if (is_gated(old) && !is_gated(obj)) {
+        return "spec.schedulingGates: the gate " GATE " is opened by the queue";
+    }
+    if (!str_eq(label(obj, MANAGED), label(old, MANAGED))) {
+        return "metadata.labels: " MANAGED " stays as it is";
+    }
+    if (held && !listed(json_mpath(obj, "metadata.finalizers"), NULL, MANAGED)) {
+        return "metadata.finalizers: " MANAGED " is taken off by the queue";
+    }
+    if (!is_gated(old) && !str_eq(label(obj, PODSET), label(old, PODSET))) {
+        return "metadata.labels: " PODSET " is written by the queue";
+    }
+    return NULL;
+}
+
 /* ---- the rules ---- */
 
 static int check_pod(struct rbac *b, const struct user *u, yyjson_mut_val *obj, yyjson_mut_val *old,
@@ -84,7 +132,11 @@ static int check_pod(struct rbac *b, const struct user *u, yyjson_mut_val *obj, 
     } else if (!str_eq(annotation(obj, devices), annotation(old, devices))) {
         why = "annotation " DEVICES_ANNOTATION " is written by the scheduler";
     } else if (!old && asks_for_gpu(json_mget(obj, STR("spec")))) {
-        why = "GPUs are given through a queue: create a Job with label kueue.x-k8s.io/queue-name";
+        why = waits(obj) ? NULL
+                         : "GPUs are given through a queue: label kueue.x-k8s.io/queue-name is "
+                           "missing";
+    } else if (old) {
+        why = changed_ties(obj, old);
     }
     return !why || may_bind(b, u, a) ? 0 : err_set(err, ERR_FORBIDDEN, "%s", why);
 }

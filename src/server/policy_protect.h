@@ -4,7 +4,8 @@
  * Who may edit pods could otherwise name a node and a slice by hand, and never wait in a queue. So spec.nodeName and
  * annotation berth.dev/devices of a Pod are for those who may bind pods in the whole cluster, annotation
  * berth.dev/placement of a Workload for those who may write the status of Workloads in the whole cluster, and GPUs
- * are asked for by Jobs that name a queue.
+ * are asked for by Jobs that name a queue, and by pods that wait behind the gate of admission: that gate, and what ties
+ * such a pod to its Workload, is the queue's.
  */
 #ifndef BERTH_SERVER_POLICY_PROTECT_H
 #define BERTH_SERVER_POLICY_PROTECT_H

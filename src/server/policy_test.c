@@ -292,6 +292,18 @@ static void test_controllers_members(void **state) {
          "{\"spec\":{\"initContainers\":[{\"resources\":{\"requests\":{\"nvidia.com/"
          "gpu\":\"1\"}}}]}}",
          ERR_FORBIDDEN},
+        {"", "Pod",
+         "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\",\"kueue.x-k8s.io/"
+         "managed\":"
+         "\"true\"}},\"spec\":{\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],"
+         "\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+         0},
+        {"", "Pod",
+         "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\",\"kueue.x-k8s.io/"
+         "managed\":"
+         "\"true\"}},\"spec\":{\"schedulingGates\":[{\"name\":\"x.y/z\"}],"
+         "\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+         ERR_FORBIDDEN},
         {"kueue.x-k8s.io", "Workload",
          "{\"metadata\":{\"annotations\":{\"berth.dev/placement\":\"[]\"}}}", ERR_FORBIDDEN},
         {"kueue.x-k8s.io", "Workload", "{\"metadata\":{}}", 0},
