@@ -68,6 +68,9 @@ enum {
     LIMIT_WATCHES = 10000,
     LIMIT_LIST_DEFAULT = 500,
     LIMIT_WEBHOOK_BODY_BYTES = 16 << 20, /* a review that Berth is asked: both objects, or a page of a list */
+    LIMIT_WEBHOOKS = 256,                /* of one configuration */
+    LIMIT_WEBHOOK_CALLS = 512,           /* that others are being asked at once */
+    LIMIT_WEBHOOK_ANSWERS = 32 << 20,    /* bytes of what one write asked and was answered */
     LIMIT_WEBHOOK_CONNECTIONS = 256,     /* of API servers */
 
     /* history for watch resume */

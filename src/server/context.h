@@ -22,6 +22,7 @@ struct crds;
 struct openapi_hash;
 struct server_writer;
 struct server_metrics;
+struct hooks;
 
 struct server {
     struct server_options o;
@@ -30,6 +31,7 @@ struct server {
     struct watch_hub *hub;          /* watch.c */
     struct streams *streams;        /* streams.c */
     struct server_writer *writer;   /* writer.c */
+    struct hooks *hooks;            /* hooks.c */
     struct server_metrics *metrics; /* health.c */
     struct crds *crds;              /* crd.c */
     struct write *spare_writes;     /* free list, pipeline.c */
@@ -60,6 +62,7 @@ struct call {
     void (*detach)(struct call *c, void *ctx);
     void *detach_ctx;
     bool answered;
+    bool quiet; /* warnings are dropped: a write runs again */
     struct call *next, *prev; /* of the streams under way, while `streams` */
     bool streams;
 };

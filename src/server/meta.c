@@ -40,15 +40,19 @@ static int check_namespace(struct write *w, yyjson_mut_val *meta) {
 
 /* A free name from generateName: tries a few, as upstream does. */
 static int generate_name(struct write *w, yyjson_mut_val *meta, struct str base) {
+    _Static_assert(sizeof(w->name) >= NAME_BASE_MAX + NAME_SUFFIX + 1, "no room for a name");
     char name[NAME_BASE_MAX + NAME_SUFFIX + 1];
+    memcpy(name, w->name, sizeof(name));
     struct err err = {0};
     for (int i = 0; i < 8; i++) {
-        int r = names_generate(w->s, base, name, &err);
+        bool made = i == 0 && name[0] != 0; /* in an earlier run */
+        int r = made ? 0 : names_generate(w->s, base, name, &err);
         if (r != 0) {
             return failure_err(&w->failure, w->arena, &err);
         }
         if (mirror_pending(w->s->o.mirror, kind_stored(w->req->kind), request_key_ns(w->req),
                            str_of(name)) == NULL) {
+            memcpy(w->name, name, sizeof(name));
             return json_mset_str(w->doc, meta, "name", str_of(name)) != 0 ? nomem(w) : 0;
         }
     }
@@ -97,11 +101,14 @@ int meta_create(struct write *w) {
         return r;
     }
     struct err err = {0};
+    _Static_assert(sizeof(w->uid) >= UID_TEXT_MAX, "no room for a uid");
     char uid[UID_TEXT_MAX];
-    r = names_uid(w->s, uid, &err);
+    memcpy(uid, w->uid, sizeof(uid));
+    r = uid[0] != 0 ? 0 : names_uid(w->s, uid, &err);
     if (r != 0) {
         return failure_err(&w->failure, w->arena, &err);
     }
+    memcpy(w->uid, uid, sizeof(uid));
     r = json_mset_str(w->doc, meta, "uid", str_of(uid));
     r = r ? r : meta_set_time(w->doc, meta, "creationTimestamp", w->now);
     if (r == 0 && (w->req->kind->flags & KIND_GENERATION)) {

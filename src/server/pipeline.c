@@ -8,6 +8,7 @@
 #include "server/admit.h"
 #include "server/body.h"
 #include "server/crd.h"
+#include "server/hooks.h"
 #include "server/meta.h"
 #include "server/remove.h"
 #include "wire/json.h"
@@ -35,6 +36,7 @@ void write_free(struct write *w) {
         return;
     }
     object_unref(w->own);
+    hooks_forget(w);
     struct server *s = w->s;
     if (s->n_spare_writes >= SPARE_WRITES) {
         mem_free(w);
@@ -218,14 +220,30 @@ static int set_defaults(struct write *w) {
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
 }
 
+/* The world's admission, then the webhooks of others; what those changed is defaulted again. */
+static int admit(struct write *w) {
+    bool changed = false;
+    int r = w->req->subresource.n == 0 && !w->whole ? admit_object(w) : 0;
+    r = r ? r : hooks_mutate(w, &changed);
+    return r == 0 && changed ? set_defaults(w) : r;
+}
+
+/* A step that answered ERR_AGAIN waits, and runs again by itself. */
+static void stop(struct write *w, int code) {
+    if (code != ERR_AGAIN) {
+        write_finish(w);
+    }
+}
+
 static int create_steps(struct write *w, struct object **ret) {
     int r = admit_namespace(w);
     r = r ? r : crd_admit_instance(w);
     r = r ? r : body_decode(w);
     r = r ? r : meta_create(w);
     r = r ? r : set_defaults(w);
-    r = r ? r : admit_object(w);
+    r = r ? r : admit(w);
     r = r ? r : validate(w);
+    r = r ? r : hooks_validate(w);
     if (r == 0 && crd_is_definition(w->req->kind)) {
         r = crd_admit(w);
     }
@@ -243,8 +261,9 @@ static int create_steps(struct write *w, struct object **ret) {
 static void run_create(struct write *w) {
     struct object *obj = NULL;
     w->http = 201;
-    if (create_steps(w, &obj) != 0) {
-        write_finish(w);
+    int r = create_steps(w, &obj);
+    if (r != 0) {
+        stop(w, r);
         return;
     }
     write_stage(w, CHANGE_ADDED, obj);
@@ -318,21 +337,21 @@ static int replace_steps(struct write *w, struct object **ret) {
         r = failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
     r = r ? r : set_defaults(w);
-    if (r == 0 && w->req->subresource.n == 0 && !w->whole) {
-        r = admit_object(w);
-    }
+    r = r ? r : admit(w);
     r = r ? r : validate(w);
     if (r == 0 && crd_is_definition(w->req->kind)) {
         r = crd_admit(w);
     }
     r = r ? r : meta_generation(w);
+    r = r ? r : hooks_validate(w);
     return r ? r : build(w, ret);
 }
 
 void write_replace(struct write *w) {
     struct object *obj = NULL;
-    if (replace_steps(w, &obj) != 0) {
-        write_finish(w);
+    int r = replace_steps(w, &obj);
+    if (r != 0) {
+        stop(w, r);
         return;
     }
     const struct object *seen = mirror_get(w->s->o.mirror, obj->kind, obj->ns, obj->name);
@@ -450,7 +469,7 @@ static void run_patch(struct write *w) {
 }
 
 void write_run(struct write *w) {
-    w->now = server_now(w->s);
+    w->now = w->now != 0 ? w->now : server_now(w->s);
     switch (w->req->verb) {
     case VERB_CREATE:
         run_create(w);

@@ -19,6 +19,8 @@
 #include "mirror/writer.h"
 #include "server/context.h"
 
+struct hook_wait;
+
 struct write {
     /* Filled by the caller of write_run. */
     struct server *s;
@@ -47,7 +49,10 @@ struct write {
     yyjson_val *old_tree;     /* storage version, with resourceVersion */
     yyjson_mut_doc *doc;      /* the object to be */
     bool status_alone;        /* doc is the stored object but for its status, and a resourceVersion */
-    int64_t now;
+    struct hook_wait *asked;  /* of webhooks (hooks.h); NULL: nothing */
+    bool unasked;             /* webhooks are not asked */
+    char uid[37], name[64];   /* what was made up in the first run, for those after it; empty: nothing */
+    int64_t now;              /* of the first run */
     struct write *next;
 };
 

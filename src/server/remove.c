@@ -3,6 +3,7 @@
 
 #include "server/admit.h"
 #include "server/body.h"
+#include "server/hooks.h"
 #include "server/crd.h"
 #include "server/meta.h"
 #include "wire/json.h"
@@ -248,6 +249,7 @@ static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, 
                               "this namespace may not be deleted");
     }
     r = r ? r : admit_remove(w);
+    r = r ? r : hooks_remove(w);
     if (r != 0) {
         return r;
     }
@@ -284,6 +286,9 @@ void remove_run(struct write *w) {
     bool repeat = false, gone = false;
     w->http = 200;
     int r = remove_steps(w, &repeat, &obj, &gone);
+    if (r == ERR_AGAIN) {
+        return; /* it waits for webhooks, and runs again by itself */
+    }
     if (r != 0) {
         write_finish(w);
     } else if (repeat) {

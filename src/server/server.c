@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "server/crd.h"
 #include "server/handlers.h"
+#include "server/hooks.h"
 #include "server/names.h"
 #include "server/pipeline.h"
 #include "wire/json.h"
@@ -24,7 +25,8 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     s->clock = loop_clock(o->loop);
     arena_init(&s->scratch, SCRATCH_BYTES);
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || writer_init(s, err) != 0 ||
-        health_init(s, err) != 0 || crds_init(s, err) != 0) {
+        health_init(s, err) != 0 || crds_init(s, err) != 0 ||
+        hooks_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -62,6 +64,7 @@ void server_free(struct server *s) {
         return;
     }
     http_server_free(s->http);
+    hooks_release(s);
     watch_release(s);
     streams_release(s);
     writer_release(s);
@@ -174,6 +177,9 @@ void call_stream_end(struct call *c) {
 
 void call_warn(struct call *c, struct str text) {
     struct buf b;
+    if (c->quiet) {
+        return;
+    }
     buf_init(&b, 4096);
     buf_c(&b, "299 - \"");
     for (size_t i = 0; i < text.n; i++) {
@@ -282,6 +288,7 @@ int server_bootstrap(struct server *s, struct str json, struct err *err) {
         w->body = json;
         w->internal = true;
         w->orphaned = true;
+        w->unasked = true;
         w->done = bootstrap_done;
         w->ctx = &b;
         write_run(w);

@@ -55,6 +55,7 @@ static struct write *begin(struct call *c) {
     w->arena = c->arena;
     w->call = c;
     w->done = answer_success;
+    w->unasked = true;
     w->now = server_now(c->s);
     c->detach = orphan;
     c->detach_ctx = w;

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "server/body.h"
 #include "server/handlers.h"
+#include "server/hooks.h"
 #include "server/pipeline.h"
 #include "server/remove.h"
 #include "server/select.h"
@@ -17,6 +18,7 @@ static void orphan(struct call *c, void *ctx) {
     struct write *w = ctx;
     w->call = NULL;
     w->orphaned = true;
+    hooks_abandon(w); /* nothing of it is staged yet */
 }
 
 static void answer_removed(struct call *c, const struct write *w) {
@@ -109,6 +111,7 @@ static void sweep_free(struct sweep *s) {
 static void sweep_detach(struct call *c, void *ctx) {
     struct sweep *s = ctx;
     s->call = NULL;
+    hooks_abandon_all(c->s, s);
 }
 
 static void sweep_answer(struct sweep *s) {
