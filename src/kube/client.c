@@ -174,7 +174,7 @@ static void on_done(void *ctx, const struct http_reply *r) {
         return;
     }
     struct kube_reply reply = {.code = r->code, .err = r->err, .status = r->status,
-                               .sent = r->sent,
+                               .sent = r->code != 0 && r->sent,
                                .body = r->body};
     if (r->code == 0) {
         reply.code = kube_status(r->status, r->body, &reply.err);

@@ -25,7 +25,7 @@ struct kube_reply {
     int code;        /* 0, or an error: transport, or the Status' reason (ERR_NOT_FOUND, ...) */
     struct err err;  /* message of the Status, or of the transport */
     int status;      /* HTTP status, 0 when there was none */
-    bool sent;       /* some of the request may have reached the server */
+    bool sent;       /* after a transport's error: some of the request may have reached the server */
     struct str body; /* valid during the call */
 };
 typedef void kube_done(void *ctx, const struct kube_reply *r);

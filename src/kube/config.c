@@ -190,7 +190,8 @@ static int take_cluster(struct kube_config *c, yyjson_mut_val *v, struct str dir
     c->tls_name = arena_str(&c->arena, text_of(v, "tls-server-name"));
     for (size_t i = 0; i < c->tls_name.n; i++) {
         char x = c->tls_name.p[i];
-        if (!((x | 32) >= 'a' && (x | 32) <= 'z') && !(x >= '0' && x <= ':') && x != '.' && x != '-') {
+        bool letter = (x | 32) >= 'a' && (x | 32) <= 'z';
+        if (!letter && !(x >= '0' && x <= ':') && x != '.' && x != '-') {
             return err_set(err, ERR_INVALID, "cluster.tls-server-name must be a host's name");
         }
     }
@@ -285,8 +286,8 @@ static int take_exec(struct kube_config *c, yyjson_mut_val *v, struct str dir, s
 
 static int take_user(struct kube_config *c, yyjson_mut_val *v, struct str dir, struct err *err) {
     if (json_mget(v, STR("auth-provider"))) {
-        return err_set(err, ERR_UNSUPPORTED, "user.auth-provider is not supported: use exec, a token "
-                                             "or a client certificate");
+        return err_set(err, ERR_UNSUPPORTED, "user.auth-provider is not supported: use exec, a "
+                                             "token or a client certificate");
     }
     c->cert_file = file_of(c, v, "client-certificate", dir);
     c->key_file = file_of(c, v, "client-key", dir);

@@ -3,8 +3,8 @@
  * and v1beta1).
  *
  * The program gets what it needs to know as JSON in KUBERNETES_EXEC_INFO and writes an ExecCredential to its standard
- * output, of which at most EXEC_OUTPUT_MAX bytes are taken. It has a minute; ten when a person may be typing at it. It is
- * executed directly, never through a shell.
+ * output, of which at most EXEC_OUTPUT_MAX bytes are taken. It has a minute; ten when a person may be typing at it. It
+ * is executed directly, never through a shell.
  */
 #ifndef BERTH_KUBE_EXEC_H
 #define BERTH_KUBE_EXEC_H

@@ -127,7 +127,7 @@ static void on_reply(void *ctx, const struct kube_reply *r) {
     if (r->code == 0 && (w->o.mirror || p->done || p->others)) {
         a = read_answer(w, p, r->body);
         tell_mirror(w, p, &a);
-    } else if (r->code != 0 && r->status == 0 && r->sent) {
+    } else if (r->code != 0 && r->sent) {
         result.code = result.err.code = ERR_TIMEOUT;
         err_wrap(&result.err, "it may have happened");
     }

@@ -222,7 +222,7 @@ static bool is_here(struct bed *b, const struct history *h, uint64_t rv) {
     return mirror_by_uid(b->m, str_of(uid)) != NULL;
 }
 
-/* Nothing that we did and were answered is ever seen undone: each key's state is at least as new as the newest answer. */
+/* Nothing that we did and were answered is seen undone: each key's state is at least as new as the newest answer. */
 static void check_own(struct bed *b, const struct history *h, const uint64_t own[KEYS]) {
     for (int k = 0; k < KEYS; k++) {
         char name[8];

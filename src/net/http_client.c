@@ -426,8 +426,6 @@ static bool set_policy(struct http_call *call) {
     SET(CURLOPT_SSL_VERIFYHOST, 2L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_PROXY, o->proxy.n ? o->proxy.p : "");
-    SET(CURLOPT_HTTP_VERSION,
-        (long)(call->client->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     SET(CURLOPT_PIPEWAIT, 1L);
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -501,6 +499,9 @@ static bool set_request(struct http_call *call, const struct http_call_options *
     for (size_t i = 0; i < o->n_headers; i++) {
         ok = ok && add_header(call, o->headers[i]);
     }
+    /* Over plain http nothing tells which it is before the first answer, and all calls would wait for that. */
+    bool two = call->client->http2 && str_starts(o->url, STR("https:"));
+    SET(CURLOPT_HTTP_VERSION, (long)(two ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     SET(CURLOPT_URL, url);
     SET(CURLOPT_HTTPHEADER, call->headers);
     SET(CURLOPT_CONNECT_TO, call->connect_to);

@@ -21,7 +21,7 @@ struct http_call;
 struct http_client_options {
     struct str ca_pem, cert_pem, key_pem;
     struct str ca_file, cert_file, key_file;
-    struct str proxy;       /* "http://proxy:3128", "https://...", "socks5://..." (names are resolved by us), "socks5h://..." */
+    struct str proxy;       /* "http://proxy:3128", "https://...", "socks5://..." (we look names up), "socks5h://..." */
     struct str user_agent;
     struct str tls_name;    /* what the server's certificate must be for, instead of the URL's host; also sent as SNI */
     struct str tls_origin;  /* with tls_name: "https://host:port", to which it applies */
