@@ -534,6 +534,7 @@ static int seat_take(struct take *t, const struct seat *from, struct seat *to) {
         devices[i].profile = keep(t, from->devices[i].profile);
     }
     *to = (struct seat){.workload = keep(t, from->workload),
+                        .loose = from->loose,
                         .pod = str_empty(from->workload) ? keep(t, from->pod) : (struct str){0},
                         .set = keep(t, from->set),
                         .node = keep(t, from->node),

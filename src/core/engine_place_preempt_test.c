@@ -308,6 +308,36 @@ static void a_place_is_kept_no_longer(void **state) {
     }
 }
 
+/* Admitted before there was a node, it has no plan; its pods have places all the same, and give them back. */
+static void without_a_plan(void **state) {
+    struct world w;
+    begin(&w);
+    sized(&w, "low", "q", 0, 1, 2, ONE);
+    assert_string_equal(w.story, "+low ");
+    node(&w, "n1", 1);
+    struct pool *p = engine_pool(w.e);
+    struct pool_amount one = {names_find(engine_resources(w.e), STR(ONE)), 1};
+    struct place_input in = {.set = STR("main"), .shape = &ANY, .amounts = &one, .n_amounts = 1};
+    struct place_why why;
+    bool placed;
+    assert_int_equal(pool_plan_loose(p, STR("low"), STR("p1"), &in, &placed, &why), 0);
+    assert_true(placed);
+    assert_int_equal(pool_plan_loose(p, STR("low"), STR("p2"), &in, &placed, &why), 0);
+    assert_true(placed);
+    assert_null(pool_workload_first(p, STR("low"))); /* they are no plan */
+    pool_pod_gone(p, STR("p2"));
+    assert_int_equal(pool_seats(p), 1); /* and nothing stays of one whose pod ended */
+    sized(&w, "high", "q", 9, 2, 1, SEVEN);
+    assert_string_equal(w.story, "-low<high ");
+    gone(&w, "low");
+    run(&w);
+    assert_string_equal(w.story, ""); /* the pod still sits there */
+    pool_pod_gone(p, STR("p1"));
+    run(&w);
+    assert_string_equal(w.story, "+high ");
+    engine_free(w.e);
+}
+
 /* The next flavor has a place: nobody goes. It has none: then somebody does, of the first that helps. */
 static void flavors_before_victims(void **state) {
     for (int full = 0; full < 2; full++) {
@@ -498,6 +528,7 @@ int main(void) {
         cmocka_unit_test(policies_hold),
         cmocka_unit_test(the_place_is_kept),
         cmocka_unit_test(a_place_is_kept_no_longer),
+        cmocka_unit_test(without_a_plan),
         cmocka_unit_test(flavors_before_victims),
         cmocka_unit_test(whoever_evicts_comes_in),
         cmocka_unit_test(any_allocation),

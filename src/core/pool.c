@@ -39,8 +39,11 @@ void pool_free(struct pool *p) {
     }
     spot_vec_release(&p->trial.spots);
     pick_vec_release(&p->trial.picks);
-    size_t i = 0;
+    size_t i = 0, k = 0;
     for (const struct map_entry *e; (e = map_next(&p->groups, &i)) != NULL;) {
+        mem_free(e->value);
+    }
+    for (const struct map_entry *e; (e = map_next(&p->loose, &k)) != NULL;) {
         mem_free(e->value);
     }
     for (i = 0; i < p->nodes.n; i++) {
@@ -51,6 +54,7 @@ void pool_free(struct pool *p) {
         mem_free((char *)e->key.p);
     }
     map_release(&p->groups);
+    map_release(&p->loose);
     map_release(&p->pods);
     pool_nodes_release(&p->nodes);
     mem_free(p);
@@ -495,11 +499,15 @@ static size_t seat_size(const struct seat *as) {
     return n;
 }
 
+static struct map *groups_of(struct pool *p, const struct seat *s) {
+    return s->loose ? &p->loose : &p->groups;
+}
+
 static int group_join(struct pool *p, struct seat *s) {
     if (str_empty(s->workload)) {
         return 0;
     }
-    struct seat_group *g = map_get(&p->groups, s->workload);
+    struct seat_group *g = map_get(groups_of(p, s), s->workload);
     if (g == NULL) {
         g = mem_zalloc(sizeof(*g) + s->workload.n);
         if (g == NULL) {
@@ -507,7 +515,7 @@ static int group_join(struct pool *p, struct seat *s) {
         }
         memcpy(g + 1, s->workload.p, s->workload.n);
         g->workload = (struct str){(const char *)(g + 1), s->workload.n};
-        if (map_put(&p->groups, g->workload, g, NULL) != 0) {
+        if (map_put(groups_of(p, s), g->workload, g, NULL) != 0) {
             mem_free(g);
             return ERR_NOMEM;
         }
@@ -542,7 +550,7 @@ static void group_leave(struct pool *p, struct seat *s) {
         leaving_leave(p, s);
         return;
     }
-    struct seat_group *g = str_empty(s->workload) ? NULL : map_get(&p->groups, s->workload);
+    struct seat_group *g = str_empty(s->workload) ? NULL : map_get(groups_of(p, s), s->workload);
     if (g == NULL) {
         return;
     }
@@ -550,7 +558,7 @@ static void group_leave(struct pool *p, struct seat *s) {
     *(s->group_next != NULL ? &s->group_next->group_prev : &g->last) = s->group_prev;
     s->group_prev = s->group_next = NULL;
     if (g->first == NULL) {
-        map_del(&p->groups, g->workload);
+        map_del(groups_of(p, s), g->workload);
         mem_free(g);
     }
 }
@@ -584,6 +592,7 @@ int pool_seat_make(const struct seat *as, struct seat **ret) {
     }
     struct seat *s = bump_alloc(&b, sizeof(*s));
     s->ordinal = as->ordinal;
+    s->loose = as->loose;
     s->n_amounts = as->n_amounts;
     s->n_devices = as->n_devices;
     s->workload = bump_str(&b, as->workload);
@@ -676,6 +685,11 @@ struct seat *pool_workload_first(const struct pool *p, struct str workload) {
     return g != NULL ? g->first : NULL;
 }
 
+struct seat *pool_loose_first(const struct pool *p, struct str workload) {
+    const struct seat_group *g = str_empty(workload) ? NULL : map_get(&p->loose, workload);
+    return g != NULL ? g->first : NULL;
+}
+
 struct seat *pool_pod_seat(const struct pool *p, struct str pod) {
     return map_get(&p->pods, pod);
 }
@@ -712,10 +726,17 @@ void pool_pod_gone(struct pool *p, struct str pod) {
     }
     live_leaves(pool_node(p, s->node), pod);
     pod_unbind(p, s);
-    if (str_empty(s->workload)) {
+    if (str_empty(s->workload) || s->loose) {
         pool_seat_drop(p, s);
     }
     p->generation++;
+}
+
+/* Its workload gave it back, and its pod still sits there. */
+static void seat_leaves(struct pool *p, struct seat *s) {
+    group_leave(p, s);
+    s->workload = (struct str){0};
+    leaving_join(p, s);
 }
 
 void pool_workload_gone(struct pool *p, struct str workload) {
@@ -725,10 +746,12 @@ void pool_workload_gone(struct pool *p, struct str workload) {
         if (str_empty(s->pod)) {
             pool_seat_drop(p, s);
         } else {
-            group_leave(p, s); /* its pod still sits there */
-            s->workload = (struct str){0};
-            leaving_join(p, s);
+            seat_leaves(p, s);
         }
+    }
+    for (struct seat *s; (s = pool_loose_first(p, workload)) != NULL;) {
+        p->generation++;
+        seat_leaves(p, s);
     }
 }
 
@@ -736,63 +759,4 @@ void pool_undo(struct pool *p, struct str workload) {
     for (struct seat *s; (s = pool_workload_first(p, workload)) != NULL;) {
         pool_seat_drop(p, s);
     }
-}
-
-uint64_t pool_digest(const struct pool *p) {
-    uint64_t h = p->n_seats;
-    for (size_t i = 0; i < p->nodes.n; i++) {
-        const struct pool_node *n = p->nodes.v[i];
-        for (size_t k = 0; k < n->n_rooms; k++) {
-            h = hash_mix(hash_mix(h, (uint64_t)n->rooms[k].used), (uint64_t)n->rooms[k].claimed);
-        }
-        for (size_t k = 0; k < n->n_gpus; k++) {
-            const struct pool_gpu *g = &n->gpus[k];
-            h = hash_str(h, str_from((const char *)g->held.at, sizeof(g->held.at)));
-            h = hash_mix(hash_mix(h, g->held_whole), g->shut | (uint64_t)g->shut_whole << 32);
-            for (int32_t s = 0; s < g->board.slices; s++) { /* a trial's trace */
-                h = g->live.at[s] < 0 ? hash_mix(h, (uint64_t)s) : h;
-            }
-        }
-    }
-    return h;
-}
-
-static bool gpu_consistent(const struct pool_gpu *g) {
-    uint32_t seen = 0;
-    for (int32_t i = 0; i < g->board.slices; i++) {
-        if (g->held.at[i] > 0) {
-            const struct mig_profile *q = &g->board.profiles[g->held.at[i] - 1];
-            uint32_t span = ((1u << q->size) - 1) << i;
-            if ((seen & span) != 0 || g->held_whole || (q->starts & (1u << i)) == 0) {
-                return false;
-            }
-            seen |= span;
-        }
-    }
-    return true;
-}
-
-bool pool_consistent(const struct pool *p) {
-    for (const struct seat *s = p->seats; s != NULL; s = s->next) {
-        for (size_t i = 0; i < s->n_devices; i++) {
-            if (pool_node(p, s->node) != NULL && !s->devices[i].counted) {
-                return false;
-            }
-        }
-    }
-    for (size_t i = 0; i < p->nodes.n; i++) {
-        const struct pool_node *n = p->nodes.v[i];
-        for (size_t k = 0; k < n->n_rooms; k++) {
-            if (!node_counts_devices(p, n, n->rooms[k].resource) &&
-                (n->rooms[k].used < 0 || n->rooms[k].used > n->rooms[k].total)) {
-                return false;
-            }
-        }
-        for (size_t k = 0; k < n->n_gpus; k++) {
-            if (!gpu_consistent(&n->gpus[k])) {
-                return false;
-            }
-        }
-    }
-    return true;
 }

@@ -6,6 +6,8 @@
  * belongs to a workload, to a pod, or to both: a workload's seats are planned together before it is admitted
  * and wait
  * for its pods; a pod takes one and gives it back when it ends. A seat goes when it has neither. Slices never move.
+ * A workload that was admitted without a plan has loose seats: of its pods, one by one, and gone when they end. They
+ * are in no list of its seats, but a trial lifts them.
  *
  * What a node's inventory shows as held by a pod counts as occupied too, also when no seat explains it: the
  * node has the
@@ -74,6 +76,7 @@ struct seat {
     struct seat *prev, *next;           /* of the pool */
     struct seat *group_prev, *group_next; /* of the workload, in order of planning */
     bool counted;                       /* its amounts are counted on its node */
+    bool loose;                         /* in no plan of its workload: it goes with its pod */
     bool leaving;                       /* its workload gave it back; its pod has not ended yet */
     bool lifted;                        /* inside a trial: it counts as given back */
     struct seat *lift_prev, *lift_next; /* of those */
@@ -131,6 +134,9 @@ int64_t pool_places(const struct pool *p, const struct place_input *in);
 /* Seats for all pods, or none. *ret_placed false: *why says it. 0, ERR_NOMEM, ERR_TOO_MANY. */
 int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
               size_t n, bool *ret_placed, struct place_why *why);
+/* A loose seat for one pod. */
+int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
+                    const struct place_input *in, bool *ret_placed, struct place_why *why);
 /* A seat as it was written down: restored after a restart, or a pod bound by somebody else. */
 int pool_seat_restore(struct pool *p, const struct seat *as, struct seat **ret);
 

@@ -227,9 +227,9 @@ bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place
 
 /* ---- one pod ---- */
 
-static int seat_commit(struct pool *p, struct str workload, struct str pod,
-                       const struct pool_node *n, const struct place_input *in,
-                       const struct fitting *t) {
+/* `as`: whose it is. */
+static int seat_commit(struct pool *p, struct seat as, const struct pool_node *n,
+                       const struct place_input *in, const struct fitting *t) {
     struct seat_device devices[POOL_POD_DEVICES_MAX];
     for (size_t i = 0; i < t->n; i++) {
         const struct pick *k = &t->picks[i];
@@ -245,10 +245,14 @@ static int seat_commit(struct pool *p, struct str workload, struct str pod,
             devices[i].resource = q->resource;
         }
     }
-    struct seat as = {.workload = workload, .pod = pod, .set = in->set, .node = n->name,
-                      .ordinal = in->ordinal, .amounts = (struct pool_amount *)in->amounts,
-                      .n_amounts = in->n_amounts, .devices = devices, .n_devices = t->n};
     struct seat *s;
+    as.set = in->set;
+    as.node = n->name;
+    as.ordinal = in->ordinal;
+    as.amounts = (struct pool_amount *)in->amounts;
+    as.n_amounts = in->n_amounts;
+    as.devices = devices;
+    as.n_devices = t->n;
     return pool_seat_new(p, &as, &s);
 }
 
@@ -273,12 +277,12 @@ struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
     return best;
 }
 
-static int pod_plan(struct pool *p, struct str workload, struct str pod,
-                    const struct place_input *in, bool *ret_placed) {
+static int pod_plan(struct pool *p, const struct seat *as, const struct place_input *in,
+                    bool *ret_placed) {
     struct fitting t;
     const struct pool_node *best = plan_pod(p, in, &t);
     *ret_placed = best != NULL;
-    return best != NULL ? seat_commit(p, workload, pod, best, in, &t) : 0;
+    return best != NULL ? seat_commit(p, *as, best, in, &t) : 0;
 }
 
 /* ---- why not ---- */
@@ -415,11 +419,12 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
     if (r != 0) {
         return r;
     }
+    const struct seat as = {.workload = workload, .pod = pod};
     struct seat *before = p->last;
     bool placed = true;
     size_t done = 0;
     for (; done < n && placed && r == 0; done++) {
-        r = pod_plan(p, workload, pod, &in[turns[done].at], &placed);
+        r = pod_plan(p, &as, &in[turns[done].at], &placed);
     }
     if (r == 0 && !placed) {
         plan_why(p, &in[turns[done - 1].at], why);
@@ -432,6 +437,17 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
     }
     if (r == 0) {
         *ret_placed = placed;
+    }
+    return r;
+}
+
+int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
+                    const struct place_input *in, bool *ret_placed, struct place_why *why) {
+    const struct seat as = {.workload = workload, .pod = pod, .loose = true};
+    int r = pod_plan(p, &as, in, ret_placed);
+    if (r == 0 && !*ret_placed) {
+        plan_why(p, in, why);
+        why->pods = 1;
     }
     return r;
 }

@@ -99,6 +99,7 @@ struct pool {
     uint32_t gpu_resource;
     struct pool_nodes nodes; /* sorted by name */
     struct map groups;       /* workload uid -> seat_group */
+    struct map loose;        /* the same, of loose seats */
     struct map pods;         /* pod uid -> seat */
     struct seat *seats, *last;
     struct seat *leaving; /* linked as a group's are */
@@ -120,6 +121,7 @@ bool node_counts_devices(const struct pool *p, const struct pool_node *n, uint32
 int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret);
 void pool_seat_drop(struct pool *p, struct seat *s);
 
+struct seat *pool_loose_first(const struct pool *p, struct str workload);
 int pool_seat_make(const struct seat *as, struct seat **ret); /* a copy, in no list */
 int32_t gpu_profile_at(const struct pool_gpu *g, int32_t id); /* its index, or -1 */
 

@@ -224,10 +224,16 @@ void pool_trial_lift(struct pool *p, struct str workload) {
     for (struct seat *s = pool_workload_first(p, workload); s != NULL; s = s->group_next) {
         seat_lift(p, s);
     }
+    for (struct seat *s = pool_loose_first(p, workload); s != NULL; s = s->group_next) {
+        seat_lift(p, s);
+    }
 }
 
 void pool_trial_unlift(struct pool *p, struct str workload) {
     for (struct seat *s = pool_workload_first(p, workload); s != NULL; s = s->group_next) {
+        seat_unlift(p, s);
+    }
+    for (struct seat *s = pool_loose_first(p, workload); s != NULL; s = s->group_next) {
         seat_unlift(p, s);
     }
 }
