@@ -3,6 +3,7 @@
 #   make          build the release program            build/berth
 #   make demo     install what is missing, build, and show the main job end to end
 #   make check    install what is missing, build, and run every test
+#   make check-cluster KUBECONFIG=FILE   run what concerns clusters on a real one, in namespaces of its own
 #   make run      start Berth on simulated GPUs and keep it up
 #   make bench    measure; each benchmark prints a table and a ratio to a floor measured in the same run
 #   make install  into PREFIX (/usr/local)
@@ -43,6 +44,10 @@ check: setup-check
 	@$(MAKE) --no-print-directory build sanitized
 	@tests/run $(BUILD) $(SAN)
 
+check-cluster: build
+	@[ -n "$(KUBECONFIG)" ] || { echo "make: check-cluster needs KUBECONFIG=FILE of the cluster to try it on"; exit 2; }
+	@BERTH_CLUSTER=$(abspath $(KUBECONFIG)) tests/cluster/run.sh $(BUILD) $(SAN)
+
 run: build
 	@$(BUILD)/berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200 --runtime process
 
@@ -57,4 +62,4 @@ install: build
 clean:
 	rm -rf $(BUILD) $(SAN)
 
-.PHONY: all setup-build setup-check build sanitized demo check run bench install clean
+.PHONY: all setup-build setup-check build sanitized demo check check-cluster run bench install clean

@@ -230,7 +230,7 @@ const struct cli_verb world_manifests = {
              "all, or\n"
              "chart: the same as a Helm chart, written to the folder DIR.",
     .examples =
-        "  berth manifests all | kubectl apply --server-side -f -\n"
+        "  berth manifests all | kubectl apply -f -\n"
         "  berth manifests deploy --image registry.example.com/berth:0.1.0 --replicas 1\n"
         "  berth manifests chart berth-chart && helm install berth berth-chart -n berth-system\n",
     .options = options,
