@@ -108,16 +108,26 @@ static enum work stop(struct pair *p, struct str message) {
     return send_object(p, "", code, &b);
 }
 
-/* Takes the injected parts out. A started Job's template may not change, so the start is forgotten first. */
+/* A started Job's template may not change: before it does, the start is forgotten. */
+static bool is_fixed_now(const struct pair *p) {
+    return fixed(p) && json_path(p->look.tree, "status.startTime");
+}
+
+static enum work forget_start(struct pair *p) {
+    struct buf b;
+    open_patch(&b, p->obj);
+    buf_c(&b, "},\"status\":{\"startTime\":null}}");
+    return send_object(p, "status", buf_ok(&b), &b);
+}
+
+/* Takes the injected parts out. */
 static enum work restore(struct pair *p) {
     struct buf b;
     if ((p->lane->row->flags & INTEGRATION_APART) && !p->idle) {
         return WORK_OK; /* its status will say */
     }
-    if (fixed(p) && json_path(p->look.tree, "status.startTime")) {
-        open_patch(&b, p->obj);
-        buf_c(&b, "},\"status\":{\"startTime\":null}}");
-        return send_object(p, "status", buf_ok(&b), &b);
+    if (is_fixed_now(p)) {
+        return forget_start(p);
     }
     buf_init(&b, JOB_QUEUE_BODY_MAX);
     int code = job_look_stop(&p->look, p->was, &b);
@@ -267,6 +277,9 @@ static enum work start(struct pair *p) {
                                  .mirror = p->c->env.mirror,
                                  .settings = p->c->settings,
                                  .arena = &p->c->arena};
+    if (is_fixed_now(p)) { /* it ran before it was held back */
+        return forget_start(p);
+    }
     buf_init(&b, JOB_QUEUE_BODY_MAX);
     int code = podset_infos_admitted(&q, p->look.n_parts, &infos, &err);
     code = code ? code : job_look_start(&p->look, infos, p->look.n_parts, &b, &err);
