@@ -54,7 +54,9 @@ RUNTIME = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTraini
 KINDS = {
     "JobSet": {"api": "jobset.x-k8s.io/v1alpha2", "spec": {"replicatedJobs": [
         {"name": "a", "replicas": 2, "template": {"spec": {"parallelism": 2, "completions": 2, "template": pod("c")}}},
-        {"name": "b", "replicas": 1, "template": {"spec": {"template": pod("c")}}}]},
+        {"name": "b", "replicas": 1, "template": {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
+            "spec": {"template": pod("c")}}}]},
         "sets": "a:4 b:1", "active": {"replicatedJobsStatus": [{"name": "a", "active": 2}]},
         "idle": {"replicatedJobsStatus": [{"name": "a", "active": 0}]},
         "ready": {"replicatedJobsStatus": [{"name": "a", "ready": 1, "succeeded": 1}, {"name": "b", "ready": 1}]},
@@ -83,7 +85,9 @@ KINDS = {
                    "sets": "head:1 w:4", "active": condition("Ready"), "idle": condition("Ready", "False"),
                    "ready": condition("Ready")},
     "AppWrapper": {"api": "workload.codeflare.dev/v1beta2", "spec": {"components": [
-        {"podSets": [{"replicas": 2, "path": "template.spec.template"}], "template": {"spec": {"template": pod("c")}}}]},
+        {"podSets": [{"replicas": 2, "path": "template.spec.template"}], "template": {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
+            "spec": {"template": pod("c")}}}]},
         "sets": "one-0:2", "active": condition("QuotaReserved"), "idle": condition("QuotaReserved", "False"),
         "ready": condition("PodsReady"), "end": {"phase": "Succeeded"}},
 }
