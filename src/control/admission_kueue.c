@@ -1,7 +1,7 @@
 /*
  * admission_kueue: what Kueue's webhooks of its own kinds do beyond their tables: where partial admission is off,
- * Workloads lose their minimal counts; flavors and cluster queues may not vanish while they are in use, so they are held
- * by a finalizer from the start.
+ * Workloads lose their minimal counts; flavors and cluster queues may not vanish while they are in use, so they are
+ * held by a finalizer from the start.
  */
 #include "control/admission.h"
 #include "control/translate.h"

@@ -2,8 +2,8 @@
  * webhook_certs: the leader's part of the webhooks' certificate.
  *
  * It keeps the Secret: what the cert_keeper says should be in it is written by a patch that carries the
- * resourceVersion it was decided on, so that of two writers one wins and the other looks again. And it tells API servers
- * whom to trust: the bundle is put as caBundle into the webhook configurations and into the conversion of
+ * resourceVersion it was decided on, so that of two writers one wins and the other looks again. And it tells API
+ * servers whom to trust: the bundle is put as caBundle into the webhook configurations and into the conversion of
  * CustomResourceDefinitions, only where they point to Berth's Service (or carry berth.dev/inject-ca: "true").
  *
  * With `bundle` given, certificates come from files: then the Secret is left alone and that bundle is told.

@@ -1,6 +1,6 @@
 /*
- * hook_ask (server): AdmissionReview as its asker sees it: the question about a write, and what an answer says. Internal
- * to hooks; no I/O.
+ * hook_ask (server): AdmissionReview as its asker sees it: the question about a write, and what an answer says.
+ * Internal to hooks; no I/O.
  */
 #ifndef BERTH_SERVER_HOOK_ASK_H
 #define BERTH_SERVER_HOOK_ASK_H

@@ -13,9 +13,9 @@
  *     failurePolicy, timeoutSeconds                                    without an answer
  *
  * clientConfig: a url, or a Service: its ExternalName, or the first address of its Endpoints; the certificate must then
- * be for SERVICE.NAMESPACE.svc. Peers are always verified, by caBundle or else the system's authorities. matchConditions
- * are not evaluated (a warning says so when they are written): such a webhook is asked. Not asked about: webhook
- * configurations, reviews, bindings, evictions, and what the server itself makes at start.
+ * be for SERVICE.NAMESPACE.svc. Peers are always verified, by caBundle or else the system's authorities.
+ * matchConditions are not evaluated (a warning says so when they are written): such a webhook is asked. Not asked
+ * about: webhook configurations, reviews, bindings, evictions, and what the server itself makes at start.
  */
 #ifndef BERTH_SERVER_HOOKS_H
 #define BERTH_SERVER_HOOKS_H
@@ -33,7 +33,8 @@ int hooks_mutate(struct write *w, bool *ret_changed);
 int hooks_validate(struct write *w);
 int hooks_remove(struct write *w); /* of a deletion, both kinds */
 
-/* Nobody waits for w any more: where it waits for an answer it ends here (done, with ERR_GONE); else nothing happens. */
+/* Nobody waits for w any more: where it waits for an answer it ends here (done, with ERR_GONE); else nothing
+ * happens. */
 void hooks_abandon(struct write *w);
 /* The same for all writes with this ctx. */
 void hooks_abandon_all(struct server *s, const void *ctx);

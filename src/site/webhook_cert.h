@@ -6,7 +6,7 @@
  *
  *     state                                    step
  *     nothing usable                           a new authority and a certificate of it, at once
- *     the authority is old                     a second authority; both are in the bundle, the old one's certificate serves
+ *     the authority is old                     a second authority, both in the bundle; the old certificate serves
  *     the second one was known for an hour     a certificate of the second
  *     that certificate served for an hour      the first authority leaves the bundle
  *     the certificate is old, or has not all names    a new one of the newest authority
