@@ -17,8 +17,8 @@
  *
  * Failure. 429 and 503 with Retry-After are sent again by the client, up to 10 times. 409 is ERR_CONFLICT or
  * ERR_EXISTS: look again and decide again. When the connection broke: ERR_UNAVAILABLE when nothing was sent,
- * ERR_TIMEOUT ("it may have happened: ...") when it was. Nothing is sent again by itself then; the controllers decide again from
- * what the watch tells.
+ * ERR_TIMEOUT ("it may have happened: ...") when it was. Nothing is sent again by itself then; the controllers decide
+ * again from what the watch tells.
  */
 #ifndef BERTH_KUBE_WRITER_H
 #define BERTH_KUBE_WRITER_H
