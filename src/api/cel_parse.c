@@ -671,3 +671,29 @@ bool cel_uses(const struct cel_expr *e, const char *name) {
     }
     return uses;
 }
+
+static struct str undeclared(const struct cel_expr *e, const struct cel_frame *f) {
+    struct str found = {0};
+    if (e == NULL) {
+        return found;
+    }
+    if (e->op == CEL_IDENT) {
+        while (f != NULL && !str_eq(f->name, e->name)) {
+            f = f->up;
+        }
+        return f == NULL ? e->name : found;
+    }
+    found = undeclared(e->a, f);
+    found = found.n > 0 ? found : undeclared(e->b, f);
+    struct cel_frame one = {f, e->name, {0}}, two = {&one, e->var2, {0}};
+    const struct cel_frame *inner = e->op == CEL_MACRO ? &two : f;
+    for (size_t i = 0; i < e->n_args && found.n == 0; i++) {
+        found = undeclared(e->args[i], inner);
+    }
+    return found;
+}
+
+struct str cel_undeclared(const struct cel_expr *e) {
+    struct cel_frame self = {NULL, STR("self"), {0}}, old = {&self, STR("oldSelf"), {0}};
+    return undeclared(e, &old);
+}

@@ -251,10 +251,15 @@ static void check_scale(struct causes *c, yyjson_val *version, const struct path
     }
 }
 
-static void check_version(struct causes *c, yyjson_val *version, const struct path *at) {
+/* What a single version says stands where definitions had it before they had versions. */
+static void check_version(struct causes *c, yyjson_val *version, bool single,
+                          const struct path *at) {
+    struct path spec = path_member(NULL, "spec");
+    const struct path *top = single ? &spec : at;
     struct str name = text_at(version, "name");
     yyjson_val *schema = json_path(version, "schema.openAPIV3Schema");
-    struct path name_at = below(at, "name"), up = below(at, "schema");
+    struct path name_at = below(at, "name");
+    struct path up = single ? below(&spec, "validation") : below(at, "schema");
     struct path schema_path = below(&up, "openAPIV3Schema");
     const char *fault = name.n > 0 ? format_fault("dns1035-label", name) : NULL;
     if (fault != NULL) {
@@ -263,7 +268,11 @@ static void check_version(struct causes *c, yyjson_val *version, const struct pa
     if (schema == NULL) {
         cause_required(c, &schema_path, NULL);
     } else {
+        size_t before = c->n;
         crd_structural(schema, &schema_path, c);
+        if (c->n == before) {
+            crd_check_defaults(schema, &schema_path, c);
+        }
     }
     if (json_bool_at(schema, "nullable", false)) {
         struct path here = below(&schema_path, "nullable");
@@ -276,9 +285,9 @@ static void check_version(struct causes *c, yyjson_val *version, const struct pa
     } else if (warning != NULL && json_str(warning).n > 256) {
         cause_invalid(c, &warning_at, json_str(warning), "must be <= 256 characters long");
     }
-    check_columns(c, version, at);
-    check_selectable(c, version, at);
-    check_scale(c, version, at);
+    check_columns(c, version, top);
+    check_selectable(c, version, top);
+    check_scale(c, version, top);
 }
 
 static void check_versions(struct causes *c, yyjson_val *crd, const struct path *at) {
@@ -294,7 +303,7 @@ static void check_versions(struct causes *c, yyjson_val *crd, const struct path 
     for (size_t i = 0; i < n; i++) {
         yyjson_val *v = yyjson_arr_get(list, i);
         struct path here = path_index(&up, i);
-        check_version(c, v, &here);
+        check_version(c, v, n == 1, &here);
         stored += json_bool_at(v, "storage", false);
         for (size_t k = 0; k < i; k++) {
             twice |= str_eq(text_at(v, "name"), text_at(yyjson_arr_get(list, k), "name"));

@@ -12,4 +12,7 @@ void crd_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *causes);
 /* Whether openAPIV3Schema is structural, each fault named; `at` is where it stands. */
 void crd_structural(yyjson_val *schema, const struct path *at, struct causes *c);
 
+/* Whether its defaults are values that it allows. */
+void crd_check_defaults(yyjson_val *schema, const struct path *at, struct causes *c);
+
 #endif

@@ -118,9 +118,14 @@ static bool is_uuid(struct str s, char version) {
 }
 
 static bool is_hostname(struct str s) {
-    struct str label;
+    struct str label, last = str_skip(s, (size_t)(str_find_last(s, '.') + 1));
     if (s.n == 0 || s.n > 253) {
         return false;
+    }
+    for (size_t i = 0; last.n < s.n && i < last.n; i++) { /* a domain of the top has letters only */
+        if (last.n < 2 || is_digit(last.p[i]) || last.p[i] == '-') {
+            return false;
+        }
     }
     while (str_next(&s, '.', &label)) {
         if (label.n == 0 || label.n > 63 || !is_alnum(label.p[0]) ||

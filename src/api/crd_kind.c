@@ -371,7 +371,7 @@ static struct crd_row *row_new(yyjson_val *crd) {
     r->k.group = mem_cstr(json_str_at(crd, "spec.group"));
     r->k.kind = mem_cstr(json_str_at(crd, "spec.names.kind"));
     r->k.plural = mem_cstr(json_str_at(crd, "spec.names.plural"));
-    r->k.flags = KIND_CUSTOM | KIND_GENERATION | KIND_RV_REQUIRED | KIND_RETURNS_DELETED;
+    r->k.flags = KIND_CUSTOM | KIND_GENERATION | KIND_RV_REQUIRED;
     if (str_is(json_str_at(crd, "spec.scope"), "Namespaced")) {
         r->k.flags |= KIND_NAMESPACED;
     }

@@ -57,7 +57,8 @@ static void prune_members(struct crd_pruner *p, const struct crd_node *n, yyjson
             crd_prune(p, prop, v, &here, false);
         } else if (n->flags & CRD_PRESERVE) {
             continue;
-        } else if (n->flags & CRD_ADDITIONAL) {
+        } else if (n->flags &
+                   (CRD_ADDITIONAL | CRD_NO_ADDITIONAL)) { /* if not allowed: refused later */
             prune_all(p, v, &here);
         } else {
             tell(p, at, name);

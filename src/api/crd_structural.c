@@ -4,6 +4,7 @@
  * The structure (what is there, of what type) is said outside of allOf, anyOf, oneOf and not; inside those only what
  * values must be like. The texts are those of a kube-apiserver.
  */
+#include "api/cel.h"
 #include "api/check.h"
 #include "api/crd_check.h"
 #include "api/crd_schema.h"
@@ -170,9 +171,7 @@ static void check_unsupported(struct structural *x, yyjson_val *s, const struct 
                   "quadratic");
     }
     yyjson_val *more = json_get(s, STR("additionalProperties"));
-    if (yyjson_is_bool(more) && !yyjson_get_bool(more)) {
-        forbidden(x, at, "additionalProperties", "additionalProperties cannot be set to false");
-    } else if (more != NULL && yyjson_obj_size(json_get(s, STR("properties"))) > 0) {
+    if (more != NULL && yyjson_obj_size(json_get(s, STR("properties"))) > 0) {
         forbidden(x, at, "additionalProperties",
                   "additionalProperties and properties are mutual exclusive");
     }
@@ -238,7 +237,13 @@ static void check_list_map(struct structural *x, yyjson_val *s, const struct pat
         struct str type = text_at(prop, "type");
         struct path member = path_member(&up, "properties"), here = path_key(&member, key);
         if (prop == NULL) {
-            cause_invalid(x->c, &list, key, "entries must all be names of item properties");
+            struct buf b;
+            buf_init(&b, 0);
+            json_write(&b, keys);
+            causes_add(x->c, CAUSE_INVALID, path_text(&list, x->c->arena),
+                       "Invalid value: %.*s: entries must all be names of item properties",
+                       STR_ARG(buf_view(&b)));
+            buf_release(&b);
         } else if (str_is(type, "array") || str_is(type, "object")) {
             invalid(x, &here, "type", type,
                     "must be a scalar type if parent array's x-kubernetes-list-type is map");
@@ -327,9 +332,14 @@ static void check_resource(struct structural *x, yyjson_val *s, enum level level
     yyjson_val *props = json_get(s, STR("properties"));
     bool embedded = flag(s, "x-kubernetes-embedded-resource");
     struct path up = path_member(at, "properties"), meta = path_key(&up, STR("metadata"));
-    if (flag(s, "x-kubernetes-int-or-string") && embedded) {
-        forbidden(x, at, "x-kubernetes-embedded-resource",
-                  "must be false if x-kubernetes-int-or-string is true");
+    static const char *const others[] = {"x-kubernetes-embedded-resource",
+                                         "x-kubernetes-preserve-unknown-fields"};
+    for (size_t i = 0; i < COUNT(others); i++) {
+        struct path here = path_member(at, others[i]);
+        if (flag(s, "x-kubernetes-int-or-string") && flag(s, others[i])) {
+            causes_add(x->c, CAUSE_INVALID, path_text(&here, x->c->arena),
+                       "Invalid value: true: must be false if x-kubernetes-int-or-string is true");
+        }
     }
     if (level != LEVEL_ROOT && !embedded) {
         return;
@@ -359,6 +369,44 @@ static void check_resource(struct structural *x, yyjson_val *s, enum level level
     }
 }
 
+/* A rule that nobody could read is refused; one that only we cannot is told when the schema is compiled. */
+static void check_rule(struct structural *x, yyjson_val *rule, const struct path *at) {
+    struct str text = text_at(rule, "rule"), message = str_trim(text_at(rule, "message"));
+    struct path here = path_member(at, "rule"), message_at = path_member(at, "message");
+    const struct cel_expr *e = NULL;
+    struct err err = {0};
+    struct arena a;
+    if (str_trim(text).n == 0) {
+        cause_required(x->c, &here, "rule is not specified");
+        return;
+    }
+    if (str_find(message, '\n') >= 0) {
+        cause_invalid(x->c, &message_at, text_at(rule, "message"), "must not contain line breaks");
+    } else if (str_find(str_trim(text), '\n') >= 0 && message.n == 0) {
+        cause_required(x->c, &message_at, "message must be specified if rule contains line breaks");
+    }
+    arena_init(&a, LIMIT_CRD_BYTES);
+    int code = cel_parse(&a, text, &e, &err);
+    struct str name = code == 0 ? cel_undeclared(e) : (struct str){0};
+    if (code == ERR_SYNTAX) {
+        cause_invalid(x->c, &here, text, "compilation failed: ERROR: Syntax error: %s", err.text);
+    } else if (name.n > 0) {
+        cause_invalid(x->c, &here, text,
+                      "compilation failed: ERROR: undeclared reference to '%.*s' (in container '')",
+                      STR_ARG(name));
+    }
+    arena_release(&a);
+}
+
+static void check_rules(struct structural *x, yyjson_val *s, const struct path *at) {
+    yyjson_val *list = json_get(s, STR("x-kubernetes-validations"));
+    struct path up = path_member(at, "x-kubernetes-validations");
+    for (size_t i = 0; i < yyjson_arr_size(list) && i < LIMIT_NAMED_ITEMS; i++) {
+        struct path here = path_index(&up, i);
+        check_rule(x, yyjson_arr_get(list, i), &here);
+    }
+}
+
 static void visit(struct structural *x, yyjson_val *s, enum level level, const struct path *at) {
     if (!yyjson_is_obj(s) || x->c->n > LIMIT_CRD_CAUSES || ++x->nodes > LIMIT_CRD_NODES) {
         return;
@@ -367,6 +415,7 @@ static void visit(struct structural *x, yyjson_val *s, enum level level, const s
     check_unsupported(x, s, at);
     check_lists(x, s, at);
     check_resource(x, s, level, at);
+    check_rules(x, s, at);
     struct path items = path_member(at, "items"), more = path_member(at, "additionalProperties");
     visit(x, json_get(s, STR("items")), LEVEL_ITEM, &items);
     visit(x, json_get(s, STR("additionalProperties")), LEVEL_FIELD, &more);

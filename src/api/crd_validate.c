@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "api/check.h"
+#include "api/crd_check.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "wire/regex.h"
@@ -114,7 +115,7 @@ static void check_type(struct crd_visit *v, const struct crd_node *n, yyjson_mut
     bool numeric = n->type == CRD_INTEGER || n->type == CRD_NUMBER;
     if (format.n > 0 && numeric && !yyjson_mut_is_str(x) && !yyjson_mut_is_arr(x) &&
         !yyjson_mut_is_null(x)) {
-        is = yyjson_mut_is_int(x) ? "int64" : yyjson_mut_is_num(x) ? "double" : "";
+        is = yyjson_mut_is_int(x) ? "int64" : yyjson_mut_is_num(x) ? "float64" : "";
         cause_type(v->c, at, "Invalid value: \"%s\": %.*s in body must be of type %.*s: \"%s\"", is,
                    STR_ARG(where), STR_ARG(format), is);
         return;
@@ -218,12 +219,10 @@ static void check_text(struct crd_visit *v, const struct crd_rules *r, yyjson_mu
     if (r->max_length >= 0 && n > r->max_length) {
         causes_add(v->c, CAUSE_TOO_LONG, where, "Too long: may not be more than %lld bytes",
                    (long long)r->max_length);
-    }
-    if (r->min_length >= 0 && n < r->min_length) {
+    } else if (r->min_length >= 0 && n < r->min_length) {
         cause_invalid(v->c, at, s, "%.*s in body should be at least %lld chars long",
                       STR_ARG(where), (long long)r->min_length);
-    }
-    if (r->regex != NULL && regex_matches(r->regex, s) != 1) {
+    } else if (r->regex != NULL && regex_matches(r->regex, s) != 1) {
         cause_invalid(v->c, at, s, "%.*s in body should match '%.*s'", STR_ARG(where),
                       STR_ARG(r->pattern));
     }
@@ -273,16 +272,23 @@ static void check_number(struct crd_visit *v, const struct crd_node *n, yyjson_m
     const struct crd_rules *r = n->rules;
     double d = yyjson_mut_get_num(x);
     bool fits = true;
-    if (n->type == CRD_INTEGER && str_is(r->format, "int32")) {
-        fits = d >= INT32_MIN && d <= INT32_MAX;
-    } else if (n->type == CRD_NUMBER && str_is(r->format, "float")) {
+    struct str format = r != NULL ? r->format : (struct str){0};
+    if (n->type == CRD_INTEGER) {
+        fits = is_whole(x) && d >= -9.3e18 && d <= 9.3e18 &&
+               (!str_is(format, "int32") || (d >= INT32_MIN && d <= INT32_MAX));
+    } else if (n->type == CRD_NUMBER && str_is(format, "float")) {
         fits = fabs(d) <= 3.4028234663852886e38;
     }
-    if (!fits) {
+    if (!fits && format.n == 0) {
+        whole(v, arena_f(v->c->arena, "Checked value must be of type %s (default format) in %.*s",
+                         wanted_name(n), STR_ARG(where_text(v, at))));
+    } else if (!fits) {
         whole(v, arena_f(v->c->arena, "Checked value must be of type %s with format %.*s in %.*s",
-                         wanted_name(n), STR_ARG(r->format), STR_ARG(where_text(v, at))));
+                         wanted_name(n), STR_ARG(format), STR_ARG(where_text(v, at))));
     }
-    check_bounds(v, r, x, at);
+    if (r != NULL) {
+        check_bounds(v, r, x, at);
+    }
 }
 
 static void check_counts(struct crd_visit *v, const struct path *at, int64_t n, int64_t min,
@@ -333,8 +339,6 @@ static size_t check_rules(struct crd_visit *v, const struct crd_node *n, yyjson_
     size_t passes = 1;
     if (yyjson_mut_is_str(x)) {
         check_text(v, r, x, at);
-    } else if (yyjson_mut_is_num(x)) {
-        check_number(v, n, x, at);
     } else if (yyjson_mut_is_arr(x)) {
         check_counts(v, at, (int64_t)yyjson_mut_arr_size(x), r->min_items, r->max_items, "items");
     } else if (yyjson_mut_is_obj(x)) {
@@ -394,6 +398,10 @@ static size_t visit_below(struct crd_visit *v, const struct crd_node *n, yyjson_
         while (!full(v) && (k = yyjson_mut_obj_iter_next(&it)) != NULL) {
             const struct crd_node *m = crd_member(n, json_mstr(k));
             struct path here = {.up = at, .step = PATH_MEMBER, .name = json_mstr(k)};
+            if (m == NULL && (n->flags & CRD_NO_ADDITIONAL)) {
+                cause_invalid(v->c, at, here.name, "%.*s in body is a forbidden property",
+                              STR_ARG(where_text(v, &here)));
+            }
             if (m != NULL) {
                 passes +=
                     visit(v, m, yyjson_mut_obj_iter_get_val(k), json_get(old, here.name), &here);
@@ -401,6 +409,20 @@ static size_t visit_below(struct crd_visit *v, const struct crd_node *n, yyjson_
         }
     }
     return passes;
+}
+
+/* An object inside says what it is. */
+static void check_embedded(struct crd_visit *v, yyjson_mut_val *x, const struct path *at) {
+    static const char *const names[] = {"apiVersion", "kind"};
+    for (size_t i = 0; i < 2; i++) {
+        struct path here = path_member(at, names[i]);
+        yyjson_mut_val *text = json_mget(x, here.name);
+        if (text == NULL) {
+            cause_required(v->c, &here, NULL);
+        } else if (yyjson_mut_is_str(text) && yyjson_mut_get_len(text) == 0) {
+            cause_invalid(v->c, &here, STR(""), "must not be empty");
+        }
+    }
 }
 
 static size_t visit(struct crd_visit *v, const struct crd_node *n, yyjson_mut_val *x,
@@ -425,10 +447,86 @@ static size_t visit(struct crd_visit *v, const struct crd_node *n, yyjson_mut_va
         }
         return passes;
     }
+    if (yyjson_mut_is_num(x)) {
+        check_number(v, n, x, at);
+    }
     if (n->rules != NULL) {
         passes += check_rules(v, n, x, old, at);
     }
+    if ((n->flags & CRD_EMBEDDED) && at != NULL && yyjson_mut_is_obj(x)) {
+        check_embedded(v, x, at);
+    }
     return passes + visit_below(v, n, x, old, at);
+}
+
+struct default_check {
+    struct causes *c;
+    bool unknown;
+};
+
+static void note_unknown(void *ctx, struct str path) {
+    ((struct default_check *)ctx)->unknown = true;
+}
+
+/* A default is what a value may be: all of it named, and valid. */
+static void check_default(const struct crd_node *n, struct causes *c, const struct path *at) {
+    struct causes own = {.arena = c->arena};
+    struct crd_visit v = {.c = &own};
+    struct default_check d = {.c = c};
+    struct crd_pruner p = {.unknown = note_unknown, .ctx = &d};
+    struct path here = path_member(at, "default"), root = path_member(NULL, "");
+    yyjson_mut_doc *doc = json_mut_copy(c->arena, n->def);
+    if (doc == NULL) {
+        return;
+    }
+    yyjson_mut_val *x = yyjson_mut_doc_get_root(doc);
+    buf_init(&p.text, 0);
+    crd_prune(&p, n, x, NULL, false);
+    buf_release(&p.text);
+    if (d.unknown) {
+        struct buf b;
+        buf_init(&b, 0);
+        json_write(&b, n->def);
+        causes_add(c, CAUSE_INVALID, path_text(&here, c->arena),
+                   "Invalid value: %.*s: must not have unknown fields", STR_ARG(buf_view(&b)));
+        buf_release(&b);
+        return;
+    }
+    (void)crd_default(n, doc, x);
+    (void)visit(&v, n, x, NULL, &root);
+    for (size_t i = 0; i < own.n; i++) {
+        enum cause_type type = own.v[i].type == CAUSE_TYPE ? CAUSE_INVALID : own.v[i].type;
+        causes_add(c, type, path_text(&here, c->arena), "%.*s", STR_ARG(own.v[i].text));
+    }
+}
+
+static void check_defaults(const struct crd_node *n, struct causes *c, const struct path *at) {
+    if (!(n->flags & CRD_DEFAULTS) || c->n >= LIMIT_CRD_CAUSES) {
+        return;
+    }
+    if (n->def != NULL) {
+        check_default(n, c, at);
+    }
+    struct path props = path_member(at, "properties"), items = path_member(at, "items");
+    struct path more = path_member(at, "additionalProperties");
+    for (size_t i = 0; i < n->n_props; i++) {
+        struct path here = path_key(&props, n->props[i].name);
+        check_defaults(n->props[i].node, c, &here);
+    }
+    if (n->items != NULL) {
+        check_defaults(n->items, c, &items);
+    }
+    if (n->additional != NULL) {
+        check_defaults(n->additional, c, &more);
+    }
+}
+
+void crd_check_defaults(yyjson_val *schema, const struct path *at, struct causes *c) {
+    struct crd_schema *s;
+    if (crd_schema_new(schema, &s, NULL) == 0) { /* else: told when it is admitted */
+        check_defaults(s->root, c, at);
+        crd_schema_free(s);
+    }
 }
 
 void crd_validate(const struct crd_schema *s, yyjson_mut_val *obj, yyjson_val *old,

@@ -113,7 +113,15 @@ static int check_type(struct write *w) {
     struct str kind = json_mstr(json_mget(root, STR("kind")));
     if (kind.n == 0 && (q->kind->flags & KIND_CUSTOM)) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
-                           "Object 'Kind' is missing in the body");
+                           "the object provided is unrecognized (must be of type %s): Object "
+                           "'Kind' is missing in '%.*s'",
+                           q->kind->kind, STR_ARG(str_head(w->body, 256)));
+    }
+    if (kind.n > 0 && !str_is(kind, q->kind->kind) && q->kv->schema->custom != NULL) {
+        return failure_invalid_one(&w->failure, w->arena, q->kind->group, q->kind->kind,
+                                   json_mstr_at(root, "metadata.name"), CAUSE_INVALID, "kind",
+                                   "Invalid value: \"%.*s\": must be %s",
+                                   STR_ARG(str_head(kind, 256)), q->kind->kind);
     }
     if (kind.n > 0 && !str_is(kind, q->kind->kind)) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,

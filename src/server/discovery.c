@@ -15,6 +15,7 @@ static const struct sub subs[] = {
     {"token", "authentication.k8s.io", "v1", "TokenRequest", "[\"create\"]"},
     {"finalize", "", "v1", NULL, "[\"update\"]"},
     {"pendingworkloads", "", "", "PendingWorkloadsSummary", "[\"get\"]"},
+    {"scale", "autoscaling", "v1", "Scale", "[\"get\",\"patch\",\"update\"]"},
     {"exec", "", "v1", "PodExecOptions", "[\"create\",\"get\"]"},
     {"attach", "", "v1", "PodAttachOptions", "[\"create\",\"get\"]"},
     {"portforward", "", "v1", "PodPortForwardOptions", "[\"create\",\"get\"]"},

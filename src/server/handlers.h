@@ -40,6 +40,8 @@ void streams_add(struct call *c);
 void streams_remove(struct call *c); /* no-op when it is not there */
 /* virtual.c: kinds that are computed when asked for */
 void virtual_request(struct call *c);
+/* scale.c */
+void scale_request(struct call *c);
 /* podlog.c */
 void podlog_request(struct call *c);
 /* discovery.c: false when the path is none of discovery's. */

@@ -148,8 +148,10 @@ int write_load(struct write *w) {
  * are checked against their schema: 422, as every other cause. */
 static int refuse(struct write *w, const struct kind *k, yyjson_mut_val *root,
                   const struct causes *causes) {
-    for (size_t i = 0; i < causes->n && !(k->flags & KIND_CUSTOM); i++) {
-        if (causes->v[i].type == CAUSE_TYPE) {
+    for (size_t i = 0; i < causes->n; i++) {
+        bool meta = str_starts(causes->v[i].field, STR("metadata."));
+        bool decodes = !(k->flags & KIND_CUSTOM) || (w->req->kv->schema->custom && meta);
+        if (causes->v[i].type == CAUSE_TYPE && decodes) {
             return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST,
                                "%s in version \"%.*s\" cannot be handled as a %s: %.*s: %.*s",
                                k->kind, STR_ARG(w->req->version), k->kind,

@@ -225,6 +225,10 @@ bool subresource_request(struct call *c) {
     if (str_is(sub, "status") || str_is(sub, "finalize")) {
         return false;
     }
+    if (str_is(sub, "scale")) {
+        scale_request(c);
+        return true;
+    }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (str_is(sub, rows[i].name)) {
             if (c->req.verb == rows[i].verb) {
