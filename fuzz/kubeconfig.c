@@ -1,4 +1,4 @@
-/* fuzz/kubeconfig: any bytes as a kubeconfig. What is accepted names a server, and sends nothing secret over plain http. */
+/* fuzz/kubeconfig: any bytes as a kubeconfig. What is accepted sends nothing secret over plain http. */
 #include "fuzz.h"
 #include "kube/config.h"
 
