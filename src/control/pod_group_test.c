@@ -378,6 +378,26 @@ static void a_false_role_does_not_help(void **state) {
     end();
 }
 
+/* What holds the Workload back is said by the pod; what was opened there alone stays open. */
+static void a_gate_of_another_kind(void **state) {
+    start();
+    scene_queue(&s, "q", 1, "");
+    put_pod("p", "",
+            ",\"kueue.x-k8s.io/admission-gated-by\":\"a.b/c\",\"berth.dev/"
+            "minimum-runtime\":\"5m\"",
+            "1");
+    scene_settle(&s);
+    assert_false(open_pod("p"));
+    IS("pod-p-", "QuotaReserved", "False", "AdmissionGated", "Admission is gated by: a.b/c");
+    assert_non_null(strstr(fake_world_text(scene_get(&s, "pod-p-"), "metadata.annotations"),
+                           "minimum-runtime"));
+    scene_edit(&s, "pod-p-",
+               "{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/admission-gated-by\":null}}}");
+    scene_settle(&s);
+    assert_true(open_pod("p"));
+    end();
+}
+
 /* ---- whatever happens in between ---- */
 
 /* One life: gate, admission, eviction, replacement, end. Fails at the nth write, or is made anew after it. */
@@ -508,6 +528,7 @@ int main(void) {
         cmocka_unit_test(pods_of_one_group_must_agree),
         cmocka_unit_test(a_name_that_is_taken),
         cmocka_unit_test(a_false_role_does_not_help),
+        cmocka_unit_test(a_gate_of_another_kind),
         cmocka_unit_test(no_single_failure_matters),
         cmocka_unit_test(shapes_have_kueues_hashes),
     };

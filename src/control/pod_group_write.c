@@ -2,9 +2,8 @@
 #include "control/pod_group_write.h"
 
 #include "base/limits.h"
+#include "control/job_follow.h"
 
-#define GATED_BY "kueue.x-k8s.io/admission-gated-by"
-#define PROVREQ_PREFIX "provreq.kueue.x-k8s.io/"
 #define LWS_PREFIX "leaderworkerset.sigs.k8s.io"
 #define LWS_NAME "leaderworkerset.sigs.k8s.io/name"
 
@@ -37,10 +36,6 @@ static void pair(struct buf *b, size_t *n, struct str key, struct str value) {
     buf_json(b, value);
 }
 
-static bool taken_over(struct str key) {
-    return str_is(key, GATED_BY) || str_starts(key, STR(PROVREQ_PREFIX));
-}
-
 static void write_labels(const struct group_workload *w, struct buf *b) {
     size_t n = 0;
     buf_c(b, ",\"labels\":{");
@@ -54,23 +49,23 @@ static void write_labels(const struct group_workload *w, struct buf *b) {
 }
 
 static void write_annotations(const struct group_workload *w, struct buf *b) {
-    yyjson_val *from = json_path(w->about, "metadata.annotations"), *key, *value;
-    size_t i, max, n = 0;
+    struct buf more;
+    size_t n = 0;
+    buf_init(&more, LIMIT_OBJECT_BYTES);
     buf_c(b, ",\"annotations\":{");
     if (w->group) {
         pair(b, &n, STR(POD_IS_GROUP), STR("true"));
     }
-    for (i = 0; i < w->n_annotations; i++) {
+    for (size_t i = 0; i < w->n_annotations; i++) {
         pair(b, &n, w->annotations[i].key, w->annotations[i].value);
     }
-    if (from) {
-        yyjson_obj_foreach(from, i, max, key, value) {
-            if (taken_over(json_str(key))) {
-                pair(b, &n, json_str(key), json_str(value));
-            }
-        }
+    if (job_annotations_write(json_path(w->about, "metadata.annotations"), NULL, true, &more)) {
+        buf_c(b, n ? "," : "");
+        buf_str(b, buf_view(&more));
     }
+    b->failed = b->failed ? b->failed : buf_ok(&more);
     buf_ch(b, '}');
+    buf_release(&more);
 }
 
 static void write_owner(struct buf *b, const struct group_owner *o) {
@@ -169,42 +164,18 @@ int group_workload_update(const struct object *wl, const struct group_workload *
 
 /* ---- what follows later ---- */
 
-/* Annotations that `from` has and `to` has not, or otherwise. *gates: among them admission's. */
-static bool write_news(struct buf *b, yyjson_val *from, yyjson_val *to, size_t *n, bool *gates) {
-    yyjson_val *key, *value;
-    size_t i, max, before = *n;
-    if (from) {
-        yyjson_obj_foreach(from, i, max, key, value) {
-            yyjson_val *have = json_get(to, json_str(key));
-            if (taken_over(json_str(key)) && (!have || !str_eq(json_str(have), json_str(value)))) {
-                pair(b, n, json_str(key), json_str(value));
-                *gates |= str_is(json_str(key), GATED_BY);
-            }
-        }
-    }
-    if (to) {
-        yyjson_obj_foreach(to, i, max, key, value) {
-            if (taken_over(json_str(key)) && !json_get(from, json_str(key))) {
-                buf_c(b, (*n)++ ? "," : "");
-                buf_json(b, json_str(key));
-                buf_c(b, ":null");
-                *gates |= str_is(json_str(key), GATED_BY);
-            }
-        }
-    }
-    return *n != before;
-}
-
 int group_workload_follow(const struct object *wl, yyjson_val *wl_tree, yyjson_val *about,
                           const struct str *queue, const struct workload_priority *priority,
                           bool *ret_gates, struct buf *out) {
-    size_t n = 0, m = 0;
-    bool gates = false;
+    yyjson_val *now = json_path(about, "metadata.annotations");
+    yyjson_val *had = json_path(wl_tree, "metadata.annotations");
+    size_t m = 0;
     bool requeue = queue && !str_eq(*queue, json_str_at(wl_tree, "spec.queueName"));
     head(wl, out);
     buf_c(out, ",\"annotations\":{");
-    bool news = write_news(out, json_path(about, "metadata.annotations"),
-                           json_path(wl_tree, "metadata.annotations"), &n, &gates);
+    size_t at = out->n;
+    bool news = job_annotations_write(now, had, false, out);
+    *ret_gates = news && str_contains(str_skip(buf_view(out), at), STR(KUEUE_GATED_ANNOTATION));
     buf_c(out, "}}");
     if (requeue || priority) {
         buf_c(out, ",\"spec\":{");
@@ -220,7 +191,6 @@ int group_workload_follow(const struct object *wl, yyjson_val *wl_tree, yyjson_v
         buf_ch(out, '}');
     }
     buf_ch(out, '}');
-    *ret_gates = gates;
     return news || requeue || priority ? buf_ok(out) : ERR_NOT_FOUND;
 }
 
