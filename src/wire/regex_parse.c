@@ -414,7 +414,10 @@ static bool group_name(struct parser *x) {
 
 static struct regex_node *parse_group(struct parser *x) {
     unsigned flags = x->flags;
-    if (take_text(x, "?P<") || (take_text(x, "?<") && !at(x, '=') && !at(x, '!'))) {
+    if (take_text(x, "?<=") || take_text(x, "?<!")) {
+        return bad(x, "invalid or unsupported Perl syntax");
+    }
+    if (take_text(x, "?P<") || take_text(x, "?<")) {
         if (!group_name(x)) {
             return bad(x, "invalid named capture");
         }
