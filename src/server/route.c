@@ -1,4 +1,5 @@
 /* route: from an HTTP request to its handler. The order of the steps is guard.h's. */
+#include "api/crd_kind.h"
 #include "base/limits.h"
 #include "server/handlers.h"
 #include "server/names.h"
@@ -71,8 +72,10 @@ static void dispatch_resource(struct call *c) {
         }
     }
     if (q->kv->deprecated) {
-        call_warn(c, arena_f(c->arena, "%.*s/%.*s %s is deprecated", STR_ARG(q->group),
-                             STR_ARG(q->version), q->kind->kind));
+        struct str own = crd_kind_deprecation(q->kv);
+        call_warn(c, own.n > 0 ? own
+                               : arena_f(c->arena, "%.*s/%.*s %s is deprecated", STR_ARG(q->group),
+                                         STR_ARG(q->version), q->kind->kind));
     }
     if (q->kind->flags & KIND_COMPUTED) {
         virtual_request(c);

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""crd: kinds that CustomResourceDefinitions describe, as kubectl sees them.   crd.py BERTH KUBECTL [NAME...]"""
+import copy
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from harness import Berth, Fail, check, wait_for  # noqa: E402
+
+SPEC = {
+    "type": "object", "required": ["image"],
+    "properties": {
+        "image": {"type": "string", "maxLength": 20, "description": "What runs."},
+        "replicas": {"type": "integer", "minimum": 0, "maximum": 9, "default": 1},
+        "color": {"type": "string", "enum": ["red", "green"]},
+        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        "fixed": {"type": "string", "maxLength": 20,
+                  "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "it is fixed"}]},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    },
+    "x-kubernetes-validations": [
+        {"rule": "!has(self.color) || self.color != 'green' || self.replicas > 2", "message": "green needs more"}],
+}
+SCHEMA = {"type": "object", "properties": {
+    "spec": SPEC, "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
+COLUMNS = [
+    {"name": "Image", "type": "string", "jsonPath": ".spec.image"},
+    {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"},
+    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]
+
+
+def definition(plural="gizmos", kind="Gizmo", group="demo.example.com", schema=None, **spec):
+    version = {"name": "v1", "served": True, "storage": True, "additionalPrinterColumns": COLUMNS,
+               "selectableFields": [{"jsonPath": ".spec.image"}],
+               "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas",
+                                                        "statusReplicasPath": ".status.replicas"}},
+               "schema": {"openAPIV3Schema": copy.deepcopy(schema or SCHEMA)}}
+    names = {"plural": plural, "singular": kind.lower(), "kind": kind, "shortNames": [kind[:2].lower()],
+             "categories": ["all"]}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": dict({"group": group, "names": names, "scope": "Namespaced", "versions": [version]}, **spec)}
+
+
+def gizmo(name, version="v1", **spec):
+    return {"apiVersion": f"demo.example.com/{version}", "kind": "Gizmo", "metadata": {"name": name},
+            "spec": dict({"image": "x"}, **spec)}
+
+
+def established(b, *crds):
+    for c in crds:
+        b.apply(c)
+        b.kubectl("wait", "--for=condition=Established", f"crd/{c['metadata']['name']}", "--timeout=10s")
+
+
+def refused(b, obj, *texts):
+    done = b.kubectl("apply", "-f", "-", stdin=json.dumps(obj), ok=False)
+    check(done.returncode != 0, f"taken: {obj}")
+    for text in texts:
+        check(text in done.stderr, f"{text!r} is not in {done.stderr!r}")
+
+
+def test_life(b):
+    """Definition, objects, columns, selectors, explain, scale, status, restart, deletion."""
+    established(b, definition())
+    check("gizmos" in b.kubectl("api-resources", "--api-group=demo.example.com"), "not discovered")
+    b.apply(gizmo("a"))
+    b.apply(gizmo("b", image="y"))
+    rows = b.kubectl("get", "gi").splitlines()
+    check(rows[0].split() == ["NAME", "IMAGE", "READY", "AGE"] and rows[1].split()[:2] == ["a", "x"], rows)
+    check(b.kubectl("get", "gizmos", "--field-selector=spec.image=y", "-o", "name").strip().endswith("/b"), "selector")
+    check("What runs." in b.kubectl("explain", "gizmo.spec.image"), "explain")
+    check(b.get("gizmo", "a")["spec"]["replicas"] == 1, "no default")
+    b.kubectl("scale", "gizmo", "a", "--replicas=3")
+    one = b.get("gizmo", "a")
+    check(one["spec"]["replicas"] == 3 and one["metadata"]["generation"] == 2, one)
+    b.kubectl("patch", "gizmo", "a", "--subresource=status", "--type=merge", "-p",
+              json.dumps({"status": {"conditions": [{"type": "Ready", "status": "True"}]}, "spec": {"image": "no"}}))
+    one = b.get("gizmo", "a")
+    check(one["spec"]["image"] == "x" and one["metadata"]["generation"] == 2, one)
+    check("True" in b.kubectl("get", "gizmo", "a"), "no Ready column")
+    check("unchanged" not in b.apply(gizmo("a", color="red")), "apply")
+    check("unchanged" in b.apply(gizmo("a", color="red")), "apply again")
+    b.stop()
+    b.up()
+    check(len(b.get("gizmos")["items"]) == 2, "objects are lost")
+    b.kubectl("delete", "crd", "gizmos.demo.example.com", "--timeout=20s")
+    check(b.kubectl("get", "gizmos", ok=False).returncode != 0, "still served")
+    established(b, definition())
+    check(b.get("gizmos")["items"] == [], "old objects came back")
+
+
+def test_rules(b):
+    """What a schema refuses, prunes and tells."""
+    established(b, definition())
+    refused(b, gizmo("r", replicas=10), "spec.replicas: Invalid value: 10: spec.replicas in body should be less than "
+            "or equal to 9")
+    refused(b, gizmo("r", color="blue"), 'spec.color: Unsupported value: "blue": supported values: "red", "green"')
+    refused(b, gizmo("r", tags=["a", "a"]), 'spec.tags[1]: Duplicate value: "a"')
+    refused(b, gizmo("r", color="green"), "spec: Invalid value: green needs more")
+    refused(b, gizmo("r", junk=1), 'unknown field "spec.junk"')
+    b.apply(gizmo("f", fixed="one", free={"any": [1, {"x": 2}]}))
+    check(b.get("gizmo", "f")["spec"]["free"] == {"any": [1, {"x": 2}]}, "free is not free")
+    refused(b, gizmo("f", fixed="two"), 'spec.fixed: Invalid value: "two": it is fixed')
+    b.kubectl("create", "--validate=ignore", "-f", "-", stdin=json.dumps(gizmo("p", junk=1)))
+    check("junk" not in b.get("gizmo", "p")["spec"], "not pruned")
+    # The schema becomes stricter: what is stored stays, what changes must fit, what is added gets a default.
+    tight = copy.deepcopy(SCHEMA)
+    tight["properties"]["spec"]["properties"]["image"]["maxLength"] = 0
+    tight["properties"]["spec"]["properties"]["size"] = {"type": "integer", "default": 5}
+    b.apply(definition(schema=tight))
+    b.apply(gizmo("p", color="red"))
+    check(b.get("gizmo", "p")["spec"]["size"] == 5, "no default from the new schema")
+    refused(b, gizmo("p", image="z"), "spec.image: Too long")
+
+
+def test_definitions(b):
+    """Definitions that are refused, conflict, or stand beside a kind of our own."""
+    bad = definition()
+    bad["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["x"] = {}
+    refused(b, bad, "must not be empty for specified object fields")
+    refused(b, definition(group="x.k8s.io"), "api-approved.kubernetes.io")
+    rule = definition()
+    rule["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
+        {"rule": "isURL(self.spec.image)", "message": "no"}]
+    done = b.kubectl("apply", "-f", "-", stdin=json.dumps(rule), ok=False)
+    check("is not enforced" in done.stderr and "isURL" in done.stderr, done.stderr)
+    established(b, definition())
+    b.apply(definition(plural="gizmoids", kind="Gizmo"))
+    other = wait_for("conditions", lambda: b.get("crd", "gizmoids.demo.example.com")["status"].get("conditions"))
+    states = {c["type"]: (c["status"], c["reason"]) for c in other}
+    check(states["NamesAccepted"][0] == "False" and states["Established"] == ("False", "NotAccepted"), states)
+    b.kubectl("delete", "crd", "gizmos.demo.example.com")
+    b.kubectl("wait", "--for=condition=Established", "crd/gizmoids.demo.example.com", "--timeout=10s")
+    own = definition(plural="workloads", kind="Workload", group="kueue.x-k8s.io")
+    own["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, a test"}
+    done = b.kubectl("apply", "-f", "-", stdin=json.dumps(own), ok=False)
+    check("built in" in done.stderr, done.stderr)
+    b.kubectl("wait", "--for=condition=Established", "crd/workloads.kueue.x-k8s.io", "--timeout=10s")
+    check("podSets" in b.kubectl("explain", "workload.spec"), "our own kind is gone")
+    b.kubectl("delete", "crd", "workloads.kueue.x-k8s.io", "gizmoids.demo.example.com", "--timeout=20s")
+    check("podSets" in b.kubectl("explain", "workload.spec"), "our own kind is gone")
+
+
+def test_versions(b):
+    """Two versions, one storage; the storage moves."""
+    crd = definition()
+    old = copy.deepcopy(crd["spec"]["versions"][0])
+    old.update(name="v1beta1", storage=False, deprecated=True, deprecationWarning="use v1")
+    crd["spec"]["versions"].append(old)
+    established(b, crd)
+    b.apply(gizmo("v"))
+    path = "/apis/demo.example.com/{}/namespaces/default/gizmos/v"
+    beta = json.loads(b.kubectl("get", "--raw", path.format("v1beta1")))
+    check(beta["apiVersion"] == "demo.example.com/v1beta1" and beta["spec"]["image"] == "x", beta)
+    done = b.kubectl("apply", "-f", "-", stdin=json.dumps(gizmo("w", "v1beta1")), ok=False)
+    check("use v1" in done.stderr, done.stderr)
+    for v in crd["spec"]["versions"]:
+        v["storage"] = not v["storage"]
+    b.apply(crd)
+    wait_for("storedVersions", lambda: b.get("crd", crd["metadata"]["name"])["status"]["storedVersions"] ==
+             ["v1", "v1beta1"])
+    b.stop()
+    b.up()
+    one = json.loads(b.kubectl("get", "--raw", path.format("v1")))
+    check(one["apiVersion"] == "demo.example.com/v1", one)
+    gone = copy.deepcopy(crd)
+    gone["spec"]["versions"] = [v for v in crd["spec"]["versions"] if v["name"] != "v1"]
+    refused(b, gone, "previously a storage version")
+    b.kubectl("delete", "crd", crd["metadata"]["name"], "--timeout=20s")
+
+
+def test_owners(b):
+    """Custom objects own, are owned, and go with their namespace."""
+    established(b, definition())
+    b.kubectl("create", "namespace", "crd-ns")
+    b.kubectl("-n", "crd-ns", "create", "-f", "-", stdin=json.dumps(gizmo("o")))
+    owner = b.get("-n", "crd-ns", "gizmo", "o")["metadata"]["uid"]
+    owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [
+        {"apiVersion": "demo.example.com/v1", "kind": "Gizmo", "name": "o", "uid": owner}]}}
+    b.kubectl("-n", "crd-ns", "create", "-f", "-", stdin=json.dumps(owned))
+    b.kubectl("-n", "crd-ns", "delete", "gizmo", "o")
+    wait_for("the owned to go", lambda: b.kubectl("-n", "crd-ns", "get", "cm", "owned", ok=False).returncode != 0)
+    b.kubectl("-n", "crd-ns", "create", "-f", "-", stdin=json.dumps(gizmo("o2")))
+    b.kubectl("delete", "namespace", "crd-ns", "--timeout=30s")
+    held = gizmo("held")
+    held["metadata"]["finalizers"] = ["demo.example.com/hold"]
+    b.apply(held)
+    b.kubectl("delete", "crd", "gizmos.demo.example.com", "--wait=false")
+    wait_for("the object to be marked", lambda: b.get("gizmo", "held")["metadata"].get("deletionTimestamp"))
+    refused(b, gizmo("late"), "create not allowed while custom resource definition is terminating")
+    b.kubectl("patch", "gizmo", "held", "--type=json", "-p", '[{"op":"remove","path":"/metadata/finalizers"}]')
+    wait_for("the definition to go",
+             lambda: b.kubectl("get", "crd", "gizmos.demo.example.com", ok=False).returncode != 0)
+
+
+def main():
+    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    tests = {k[5:]: f for k, f in globals().items() if k.startswith("test_")}
+    failed = 0
+    for name in names or tests:
+        try:
+            with Berth(program, kubectl, gpus="none") as b:
+                tests[name](b)
+            print(f"ok   {name}")
+        except (Fail, subprocess.TimeoutExpired, KeyError) as e:
+            failed += 1
+            print(f"FAIL {name}: {e}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
