@@ -252,5 +252,9 @@ void report_json(struct sim *s, enum sim_end end, const struct sim_options *o, s
         group_json(l, c, out);
         buf_ch(out, '}');
     }
-    buf_c(out, "]}\n");
+    buf_ch(out, ']');
+    if (sim_story(s)) {
+        story_json(sim_story(s), sim_mirror(s), out);
+    }
+    buf_c(out, "}\n");
 }

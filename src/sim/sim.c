@@ -72,6 +72,8 @@ static int parts_new(struct sim *s, struct err *err) {
                                 .ctx = s};
     int r = ledger_init(&s->ledger, &lo, err);
     s->has_ledger = r == 0;
+    s->story = r == 0 && s->o.story ? story_new(s->mirror, clock, err) : NULL;
+    r = r == 0 && s->o.story && !s->story ? ERR_NOMEM : r;
     s->jobs = r == 0 ? mirror_feed(s->mirror, s->kind_job, runs_job_changed, s) : NULL;
     unsigned set = CONTROL_QUEUES | CONTROL_WORKLOADS;
     set |= s->o.jobs ? CONTROL_JOB_QUEUE | CONTROL_GC : 0;
@@ -114,6 +116,7 @@ void sim_free(struct sim *s) {
     if (s->has_ledger) {
         ledger_release(&s->ledger);
     }
+    story_free(s->story);
     if (s->writer.store) {
         memory_writer_release(&s->writer);
     }
@@ -182,6 +185,9 @@ int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
             check_at = steps + CHECK_STEPS + (uint64_t)s->ledger.open;
         }
     }
+    if (s->story && s->err.code == 0 && story_error(s->story) != 0) {
+        err_set(&s->err, ERR_NOMEM, "out of memory");
+    }
     if (!check(s)) {
         *err = s->err;
         return s->err.code;
@@ -193,6 +199,10 @@ int sim_run(struct sim *s, enum sim_end *ret, struct err *err) {
 
 struct ledger *sim_ledger(struct sim *s) {
     return &s->ledger;
+}
+
+struct story *sim_story(struct sim *s) {
+    return s->story;
 }
 
 const struct mirror *sim_mirror(const struct sim *s) {

@@ -20,6 +20,7 @@
 #include "sim/ledger.h"
 #include "sim/load_file.h"
 #include "sim/manifests.h"
+#include "sim/story.h"
 #include "sim/trace.h"
 
 #define SIM_RUNTIME_ANNOTATION "berth.dev/runtime"
@@ -33,6 +34,7 @@ struct sim_options {
     int64_t latency_ns; /* of each write of a controller */
     bool checkpoint;    /* what is evicted goes on where it was */
     bool jobs;          /* there will be Jobs: their controllers run too */
+    bool story;         /* keep what happened to each Workload */
     const struct queue_settings *settings; /* of control/queue_settings.h; NULL: the defaults */
     struct log *log;
 };
@@ -62,6 +64,7 @@ int sim_trace(struct sim *s, const struct trace *t, int64_t gpus, struct err *er
 int sim_run(struct sim *s, enum sim_end *ret, struct err *err);
 
 struct ledger *sim_ledger(struct sim *s);
+struct story *sim_story(struct sim *s); /* NULL when none was asked for */
 const struct mirror *sim_mirror(const struct sim *s);
 int64_t sim_now(const struct sim *s);
 uint64_t sim_writes(const struct sim *s); /* of the controllers */

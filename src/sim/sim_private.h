@@ -56,6 +56,7 @@ struct sim {
     struct control *control;
     struct ledger ledger;
     bool has_ledger;
+    struct story *story;
     struct arena arena, scratch;
     struct prng prng;
     struct timer *arrivals_timer, *runs_timer;

@@ -158,6 +158,40 @@ static void test_checkpoint(void **state) {
     assert_true(whole().makespan_s == 150);
 }
 
+static void test_story(void **state) {
+    static const char *const borrower[] = {
+        "  0.000 s  default Job/x: Created\n",
+        "  0.000 s  default Job/x: QuotaReserved (QuotaReserved)\n",
+        " 60.000 s  default Job/x: Evicted (Preempted)\n",
+        " 60.000 s  default Job/x: not QuotaReserved (PendingEvaluation)\n",
+        "s  default Job/x: QuotaReserved (QuotaReserved)\n",
+        "s  default Job/x: Finished (Succeeded)\n",
+    };
+    struct buf b;
+    w.o.story = true;
+    begin();
+    at(0, SIM_APPLY, QUEUES JOB("x", "a", "100s", "1", "1", "16"));
+    at(60, SIM_APPLY, JOB("z", "b", "50s", "1", "1", "8"));
+    at(100, SIM_DELETE, JOB("z", "b", "50s", "1", "1", "8"));
+    run(SIM_DONE);
+    buf_init(&b, 0);
+    story_lines(sim_story(w.s), &b);
+    const char *rest = buf_cstr(&b);
+    for (size_t i = 0; i < sizeof borrower / sizeof *borrower; i++) {
+        rest = strstr(rest, borrower[i]);
+        assert_non_null(rest);
+        rest += strlen(borrower[i]);
+    }
+    assert_non_null(strstr(buf_cstr(&b), "s  default Job/z: Deleted\n"));
+    buf_reset(&b);
+    story_json(sim_story(w.s), sim_mirror(w.s), &b);
+    const char *json = buf_cstr(&b);
+    assert_non_null(strstr(json, "\"owner\":\"Job/x\",\"queue\":\"a\",\"events\":[{\"at\":0.000,"));
+    assert_non_null(strstr(json, "\"admission\":{\"clusterQueue\":\"a\""));
+    assert_non_null(strstr(json, "\"clusterQueues\":[{\"name\":\"a\",\"status\":{"));
+    buf_release(&b);
+}
+
 /* ---- traces and edits ---- */
 
 static void test_trace(void **state) {
@@ -308,17 +342,10 @@ static void test_same_again(void **state) {
 int main(void) {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_jobs),
-        TEST(test_reclaim),
-        TEST(test_checkpoint),
-        TEST(test_trace),
-        TEST(test_queues_of_a_trace),
-        TEST(test_edits),
-        TEST(test_deletion),
-        TEST(test_until),
-        TEST(test_not_there),
-        TEST(test_baseline),
-        TEST(test_same_again),
+        TEST(test_jobs),      TEST(test_reclaim),  TEST(test_checkpoint),
+        TEST(test_story),     TEST(test_trace),    TEST(test_queues_of_a_trace),
+        TEST(test_edits),     TEST(test_deletion), TEST(test_until),
+        TEST(test_not_there), TEST(test_baseline), TEST(test_same_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

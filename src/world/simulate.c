@@ -102,6 +102,7 @@ static int read_options(struct simulation *x) {
     o->runtime_ns = 60 * NS_PER_SEC;
     o->checkpoint = cli_flag(a, "checkpoint");
     x->each_queue = cli_flag(a, "each-queue");
+    o->story = cli_flag(a, "story");
     x->json = cli_value(a, "output") && strcmp(cli_value(a, "output"), "json") == 0;
     int e = read_time(x, "until", cli_value(a, "until"), &o->until_ns);
     e = e ? e : read_time(x, "startup", cli_value(a, "startup"), &o->startup_ns);
@@ -309,6 +310,7 @@ static const struct cli_option options[] = {
     {"checkpoint", 0, NULL, "what is evicted goes on where it was", NULL, false},
     {"seed", 0, "NUMBER", "shuffles what a load brings at one moment; else 0: not", NULL, false},
     {"each-queue", 0, NULL, "show each queue, however many there are", NULL, false},
+    {"story", 0, NULL, "say what happened to each Workload, and when", NULL, false},
     {"output", 'o', "FORMAT", "table or json", outputs, false},
 };
 

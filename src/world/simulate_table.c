@@ -181,6 +181,10 @@ void simulate_table(struct sim *s, enum sim_end end, const struct sim_options *o
     struct arena a;
     arena_init(&a, ARENA_MAX);
     report_run(s, end, o, &r);
+    if (sim_story(s)) {
+        story_lines(sim_story(s), out);
+        buf_ch(out, '\n');
+    }
     groups(l, each_queue, &a, out);
     buf_c(out, "\n");
     uses(l, &a, out);

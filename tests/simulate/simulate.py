@@ -24,6 +24,7 @@ RUNS = {
     "delete": "-f queues.yaml -f jobs.yaml --at 15m --delete jobs.yaml",
     "made": "--trace arrivals.csv --gpus 16 --each-queue",
     "load": "--load load.yaml",
+    "story": "-f queues.yaml -f jobs.yaml --story",
     "fair": "--load load.yaml --config fair.yaml",
 }
 # (arguments, exit status, standard error); files named here are made in the folder where it runs.
