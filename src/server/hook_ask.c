@@ -277,6 +277,23 @@ static int status_only(yyjson_mut_doc *d, yyjson_mut_val *was) {
     return json_mset(d, root, STR("status"), copy);
 }
 
+/* A write of the whole has no say in the status of what has one. */
+static int keep_status(yyjson_mut_doc *d, yyjson_mut_val *was) {
+    yyjson_mut_val *v = json_mget(was, STR("status"));
+    yyjson_mut_val *copy = v != NULL ? yyjson_mut_val_mut_copy(d, v) : NULL;
+    return v != NULL && copy == NULL
+               ? ERR_NOMEM
+               : json_mset(d, yyjson_mut_doc_get_root(d), STR("status"), copy);
+}
+
+static int keep_rest(const struct write *w, yyjson_mut_doc *d, yyjson_mut_val *was) {
+    bool status = str_is(w->req->subresource, "status");
+    int r = status                              ? status_only(d, was)
+            : w->req->kind->flags & KIND_STATUS ? keep_status(d, was)
+                                                : 0;
+    return r ? r : keep_metadata(d, was);
+}
+
 int hook_patch(struct write *w, const struct kind_version *kv, struct str patch, struct err *err) {
     const struct kind *k = w->req->kind;
     yyjson_mut_val *was = yyjson_mut_doc_get_root(w->doc);
@@ -295,10 +312,7 @@ int hook_patch(struct write *w, const struct kind_version *kv, struct str patch,
     }
     r = r ? r : codec_prune(kv->schema, d, yyjson_mut_doc_get_root(d), NULL, NULL);
     r = r ? r : codec_to_storage(k, kv, d, err);
-    if (r == 0 && str_is(w->req->subresource, "status") && status_only(d, was) != 0) {
-        r = no_memory(err);
-    }
-    if (r == 0 && keep_metadata(d, was) != 0) {
+    if (r == 0 && keep_rest(w, d, was) != 0) {
         r = no_memory(err);
     }
     if (r == 0) {
