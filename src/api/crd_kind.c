@@ -312,6 +312,36 @@ static bool is_mixed(yyjson_val *crd, struct str storage) {
     return false;
 }
 
+/* Kinds that we have tables of are converted by ourselves, where their definition says that a webhook does: it would be
+ * ours. NULL: a version is only renamed. */
+static const struct kind_version *own_conversion(const struct crd_row *r, yyjson_val *crd,
+                                                 const char *version, const char *storage) {
+    size_t n;
+    const struct kind *const *all = kinds_builtin(&n);
+    if (!str_is(json_str_at(crd, "spec.conversion.strategy"), "Webhook")) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct kind *k = all[i];
+        bool same = strcmp(k->group, r->k.group) == 0 && strcmp(k->kind, r->k.kind) == 0;
+        if (same && strcmp(kind_storage(k)->version, storage) == 0) {
+            return kind_version(k, str_of(version));
+        }
+    }
+    return NULL;
+}
+
+bool crd_converts(struct str group, struct str kind) {
+    size_t n;
+    const struct kind *const *all = kinds_builtin(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(group, all[i]->group) && str_is(kind, all[i]->kind) && all[i]->n_versions > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int compile_versions(struct crd_row *r, yyjson_val *const *list, size_t n,
                             struct crd_version *own[], struct err *err) {
     for (size_t i = 0; i < n; i++) {
@@ -343,6 +373,14 @@ static int make_versions(struct crd_row *r, yyjson_val *crd, yyjson_val *const *
         v[i].from_storage = convert ? convert_nothing : NULL;
         flags |= json_path(list[i], "subresources.status") != NULL ? KIND_STATUS : 0;
         scales |= own[i]->scales;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct kind_version *ours =
+            i != r->k.storage ? own_conversion(r, crd, v[i].version, v[r->k.storage].version)
+                              : NULL;
+        v[i].to_storage = ours != NULL ? ours->to_storage : v[i].to_storage;
+        v[i].from_storage = ours != NULL ? ours->from_storage : v[i].from_storage;
+        v[i].converts = ours != NULL;
     }
     static const char *const scale[] = {"scale", NULL};
     r->k.versions = v;

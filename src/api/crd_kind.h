@@ -21,6 +21,8 @@ int crd_kind_make(yyjson_val *crd, const struct kind **ret, struct err *err);
 const struct kind *crd_kind_find(struct str group, struct str plural);
 /* NULL: the version has no scale subresource. */
 const struct crd_scale *crd_kind_scale(const struct kind_version *kv);
+/* Whether objects of this kind are converted by ourselves where a definition names a webhook (Kueue's kinds). */
+bool crd_converts(struct str group, struct str kind);
 /* Kubernetes' order of versions, for sorting: negative when a is preferred (v2, v1, v2beta1, v1alpha1, ...). */
 int crd_version_order(struct str a, struct str b);
 /* The text of the Warning for a deprecated version; empty: the usual one. */

@@ -35,6 +35,7 @@ struct kind_version {
     int (*to_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     bool hidden; /* not served: objects are only stored in it */
+    bool converts; /* of a custom kind: to and from storage change more than the name of the version */
     /* Custom kinds have these in each version; NULL: the kind's. */
     const struct column *columns;
     size_t n_columns;

@@ -167,10 +167,11 @@ static bool status_only(const struct write *w) {
     return w->old_tree != NULL && str_is(w->req->subresource, "status");
 }
 
-/* The version by whose rules the object is defaulted and checked: custom kinds have rules in each. */
+/* The version by whose rules the object is defaulted and checked: custom kinds have rules in each, and versions that
+ * differ in more than their name are storage's by now. */
 static const struct kind_version *rules_of(const struct write *w) {
     const struct kind_version *kv = w->req->kv;
-    return kv != NULL && kv->schema->custom != NULL ? kv : kind_storage(w->req->kind);
+    return kv != NULL && kv->schema->custom != NULL && !kv->converts ? kv : kind_storage(w->req->kind);
 }
 
 static int validate(struct write *w) {

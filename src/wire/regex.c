@@ -282,7 +282,7 @@ static int run(struct machine *m, struct threads *t, size_t from, bool any, size
 
 static int match(const struct regex *re, struct str text, size_t from, bool any, size_t *ret_start,
                  size_t *ret_end) {
-    struct machine m = {.re = re, .text = text};
+    struct machine m = {.re = re, .text = text.p != NULL ? text : STR("")};
     struct threads t[2] = {0};
     m.stack = mem_alloc((re->n_insts * 2 + 2) * sizeof(*m.stack));
     bool room = m.stack != NULL;

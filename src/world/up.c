@@ -264,6 +264,20 @@ static int bootstrap(void *ctx, struct str json, struct err *err) {
     return server_bootstrap(ctx, json, err);
 }
 
+/* Those that an API server has even where no controller runs. */
+static int make_namespaces(struct up *u, struct err *err) {
+    static const char *const names[] = {"default", "kube-system", "kube-public", "kube-node-lease"};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+        struct str json = arena_f(&u->arena,
+                                  "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","
+                                  "\"metadata\":{\"name\":\"%s\"}}", names[i]);
+        r = json.p ? server_bootstrap(u->server, json, err)
+                   : err_set(err, ERR_NOMEM, "no memory");
+    }
+    return r;
+}
+
 static int make_server(struct up *u, struct err *err) {
     char cert[PATH_BYTES], key[PATH_BYTES], ca[PATH_BYTES];
     u->tls = tls_server_new(paths_pki(&u->paths, cert, "server", ".crt"),
@@ -305,7 +319,8 @@ static int make_server(struct up *u, struct err *err) {
         .n_pages = sizeof(u->pages) / sizeof(u->pages[0]),
     };
     u->server = server_new(&o, err);
-    return u->server ? policy_bootstrap(bootstrap, u->server, err) : err->code;
+    r = u->server ? policy_bootstrap(bootstrap, u->server, err) : err->code;
+    return r ? r : make_namespaces(u, err);
 }
 
 /* Before anything else is touched: a wrong file must not leave a folder behind. */
