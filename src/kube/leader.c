@@ -63,7 +63,7 @@ struct leader {
     int64_t since_boot, since_wall; /* when the last renewal that succeeded went out */
     bool trouble;                   /* told of once */
     bool told_end;
-    int64_t first_failure;          /* boot ns; of renewals; 0: none */
+    int64_t first_failure; /* boot ns; of renewals; 0: none */
 
     void (*done)(void *ctx); /* of leader_release */
     void *done_ctx;
@@ -110,6 +110,12 @@ bool leader_may_write(void *ctx) {
     return open;
 }
 
+/* A leap of the wall clock is what a renewal is to clear up. */
+static bool may_renew(void *ctx) {
+    const struct leader *l = ctx;
+    return l->state >= LEADER && boot_now(l) - l->since_boot < l->renew_ns;
+}
+
 /* ---- Events ---- */
 
 static void event_done(void *ctx, const struct kube_reply *r) {
@@ -152,6 +158,8 @@ static void tell(struct leader *l, const char *what, kube_done *done, int64_t ti
                              .path = buf_view(&path),
                              .body = buf_view(&b),
                              .timeout_ms = timeout_ms,
+                             .may_send = leader_may_write,
+                             .may_send_ctx = l,
                              .done = done,
                              .ctx = l};
     if (buf_ok(&b) != 0 || buf_ok(&path) != 0 || kube_send(l->client, &q, &l->event, NULL) != 0) {
@@ -314,6 +322,10 @@ static void ask(struct leader *l, const char *method, struct str body, int64_t t
                              .timeout_ms = timeout_ms,
                              .done = done,
                              .ctx = l};
+    if (body.n && l->state != CANDIDATE) { /* a candidate's write is conditional, and a try */
+        q.may_send = may_renew;
+        q.may_send_ctx = l;
+    }
     failed.code = buf_ok(&path) ? err_set(&failed.err, buf_ok(&path), "no memory")
                                 : kube_send(l->client, &q, &l->call, &failed.err);
     buf_release(&path);
