@@ -18,6 +18,7 @@
 
 #include "base/map.h"
 #include "cli/cli.h"
+#include "control/gpu_inventory.h"
 #include "control/kueue_config.h"
 #include "kube/config.h"
 #include "kube/file.h"
@@ -51,6 +52,7 @@ struct operate {
     struct writer *writer; /* of this term; NULL while we do not lead */
     struct control_env env;
     struct control *control;
+    struct gpu_inventory *gpus; /* NULL: nobody reads nodes here */
     struct metrics *metrics;
     struct health *health;
     struct pages *pages[2];
@@ -463,6 +465,10 @@ static int start(struct operate *p, struct err *err) {
     }
     r = r ? r : make_mirror(p, err);
     r = r ? r : make_site(p, err);
+    if (r == 0 && (p->o.controllers.set & CONTROL_QUEUES)) {
+        p->gpus = gpu_inventory_new(p->mirror, metrics_prom(p->metrics), err);
+        r = p->gpus ? 0 : err->code;
+    }
     r = r ? r : make_hooks(p, err);
     r = r ? r : make_inlet(p, err);
     r = r ? r : make_rival(p, err);
@@ -482,6 +488,7 @@ static void release(struct operate *p) {
     pages_free(p->pages[1]);
     hooks_free(p->hooks);
     health_free(p->health);
+    gpu_inventory_free(p->gpus);
     metrics_free(p->metrics);
     kube_client_free(p->client);
     mirror_free(p->mirror);
