@@ -161,7 +161,7 @@ static void json_escape(struct buf *b, unsigned char c) {
 }
 
 void buf_json(struct buf *b, struct str s) {
-    const unsigned char *p = (const unsigned char *)s.p;
+    const unsigned char *p = (const unsigned char *)(s.p ? s.p : "");
     size_t from = 0, i = 0;
     buf_ch(b, '"');
     while (i < s.n) {

@@ -15,8 +15,8 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 sys.path.insert(0, os.path.join(HERE, "..", "operate"))
-from harness import Fail, check, job, wait_for  # noqa: E402  pylint: disable=wrong-import-position
-from operate import QUICK, Cluster, Operate  # noqa: E402  pylint: disable=wrong-import-position
+from harness import Berth, Fail, check, job, wait_for  # noqa: E402  pylint: disable=wrong-import-position
+from operate import QUICK, Operate  # noqa: E402  pylint: disable=wrong-import-position
 
 NS = "berth-system"
 
@@ -27,10 +27,19 @@ def free_port():
         return s.getsockname()[1]
 
 
-class Webhooks(Cluster):
+class Webhooks(Berth):
     def __init__(self, program, kubectl):
-        super().__init__(program, kubectl, controllers="none")
-        self.port_of = {}
+        super().__init__(program, kubectl, gpus="none", args=["--controllers", "none"])
+        self.operates, self.port_of = [], {}
+
+    def __exit__(self, kind, value, trace):
+        for o in self.operates:
+            if o.process.poll() is None:
+                o.process.kill()
+            o.process.wait()
+            if kind:
+                print(f"---- the end of {o.name}'s log\n{o.log()[-3000:]}")
+        super().__exit__(kind, value, trace)
 
     def kubectl(self, *args, **how):
         if args[:3] == ("wait", "--for=condition=Ready", "node"):
