@@ -253,8 +253,11 @@ static int validate(struct review *r, enum webhook_verdict *ret, struct err *err
     int code = 0;
     if (r->w->own_kind && r->q.obj != NULL) {
         bool status = str_is(r->q.subresource, "status") && r->q.old != NULL;
-        code = (status ? codec_validate_status : codec_validate)(r->kind, r->q.obj, r->q.old,
-                                                                 &r->q.causes);
+        code = codec_default(r->kind, r->q.doc,
+                             err); /* 4 is "4" to rules, as when it is stored by us */
+        code = code ? code
+                    : (status ? codec_validate_status : codec_validate)(r->kind, r->q.obj, r->q.old,
+                                                                        &r->q.causes);
         code = code != 0 ? no_memory(err) : 0;
     }
     if (code == 0 && r->kind != NULL && r->admission != NULL && r->q.causes.n == 0) {

@@ -140,6 +140,9 @@ static void unknown_kind(void **state) {
     "\"name\":\"q\",\"uid\":\"1\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"generation\":"  \
     "1},"                                                                                          \
     "\"spec\":" spec_ "}"
+#define ONE_QUOTA(v_)                                                                              \
+    "{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\","           \
+    "\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":" v_ "}]}]}]}"
 #define V2 "kueue.x-k8s.io/v1beta2", "ClusterQueue", "clusterqueues"
 #define V1 "kueue.x-k8s.io/v1beta1", "ClusterQueue", "clusterqueues"
 #define MCQ "/mutate-kueue-x-k8s-io-v1beta2-clusterqueue"
@@ -181,6 +184,16 @@ static void own_kinds_are_checked(void **state) {
                                "spec.queueingStrategy: Unsupported value: \"Other\"")));
     assert_int_equal(ask(&b, VCQ, "UPDATE", "q", V2, CQ("v1beta2", "{}"), CQ("v1beta2", "{}")), 0);
     assert_int_equal(b.verdict, WEBHOOK_ALLOWED);
+    /* Amounts may be numbers on a cluster, and are not spelled anew by an update. */
+    assert_int_equal(
+        ask(&b, VCQ, "UPDATE", "q", V2, CQ("v1beta2", ONE_QUOTA("4")), CQ("v1beta2", "{}")), 0);
+    assert_int_equal(b.verdict, WEBHOOK_ALLOWED);
+    assert_int_equal(
+        ask(&b, VCQ, "UPDATE", "q", V2, CQ("v1beta2", ONE_QUOTA("-1")), CQ("v1beta2", "{}")), 0);
+    assert_int_equal(b.verdict, WEBHOOK_DENIED);
+    cause = yyjson_arr_get_first(json_path(b.response, "status.details.causes"));
+    assert_str_eq(json_str_at(cause, "message"),
+                  STR("Invalid value: \"-1\": must be greater than or equal to 0"));
     end(&b);
 }
 
