@@ -11,6 +11,7 @@
 struct reader {
     struct arena *arena;
     struct manifests *out;
+    bool parts;
     struct str unknown; /* path of the first unknown member */
     struct err *err;
 };
@@ -71,8 +72,11 @@ static int finish(struct reader *r, const struct kind *k, yyjson_mut_doc *d) {
         m.ns = str_empty(m.ns) ? STR("default") : m.ns;
         json_mset_str(d, json_mensure(d, root, "metadata"), "namespace", m.ns);
     }
-    int e = codec_default(k, d, r->err);
-    e = e ? e : check(r, k, d);
+    if (r->parts && str_empty(m.name)) {
+        return err_set(r->err, ERR_INVALID, "metadata.name: Required value");
+    }
+    int e = r->parts ? 0 : codec_default(k, d, r->err);
+    e = e || r->parts ? e : check(r, k, d);
     if (e != 0) {
         return e;
     }
@@ -136,20 +140,30 @@ static int document(struct reader *r, yyjson_mut_val *root) {
     return 0;
 }
 
-int manifests_read(struct arena *a, const char *file, struct str text, struct manifests *out,
-                   struct err *err) {
-    struct reader r = {.arena = a, .out = out, .err = err};
+static int documents(struct reader *r, const char *file, struct str text) {
     struct yaml_docs docs;
-    int e = yaml_parse(a, text, &docs, err);
+    int e = yaml_parse(r->arena, text, &docs, r->err);
     if (e != 0) {
-        return err_wrap(err, "%s", file);
+        return err_wrap(r->err, "%s", file);
     }
     for (size_t i = 0; i < docs.n; i++) {
-        e = document(&r, yyjson_mut_doc_get_root(docs.v[i]));
+        e = document(r, yyjson_mut_doc_get_root(docs.v[i]));
         if (e != 0) {
-            return docs.n > 1 ? err_wrap(err, "%s: document %zu", file, i + 1)
-                              : err_wrap(err, "%s", file);
+            return docs.n > 1 ? err_wrap(r->err, "%s: document %zu", file, i + 1)
+                              : err_wrap(r->err, "%s", file);
         }
     }
     return 0;
+}
+
+int manifests_read(struct arena *a, const char *file, struct str text, struct manifests *out,
+                   struct err *err) {
+    struct reader r = {.arena = a, .out = out, .err = err};
+    return documents(&r, file, text);
+}
+
+int manifests_read_parts(struct arena *a, const char *file, struct str text, struct manifests *out,
+                         struct err *err) {
+    struct reader r = {.arena = a, .out = out, .err = err, .parts = true};
+    return documents(&r, file, text);
 }

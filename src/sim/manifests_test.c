@@ -22,6 +22,7 @@ static void refused(const char *text, int code, const char *want) {
     assert_string_equal(err.text, want);
 }
 
+#define QUEUES_API "apiVersion: kueue.x-k8s.io/v1beta2\nkind: "
 #define FLAVOR "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n"
 #define QUEUE(more)                                                                                \
     "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {" more    \
@@ -50,6 +51,23 @@ static void test_stream(void **state) {
     assert_true(str_contains(m.v[2].json, STR("\"namespace\":\"default\"")));
 }
 
+static void test_parts(void **state) {
+    struct manifests m = {0};
+    struct err err = {0};
+    struct str text = STR(QUEUES_API "LocalQueue\nmetadata: {name: l}\n");
+    assert_int_equal(manifests_read(&arena, "f.yaml", text, &m, &err), ERR_INVALID);
+    assert_ok(manifests_read_parts(&arena, "f.yaml", text, &m, &err), &err);
+    assert_int_equal(m.n, 1);
+    assert_str_eq(m.v[0].ns, STR("default"));
+    assert_false(str_contains(m.v[0].json, STR("spec")));
+    text = STR(QUEUES_API "LocalQueue\nmetadata: {}\n");
+    assert_int_equal(manifests_read_parts(&arena, "f.yaml", text, &m, &err), ERR_INVALID);
+    assert_string_equal(err.text, "f.yaml: LocalQueue : metadata.name: Required value");
+    text = STR(QUEUES_API "LocalQueue\nmetadata: {name: l}\nsize: 1\n");
+    assert_int_equal(manifests_read_parts(&arena, "f.yaml", text, &m, &err), ERR_INVALID);
+    assert_string_equal(err.text, "f.yaml: LocalQueue l: size: unknown field");
+}
+
 static void test_refused(void **state) {
     refused("a: [", ERR_SYNTAX, "f.yaml: line 2, column 1: did not find expected node content");
     refused("a: 1\n", ERR_INVALID, "f.yaml: apiVersion and kind are needed");
@@ -68,6 +86,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,7 +1,7 @@
 /*
  * sim: the third world. The controllers of `berth up`, in virtual time, over objects in memory.
  *
- * Manifests are applied and deleted at their times; workloads of loads and traces arrive at theirs. An admitted
+ * Manifests are applied, merged into what is there, and deleted at their times; workloads of loads and traces arrive at theirs. An admitted
  * Workload that nobody owns runs for as long as it declares and is then Finished; an unsuspended Job has all its pods
  * at once (there are no pods), runs, and completes. What is evicted starts anew, unless progress is kept. Everything
  * else is done by the controllers.
@@ -45,7 +45,7 @@ enum sim_end {
     SIM_STUCK, /* some wait, and nothing moves any more */
 };
 
-enum sim_act { SIM_APPLY, SIM_DELETE };
+enum sim_act { SIM_APPLY, SIM_PATCH, SIM_DELETE };
 
 struct sim;
 

@@ -130,6 +130,26 @@ static int apply(struct sim *s, const struct manifest *m, struct err *err) {
     return e;
 }
 
+/* A merge patch: status through its subresource, where it has one. */
+static int merge_in(struct sim *s, const struct manifest *m, struct err *err) {
+    yyjson_mut_doc *d;
+    int e = json_parse_mut(&s->scratch, m->json, &d, err);
+    if (e != 0) {
+        return e;
+    }
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(d), *status = NULL;
+    json_mdel(root, STR("apiVersion"));
+    json_mdel(root, STR("kind"));
+    if (m->kind->flags & KIND_STATUS && json_mget(root, STR("status"))) {
+        status = yyjson_mut_obj(d);
+        json_mset(d, status, STR("status"),
+                  yyjson_mut_val_mut_copy(d, json_mget(root, STR("status"))));
+        json_mdel(root, STR("status"));
+    }
+    e = put(s, m, "", PATCH_MERGE, root, err);
+    return e || !status ? e : put(s, m, "status", PATCH_MERGE, status, err);
+}
+
 static int delete (struct sim *s, const struct manifest *m, struct err *err) {
     const struct object *o = NULL;
     struct delete_options none = {.grace_seconds = -1, .propagation = STR("Background")};
@@ -341,7 +361,9 @@ static bool bring(struct sim *s, struct source *x) {
     char text[64];
     int e;
     if (x->type == SOURCE_ACTION) {
-        e = x->act == SIM_APPLY ? apply(s, x->manifest, &err) : delete (s, x->manifest, &err);
+        e = x->act == SIM_APPLY   ? apply(s, x->manifest, &err)
+            : x->act == SIM_PATCH ? merge_in(s, x->manifest, &err)
+                                  : delete (s, x->manifest, &err);
     } else if (x->type == SOURCE_STREAM) {
         e = make_workload(s,
                           &(struct workload_spec_in){.name = buf_view(&x->name),

@@ -71,7 +71,11 @@ static void at(double seconds, enum sim_act act, const char *yaml) {
     struct err err = {0};
     struct manifests *m = &w.m[w.n++];
     *m = (struct manifests){0};
-    assert_ok(manifests_read(&w.arena, "test", str_of(yaml), m, &err), &err);
+    if (act == SIM_APPLY) {
+        assert_ok(manifests_read(&w.arena, "test", str_of(yaml), m, &err), &err);
+    } else {
+        assert_ok(manifests_read_parts(&w.arena, "test", str_of(yaml), m, &err), &err);
+    }
     for (size_t i = 0; i < m->n; i++) {
         assert_ok(sim_at(w.s, (int64_t)(seconds * NS_PER_SEC), act, &m->v[i], &err), &err);
     }
@@ -223,6 +227,20 @@ static void test_queues_of_a_trace(void **state) {
     assert_str_eq(report_queue(sim_ledger(w.s), 0)->group.name, STR("team-y"));
 }
 
+#define PATCH(more) KUEUE "ClusterQueue\nmetadata: {name: a}\n" more
+
+/* Members that are not named stay; status goes to its subresource. */
+static void test_patch(void **state) {
+    begin();
+    at(0, SIM_APPLY, QUEUES JOB("x", "a", "100s", "1", "1", "8"));
+    at(50, SIM_PATCH, PATCH("spec: {stopPolicy: HoldAndDrain}\n"));
+    at(60, SIM_PATCH, PATCH("spec: {stopPolicy: None}\nstatus: {pendingWorkloads: 7}\n"));
+    run(SIM_DONE);
+    assert_int_equal(all().evicted, 1);
+    assert_int_equal(all().finished, 1);
+    assert_true(whole().makespan_s == 160);
+}
+
 static void test_edits(void **state) {
     begin();
     at(0, SIM_APPLY, QUEUES);
@@ -342,10 +360,11 @@ static void test_same_again(void **state) {
 int main(void) {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_jobs),      TEST(test_reclaim),  TEST(test_checkpoint),
-        TEST(test_story),     TEST(test_trace),    TEST(test_queues_of_a_trace),
-        TEST(test_edits),     TEST(test_deletion), TEST(test_until),
-        TEST(test_not_there), TEST(test_baseline), TEST(test_same_again),
+        TEST(test_jobs),       TEST(test_reclaim),   TEST(test_checkpoint),
+        TEST(test_story),      TEST(test_trace),     TEST(test_queues_of_a_trace),
+        TEST(test_patch),      TEST(test_edits),     TEST(test_deletion),
+        TEST(test_until),      TEST(test_not_there), TEST(test_baseline),
+        TEST(test_same_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,26 +185,43 @@ static int read_trace(struct simulation *x) {
     return 0;
 }
 
-/* Every --filename and --delete, in order; --at TIME holds for those that follow it. */
+/* What an option does with its file; false: it has none that is manifests. */
+static bool act_of(const char *option, enum sim_act *ret) {
+    static const struct {
+        const char *option;
+        enum sim_act act;
+    } acts[] = {{"filename", SIM_APPLY}, {"patch", SIM_PATCH}, {"delete", SIM_DELETE}};
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        if (strcmp(option, acts[i].option) == 0) {
+            *ret = acts[i].act;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every --filename, --patch and --delete, in order; --at TIME holds for those that follow it. */
 static int read_manifests(struct simulation *x) {
     const struct cli_args *a = x->args;
     int64_t at = 0;
     int e = 0;
     for (size_t i = 0; e == 0 && i < a->n_values; i++) {
         const char *name = a->values[i].option->name, *path = a->values[i].text;
-        bool delete = strcmp(name, "delete") == 0;
+        enum sim_act act;
         struct str text;
         if (strcmp(name, "at") == 0) {
             e = read_time(x, name, path, &at);
         }
-        if (e != 0 || (!delete &&strcmp(name, "filename") != 0)) {
+        if (e != 0 || !act_of(name, &act)) {
             continue;
         }
         struct stage *g = &x->stages[x->n_stages++];
-        *g = (struct stage){
-            .at_ns = at, .act = delete ? SIM_DELETE : SIM_APPLY, .first = x->manifests.n};
+        *g = (struct stage){.at_ns = at, .act = act, .first = x->manifests.n};
         e = read_all(x, path, &text);
-        e = e ? e : manifests_read(&x->arena, path, text, &x->manifests, &x->err);
+        e = e ? e
+            : act == SIM_APPLY
+                ? manifests_read(&x->arena, path, text, &x->manifests, &x->err)
+                : manifests_read_parts(&x->arena, path, text, &x->manifests, &x->err);
         g->n = x->manifests.n - g->first;
     }
     for (size_t i = 0; i < x->manifests.n; i++) {
@@ -300,7 +317,8 @@ static const struct cli_option options[] = {
      false},
     {"trace", 0, "FILE", "jobs as CSV; philly:FILE reads the public Philly list", NULL, false},
     {"gpus", 0, "NUMBER", "make the queues of the trace, sharing so many GPUs", NULL, false},
-    {"at", 0, "TIME", "when to apply or delete the files that follow", NULL, true},
+    {"at", 0, "TIME", "when to apply, patch or delete the files that follow", NULL, true},
+    {"patch", 0, "FILE", "manifests of what is merged into objects then", NULL, true},
     {"delete", 0, "FILE", "manifests of what is deleted at that time", NULL, true},
     {"config", 0, "FILE", "a Kueue Configuration file: fair sharing, readiness, ...", NULL, false},
     {"until", 0, "TIME", "stop there; else when all is over or nothing moves", NULL, false},

@@ -49,6 +49,8 @@ REFUSED = [
     ("-f gone.yaml --seed many", 2, "--seed: expected a number\n" + MORE),
     ("-f gone.yaml --gpus 8", 2, "--gpus is for the queues of a --trace\n" + MORE),
     ("--at 5s --delete gone.yaml", 2, "nothing to simulate: --filename, --load or --trace\n" + MORE),
+    ("--trace short.csv --at 5s --patch gone.yaml", 1,
+     'at 5.000 s: Namespace gone: namespaces "gone" not found\n'),
     ("--trace short.csv --at 5s --delete gone.yaml", 1,
      'at 5.000 s: Namespace gone: namespaces "gone" not found\n'),
 ]
