@@ -642,10 +642,8 @@ static const struct cel_expr *parse_expr(struct parser *x) {
 
 int cel_parse(struct arena *a, struct str text, const struct cel_expr **ret, struct err *err) {
     struct err own = {0};
+    text = text.p != NULL ? text : STR("");
     struct parser x = {.a = a, .p = text.p, .end = text.p + text.n, .err = err ? err : &own};
-    if (text.p == NULL) {
-        x.p = x.end = "";
-    }
     if (text.n > LIMIT_CEL_BYTES) {
         return err_set(err, ERR_TOO_LARGE, "an expression may have at most %d bytes",
                        LIMIT_CEL_BYTES);

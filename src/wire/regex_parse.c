@@ -548,11 +548,9 @@ static struct regex_node *parse_alternatives(struct parser *x) {
 
 int regex_parse(struct arena *a, struct str pattern, struct regex_ranges *ranges,
                 struct regex_node **ret, struct err *err) {
+    pattern = pattern.p != NULL ? pattern : STR("");
     struct parser x = {
         .a = a, .p = pattern.p, .end = pattern.p + pattern.n, .ranges = ranges, .err = err};
-    if (pattern.p == NULL) {
-        x.p = x.end = "";
-    }
     if (pattern.n > LIMIT_REGEX_BYTES) {
         return err_set(err, ERR_TOO_LARGE, "a regular expression may have at most %d bytes",
                        LIMIT_REGEX_BYTES);
