@@ -11,8 +11,8 @@ bool batch_active(const struct job_look *l) {
 }
 
 bool batch_ready(const struct job_look *l) {
-    int64_t n =
-        json_i64_at(l->tree, "status.succeeded", 0) + json_i64_at(l->tree, "status.ready", 0);
+    int64_t n = bounded(json_i64_at(l->tree, "status.succeeded", 0)) +
+                bounded(json_i64_at(l->tree, "status.ready", 0));
     n += (int64_t)yyjson_arr_size(json_path(l->tree, "status.uncountedTerminatedPods.succeeded"));
     return n >= l->parts[0].count;
 }
@@ -83,9 +83,9 @@ int64_t jobs_reclaimable(yyjson_val *status_list, struct str name, int64_t repli
     size_t i, n;
     yyjson_val *s;
     yyjson_arr_foreach(status_list, i, n, s) {
-        int64_t done = json_i64_at(s, "succeeded", 0);
+        int64_t done = bounded(json_i64_at(s, "succeeded", 0));
         if (str_eq(json_str_at(s, "name"), name) && done > 0 && done <= replicas) {
-            return done * pods;
+            return bounded(done * bounded(pods));
         }
     }
     return 0;
@@ -96,7 +96,7 @@ bool jobs_ready(yyjson_val *status_list, int64_t jobs) {
     size_t i, n;
     yyjson_val *s;
     yyjson_arr_foreach(status_list, i, n, s) {
-        have += json_i64_at(s, "ready", 0) + json_i64_at(s, "succeeded", 0);
+        have += bounded(json_i64_at(s, "ready", 0)) + bounded(json_i64_at(s, "succeeded", 0));
     }
     return have == jobs;
 }
@@ -106,7 +106,7 @@ bool jobset_ready(const struct job_look *l) {
     size_t i, n;
     yyjson_val *r;
     yyjson_arr_foreach(json_path(l->tree, "spec.replicatedJobs"), i, n, r) {
-        jobs += json_i64_at(r, "replicas", 1);
+        jobs += bounded(json_i64_at(r, "replicas", 1));
     }
     return jobs_ready(json_path(l->tree, "status.replicatedJobsStatus"), jobs);
 }

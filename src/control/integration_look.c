@@ -11,7 +11,7 @@
 /* ---- paths ---- */
 
 static int64_t whole(yyjson_val *v) {
-    return yyjson_is_int(v) ? yyjson_get_sint(v) : 0;
+    return yyjson_is_int(v) ? bounded(yyjson_get_sint(v)) : 0;
 }
 
 /* The numbers at a path with "[]" and "*", added up. */
@@ -50,8 +50,8 @@ static yyjson_mut_val *mbelow(yyjson_mut_val *v, const char *path) {
 }
 
 int64_t job_spec_pods(yyjson_val *spec) {
-    int64_t n = json_i64_at(spec, "parallelism", 1);
-    int64_t done = json_i64_at(spec, "completions", n);
+    int64_t n = bounded(json_i64_at(spec, "parallelism", 1));
+    int64_t done = bounded(json_i64_at(spec, "completions", n));
     return done < n ? done : n;
 }
 
@@ -79,25 +79,20 @@ struct job_part *job_look_add(struct job_look *l, struct str name, int64_t count
     }
     struct job_part *p = &l->parts[l->n_parts++];
     *p = (struct job_part){.name = {lower, name.n},
-                           .count = (int32_t)(count < 0           ? 0
-                                              : count > INT32_MAX ? INT32_MAX
-                                                                  : count),
+                           .count = (int32_t)bounded(count),
                            .index_label = l->row->index_label,
                            .template = template};
     return p;
 }
 
+/* Of several numbers that are multiplied only the first may be nothing. */
 static int64_t count_of(const struct integration_part *row, yyjson_val *v) {
     int64_t n = 1;
     for (size_t i = 0; i < INTEGRATION_COUNTS && row->counts[i]; i++) {
-        int64_t k = json_i64_at(v, row->counts[i], 1);
-        n = k < 0 || n > INT32_MAX ? 0 : n * (k > INT32_MAX ? INT32_MAX : k);
+        int64_t k = bounded(json_i64_at(v, row->counts[i], 1));
+        n = bounded(n * (i > 0 && k == 0 ? 1 : k));
     }
-    if (row->job) {
-        int64_t k = job_spec_pods(below(v, row->job));
-        n = n > INT32_MAX ? INT32_MAX : n * k;
-    }
-    return n;
+    return row->job ? bounded(n * job_spec_pods(below(v, row->job))) : n;
 }
 
 static int add_part(struct job_look *l, const struct integration_part *row, yyjson_val *v,
@@ -141,6 +136,16 @@ static void find_least(struct job_look *l) {
     }
 }
 
+static int check_templates(const struct job_look *l, struct err *err) {
+    for (size_t i = 0; i < l->n_parts; i++) {
+        if (!yyjson_is_obj(l->parts[i].template)) {
+            return err_set(err, ERR_INVALID, "pod set %.*s has no pod template",
+                           STR_ARG(l->parts[i].name));
+        }
+    }
+    return 0;
+}
+
 int job_look_init(struct job_look *l, struct err *err) {
     yyjson_doc *d;
     l->parts = NULL;
@@ -151,8 +156,10 @@ int job_look_init(struct job_look *l, struct err *err) {
     }
     l->tree = yyjson_doc_get_root(d);
     r = find_parts(l);
+    r = r ? r : check_templates(l, err);
     if (r == 0 && l->row->adapt) {
         r = l->row->adapt(l, err);
+        r = r ? r : check_templates(l, err);
     }
     find_least(l);
     return r;

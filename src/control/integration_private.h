@@ -18,8 +18,12 @@ int64_t jobset_reclaimable(const struct job_look *l, size_t i);
 /* What JobSet and TrainJob share: as many jobs ready or done as `jobs`; done jobs' pods. */
 bool jobs_ready(yyjson_val *status_list, int64_t jobs);
 int64_t jobs_reclaimable(yyjson_val *status_list, struct str name, int64_t replicas, int64_t pods);
-/* The smaller of parallelism and completions of a Job's spec. */
+/* The smaller of parallelism and completions of a Job's spec, bounded. */
 int64_t job_spec_pods(yyjson_val *spec);
+/* Numbers are other people's: between 0 and what an int32 holds, so that a product or many in a sum fit. */
+static inline int64_t bounded(int64_t n) {
+    return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : n;
+}
 
 /* ---- integration_kubeflow.c: training operator, MPI ---- */
 struct str kubeflow_priority_class(const struct job_look *l);

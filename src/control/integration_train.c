@@ -69,7 +69,7 @@ static int64_t pods_of(const struct job_look *l, yyjson_val *runtime, yyjson_val
 }
 
 static int64_t replicas_of(yyjson_val *job) {
-    return str_empty(step_of(job)) ? json_i64_at(job, "replicas", 1) : 1;
+    return str_empty(step_of(job)) ? bounded(json_i64_at(job, "replicas", 1)) : 1;
 }
 
 /* ---- what the TrainJob says of the trainer's containers ---- */
@@ -169,7 +169,7 @@ static int patch_by_others(const struct job_look *l, struct str job, yyjson_mut_
 
 static int add_job(struct job_look *l, yyjson_val *runtime, yyjson_val *job) {
     struct str name = json_str_at(job, "name");
-    struct job_part *p = job_look_add(l, name, pods_of(l, runtime, job) * replicas_of(job),
+    struct job_part *p = job_look_add(l, name, bounded(pods_of(l, runtime, job)) * replicas_of(job),
                                       json_path(job, "template.spec.template"));
     size_t i = l->n_parts - 1;
     if (!p || !p->template) {
