@@ -4,7 +4,7 @@
  *
  *     Job                              Workload                    what is done
  *     queued by something above it     of that: not Admitted       hold it back
- *     no Workload                                                  once nothing runs: create it, or wait for a named one
+ *     no Workload                                                  nothing runs: create it, or wait for the named one
  *     suspended, nothing injected      Admitted                    start: unsuspend, inject flavors
  *     running                          not Admitted                stop: suspend (and restore, where one patch may)
  *     running                          Evicted                     stop
