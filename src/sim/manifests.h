@@ -23,8 +23,8 @@ struct manifests {
  * spec.resourceGroups[0].flavors: Required value"), ERR_TOO_LARGE, ERR_NOMEM. */
 int manifests_read(struct arena *a, const char *file, struct str text, struct manifests *out,
                    struct err *err);
-/* What need not be whole, as to delete or to patch an object: no defaults, and no rules but that members are known and a
- * name is there. */
+/* What need not be whole, as to delete or to patch an object: no defaults, and no rules but that members are known and
+ * there is a name. */
 int manifests_read_parts(struct arena *a, const char *file, struct str text, struct manifests *out,
                          struct err *err);
 

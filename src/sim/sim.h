@@ -1,10 +1,10 @@
 /*
  * sim: the third world. The controllers of `berth up`, in virtual time, over objects in memory.
  *
- * Manifests are applied, merged into what is there, and deleted at their times; workloads of loads and traces arrive at theirs. An admitted
- * Workload that nobody owns runs for as long as it declares and is then Finished; an unsuspended Job has all its pods
- * at once (there are no pods), runs, and completes. What is evicted starts anew, unless progress is kept. Everything
- * else is done by the controllers.
+ * Manifests are applied, merged into what is there, and deleted at their times; workloads of loads and traces arrive at
+ * theirs. An admitted Workload that nobody owns runs for as long as it declares and is then Finished; an unsuspended
+ * Job has all its pods at once (there are no pods), runs, and completes. What is evicted starts anew, unless progress
+ * is kept. Everything else is done by the controllers.
  *
  * Declared run time: annotation berth.dev/runtime ("90s") of the Workload or Job; else label
  * kueue.x-k8s.io/performance-scheduler-running-ms; else options.runtime_ns. A Job with more completions than

@@ -69,8 +69,11 @@ def main():
     try:
         installed = install(kubeconfig, berth)
         seconds = os.environ.get("BERTH_FAULT_SECONDS", "30")
-        for command in ([os.path.join(HERE, "faults.py"), "--kubeconfig", kubeconfig, "--berth", berth, "--seconds",
-                         seconds],):
+        commands = [[os.path.join(HERE, "faults.py"), "--kubeconfig", kubeconfig, "--berth", berth, "--seconds", seconds]]
+        if real: # on our own server, tests/scenarios does it
+            commands.append([os.path.join(HERE, "..", "scenarios", "scenarios.py"), berth, "--kubeconfig", real, "--world",
+                             "operate"])
+        for command in commands:
             failed |= subprocess.run([sys.executable, *command], check=False).returncode
     finally:
         if installed and real:
