@@ -11,6 +11,7 @@
  */
 #include "api/inventory.h"
 
+#include "base/limits.h"
 #include "wire/json.h"
 
 static void member(struct buf *b, const char *name, struct str value) {
@@ -313,4 +314,21 @@ int pod_devices_decode(struct str json, struct arena *a, struct pod_devices *ret
     }
     *ret = d;
     return 0;
+}
+
+struct str gpu_flavor_name(struct arena *a, struct str model) {
+    struct str s = arena_str(a, str_head(model, LIMIT_LABEL));
+    char *p = (char *)s.p;
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char ch = p[i] >= 'A' && p[i] <= 'Z' ? (char)(p[i] + 32) : p[i];
+        bool plain = (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9');
+        if (plain || (n > 0 && p[n - 1] != '-')) {
+            p[n++] = plain ? ch : '-';
+        }
+    }
+    while (n > 0 && p[n - 1] == '-') {
+        n--;
+    }
+    return n > 0 ? str_from(p, n) : STR("gpu");
 }

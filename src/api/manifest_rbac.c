@@ -29,6 +29,7 @@ static const struct rule manager_rules[] = {
     {"batch", "jobs", READ ", patch", NULL},
     {"batch", "jobs/status", "patch", NULL},
     {"batch", "jobs/finalizers", "update", NULL},
+    {"trainer.kubeflow.org", "trainingruntimes, clustertrainingruntimes", READ, NULL},
     {"kueue.x-k8s.io", "workloads", READ ", create, patch, delete", NULL},
     {"kueue.x-k8s.io", "clusterqueues, localqueues, cohorts, resourceflavors, admissionchecks",
      READ ", patch", NULL},
@@ -51,7 +52,7 @@ static const struct rule webhook_rules[] = {
 /* In Berth's own namespace. */
 static const struct rule own_rules[] = {
     {"coordination.k8s.io", "leases", "create", NULL},
-    {"coordination.k8s.io", "leases", "get, update, patch", "berth-controller"},
+    {"coordination.k8s.io", "leases", READ ", update, patch", "berth-controller"},
     {"", "secrets", "create, list, watch", NULL},
     {"", "secrets", "get, patch", WEBHOOK_SECRET},
 };

@@ -61,24 +61,6 @@ static bool add_managed(void *ctx, const struct object *o) {
     return found->n < found->cap;
 }
 
-/* "NVIDIA H200" to "nvidia-h200". */
-static struct str flavor_name(struct arena *a, struct str model) {
-    struct str s = arena_str(a, str_head(model, LIMIT_LABEL));
-    char *p = (char *)s.p;
-    size_t n = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        char ch = p[i] >= 'A' && p[i] <= 'Z' ? (char)(p[i] + 32) : p[i];
-        bool plain = (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9');
-        if (plain || (n > 0 && p[n - 1] != '-')) {
-            p[n++] = plain ? ch : '-';
-        }
-    }
-    while (n > 0 && p[n - 1] == '-') {
-        n--;
-    }
-    return n > 0 ? str_from(p, n) : STR("gpu");
-}
-
 static void resource_add(struct machine *m, struct str r) {
     for (size_t i = 0; i < m->n_gpu_resources; i++) {
         if (str_eq(m->gpu_resources[i], r)) {
@@ -102,7 +84,7 @@ static struct str boards_name(struct arena *a, const struct inventory *inv) {
             buf_str(&b, inv->gpus[i].model);
         }
     }
-    struct str name = flavor_name(a, buf_view(&b));
+    struct str name = gpu_flavor_name(a, buf_view(&b));
     buf_release(&b);
     return name;
 }

@@ -1,6 +1,6 @@
 /*
- * manifests: `berth manifests`: what a cluster needs in order to run Berth, printed, or written as a Helm chart. Nothing
- * is sent anywhere.
+ * manifests: `berth manifests`: what a cluster needs in order to run Berth, printed, or written as a Helm chart.
+ * Nothing is sent anywhere; only `flavors` asks a cluster, for its nodes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "cli/cli_int.h"
 #include "kube/file.h"
+#include "world/flavors.h"
 #include "world/verbs.h"
 
 enum { OUT_MAX = 64 << 20, PATH_BYTES_MAX = 4096, REPLICAS_MAX = 99 };
@@ -197,6 +198,9 @@ static int run(struct cli *c) {
     if (strcmp(what, "chart") == 0) {
         return write_chart(c);
     }
+    if (strcmp(what, "flavors") == 0 && c->args.n_args == 1) {
+        return flavors_run(c);
+    }
     if (c->args.n_args > 1) {
         return cli_usage(c, "\"%s\": one part is expected", c->args.args[1]);
     }
@@ -205,7 +209,7 @@ static int run(struct cli *c) {
             return print(c, &parts[i]);
         }
     }
-    return cli_usage(c, "\"%s\": expected crds, rbac, deploy, all or chart", what);
+    return cli_usage(c, "\"%s\": expected crds, rbac, deploy, all, chart or flavors", what);
 }
 
 static const char *const yes_no[] = {"yes", "no", NULL};
@@ -232,7 +236,8 @@ const struct cli_verb world_manifests = {
     .examples =
         "  berth manifests all | kubectl apply -f -\n"
         "  berth manifests deploy --image registry.example.com/berth:0.1.0 --replicas 1\n"
-        "  berth manifests chart berth-chart && helm install berth berth-chart -n berth-system\n",
+        "  berth manifests chart berth-chart && helm install berth berth-chart -n berth-system\n"
+        "  berth manifests flavors\n",
     .options = options,
     .n_options = sizeof(options) / sizeof(options[0]),
     .min_args = 1,

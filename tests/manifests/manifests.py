@@ -125,7 +125,7 @@ def chart():
 
 def wrong():
     """Bad input names what is wrong."""
-    for args, text in ((("nothing",), "nothing"), (("all", "--replicas", "0"), "--replicas"),
+    for args, text in ((("nothing",), "nothing"), (("flavors", "more"), "more"), (("all", "--replicas", "0"), "--replicas"),
                        (("all", "--image", "a b"), "--image"), (("all", "--config", "/nonexistent"), "--config"),
                        (("chart",), "DIR"), (("crds", "more"), "more")):
         done = run(BERTH, "manifests", *args, ok=False)
