@@ -349,7 +349,7 @@ int exec_start(struct loop *l, const struct kube_exec_config *c,
         .loop = l, .config = c, .done = done, .ctx = ctx, .out = -1, .errors = -1};
     buf_init(&r->text, EXEC_OUTPUT_MAX);
     r->timer = clock->timer_new(clock, on_late, r);
-    int ends[2];
+    int ends[2] = {-1, -1};
     int code = r->timer ? make_pipes(r, typing, ends, err) : err_set(err, ERR_NOMEM, "no memory");
     if (r->timer) {
         code = code ? code : spawn(r, typing, ends, err);
