@@ -94,6 +94,7 @@ struct sim *sim_new(const struct sim_options *o, struct err *err) {
     s->kind_namespace = kind_by_name(STR(""), STR("Namespace"));
     arena_init(&s->arena, ARENA_MAX);
     arena_init(&s->scratch, SCRATCH_MAX);
+    arena_init(&s->input, SCRATCH_MAX);
     prng_seed(&s->prng, o->seed);
     virtual_clock_init(&s->clock, 0);
     heap_init(&s->arrivals, source_order, NULL, offsetof(struct source, place));
@@ -130,6 +131,7 @@ void sim_free(struct sim *s) {
     virtual_clock_release(&s->clock);
     arena_release(&s->arena);
     arena_release(&s->scratch);
+    arena_release(&s->input);
     mem_free(s);
 }
 

@@ -100,7 +100,7 @@ static int change(struct sim *s, const struct manifest *m, yyjson_mut_doc *d, st
             json_mset(d, merge, name, v);
         } else if (!str_is(name, "apiVersion") && !str_is(name, "kind")) {
             yyjson_mut_val *op = yyjson_mut_obj(d);
-            struct str path = arena_f(&s->scratch, "/%.*s", STR_ARG(name));
+            struct str path = arena_f(&s->input, "/%.*s", STR_ARG(name));
             json_mset_str(d, op, "op", STR("add"));
             json_mset_str(d, op, "path", path);
             json_mset(d, op, STR("value"), v);
@@ -117,7 +117,7 @@ static int apply(struct sim *s, const struct manifest *m, struct err *err) {
     struct buf b;
     bool there = m->name.n && mirror_get(s->mirror, m->kind, m->ns, m->name);
     int e = need_namespace(s, m->ns, err);
-    e = e ? e : json_parse_mut(&s->scratch, m->json, &d, err);
+    e = e ? e : json_parse_mut(&s->input, m->json, &d, err);
     if (e || there) {
         return e ? e : change(s, m, d, err);
     }
@@ -133,7 +133,7 @@ static int apply(struct sim *s, const struct manifest *m, struct err *err) {
 /* A merge patch: status through its subresource, where it has one. */
 static int merge_in(struct sim *s, const struct manifest *m, struct err *err) {
     yyjson_mut_doc *d;
-    int e = json_parse_mut(&s->scratch, m->json, &d, err);
+    int e = json_parse_mut(&s->input, m->json, &d, err);
     if (e != 0) {
         return e;
     }
@@ -395,6 +395,7 @@ static bool bring(struct sim *s, struct source *x) {
                               &err);
     }
     arena_reset(&s->scratch);
+    arena_reset(&s->input);
     if (e != 0) {
         sim_fail(s, &err, what, name);
         return false;

@@ -17,7 +17,8 @@ struct run {
     const struct kind *kind;
     enum run_step next; /* at due_ns */
     int64_t due_ns, began_ns;
-    int64_t left_ns; /* of its run time */
+    int64_t left_ns; /* of its run time, in so many waves */
+    int64_t waves;
     bool open;       /* a Job that is not over */
     uint64_t order;
     size_t place;
@@ -58,6 +59,8 @@ struct sim {
     bool has_ledger;
     struct story *story;
     struct arena arena, scratch;
+    struct arena
+        input; /* what is being applied: feeds, which are told of each write, use scratch */
     struct prng prng;
     struct timer *arrivals_timer, *runs_timer;
     struct sources all;

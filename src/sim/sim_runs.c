@@ -62,15 +62,18 @@ static int64_t declared_on(const struct sim *s, struct arena *a, const struct ob
 }
 
 /* A Job's pods run in waves when it wants more completions than it may run at once. */
-static int64_t waves(struct sim *s, const struct object *o) {
-    yyjson_doc *d;
-    if (json_parse(&s->scratch, o->json, &d, NULL) != 0) {
-        return 1;
-    }
-    yyjson_val *root = yyjson_doc_get_root(d);
+static int64_t waves_of(yyjson_val *root) {
     int64_t p = json_i64_at(root, "spec.parallelism", 1);
     int64_t c = json_i64_at(root, "spec.completions", p);
     return p > 0 && c > p ? (c + p - 1) / p : 1;
+}
+
+static int64_t waves(struct sim *s, const struct object *o) {
+    yyjson_doc *d;
+    if (o->kind != s->kind_job || json_parse(&s->scratch, o->json, &d, NULL) != 0) {
+        return 1;
+    }
+    return waves_of(yyjson_doc_get_root(d));
 }
 
 int64_t runs_declared(struct sim *s, const struct object *o) {
@@ -78,7 +81,7 @@ int64_t runs_declared(struct sim *s, const struct object *o) {
     const struct object *job = owner ? mirror_by_uid(s->mirror, owner->uid) : NULL;
     job = o->kind == s->kind_job ? o : job;
     int64_t ns = declared_on(s, &s->scratch, job ? job : o);
-    ns *= job && job->kind == s->kind_job ? waves(s, job) : 1;
+    ns *= job ? waves(s, job) : 1;
     arena_reset(&s->scratch);
     return ns;
 }
@@ -95,7 +98,9 @@ static struct run *run_of(struct sim *s, const struct object *o) {
                           .name = arena_str(&s->arena, o->name),
                           .kind = o->kind,
                           .began_ns = -1,
-                          .left_ns = runs_declared(s, o)};
+                          .left_ns = runs_declared(s, o),
+                          .waves = waves(s, o)};
+        arena_reset(&s->scratch);
     }
     if (!r || arena_ok(&s->arena) != 0 || map_put(&s->by_uid, r->uid, r, NULL) != 0) {
         sim_fail(s, &(struct err){.code = ERR_NOMEM, .text = "out of memory"}, "run", o->name);
@@ -199,6 +204,7 @@ void runs_job_changed(void *ctx, const struct change *ch) {
     yyjson_val *root = yyjson_doc_get_root(d);
     bool suspended = json_bool_at(root, "spec.suspend", false);
     bool over = json_path(root, "status.completionTime") != NULL;
+    int64_t n = waves_of(root);
     arena_reset(&s->scratch);
     if (!r && (r = run_of(s, ch->obj))) {
         r->open = true;
@@ -212,6 +218,10 @@ void runs_job_changed(void *ctx, const struct change *ch) {
     }
     if (!suspended && r->began_ns < 0) {
         r->began_ns = s->clock.now;
+        if (n != r->waves) { /* it was admitted with fewer pods, or with more again */
+            r->left_ns = r->left_ns / r->waves * n + r->left_ns % r->waves * n / r->waves;
+            r->waves = n;
+        }
         plan(s, r, RUN_START, 0);
     } else if (suspended && r->began_ns >= 0) {
         keep(s, r, s->clock.now - r->began_ns);

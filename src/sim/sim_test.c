@@ -138,6 +138,19 @@ static void test_jobs(void **state) {
     assert_true(whole().floor_s == 305); /* x alone */
 }
 
+/* Half of the pods run twice as often. */
+static void test_fewer_pods(void **state) {
+    begin();
+    at(0, SIM_APPLY,
+       QUEUES "apiVersion: batch/v1\nkind: Job\nmetadata: {name: x, labels: "
+              "{kueue.x-k8s.io/queue-name: a}, "
+              "annotations: {berth.dev/runtime: 100s, kueue.x-k8s.io/job-min-parallelism: '1'}}\n"
+              "spec: {parallelism: 8, completions: 8, template: {spec: {restartPolicy: Never, "
+              "containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 4}}}]}}}\n");
+    run(SIM_DONE);
+    assert_true(whole().makespan_s == 200);
+}
+
 static void test_reclaim(void **state) {
     begin();
     at(0, SIM_APPLY, QUEUES JOB("x", "a", "100s", "1", "1", "16"));
@@ -360,10 +373,19 @@ static void test_same_again(void **state) {
 int main(void) {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_jobs),       TEST(test_reclaim),   TEST(test_checkpoint),
-        TEST(test_story),      TEST(test_trace),     TEST(test_queues_of_a_trace),
-        TEST(test_patch),      TEST(test_edits),     TEST(test_deletion),
-        TEST(test_until),      TEST(test_not_there), TEST(test_baseline),
+        TEST(test_jobs),
+        TEST(test_fewer_pods),
+        TEST(test_reclaim),
+        TEST(test_checkpoint),
+        TEST(test_story),
+        TEST(test_trace),
+        TEST(test_queues_of_a_trace),
+        TEST(test_patch),
+        TEST(test_edits),
+        TEST(test_deletion),
+        TEST(test_until),
+        TEST(test_not_there),
+        TEST(test_baseline),
         TEST(test_same_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
