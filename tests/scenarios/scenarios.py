@@ -81,7 +81,7 @@ class Stage:
         self.plan, self.plan_queues = plan
         self.prefix = f"{run}-{scenario.name}{more}-"
         self.ns = self.prefix[:-1]
-        self.lives, self.names = {}, {}
+        self.lives, self.names, self.made = {}, {}, []
         self.lock = threading.Lock()
         self.start = time.monotonic()
 
@@ -115,6 +115,8 @@ class Stage:
                 m["spec"]["template"]["metadata"]["labels"] = {LABEL: self.run_id}
             m["metadata"] = dict(m["metadata"], labels=dict(m["metadata"].get("labels", {}), **{LABEL: self.run_id}))
             self.api.request("POST", self.path(kind), m)
+            if kind in WIDE:
+                self.made.append(f"{self.path(kind)}/{m['metadata']['name']}")
             if "status" in m:
                 self.api.merge(f"{self.path(kind)}/{m['metadata']['name']}/status", {"status": m["status"]})
         elif act[0] == "delete":
@@ -169,10 +171,8 @@ class Stage:
         for j in self.api.get(self.path("Job"))["items"]:
             self.api.delete(f"{self.path('Job')}/{j['metadata']['name']}")
         self.api.delete(f"{CORE}/namespaces/{self.ns}")
-        for kind in WIDE:
-            for o in self.api.get(f"{self.path(kind)}?labelSelector={LABEL}={self.run_id}")["items"]:
-                if o["metadata"]["name"].startswith(self.prefix):
-                    self.api.delete(f"{self.path(kind)}/{o['metadata']['name']}")
+        for path in self.made:
+            self.api.delete(path)
 
 
 def texts(lives):
@@ -375,7 +375,7 @@ def main():
     a.add_argument("--scale", type=int, default=0, help="how much slower than the files say; 1, on a cluster 3")
     a.add_argument("--write", action="store_true")
     a.add_argument("--once", dest="again", action="store_false", help="do not try again what came out otherwise")
-    args = a.parse_args()
+    args = a.parse_intermixed_args()
     args.world = args.world or ["simulate", "up", "operate"]
     if args.write:
         args.world = ["simulate"]
