@@ -1,8 +1,8 @@
 /*
  * client (kube): requests by a kubeconfig, over net's HTTP client. See client.h.
  *
- * A request that the server puts off (429, or 503, with Retry-After) is sent again after the time it named, a few
- * times; one that it refuses for who we are (401) once, when another credential may be had.
+ * A request that the server puts off (429 or 503, to reads any 5xx, with Retry-After) is sent again after the time it
+ * named, a few times; one that it refuses for who we are (401) once, when another credential may be had.
  */
 #include "kube/client.h"
 
@@ -147,8 +147,10 @@ static void try_again(void *ctx) {
 }
 
 static bool put_off(struct kube_call *call, const struct http_reply *r) {
-    bool asked = (r->status == 429 || r->status == 503) && r->retry_after_s >= 0;
-    if (!asked || ++call->tries >= TRIES) {
+    bool reading =
+        strcmp(call->r.method, "GET") == 0; /* other errors do not say that nothing was done */
+    bool later = r->status == 429 || r->status == 503 || (reading && r->status >= 500);
+    if (!later || r->retry_after_s < 0 || ++call->tries >= TRIES) {
         return false;
     }
     struct clock *clock = loop_clock(call->client->loop);
@@ -179,7 +181,10 @@ static void on_done(void *ctx, const struct http_reply *r) {
     if (r->code == 0) {
         reply.code = kube_status(r->status, r->body, &reply.err);
     } else if (r->code != ERR_GONE) {
-        err_wrap(&reply.err, "%.*s", STR_ARG(call->client->config.server));
+        struct str where = call->r.path, query;
+        str_cut(call->r.path, '?', &where, &query);
+        err_wrap(&reply.err, "%s %.*s%.*s", call->r.method, STR_ARG(call->client->config.server),
+                 STR_ARG(where));
     }
     answer(call, &reply);
 }

@@ -70,7 +70,8 @@ static void test_wait(void **state) {
     http_server_stop(f.http, 0, NULL, NULL);
     assert_int_equal(kube_wait(f.client, "GET", STR("/e"), STR(""), NULL, NULL, &err),
                      ERR_UNAVAILABLE);
-    assert_true(strstr(err.text, "http://127.0.0.1:") == err.text);
+    assert_true(strstr(err.text, "GET http://127.0.0.1:") == err.text);
+    assert_non_null(strstr(err.text, "/e: "));
     buf_release(&body);
     fake_stop(&f);
 }

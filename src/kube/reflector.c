@@ -34,8 +34,10 @@ enum {
         30, /* while a set streams in: a server that knows no sendInitialEvents says nothing at its end */
     SHORT_WATCH_MS = 1000,
     LINE_BYTES_MAX = 2 * LIMIT_OBJECT_BYTES,
+    LINE_BYTES_KEPT = 256 << 10, /* of the room for a line, until the next one */
     TREE_MAX = 64 << 20,
     SEEN_MAX = 512 << 20,
+    TELL_S = 60, /* between two words about what is skipped */
 };
 
 enum step { STEP_STREAM, STEP_LIST, STEP_WATCH };
@@ -59,6 +61,12 @@ struct reflector {
     bool set_failed;  /* part of the set was lost: it does not count */
     uint64_t set_rv;  /* of the set's pages */
     kube_trim *trim;
+    struct log *log;
+    int64_t told_at;      /* mono ns; 0: never */
+    bool overlong;        /* in the middle of a line that is longer than any that is kept */
+    bool broke;           /* a line was no JSON ... */
+    uint64_t broke_after; /* ... when this had been passed */
+    int64_t silence_ms;
     struct timer *silence;
     int silent; /* times in a row */
     int64_t heard_at;
@@ -123,30 +131,54 @@ static void pass(struct reflector *r, uint64_t rv) {
 
 /* ---- what comes in ---- */
 
-static void note_seen(struct reflector *r, const struct object *o) {
-    struct str key = arena_f(&r->seen_arena, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
+static void note_seen(struct reflector *r, struct str ns, struct str name) {
+    struct str key = arena_f(&r->seen_arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
     r->set_failed = r->set_failed || !key.p || map_put(&r->seen, key, r, NULL) != 0;
+}
+
+/* Once a minute: what is skipped may come again with every change of it. name may be empty. */
+static void skip(struct reflector *r, struct str ns, struct str name, const char *why) {
+    int64_t t = now(r);
+    r->stats.skipped++;
+    if (r->log && (r->told_at == 0 || t - r->told_at > TELL_S * NS_PER_SEC)) {
+        r->told_at = t;
+        log_warn(r->log, "%s%s%.*s%s%.*s: not kept: %s (%llu so far)", r->kind->plural,
+                 name.n ? " " : "", STR_ARG(ns), ns.n ? "/" : "", STR_ARG(name), why,
+                 (unsigned long long)r->stats.skipped);
+    }
+}
+
+/* It is there, though we cannot keep it: what we have of it is not gone. */
+static void skip_object(struct reflector *r, yyjson_mut_val *v, const struct err *err) {
+    struct str name = json_mstr_at(v, "metadata.name"), ns = json_mstr_at(v, "metadata.namespace");
+    if (r->collecting && name.n) {
+        note_seen(r, ns, name);
+    }
+    skip(r, ns, name, err->text);
 }
 
 /* Takes one object in. 0, or ERR_NOMEM; one that cannot be kept is skipped, for it would come again and again. */
 static int take(struct reflector *r, enum change_type type, yyjson_mut_val *v) {
     struct object *o = NULL;
+    struct err err = {0};
     if (r->trim && yyjson_mut_is_obj(v)) {
         r->trim(r->kind, v);
     }
-    int code = object_new_mut(r->kind, v, &o, NULL);
+    int code = object_new_mut(r->kind, v, &o, &err);
     r->stats.events++;
     if (code == 0 && o->rv == 0) {
         object_unref(o);
-        code = ERR_SYNTAX;
+        code = err_set(&err, ERR_SYNTAX, "it has no resourceVersion");
+    }
+    if (code != 0 && code != ERR_NOMEM) {
+        skip_object(r, v, &err);
     }
     if (code != 0) {
-        r->stats.skipped += code != ERR_NOMEM;
         return code == ERR_NOMEM ? code : 0;
     }
     uint64_t rv = o->rv;
     if (r->collecting && type != CHANGE_DELETED) {
-        note_seen(r, o);
+        note_seen(r, o->ns, o->name);
     }
     code = mirror_apply(r->mirror, type, o, NULL);
     if (code == 0 && !r->collecting) { /* a set comes in any order of revisions */
@@ -205,6 +237,7 @@ static bool rewound(struct reflector *r, uint64_t set_rv) {
     struct leaving l = {.r = r, .rv = set_rv, .newer = true};
     r->source.passed = 0;
     remove_leaving(r, &l);
+    mirror_forget_gone(r->mirror, r->kind);
     return true;
 }
 
@@ -273,6 +306,18 @@ static bool on_bookmark(struct reflector *r, yyjson_mut_val *object) {
     return !r->restart;
 }
 
+/* A line that cannot be read; false ends the stream. */
+static bool on_bad_line(struct reflector *r, const struct err *err) {
+    bool again = r->broke && r->broke_after == r->source.passed;
+    if (err->code == ERR_NOMEM || (err->code == ERR_SYNTAX && !again)) {
+        r->broke = err->code == ERR_SYNTAX;
+        r->broke_after = r->source.passed;
+        return false;
+    }
+    skip(r, (struct str){0}, (struct str){0}, err->text);
+    return true;
+}
+
 /* One line of the stream; false ends it. */
 static bool on_line(struct reflector *r, struct str line) {
     static const struct {
@@ -281,9 +326,10 @@ static bool on_line(struct reflector *r, struct str line) {
     } types[] = {
         {"ADDED", CHANGE_ADDED}, {"MODIFIED", CHANGE_MODIFIED}, {"DELETED", CHANGE_DELETED}};
     yyjson_mut_doc *doc = NULL;
+    struct err err = {0};
     arena_reset(&r->line_arena);
-    if (json_parse_mut(&r->line_arena, line, &doc, NULL) != 0) {
-        return false;
+    if (json_parse_mut(&r->line_arena, line, &doc, &err) != 0) {
+        return on_bad_line(r, &err);
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
     yyjson_mut_val *object = json_mget(root, STR("object"));
@@ -304,6 +350,40 @@ static bool on_line(struct reflector *r, struct str line) {
     return true;
 }
 
+/* Keeps the part of a line whose end has not come. False: no memory. */
+static bool keep_part(struct reflector *r, struct str part) {
+    if (r->overlong || r->line.n + part.n > LINE_BYTES_MAX) {
+        r->overlong = true;
+        buf_release(&r->line);
+        buf_init(&r->line, LINE_BYTES_MAX);
+        return true;
+    }
+    buf_str(&r->line, part);
+    return buf_ok(&r->line) == 0;
+}
+
+/* The end of a line came. False ends the stream. */
+static bool line_complete(struct reflector *r, struct str rest) {
+    bool ok = true;
+    if (r->line.n == 0 && !r->overlong) {
+        return rest.n == 0 || on_line(r, rest);
+    }
+    ok = keep_part(r, rest);
+    if (ok && r->overlong) {
+        struct err err = {.code = ERR_TOO_LARGE, .text = "larger than what is kept"};
+        ok = on_bad_line(r, &err);
+    } else if (ok) {
+        ok = on_line(r, buf_view(&r->line));
+    }
+    r->overlong = false;
+    if (r->line.n > LINE_BYTES_KEPT) {
+        buf_release(&r->line);
+        buf_init(&r->line, LINE_BYTES_MAX);
+    }
+    buf_reset(&r->line);
+    return ok;
+}
+
 static bool on_stream(void *ctx, struct str bytes) {
     struct reflector *r = ctx;
     struct str line;
@@ -313,20 +393,11 @@ static bool on_stream(void *ctx, struct str bytes) {
     while ((end = str_find(bytes, '\n')) >= 0) {
         line = str_head(bytes, (size_t)end);
         bytes = str_skip(bytes, (size_t)end + 1);
-        bool ok;
-        if (r->line.n > 0) {
-            buf_str(&r->line, line);
-            ok = buf_ok(&r->line) == 0 && on_line(r, buf_view(&r->line));
-            buf_reset(&r->line);
-        } else {
-            ok = line.n == 0 || on_line(r, line);
-        }
-        if (!ok) {
+        if (!line_complete(r, line)) {
             return false;
         }
     }
-    buf_str(&r->line, bytes);
-    return buf_ok(&r->line) == 0;
+    return bytes.n == 0 || keep_part(r, bytes);
 }
 
 /* ---- what happens next ---- */
@@ -403,13 +474,18 @@ static void stream_ended(void *ctx, const struct kube_reply *reply) {
     }
 }
 
+static int64_t silence_of(const struct reflector *r, bool starting) {
+    return r->silence_ms ? r->silence_ms * NS_PER_MS
+                         : (starting ? SET_SILENCE_S : SILENCE_S) * NS_PER_SEC;
+}
+
 /* Nothing came for long. A connection may have died without a word, or the server waits for a revision that it has not
  * got yet. */
 static void on_silence(void *ctx) {
     struct reflector *r = ctx;
     struct clock *c = loop_clock(kube_client_loop(r->client));
     bool starting = r->step == STEP_STREAM && r->collecting;
-    int64_t limit = (starting ? SET_SILENCE_S : SILENCE_S) * NS_PER_SEC;
+    int64_t limit = silence_of(r, starting);
     int64_t since = now(r) - r->heard_at;
     if (since < limit) {
         c->timer_start(r->silence, limit - since);
@@ -435,6 +511,8 @@ static void list_failed(struct reflector *r, const struct kube_reply *reply) {
     } else if (reply->code == ERR_EXPIRED || kube_status_too_new(reply->body)) {
         ask_any(r, STEP_LIST);
     } else {
+        r->whole_list =
+            r->whole_list && reply->code != ERR_TOO_LARGE; /* then pages, soon enough this time */
         pause_then(r, STEP_LIST);
     }
 }
@@ -562,9 +640,10 @@ static void run_step(struct reflector *r) {
     if (r->step == STEP_LIST) {
         clock->timer_stop(r->silence);
     } else {
-        clock->timer_start(r->silence, SET_SILENCE_S * NS_PER_SEC);
+        clock->timer_start(r->silence, silence_of(r, true));
     }
     buf_reset(&r->line);
+    r->overlong = false;
     q.path = buf_view(&path);
     if (buf_ok(&path) != 0 || kube_send(r->client, &q, &r->call, NULL) != 0) {
         buf_reset(&r->next_page);
@@ -609,6 +688,8 @@ struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
     r->trim = o->trim;
     r->synced = o->synced;
     r->ctx = o->ctx;
+    r->log = o->log;
+    r->silence_ms = o->silence_ms;
     int code = take_options(r, o, err);
     prng_seed(&r->prng, (uint64_t)clock_wall(clock) ^ (uint64_t)(uintptr_t)r);
     r->timer = clock->timer_new(clock, resume, r);

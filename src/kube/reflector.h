@@ -7,14 +7,19 @@
  *
  * A stream that says nothing, not even a bookmark, for SILENCE_S is opened anew from where it was; the second time in a
  * row everything is read again. When the server's history went back (its store was restored), what is newer than
- * its present is removed and read again. An object that cannot be kept (no name, no revision, too large) is skipped
- * and counted; bytes that are no JSON end the stream, which begins again after a pause.
+ * its present is removed and read again.
+ *
+ * Nothing that comes in can hold up what comes after it. An object that cannot be kept (no name, no revision, too
+ * large, nested too deep) is skipped, counted, and told of, at most once a minute; what the mirror has of it stays, a
+ * state that once was. A line that is no JSON ends the stream, in case bytes were lost on the way; where it is met
+ * again at the same place, it is skipped.
  *
  * While it runs it is the mirror's source of its kind (mirror_follow), so the mirror takes answers to writes.
  */
 #ifndef BERTH_KUBE_REFLECTOR_H
 #define BERTH_KUBE_REFLECTOR_H
 
+#include "base/log.h"
 #include "kube/client.h"
 #include "kube/writer.h"
 #include "mirror/mirror.h"
@@ -27,8 +32,11 @@ struct reflector_options {
     struct str field_selector; /* "spec.nodeName=n1" */
     struct str label_selector;
     kube_trim *trim;           /* NULL: objects are kept whole */
-    void (*synced)(void *ctx); /* after the first complete list; may be NULL */
+    void (*synced)(
+        void *ctx); /* after the first complete list; may be NULL; must not free the reflector */
     void *ctx;
+    struct log *log;    /* of what is skipped; may be NULL */
+    int64_t silence_ms; /* instead of SILENCE_S, and while a set comes in; 0: those. For tests */
 };
 struct reflector *reflector_start(struct kube_client *c, struct mirror *m,
                                   const struct reflector_options *o, struct err *err);

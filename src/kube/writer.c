@@ -142,16 +142,37 @@ static void on_reply(void *ctx, const struct kube_reply *r) {
 /* ---- sending ---- */
 
 static void fail_later(struct kube_writer *w, struct pending *p, int code, const struct err *err) {
-    p->early = (struct write_result){.code = code, .err = *err};
-    p->early.err.code = code;
+    p->early = mem_alloc(sizeof(*p->early)); /* without memory, that is told instead */
+    if (p->early) {
+        *p->early = *err;
+        p->early->code = code;
+    }
     w->stats.failed++;
     list_push(&w->failed, p);
     pump_soon(w);
 }
 
+/* What tells it apart from other writes is in the pending one already. 0, ERR_TOO_LARGE or ERR_NOMEM. */
+static int make_path(struct pending *p) {
+    struct buf b;
+    buf_init(&b, PATH_MAX_BYTES);
+    kube_kind_path(&b, p->kind, p->ns, p->name, p->subresource);
+    if (p->who) {
+        kube_query(&b, "fieldManager", str_of(p->who));
+    }
+    if (p->forced) {
+        kube_query(&b, "force", STR("true"));
+    }
+    int code = buf_ok(&b);
+    p->path = code ? NULL : mem_cstr(buf_view(&b));
+    buf_release(&b);
+    return code ? code : p->path ? 0 : ERR_NOMEM;
+}
+
 static void send_one(struct kube_writer *w, struct pending *p) {
+    int code = make_path(p);
     struct kube_request r = {.method = p->method,
-                             .path = p->path,
+                             .path = str_of(p->path),
                              .body = p->body,
                              .content_type = p->content_type,
                              .lasting = true,
@@ -161,8 +182,12 @@ static void send_one(struct kube_writer *w, struct pending *p) {
                              .ctx = p};
     struct err err = {0};
     queue_fly(&w->queue, p);
-    w->stats.sent++;
-    int code = kube_send(w->client, &r, &p->call, &err);
+    if (code != 0) {
+        err_set(&err, code, code == ERR_NOMEM ? "no memory" : "the name is too long");
+    } else {
+        w->stats.sent++;
+        code = kube_send(w->client, &r, &p->call, &err);
+    }
     if (code != 0) {
         queue_landed(&w->queue, p);
         fail_later(w, p, code, &err);
@@ -188,7 +213,13 @@ static void pump(void *ctx) {
     w->pump_due = true;
     for (size_t n = w->dead ? 0 : w->failed.n; n > 0 && !w->dead; n--) {
         struct pending *p = w->failed.first;
-        struct write_result result = p->early;
+        struct write_result result = {.code = ERR_NOMEM};
+        if (p->early) {
+            result.err = *p->early;
+            result.code = result.err.code;
+        } else {
+            err_set(&result.err, ERR_NOMEM, "no memory");
+        }
         list_remove(&w->failed, p);
         tell(p, &result);
     }
@@ -234,7 +265,8 @@ static struct str put_text(char **at, struct str s) {
 
 /* A copy of all that it needs; NULL: no memory. */
 static struct pending *pending_new(struct kube_writer *w, const struct pending *from) {
-    size_t n = from->path.n + from->body.n + from->ns.n + from->name.n + from->uid.n + 5;
+    bool in_line = from->name.n > 0; /* its names are the line's */
+    size_t n = from->subresource.n + from->body.n + from->ns.n + from->uid.n + 4;
     struct pending *p = mem_alloc(sizeof(*p) + n);
     if (!p) {
         return NULL;
@@ -242,28 +274,22 @@ static struct pending *pending_new(struct kube_writer *w, const struct pending *
     *p = *from;
     char *at = p->text;
     p->owner = w;
-    p->path = put_text(&at, from->path);
+    p->subresource = put_text(&at, from->subresource);
     p->body = put_text(&at, from->body);
-    p->ns = put_text(&at, from->ns);
-    p->name = put_text(&at, from->name);
     p->uid = put_text(&at, from->uid);
+    p->ns = in_line ? from->ns : put_text(&at, from->ns);
     return p;
 }
 
-static void submit(struct writer *writer, const struct pending *from, struct buf *path) {
+static void submit(struct writer *writer, const struct pending *from) {
     struct kube_writer *w = writer_of(writer);
     struct pending *p = pending_new(w, from);
-    struct write_result early = {.code = buf_ok(path)};
+    struct write_result early = {0};
     if (!p) { /* nothing left to remember it with: told at once */
         early.code = err_set(&early.err, ERR_NOMEM, "no memory");
         if (from->done) {
             from->done(from->ctx, &early);
         }
-        return;
-    }
-    if (early.code != 0) {
-        err_set(&early.err, early.code, "the name is too long");
-        fail_later(w, p, early.code, &early.err);
         return;
     }
     struct pending *old = queue_find_status(&w->queue, p);
@@ -279,28 +305,18 @@ static void submit(struct writer *writer, const struct pending *from, struct buf
     pump_soon(w);
 }
 
-static void begin_path(struct buf *b, const struct kind *k, struct str ns, struct str name,
-                       const char *subresource) {
-    buf_init(b, PATH_MAX_BYTES);
-    kube_kind_path(b, k, ns, name, str_of(subresource));
-}
-
 static void create(struct writer *w, const char *who, const struct kind *k, struct str ns,
                    struct str json, write_done *done, void *ctx) {
-    struct buf path;
-    begin_path(&path, k, ns, (struct str){0}, NULL);
-    kube_query(&path, "fieldManager", str_of(who));
     struct pending p = {.kind = k,
                         .method = "POST",
                         .content_type = "application/json",
                         .urgency = urgency_of(k, ""),
-                        .path = buf_view(&path),
+                        .who = who,
                         .body = json,
                         .ns = ns,
                         .done = done,
                         .ctx = ctx};
-    submit(w, &p, &path);
-    buf_release(&path);
+    submit(w, &p);
 }
 
 static void patch(struct writer *w, const char *who, const struct kind *k, struct str ns,
@@ -312,25 +328,20 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
         [PATCH_STRATEGIC] = "application/strategic-merge-patch+json",
         [PATCH_APPLY] = "application/apply-patch+yaml",
     };
-    struct buf path;
-    begin_path(&path, k, ns, name, subresource);
-    kube_query(&path, "fieldManager", str_of(who));
-    if (type == PATCH_APPLY) {
-        kube_query(&path, "force", STR("true"));
-    }
     struct pending p = {.kind = k,
                         .method = "PATCH",
                         .content_type = content_types[type],
                         .urgency = urgency_of(k, subresource),
                         .mergeable = type == PATCH_MERGE,
-                        .path = buf_view(&path),
+                        .forced = type == PATCH_APPLY,
+                        .who = who,
+                        .subresource = str_of(subresource),
                         .body = body,
                         .ns = ns,
                         .name = name,
                         .done = done,
                         .ctx = ctx};
-    submit(w, &p, &path);
-    buf_release(&path);
+    submit(w, &p);
 }
 
 static void add_delete_options(struct buf *b, const struct delete_options *o) {
@@ -361,24 +372,21 @@ static void remove_object(struct writer *w, const char *who, const struct kind *
                           struct str name, const struct delete_options *o, write_done *done,
                           void *ctx) {
     static const struct delete_options plain = {.grace_seconds = -1};
-    struct buf path, body;
-    begin_path(&path, k, ns, name, NULL);
+    struct buf body;
     buf_init(&body, 0);
     add_delete_options(&body, o ? o : &plain);
     struct pending p = {.kind = k,
                         .method = "DELETE",
                         .content_type = "application/json",
                         .urgency = urgency_of(k, ""),
-                        .path = buf_view(&path),
                         .body = buf_view(&body),
                         .ns = ns,
                         .name = name,
                         .uid = o ? o->uid : (struct str){0},
                         .done = done,
                         .ctx = ctx};
-    submit(w, &p, &path);
+    submit(w, &p);
     buf_release(&body);
-    buf_release(&path);
 }
 
 /* ---- life ---- */

@@ -2,9 +2,9 @@
 #ifndef BERTH_KUBE_WRITER_INT_H
 #define BERTH_KUBE_WRITER_INT_H
 
-#include "base/map.h"
 #include "kube/limiter.h"
 #include "kube/writer.h"
+#include "mirror/pset.h"
 
 struct kube_writer;
 
@@ -18,7 +18,8 @@ struct listener {
     void *ctx;
 };
 
-/* One write, in one allocation with its texts. */
+/* One write, in one allocation with its texts. Tens of thousands may wait: what can be made when it is sent, as the
+ * path is, is not kept, and what is the same for all writes of an object lies in its line. */
 struct pending {
     struct pending *next, *prev; /* among the ready ones of its urgency, or under way, or failed */
     struct pending *after;       /* the next write of the same object */
@@ -27,24 +28,29 @@ struct pending {
     enum urgency urgency;
     bool sent;
     bool mergeable; /* a merge patch */
+    bool forced;    /* an apply patch */
     struct kube_call *call;
     const struct kind *kind;
     const char *method, *content_type;
-    struct str path, body; /* in text */
-    struct str ns, name;   /* in text */
-    struct str uid;        /* in text; of a deletion: the precondition */
+    const char *who;              /* the field manager; NULL: not said */
+    char *path;                   /* while it flies */
+    struct str subresource, body; /* in text */
+    struct str ns, name;          /* in the line; of a creation in text */
+    struct str uid;               /* in text; of a deletion: the precondition */
     write_done *done;
     void *ctx;
     struct listener *others;
-    struct write_result early; /* of one that is not sent */
+    struct err *early; /* of one that is not sent: why */
     char text[];
 };
 
 /* The writes of one object, in order; the first is ready or under way. */
 struct line {
     struct pending *first, *last;
-    size_t key_n;
-    char key[];
+    const struct kind *kind;
+    struct str ns, name; /* in text */
+    uint64_t hash;
+    char text[];
 };
 
 struct pending_list {
@@ -57,8 +63,8 @@ struct write_queue {
     size_t flying_of[URGENCIES];
     size_t places;       /* that may fly at once */
     size_t waiting, max; /* ready, or behind another in a line */
-    size_t bytes;        /* of texts */
-    struct map lines;    /* by key */
+    size_t bytes;        /* of bodies */
+    struct pset lines;   /* by kind, namespace and name */
 };
 
 void list_push(struct pending_list *l, struct pending *p);

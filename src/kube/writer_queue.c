@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "kube/writer_int.h"
 
+enum { LINES_KEPT = 1023 };
+
 void list_push(struct pending_list *l, struct pending *p) {
     p->next = NULL;
     p->prev = l->last;
@@ -52,34 +54,45 @@ void pending_free(struct pending *p) {
         next = l->next;
         mem_free(l);
     }
+    mem_free(p->path);
+    mem_free(p->early);
     mem_free(p);
 }
 
 /* ---- lines ---- */
 
-static int line_key(const struct pending *p, char *out, size_t room) {
-    int n = snprintf(out, room, "%s/%s/%.*s/%.*s", p->kind->group, p->kind->plural, STR_ARG(p->ns),
-                     STR_ARG(p->name));
-    return n > 0 && (size_t)n < room ? n : -1;
+static uint64_t line_hash(const struct pending *p) {
+    return pset_hash(pset_hash(pset_hash_ptr(p->kind), p->ns.p, p->ns.n), p->name.p, p->name.n);
+}
+
+static struct line *line_find(const struct write_queue *q, const struct pending *p, uint64_t hash) {
+    struct line *l;
+    for (size_t i = pset_first(&q->lines, hash); (l = pset_next(&q->lines, hash, &i));) {
+        if (l->kind == p->kind && str_eq(l->name, p->name) && str_eq(l->ns, p->ns)) {
+            return l;
+        }
+    }
+    return NULL;
 }
 
 static struct line *line_get(struct write_queue *q, const struct pending *p) {
-    char key[2 * LIMIT_NAME + 256];
-    int n = line_key(p, key, sizeof(key));
-    if (n < 0) {
-        return NULL;
-    }
-    struct line *l = map_get(&q->lines, str_from(key, (size_t)n));
+    uint64_t hash = line_hash(p);
+    struct line *l = line_find(q, p, hash);
     if (l) {
         return l;
     }
-    l = mem_zalloc(sizeof(*l) + (size_t)n);
+    l = mem_alloc(sizeof(*l) + p->ns.n + p->name.n);
     if (!l) {
         return NULL;
     }
-    l->key_n = (size_t)n;
-    memcpy(l->key, key, l->key_n);
-    if (map_put(&q->lines, str_from(l->key, l->key_n), l, NULL) != 0) {
+    *l = (struct line){.kind = p->kind, .hash = hash};
+    memcpy(l->text, p->name.p, p->name.n);
+    l->name = str_from(l->text, p->name.n);
+    l->ns = str_from(l->text + p->name.n, p->ns.n);
+    if (p->ns.n) {
+        memcpy(l->text + p->name.n, p->ns.p, p->ns.n);
+    }
+    if (pset_add(&q->lines, hash, l) != 0) {
         mem_free(l);
         return NULL;
     }
@@ -88,6 +101,8 @@ static struct line *line_get(struct write_queue *q, const struct pending *p) {
 
 static void line_push(struct line *l, struct pending *p) {
     p->line = l;
+    p->ns = l->ns;
+    p->name = l->name;
     *(l->last ? &l->last->after : &l->first) = p;
     l->last = p;
 }
@@ -110,7 +125,7 @@ static void hurry(struct write_queue *q, struct line *l, enum urgency u) {
 }
 
 int queue_add(struct write_queue *q, struct pending *p, struct err *err) {
-    size_t bytes = p->path.n + p->body.n;
+    size_t bytes = p->body.n;
     if (q->waiting >= q->max || q->bytes + bytes > LIMIT_WRITES_BYTES) {
         return err_set(err, ERR_TOO_MANY, "%zu writes (%zu MB) wait for the API server already",
                        q->waiting, q->bytes >> 20);
@@ -135,11 +150,10 @@ int queue_add(struct write_queue *q, struct pending *p, struct err *err) {
 /* ---- status patches ---- */
 
 struct pending *queue_find_status(struct write_queue *q, const struct pending *like) {
-    char key[2 * LIMIT_NAME + 256];
-    int n = like->urgency == COUNTERS ? line_key(like, key, sizeof(key)) : -1;
-    struct line *l = n < 0 ? NULL : map_get(&q->lines, str_from(key, (size_t)n));
+    struct line *l = like->urgency == COUNTERS ? line_find(q, like, line_hash(like)) : NULL;
     struct pending *p = l ? l->last : NULL;
-    bool same = p && !p->sent && p->mergeable && like->mergeable && str_eq(p->path, like->path);
+    bool same = p && !p->sent && p->mergeable && like->mergeable && p->who == like->who &&
+                str_eq(p->subresource, like->subresource);
     return same ? p : NULL;
 }
 
@@ -160,6 +174,8 @@ int queue_replace(struct write_queue *q, struct pending *old, struct pending *by
     *at = by;
     l->last = by; /* only the last of a line is replaced */
     by->line = l;
+    by->ns = l->ns;
+    by->name = l->name;
     if (l->first == by) { /* it keeps its place among the ready ones */
         struct pending_list *list = &q->ready[by->urgency];
         by->next = old->next;
@@ -167,7 +183,7 @@ int queue_replace(struct write_queue *q, struct pending *old, struct pending *by
         *(by->prev ? &by->prev->next : &list->first) = by;
         *(by->next ? &by->next->prev : &list->last) = by;
     }
-    q->bytes = q->bytes + by->path.n + by->body.n - old->path.n - old->body.n;
+    q->bytes = q->bytes + by->body.n - old->body.n;
     pending_free(old);
     return 0;
 }
@@ -201,7 +217,7 @@ void queue_landed(struct write_queue *q, struct pending *p) {
     struct line *l = p->line;
     list_remove(&q->flying, p);
     q->flying_of[p->urgency]--;
-    q->bytes -= p->path.n + p->body.n;
+    q->bytes -= p->body.n;
     if (!l) {
         return;
     }
@@ -210,8 +226,11 @@ void queue_landed(struct write_queue *q, struct pending *p) {
     if (l->first) {
         ready(q, l->first);
     } else {
-        map_del(&q->lines, str_from(l->key, l->key_n));
+        pset_del(&q->lines, l->hash, l);
         mem_free(l);
+    }
+    if (q->lines.n == 0 && q->lines.mask > LINES_KEPT) { /* after a burst */
+        pset_release(&q->lines);
     }
 }
 
@@ -224,14 +243,13 @@ void queue_release(struct write_queue *q) {
             }
         }
     }
-    const struct map_entry *e;
-    for (size_t i = 0; (e = map_next(&q->lines, &i));) {
-        struct line *l = e->value;
-        for (struct pending *p = l->first, *after; p; p = after) {
+    for (size_t i = 0; q->lines.n > 0 && i <= q->lines.mask; i++) {
+        struct line *l = q->lines.slots[i].item;
+        for (struct pending *p = l ? l->first : NULL, *after; p; p = after) {
             after = p->after;
             pending_free(p);
         }
         mem_free(l);
     }
-    map_release(&q->lines);
+    pset_release(&q->lines);
 }

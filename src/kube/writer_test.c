@@ -41,6 +41,20 @@ static void on_write(void *ctx, const struct write_result *r) {
     }
 }
 
+static int limit;
+
+static void count_write(void *ctx, const struct write_result *r) {
+    assert_int_equal(r->code, 0);
+    if (++*(int *)ctx == limit) {
+        loop_stop(b.f.loop);
+    }
+}
+
+static ptrdiff_t str_find_text(struct str in, struct str what) {
+    const char *at = in.n ? memmem(in.p, in.n, what.p, what.n) : NULL;
+    return at ? at - in.p : -1;
+}
+
 static void start(const struct fake_answer *script, size_t n, struct kube_writer_options o) {
     struct err err;
     b = (struct bed){0};
@@ -252,6 +266,68 @@ static void so_many_a_second(void **state) {
     stop();
 }
 
+/* Names that no path can hold, and what waits when the writer goes. */
+static void what_is_not_sent(void **state) {
+    static const struct fake_answer script[] = {OK};
+    char name[4200], many[16];
+    memset(name, 'a', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
+    start(script, 1, (struct kube_writer_options){.in_flight = 1});
+    patch(&fake_map, name, "", "{}", "long");
+    patch(&fake_map, "a", "", "{}", "a");
+    run(1);
+    assert_int_equal(b.codes[0], ERR_TOO_LARGE);
+    assert_string_equal(b.err.text, "the name is too long");
+    run(2);
+    assert_int_equal(b.codes[1], 0);
+    for (int i = 0; i < 3000; i++) {
+        snprintf(many, sizeof(many), "x%d", i % 2000);
+        patch(&fake_map, many, "", "{}", "never");
+    }
+    writer_create(b.w, "me", &event, STR("n"), STR("{}"), on_write, NULL);
+    b.f.stop_at = 2;
+    loop_run(b.f.loop);
+    struct kube_writer_stats s;
+    kube_writer_stats(b.w, &s);
+    assert_int_equal(s.in_flight, 1);
+    assert_int_equal(s.waiting, 3000);
+    assert_int_equal(b.told, 2);
+    stop();
+}
+
+/* As many objects as there are in a burst, several writes each: all are told, in their object's order. */
+static void a_burst(void **state) {
+    static struct fake_answer script[2500];
+    char many[16];
+    start(script, 0, (struct kube_writer_options){0});
+    for (size_t i = 0; i < 2500; i++) {
+        script[i] = (struct fake_answer)OK;
+    }
+    b.f.n = 2500;
+    int told = 0;
+    for (int i = 0; i < 2500; i++) {
+        snprintf(many, sizeof(many), "x%d", i / 2);
+        writer_patch(b.w, "me", &fake_map, STR("n"), str_of(many), "", PATCH_MERGE,
+                     i % 2 ? STR("{\"b\":1}") : STR("{\"a\":1}"), count_write, &told);
+    }
+    b.stop_at = 0;
+    b.f.stop_at = 0;
+    limit = 2500;
+    loop_run(b.f.loop);
+    struct kube_writer_stats s;
+    kube_writer_stats(b.w, &s);
+    assert_int_equal(s.waiting + s.in_flight, 0);
+    for (int i = 0; i < 1250; i += 7) {
+        char want[200];
+        snprintf(want, sizeof(want), "configmaps/x%d?fieldManager=me {\"a\":1}|", i);
+        ptrdiff_t first = str_find_text(buf_view(&b.f.seen), str_of(want));
+        snprintf(want, sizeof(want), "configmaps/x%d?fieldManager=me {\"b\":1}|", i);
+        ptrdiff_t second = str_find_text(buf_view(&b.f.seen), str_of(want));
+        assert_true(first >= 0 && second > first);
+    }
+    stop();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_urgent_goes_first),
@@ -261,6 +337,8 @@ int main(void) {
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(test_limiter),
         cmocka_unit_test(so_many_a_second),
+        cmocka_unit_test(what_is_not_sent),
+        cmocka_unit_test(a_burst),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

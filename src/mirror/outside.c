@@ -111,6 +111,15 @@ static void tomb_add(struct mirror *m, const struct object *last) {
     t->n++;
 }
 
+void mirror_forget_gone(struct mirror *m, const struct kind *k) {
+    for (struct tomb *x = m->tombs.oldest, *newer; x; x = newer) {
+        newer = x->newer;
+        if (x->last->kind == k) {
+            tomb_free(&m->tombs, x);
+        }
+    }
+}
+
 static bool is_buried(const struct mirror *m, const struct object *obj) {
     const struct tomb *x = m->tombs.n ? tomb_find(&m->tombs, obj) : NULL;
     return x && (str_eq(x->last->uid, obj->uid) || obj->rv <= x->last->rv);

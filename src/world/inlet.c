@@ -78,6 +78,7 @@ static void follow(struct inlet *in, struct source *s) {
         .trim = operate_trim,
         .synced = synced,
         .ctx = in,
+        .log = in->o.log,
     };
     if (s->of.foreign && kinds_add(s->kind, &err) != 0 && err.code != ERR_EXISTS) {
         log_error(in->o.log, "%s: %s", s->kind->plural, err.text);
