@@ -250,9 +250,11 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* What a queue keeps from its cohort. */
-static int64_t kept(const struct soak_quota *q) {
-    return q->lending < 0 ? 0 : q->nominal - least(q->nominal, q->lending);
+/* What a queue keeps from its cohort: all of it when it is stopped; what it uses beyond counts there still. */
+static int64_t kept(const struct soak_queue *o, int f, int r) {
+    const struct soak_quota *q = &o->quota[f][r];
+    int64_t lending = o->stopped ? 0 : q->lending;
+    return lending < 0 ? 0 : q->nominal - least(q->nominal, lending);
 }
 
 static int64_t usage(const struct soak *s, int queue, int f, int r) {
@@ -271,13 +273,13 @@ static void check_quota(struct soak *s, const struct soak_workload *x, int f, in
     most = q->cohort ? most : l->nominal;
     for (int i = 0; i < SOAK_QUEUES; i++) {
         const struct soak_queue *o = &s->queues[i];
-        if (o->cohort && !o->stopped) {
-            int64_t mine = kept(&o->quota[f][r]), u = usage(s, i, f, r);
+        if (o->cohort) {
+            int64_t mine = kept(o, f, r), u = usage(s, i, f, r);
             there += o->quota[f][r].nominal - mine;
             all += u > mine ? u - mine : 0;
         }
     }
-    if (used > most || (q->cohort && used > kept(l) && all > there)) {
+    if (used > most || (q->cohort && used > kept(q, f, r) && all > there)) {
         soak_fail(s, "workload %s: q%d uses %lld of %s in f%d (at most %lld), cohort %lld of %lld",
                   x->uid, x->queue, (long long)used, soak_resources[r], f, (long long)most,
                   (long long)all, (long long)there);

@@ -327,6 +327,36 @@ static void edits(void **state) {
     buf_release(&b);
 }
 
+/* A stopped queue is a part of its tree: what it borrowed counts in the copy as well. */
+static void stopped_borrower(void **state) {
+    struct engine *e = engine(), *copy;
+    struct clone c;
+    struct buf b;
+    struct queue_input in;
+    buf_init(&b, 0);
+    queue(e, "a", "left", 2000, 0);
+    queue(e, "b", "left", 6000, 0);
+    submit(e, "a5", "a", 0, 1, 5000);
+    decide(e, &b);
+    queue_in(&in, "a", "left", 2000, 0)->held = true;
+    assert_int_equal(engine_queue_put(e, &in), 0);
+    submit(e, "b4", "b", 0, 2, 4000);
+    decide(e, &b);
+    take(e, "b", &c);
+    assert_int_equal(c.n_queues, 2);
+    assert_str_eq(clone_root(e, STR("a"), &c.arena), STR("cohort:left"));
+    assert_int_equal(clone_build(&c, &copy), 0);
+    decide(copy, &b);
+    assert_false(holds(e, "b4") || holds(copy, "b4"));
+    engine_workload_del(copy, STR("a5"));
+    decide(copy, &b);
+    assert_true(holds(copy, "b4"));
+    engine_free(copy);
+    clone_release(&c);
+    engine_free(e);
+    buf_release(&b);
+}
+
 /* Nothing leaks and nothing breaks when memory ends at any point. */
 static void without_memory(void **state) {
     struct engine *e = engine();
@@ -455,7 +485,7 @@ int main(void) {
         cmocka_unit_test(by_usage),          cmocka_unit_test(edits),
         cmocka_unit_test(without_memory),    cmocka_unit_test(starts_exactly),
         cmocka_unit_test(unknown_run_times), cmocka_unit_test(settles_only),
-        cmocka_unit_test(is_stopped),
+        cmocka_unit_test(is_stopped),        cmocka_unit_test(stopped_borrower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,9 @@ enum fungibility { FUNGIBILITY_STOP, FUNGIBILITY_NEXT };
 struct queue_input {
     struct str name, cohort; /* cohort empty: none */
     bool strict;             /* StrictFIFO */
-    bool held; /* stopped, or not valid for reasons outside the engine: admits and lends nothing */
+    /* Stopped, or not valid for reasons outside the engine: admits and lends nothing; what it borrowed counts until it
+     * is given back, and may be reclaimed. */
+    bool held;
     const struct group_input *groups;
     size_t n_groups;
     enum fungibility when_can_borrow, when_can_preempt;

@@ -327,6 +327,100 @@ static void no_second_turn(void **state) {
     }
 }
 
+/* Cohort of 8: `a` (2) holds 5, then is stopped; `b` (6) reclaims as it may. */
+static void stopped_borrower(struct world *w, enum preempt_policy reclaim) {
+    struct queue_input a = {.name = STR("a"), .cohort = STR("co")},
+                       b = {.name = STR("b"), .cohort = STR("co"), .reclaim = reclaim};
+    const struct fq two = {"f", {2000, NO, NO}}, six = {"f", {6000, NO, NO}};
+    setup(w);
+    flavor(w, "f", (struct flavor_input){0});
+    queue_as(w, a, &two, 1);
+    queue_as(w, b, &six, 1);
+    submit(w, "a1", "a", 0, 1, 1000);
+    w->now = 1;
+    run(w);
+    submit(w, "a4", "a", 0, 2, 4000);
+    w->now = 2;
+    run(w);
+    a.held = true;
+    queue_as(w, a, &two, 1);
+    run(w);
+    assert_true(holds(w, "a1") && holds(w, "a4"));
+}
+
+/* A stopped queue goes on holding what it borrowed: nobody is admitted on it before it is given back, and then those
+ * of the cohort are tried again. */
+static void stopped_still_holds(void **state) {
+    struct world w;
+    stopped_borrower(&w, PREEMPT_NEVER);
+    assert_false(engine_queue_active(w.e, STR("a")));
+    submit(&w, "b3", "b", 0, 3, 3000);
+    submit(&w, "b4", "b", 0, 4, 3500);
+    run(&w);
+    assert_string_equal(w.story, "+b3 ");
+    assert_string_equal(w.text, "couldn't assign flavors to pod set main: insufficient unused "
+                                "quota for cpu in flavor f, 3500m more needed");
+    submit(&w, "a4", "a", 0, 2, 4000); /* drained: it waits in a queue that admits nothing */
+    run(&w);
+    assert_string_equal(w.story, ""); /* 3000 are free: what is a's own is not lent */
+    gone(&w, "b3");
+    run(&w);
+    assert_string_equal(w.story, "+b4 ");
+    submit(&w, "b5", "b", 0, 5, 2500);
+    submit(&w, "b6", "b", 0, 6, 500);
+    run(&w);
+    assert_string_equal(w.story, "+b5 ");
+    engine_free(w.e);
+}
+
+/* What it borrowed is reclaimed as from any other, and what is its own is not; where it drains anyway, nobody else is
+ * named. */
+static void stopped_is_reclaimed_from(void **state) {
+    for (int drains = 0; drains < 2; drains++) {
+        struct world w;
+        struct workload_input in = {
+            .uid = STR("a4"), .queue = STR("a"), .queued_ns = 2, .evicting = true};
+        stopped_borrower(&w, PREEMPT_ANY);
+        if (drains != 0) {
+            hold_as(&w, in, 4000);
+        }
+        submit(&w, "b4", "b", 0, 3, 4000);
+        run(&w);
+        assert_string_equal(w.story, drains != 0 ? "" : "-a4<b4 ");
+        assert_string_equal(w.reason, "WaitingForPreemptedWorkloads");
+        submit(&w, "a4", "a", 0, 2, 4000);
+        run(&w);
+        assert_string_equal(w.story, "+b4 ");
+        submit(&w, "b2", "b", 0, 4, 2000);
+        submit(&w, "b1", "b", 0, 5, 1000);
+        run(&w);
+        assert_string_equal(w.story, "+b2 "); /* a1 is a's own */
+        engine_free(w.e);
+    }
+}
+
+/* The same where its flavor goes: it is as good as stopped. */
+static void flavorless_still_holds(void **state) {
+    struct world w;
+    const struct fq both[] = {{"f", {2000, NO, NO}}, {"g", {0, NO, NO}}},
+                    six = {"f", {6000, NO, NO}};
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    flavor(&w, "g", (struct flavor_input){0});
+    queue(&w, "a", "co", false, both, 2, FUNGIBILITY_STOP);
+    queue(&w, "b", "co", false, &six, 1, FUNGIBILITY_STOP);
+    submit(&w, "a5", "a", 0, 1, 5000);
+    run(&w);
+    engine_flavor_del(w.e, STR("g"));
+    submit(&w, "b4", "b", 0, 2, 4000);
+    run(&w);
+    assert_string_equal(w.story, "");
+    gone(&w, "a5");
+    run(&w);
+    assert_string_equal(w.story, "+b4 ");
+    engine_free(w.e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(victims_leave_first),
@@ -342,6 +436,9 @@ int main(void) {
         cmocka_unit_test(preemptors_first),
         cmocka_unit_test(no_second_turn),
         cmocka_unit_test(not_freed_yet),
+        cmocka_unit_test(stopped_still_holds),
+        cmocka_unit_test(stopped_is_reclaimed_from),
+        cmocka_unit_test(flavorless_still_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

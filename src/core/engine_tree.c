@@ -240,13 +240,12 @@ void trees_free(struct engine *e) {
 
 /* Adds a queue to its tree as it is. */
 static void tree_take(struct engine *e, struct engine_tree *t, struct engine_queue *q) {
-    bool in_cycle = q->node->depth > 1000 || (q->node->apart && q->node->active);
     tree_leave(e, q);
     queue_unclaim(e, q);
     q->tree = t;
     t->n_queues++;
     q->listed = q->parks = false;
-    q->active = q->node->active && !in_cycle;
+    q->active = q->node->active && !q->node->apart;
     q->generation++;
     tree_list(e, q);
     if (q->n_parked > 0) {

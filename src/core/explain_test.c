@@ -88,6 +88,33 @@ static enum keep_rule only_rule(const struct world *w) {
     return w->out.rules[0].rule;
 }
 
+/* A stopped queue borrows until it has given back, and is told so. */
+static void stopped_borrower(void **state) {
+    struct world w;
+    struct queue_input a = base("a", "c");
+    setup(&w);
+    a.held = true;
+    queue(&w, a, (struct quota_input){2, NO, NO});
+    queue(&w, base("b", "c"), (struct quota_input){6, NO, NO});
+    hold(&w, "h", "a", 0, 1, 5);
+    submit(&w, "p", "b", 0, 2, 1, 4);
+    assert_int_equal(explain(&w, "p"), 0);
+    const struct explain_lack *l = &w.out.lacks[1];
+    assert_int_equal(l->kind, LACK_QUOTA);
+    assert_int_equal(l->available, 3);
+    assert_int_equal(l->missing, 1);
+    assert_int_equal(l->capacity, 6);
+    assert_int_equal(l->n_holders_all, 1);
+    assert_int_equal(l->n_borrowers_all, 1);
+    assert_str_eq(l->borrowers[0].queue, STR("a"));
+    assert_int_equal(l->borrowers[0].amount, 3);
+    assert_int_equal(only_rule(&w), KEEP_RECLAIM_NEVER);
+    submit(&w, "huge", "b", 0, 3, 1, 7); /* its own is not lent: it could never be */
+    assert_int_equal(explain(&w, "huge"), 0);
+    assert_int_equal(w.out.lacks[1].kind, LACK_CAPACITY);
+    teardown(&w);
+}
+
 static void amounts_and_holders(void **state) {
     struct world w;
     setup(&w);
@@ -309,13 +336,10 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(amounts_and_holders),
-        cmocka_unit_test(resource_of_no_group),
-        cmocka_unit_test(rules_of_the_queue),
-        cmocka_unit_test(rules_of_the_cohort),
-        cmocka_unit_test(own_limit),
-        cmocka_unit_test(protections),
-        cmocka_unit_test(every_rule_has_words),
+        cmocka_unit_test(stopped_borrower),     cmocka_unit_test(amounts_and_holders),
+        cmocka_unit_test(resource_of_no_group), cmocka_unit_test(rules_of_the_queue),
+        cmocka_unit_test(rules_of_the_cohort),  cmocka_unit_test(own_limit),
+        cmocka_unit_test(protections),          cmocka_unit_test(every_rule_has_words),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

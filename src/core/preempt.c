@@ -78,7 +78,9 @@ int search_fill_back(struct search *s, bool borrow) {
 
 /* ---- where candidates come from ---- */
 
-/* Queues below n, other than those below `skip`, that use more than their own of what is short. */
+/* Queues below n, other than those below `skip`, that use more than their own of what is short. A stopped one as well:
+ * on Hold, what it borrowed might never come back otherwise; and where it drains, its workloads are evicting already:
+ * they come first and are not named again. */
 static int collect(struct search *s, const struct quota_node *n, const struct quota_node *skip,
                    const struct quota_node *lca, enum source_list list) {
     uint64_t stamp = s->e->forest.stamp;

@@ -1,4 +1,5 @@
 /* property_run (core): a case is lived through, and held against what must be true. See property.h. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
@@ -58,6 +59,83 @@ static void check_free(struct world *w, const int64_t *before, size_t n, const i
     }
     if (n != m) {
         failed(w, "cells came or went while nothing was edited");
+    }
+}
+
+/* What the queues below a root cohort hold of each pair, and what there is for them; by what was put and given. */
+struct totals {
+    struct {
+        int64_t held, there;
+    } v[W_COHORTS][W_FLAVORS << 2];
+};
+
+static const struct quota_node *highest(const struct quota_node *n) {
+    unsigned depth = 0;
+    for (; n->above != NULL && depth <= W_COHORTS + 1; n = n->above) {
+        depth++;
+    }
+    return depth > W_COHORTS + 1 || n->queue ? NULL : n; /* a cycle; alone */
+}
+
+/* What is its own; of a queue that is not active, no more than it holds. */
+static void totals_add(struct totals *t, const struct quota_node *n, uint32_t pair, int64_t held) {
+    const struct quota_node *root = highest(n);
+    size_t place = (pair >> 16) << 2 | (pair & 0xffff);
+    int64_t own = 0;
+    if (root == NULL) {
+        return;
+    }
+    assert((pair >> 16) < W_FLAVORS && (pair & 0xffff) < 4);
+    for (size_t i = 0; i < n->n_own; i++) {
+        own = n->own[i].pair == pair ? n->own[i].nominal : own;
+    }
+    size_t id = (size_t)(root->name.p[1] - '0') * 10 + (size_t)(root->name.p[2] - '0');
+    t->v[id][place].there += n->queue && !n->active ? amount_min(own, held) : own;
+    t->v[id][place].held += held;
+}
+
+static int64_t given(const struct world *w, uint8_t queue, uint32_t pair) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < W_LOADS; i++) {
+        const struct load *l = &w->loads[i];
+        for (size_t h = 0; l->state == LOAD_HOLDING && l->queue == queue && h < l->n_held; h++) {
+            bool same = quota_pair(l->held[h].flavor, l->held[h].resource) == pair;
+            sum += same ? l->held[h].v : 0;
+        }
+    }
+    return sum;
+}
+
+static void totals_now(struct world *w, struct totals *t) {
+    *t = (struct totals){0};
+    if (engine_settle(w->e) != 0) {
+        failed(w, "no memory");
+        return;
+    }
+    for (uint8_t id = 0; id < W_COHORTS; id++) {
+        const struct quota_node *n = quota_find(&w->e->forest, false, world_name('c', id));
+        for (size_t k = 0; n != NULL && k < n->n_cells; k++) {
+            totals_add(t, n, n->cells[k].q.pair, 0);
+        }
+    }
+    for (uint8_t id = 0; id < W_QUEUES; id++) {
+        const struct quota_node *n = quota_find(&w->e->forest, true, world_name('q', id));
+        for (size_t k = 0; n != NULL && k < n->n_cells; k++) {
+            totals_add(t, n, n->cells[k].q.pair, given(w, id, n->cells[k].q.pair));
+        }
+    }
+}
+
+/* More than there is may be held after an edit; not more and more. */
+static void check_totals(struct world *w, const struct totals *before, const struct totals *after) {
+    for (size_t c = 0; c < W_COHORTS; c++) {
+        for (size_t k = 0; k < W_FLAVORS << 2; k++) {
+            int64_t held = after->v[c][k].held;
+            if (held > before->v[c][k].held && held > after->v[c][k].there) {
+                failed(w, "below c%02zu: %" PRId64 " held of %" PRId64 ", pair %zu", c, held,
+                       after->v[c][k].there, k);
+            }
+        }
     }
 }
 
@@ -194,16 +272,7 @@ static void check_usage(struct world *w) {
     for (uint8_t q = 0; q < W_QUEUES; q++) {
         const struct quota_node *n = quota_find(&w->e->forest, true, world_name('q', q));
         for (size_t k = 0; n != NULL && k < n->n_cells; k++) {
-            int64_t sum = 0;
-            for (size_t i = 0; i < W_LOADS; i++) {
-                const struct load *l = &w->loads[i];
-                for (size_t h = 0; l->state == LOAD_HOLDING && l->queue == q && h < l->n_held;
-                     h++) {
-                    bool same =
-                        quota_pair(l->held[h].flavor, l->held[h].resource) == n->cells[k].q.pair;
-                    sum += same ? l->held[h].v : 0;
-                }
-            }
+            int64_t sum = given(w, q, n->cells[k].q.pair);
             if (sum != n->cells[k].usage) {
                 failed(w, "q%02u: %" PRId64 " used, but %" PRId64 " given", q, n->cells[k].usage,
                        sum);
@@ -237,8 +306,10 @@ static void run(struct world *w, size_t budget, size_t limit) {
     enum { CELLS_MAX = 256 };
     int64_t before[CELLS_MAX], after[CELLS_MAX];
     size_t n = 0, m = 0, calls = 0;
+    struct totals had, has;
     bool more = true;
     free_now(w, before, &n, CELLS_MAX);
+    totals_now(w, &had);
     while (more && ok(w) && (limit == 0 || calls < limit)) {
         const struct engine_action *a;
         size_t n_actions;
@@ -252,6 +323,10 @@ static void run(struct world *w, size_t budget, size_t limit) {
         if (++calls > CALLS_MAX) {
             failed(w, "the engine always wants more");
         }
+    }
+    if (ok(w)) {
+        totals_now(w, &has);
+        check_totals(w, &had, &has);
     }
     if (ok(w) && !more) { /* under way, heads keep quota for themselves */
         free_now(w, after, &m, CELLS_MAX);

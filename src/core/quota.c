@@ -62,6 +62,11 @@ static int limits_cmp(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Not active: it keeps what is its own to itself, and is charged above for what it uses beyond. */
+static bool is_closed(const struct quota_node *n) {
+    return n->queue && !n->active;
+}
+
 /* The cells of a node: what its spec offers, and what `more` (sorted) adds with nothing of its own. Usage is carried
  * over for queues, whose usage is the truth; cohorts are summed later. */
 static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more) {
@@ -89,6 +94,7 @@ static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more
             c->q = n->own[i++];
             c->offered = true;
         }
+        c->q.lending = is_closed(n) ? 0 : c->q.lending;
         if (k < n->n_cells && n->cells[k].q.pair == next) {
             c->usage = n->cells[k++].usage;
         }
@@ -349,13 +355,12 @@ static void order_all(struct quota_forest *f) {
     for (size_t i = 0; i < f->order.n; i++) {
         struct quota_node *n = f->order.v[i];
         n->parent = n->above;
-        n->apart = !n->active && n->queue;
         n->height = 0;
     }
     for (size_t i = 0; i < f->order.n; i++) {
         struct quota_node *n = f->order.v[i];
         n->depth = depth_of(n);
-        n->apart = n->apart || n->depth > DEPTH_MAX; /* in a cycle, or under one */
+        n->apart = n->depth > DEPTH_MAX; /* in a cycle, or under one */
     }
     for (size_t i = 0; i < f->order.n; i++) {
         struct quota_node *n = f->order.v[i];
@@ -414,8 +419,10 @@ static void sum_all(struct quota_forest *f) {
         if (p == NULL) {
             continue;
         }
-        p->n_children++;
-        p->height = p->height > n->height + 1 ? p->height : n->height + 1;
+        if (!is_closed(n)) { /* for whom asks for quota, it is not there */
+            p->n_children++;
+            p->height = p->height > n->height + 1 ? p->height : n->height + 1;
+        }
         for (size_t k = 0; k < n->n_cells; k++) {
             struct quota_cell *c = &n->cells[k];
             c->up = quota_cell_of(p, c->q.pair);

@@ -12,9 +12,10 @@
  * changes through quota_use alone (the one mutator): inside a trial it keeps a journal, and quota_undo puts everything
  * back that was changed since the mark.
  *
- * A queue that is not active, and every node under a cycle of cohorts, stands apart: it lends nothing and its
- * use does
- * not count elsewhere.
+ * A queue that is not active (stopped, or without a flavor) lends nothing, as if its lending limit were 0: what is its
+ * own is local, and what it holds beyond that, borrowed while it was active, is charged to its cohort until it is given
+ * back. (Kueue leaves such a queue out altogether, and others are admitted on what it still holds.) Of the height of
+ * its cohort it is no part. Every node under a cycle of cohorts stands apart: nothing of it counts elsewhere.
  */
 #ifndef BERTH_CORE_QUOTA_H
 #define BERTH_CORE_QUOTA_H
@@ -40,7 +41,7 @@ struct quota_limits {
 enum quota_list { QUOTA_EDITED, QUOTA_FRESH, QUOTA_LISTS };
 
 struct quota_cell {
-    struct quota_limits q;
+    struct quota_limits q; /* as put; of a queue that is not active, lending is 0 */
     int64_t subtree, usage;
     struct quota_cell *up; /* the same pair at the parent, or NULL */
     struct quota_node *node;
@@ -58,7 +59,8 @@ struct quota_lend {
 
 struct quota_node {
     struct str name;
-    bool queue, declared, active, apart; /* apart: not linked to the parent (inactive, or in a cycle) */
+    bool queue, declared, active;
+    bool apart; /* not linked to the parent: in a cycle, or under one */
     bool edited, stale,
         gathered;             /* stale: on a root, of all in its tree. gathered: while settling */
     struct quota_limits *own; /* as put, sorted by pair */

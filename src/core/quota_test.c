@@ -127,6 +127,65 @@ static void cycles_and_edits(void **state) {
     quota_release(&f);
 }
 
+static void stop(struct quota_forest *f, const char *name, bool active) {
+    struct quota_node *n = quota_find(f, true, str_of(name));
+    n->active = active;
+    quota_touch(f, n);
+    assert_int_equal(quota_settle(f), 0);
+}
+
+/* What a stopped queue uses beyond its own is charged to every cohort above until it is given back; its own is not
+ * lent. */
+static void stopped_borrower(void **state) {
+    struct quota_forest f;
+    quota_init(&f);
+    put(&f, false, "C1", "R", 0, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, false, "C2", "R", 0, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "a", "C1", 2, 6, 1);
+    put(&f, true, "e", "C1", 2, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "b", "C2", 4, AMOUNT_NONE, AMOUNT_NONE);
+    assert_int_equal(quota_use(&f, cell(&f, true, "a"), 5), 0);
+    stop(&f, "a", false);
+    struct quota_cell *a = cell(&f, true, "a"), *b = cell(&f, true, "b"), *r = b->up->up;
+    assert_false(a->node->apart);
+    assert_ptr_equal(a->node->root, r->node);
+    assert_int_equal(r->subtree, 6);
+    assert_int_equal(a->up->usage, 3);
+    assert_int_equal(r->usage, 3);
+    assert_int_equal(quota_available(b), 3);
+    assert_int_equal(quota_potential(b), 6);
+    assert_true(a->over);
+    quota_use(&f, a, -2);
+    assert_int_equal(quota_available(b), 5);
+    quota_use(&f, a, -2); /* down to 1: the other one of its own is not for others */
+    assert_int_equal(quota_available(b), 6);
+    assert_false(a->over);
+    quota_use(&f, a, 1);
+    assert_int_equal(r->usage, 0);
+    stop(&f, "a", true); /* one of two may be lent, as its limit says */
+    assert_int_equal(quota_available(b = cell(&f, true, "b")), 6);
+    assert_int_equal(b->up->up->subtree, 7);
+    /* a pair that is in its spec no more is nothing of its own */
+    struct quota_node *n;
+    assert_int_equal(quota_put(&f, true, STR("a"), STR("C1"), false, NULL, 0, &n), 0);
+    assert_int_equal(quota_available(cell(&f, true, "b")), 4);
+    quota_release(&f);
+}
+
+/* For the height of a cohort it is not there. */
+static void stopped_height(void **state) {
+    struct quota_forest f;
+    quota_init(&f);
+    put(&f, false, "C1", "R", 0, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "a", "C1", 2, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "b", "R", 2, AMOUNT_NONE, AMOUNT_NONE);
+    assert_int_equal(cell(&f, false, "R")->node->height, 2);
+    stop(&f, "a", false);
+    assert_int_equal(cell(&f, false, "C1")->node->height, 0);
+    assert_int_equal(cell(&f, false, "R")->node->height, 1);
+    quota_release(&f);
+}
+
 /* Random trees: usage of every cohort equals the sum over its children, and an undo gives back every bit. */
 static void random_trees(void **state) {
     for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -283,7 +342,8 @@ int main(void) {
         cmocka_unit_test(flat_lending),    cmocka_unit_test(hierarchy),
         cmocka_unit_test(unlimited),       cmocka_unit_test(cycles_and_edits),
         cmocka_unit_test(random_trees),    cmocka_unit_test(a_piece_at_a_time),
-        cmocka_unit_test(the_others_stay),
+        cmocka_unit_test(the_others_stay), cmocka_unit_test(stopped_borrower),
+        cmocka_unit_test(stopped_height),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,8 @@
  * ledger_quota: what there is, and how evenly it is used.
  *
  * Queues and cohorts are read anew, all of them, when one of them was edited and before the next Workload is looked at:
- * edits are rare. A queue that is stopped, or lacks a flavor, stands apart from its cohort, as in the engine.
+ * edits are rare. A queue that is stopped lends nothing and stays charged for what it borrowed, as in the engine; one
+ * that lacks a flavor is taken for any other: what it does not lend is not missed.
  */
 #include <stdlib.h>
 
@@ -31,6 +32,11 @@ unsigned ledger_pair(struct ledger *l, struct str flavor, struct str resource) {
     return (unsigned)l->n_pairs++;
 }
 
+int64_t ledger_charge(const struct ledger_queue *q, unsigned pair) {
+    const struct ledger_use *u = &q->use[pair];
+    return q->stopped ? amount_max(0, u->usage - u->nominal) : u->usage;
+}
+
 /* ---- sums over time ---- */
 
 static void use_sum(struct ledger *l, struct ledger_use *u) {
@@ -55,10 +61,15 @@ static void tree_sum(struct ledger *l, struct ledger_tree *t) {
     t->since = ledger_now(l);
 }
 
+/* One that has something to run, and may. */
+static bool is_sharing(const struct ledger_queue *q) {
+    return q->tree && q->open > 0 && !q->stopped;
+}
+
 static void share_leave(struct ledger *l, struct ledger_queue *q) {
     q->share_area += seconds(q->share_since, ledger_now(l)) * q->share;
     q->share_since = ledger_now(l);
-    if (q->tree && q->open > 0) {
+    if (is_sharing(q)) {
         tree_sum(l, q->tree);
         q->tree->n--;
         q->tree->sum -= q->share;
@@ -67,7 +78,7 @@ static void share_leave(struct ledger *l, struct ledger_queue *q) {
 }
 
 static void share_join(struct ledger *l, struct ledger_queue *q) {
-    if (q->tree && q->open > 0) {
+    if (is_sharing(q)) {
         tree_sum(l, q->tree);
         q->tree->n++;
         q->tree->sum += q->share;
@@ -83,7 +94,7 @@ static double dominant(const struct ledger *l, const struct ledger_queue *q) {
         for (size_t k = 0; k < l->n_pairs; k++) {
             if (str_eq(l->resources[k], l->resources[i])) {
                 used += (double)q->use[k].usage;
-                there += (double)q->tree->nominal[k];
+                there += (double)(q->tree->nominal[k] + (q->stopped ? q->use[k].nominal : 0));
             }
         }
         double share = there > 0 ? used / there : 0;
@@ -171,15 +182,12 @@ static int64_t amount_of(struct str resource, struct quantity q) {
     return str_is(resource, "cpu") ? quantity_milli(q) : quantity_value(q);
 }
 
-/* Adds the quotas of a queue (q) or a cohort (NULL) to the tree and to all. True when a flavor is not there. */
-static bool groups_read(struct ledger *l, const struct resource_group_list *groups,
+/* Adds the quotas of a queue (q) or a cohort (NULL) to all, and to the tree unless the queue is stopped. */
+static void groups_read(struct ledger *l, const struct resource_group_list *groups,
                         struct ledger_tree *t, struct ledger_queue *q) {
-    const struct kind *flavors = kind_by_name(STR("kueue.x-k8s.io"), STR("ResourceFlavor"));
-    bool lacks = false;
     for (size_t g = 0; g < groups->n; g++) {
         for (size_t f = 0; f < groups->v[g].flavors.n; f++) {
             const struct flavor_quotas *fq = &groups->v[g].flavors.v[f];
-            lacks = lacks || !mirror_get(l->o.mirror, flavors, STR(""), fq->name);
             for (size_t r = 0; r < fq->resources.n; r++) {
                 const struct resource_quota *x = &fq->resources.v[r];
                 unsigned p = ledger_pair(l, fq->name, x->name);
@@ -187,7 +195,7 @@ static bool groups_read(struct ledger *l, const struct resource_group_list *grou
                 if (p == LEDGER_PAIRS) {
                     continue;
                 }
-                t->nominal[p] += v;
+                t->nominal[p] += q && q->stopped ? 0 : v;
                 l->use[p].nominal += v;
                 if (q) {
                     q->use[p].nominal = v;
@@ -198,7 +206,6 @@ static bool groups_read(struct ledger *l, const struct resource_group_list *grou
             }
         }
     }
-    return lacks;
 }
 
 static bool queue_read(void *ctx, const struct object *o) {
@@ -209,9 +216,9 @@ static bool queue_read(void *ctx, const struct object *o) {
         return q != NULL;
     }
     const struct cluster_queue_spec *s = v->spec;
-    bool stopped = !str_empty(s->stop_policy) && !str_is(s->stop_policy, "None");
-    bool cohort = !str_empty(s->cohort_name) && !stopped;
+    bool cohort = !str_empty(s->cohort_name);
     q->exists = true;
+    q->stopped = !str_empty(s->stop_policy) && !str_is(s->stop_policy, "None");
     q->weight = s->fair_sharing && s->fair_sharing->weight.set
                     ? (double)quantity_milli(s->fair_sharing->weight.v) / 1000
                     : 1;
@@ -239,7 +246,7 @@ static void forget(struct ledger *l) {
     for (size_t i = 0; (e = map_next(&l->queues, &i));) {
         struct ledger_queue *q = e->value;
         share_leave(l, q);
-        q->exists = false;
+        q->exists = q->stopped = false;
         q->tree = NULL;
         for (size_t p = 0; p < l->n_pairs; p++) {
             use_sum(l, &q->use[p]);
@@ -274,7 +281,7 @@ void ledger_settle(struct ledger *l) {
         struct ledger_queue *q = e->value;
         q->tree = q->tree ? q->tree : tree_of(l, q->group.name);
         for (size_t p = 0; p < l->n_pairs && q->tree; p++) {
-            q->tree->used[p] += q->use[p].usage;
+            q->tree->used[p] += ledger_charge(q, p);
         }
     }
     for (size_t i = 0; (e = map_next(&l->queues, &i));) { /* the trees are whole now */

@@ -202,6 +202,33 @@ static void test_edit(void **state) {
     broke("at 10.000 s: workload ns/w3: the queues of all hold 20002 of cpu in f, more than 10000");
 }
 
+/* What a stopped queue borrowed counts until it is given back; what is its own is for nobody else. */
+static void test_stopped_borrower(void **state) {
+    virtual_clock_run(&clock_, 5 * NS_PER_SEC);
+    workload("w1", "a");
+    admit("w1", "a", "12");
+    patch("ClusterQueue", "", "a", "", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    virtual_clock_run(&clock_, 5 * NS_PER_SEC);
+    workload("w2", "b");
+    admit("w2", "b", "8");
+    assert_int_equal(ledger.err.code, 0);
+    finish("w1");
+    workload("w3", "b");
+    admit("w3", "b", "2");
+    assert_int_equal(ledger.err.code, 0);
+    finish("w3");
+    workload("w4", "a");
+    admit("w4", "a", "11"); /* no admission of an engine: one more than its own */
+    broke("at 10.000 s: workload ns/w4: ClusterQueue a holds 11000 of cpu in f, more than 10000");
+    ledger.err.code = 0;
+    workload("w5", "b");
+    admit("w5", "b", "1");
+    assert_int_equal(ledger.err.code, 0);
+    workload("w6", "b");
+    admit("w6", "b", "1m");
+    broke("at 10.000 s: workload ns/w6: the queues of all hold 10001 of cpu in f, more than 10000");
+}
+
 static void test_twice(void **state) {
     workload("w1", "a");
     admit("w1", "a", "1");
@@ -255,6 +282,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_beyond_borrowing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beyond_cohort, setup, teardown),
         cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stopped_borrower, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(test_finished_for_good, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_end, setup, teardown),

@@ -75,7 +75,18 @@ def other(scenario, r):
             c.setdefault("spec", {})["fairSharing"] = {"weight": r.choice(["0", "500m", "1", "2"])}
     for w in (w for step in s["steps"] for w in step.get("submit") or []):
         other_workload(w["spec"], r)
+    if r.random() < 0.3:
+        stops(s, r)
     return s
+
+
+def stops(s, r):
+    """Queues are stopped on the way, and mostly go on later."""
+    for step in s["steps"][1:]:
+        if r.random() < 0.6:
+            q = r.choice(s["clusterQueues"])
+            spec = dict(q["spec"], stopPolicy=r.choice(["Hold", "HoldAndDrain", "None"]))
+            step["clusterQueues"] = [dict(q, spec=spec)]
 
 
 def admitted(name, queue, sets):
@@ -88,6 +99,8 @@ def answer(s, r):
     m = Model(s)
     for step in s["steps"]:
         held = m.names(True)
+        for obj in step.get("clusterQueues") or []:
+            m.edit(obj)
         if "finish" in step or r.random() < 0.3:
             step["finish"] = sorted(r.sample(held, min(len(held), len(step.get("finish") or []) or r.randint(0, 3))))
         for name in step.get("finish") or []:

@@ -31,6 +31,7 @@ class Node:
         self.name, self.spec, self.queue = name, spec or {}, False
         self.parent, self.children, self.height = None, [], 0
         self.quota, self.usage, self.subtree, self.weight = {}, {}, {}, 1.0
+        self.stopped = False  # a queue: what is its own is local, all of it; what it borrowed stays charged above
 
     def read(self, spec):
         self.spec, self.weight = spec, weight(spec)
@@ -43,12 +44,15 @@ class Node:
     def settle(self):
         for c in self.children:
             c.settle()
-        self.height = 1 + max((c.height for c in self.children if not c.queue), default=0) if self.children else 0
-        for pair, q in self.quota.items():
-            self.subtree[pair] = q[0]
+        there = [c for c in self.children if not c.stopped]
+        self.height = 1 + max((c.height for c in there if not c.queue), default=0) if there else 0
+        self.subtree = {pair: q[0] for pair, q in self.quota.items()}
+        self.usage = self.usage if self.queue else {}
         for c in self.children:
             for pair, v in c.subtree.items():
                 self.subtree[pair] = self.subtree.get(pair, 0) + v - c.local(pair)
+            for pair, v in c.usage.items():
+                self.usage[pair] = self.used(pair) + max(0, v - c.local(pair))
 
     def used(self, pair):
         return self.usage.get(pair, 0)
@@ -60,7 +64,7 @@ class Node:
         return self.quota.get(pair, (0, None, None))
 
     def local(self, pair):
-        lending = self.limits(pair)[2]
+        lending = 0 if self.stopped else self.limits(pair)[2]
         return 0 if lending is None else max(0, self.has(pair) - lending)
 
     def local_free(self, pair):
@@ -217,6 +221,7 @@ class Model:
             name = c["metadata"]["name"]
             self.queues[name] = Queue(c["spec"], name)
             self.queues[name].parent = cohort(c["spec"].get("cohortName"))
+            self.stop(self.queues[name], c["spec"])
         nodes = list(cohorts.values()) + list(self.queues.values())
         for n in nodes:
             if n.parent:
@@ -228,6 +233,19 @@ class Model:
         self.workloads = {}
 
     # ---- queues ----
+
+    def stop(self, q, spec):
+        names = {f["name"] for group in spec.get("resourceGroups") or [] for f in group["flavors"]}
+        q.stopped = spec.get("stopPolicy", "None") != "None" or not names <= set(self.flavors)
+
+    def edit(self, obj):
+        """A ClusterQueue, put again: it may be stopped, or go on; nothing else changes."""
+        q = self.queues[obj["metadata"]["name"]]
+        self.stop(q, obj["spec"])
+        q.root().settle()
+        for x in self.tree(q):
+            x.generation += 1
+        self.retry(q)
 
     def submit(self, obj):
         w = Workload(obj, self.queues[self.local[obj["spec"]["queueName"]]])
@@ -458,7 +476,7 @@ class Model:
         """(admitted, preempted), sorted."""
         self.cycle += 1
         self.kept = []  # what heads of the cycle keep from others, though they are not admitted
-        heads = [q.head() for q in self.queues.values() if q.heap]
+        heads = [q.head() for q in self.queues.values() if q.heap and not q.stopped]
         for w in heads:
             w.queue.heap.remove(w)
         entries, gone, used, admitted, preempted = [Entry(w, *self.nominate(w)) for w in heads], {}, [], [], []
@@ -490,10 +508,10 @@ class Model:
         return sorted(map(told, admitted)), sorted((v.name, reason) for v, reason in preempted)
 
     def is_active(self):
-        return any(q.heap for q in self.queues.values())
+        return any(q.heap and not q.stopped for q in self.queues.values())
 
     def active(self):
-        return [sorted(w.name for w in q.heap) for q in self.queues.values()]
+        return [sorted(w.name for w in q.heap if not q.stopped) for q in self.queues.values()]
 
     def names(self, holding):
         return sorted(w.name for w in self.workloads.values() if not w.gone and (w.held is not None) == holding)
@@ -528,6 +546,8 @@ def written(cycle):
 def agrees(scenario):
     m = Model(scenario)
     for step in scenario["steps"]:
+        for obj in step.get("clusterQueues") or []:
+            m.edit(obj)
         for name in step.get("finish") or []:
             m.finish(name)
         for obj in step.get("submit") or []:

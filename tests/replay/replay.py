@@ -14,6 +14,7 @@ from cases import cases
 from model import agrees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+UNKNOWN = {"cohort-cycle", "cohort-its-own-parent", "selectors", "pods-resource", "limits-stand-in"}  # to the model
 FILES = [os.path.join(HERE, name) for name in ("cycles.jsonl", "hand.jsonl")]
 
 
@@ -159,6 +160,8 @@ def main():
             f.writelines(json.dumps(s) + "\n" for s in cases(count, seed))
         results = [whole(tool, path) for path in FILES + [made]]
         results += [(1, 0) if changed(tool, scenarios, change, folder) == 0 else (0, 1) for change in CHANGES]
+    with open(FILES[1], encoding="utf-8") as f:
+        scenarios += [s for s in f if json.loads(s)["name"] not in UNKNOWN]
     model = [agrees(json.loads(s)) for s in scenarios]
     print(f"the model: {sum(model)} of {len(model)}")
     results.append((int(all(model)), int(not all(model))))

@@ -427,7 +427,8 @@ static bool names_same(struct replay *r, yyjson_val *names, bool holding) {
 
 static bool step(struct replay *r, yyjson_val *v) {
     r->cycle = 0;
-    if (!finish(r, json_get(v, STR("finish"))) ||
+    if (!give_all(r, json_get(v, STR("clusterQueues")), give_queue) || /* edited */
+        !finish(r, json_get(v, STR("finish"))) ||
         !give_all(r, json_get(v, STR("submit")), submit) ||
         !cycles_run(r, json_get(v, STR("cycles")))) {
         return false;

@@ -2,14 +2,15 @@
  * scenario: one recorded scenario, replayed: its objects go through the controllers' translation into an engine, which
  * is then driven step by step; what it decides is compared with what is written.
  *
- * A scenario is one JSON object: resourceFlavors, cohorts, clusterQueues, localQueues, all created before the first
- * step, and steps. A step names workloads that finish, gives Workloads that are submitted, and then scheduling cycles
- * run until nothing is active in any queue, or for CYCLES_MAX cycles, or until a cycle decides nothing and leaves the
- * queues as the one before did. (The recorded runs compared the contents of queues in an order that is random when a
- * queue has several, so that some went on; where more is written, this one goes on too.) Written are the cycles that
- * decided something (admitted with flavors and counts, preempted with reasons; in no order), who holds quota after the
- * step and who does not. After each cycle a second goes by and each preempted workload, in name order, gives its quota
- * back and returns to its queue.
+ * A scenario is one JSON object: resourceFlavors, cohorts, clusterQueues, localQueues, all created before the
+ * first step, and steps. A step may put ClusterQueues again (stopped, say), names workloads that finish, gives
+ * Workloads that are submitted, and then scheduling cycles run until nothing is active in any queue, or for
+ * CYCLES_MAX cycles, or until a cycle decides nothing and leaves the queues as the one before did. (The recorded
+ * runs compared the contents of queues in an order that is random when a queue has several, so that some went on;
+ * where more is written, this one goes on too.) Written are the cycles that decided something (admitted with
+ * flavors and counts, preempted with reasons; in no order), who holds quota after the step and who does not. After
+ * each cycle a second goes by and each preempted workload, in name order, gives its quota back and returns to its
+ * queue.
  */
 #ifndef BERTH_TESTS_REPLAY_SCENARIO_H
 #define BERTH_TESTS_REPLAY_SCENARIO_H
