@@ -113,7 +113,8 @@ static int one(struct reader *r, yyjson_mut_val *from) {
     yyjson_mut_doc_set_root(d, root);
     struct str id = json_mstr_at(root, "metadata.name");
     r->unknown = (struct str){0};
-    int e = codec_prune(v->schema, d, root, note_unknown, r);
+    yyjson_mut_val *pruned = r->parts ? yyjson_mut_val_mut_copy(d, from) : root;
+    int e = pruned ? codec_prune(v->schema, d, pruned, note_unknown, r) : ERR_NOMEM;
     if (e == 0 && r->unknown.n) {
         e = err_set(r->err, ERR_INVALID, "%.*s: unknown field", STR_ARG(r->unknown));
     }

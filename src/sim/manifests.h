@@ -24,7 +24,7 @@ struct manifests {
 int manifests_read(struct arena *a, const char *file, struct str text, struct manifests *out,
                    struct err *err);
 /* What need not be whole, as to delete or to patch an object: no defaults, and no rules but that members are known and
- * there is a name. */
+ * there is a name. A null stays: in a patch it removes the member. */
 int manifests_read_parts(struct arena *a, const char *file, struct str text, struct manifests *out,
                          struct err *err);
 

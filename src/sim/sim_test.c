@@ -247,7 +247,7 @@ static void test_patch(void **state) {
     begin();
     at(0, SIM_APPLY, QUEUES JOB("x", "a", "100s", "1", "1", "8"));
     at(50, SIM_PATCH, PATCH("spec: {stopPolicy: HoldAndDrain}\n"));
-    at(60, SIM_PATCH, PATCH("spec: {stopPolicy: None}\nstatus: {pendingWorkloads: 7}\n"));
+    at(60, SIM_PATCH, PATCH("spec: {stopPolicy: null}\nstatus: {pendingWorkloads: 7}\n"));
     run(SIM_DONE);
     assert_int_equal(all().evicted, 1);
     assert_int_equal(all().finished, 1);

@@ -1,5 +1,5 @@
 """outcome: what happened, in words that are the same in every world."""
-ORDER = ["Created", "Finished", "Evicted", "QuotaReserved", "Admitted", "Requeued", "Deleted"]
+ORDER = ["Created", "Finished", "Evicted", "QuotaReserved", "Admitted", "PodsReady", "Requeued", "Deleted"]
 
 
 def held(admission):
@@ -11,10 +11,11 @@ def held(admission):
 
 
 class Life:
-    """Of one Workload. tell() takes what changed at once; lines is what it came to: (time, text)."""
+    """Of one Workload. tell() takes what changed at once; lines is what it came to: (time, text). ready: pods take their
+    time, so that their being ready is worth a line."""
 
-    def __init__(self):
-        self.lines, self.now, self.deleted = [], {}, False
+    def __init__(self, ready):
+        self.lines, self.now, self.deleted, self.ready = [], {}, False, ready
 
     def tell(self, at, events):
         """events: of one revision: {type, status, reason, admission}; Preempted says why a Workload is evicted."""
@@ -45,6 +46,8 @@ class Life:
             return f"{'Admitted' if whole else 'Reserved'} in {held(event['admission'])}"
         if kind == "Admitted" and status == "True" and "QuotaReserved" not in types:
             return "Admitted"
+        if kind == "PodsReady" and status == "True" and self.ready:
+            return "Ready"
         if kind == "Requeued" and (status, reason) != before.get("Requeued"):
             return f"{'Requeued' if status == 'True' else 'Held back'}, {reason}"
         return None
@@ -62,8 +65,8 @@ class Life:
 class Watched(Life):
     """A Life told by revisions of the Workload."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, ready):
+        super().__init__(ready)
         self.seen = {}
 
     def hear(self, at, kind, o):

@@ -94,7 +94,7 @@ class Stage:
         with self.lock:
             name = owners[0]["name"]
             self.names[name] = o["metadata"]["name"]
-            self.lives.setdefault(name, Watched()).hear(time.monotonic() - self.start, kind, dict(o, status=json.loads(text)))
+            self.lives.setdefault(name, Watched(self.scenario.startup > 0)).hear(time.monotonic() - self.start, kind, dict(o, status=json.loads(text)))
 
     def lines(self):
         with self.lock:

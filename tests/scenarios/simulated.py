@@ -66,10 +66,10 @@ class Simulation:
         return ["--patch", self.write(merged(dated(act[3]), m))]
 
 
-def lives_of(report):
+def lives_of(report, ready):
     lives = {}
     for w in report["workloads"]:
-        life = lives.setdefault(w["owner"].split("/")[-1] or w["name"], Life())
+        life = lives.setdefault(w["owner"].split("/")[-1] or w["name"], Life(ready))
         events = w["events"]
         for revision in dict.fromkeys(e["revision"] for e in events):
             at_once = [e for e in events if e["revision"] == revision]
@@ -88,4 +88,4 @@ def simulate(berth, scenario):
                 args += s.act(act, args, step.at)
         # Something to wait for: a run is over with its last Workload, and queues count a moment later.
         report = s.run(args + ["--at", "3600s", "-f", s.write(kueue("ResourceFlavor", "default", spec={}))])
-    return lives_of(report), {q["name"]: of_queue(q["status"]) for q in report["clusterQueues"]}
+    return lives_of(report, scenario.startup > 0), {q["name"]: of_queue(q["status"]) for q in report["clusterQueues"]}
