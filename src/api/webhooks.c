@@ -1,6 +1,13 @@
 /* webhooks: see webhooks.h. */
 #include "api/webhooks.h"
 
+#include <string.h>
+
+#define COUNT(a_) (sizeof(a_) / sizeof((a_)[0]))
+
+/* How long a write waits for an answer; what may go on without one does not wait long. */
+enum { FAIL_AFTER_S = 10, IGNORE_AFTER_S = 3 };
+
 #define C WEBHOOK_CREATE
 #define CU (WEBHOOK_CREATE | WEBHOOK_UPDATE)
 
@@ -52,7 +59,6 @@ static const struct webhook rows[] = {
          "leaderworkersets", CU),
     BOTH("kubeflow.org", "kubeflow-org", "v1", "jaxjob", "jaxjobs", C),
     BOTH("kubeflow.org", "kubeflow-org", "v2beta1", "mpijob", "mpijobs", C),
-    BOTH("kubeflow.org", "kubeflow-org", "v1", "notebook", "notebooks", C),
     BOTH("kubeflow.org", "kubeflow-org", "v1", "paddlejob", "paddlejobs", C),
     BOTH("kubeflow.org", "kubeflow-org", "v1", "pytorchjob", "pytorchjobs", C),
     BOTH("kubeflow.org", "kubeflow-org", "v1", "tfjob", "tfjobs", C),
@@ -66,12 +72,12 @@ static const struct webhook rows[] = {
 };
 
 const struct webhook *webhooks_all(size_t *ret_n) {
-    *ret_n = sizeof(rows) / sizeof(rows[0]);
+    *ret_n = COUNT(rows);
     return rows;
 }
 
 const struct webhook *webhook_by_path(struct str path) {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (str_is(path, rows[i].path)) {
             return &rows[i];
         }
@@ -90,7 +96,7 @@ static void write_rule(const struct webhook *w, struct buf *out) {
           w->group, w->version, w->plural, w->status ? ", " : "", w->status ? w->plural : "",
           w->status ? "/status" : "");
     const char *comma = "";
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         if (w->ops & 1U << i) {
             buf_f(out, "%s%s", comma, names[i]);
             comma = ", ";
@@ -99,17 +105,90 @@ static void write_rule(const struct webhook *w, struct buf *out) {
     buf_c(out, "]\n");
 }
 
-static void write_webhook(const struct webhook *w, struct str ns, struct buf *out) {
+/* Objects by whether they are queued: those that are may not be made without us, the others may. A selector's
+ * expressions all hold, so one webhook becomes several. */
+struct share {
+    const char *suffix;            /* of its name */
+    const char *with, *without[3]; /* labels */
+    const char *condition;         /* CEL, or NULL */
+    bool ignore, pods;             /* failurePolicy Ignore; of pods alone */
+};
+
+#define QUEUE "kueue.x-k8s.io/queue-name"
+#define MANAGED "kueue.x-k8s.io/managed"
+#define GROUP "kueue.x-k8s.io/pod-group-name"
+/* Only an annotation says that a pod of a StatefulSet waits. */
+#define HAS_PARENT                                                                                 \
+    "has(object.metadata.annotations) && "                                                         \
+    "'kueue.x-k8s.io/pod-suspending-parent' in object.metadata.annotations"
+
+static const struct share shares[] = {
+    {.suffix = "", .with = QUEUE},
+    {.suffix = "-managed", .with = MANAGED, .without = {QUEUE}, .pods = true},
+    {.suffix = "-group", .with = GROUP, .without = {QUEUE, MANAGED}, .pods = true},
+    {.suffix = "-parent",
+     .without = {QUEUE, MANAGED, GROUP},
+     .condition = HAS_PARENT,
+     .pods = true},
+    {.suffix = "-unqueued", .without = {QUEUE}, .ignore = true},
+};
+static const struct share pods_unqueued = {.suffix = "-unqueued",
+                                           .without = {QUEUE, MANAGED, GROUP},
+                                           .condition = "!(" HAS_PARENT ")",
+                                           .ignore = true,
+                                           .pods = true};
+
+/* The share of this webhook that shares[i] is; NULL: it has none. What is not queued has no rules. */
+static const struct share *share_of(const struct webhook *w, size_t i) {
+    const struct share *s = &shares[i];
+    bool pods = strcmp(w->plural, "pods") == 0;
+    if (w->own_kind) {
+        return i == 0 ? s : NULL;
+    }
+    if (!w->mutating && (s->ignore || s->condition)) {
+        return NULL;
+    }
+    return s->ignore && pods ? &pods_unqueued : s->pods && !pods ? NULL : s;
+}
+
+static void write_condition(const char *name, const char *text, struct buf *out) {
+    buf_f(out, "  matchConditions:\n  - name: %s\n    expression: \"%s\"\n", name, text);
+}
+
+static void write_share(const struct share *s, struct str ns, struct buf *out) {
     buf_f(out,
-          "- name: %s\n"
+          "  namespaceSelector:\n"
+          "    matchExpressions:\n"
+          "    - key: kubernetes.io/metadata.name\n"
+          "      operator: NotIn\n"
+          "      values: [kube-system, %.*s]\n"
+          "  objectSelector:\n"
+          "    matchExpressions:\n",
+          STR_ARG(ns));
+    if (s->with) {
+        buf_f(out, "    - {key: %s, operator: Exists}\n", s->with);
+    }
+    for (size_t i = 0; i < 3 && s->without[i]; i++) {
+        buf_f(out, "    - {key: %s, operator: DoesNotExist}\n", s->without[i]);
+    }
+    if (s->condition) {
+        write_condition(s->ignore ? "no-parent" : "parent", s->condition, out);
+    }
+}
+
+static void write_webhook(const struct webhook *w, const struct share *s, struct str ns,
+                          struct buf *out) {
+    buf_f(out,
+          "- name: %.*s%s.berth.dev\n"
           "  admissionReviewVersions: [v1]\n"
           "  clientConfig:\n"
           "    service: {name: " WEBHOOK_SERVICE ", namespace: %.*s, port: 443, path: %s}\n"
-          "  failurePolicy: Fail\n"
+          "  failurePolicy: %s\n"
           "  matchPolicy: Equivalent\n"
           "  sideEffects: None\n"
-          "  timeoutSeconds: 10\n",
-          w->name, STR_ARG(ns), w->path);
+          "  timeoutSeconds: %d\n",
+          (int)strcspn(w->name, "."), w->name, s->suffix, STR_ARG(ns), w->path,
+          s->ignore ? "Ignore" : "Fail", s->ignore ? IGNORE_AFTER_S : FAIL_AFTER_S);
     if (w->own_kind) {
         /* Every status of every Workload would come back to who wrote it. */
         buf_f(out,
@@ -119,13 +198,7 @@ static void write_webhook(const struct webhook *w, struct str ns, struct buf *ou
               "'system:serviceaccount:%.*s:berth-controller'\n",
               STR_ARG(ns));
     } else {
-        buf_f(out,
-              "  namespaceSelector:\n"
-              "    matchExpressions:\n"
-              "    - key: kubernetes.io/metadata.name\n"
-              "      operator: NotIn\n"
-              "      values: [kube-system, %.*s]\n",
-              STR_ARG(ns));
+        write_share(s, ns, out);
     }
     write_rule(w, out);
 }
@@ -142,9 +215,12 @@ static void write_all(bool mutating, struct str ns, struct buf *out) {
           "    app.kubernetes.io/component: controller\n"
           "webhooks:\n",
           mutating ? "Mutating" : "Validating");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].mutating == mutating) {
-            write_webhook(&rows[i], ns, out);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (size_t k = 0; rows[i].mutating == mutating && k < COUNT(shares); k++) {
+            const struct share *s = share_of(&rows[i], k);
+            if (s) {
+                write_webhook(&rows[i], s, ns, out);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 /*
- * webhooks: what a kube-apiserver asks Berth about, as a table: one row is one webhook.
+ * webhooks: what a kube-apiserver asks Berth about, as a table: one row is one path. What is printed has a webhook for
+ * objects that are queued and, where new ones are changed, another for those that are not.
  *
  * `berth manifests` prints the configurations from it, site/webhook serves the paths in it, and control/webhook_certs
  * keeps their caBundle. Paths are those of Kueue, so that dashboards and network rules made for it still fit; names are
@@ -39,9 +40,11 @@ struct webhook {
 const struct webhook *webhooks_all(size_t *ret_n);
 const struct webhook *webhook_by_path(struct str path); /* NULL: none */
 
-/* Appends both configurations as YAML documents, each begun by "---". `ns` is where Berth runs. Berth down means that
- * what names a queue cannot be made (failurePolicy Fail); kube-system and Berth's own namespace are never asked about,
- * so that the cluster comes up without it. */
+/* Appends both configurations as YAML documents, each begun by "---". `ns` is where Berth runs. While Berth is down
+ * what names a queue (or is marked as a pod that waits) cannot be made: failurePolicy Fail. The rest can, as it is: it
+ * is asked about only for the LocalQueue "default" and where all jobs are managed, by a webhook of its own
+ * ("-unqueued") with failurePolicy Ignore, and has no rules. kube-system and Berth's own namespace are never asked
+ * about. */
 void webhooks_write(struct str ns, struct buf *out);
 
 #endif

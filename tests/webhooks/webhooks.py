@@ -104,6 +104,10 @@ def test_admission(c):
     check(c.get("job", "queued")["spec"]["suspend"] is True, "a Job with a queue is suspended")
     check(c.get("job", "queued")["spec"]["completions"] == 3, "its other fields are there")
     check(c.get("job", "plain")["spec"].get("suspend") is False, "a Job without a queue is not")
+    generated = job("x", "true", queue="team")
+    generated["metadata"] = {"generateName": "made-", "namespace": "default", "labels": generated["metadata"]["labels"]}
+    made = json.loads(c.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(generated)))
+    check(made["spec"]["suspend"] is True and made["metadata"]["name"] != "made-", "a Job with a made name is suspended")
     # The LocalQueue "default" is the queue of those that name none.
     c.apply(cluster_queue("cq", ["cpu"]),
             {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
@@ -145,6 +149,14 @@ def test_nobody_answers(c):
     own = job("queued", "true", queue="team")
     own["metadata"]["namespace"] = "kube-system"
     c.apply(own)  # the cluster itself lives on
+    generated = job("x", "true", queue="team")
+    generated["metadata"] = {"generateName": "made-", "namespace": "default", "labels": generated["metadata"]["labels"]}
+    error = c.refused(generated)
+    check('failed calling webhook "mjob.berth.dev"' in error, error)
+    c.apply(job("plain", "true", queue=None, suspend=True))  # and so does what names no queue
+    c.kubectl("patch", "job", "plain", "--type=merge", "-p", '{"metadata":{"annotations":{"a":"b"}}}')
+    error = c.run([c.kubectl_program, "label", "job", "plain", "kueue.x-k8s.io/queue-name=team"], ok=False).stderr
+    check('failed calling webhook "vjob.berth.dev"' in error, error)
     c.kubectl("patch", "mutatingwebhookconfiguration", "berth-webhook", "--type=json", "-p", json.dumps([
         {"op": "replace", "path": f"/webhooks/{i}/failurePolicy", "value": "Ignore"}
         for i in range(len(c.get("mutatingwebhookconfiguration", "berth-webhook")["webhooks"]))]))
