@@ -259,8 +259,7 @@ static int admission_written(void *ctx, struct round *r, uint64_t tag,
     return queue_written(ctx, r, tag, res);
 }
 
-/* What the other annotations leave. */
-static size_t placement_room(const struct meta *m) {
+size_t queue_placement_room(const struct meta *m) {
     size_t used = sizeof(PLACEMENT_ANNOTATION) - 1;
     for (size_t i = 0; i < m->annotations.n; i++) {
         const struct str_pair *x = &m->annotations.v[i];
@@ -272,7 +271,7 @@ static size_t placement_room(const struct meta *m) {
 bool queue_unwritable(struct queue_controller *c, const struct workload *w,
                       const struct queue_work *q, struct str *text) {
     if (q->unwritable == 0 || q->unwritable != w->metadata->generation || q->edits != c->edits ||
-        q->unwritable_room < placement_room(w->metadata)) {
+        q->unwritable_room < queue_placement_room(w->metadata)) {
         return false;
     }
     *text = arena_f(&c->arena,
@@ -302,7 +301,7 @@ static enum work patch_placement(struct queue_controller *c, const struct object
 static bool write_placement(struct queue_controller *c, const struct object *o,
                             const struct workload *w, struct queue_work *q, enum work *ret) {
     struct seat *first = pool_workload_first(engine_pool(c->engine), o->uid);
-    size_t room = placement_room(w->metadata);
+    size_t room = queue_placement_room(w->metadata);
     struct buf plan;
     buf_init(&plan, LIMIT_OBJECT_BYTES);
     if (first != NULL) {

@@ -13,6 +13,8 @@
 #include "base/limits.h"
 #include "control/queue_private.h"
 
+#define PLAN_AGAIN_NS (60 * NS_PER_SEC) /* a placement that was too long to be written */
+
 static bool terminal(const struct pod *p) {
     return p->status != NULL &&
            (str_is(p->status->phase, "Succeeded") || str_is(p->status->phase, "Failed"));
@@ -249,6 +251,52 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
     return w;
 }
 
+static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    if (res->code == 0 && res->obj != NULL) {
+        arena_reset(&c->arena);
+        struct pod *p = queue_decode(c, res->obj);
+        const struct condition *x = p != NULL && p->status != NULL
+                                        ? condition_find(&p->status->conditions, "PodScheduled")
+                                        : NULL;
+        if (x != NULL) {
+            recorder_event(c->recorder, res->obj, EVENT_WARNING, "FailedScheduling", "%.*s",
+                           STR_ARG(x->message));
+        }
+    }
+    return res->code;
+}
+
+static enum work say_unschedulable(struct queue_controller *c, const struct object *o,
+                                   struct str message) {
+    struct condition_patch p = scheduled(c, o, "False", "Unschedulable", message);
+    enum work w = WORK_OK;
+    if (p.news && buf_ok(&p.body) == 0) {
+        struct round *r = round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name);
+        w = WORK_RETRY;
+        if (r != NULL) {
+            round_on_done(r, after_waiting, c);
+            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
+            w = round_end(r);
+        }
+    }
+    buf_release(&p.body);
+    return w;
+}
+
+/* The annotations of its Workload have no room for where this pod would go: it is told so, and tried again by and by,
+ * since they may be edited. */
+static enum work say_too_long(struct queue_controller *c, const struct object *o, size_t bytes,
+                              size_t room) {
+    workqueue_add_after(c->pods, o->ns, o->name, PLAN_AGAIN_NS);
+    return say_unschedulable(c, o,
+                             arena_f(&c->arena,
+                                     "the places of its Workload would take %zu bytes in the "
+                                     "annotation " PLACEMENT_ANNOTATION
+                                     ", and there is room for %zu",
+                                     bytes, room));
+}
+
 static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct queue_controller *c = ctx;
     struct queue_work *q =
@@ -267,11 +315,14 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
     const struct object *w = q != NULL && q->plan != q->plan_kept
                                  ? mirror_by_uid(c->env->mirror, s->workload)
                                  : NULL;
+    const struct workload *view = w != NULL ? queue_decode(c, w) : NULL;
     struct buf plan, body;
-    if (w == NULL) {
-        return false;
+    *ret = WORK_RETRY;
+    if (view == NULL) {
+        return w != NULL;
     }
-    buf_init(&plan, LIMIT_ANNOTATION_BYTES);
+    size_t room = queue_placement_room(view->metadata);
+    buf_init(&plan, LIMIT_OBJECT_BYTES);
     buf_init(&body, LIMIT_OBJECT_BYTES);
     translate_placement_json(pool_workload_first(engine_pool(c->engine), s->workload), &plan);
     buf_f(&body,
@@ -280,12 +331,14 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
           (unsigned long long)w->rv);
     buf_json(&body, buf_view(&plan));
     buf_c(&body, "}}}");
+    bool too_long = buf_ok(&plan) == ERR_TOO_LARGE || plan.n > room;
     struct round *round =
-        buf_ok(&plan) == 0 && buf_ok(&body) == 0
+        !too_long && buf_ok(&plan) == 0 && buf_ok(&body) == 0
             ? round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name)
             : NULL;
-    *ret = WORK_RETRY;
-    if (round != NULL) {
+    if (too_long) {
+        *ret = say_too_long(c, o, plan.n, room);
+    } else if (round != NULL) {
         round_on_done(round, after_plan, c);
         round_tag(round, q->plan);
         round_patch(round, w->kind, w->ns, w->name, "", PATCH_MERGE, buf_view(&body));
@@ -312,42 +365,14 @@ static enum work say_scheduled(struct queue_controller *c, const struct object *
     return w;
 }
 
-static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    struct queue_controller *c = ctx;
-    if (res->code == 0 && res->obj != NULL) {
-        arena_reset(&c->arena);
-        struct pod *p = queue_decode(c, res->obj);
-        const struct condition *x =
-            p != NULL && p->status != NULL
-                ? condition_find(&p->status->conditions, "PodScheduled")
-                : NULL;
-        if (x != NULL) {
-            recorder_event(c->recorder, res->obj, EVENT_WARNING, "FailedScheduling", "%.*s",
-                           STR_ARG(x->message));
-        }
-    }
-    return res->code;
-}
-
 static enum work say_waiting(struct queue_controller *c, const struct object *o,
                              const struct place_why *why) {
     struct verdict v = {.reason = PEND_WAITING_FOR_PLACEMENT, .place = *why};
     struct buf text;
-    enum work w = WORK_OK;
     buf_init(&text, LIMIT_CONDITION_MESSAGE);
     verdict_text(&v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &text);
-    struct str message = str_skip(buf_view(&text), sizeof("quota is available, but ") - 1);
-    struct condition_patch p = scheduled(c, o, "False", "Unschedulable", message);
-    if (p.news && buf_ok(&p.body) == 0) {
-        struct round *r = round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name);
-        w = WORK_RETRY;
-        if (r != NULL) {
-            round_on_done(r, after_waiting, c);
-            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
-            w = round_end(r);
-        }
-    }
-    buf_release(&p.body);
+    enum work w =
+        say_unschedulable(c, o, str_skip(buf_view(&text), sizeof("quota is available, but ") - 1));
     buf_release(&text);
     return w;
 }

@@ -200,8 +200,10 @@ void queue_cluster_soon(struct queue_controller *c, struct str name);
 
 /* queue_workload.c */
 enum work queue_workload_work(void *ctx, struct str ns, struct str name);
-/* queue_admit.c: its places were decided, and are too much to be written; it waits until it asks for something else, its
- * other annotations leave more room, or queues are edited. *text: that. */
+/* queue_admit.c: the bytes that its other annotations leave to its placement. */
+size_t queue_placement_room(const struct meta *m);
+/* queue_admit.c: its places were decided, and are too much to be written; it waits until it asks for something else,
+ * its other annotations leave more room, or queues are edited. *text: that. */
 bool queue_unwritable(struct queue_controller *c, const struct workload *w,
                       const struct queue_work *q, struct str *text);
 /* One that holds quota by what is written: the engine knows at once. */

@@ -458,6 +458,51 @@ static void another_place(void **state) {
     }
 }
 
+/* Another place than planned, for which the annotations of the Workload have no room: the pod says so, nobody writes
+ * any more, and it is bound when there is room. */
+static void another_place_too_long(void **state) {
+    static const char card[] = "\"nvidia.com/mig-2g.35gb\":\"3\"";
+    struct gpu_card second = h200("GPU-1", true);
+    struct scene s;
+    struct buf note;
+    char name[221];
+    snprintf(name, sizeof(name), "n.%0*d", (int)sizeof(name) - 3, 2);
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    node(&s, "n1", true);
+    workload(&s, "a", 1, card);
+    own(&s, "a", "job-a");
+    settle(&s);
+    node_of(&s, name, &second, 1, "NVIDIA-H200");
+    node(&s, "n1", false);
+    buf_init(&note, 0);
+    buf_c(&note, "{\"metadata\":{\"annotations\":{\"note\":\"");
+    for (int i = 0; i < (256 << 10) - 250; i++) {
+        buf_ch(&note, 'x');
+    }
+    buf_c(&note, "\"}}}");
+    fake_world_patch(&s.w, "Workload", "default", "a", "", buf_cstr(&note));
+    buf_release(&note);
+    settle(&s);
+    pod(&s, "pa", "a", card);
+    settle(&s);
+    const struct object *pa = fake_world_get(&s.w, "Pod", "default", "pa");
+    assert_string_equal(fake_world_condition_reason(pa, "PodScheduled"), "Unschedulable");
+    assert_string_equal(fake_world_condition_message(pa, "PodScheduled"),
+                        "the places of its Workload would take 481 bytes in the annotation "
+                        "berth.dev/placement, and there is room for 227");
+    uint64_t writes = s.w.writes;
+    settle(&s);
+    assert_int_equal(s.w.writes, writes);
+    fake_world_patch(&s.w, "Workload", "default", "a", "",
+                     "{\"metadata\":{\"annotations\":{\"note\":null}}}");
+    fake_world_run(&s.w, 61 * NS_PER_SEC);
+    settle(&s);
+    assert_string_equal(
+        fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa"), "spec.nodeName"), name);
+    end(&s);
+}
+
 /* Admitted before any node was ours, it has no plan: its pods are placed one by one, after a restart as before. */
 static void no_plan(void **state) {
     struct scene s;
@@ -687,6 +732,7 @@ int main(void) {
         cmocka_unit_test(job),
         cmocka_unit_test(faults),
         cmocka_unit_test(another_place),
+        cmocka_unit_test(another_place_too_long),
         cmocka_unit_test(no_plan),
         cmocka_unit_test(too_long_to_write),
         cmocka_unit_test(sick_gpu),
