@@ -1,5 +1,4 @@
 /* property_run (core): a case is lived through, and held against what must be true. See property.h. */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
@@ -77,15 +76,18 @@ static const struct quota_node *highest(const struct quota_node *n) {
     return depth > W_COHORTS + 1 || n->queue ? NULL : n; /* a cycle; alone */
 }
 
-/* What is its own; of a queue that is not active, no more than it holds. */
-static void totals_add(struct totals *t, const struct quota_node *n, uint32_t pair, int64_t held) {
+/* What is its own; of a queue that is not active, no more than it holds. The resources are told apart by their first
+ * letters: c, m, e. */
+static void totals_add(const struct world *w, struct totals *t, const struct quota_node *n,
+                       uint32_t pair, int64_t held) {
     const struct quota_node *root = highest(n);
-    size_t place = (pair >> 16) << 2 | (pair & 0xffff);
+    struct str f = names_text(engine_flavors(w->e), pair >> 16);
+    struct str r = names_text(engine_resources(w->e), pair & 0xffff);
     int64_t own = 0;
-    if (root == NULL) {
-        return;
+    if (root == NULL || str_empty(f) || str_empty(r)) {
+        return; /* the engine of fits_alone may not know the flavor that somebody holds still */
     }
-    assert((pair >> 16) < W_FLAVORS && (pair & 0xffff) < 4);
+    size_t flavor = (size_t)(f.p[2] - '0'), place = flavor << 2 | ((unsigned)r.p[0] >> 2 & 3);
     for (size_t i = 0; i < n->n_own; i++) {
         own = n->own[i].pair == pair ? n->own[i].nominal : own;
     }
@@ -115,13 +117,13 @@ static void totals_now(struct world *w, struct totals *t) {
     for (uint8_t id = 0; id < W_COHORTS; id++) {
         const struct quota_node *n = quota_find(&w->e->forest, false, world_name('c', id));
         for (size_t k = 0; n != NULL && k < n->n_cells; k++) {
-            totals_add(t, n, n->cells[k].q.pair, 0);
+            totals_add(w, t, n, n->cells[k].q.pair, 0);
         }
     }
     for (uint8_t id = 0; id < W_QUEUES; id++) {
         const struct quota_node *n = quota_find(&w->e->forest, true, world_name('q', id));
         for (size_t k = 0; n != NULL && k < n->n_cells; k++) {
-            totals_add(t, n, n->cells[k].q.pair, given(w, id, n->cells[k].q.pair));
+            totals_add(w, t, n, n->cells[k].q.pair, given(w, id, n->cells[k].q.pair));
         }
     }
 }
