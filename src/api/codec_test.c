@@ -403,7 +403,8 @@ static void cells_of(struct fixture *f, const char *api_version, const char *nam
                      const char *object, const char *want) {
     yyjson_mut_doc *d = parse(f, object);
     buf_reset(&f->text);
-    codec_cells(kind(api_version, name), NULL, freeze(f, d), INT64_C(1767323045) * 1000000000, &f->text);
+    codec_cells(kind(api_version, name), NULL, freeze(f, d), INT64_C(1767323045) * 1000000000,
+                &f->text);
     assert_str_eq(buf_view(&f->text), str_of(want));
 }
 

@@ -84,8 +84,8 @@ int inventory_decode(struct str json, struct arena *a, struct inventory *ret, st
 void pod_devices_encode(const struct pod_devices *d, struct buf *out);
 int pod_devices_decode(struct str json, struct arena *a, struct pod_devices *ret, struct err *err);
 
-/* The name of the ResourceFlavor for GPUs of a model: "NVIDIA H200" to "nvidia-h200"; "gpu" when nothing is left. In the
- * arena. */
+/* The name of the ResourceFlavor for GPUs of a model: "NVIDIA H200" to "nvidia-h200"; "gpu" when nothing is left. In
+ * the arena. */
 struct str gpu_flavor_name(struct arena *a, struct str model);
 
 #endif

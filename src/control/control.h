@@ -2,8 +2,8 @@
  * control: all controllers of a world, made and freed together.
  *
  * `berth up` runs every one; on a cluster that has its own Job controller, garbage collector and so on (the set
- * CONTROL_KUBERNETES), only the set CONTROL_CLUSTER runs. Order does not matter: each goes on from what the mirror says.
- * Their names for people are in control_set.h.
+ * CONTROL_KUBERNETES), only the set CONTROL_CLUSTER runs. Order does not matter: each goes on from what the mirror
+ * says. Their names for people are in control_set.h.
  */
 #ifndef BERTH_CONTROL_CONTROL_H
 #define BERTH_CONTROL_CONTROL_H

@@ -171,7 +171,8 @@ static bool status_only(const struct write *w) {
  * differ in more than their name are storage's by now. */
 static const struct kind_version *rules_of(const struct write *w) {
     const struct kind_version *kv = w->req->kv;
-    return kv != NULL && kv->schema->custom != NULL && !kv->converts ? kv : kind_storage(w->req->kind);
+    bool own = kv != NULL && kv->schema->custom != NULL && !kv->converts;
+    return own ? kv : kind_storage(w->req->kind);
 }
 
 static int validate(struct write *w) {

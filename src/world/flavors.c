@@ -1,6 +1,6 @@
 /*
- * flavors: `berth manifests flavors`: ResourceFlavors as a cluster's nodes suggest them: one for each GPU product, with the
- * taints that all of its nodes have, and one for nodes without GPUs. Comments say what each could have as quota.
+ * flavors: `berth manifests flavors`: ResourceFlavors as a cluster's nodes suggest them: one for each GPU product, with
+ * the taints that all of its nodes have, and one for nodes without GPUs. Comments say what each could have as quota.
  */
 #include "world/flavors.h"
 
