@@ -130,7 +130,8 @@ int mirror_answer(struct mirror *m, struct object *obj, struct err *err);
 int mirror_answer_gone(struct mirror *m, const struct kind *k, struct str ns, struct str name,
                        struct str uid, struct err *err);
 
-/* The source's history went back, and what was deleted may be there again: forgets what of this kind is known to be gone. */
+/* The source's history went back, and what was deleted may be there again: forgets what of this kind is known to be
+ * gone. */
 void mirror_forget_gone(struct mirror *m, const struct kind *k);
 
 #endif
