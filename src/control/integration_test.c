@@ -431,6 +431,15 @@ static void a_ray_job_on_hold_gives_its_quota_back(void **state) {
     status(&f, s, STATUS("{\"jobDeploymentStatus\":\"ValidationFailed\"}"));
     assert_string_equal(fake_world_condition(workload(&f), "QuotaReserved"), "False");
     assert_string_equal(fake_world_condition_reason(workload(&f), "QuotaReserved"), "OnHold");
+    status(&f, s, STATUS("{\"jobDeploymentStatus\":\"Initializing\"}")); /* it was mended */
+    assert_string_equal(fake_world_condition(workload(&f), "QuotaReserved"), "False");
+    assert_string_equal(fake_world_condition_reason(workload(&f), "QuotaReserved"),
+                        "PendingEvaluation");
+    assert_string_equal(fake_world_condition_message(workload(&f), "QuotaReserved"),
+                        "Workload no longer on hold; waiting for quota reservation");
+    assert_true(held_back(&f, s));
+    admit(&f);
+    assert_true(!held_back(&f, s));
     teardown(&f);
 }
 

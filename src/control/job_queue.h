@@ -13,6 +13,7 @@
  *     other pods, suspended            without quota               change the Workload
  *     other pods                       with quota                  stop; delete the Workload
  *     cannot run as it is              QuotaReserved               release the quota (OnHold)
+ *     can run again                    OnHold                      let it queue
  *     ended                            not Finished                finish it; its finalizer goes
  *     gone                             any                         finish it; its finalizer goes
  *     any                              being deleted               stop; then its finalizer goes

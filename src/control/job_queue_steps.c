@@ -483,6 +483,21 @@ static enum work hold(struct pair *p) {
     return send_change(p, &ch);
 }
 
+/* It was on hold and can run now: it waits for quota again. */
+static bool was_held(const struct pair *p) {
+    const struct condition *x =
+        p->wl.status ? conditions_find(&p->wl.status->conditions, "QuotaReserved") : NULL;
+    return x && str_is(x->status, "False") && str_is(x->reason, "OnHold");
+}
+
+static enum work let_queue(struct pair *p) {
+    struct workload_change ch;
+    start_change(p, &ch);
+    workload_change_unset(&ch, "PendingEvaluation",
+                          STR("Workload no longer on hold; waiting for quota reservation"));
+    return send_change(p, &ch);
+}
+
 static bool injected(const struct pair *p) {
     return job_look_injected(&p->look, p->was);
 }
@@ -568,6 +583,9 @@ enum work job_queue_step(struct pair *p) {
     }
     if (p->lane->row->on_hold && p->lane->row->on_hold(&p->look)) {
         return hold(p);
+    }
+    if (p->lane->row->on_hold && was_held(p)) {
+        return let_queue(p);
     }
     return !str_empty(p->prebuilt) && !object_controller(p->wl_obj) ? adopt(p) : follow(p);
 }
