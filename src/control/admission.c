@@ -76,7 +76,6 @@ struct admission *admission_new(const struct admission_options *o) {
     a->c = (struct admission_context){
         .mirror = o->mirror,
         .settings = o->settings != NULL ? o->settings : queue_settings_defaults(),
-        .own_namespace = o->own_namespace,
     };
     a->ready = o->ready;
     a->ready_ctx = o->ready_ctx;

@@ -27,7 +27,6 @@
 struct admission_options {
     struct mirror *mirror;
     const struct queue_settings *settings; /* NULL: the defaults; borrowed */
-    struct str own_namespace; /* where Berth itself runs: nothing is queued there; empty: nowhere. Static. */
     /* Whether the mirror holds everything that is there; NULL: it always does. While it does not, every answer is
      * ERR_UNAVAILABLE, and on a cluster the webhook's failurePolicy decides. */
     bool (*ready)(void *ctx);
@@ -38,7 +37,6 @@ struct admission_options {
 struct admission_context {
     struct mirror *mirror;
     const struct queue_settings *settings;
-    struct str own_namespace;
 };
 
 /* Either function may be NULL. Both return 0 or ERR_NOMEM (err filled); what is refused goes into q. */

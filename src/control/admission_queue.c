@@ -72,7 +72,8 @@ bool admission_managed_namespace(const struct admission_context *c, const struct
     const struct str_map none = {0};
     if (s == NULL) {
         return !str_is(q->ns, "kube-system") &&
-               (c->own_namespace.n == 0 || !str_eq(q->ns, c->own_namespace));
+               (str_empty(c->settings->own_namespace) ||
+                !str_eq(q->ns, c->settings->own_namespace));
     }
     const struct object *o = mirror_pending(c->mirror, k, (struct str){0}, q->ns);
     return selector_matches(s, o != NULL ? &o->labels : &none);

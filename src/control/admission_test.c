@@ -12,6 +12,7 @@ struct world {
     bool ready;
     struct admission_ask ask; /* the last one */
     struct err err;
+    struct queue_settings settings;
 };
 
 static void put(struct world *w, const char *group, const char *kind, const char *json) {
@@ -31,9 +32,10 @@ static void start(struct world *w, const struct queue_settings *settings) {
     struct mirror_options mo = {.clock = &w->clock.clock};
     w->mirror = mirror_new(&mo);
     assert_non_null(w->mirror);
+    w->settings = settings ? *settings : *queue_settings_defaults();
+    w->settings.own_namespace = STR("berth-system");
     struct admission_options o = {.mirror = w->mirror,
-                                  .settings = settings,
-                                  .own_namespace = STR("berth-system"),
+                                  .settings = &w->settings,
                                   .ready = is_ready,
                                   .ready_ctx = w};
     w->admission = admission_new(&o);

@@ -230,7 +230,8 @@ bool integration_in_namespace(const struct mirror *m, const struct queue_setting
                               struct str ns) {
     static const struct str_map none;
     if (!s->managed_namespaces) {
-        return !str_is(ns, "kube-system");
+        return !str_is(ns, "kube-system") &&
+               (str_empty(s->own_namespace) || !str_eq(ns, s->own_namespace));
     }
     const struct kind *k = kind_by_name(STR(""), STR("Namespace"));
     const struct object *o = k ? mirror_get(m, k, STR(""), ns) : NULL;

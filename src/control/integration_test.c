@@ -555,6 +555,22 @@ static void a_child_of_something_without_a_queue_is_queued_itself(void **state) 
     teardown(&f);
 }
 
+/* Where Berth runs nothing is queued; a selector says otherwise. */
+static void our_own_namespace_is_left_alone(void **state) {
+    struct selector all = {0};
+    struct fixture f;
+    setup(&f);
+    struct queue_settings s = *queue_settings_defaults();
+    assert_true(integration_in_namespace(f.world.mirror, &s, STR("berth-system")));
+    s.own_namespace = STR("berth-system");
+    assert_false(integration_in_namespace(f.world.mirror, &s, STR("berth-system")));
+    assert_false(integration_in_namespace(f.world.mirror, &s, STR("kube-system")));
+    assert_true(integration_in_namespace(f.world.mirror, &s, STR("default")));
+    s.managed_namespaces = &all;
+    assert_true(integration_in_namespace(f.world.mirror, &s, STR("berth-system")));
+    teardown(&f);
+}
+
 static void only_listed_frameworks_are_queued(void **state) {
     const struct str listed[] = {STR("batch/job")};
     struct queue_settings s = *queue_settings_defaults();
@@ -615,6 +631,7 @@ int main(void) {
         cmocka_unit_test(children_follow_their_ancestor),
         cmocka_unit_test(a_child_of_something_without_a_queue_is_queued_itself),
         cmocka_unit_test(only_listed_frameworks_are_queued),
+        cmocka_unit_test(our_own_namespace_is_left_alone),
         cmocka_unit_test(a_prebuilt_workload_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,8 @@ struct queue_metrics_settings {
 
 struct queue_settings {
     bool manage_jobs_without_queue_name;
-    const struct selector *managed_namespaces; /* NULL: every one but kube-system */
+    const struct selector *managed_namespaces; /* NULL: every one but kube-system and our own */
+    struct str own_namespace; /* where Berth itself runs on a cluster; empty: nowhere */
     const struct str *label_keys_to_copy;      /* integrations.labelKeysToCopy */
     size_t n_label_keys_to_copy;
     const struct str *frameworks; /* integrations.frameworks: what is queued; none: all there are */

@@ -45,7 +45,6 @@ struct hooks *hooks_new(const struct hooks_options *o, struct err *err) {
     struct admission_options a = {
         .mirror = o->mirror,
         .settings = o->settings,
-        .own_namespace = o->ns,
         .ready = o->ready,
         .ready_ctx = o->ctx,
     };

@@ -462,6 +462,7 @@ static int start(struct operate *p, struct err *err) {
     if (r == 0) {
         bool in_pod = !p->o.kubeconfig && getenv("KUBERNETES_SERVICE_HOST");
         p->ns = p->o.ns ? str_of(p->o.ns) : in_pod ? kube_namespace(p->client) : STR("kube-system");
+        p->config.settings.own_namespace = p->ns;
     }
     r = r ? r : make_mirror(p, err);
     r = r ? r : make_site(p, err);
