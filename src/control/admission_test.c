@@ -34,10 +34,8 @@ static void start(struct world *w, const struct queue_settings *settings) {
     assert_non_null(w->mirror);
     w->settings = settings ? *settings : *queue_settings_defaults();
     w->settings.own_namespace = STR("berth-system");
-    struct admission_options o = {.mirror = w->mirror,
-                                  .settings = &w->settings,
-                                  .ready = is_ready,
-                                  .ready_ctx = w};
+    struct admission_options o = {
+        .mirror = w->mirror, .settings = &w->settings, .ready = is_ready, .ready_ctx = w};
     w->admission = admission_new(&o);
     assert_non_null(w->admission);
     arena_init(&w->arena, 1 << 20);
@@ -99,7 +97,7 @@ static void by_queue_name(void **state) {
     assert_true(waits(&w, "default", QUEUED));
     assert_false(waits(&w, "default", ""));
     assert_true(waits(&w, "default", QUEUED OWNED)); /* by something that is not queued */
-    assert_false(waits(&w, "kube-system", QUEUED)); /* nobody would start it */
+    assert_false(waits(&w, "kube-system", QUEUED));  /* nobody would start it */
     assert_false(waits(&w, "berth-system", QUEUED));
     end(&w);
 }
