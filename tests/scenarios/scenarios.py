@@ -167,12 +167,16 @@ class Stage:
         return {n: of_queue(json.loads(json.dumps(self.api.get(self.path("ClusterQueue", n)).get("status", {})).replace(
             self.prefix, ""))) for n in self.plan_queues}
 
-    def clean_up(self):
+    def clean_up(self, wait):
+        """wait: until all is gone, which the controller has to let go of."""
         for j in self.api.get(self.path("Job"))["items"]:
             self.api.delete(f"{self.path('Job')}/{j['metadata']['name']}")
         self.api.delete(f"{CORE}/namespaces/{self.ns}")
-        for path in self.made:
+        for path in reversed(self.made): # queues before flavors
             self.api.delete(path)
+        if wait:
+            wait_for(f"the end of {self.made}",
+                     lambda: all(self.api.request("GET", path, ok=False)[0] == 404 for path in self.made), 60)
 
 
 def texts(lives):
@@ -293,7 +297,7 @@ class Suite:
                 faults = [wrong] if wrong else []
             return faults
         finally:
-            stage.clean_up()
+            stage.clean_up(self.args.kubeconfig)
 
     def one(self, servers, name):
         with self.at_once:
