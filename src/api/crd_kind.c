@@ -312,6 +312,13 @@ static bool is_mixed(yyjson_val *crd, struct str storage) {
     return false;
 }
 
+/* Only somebody else's webhook knows how, and nobody calls it: no answer rather than a wrong one. */
+static int convert_refused(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
+    return err_set(err, ERR_UNAVAILABLE,
+                   "conversion webhooks are not called here: this version cannot be converted to or "
+                   "from the one that is stored");
+}
+
 /* Kinds that we have tables of are converted by ourselves, where their definition says that a webhook does: it would be
  * ours. NULL: a version is only renamed. */
 static const struct kind_version *own_conversion(const struct crd_row *r, yyjson_val *crd,
@@ -363,6 +370,7 @@ static int make_versions(struct crd_row *r, yyjson_val *crd, yyjson_val *const *
     }
     unsigned flags = r->k.flags & ~(unsigned)KIND_STATUS;
     bool scales = false;
+    bool webhook = str_is(json_str_at(crd, "spec.conversion.strategy"), "Webhook");
     for (size_t i = 0; i < n; i++) {
         bool storage = json_bool_at(list[i], "storage", false);
         v[i] = (struct kind_version){0};
@@ -378,8 +386,12 @@ static int make_versions(struct crd_row *r, yyjson_val *crd, yyjson_val *const *
         const struct kind_version *ours =
             i != r->k.storage ? own_conversion(r, crd, v[i].version, v[r->k.storage].version)
                               : NULL;
-        v[i].to_storage = ours != NULL ? ours->to_storage : v[i].to_storage;
-        v[i].from_storage = ours != NULL ? ours->from_storage : v[i].from_storage;
+        if (ours != NULL) {
+            v[i].to_storage = ours->to_storage;
+            v[i].from_storage = ours->from_storage;
+        } else if (i != r->k.storage && webhook) {
+            v[i].to_storage = v[i].from_storage = convert_refused;
+        }
         v[i].converts = ours != NULL;
     }
     static const char *const scale[] = {"scale", NULL};

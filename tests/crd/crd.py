@@ -144,6 +144,27 @@ def test_definitions(b):
     check("podSets" in b.kubectl("explain", "workload.spec"), "our own kind is gone")
 
 
+def test_conversion_by_a_webhook(b):
+    """Nobody calls it: an error, not an object that was only renamed."""
+    crd = definition()
+    old = copy.deepcopy(crd["spec"]["versions"][0])
+    old.update(name="v1beta1", storage=False)
+    crd["spec"]["versions"].append(old)
+    crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"}}}
+    done = b.kubectl("create", "-f", "-", stdin=json.dumps(crd), ok=False)
+    check("the webhook is not called" in done.stderr, done.stderr)
+    established(b, crd)
+    b.apply(gizmo("v"))
+    path = "/apis/demo.example.com/{}/namespaces/default/gizmos{}"
+    check(json.loads(b.kubectl("get", "--raw", path.format("v1", "/v")))["spec"]["image"] == "x", "what is stored")
+    for name in ("/v", ""):
+        done = b.kubectl("get", "--raw", path.format("v1beta1", name), ok=False)
+        check(done.returncode != 0 and "conversion webhooks are not called here" in done.stderr, done.stderr + done.stdout)
+    done = b.kubectl("create", "-f", "-", stdin=json.dumps(gizmo("w", "v1beta1")), ok=False)
+    check("conversion webhooks are not called here" in done.stderr, done.stderr)
+
+
 def test_versions(b):
     """Two versions, one storage; the storage moves."""
     crd = definition()
