@@ -315,8 +315,8 @@ static bool is_mixed(yyjson_val *crd, struct str storage) {
 /* Only somebody else's webhook knows how, and nobody calls it: no answer rather than a wrong one. */
 static int convert_refused(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
     return err_set(err, ERR_UNAVAILABLE,
-                   "conversion webhooks are not called here: this version cannot be converted to or "
-                   "from the one that is stored");
+                   "conversion webhooks are not called here: this version cannot be converted to "
+                   "or from the one that is stored");
 }
 
 /* Kinds that we have tables of are converted by ourselves, where their definition says that a webhook does: it would be
