@@ -35,7 +35,8 @@ bool cel_uses(const struct cel_expr *e, const char *name);
 
 /* What an evaluation may see and spend. */
 struct cel_input {
-    yyjson_val *self, *old;      /* old: NULL when there is none */
+    yyjson_val *self, *old; /* old: NULL when there is none */
+    yyjson_val *request; /* of an admission: self is then "object", old "oldObject", either null */
     const struct crd_node *node; /* of both; may be NULL */
     bool optional_old;           /* oldSelf is an optional value */
     struct arena *arena;         /* for what is made on the way */

@@ -444,6 +444,14 @@ static struct cel_value run(const struct cel_expr *e, struct cel_input *in, bool
     if (in->optional_old) {
         was = (struct cel_value){.type = CEL_V_OPTIONAL, .some = in->old ? &stored : NULL};
     }
+    if (in->request != NULL) {
+        struct cel_frame request = {NULL, STR("request"), cel_of_json(in->request, NULL)};
+        struct cel_frame object = {&request, STR("object"), cel_of_json(in->self, in->node)};
+        struct cel_frame before = {&object, STR("oldObject"), cel_of_json(in->old, in->node)};
+        struct cel_value told = eval(&r, e, &before);
+        *ret_spent = r.spent;
+        return told;
+    }
     struct cel_frame self = {NULL, STR("self"), cel_of_json(in->self, in->node)};
     struct cel_frame old = {&self, STR("oldSelf"), was};
     struct cel_value v = eval(&r, e, in->old != NULL || in->optional_old ? &old : &self);

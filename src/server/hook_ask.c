@@ -1,6 +1,7 @@
 /* hook_ask: see hook_ask.h. */
 #include "server/hook_ask.h"
 
+#include "api/cel.h"
 #include "api/codec.h"
 #include "base/limits.h"
 #include "server/names.h"
@@ -140,6 +141,51 @@ int hook_question(struct write *w, const struct kind_version *kv, struct str *re
         *ret = text;
     }
     return r;
+}
+
+/* ---- matchConditions ---- */
+
+static const struct cel_expr *condition(struct arena *a, struct str text) {
+    const struct cel_expr *e;
+    return cel_parse(a, text, &e, NULL) == 0 && !cel_uses(e, "authorizer") ? e : NULL;
+}
+
+bool hook_condition_known(struct arena *a, struct str expression) {
+    return condition(a, expression) != NULL;
+}
+
+int hook_meets(struct write *w, yyjson_val *conditions, struct str question, bool *ret,
+               struct err *err) {
+    struct str text = arena_f(w->arena, "{\"uid\":\"\"%.*s}", STR_ARG(question)), why, first = {0};
+    yyjson_doc *d;
+    yyjson_val *v;
+    size_t i, n;
+    *ret = true;
+    if (yyjson_arr_size(conditions) == 0) {
+        return 0;
+    }
+    int r = text.p ? json_parse(w->arena, text, &d, err) : no_memory(err);
+    if (r != 0) {
+        return r;
+    }
+    yyjson_val *request = yyjson_doc_get_root(d);
+    struct cel_input in = {.self = json_get(request, STR("object")),
+                           .old = json_get(request, STR("oldObject")),
+                           .request = request,
+                           .arena = w->arena,
+                           .limit = LIMIT_CEL_STEPS_OBJECT};
+    yyjson_arr_foreach(conditions, i, n, v) {
+        const struct cel_expr *e = condition(w->arena, json_str_at(v, "expression"));
+        enum cel_outcome o = e ? cel_check(e, &in, &why) : CEL_TRUE;
+        if (o == CEL_FALSE) {
+            *ret = false;
+            return 0;
+        }
+        if (o != CEL_TRUE && first.n == 0) {
+            first = o == CEL_ERROR ? why : STR("it takes too long");
+        }
+    }
+    return first.n > 0 ? err_set(err, ERR_INVALID, "matchConditions: %.*s", STR_ARG(first)) : 0;
 }
 
 int hook_body(struct write *w, struct arena *a, struct str question, struct str *ret_uid,

@@ -267,18 +267,35 @@ static int send_call(struct hook_call *c, struct str body, struct err *err) {
     return r ? r : http_client_send(client, &o, &c->http, err);
 }
 
+/* What its matchConditions say. 0: it is not asked, or *ret is set; else w->failure is filled. */
+static int meets(struct write *w, struct hook *hook, struct str question, bool *ret) {
+    struct err err = {0};
+    int r = hook_meets(w, json_get(hook->tree, STR("matchConditions")), question, ret, &err);
+    if (r == ERR_INVALID && hook->ignore) {
+        *ret = false;
+        return 0;
+    }
+    return r == 0 ? 0
+                  : failure_set(&w->failure, w->arena, r == ERR_INVALID ? ERR_FORBIDDEN : r,
+                                "webhook \"%.*s\": %s", STR_ARG(hook->name), err.text);
+}
+
 /* Asks unless it is known: *ret is the answer, or NULL with ERR_AGAIN. Else w->failure is filled. */
 static int ask(struct write *w, struct hook *hook, const struct kind_version *kv,
                struct hook_answer **ret) {
+    static struct hook_answer unasked = {.allowed = true};
     struct hooks *h = w->s->hooks;
     struct hook_wait *wait = wait_of(h, w);
     struct str question, body;
+    bool met;
     unsigned char asked[32];
     struct err err = {0};
     size_t n = 0;
     int r = wait == NULL ? failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory")
                          : hook_question(w, kv, &question);
-    if (r != 0) {
+    r = r ? r : meets(w, hook, question, &met);
+    if (r != 0 || !met) {
+        *ret = &unasked;
         return r;
     }
     tls_sha256(question, asked);
@@ -414,21 +431,23 @@ static int mutate_one(struct write *w, struct hook *hook, const struct kind_vers
     return r;
 }
 
-/* The matchConditions of a configuration that is written: nobody evaluates them. */
+/* The matchConditions of a configuration that is written: those beyond our CEL. */
 static void warn_of_conditions(struct write *w) {
     const struct hooks *h = w->s->hooks;
-    yyjson_mut_val *hook;
-    size_t i, n;
+    yyjson_mut_val *hook, *v;
+    size_t i, n, k, m;
     if (w->call == NULL || w->doc == NULL ||
         (w->req->kind != h->kinds[MUTATING] && w->req->kind != h->kinds[VALIDATING])) {
         return;
     }
     yyjson_mut_val *list = json_mpath(yyjson_mut_doc_get_root(w->doc), "webhooks");
     yyjson_mut_arr_foreach(list, i, n, hook) {
-        if (yyjson_mut_arr_size(json_mget(hook, STR("matchConditions"))) > 0) {
-            call_warn(w->call, STR("matchConditions are not evaluated here: these webhooks are "
-                                   "asked whatever they say"));
-            return;
+        yyjson_mut_arr_foreach(json_mget(hook, STR("matchConditions")), k, m, v) {
+            if (!hook_condition_known(w->arena, json_mstr_at(v, "expression"))) {
+                call_warn(w->call, STR("a matchCondition uses what is not evaluated here: it "
+                                       "counts as met"));
+                return;
+            }
         }
     }
 }

@@ -14,8 +14,9 @@
  *
  * clientConfig: a url, or a Service: its ExternalName, or the first address of its Endpoints; the certificate must then
  * be for SERVICE.NAMESPACE.svc. Peers are always verified, by caBundle or else the system's authorities.
- * matchConditions are not evaluated (a warning says so when they are written): such a webhook is asked. Not asked
- * about: webhook configurations, reviews, bindings, evictions, and what the server itself makes at start.
+ * matchConditions are evaluated within the bounds of api/cel.h, without `authorizer`; one beyond them counts as met,
+ * and a warning says so when it is written. Not asked about: webhook configurations, reviews, bindings, evictions, and
+ * what the server itself makes at start.
  */
 #ifndef BERTH_SERVER_HOOKS_H
 #define BERTH_SERVER_HOOKS_H

@@ -324,6 +324,35 @@ static void who_is_asked(void **state) {
     end(&w);
 }
 
+#define CONDITION(expression_)                                                                     \
+    ",\"matchConditions\":[{\"name\":\"c\",\"expression\":\"" expression_ "\"}]"
+
+static void conditions_are_met(void **state) {
+    static const struct {
+        const char *rest;
+        int plain, marked;
+    } rows[] = {
+        {CONDITION("has(object.metadata.annotations) && 'a' in object.metadata.annotations"), 201,
+         403},
+        {CONDITION("request.userInfo.username != '' && oldObject == null"), 403, 403},
+        {CONDITION("request.operation == 'UPDATE'"), 201, 201},
+        {CONDITION("object.metadata.annotations.a == 'x'"), 403, 403}, /* cannot be told: refused */
+        {CONDITION("object.metadata.annotations.a == 'x'") ",\"failurePolicy\":\"Ignore\"", 201,
+         403},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world w;
+        start(&w);
+        configure(&w, false, "c", "/refuse", rows[i].rest);
+        assert_int_equal(call(&w, "POST", "default/configmaps", C("\"name\":\"c\"")),
+                         rows[i].plain);
+        assert_int_equal(call(&w, "POST", "default/configmaps",
+                              C("\"name\":\"d\",\"annotations\":{\"a\":\"x\"}")),
+                         rows[i].marked);
+        end(&w);
+    }
+}
+
 /* A patch meets what somebody else wrote while the webhook was asked: both stay, and it is asked about the result. */
 static void state_moved_on(void **state) {
     struct world w;
@@ -451,6 +480,7 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(without_an_answer),
         cmocka_unit_test(who_is_asked),
+        cmocka_unit_test(conditions_are_met),
         cmocka_unit_test(state_moved_on),
         cmocka_unit_test(deletions),
         cmocka_unit_test(nobody_waits),

@@ -153,6 +153,13 @@ def test_nobody_answers(c):
     generated["metadata"] = {"generateName": "made-", "namespace": "default", "labels": generated["metadata"]["labels"]}
     error = c.refused(generated)
     check('failed calling webhook "mjob.berth.dev"' in error, error)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain", "namespace": "default"},
+           "spec": {"containers": [{"name": "c", "image": "busybox"}]}}
+    c.apply(pod)
+    waiting = dict(pod, metadata={"name": "waiting", "namespace": "default",
+                                  "annotations": {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}})
+    error = c.refused(waiting)
+    check('failed calling webhook "mpod-parent.berth.dev"' in error, error)
     c.apply(job("plain", "true", queue=None, suspend=True))  # and so does what names no queue
     c.kubectl("patch", "job", "plain", "--type=merge", "-p", '{"metadata":{"annotations":{"a":"b"}}}')
     error = c.run([c.kubectl_program, "label", "job", "plain", "kueue.x-k8s.io/queue-name=team"], ok=False).stderr
