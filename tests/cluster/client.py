@@ -42,6 +42,17 @@ class Api:
         self.local = threading.local()
 
     def request(self, method, path, body=None, kind="application/json", ok=True):
+        """Asked again where the server says that it cannot yet, as of a kind that was defined just now."""
+        for left in range(20, -1, -1):
+            status, got = self.ask(method, path, body, kind)
+            if status != 429 or not left:
+                break
+            time.sleep(0.5)
+        if ok and status >= 300:
+            raise Fail(f"{method} {path}: {status} {got.get('message')}")
+        return got if ok else (status, got)
+
+    def ask(self, method, path, body, kind):
         text = json.dumps(body) if body is not None else None
         headers = dict(self.upstream.headers, **{"Content-Type": kind, "Accept": "application/json"})
         for again in (True, False):
@@ -57,9 +68,7 @@ class Api:
                 self.local.connection = None
                 if not again:
                     raise
-        if ok and answer.status >= 300:
-            raise Fail(f"{method} {path}: {answer.status} {got.get('message')}")
-        return got if ok else (answer.status, got)
+        return answer.status, got
 
     def get(self, path):
         return self.request("GET", path)
