@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import sys
+import tempfile
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -66,9 +67,9 @@ class Webhooks(Berth):
         return [w["clientConfig"].get("caBundle") for k in ("mutating", "validating")
                 for w in self.get(f"{k}webhookconfigurations", "berth-webhook")["webhooks"]]
 
-    def replica(self, name):
+    def replica(self, name, *flags):
         port = free_port()
-        o = Operate(self, name, "--namespace", NS, "--webhook", f"127.0.0.1:{port}", *QUICK).ready()
+        o = Operate(self, name, "--namespace", NS, "--webhook", f"127.0.0.1:{port}", *QUICK, *flags).ready()
         self.port_of[name] = port
         return o
 
@@ -201,6 +202,37 @@ def test_replicas_share_a_certificate(c):
     wait_for("two still answers", lambda: admitted("after-one"))
     wait_for("two leads", lambda: c.get("lease", "berth-controller", "-n", NS)["spec"]["holderIdentity"])
     check(c.secret() == kept, "the certificate is not made anew")
+
+
+def test_certificate_of_ones_own(c):
+    """Files instead of the Secret: whoever has the right caBundle is answered."""
+    c.install()
+    one = c.replica("one").says("webhooks are served")
+    c.configure()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in c.secret().items():
+            with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
+                f.write(text)
+        one.end()
+        c.kubectl("delete", "secret", "berth-webhook-cert", "-n", NS)
+        c.replica("files", "--webhook-cert", f"{folder}/tls.crt", "--webhook-key", f"{folder}/tls.key")
+        c.point_to("files")
+        c.apply(job("queued", "true", queue="team"))
+        check(c.get("job", "queued")["spec"]["suspend"] is True, "it answers with the certificate that it was given")
+        done = c.run([c.kubectl_program, "get", "secret", "berth-webhook-cert", "-n", NS], ok=False)
+        check(done.returncode != 0, "no certificate of Berth's own is made")
+        # A Service that is a name elsewhere: the port is the webhook's, the certificate still that of the Service.
+        c.kubectl("delete", "endpoints,service", "berth-webhook", "-n", NS)
+        c.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "berth-webhook", "namespace": NS},
+                 "spec": {"type": "ExternalName", "externalName": "localhost"}})
+        check("failed calling webhook" in c.refused(job("elsewhere", "true", queue="team")), "nobody is at port 443")
+        for kind in ("mutatingwebhookconfiguration", "validatingwebhookconfiguration"):
+            hooks = c.get(kind, "berth-webhook")["webhooks"]
+            c.kubectl("patch", kind, "berth-webhook", "--type=json", "-p", json.dumps([
+                {"op": "replace", "path": f"/webhooks/{i}/clientConfig/service/port", "value": c.port_of["files"]}
+                for i in range(len(hooks))]))
+        c.apply(job("elsewhere", "true", queue="team"))
+        check(c.get("job", "elsewhere")["spec"]["suspend"] is True, "it is asked there")
 
 
 def main():
