@@ -154,6 +154,16 @@ static void a_queued_ancestor_is_respected(void **state) {
             "\"namespace\":\"easy\",\"uid\":\"u2\"},\"spec\":{}}");
     LACKS(mutated(&w, "easy", POD(LABELS(Q) OWNED("Job", "j", "u1"), "")), POD_GATE);
     HAS(mutated(&w, "easy", POD(LABELS(Q) OWNED("Job", "k", "u2"), "")), POD_GATE);
+    /* A Notebook's StatefulSet names no queue, its pods have the Notebook's labels. */
+    put(&w, "{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"name\":\"n\","
+            "\"namespace\":\"team\",\"uid\":\"u4\"},\"spec\":{}}");
+    const char *notebook = mutated(
+        &w, "team",
+        POD(LABELS(Q) ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
+                      "\"name\":\"n\",\"uid\":\"u4\",\"controller\":true}]",
+            ""));
+    HAS(notebook, POD_GATE);
+    HAS(notebook, "\"finalizers\":[\"kueue.x-k8s.io/managed\"]");
     /* One that is not known here yet is asked about again. */
     ask(&w, "easy", POD(LABELS(Q) OWNED("Job", "n", "u3"), ""), NULL);
     assert_int_equal(w.admission->mutate(w.admission, &w.ask, &w.err), ERR_UNAVAILABLE);
