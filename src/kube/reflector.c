@@ -416,6 +416,7 @@ static void pause_then(struct reflector *r, enum step step) {
         ms *= 2;
     }
     ms = ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+    r->stats.pause_ms = ms;
     r->failures += r->failures < 16;
     r->step = step;
     c->timer_start(r->timer,
@@ -457,6 +458,9 @@ static void stream_ended(void *ctx, const struct kube_reply *reply) {
     bool starting = was == STEP_STREAM && r->collecting;
     bool brief = now(r) - r->began_at < SHORT_WATCH_MS * NS_PER_MS && !r->got_event;
     r->call = NULL;
+    if (!starting && !brief && reply->status == 200) {
+        r->failures = 0; /* it worked: what cuts it now is a first failure, not one more */
+    }
     if (r->restart) {
         pause_then(r, r->step);
     } else if (reply->code == ERR_EXPIRED || kube_status_too_new(reply->body)) {

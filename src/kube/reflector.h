@@ -47,6 +47,7 @@ struct reflector_stats {
     uint64_t watches; /* opened, and of streams */
     uint64_t events, skipped, failures;
     uint64_t revision; /* every change up to it is in the mirror */
+    int64_t pause_ms;  /* of the last failure, without what is drawn by chance */
 };
 void reflector_stats(const struct reflector *r, struct reflector_stats *ret);
 void reflector_free(struct reflector *r);

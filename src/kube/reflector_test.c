@@ -383,6 +383,24 @@ static void test_put_off(void **state) {
     stop();
 }
 
+/* A stream that worked is no failure: what comes after it pauses as the first one does. */
+static void test_worked_between(void **state) {
+    static const struct fake_answer script[] = {
+        {.status = 200, .stream = true, .body = EVENT("ADDED", "x", "3") BOOKMARK("5")},
+        {.status = 500, .body = "oops"},
+        {.status = 200, .stream = true, .body = EVENT("MODIFIED", "x", "6")},
+        {.status = 500, .body = "oops"},
+        {.status = 200, .stream = true, .open = true, .body = EVENT("MODIFIED", "x", "7")},
+    };
+    struct reflector_stats s;
+    start(script, 5, 5);
+    loop_run(b.f.loop);
+    reflector_stats(b.r, &s);
+    assert_int_equal(s.failures, 2);
+    assert_int_equal(s.pause_ms, 800);
+    stop();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream),        cmocka_unit_test(test_list_in_pages),
@@ -391,7 +409,7 @@ int main(void) {
         cmocka_unit_test(test_rewound),       cmocka_unit_test(test_rewound_list),
         cmocka_unit_test(test_expired_pages), cmocka_unit_test(test_not_kept),
         cmocka_unit_test(test_grown),         cmocka_unit_test(test_bad_line),
-        cmocka_unit_test(test_put_off),
+        cmocka_unit_test(test_put_off),       cmocka_unit_test(test_worked_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
