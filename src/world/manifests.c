@@ -231,8 +231,10 @@ const struct cli_verb world_manifests = {
     .about = "Prints YAML for kubectl apply, for the namespace given with -n (else berth-system). "
              "PART is\n"
              "crds (the kinds), rbac (what Berth may do), deploy (the program and its webhooks), "
-             "all, or\n"
-             "chart: the same as a Helm chart, written to the folder DIR.",
+             "all,\n"
+             "chart (all, as a Helm chart written to the folder DIR), or flavors (a ResourceFlavor "
+             "for each GPU product\n"
+             "of the cluster's nodes, the only part that asks a server).",
     .examples =
         "  berth manifests all | kubectl apply -f -\n"
         "  berth manifests deploy --image registry.example.com/berth:0.1.0 --replicas 1\n"

@@ -65,6 +65,9 @@ def main():
     berth, real = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     server = None if real else Server(berth)
     kubeconfig = real or server.kubeconfig
+    if real and "clusterqueues.kueue" in kubectl(real, "get", "crd", "-o", "name") and \
+            kubectl(real, "get", "clusterqueues.kueue.x-k8s.io", "-o", "name"):
+        raise SystemExit("check-cluster: this cluster has ClusterQueues, and what is tried here would act on them as well")
     installed, failed = [], 0
     try:
         installed = install(kubeconfig, berth)
