@@ -11,7 +11,13 @@
 #include "kube/path.h"
 #include "kube/writer_int.h"
 
-enum { PATH_MAX_BYTES = 4096, TREE_MAX = 32 << 20, IN_FLIGHT = 32 };
+enum {
+    PATH_MAX_BYTES = 4096,
+    TREE_MAX = 32 << 20,
+    IN_FLIGHT = 32,
+    DOUBT_MS = 250, /* between tries to learn what became of a write */
+    DOUBT_TRIES = 240,
+};
 
 struct kube_writer {
     struct writer writer; /* first: a writer is cast back */
@@ -21,6 +27,7 @@ struct kube_writer {
     struct pending_list failed; /* not sent; told at the end of the turn */
     struct limiter limiter;
     struct timer *timer; /* until the limiter lets the next one go */
+    struct timer *doubt; /* until those in doubt are tried again */
     struct kube_writer_stats stats;
     struct arena arena; /* for one answer */
     bool pump_due, dead;
@@ -119,24 +126,72 @@ static void tell(struct pending *p, const struct write_result *result) {
     pending_free(p);
 }
 
-static void on_reply(void *ctx, const struct kube_reply *r) {
-    struct pending *p = ctx;
+/* The end of a write: the answer, if there is one, goes to the mirror, and everybody is told. */
+static void land(struct pending *p, const struct kube_reply *r, int code) {
     struct kube_writer *w = p->owner;
-    struct write_result result = {.code = r->code, .err = r->err};
+    struct write_result result = {.code = code, .err = r->err};
     struct answer a = {0};
     if (r->code == 0 && (w->o.mirror || p->done || p->others)) {
         a = read_answer(w, p, r->body);
         tell_mirror(w, p, &a);
-    } else if (r->code != 0 && r->sent) {
-        result.code = result.err.code = ERR_TIMEOUT;
+    }
+    if (code != 0) {
+        result.err.code = code;
+    }
+    if (code == ERR_TIMEOUT) {
         err_wrap(&result.err, "it may have happened");
     }
-    result.obj = a.obj;
-    w->stats.failed += r->code != 0;
+    result.obj = code == 0 ? a.obj : NULL;
+    w->stats.failed += code != 0;
     queue_landed(&w->queue, p);
     pump_soon(w);
     tell(p, &result);
     object_unref(a.obj);
+}
+
+/* ---- doubt ----
+ *
+ * A write that was sent and not answered may have happened, and may yet happen. Whoever decided it must not decide
+ * anything else on the belief that it did not: an admission forgotten is quota given twice. A conditional write is
+ * therefore sent again until there is an answer, which settles both: it happens now, or it conflicts, since the version
+ * is another by then; in that case the object is read, so that the mirror knows it before anybody is told. */
+
+static void send_again(struct pending *p);
+
+static bool is_doubtful(const struct pending *p, const struct kube_reply *r) {
+    bool unanswered = r->code != 0 && (r->status == 0 || r->status >= 500);
+    return p->conditional && p->tries < DOUBT_TRIES &&
+           (p->doubt ? unanswered : unanswered && (r->sent || r->status >= 500));
+}
+
+static void wait_in_doubt(struct pending *p) {
+    struct kube_writer *w = p->owner;
+    p->call = NULL;
+    p->doubt = true;
+    p->tries++;
+    loop_clock(kube_client_loop(w->client))->timer_start(w->doubt, DOUBT_MS * NS_PER_MS);
+}
+
+static void on_read(void *ctx, const struct kube_reply *r) {
+    struct pending *p = ctx;
+    if (is_doubtful(p, r)) {
+        wait_in_doubt(p);
+        return;
+    }
+    land(p, r, ERR_CONFLICT);
+}
+
+static void on_reply(void *ctx, const struct kube_reply *r) {
+    struct pending *p = ctx;
+    if (is_doubtful(p, r)) {
+        wait_in_doubt(p);
+    } else if (p->doubt && r->code == ERR_CONFLICT) {
+        p->asking = true;
+        send_again(p);
+    } else {
+        bool maybe = r->code != 0 && (p->doubt ? r->status == 0 || r->status >= 500 : r->sent);
+        land(p, r, maybe ? ERR_TIMEOUT : r->code);
+    }
 }
 
 /* ---- sending ---- */
@@ -169,8 +224,7 @@ static int make_path(struct pending *p) {
     return code ? code : p->path ? 0 : ERR_NOMEM;
 }
 
-static void send_one(struct kube_writer *w, struct pending *p) {
-    int code = make_path(p);
+static int request(struct kube_writer *w, struct pending *p, struct err *err) {
     struct kube_request r = {.method = p->method,
                              .path = str_of(p->path),
                              .body = p->body,
@@ -180,17 +234,53 @@ static void send_one(struct kube_writer *w, struct pending *p) {
                              .may_send_ctx = w->o.fence_ctx,
                              .done = on_reply,
                              .ctx = p};
+    return kube_send(w->client, &r, &p->call, err);
+}
+
+/* The whole object, as the server has it now. */
+static int request_read(struct kube_writer *w, struct pending *p) {
+    struct buf path;
+    buf_init(&path, PATH_MAX_BYTES);
+    kube_kind_path(&path, p->kind, p->ns, p->name, STR(""));
+    struct kube_request r = {.method = "GET", .path = buf_view(&path), .done = on_read, .ctx = p};
+    int code = buf_ok(&path);
+    code = code ? code : kube_send(w->client, &r, &p->call, NULL);
+    buf_release(&path);
+    return code;
+}
+
+static void send_one(struct kube_writer *w, struct pending *p) {
+    int code = make_path(p);
     struct err err = {0};
     queue_fly(&w->queue, p);
     if (code != 0) {
         err_set(&err, code, code == ERR_NOMEM ? "no memory" : "the name is too long");
     } else {
         w->stats.sent++;
-        code = kube_send(w->client, &r, &p->call, &err);
+        code = request(w, p, &err);
     }
     if (code != 0) {
         queue_landed(&w->queue, p);
         fail_later(w, p, code, &err);
+    }
+}
+
+static void send_again(struct pending *p) {
+    struct kube_writer *w = p->owner;
+    p->call = NULL;
+    struct err err = {0};
+    if ((p->asking ? request_read(w, p) : request(w, p, &err)) != 0) {
+        wait_in_doubt(p);
+    }
+}
+
+static void try_again(void *ctx) {
+    struct kube_writer *w = ctx;
+    for (struct pending *p = w->queue.flying.first, *next; p; p = next) {
+        next = p->next;
+        if (p->doubt && !p->call) {
+            send_again(p);
+        }
     }
 }
 
@@ -333,6 +423,8 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
                         .content_type = content_types[type],
                         .urgency = urgency_of(k, subresource),
                         .mergeable = type == PATCH_MERGE,
+                        .conditional =
+                            str_starts(body, STR("{\"metadata\":{\"resourceVersion\":\"")),
                         .forced = type == PATCH_APPLY,
                         .who = who,
                         .subresource = str_of(subresource),
@@ -397,7 +489,11 @@ struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_o
     struct kube_writer *w = mem_zalloc(sizeof(*w));
     struct clock *clock = loop_clock(kube_client_loop(c));
     struct timer *timer = w ? clock->timer_new(clock, on_timer, w) : NULL;
-    if (!timer) {
+    struct timer *doubt = timer ? clock->timer_new(clock, try_again, w) : NULL;
+    if (!doubt) {
+        if (timer) {
+            clock->timer_free(timer);
+        }
         mem_free(w);
         err_set(err, ERR_NOMEM, "no memory");
         return NULL;
@@ -407,6 +503,7 @@ struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_o
     w->client = c;
     w->o = *o;
     w->timer = timer;
+    w->doubt = doubt;
     w->queue.places = o->in_flight ? o->in_flight : IN_FLIGHT;
     w->queue.max = o->waiting ? o->waiting : LIMIT_WRITES_WAITING;
     arena_init(&w->arena, TREE_MAX);
@@ -420,7 +517,9 @@ void kube_writer_free(struct writer *writer) {
     }
     struct kube_writer *w = writer_of(writer);
     for (struct pending *p; (p = w->queue.flying.first);) {
-        kube_cancel(p->call);
+        if (p->call) {
+            kube_cancel(p->call);
+        }
         queue_landed(&w->queue, p);
         pending_free(p);
     }
@@ -430,6 +529,7 @@ void kube_writer_free(struct writer *writer) {
     }
     queue_release(&w->queue);
     loop_clock(kube_client_loop(w->client))->timer_free(w->timer);
+    loop_clock(kube_client_loop(w->client))->timer_free(w->doubt);
     arena_release(&w->arena);
     w->dead = true;
     if (!w->pump_due) {

@@ -16,9 +16,11 @@
  * (mirror_answer): a controller finds what it wrote, as in the embedded world.
  *
  * Failure. 429 and 503 with Retry-After are sent again by the client, up to 10 times. 409 is ERR_CONFLICT or
- * ERR_EXISTS: look again and decide again. When the connection broke: ERR_UNAVAILABLE when nothing was sent,
- * ERR_TIMEOUT ("it may have happened: ...") when it was. Nothing is sent again by itself then; the controllers decide
- * again from what the watch tells.
+ * ERR_EXISTS: look again and decide again. When the connection broke, or the server failed (5xx): ERR_UNAVAILABLE when
+ * nothing was sent, ERR_TIMEOUT ("it may have happened: ...") when it was; the controllers decide again from what the
+ * watch tells. But a patch that begins with the resourceVersion that it changes is sent again, for a minute at most,
+ * until it is known what became of it, and nobody is told before: who believes that an admission did not happen gives
+ * its quota to another. Where the end is a conflict, the mirror has the object's state first.
  */
 #ifndef BERTH_KUBE_WRITER_H
 #define BERTH_KUBE_WRITER_H

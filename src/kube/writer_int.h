@@ -29,6 +29,10 @@ struct pending {
     bool sent;
     bool mergeable; /* a merge patch */
     bool forced;    /* an apply patch */
+    bool conditional; /* names the version that it changes: sent twice, it still happens once */
+    bool doubt;       /* sent, and no answer came: it may have happened */
+    bool asking;      /* what became of it is being read */
+    uint16_t tries;   /* since then */
     struct kube_call *call;
     const struct kind *kind;
     const char *method, *content_type;

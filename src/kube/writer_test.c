@@ -196,6 +196,39 @@ static uint64_t read_own(const char *name) {
     return rv_of(name);
 }
 
+/* A conditional write without an answer is sent until there is one, and nobody is told before. */
+static void doubt_is_settled(void **state) {
+    static const char status[] = "{\"kind\":\"Status\",\"code\":504,\"message\":\"late\"}";
+    static const char conflict[] =
+        "{\"kind\":\"Status\",\"code\":409,\"reason\":\"Conflict\",\"message\":\"modified\"}";
+    static const struct fake_answer script[] = {
+        {.status = 200, .stream = true, .open = true, .body = ADDED("a", "3", "") BOOKMARK},
+        {.status = 504, .body = status},   /* it happened, or not */
+        {.status = 409, .body = conflict}, /* it did */
+        {.status = 504, .body = status},   /* what is it now? */
+        {.status = 200, .body = OBJECT("a", "7", "")},
+        {.status = 504, .body = status},
+        {.status = 200, .body = OBJECT("a", "9", "")}, /* it did not, and does now */
+    };
+    static const char body[] = "{\"metadata\":{\"resourceVersion\":\"3\"},\"data\":{}}";
+    struct err err;
+    start(script, 7, (struct kube_writer_options){0});
+    struct reflector_options o = {.kind = &fake_map, .synced = on_synced};
+    struct reflector *r = reflector_start(b.f.client, b.m, &o, &err);
+    loop_run(b.f.loop);
+    patch(&fake_map, "a", "status", body, "a");
+    run(1);
+    assert_int_equal(b.codes[0], ERR_CONFLICT);
+    assert_int_equal(rv_of("a"), 7); /* known before anybody is told */
+    patch(&fake_map, "a", "status", body, "a");
+    run(2);
+    assert_int_equal(b.codes[1], 0);
+    assert_int_equal(rv_of("a"), 9);
+    assert_true(str_contains(buf_view(&b.f.seen), STR("|GET /api/v1/namespaces/n/configmaps/a |")));
+    reflector_free(r);
+    stop();
+}
+
 static void what_was_written_is_read(void **state) {
     static const struct fake_answer script[] = {
         {.status = 200,
@@ -334,6 +367,7 @@ int main(void) {
         cmocka_unit_test(only_so_many),
         cmocka_unit_test(the_fence),
         cmocka_unit_test(it_may_have_happened),
+        cmocka_unit_test(doubt_is_settled),
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(test_limiter),
         cmocka_unit_test(so_many_a_second),
