@@ -10,12 +10,14 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "control/admission.h"
 #include "server/policy.h"
 #include "server/server.h"
 
 struct world {
     struct loop *loop;
     struct mirror *mirror;
+    struct admission *admission;
     struct tls_server *tls;
     struct policy *policy;
     struct server *server;
@@ -110,9 +112,15 @@ static int build(struct world *w, const char *dir, bool plain, struct err *err) 
     if (!plain && w->policy == NULL) {
         return err->code;
     }
+    struct admission_options ao = {.mirror = w->mirror};
+    w->admission = admission_new(&ao);
+    if (w->admission == NULL) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
     struct server_options so = {
         .loop = w->loop,
         .mirror = w->mirror,
+        .admission = w->admission,
         .guard = plain ? NULL : policy_guard(w->policy),
         .tls = w->tls,
         .host = STR("127.0.0.1"),
@@ -158,6 +166,7 @@ int main(int argc, char **argv) {
     loop_signal_free(s);
     server_free(w.server);
     policy_free(w.policy);
+    admission_free(w.admission);
     mirror_free(w.mirror);
     tls_server_free(w.tls);
     loop_free(w.loop);
