@@ -33,6 +33,7 @@ struct inlet {
     size_t n_groups;
     struct timer *timer;
     bool complete, told_trouble;
+    bool refreshing, restart; /* restart: in the next turn, as a reflector may be telling us */
 };
 
 static void name_of(const struct kind *k, struct buf *out) {
@@ -43,8 +44,26 @@ static bool of_group(const struct source *s, const struct group *g) {
     return strcmp(kind_api_version(s->kind), g->version) == 0;
 }
 
+/* Required kinds are being read anew: are they? */
+static void look_fresh(struct inlet *in) {
+    for (size_t i = 0; i < in->n; i++) {
+        const struct source *s = &in->sources[i];
+        if (s->of.required && !(s->reflector && reflector_synced(s->reflector))) {
+            return;
+        }
+    }
+    in->refreshing = false;
+    in->o.fresh(in->o.ctx);
+}
+
 static void look(struct inlet *in) {
     bool all = true;
+    if (in->refreshing) {
+        if (!in->restart) {
+            look_fresh(in);
+        }
+        return;
+    }
     int64_t patience = clock_mono(loop_clock(in->o.loop)) - OPTIONAL_MS * NS_PER_MS;
     for (size_t i = 0; i < in->n && !in->complete; i++) {
         struct source *s = &in->sources[i];
@@ -155,8 +174,23 @@ static void answered(void *ctx, const struct kube_reply *r) {
     again(in);
 }
 
+static void restart(struct inlet *in) {
+    in->restart = false;
+    for (size_t i = 0; i < in->n; i++) {
+        struct source *s = &in->sources[i];
+        if (s->of.required) {
+            reflector_free(TAKE(s->reflector));
+            s->state = UNKNOWN; /* followed again, or else asked for in a while */
+            follow(in, s);
+        }
+    }
+}
+
 static void ask(void *ctx) {
     struct inlet *in = ctx;
+    if (in->restart) {
+        restart(in);
+    }
     for (size_t i = 0; i < in->n_groups; i++) {
         struct group *g = &in->groups[i];
         bool open = false;
@@ -222,6 +256,11 @@ void inlet_free(struct inlet *in) {
     loop_clock(in->o.loop)->timer_free(in->timer);
     mem_free(in->sources);
     mem_free(in);
+}
+
+void inlet_refresh(struct inlet *in) {
+    in->refreshing = in->restart = true;
+    loop_clock(in->o.loop)->timer_start(in->timer, 0);
 }
 
 bool inlet_complete(const struct inlet *in) {

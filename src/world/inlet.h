@@ -26,12 +26,16 @@ struct inlet_options {
     const struct operate_kind *kinds; /* copied */
     size_t n_kinds;
     void (*complete)(void *ctx); /* once; never inside inlet_new */
+    void (*fresh)(void *ctx);    /* after inlet_refresh; never inside it */
     void *ctx;
 };
 
 struct inlet *inlet_new(const struct inlet_options *o, struct err *err);
 void inlet_free(struct inlet *in);
 bool inlet_complete(const struct inlet *in);
+/* Reads the required kinds anew, as the server has them now: a watch may be behind what another has written. Only when
+ * complete; it stays so. */
+void inlet_refresh(struct inlet *in);
 /* What it waits for, for people: "workloads.kueue.x-k8s.io is not served; listing pods". Empty when complete. */
 void inlet_waits(const struct inlet *in, struct buf *out);
 

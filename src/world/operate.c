@@ -60,6 +60,8 @@ struct operate {
     struct timer *timer; /* waiting: what is told of it; stopping: until writes are answered */
     struct buf identity;
     int64_t drain_until; /* mono ns */
+    bool fresh; /* required kinds were read since this process leads */
+    bool reading, again; /* they are being read; that began before this process led */
     bool stopping;
     int status;
 };
@@ -131,6 +133,13 @@ static void begin(struct operate *p) {
         (p->rival && !rival_known(p->rival))) {
         return;
     }
+    if (!p->fresh) { /* the one that led before may have written what no watch has told yet */
+        if (!p->reading) {
+            p->reading = true;
+            inlet_refresh(p->inlet);
+        }
+        return;
+    }
     if (make_control(p, &err) != 0) {
         log_error(&p->log.log, "the controllers cannot start: %s", err.text);
         stop(p, CLI_FAILED);
@@ -143,11 +152,31 @@ static void begin(struct operate *p) {
 }
 
 static void started(void *ctx) {
-    begin(ctx);
+    struct operate *p = ctx;
+    p->again = p->reading;
+    begin(p);
+}
+
+static void fresh(void *ctx) {
+    struct operate *p = ctx;
+    p->reading = false;
+    if (!leads(p) || p->stopping) {
+        return;
+    }
+    if (p->again) {
+        p->again = false;
+        p->reading = true;
+        inlet_refresh(p->inlet);
+        return;
+    }
+    p->fresh = true;
+    begin(p);
 }
 
 static void stopped(void *ctx, const char *why) {
-    drop_control(ctx);
+    struct operate *p = ctx;
+    p->fresh = false;
+    drop_control(p);
 }
 
 static void rival_changed(void *ctx) {
@@ -352,6 +381,7 @@ static int read_config(struct operate *p, struct err *err) {
 static int make_leader(struct operate *p, struct err *err) {
     int r = p->o.elect ? leader_identity(&p->identity, err) : 0;
     if (r != 0 || !p->o.elect) {
+        p->fresh = true; /* what is read at the start was not written by one before us */
         return r;
     }
     struct leader_options o = {
@@ -426,6 +456,7 @@ static int make_inlet(struct operate *p, struct err *err) {
         .kinds = kinds,
         .n_kinds = operate_kinds(&reads, kinds),
         .complete = complete,
+        .fresh = fresh,
         .ctx = p,
     };
     p->inlet = inlet_new(&o, err);
