@@ -74,8 +74,6 @@ int admission_set_bool(struct admission_ask *q, const char *dotted, bool v, stru
 
 /* Is anything of the asked namespace queued: managedJobsNamespaceSelector, else all but kube-system and our own. */
 bool admission_managed_namespace(const struct admission_context *c, const struct admission_ask *q);
-/* An ownerReference with controller: true. */
-bool admission_has_controller(const struct admission_ask *q);
 /* Does the namespace have a LocalQueue "default"? */
 bool admission_has_default_queue(const struct admission_context *c, const struct admission_ask *q);
 /* The queue that the object names. One that names none gets the namespace's LocalQueue "default", where there is one,
@@ -85,14 +83,7 @@ int admission_queue_name(const struct admission_context *c, struct admission_ask
 /* The WorkloadPriorityClass "default", where there is one and the gate is on, for an object that names none. */
 int admission_default_class(const struct admission_context *c, struct admission_ask *q,
                             struct err *err);
-/* All of it, for what waits by a `suspend` member: an object without a controller in a managed namespace gets its
- * default queue and class, and is suspended when it has a queue or all are managed. */
-int admission_suspend(const struct admission_context *c, struct admission_ask *q,
-                      const char *suspend_path, struct err *err);
 
-/* A denial without a field (403); the first one stays. */
-void admission_deny(struct admission_ask *q, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
 /* A warning that clients show; beyond ADMISSION_WARNINGS they are dropped. */
 void admission_warn(struct admission_ask *q, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -79,18 +79,6 @@ bool admission_managed_namespace(const struct admission_context *c, const struct
     return selector_matches(s, o != NULL ? &o->labels : &none);
 }
 
-bool admission_has_controller(const struct admission_ask *q) {
-    size_t i, n;
-    yyjson_mut_val *o;
-    yyjson_mut_val *owners = json_mpath(q->obj, "metadata.ownerReferences");
-    yyjson_mut_arr_foreach(owners, i, n, o) {
-        if (yyjson_mut_is_true(json_mget(o, STR("controller")))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool admission_has_default_queue(const struct admission_context *c, const struct admission_ask *q) {
     const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("LocalQueue"));
     return k != NULL && mirror_pending(c->mirror, k, q->ns, STR("default")) != NULL;
@@ -122,20 +110,6 @@ int admission_default_class(const struct admission_context *c, struct admission_
     return admission_set_label(q, ADMISSION_CLASS_LABEL, STR("default"), err);
 }
 
-int admission_suspend(const struct admission_context *c, struct admission_ask *q,
-                      const char *suspend_path, struct err *err) {
-    struct str queue = {0};
-    if (admission_has_controller(q) || !admission_managed_namespace(c, q)) {
-        return 0;
-    }
-    int r = admission_queue_name(c, q, &queue, err);
-    if (r != 0 || (queue.n == 0 && !c->settings->manage_jobs_without_queue_name)) {
-        return r;
-    }
-    r = admission_default_class(c, q, err);
-    return r ? r : admission_set_bool(q, suspend_path, true, err);
-}
-
 static struct str text_of(struct arena *a, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 static struct str text_of(struct arena *a, const char *fmt, va_list ap) {
@@ -145,15 +119,6 @@ static struct str text_of(struct arena *a, const char *fmt, va_list ap) {
     struct str s = arena_str(a, buf_view(&b));
     buf_release(&b);
     return s;
-}
-
-void admission_deny(struct admission_ask *q, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    if (q->denied.n == 0) {
-        q->denied = text_of(q->arena, fmt, ap);
-    }
-    va_end(ap);
 }
 
 void admission_warn(struct admission_ask *q, const char *fmt, ...) {

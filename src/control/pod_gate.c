@@ -17,16 +17,6 @@ static struct str note(yyjson_val *tree, const char *key) {
     return json_str(json_get(json_path(tree, "metadata.annotations"), str_of(key)));
 }
 
-struct str pod_gate_group(const struct object *o, struct arena *a) {
-    yyjson_doc *d;
-    struct str label = object_label(o, STR(POD_GROUP_NAME));
-    if (!str_contains(o->json, STR("\"" POD_GROUP_NAME "\"")) || object_tree(o, a, &d, NULL) != 0) {
-        return label;
-    }
-    struct str name = note(yyjson_doc_get_root(d), POD_GROUP_NAME);
-    return str_empty(name) ? label : name;
-}
-
 /* ---- records ---- */
 
 static bool listed(yyjson_val *list, const char *member, const char *name) {

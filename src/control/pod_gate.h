@@ -43,8 +43,6 @@ struct gated_pod {
 
 /* Is it one that is queued by itself? By the label alone. */
 bool pod_gate_managed(const struct object *o);
-/* The group of a pod: annotation, or label; into `a` when it has to be read. Empty when it has none. */
-struct str pod_gate_group(const struct object *o, struct arena *a);
 
 /* NULL: out of memory, or the object cannot be read. a: scratch. */
 struct gated_pod *gated_pod_new(const struct object *o, struct arena *a);

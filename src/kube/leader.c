@@ -651,14 +651,6 @@ bool leader_is(const struct leader *l) {
     return l->state == LEADER;
 }
 
-struct str leader_holder(const struct leader *l) {
-    return l->known ? l->seen.holder : (struct str){0};
-}
-
-struct str leader_me(const struct leader *l) {
-    return buf_view(&l->me);
-}
-
 int leader_well(const struct leader *l, struct err *err) {
     if (l->state == LEADER && l->first_failure != 0 &&
         boot_now(l) - l->first_failure > l->lease_ns) {

@@ -57,8 +57,6 @@ void leader_free(struct leader *l);
 void leader_release(struct leader *l, void (*done)(void *ctx), void *ctx);
 
 bool leader_is(const struct leader *l);
-struct str leader_holder(const struct leader *l); /* as last seen; may be empty */
-struct str leader_me(const struct leader *l);
 /* The fence: may we still write? Cheap: two clocks are read. ctx is the leader: for kube_writer_options.fence. */
 bool leader_may_write(void *ctx);
 /* For health: 0, or what is wrong: a leader that could not renew for longer than it should have. */
