@@ -92,6 +92,17 @@ enum {
     LIMIT_WORKLOAD_PODS = 100000,        /* of one that is queued */
     LIMIT_WORKLOAD_PLACES = 2000,        /* pods that Berth places, and their devices: all are in one annotation */
 
+    /* time zones and calendars */
+    LIMIT_ZONE_BYTES = 64 << 10,         /* one TZif file; the largest known has 4 KB */
+    LIMIT_ZONES = 2048,                  /* kept in memory; tzdata has some 600 names */
+    LIMIT_RRULE_BYTES = 512,             /* one recurrence rule */
+    LIMIT_RRULE_ITEMS = 64,              /* of one list of it */
+    LIMIT_RRULE_STEPS = 20000,           /* days or months looked at for the next occurrence */
+    LIMIT_EXDATES = 512,                 /* of one series */
+    LIMIT_ICAL_BYTES = 4 << 20,          /* one calendar that is served */
+    LIMIT_ICAL_TEXT = 4096,              /* one text in it, the rest is cut */
+    LIMIT_ICAL_EVENTS = 5000,            /* of one calendar */
+
     /* a simulation */
     LIMIT_SIM_FILE_BYTES = 64 << 20,     /* one manifest, load or trace */
     LIMIT_SIM_LIST = 1000,               /* items of one list of a load */
