@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+
+enum { PATH_BYTES = 4096 };
 
 /* Appends at most `max` bytes of the file; a longer one is ERR_TOO_LARGE, unless `cut`. */
 static int read_file(const char *path, size_t max, bool cut, struct buf *out, struct err *err) {
@@ -22,7 +23,9 @@ static int read_file(const char *path, size_t max, bool cut, struct buf *out, st
     while (code == 0 && out->n - before <= max) {
         char *room = buf_room(out, 4096);
         ssize_t n = room ? read(fd, room, 4096) : 0;
-        if (n < 0 && errno != EINTR) {
+        if (n < 0 && errno == EISDIR) {
+            code = err_set(err, ERR_NOT_FOUND, "%s is a folder", path); /* "America" */
+        } else if (n < 0 && errno != EINTR) {
             code = err_sys(err, errno, "cannot read %s", path);
         }
         if (n == 0) {
@@ -47,22 +50,16 @@ static int read_file(const char *path, size_t max, bool cut, struct buf *out, st
 static int read_below(void *ctx, struct str name, size_t max, bool cut, struct buf *out,
                       struct err *err) {
     const char *dir = ctx ? ctx : ZONEINFO_DIR;
-    char path[PATH_MAX];
+    char path[PATH_BYTES];
     int n = snprintf(path, sizeof(path), "%s/%.*s", dir, STR_ARG(name));
     if (n < 0 || (size_t)n >= sizeof(path) || memchr(name.p, 0, name.n)) {
         return err_set(err, ERR_NOT_FOUND, "no file of this name in %s", dir);
     }
-    int code = read_file(path, max, cut, out, err);
-    if (code == ERR_IO && err && strstr(err->text, strerror(EISDIR))) {
-        return err_set(err, ERR_NOT_FOUND, "%s is a folder", path); /* "America" */
-    }
-    return code;
+    return read_file(path, max, cut, out, err);
 }
 
 int zoneinfo_read(void *ctx, struct str name, struct buf *out, struct err *err) {
-    struct err why = {0};
-    int code = read_below(ctx, name, LIMIT_ZONE_BYTES, false, out, &why);
-    return code == 0 ? 0 : err_set(err, code, "%s", why.text);
+    return read_below(ctx, name, LIMIT_ZONE_BYTES, false, out, err);
 }
 
 /* The first line of tzdata.zi, which Debian's package has: "# version 2025b". */
@@ -97,10 +94,10 @@ struct str zoneinfo_local(char out[static ZONEINFO_NAME_MAX]) {
     if (name.n > 0 && str_copy(name, out, ZONEINFO_NAME_MAX)) {
         return str_of(out);
     }
-    char link[PATH_MAX];
+    char link[PATH_BYTES];
     ssize_t n = readlink("/etc/localtime", link, sizeof(link));
     name = n > 0 ? name_in(str_from(link, (size_t)n)) : (struct str){0};
-    if (n > 0 && link[0] != '/' && str_starts(name, STR(".."))) {
+    if (str_starts(name, STR(".."))) { /* a link to another link */
         name = (struct str){0};
     }
     struct buf file;
