@@ -27,8 +27,12 @@
 #include "mirror/virtual.h"
 #include "mirror/writer.h"
 
+struct calendar_seat; /* mirror/calendar_source.h */
+struct err;
 struct prom;
+struct zones; /* wire/zone.h */
 struct queue_settings; /* control/queue_settings.h */
+struct gpu_inventory;  /* control/gpu_inventory.h */
 
 struct control_env {
     struct mirror *mirror;
@@ -41,6 +45,11 @@ struct control_env {
     struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
     struct virtual_registry *virtuals; /* where controllers register what they answer; NULL: nowhere */
     struct offload *offload; /* for what-if runs; NULL: on the loop thread */
+    struct gpu_inventory *gpus; /* of nodes that others run; NULL: not kept */
+    struct zones *zones;     /* time zones of bookings; NULL: UTC alone */
+    /* The machine's randomness, for what nobody may guess; NULL: from the seed, for simulations and tests. */
+    int (*random)(void *p, size_t n, struct err *err);
+    struct calendar_seat *calendar; /* where calendars are answered from; NULL: nobody serves them */
 };
 
 #endif

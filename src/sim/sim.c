@@ -1,7 +1,9 @@
 /* sim: the world itself. What comes into it is in sim_arrivals.c, what runs in it in sim_runs.c. See sim.h. */
 #include "base/mem.h"
+#include "base/zoneinfo.h"
 #include "core/engine.h"
 #include "sim/sim_private.h"
+#include "wire/zone.h"
 
 enum {
     SCRATCH_MAX = 64 << 20,
@@ -51,7 +53,8 @@ static int parts_new(struct sim *s, struct err *err) {
     s->arrivals_timer = clock->timer_new(clock, arrivals_due, s);
     s->runs_timer = clock->timer_new(clock, runs_due, s);
     s->store = (struct memory_store){.mirror = s->mirror, .clock = clock};
-    if (!s->mirror || !s->arrivals_timer || !s->runs_timer ||
+    s->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
+    if (!s->mirror || !s->arrivals_timer || !s->runs_timer || !s->zones ||
         memory_writer_init(&s->writer, &s->store) != 0) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
@@ -63,6 +66,7 @@ static int parts_new(struct sim *s, struct err *err) {
                                   .clock = clock,
                                   .log = s->o.log,
                                   .settings = s->o.settings,
+                                  .zones = s->zones,
                                   .seed = s->o.seed};
     struct ledger_options lo = {.mirror = s->mirror,
                                 .clock = clock,
@@ -128,6 +132,7 @@ void sim_free(struct sim *s) {
     if (s->mirror) {
         mirror_free(s->mirror);
     }
+    zones_free(s->zones);
     virtual_clock_release(&s->clock);
     arena_release(&s->arena);
     arena_release(&s->scratch);

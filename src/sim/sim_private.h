@@ -53,6 +53,7 @@ struct sim {
     struct mirror *mirror;
     struct memory_store store;
     struct memory_writer writer;
+    struct zones *zones;
     struct control_env env;
     struct control *control;
     struct ledger ledger;

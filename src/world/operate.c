@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "base/zoneinfo.h"
 #include "cli/cli.h"
 #include "control/gpu_inventory.h"
 #include "control/kueue_config.h"
@@ -24,9 +25,11 @@
 #include "kube/file.h"
 #include "kube/leader.h"
 #include "kube/writer.h"
+#include "mirror/calendar_source.h"
 #include "net/tls.h"
 #include "site/metrics.h"
 #include "site/pages.h"
+#include "wire/zone.h"
 #include "world/hooks.h"
 #include "world/inlet.h"
 #include "world/operate_options.h"
@@ -56,6 +59,8 @@ struct operate {
     struct metrics *metrics;
     struct health *health;
     struct pages *pages[2];
+    struct zones *zones;
+    struct calendar_seat calendar; /* answered while we lead */
     struct prom_series *leading, *rivals, *writes_waiting, *writes_flying;
     struct timer *timer; /* waiting: what is told of it; stopping: until writes are answered */
     struct buf identity;
@@ -114,6 +119,10 @@ static int make_control(struct operate *p, struct err *err) {
         .log = &p->log.log,
         .settings = &p->config.settings,
         .prom = metrics_prom(p->metrics),
+        .gpus = p->gpus,
+        .zones = p->zones,
+        .random = tls_random,
+        .calendar = &p->calendar,
     };
     int r = tls_random(&p->env.seed, sizeof(p->env.seed), err);
     r = r || !p->hooks ? r : hooks_begin_term(p->hooks, &p->env, err);
@@ -484,7 +493,8 @@ static int start(struct operate *p, struct err *err) {
     p->intr = loop_signal(p->loop, SIGINT, on_signal, p, err);
     p->pipe = loop_signal(p->loop, SIGPIPE, ignore_signal, p, err);
     p->timer = loop_clock(p->loop)->timer_new(loop_clock(p->loop), on_timer, p);
-    r = p->term && p->intr && p->pipe && p->timer ? 0 : ERR_NOMEM;
+    p->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
+    r = p->term && p->intr && p->pipe && p->timer && p->zones ? 0 : ERR_NOMEM;
     if (r == 0) {
         p->client = kube_client_new(p->loop, p->o.kubeconfig, p->o.context,
                                     WHO "/" BERTH_VERSION " (linux/amd64)", err);
@@ -523,6 +533,7 @@ static void release(struct operate *p) {
     gpu_inventory_free(p->gpus);
     metrics_free(p->metrics);
     kube_client_free(p->client);
+    zones_free(p->zones);
     mirror_free(p->mirror);
     if (p->loop) {
         loop_clock(p->loop)->timer_free(p->timer);

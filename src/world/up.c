@@ -15,17 +15,20 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/zoneinfo.h"
 #include "cli/cli.h"
 #include "control/admission.h"
 #include "control/control.h"
 #include "control/kueue_config.h"
 #include "kube/file.h"
+#include "mirror/calendar_source.h"
 #include "net/tls.h"
 #include "node/logread.h"
 #include "server/policy.h"
 #include "server/server.h"
 #include "site/metrics.h"
 #include "store/store.h"
+#include "wire/zone.h"
 #include "world/admin_socket.h"
 #include "world/kubeconfig.h"
 #include "world/node_child.h"
@@ -59,6 +62,8 @@ struct up {
     struct server *server;
     struct virtual_registry *virtuals; /* who answers for computed kinds */
     struct worker *worker;             /* what-if runs */
+    struct zones *zones;
+    struct calendar_seat calendar;
     struct control *control;
     struct admin_socket *admin;
     struct node_child *node;
@@ -290,7 +295,8 @@ static int make_server(struct up *u, struct err *err) {
     u->metrics = metrics_new(u->mirror, loop_clock(u->loop));
     u->virtuals = virtual_new();
     u->worker = worker_new(u->loop);
-    if (!u->logs || !u->metrics || !u->virtuals || !u->worker) {
+    u->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
+    if (!u->logs || !u->metrics || !u->virtuals || !u->worker || !u->zones) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     int r = make_policy(u, err);
@@ -354,6 +360,9 @@ static int start_control(struct up *u, struct err *err) {
         .prom = metrics_prom(u->metrics),
         .virtuals = u->virtuals,
         .offload = worker_offload(u->worker),
+        .zones = u->zones,
+        .random = tls_random,
+        .calendar = &u->calendar,
     };
     char ca[PATH_BYTES];
     int r = tls_random(&env.seed, sizeof(env.seed), err);
@@ -430,6 +439,7 @@ static void release(struct up *u) {
     server_free(u->server);
     admission_free(u->admission);
     virtual_free(u->virtuals);
+    zones_free(u->zones);
     policy_free(u->policy);
     metrics_free(u->metrics);
     logread_free(u->logs);
