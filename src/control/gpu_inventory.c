@@ -5,6 +5,7 @@
 #include "control/gpu_inventory.h"
 
 #include "api/codec.h"
+#include "api/inventory.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/conditions.h"
@@ -22,7 +23,7 @@ struct ask {
 
 struct record {
     const char *place;    /* node: product; pod: node; Workload: "namespace/queue" */
-    bool ready, cordoned; /* of nodes */
+    bool ready, cordoned, bare; /* of nodes */
     size_t n;
     struct ask *asks; /* ASKS_MAX while it is being read */
     const char *key;  /* node: name; else uid */
@@ -95,6 +96,7 @@ static void read_node(struct gpu_inventory *g, const struct object *o, yyjson_va
     str_copy(object_label(o, STR(PREFIX "gpu.product")), d->place, sizeof d->place);
     d->r.ready = condition_true(&n->status->conditions, "Ready");
     d->r.cordoned = n->spec && n->spec->unschedulable;
+    d->r.bare = !str_contains(o->json, STR("\"" INVENTORY_ANNOTATION "\""));
     const struct quantity_map *maps[] = {&n->status->capacity, &n->status->allocatable};
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < maps[k]->n; i++) {
@@ -218,6 +220,16 @@ static struct type *type_of(struct gpu_inventory *g, struct str product, struct 
     return t;
 }
 
+static void add_bare(struct type *t, const struct record *r, const struct ask *a, int64_t rest) {
+    if (r->bare) {
+        t->sum.bare.total += a->n;
+        t->sum.bare.allocated += a->held;
+        t->sum.bare.unhealthy += a->n - (a->more < a->n ? a->more : a->n) + (r->ready ? 0 : rest);
+        t->sum.bare.cordoned += r->ready && r->cordoned ? rest : 0;
+        t->sum.bare.idle += r->ready && !r->cordoned ? rest : 0;
+    }
+}
+
 static void add_node(struct gpu_inventory *g, const struct record *r) {
     for (size_t i = 0; i < r->n; i++) {
         const struct ask *a = &r->asks[i];
@@ -233,6 +245,7 @@ static void add_node(struct gpu_inventory *g, const struct record *r) {
         t->sum.unhealthy += a->n - allocatable + (r->ready ? 0 : rest);
         t->sum.cordoned += r->ready && r->cordoned ? rest : 0;
         t->sum.idle += r->ready && !r->cordoned ? rest : 0;
+        add_bare(t, r, a, rest);
     }
 }
 

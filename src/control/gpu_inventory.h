@@ -29,6 +29,9 @@ struct gpu_inventory;
 struct gpu_sum {
     struct str product, resource; /* product empty: the node does not say */
     int64_t nodes, total, unhealthy, cordoned, allocated, idle, waiting;
+    struct {
+        int64_t total, unhealthy, cordoned, allocated, idle;
+    } bare; /* of those, on nodes without annotation berth.dev/gpus (api/inventory.h) */
 };
 
 /* prom may be NULL. */

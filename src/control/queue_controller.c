@@ -2,6 +2,7 @@
 #include "control/queue_private.h"
 
 #include "api/codec.h"
+#include "control/fleet.h"
 #include "control/queue_explain.h"
 #include "wire/time.h"
 
@@ -608,7 +609,8 @@ struct queue_controller *queue_controller_new(const struct control_env *env, str
     }
     resync(c);
     c->explain = queue_explain_new(c);
-    if (c->explain == NULL) {
+    c->fleet = c->explain != NULL ? fleet_new(c) : NULL;
+    if (c->fleet == NULL) {
         queue_controller_free(c);
         err_set(err, ERR_NOMEM, "queue controller: out of memory");
         return NULL;
@@ -651,6 +653,7 @@ void queue_controller_free(struct queue_controller *c) {
         return;
     }
     queue_explain_free(c->explain);
+    fleet_free(c->fleet);
     queue_visibility_free(c->visibility);
     queue_metrics_release(c);
     for (size_t i = 0; i < QK_COUNT; i++) {

@@ -177,6 +177,7 @@ void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, s
                  const struct object **ret_obj);
 void *queue_decode(struct queue_controller *c, const struct object *o);
 
+    struct fleet *fleet;           /* as well */
 /* queue_records.c */
 /* The record of a ClusterQueue, or only of its name: kept when it is referred to before the next run. NULL: out of
  * memory. */
