@@ -652,8 +652,8 @@ void queue_controller_free(struct queue_controller *c) {
     if (c == NULL) {
         return;
     }
-    queue_explain_free(c->explain);
     fleet_free(c->fleet);
+    queue_explain_free(c->explain);
     queue_visibility_free(c->visibility);
     queue_metrics_release(c);
     for (size_t i = 0; i < QK_COUNT; i++) {

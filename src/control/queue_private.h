@@ -167,6 +167,7 @@ struct queue_controller {
     uint64_t pods_seen;  /* pool generation when waiting pods were last tried */
     struct arena arena;  /* of the work under way */
     struct queue_explain *explain; /* answers, never decides */
+    struct fleet *fleet;           /* as well */
 };
 
 /* queue_controller.c */
@@ -177,7 +178,6 @@ void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, s
                  const struct object **ret_obj);
 void *queue_decode(struct queue_controller *c, const struct object *o);
 
-    struct fleet *fleet;           /* as well */
 /* queue_records.c */
 /* The record of a ClusterQueue, or only of its name: kept when it is referred to before the next run. NULL: out of
  * memory. */
