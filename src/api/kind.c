@@ -21,7 +21,10 @@ static const struct kind *const builtin[] = {
     &kind_priority_class,
     &kind_admission_check, &kind_cluster_queue, &kind_cohort, &kind_local_queue,
     &kind_resource_flavor, &kind_topology, &kind_workload, &kind_workload_priority_class,
-    &kind_queue_preview, &kind_workload_explanation,
+    &kind_availability, &kind_calendar_feed, &kind_capacity_window, &kind_fleet,
+    &kind_fleet_history, &kind_queue_preview, &kind_reservation_check, &kind_reservation_policy,
+    &kind_reservation, &kind_reservation_series, &kind_workload_explanation,
+    &kind_hardware_profile,
     &kind_visible_cluster_queue, &kind_visible_local_queue,
     &kind_custom_resource_definition,
 };

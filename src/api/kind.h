@@ -87,7 +87,7 @@ void causes_add(struct causes *c, enum cause_type type, struct str field, const 
 struct kind {
     const char *group; /* "" for core */
     const char *kind, *plural, *singular;
-    const char *api_version; /* of the storage version; only for rows that are added at run time */
+    const char *api_version; /* of the storage version; of rows that are added at run time, and of few others */
     const char *const *short_names; /* NULL-terminated, or NULL */
     const char *const *categories;
     unsigned flags;

@@ -22,6 +22,9 @@ extern const struct kind kind_resource_flavor, kind_cluster_queue, kind_cohort, 
 extern const struct kind kind_workload, kind_workload_priority_class, kind_admission_check;
 extern const struct kind kind_topology;
 extern const struct kind kind_workload_explanation, kind_queue_preview;
+extern const struct kind kind_reservation, kind_reservation_policy, kind_capacity_window;
+extern const struct kind kind_reservation_series, kind_calendar_feed, kind_reservation_check;
+extern const struct kind kind_availability, kind_fleet, kind_fleet_history, kind_hardware_profile;
 extern const struct kind kind_mutating_webhooks, kind_validating_webhooks;
 extern const struct kind kind_visible_cluster_queue, kind_visible_local_queue;
 extern const struct kind kind_custom_resource_definition;
@@ -84,6 +87,13 @@ void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 void workload_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 void cluster_queue_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 void topology_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+/* booking */
+void reservation_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void reservation_policy_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void capacity_window_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void reservation_series_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void calendar_feed_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void hardware_profile_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 /* v1beta1 to and from v1beta2, in place */
 int cluster_queue_up(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
 int cluster_queue_down(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);

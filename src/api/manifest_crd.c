@@ -277,9 +277,19 @@ static void write_meta(struct buf *b, const struct kind *k, const struct manifes
     buf_c(b, "},");
 }
 
+/* Versions that differ in their name alone need nobody to convert. */
+static bool all_alike(const struct kind *k) {
+    bool alike = true;
+    for (size_t i = 1; i < k->n_versions; i++) {
+        alike =
+            alike && k->versions[i].schema == k->versions[0].schema && !k->versions[i].deprecated;
+    }
+    return alike;
+}
+
 static void write_definition(struct buf *b, const struct kind *k,
                              const struct manifest_options *o) {
-    bool convert = o->webhooks && k->n_versions > 1;
+    bool convert = o->webhooks && !all_alike(k);
     buf_c(b, "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",");
     write_meta(b, k, o);
     buf_f(b, "\"spec\":{\"group\":\"%s\",\"scope\":\"%s\",\"names\":{", k->group,
@@ -299,7 +309,7 @@ static void write_definition(struct buf *b, const struct kind *k,
     }
     buf_c(b, "\"versions\":[");
     for (size_t i = 0, n = 0; i < k->n_versions; i++) {
-        if (i == k->storage || convert) {
+        if (i == k->storage || convert || all_alike(k)) {
             buf_c(b, n++ ? "," : "");
             write_version(b, k, i);
         }

@@ -40,6 +40,16 @@ static const struct rule manager_rules[] = {
      "patch", NULL},
     {"kueue.x-k8s.io", "workloads/finalizers, clusterqueues/finalizers, resourceflavors/finalizers",
      "update", NULL},
+    {"berth.dev", "reservations", READ ", create, patch, delete", NULL},
+    {"berth.dev", "reservationpolicies", READ ", create", NULL},
+    {"berth.dev", "capacitywindows, reservationseries, calendarfeeds", READ ", patch", NULL},
+    {"berth.dev",
+     "reservations/status, capacitywindows/status, reservationseries/status, calendarfeeds/status",
+     "patch", NULL},
+    {"berth.dev", "reservations/finalizers, reservationseries/finalizers", "update", NULL},
+    /* Made for bookings. */
+    {"kueue.x-k8s.io", "clusterqueues, localqueues, cohorts", "create, delete", NULL},
+    {"infrastructure.opendatahub.io", "hardwareprofiles", READ ", create, patch, delete", NULL},
 };
 /* Only with webhooks: their certificate is made known to the API server. */
 static const struct rule webhook_rules[] = {
@@ -68,6 +78,32 @@ static const struct rule admin_rules[] = {
 static const struct rule user_rules[] = {
     {"kueue.x-k8s.io", "localqueues, workloads", READ, NULL},
     {"kueue.x-k8s.io", "localqueues/status, workloads/status", "get", NULL},
+};
+/* Bookings: who may read a project sees its own, who may change it makes them. When things are taken, but not by whom,
+ * is for everybody who signs in. */
+static const struct rule booking_view_rules[] = {
+    {"berth.dev", "reservations, reservationseries", READ, NULL},
+    {"berth.dev", "reservations/status, reservationseries/status", "get", NULL},
+    {"infrastructure.opendatahub.io", "hardwareprofiles", READ, NULL},
+};
+static const struct rule booking_user_rules[] = {
+    {"berth.dev", "reservations, reservationseries, calendarfeeds",
+     READ ", create, update, patch, delete, deletecollection", NULL},
+    {"berth.dev", "calendarfeeds/status", "get", NULL},
+    {"berth.dev", "reservationchecks", "create", NULL},
+};
+static const struct rule booking_manager_rules[] = {
+    {"berth.dev", "reservations/approve, reservations/manage, reservations/onbehalf", "update",
+     NULL},
+    {"infrastructure.opendatahub.io", "hardwareprofiles",
+     READ ", create, update, patch, delete, deletecollection", NULL},
+};
+static const struct rule booking_admin_rules[] = {
+    {"berth.dev", "*", READ ", create, update, patch, delete, deletecollection", NULL},
+};
+static const struct rule calendar_rules[] = {
+    {"berth.dev", "availabilities, capacitywindows, reservationpolicies, fleets, fleethistories",
+     READ, NULL},
 };
 
 static void write_rule(struct buf *b, const struct rule *r) {
@@ -132,6 +168,31 @@ static void write_role(struct buf *b, const char *kind, const char *name, const 
           kind, name, more);
 }
 
+static void write_booking(struct buf *b) {
+#define AGGREGATE(to_) "    rbac.authorization.k8s.io/aggregate-to-" to_ ": \"true\"\n"
+    static const struct {
+        const char *name, *labels;
+        const struct rule *rules;
+        size_t n;
+    } roles[] = {
+        {"berth-booking-viewer", AGGREGATE("view"), booking_view_rules, COUNT(booking_view_rules)},
+        {"berth-booking-user", AGGREGATE("edit"), booking_user_rules, COUNT(booking_user_rules)},
+        {"berth-booking-manager", AGGREGATE("admin"), booking_manager_rules,
+         COUNT(booking_manager_rules)},
+        {"berth-booking-admin", "", booking_admin_rules, COUNT(booking_admin_rules)},
+        {"berth-calendar", "", calendar_rules, COUNT(calendar_rules)},
+    };
+    for (size_t i = 0; i < COUNT(roles); i++) {
+        write_role(b, "ClusterRole", roles[i].name, "");
+        buf_f(b, "%srules:\n", roles[i].labels);
+        write_rules(b, roles[i].rules, roles[i].n);
+    }
+    write_role(b, "ClusterRoleBinding", "berth-calendar", "");
+    buf_c(b, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "
+             "berth-calendar}\nsubjects:\n- {apiGroup: rbac.authorization.k8s.io, kind: Group, "
+             "name: \"system:authenticated\"}\n");
+}
+
 static const char account[] = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n"
                               "  name: berth-controller\n  namespace: @ns@\n"
                               "  labels:\n    app.kubernetes.io/name: berth\n";
@@ -181,5 +242,6 @@ int manifest_rbac(const struct manifest_options *o, struct buf *out, struct err 
     buf_c(out, "    rbac.authorization.k8s.io/aggregate-to-edit: \"true\"\n"
                "    rbac.authorization.k8s.io/aggregate-to-view: \"true\"\nrules:\n");
     write_rules(out, user_rules, COUNT(user_rules));
+    write_booking(out);
     return buf_ok(out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }

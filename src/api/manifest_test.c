@@ -83,7 +83,7 @@ static void test_structural(void **state) {
     for (size_t i = 0; i < p.docs.n; i++) {
         yyjson_mut_val *root = yyjson_mut_doc_get_root(p.docs.v[i]);
         size_t n = yyjson_mut_arr_size(json_mpath(root, "spec.versions"));
-        assert_int_equal(n, 2);
+        assert_int_equal(n, str_is(json_mstr_at(root, "spec.group"), "berth.dev") ? 1 : 2);
         for (size_t v = 0; v < n; v++) {
             check_node(schema_of(root, v));
         }

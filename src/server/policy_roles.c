@@ -65,15 +65,37 @@ static const struct rule admin[] = {
 static const struct rule berth_view[] = {
     {"kueue.x-k8s.io", "localqueues localqueues/status workloads workloads/status", READ},
     {"visibility.kueue.x-k8s.io", "localqueues/pendingworkloads", READ},
-    {"berth.dev", "*", READ},
+    {"berth.dev",
+     "reservations reservations/status reservationseries reservationseries/status "
+     "workloadexplanations",
+     READ},
+    {"infrastructure.opendatahub.io", "hardwareprofiles", READ},
     {0},
 };
+/* The address of a feed is a secret: who has it can read the calendar. */
 static const struct rule berth_edit[] = {
     {"kueue.x-k8s.io", "workloads", CHANGE},
-    {"berth.dev", "reservations", CHANGE},
+    {"berth.dev", "reservations reservationseries", CHANGE},
+    {"berth.dev", "calendarfeeds calendarfeeds/status", READ " " CHANGE},
+    {"berth.dev", "reservationchecks", "create"},
     {0},
 };
-static const struct rule berth_admin[] = {{"kueue.x-k8s.io", "localqueues", CHANGE}, {0}};
+static const struct rule berth_admin[] = {
+    {"kueue.x-k8s.io", "localqueues", CHANGE},
+    {"berth.dev", "reservations/approve reservations/manage reservations/onbehalf", "update"},
+    {"infrastructure.opendatahub.io", "hardwareprofiles", CHANGE},
+    {0},
+};
+static const struct rule berth_calendar[] = {
+    {"berth.dev", "availabilities capacitywindows reservationpolicies fleets fleethistories", READ},
+    {0},
+};
+static const struct rule booking_admin[] = {
+    {"berth.dev", "*", READ " " CHANGE},
+    {"infrastructure.opendatahub.io", "hardwareprofiles", READ " " CHANGE},
+    {"core", "namespaces nodes nodes/status", READ},
+    {0},
+};
 
 static const struct rule queue_admin[] = {
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
@@ -116,6 +138,7 @@ static const struct rule controllers[] = {
     {"core events.k8s.io", "events", "create " SET},
     {"batch", "jobs jobs/finalizers jobs/status", READ " delete " SET},
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
+    {"berth.dev infrastructure.opendatahub.io", "*", READ " " CHANGE},
     {"coordination.k8s.io", "leases", READ " create " SET},
     {"node.k8s.io scheduling.k8s.io", "*", READ},
     {0},
@@ -144,6 +167,8 @@ static const struct role {
     {"berth:aggregate-to-view", berth_view, "view", NULL},
     {"berth:queue-admin", queue_admin, NULL, NULL},
     {"berth:queue-viewer", queue_viewer, NULL, NULL},
+    {"berth:booking-admin", booking_admin, NULL, NULL},
+    {"berth:calendar", berth_calendar, NULL, NULL},
     {"system:node", node, NULL, NULL},
     {"system:berth-controllers", controllers, NULL, NULL},
 };
@@ -155,6 +180,7 @@ static const struct binding {
     {"cluster-admin", "system:masters"},
     {"system:discovery", "system:authenticated"},
     {"system:basic-user", "system:authenticated"},
+    {"berth:calendar", "system:authenticated"},
     {"system:public-info-viewer", "system:authenticated system:unauthenticated"},
     {"system:monitoring", "system:monitoring"},
     {"system:service-account-issuer-discovery", "system:serviceaccounts"},
