@@ -170,6 +170,9 @@ enum work queue_say_waits(struct queue_controller *c, const struct object *o,
     if (told && r == 0) {
         r = queue_input(c, w, s != NULL ? s->name : (struct str){0}, &in);
     }
+    if (r == 0 && told && !checks && !queue_news_now(c, q)) {
+        told = false;
+    }
     if (r != 0 || (!told && !checks)) {
         buf_release(&list);
         buf_release(&body);

@@ -583,7 +583,7 @@ static bool parts_new(struct queue_controller *c) {
     c->timer = c->env->clock->timer_new(c->env->clock, run, c);
     c->wake = c->env->clock->timer_new(c->env->clock, woken, c);
     bool ok = c->engine && c->recorder && c->expect && c->works && c->states && c->pods &&
-              c->timer && c->wake && queue_metrics_init(c) == 0 &&
+              c->timer && c->wake && queue_metrics_init(c) == 0 && queue_news_init(c) == 0 &&
               (c->visibility = queue_visibility_new(c)) != NULL;
     for (size_t i = 0; i < QK_COUNT && ok; i++) {
         c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
@@ -663,6 +663,7 @@ void queue_controller_free(struct queue_controller *c) {
     }
     c->env->clock->timer_free(c->timer);
     c->env->clock->timer_free(c->wake);
+    queue_news_release(c);
     workqueue_free(c->works);
     workqueue_free(c->states);
     workqueue_free(c->pods);

@@ -132,6 +132,15 @@ struct queue_work {
     const char *reason; /* why it waits: static; NULL: nothing to say */
     char *message;
     size_t message_n;
+    enum { NEWS_NONE, NEWS_WAIT, NEWS_DUE } news; /* queue_news.c */
+    struct queue_work *news_prev, *news_next;
+};
+
+/* Those who have something to say, while the writer has no room for it. */
+struct queue_news {
+    struct queue_work *first, *last;
+    struct timer *timer;
+    int64_t let_ns; /* when one was last let go (monotonic) */
 };
 
 struct queue_controller {
@@ -166,9 +175,17 @@ struct queue_controller {
     struct map waiting;  /* pods without a place: "ns/name" -> mem_cstr of it */
     uint64_t pods_seen;  /* pool generation when waiting pods were last tried */
     struct arena arena;  /* of the work under way */
+    struct queue_news news;
     struct queue_explain *explain; /* answers, never decides */
     struct fleet *fleet;           /* as well */
 };
+
+/* queue_news.c */
+int queue_news_init(struct queue_controller *c);
+void queue_news_release(struct queue_controller *c);
+/* Whether to say now why q waits; if not, it is worked on again when there is room. */
+bool queue_news_now(struct queue_controller *c, struct queue_work *q);
+void queue_news_leave(struct queue_controller *c, struct queue_work *q);
 
 /* queue_controller.c */
 void queue_kick(struct queue_controller *c); /* the engine runs soon */

@@ -129,6 +129,7 @@ void queue_work_clear(struct queue_work *q) {
 
 void queue_work_free(struct queue_controller *c, struct queue_work *q) {
     queue_metrics_gone(c, q);
+    queue_news_leave(c, q);
     (void)queue_count(c, q, QW_IDLE);
     local_leave(c, q);
     map_del(&c->by_uid, q->uid);

@@ -241,6 +241,10 @@ static void send(struct recorder *r, struct errand *e) {
     }
 }
 
+static size_t waiting_max(const struct recorder *r) {
+    return r->env.events_waiting ? r->env.events_waiting : WAITING_MAX;
+}
+
 static bool may_fly(const struct recorder *r) {
     size_t many = r->n_waiting > WAITING_SOME ? r->n_waiting - WAITING_SOME : 0;
     size_t most = FLYING_MIN + many / WAITING_PER_FLYING;
@@ -261,8 +265,8 @@ static void send_waiting(struct recorder *r) {
     }
     r->sending = false;
     if (r->dropped && !r->waiting) {
-        log_warn(r->env.log, "events: %llu were dropped: more than %d waited to be written",
-                 (unsigned long long)r->dropped, WAITING_MAX);
+        log_warn(r->env.log, "events: %llu were dropped: more than %zu waited to be written",
+                 (unsigned long long)r->dropped, waiting_max(r));
         r->dropped = 0;
     }
 }
@@ -271,9 +275,8 @@ static void send_waiting(struct recorder *r) {
 static bool write_soon(struct recorder *r, struct note *n, bool create, struct str name,
                        struct str body) {
     struct str ns = n->subject->ns;
-    struct errand *e = r->n_waiting < WAITING_MAX
-                           ? mem_zalloc(sizeof *e + ns.n + name.n + body.n)
-                           : NULL;
+    struct errand *e =
+        r->n_waiting < waiting_max(r) ? mem_zalloc(sizeof *e + ns.n + name.n + body.n) : NULL;
     if (!e) {
         r->dropped++;
         return false;

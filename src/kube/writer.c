@@ -144,6 +144,10 @@ static void land(struct pending *p, const struct kube_reply *r, int code) {
     result.obj = code == 0 ? a.obj : NULL;
     w->stats.failed += code != 0;
     queue_landed(&w->queue, p);
+    if (r->code == 0 && !p->doubt) {
+        int64_t now = clock_mono(loop_clock(kube_client_loop(w->client)));
+        pace_answer(&w->queue.pace, now - p->sent_ns, now);
+    }
     pump_soon(w);
     tell(p, &result);
     object_unref(a.obj);
@@ -252,7 +256,7 @@ static int request_read(struct kube_writer *w, struct pending *p) {
 static void send_one(struct kube_writer *w, struct pending *p) {
     int code = make_path(p);
     struct err err = {0};
-    queue_fly(&w->queue, p);
+    queue_fly(&w->queue, p, clock_mono(loop_clock(kube_client_loop(w->client))));
     if (code != 0) {
         err_set(&err, code, code == ERR_NOMEM ? "no memory" : "the name is too long");
     } else {
@@ -287,7 +291,7 @@ static void try_again(void *ctx) {
 static void send_ready(struct kube_writer *w) {
     struct clock *clock = loop_clock(kube_client_loop(w->client));
     struct pending *p;
-    while ((p = queue_peek(&w->queue))) {
+    while ((p = queue_peek(&w->queue, clock_mono(clock)))) {
         int64_t wait = limiter_take(&w->limiter, clock_mono(clock));
         if (wait > 0) {
             clock->timer_start(w->timer, wait);
@@ -481,6 +485,10 @@ static void remove_object(struct writer *w, const char *who, const struct kind *
     buf_release(&body);
 }
 
+static bool room(struct writer *writer) {
+    return queue_room(&writer_of(writer)->queue);
+}
+
 /* ---- life ---- */
 
 struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_options *o,
@@ -499,7 +507,8 @@ struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_o
         return NULL;
     }
     o = o ? o : &plain;
-    w->writer = (struct writer){.create = create, .patch = patch, .remove = remove_object};
+    w->writer =
+        (struct writer){.create = create, .patch = patch, .remove = remove_object, .room = room};
     w->client = c;
     w->o = *o;
     w->timer = timer;
@@ -507,6 +516,7 @@ struct writer *kube_writer_new(struct kube_client *c, const struct kube_writer_o
     w->queue.places = o->in_flight ? o->in_flight : IN_FLIGHT;
     w->queue.max = o->waiting ? o->waiting : LIMIT_WRITES_WAITING;
     arena_init(&w->arena, TREE_MAX);
+    pace_init(&w->queue.pace, w->queue.places, clock_mono(clock));
     limiter_init(&w->limiter, o->qps, o->burst, clock_mono(clock));
     return &w->writer;
 }

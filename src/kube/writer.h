@@ -4,7 +4,8 @@
  * Order. Writes to one object are sent in the order of the calls, the next when the one before is answered. Between
  * objects the more urgent goes first: Workload status (admissions), then everything else, then the counters of
  * ClusterQueue, LocalQueue and Cohort status, then Events; the last two never take more than a part of the places, so
- * that an admission finds one. At most `in_flight` are under way.
+ * that an admission finds one, and give way while the server's answers are slow (kube/pace.h). At most `in_flight` are
+ * under way. writer_room() says whether one more that nobody waits for would go at once.
  *
  * Coalescing. A merge patch of the status of a ClusterQueue, LocalQueue or Cohort that still waits is replaced by the
  * next one of the same object. That is sound because such a patch is the whole difference between what the object

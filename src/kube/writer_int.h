@@ -3,6 +3,7 @@
 #define BERTH_KUBE_WRITER_INT_H
 
 #include "kube/limiter.h"
+#include "kube/pace.h"
 #include "kube/writer.h"
 #include "mirror/pset.h"
 
@@ -33,6 +34,7 @@ struct pending {
     bool doubt;       /* sent, and no answer came: it may have happened */
     bool asking;      /* what became of it is being read */
     uint16_t tries;   /* since then */
+    int64_t sent_ns;  /* monotonic */
     struct kube_call *call;
     const struct kind *kind;
     const char *method, *content_type;
@@ -65,6 +67,8 @@ struct pending_list {
 struct write_queue {
     struct pending_list ready[URGENCIES], flying;
     size_t flying_of[URGENCIES];
+    int64_t sent_ns[URGENCIES]; /* when one was last sent */
+    struct pace pace;
     size_t places;       /* that may fly at once */
     size_t waiting, max; /* ready, or behind another in a line */
     size_t bytes;        /* of bodies */
@@ -81,8 +85,9 @@ int queue_add(struct write_queue *q, struct pending *p, struct err *err);
 struct pending *queue_find_status(struct write_queue *q, const struct pending *like);
 /* `by` takes the place of `old` and its listeners; frees old. 0 or ERR_NOMEM with nothing changed. */
 int queue_replace(struct write_queue *q, struct pending *old, struct pending *by);
-struct pending *queue_peek(struct write_queue *q); /* the next that may fly, or NULL */
-void queue_fly(struct write_queue *q, struct pending *p);
+struct pending *queue_peek(struct write_queue *q, int64_t now_ns); /* the next that may fly, or NULL */
+void queue_fly(struct write_queue *q, struct pending *p, int64_t now_ns);
+bool queue_room(const struct write_queue *q); /* for one that nobody waits for */
 void queue_landed(struct write_queue *q, struct pending *p); /* p is in no list any more */
 void queue_release(struct write_queue *q); /* frees all that waits; nothing may fly */
 void pending_free(struct pending *p);

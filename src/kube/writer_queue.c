@@ -4,6 +4,7 @@
  * A write is ready when nothing of the same object is before it; the others stand in their object's line. A line whose
  * last comer is more urgent than the one in front makes that one more urgent too, or it would wait for it.
  */
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "kube/writer_int.h"
@@ -190,22 +191,39 @@ int queue_replace(struct write_queue *q, struct pending *old, struct pending *by
 
 /* ---- flying ---- */
 
-/* How many places writes of this urgency may take: the less urgent leave some free. */
-static size_t share(const struct write_queue *q, enum urgency u) {
-    size_t part = u == COUNTERS ? q->places / 4 : u == EVENTS ? q->places / 8 : q->places;
-    return part ? part : 1;
+/* How many places writes of this urgency may take: the less urgent leave some free, and go when the server is idle.
+ * Were it never idle, they would never be seen: so often one goes all the same. */
+static const struct {
+    size_t part;
+    int64_t anyway_ns;
+} shares[URGENCIES] = {
+    [URGENT] = {1, 0},
+    [NORMAL] = {1, 0},
+    [COUNTERS] = {4, 100 * NS_PER_MS},
+    [EVENTS] = {8, 100 * NS_PER_MS},
+};
+
+static bool may_fly(const struct write_queue *q, enum urgency u, int64_t now_ns) {
+    size_t most = q->places / shares[u].part;
+    return q->flying_of[u] < (most ? most : 1) &&
+           (now_ns - q->sent_ns[u] >= shares[u].anyway_ns || pace_room(&q->pace, q->flying.n));
 }
 
-struct pending *queue_peek(struct write_queue *q) {
+struct pending *queue_peek(struct write_queue *q, int64_t now_ns) {
     for (int u = 0; u < URGENCIES && q->flying.n < q->places; u++) {
-        if (q->ready[u].first && q->flying_of[u] < share(q, (enum urgency)u)) {
+        if (q->ready[u].first && may_fly(q, (enum urgency)u, now_ns)) {
             return q->ready[u].first;
         }
     }
     return NULL;
 }
 
-void queue_fly(struct write_queue *q, struct pending *p) {
+bool queue_room(const struct write_queue *q) {
+    return !q->ready[URGENT].first && !q->ready[NORMAL].first && pace_room(&q->pace, q->flying.n);
+}
+
+void queue_fly(struct write_queue *q, struct pending *p, int64_t now_ns) {
+    q->sent_ns[p->urgency] = p->sent_ns = now_ns;
     list_remove(&q->ready[p->urgency], p);
     list_push(&q->flying, p);
     q->flying_of[p->urgency]++;

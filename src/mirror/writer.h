@@ -39,6 +39,8 @@ struct writer {
                   write_done *done, void *ctx);
     void (*remove)(struct writer *w, const char *who, const struct kind *k, struct str ns,
                    struct str name, const struct delete_options *o, write_done *done, void *ctx);
+    /* Whether a write that nobody waits for would take its place from nothing that matters. NULL: always. */
+    bool (*room)(struct writer *w);
 };
 
 static inline void writer_create(struct writer *w, const char *who, const struct kind *k,
@@ -55,6 +57,9 @@ static inline void writer_remove(struct writer *w, const char *who, const struct
                                  struct str ns, struct str name, const struct delete_options *o,
                                  write_done *done, void *ctx) {
     w->remove(w, who, k, ns, name, o, done, ctx);
+}
+static inline bool writer_room(struct writer *w) {
+    return w->room == NULL || w->room(w);
 }
 
 #endif

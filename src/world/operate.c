@@ -37,7 +37,7 @@
 #include "world/verbs.h"
 
 #define WHO "berth-operate"
-enum { DRAIN_MS = 2000, DRAIN_STEP_MS = 20, WAIT_TELL_MS = 30000 };
+enum { DRAIN_MS = 2000, DRAIN_STEP_MS = 20, WAIT_TELL_MS = 30000, EVENTS_WAITING = 4096 };
 
 struct operate {
     struct operate_options o;
@@ -119,6 +119,7 @@ static int make_control(struct operate *p, struct err *err) {
         .log = &p->log.log,
         .settings = &p->config.settings,
         .prom = metrics_prom(p->metrics),
+        .events_waiting = EVENTS_WAITING,
         .gpus = p->gpus,
         .zones = p->zones,
         .random = tls_random,
