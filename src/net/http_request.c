@@ -83,6 +83,10 @@ struct str http_peer(const struct http_request *r) {
     return str_of(c->peer);
 }
 
+bool http_secure(const struct http_request *r) {
+    return r->conn->ssl != NULL;
+}
+
 bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct str *ret_org) {
     struct http_conn *c = r->conn;
     if (!c->ssl) {
@@ -161,6 +165,7 @@ static const char *reason_of(int status) {
         {413, "Content Too Large"},
         {415, "Unsupported Media Type"},
         {417, "Expectation Failed"},
+        {421, "Misdirected Request"},
         {422, "Unprocessable Content"},
         {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},

@@ -57,6 +57,7 @@ struct str http_header(const struct http_request *r, const char *name); /* first
 bool http_header_nth(const struct http_request *r, const char *name, size_t i, struct str *ret);
 struct str http_body(const struct http_request *r);
 struct str http_peer(const struct http_request *r); /* "127.0.0.1:50000" */
+bool http_secure(const struct http_request *r); /* it came over TLS */
 /* Subject of a verified client certificate: false when none. *ret_org: the O values, separated by '\n'. */
 bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct str *ret_org);
 /* An arena of the connection for this request: freed when the request is. LIMIT: 64 MiB. */

@@ -27,6 +27,7 @@ struct policy {
     char *issuer;
     struct str audience; /* the issuer, as one audience */
     struct authn authn;
+    struct sessions *sessions;
 };
 
 static struct policy *policy_of(struct guard *g) {
@@ -34,6 +35,52 @@ static struct policy *policy_of(struct guard *g) {
 }
 
 /* ---- who ---- */
+
+/* The user that a session of the dashboard was opened for by name. */
+static int session_user(const struct session *one, struct arena *a, struct user *ret) {
+    struct str_list groups = {.v = ARENA_ARRAY(a, struct str, one->who.n_groups + 1)}, all;
+    struct str name = arena_str(a, one->who.user);
+    if (!groups.v || !name.p) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < one->who.n_groups; i++) {
+        groups.v[groups.n++] = arena_str(a, one->who.groups[i]);
+    }
+    int r = authn_groups(a, groups.v, groups.n, &all);
+    if (r == 0 && arena_ok(a) == 0) {
+        *ret = (struct user){.name = name, .groups = all};
+        return 0;
+    }
+    return ERR_NOMEM;
+}
+
+/* By the dashboard's cookie. A session whose token counts no more is over. */
+static int by_session(struct policy *p, const struct http_request *r, struct arena *a,
+                      struct user *ret, struct err *err) {
+    const struct session *one = NULL;
+    int code = p->sessions ? sessions_of(p->sessions, r, &one, err) : ERR_NOT_FOUND;
+    if (code == ERR_NOT_FOUND) {
+        return authn_anonymous(a, ret);
+    }
+    if (code != 0) {
+        return code;
+    }
+    int64_t ends = one->who.expires_ns;
+    if (one->who.token.n == 0) {
+        code = session_user(one, a, ret);
+    } else {
+        struct str token = arena_str(a, one->who.token);
+        code = token.p ? authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, ret, err)
+                       : err_set(err, ERR_NOMEM, "no memory to authenticate");
+        if (code == ERR_UNAUTHORIZED) {
+            sessions_close(p->sessions, one);
+        }
+    }
+    if (code == 0 && (ret->expires_ns == 0 || ret->expires_ns > ends)) {
+        ret->expires_ns = ends;
+    }
+    return code;
+}
 
 static int authenticate(struct guard *g, struct http_request *r, const struct api_request *q,
                         struct arena *a, struct user *ret, struct err *err) {
@@ -48,7 +95,7 @@ static int authenticate(struct guard *g, struct http_request *r, const struct ap
     } else if (token.n) {
         code = authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, &u, err);
     } else {
-        code = authn_anonymous(a, &u);
+        code = by_session(p, r, a, &u, err);
     }
     code = code ? code : policy_impersonate(p->rbac, r, a, &u, err);
     if (code == 0) {
@@ -278,6 +325,7 @@ static int start(struct policy *p, const struct policy_options *o, struct err *e
                                 .reads = o->audit_reads,
                                 .clock = o->clock};
     p->clock = o->clock;
+    p->sessions = o->sessions;
     p->issuer = mem_cstr(o->issuer);
     if (!p->issuer) {
         return err_set(err, ERR_NOMEM, "no memory for the policy");
@@ -341,6 +389,11 @@ int policy_new_token(struct arena *a, struct str user, const struct str_list *gr
                      int64_t expires_ns, struct str *ret_token, struct str *ret_secret,
                      struct err *err) {
     return authn_new_token(a, user, groups, expires_ns, ret_token, ret_secret, err);
+}
+
+int policy_identify(struct policy *p, struct str token, struct arena *a, struct user *ret,
+                    struct err *err) {
+    return authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, ret, err);
 }
 
 static void answer_page(struct policy *p, struct http_request *r, bool jwks) {

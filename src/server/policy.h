@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "mirror/mirror.h"
 #include "server/guard.h"
+#include "site/session.h"
 
 struct policy;
 
@@ -29,6 +30,7 @@ struct policy_options {
     const char *key_file; /* ECDSA P-256, PEM: signs ServiceAccount tokens; NULL: there are none */
     const char *audit_file; /* NULL: no audit log */
     size_t audit_bytes;     /* rotated beyond this size; 0: 64 MiB */
+    struct sessions *sessions; /* of the dashboard: their cookies are credentials, too; NULL: there are none */
     bool audit_reads;       /* also what only read; refusals, Secrets and writes are always there */
 };
 
@@ -47,6 +49,10 @@ int policy_bootstrap(int (*create)(void *ctx, struct str json, struct err *err),
 int policy_new_token(struct arena *a, struct str user, const struct str_list *groups,
                      int64_t expires_ns, struct str *ret_token, struct str *ret_secret,
                      struct err *err);
+
+/* Whose token is it? The user lives in the arena. ERR_UNAUTHORIZED, ERR_NOMEM. */
+int policy_identify(struct policy *p, struct str token, struct arena *a, struct user *ret,
+                    struct err *err);
 
 /* Handlers of server_page: "/openid/v1/jwks" and "/.well-known/openid-configuration"; ctx is the policy. */
 void policy_page_jwks(void *ctx, struct http_request *r);

@@ -152,6 +152,9 @@ static void dispatch_path(struct call *c) {
 
 void route_request(void *ctx, struct http_request *r) {
     struct server *s = ctx;
+    if (s->o.front != NULL && s->o.front(s->o.front_ctx, r)) {
+        return;
+    }
     struct arena *a = http_arena(r);
     struct call *c = ARENA_NEW(a, struct call);
     struct err err = {0};

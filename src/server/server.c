@@ -45,6 +45,10 @@ int server_start(struct server *s, struct err *err) {
     return http_server_start(s->o.loop, &o, &s->http, err);
 }
 
+void server_handle(struct server *s, struct http_request *r) {
+    route_request(s, r);
+}
+
 uint16_t server_port(const struct server *s) {
     return s->http != NULL ? http_server_port(s->http) : 0;
 }

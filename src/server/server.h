@@ -59,6 +59,9 @@ struct server_options {
     /* false and a word why: /readyz fails. May be NULL. */
     bool (*ready)(void *ctx, struct str *ret_why);
     void *ready_ctx;
+    /* Looks at every request before anybody else: true when it answered, or will. May be NULL. */
+    bool (*front)(void *ctx, struct http_request *r);
+    void *front_ctx;
     const struct server_page *pages; /* kept by the caller */
     size_t n_pages;
 };
@@ -70,6 +73,11 @@ int server_recover_kinds(struct mirror *m, struct err *err);
 struct server *server_new(const struct server_options *o, struct err *err);
 int server_start(struct server *s, struct err *err);
 uint16_t server_port(const struct server *s); /* 0 before server_start */
+/* A request that came on a listener of somebody else's: answered as if it had come on ours. That listener's requests
+ * must all have ended before server_free; server_stop ends their watches. */
+void server_handle(struct server *s, struct http_request *r);
+/* Asks all streams' rights again, soon: a session of theirs may have ended. */
+void server_recheck(struct server *s);
 void server_stop(struct server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
 void server_free(struct server *s); /* NULL is a no-op; not before `stopped` when it was started */
 

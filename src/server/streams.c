@@ -3,7 +3,7 @@
  *
  * A request is authorized when it comes; a stream may live an hour after that. When a role, a binding, a token or a
  * ServiceAccount is changed or removed, every stream's request is asked again, a moment later so that many changes are
- * one walk; and when the first of their tokens expires.
+ * one walk; when the first of their tokens expires; and when somebody signed out.
  */
 #include "api/kind.h"
 #include "base/mem.h"
@@ -78,6 +78,12 @@ static void check(void *ctx) {
     arena_release(&a);
     if (next != 0) {
         check_at(x, next);
+    }
+}
+
+void server_recheck(struct server *s) {
+    if (s->streams->first != NULL) {
+        check_at(s->streams, server_now(s) + SETTLE_NS);
     }
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-enum { LINE_MAX_BYTES = 8192, CALLS_MAX = 16 };
+enum { LINE_MAX_BYTES = 8192, REPLY_MAX_BYTES = 2048, CALLS_MAX = 16 };
 
 struct admin_call {
     struct admin_socket *owner;
@@ -55,13 +55,21 @@ static void call_free(struct admin_call *c) {
     mem_free(c);
 }
 
-void admin_reply(struct admin_call *call, int code, const struct err *why) {
-    char line[600];
-    int n = code == 0
-                ? snprintf(line, sizeof(line), "ok\n")
-                : snprintf(line, sizeof(line), "error %s\n", why ? why->text : err_name(code));
+static void say(struct admin_call *call, const char *word, struct str text) {
+    char line[REPLY_MAX_BYTES];
+    int n = snprintf(line, sizeof(line), "%s%s%.*s\n", word, text.n ? " " : "",
+                     STR_ARG(str_head(text, REPLY_MAX_BYTES - 16)));
     (void)!send(call->fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
     call_free(call);
+}
+
+void admin_reply(struct admin_call *call, int code, const struct err *why) {
+    struct str text = str_of(why ? why->text : err_name(code));
+    say(call, code == 0 ? "ok" : "error", code == 0 ? (struct str){0} : text);
+}
+
+void admin_reply_text(struct admin_call *call, struct str text) {
+    say(call, "ok", text);
 }
 
 static void readable(void *ctx, int events) {
@@ -193,8 +201,12 @@ static int exchange(int fd, const struct sockaddr_un *a, struct str line, char *
 }
 
 int admin_ask(const char *path, struct str line, struct err *err) {
+    return admin_ask_text(path, line, NULL, err);
+}
+
+int admin_ask_text(const char *path, struct str line, struct buf *ret, struct err *err) {
     struct sockaddr_un a;
-    char reply[700];
+    char reply[REPLY_MAX_BYTES];
     int r = address_of(path, &a, err);
     if (r != 0) {
         return r;
@@ -205,10 +217,16 @@ int admin_ask(const char *path, struct str line, struct err *err) {
     }
     r = exchange(fd, &a, line, reply, sizeof(reply), err);
     close(fd);
-    if (r == 0 && !str_is(str_of(reply), "ok")) {
-        struct str text = str_of(reply);
-        return err_set(err, ERR_INTERNAL, "%.*s",
-                       STR_ARG(str_skip(text, str_starts(text, STR("error ")) ? 6 : 0)));
+    if (r != 0) {
+        return r;
     }
-    return r;
+    struct str text = str_of(reply), word, rest;
+    str_cut(text, ' ', &word, &rest);
+    if (!str_is(word, "ok")) {
+        return err_set(err, ERR_INTERNAL, "%.*s", STR_ARG(str_is(word, "error") ? rest : text));
+    }
+    if (ret) {
+        buf_str(ret, rest);
+    }
+    return 0;
 }

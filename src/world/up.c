@@ -32,13 +32,14 @@
 #include "world/admin_socket.h"
 #include "world/kubeconfig.h"
 #include "world/node_child.h"
+#include "world/panel.h"
 #include "world/paths.h"
 #include "world/pki.h"
 #include "world/up_options.h"
 #include "world/verbs.h"
 #include "world/worker.h"
 
-enum { STOP_GRACE_MS = 5000, NODE_ARGS = 20, CERT_BYTES_MAX = 64 << 10, ARENA_BYTES_MAX = 1 << 20 };
+enum { STOP_GRACE_MS = 5000, PANEL_GRACE_MS = 500, NODE_ARGS = 20, CERT_BYTES_MAX = 64 << 10, ARENA_BYTES_MAX = 1 << 20 };
 
 /* Of ServiceAccount tokens: Kubernetes' own default, so that a token outlives a change of address. */
 #define ISSUER "https://kubernetes.default.svc.cluster.local"
@@ -65,6 +66,7 @@ struct up {
     struct zones *zones;
     struct calendar_seat calendar;
     struct control *control;
+    struct panel *panel; /* the dashboard */
     struct admin_socket *admin;
     struct node_child *node;
     char program[PATH_BYTES];
@@ -76,9 +78,14 @@ struct up {
 
 /* ---- stopping ---- */
 
-static void server_stopped(void *ctx) {
+static void panel_stopped(void *ctx) {
     struct up *u = ctx;
     loop_stop(u->loop);
+}
+
+static void server_stopped(void *ctx) {
+    struct up *u = ctx;
+    panel_stop(u->panel, PANEL_GRACE_MS, panel_stopped, u);
 }
 
 static void node_stopped(void *ctx) {
@@ -186,9 +193,26 @@ static void backup_done(void *ctx, int code, const struct err *why) {
     admin_reply(TAKE(u->backup), code, why);
 }
 
+static void link_asked(struct up *u, struct admin_call *call, struct str line) {
+    struct err err = {0};
+    struct buf b;
+    buf_init(&b, 2000);
+    int r = panel_asked(u->panel, line, &b, &err);
+    if (r == 0) {
+        admin_reply_text(call, buf_view(&b));
+    } else {
+        admin_reply(call, r, &err);
+    }
+    buf_release(&b);
+}
+
 static void admin_asked(void *ctx, struct admin_call *call, struct str line) {
     struct up *u = ctx;
     struct err err = {0};
+    if (str_starts(line, STR("dashboard"))) {
+        link_asked(u, call, line);
+        return;
+    }
     struct str path = str_skip(line, strlen("backup "));
     char file[PATH_BYTES];
     int r = 0;
@@ -244,6 +268,50 @@ static int start_node(struct up *u, struct err *err) {
     return node_child_start(u->loop, &u->log.log, u->program, u->node_argv, &u->node, err);
 }
 
+/* ---- the dashboard ---- */
+
+static void identify(void *ctx, struct str token, struct dashboard_asking *k) {
+    struct up *u = ctx;
+    struct user who = {0};
+    struct arena a;
+    struct err err = {0};
+    arena_init(&a, ARENA_BYTES_MAX);
+    int r = policy_identify(u->policy, token, &a, &who, &err);
+    struct session_who w = {.user = who.name,
+                            .groups = who.groups.v,
+                            .n_groups = who.groups.n,
+                            .expires_ns = who.expires_ns};
+    dashboard_identified(k, r, &w, &err);
+    arena_release(&a);
+}
+
+static void signed_out(void *ctx) {
+    struct up *u = ctx;
+    server_recheck(u->server);
+}
+
+static void to_server(void *ctx, struct http_request *r) {
+    struct up *u = ctx;
+    server_handle(u->server, r);
+}
+
+static int make_panel(struct up *u, struct err *err) {
+    struct panel_options o = {
+        .loop = u->loop,
+        .log = &u->log.log,
+        .instance = str_of(u->paths.data),
+        .world = "up",
+        .at = &u->o.dashboard,
+        .calendar = &u->calendar,
+        .identify = identify,
+        .signed_out = signed_out,
+        .api = to_server,
+        .ctx = u,
+    };
+    u->panel = panel_new(&o, err);
+    return u->panel ? 0 : err->code;
+}
+
 /* ---- starting ---- */
 
 static int make_policy(struct up *u, struct err *err) {
@@ -254,6 +322,7 @@ static int make_policy(struct up *u, struct err *err) {
         .issuer = STR(ISSUER),
         .key_file = paths_pki(&u->paths, key, "sa", ".key"),
         .audit_file = u->paths.audit_log,
+        .sessions = panel_sessions(u->panel),
     };
     u->policy = policy_new(&o, err);
     if (!u->policy) {
@@ -299,7 +368,8 @@ static int make_server(struct up *u, struct err *err) {
     if (!u->logs || !u->metrics || !u->virtuals || !u->worker || !u->zones) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    int r = make_policy(u, err);
+    int r = make_panel(u, err);
+    r = r ? r : make_policy(u, err);
     if (r != 0) {
         return r;
     }
@@ -321,6 +391,8 @@ static int make_server(struct up *u, struct err *err) {
         .port = u->o.listen.port,
         .allow_any = u->o.allow_any,
         .metrics = metrics_prom(u->metrics),
+        .front = panel_front,
+        .front_ctx = u->panel,
         .pages = u->pages,
         .n_pages = sizeof(u->pages) / sizeof(u->pages[0]),
     };
@@ -425,6 +497,7 @@ static int start(struct up *u, struct err *err) {
     r = r ? r : make_server(u, err);
     r = r || u->o.controllers == 0 ? r : start_control(u, err);
     r = r ? r : server_start(u->server, err);
+    r = r ? r : panel_listen(u->panel, err);
     r = r ? r : write_kubeconfigs(u, err);
     r = r ? r : admin_socket_open(u->loop, u->paths.admin_socket, admin_asked, u, &u->admin, err);
     return r || !u->o.node ? r : start_node(u, err);
@@ -436,11 +509,13 @@ static void release(struct up *u) {
     store_close(u->store);
     admin_socket_close(u->admin);
     node_child_free(u->node);
+    panel_close(u->panel);
     server_free(u->server);
     admission_free(u->admission);
     virtual_free(u->virtuals);
     zones_free(u->zones);
     policy_free(u->policy);
+    panel_free(u->panel);
     metrics_free(u->metrics);
     logread_free(u->logs);
     tls_server_free(u->tls);
@@ -455,9 +530,14 @@ static void release(struct up *u) {
 
 static void say_ready(const struct up *u) {
     bool v6 = strchr(u->o.listen.host, ':') != NULL;
-    printf("berth: ready https://%s%s%s:%u kubeconfig %s\n", v6 ? "[" : "", u->o.listen.host,
-           v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig);
+    struct buf b;
+    buf_init(&b, 4096);
+    panel_address(u->panel, &b);
+    printf("berth: ready https://%s%s%s:%u kubeconfig %s%s%.*s\n", v6 ? "[" : "",
+           u->o.listen.host, v6 ? "]" : "", server_port(u->server), u->paths.kubeconfig,
+           b.n ? " dashboard " : "", STR_ARG(buf_view(&b)));
     fflush(stdout);
+    buf_release(&b);
 }
 
 /* Under load requests hold and give back some hundred KiB many times a second. By default malloc hands such memory back

@@ -15,6 +15,10 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     {"listen", 0, "ADDR:PORT", "where to serve; else 127.0.0.1:6443; port 0: any free one", NULL,
      false},
     {"allow-any", 0, NULL, "--listen may be another address than loopback", NULL, false},
+    {"dashboard", 0, "ADDR:PORT",
+     "where the dashboard is, on loopback; none: nowhere; else 127.0.0.1:8090 or a free port", NULL,
+     false},
+    DASHBOARD_HOST_OPTION,
     GPUS_OPTION,
     {"config", 0, "FILE", "Kueue's Configuration: fair sharing, readiness, resources, ...", NULL,
      false},
@@ -41,6 +45,36 @@ enum node_runtime runtime_option(const struct cli_args *a) {
                                        : NODE_RUNTIME_AUTO;
 }
 
+int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err) {
+    const char *name;
+    for (size_t i = 0; (name = cli_nth(a, "dashboard-host", i)) != NULL; i++) {
+        if (i == PANEL_HOSTS_MAX || name[0] == 0 || strpbrk(name, "/: ")) {
+            return err_set(err, ERR_BAD_REQUEST,
+                           "--dashboard-host: expected at most %d names, without port",
+                           PANEL_HOSTS_MAX);
+        }
+        at->hosts[at->n_hosts++] = str_of(name);
+    }
+    return 0;
+}
+
+static int read_dashboard(const struct cli_args *a, struct panel_at *at, struct err *err) {
+    const char *text = cli_value(a, "dashboard");
+    if (text && strcmp(text, "none") == 0) {
+        return 0;
+    }
+    int r = address_parse("--dashboard", text ? text : "127.0.0.1:8090", &at->address, err);
+    if (r == 0 && !at->address.loopback) {
+        r = err_set(err, ERR_BAD_REQUEST,
+                    "--dashboard: %s is not a loopback address, and this is plain HTTP; over the "
+                    "network the dashboard is at --listen",
+                    at->address.host);
+    }
+    at->on = true;
+    at->chosen = text != NULL;
+    return r ? r : dashboard_hosts_option(a, at, err);
+}
+
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err) {
     struct control_list list = {0};
     struct up_options o = {
@@ -61,6 +95,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
                     "--listen: %s is not a loopback address; add --allow-any to serve the network",
                     o.listen.host);
     }
+    r = r ? r : read_dashboard(a, &o.dashboard, err);
     if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,
                                     err) != 0) {
         r = err_wrap(err, "--controllers");

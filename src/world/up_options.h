@@ -7,12 +7,13 @@
 #include "base/err.h"
 #include "cli/options.h"
 #include "node/node.h"
-#include "world/address.h"
+#include "world/panel.h"
 
 struct up_options {
     const char *data; /* NULL: the default folder */
     struct address listen;
     bool allow_any;         /* --listen may be other than loopback */
+    struct panel_at dashboard;
     const char *gpus;       /* as node_options.gpus */
     const char *config;     /* Kueue's Configuration file; NULL: none */
     const char *kubeconfig; /* a further copy of the administrator's; NULL: none */
@@ -27,7 +28,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 13 };
+enum { UP_OPTIONS = 15 };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
@@ -53,6 +54,13 @@ enum node_runtime runtime_option(const struct cli_args *a);
         "host-path", 0, "DIR", "hostPath volumes below this folder are allowed; else none", NULL,  \
             false                                                                                  \
     }
+#define DASHBOARD_HOST_OPTION                                                                      \
+    {                                                                                              \
+        "dashboard-host", 0, "NAME", "a name that browsers may call it by, besides localhost",     \
+            NULL, true                                                                             \
+    }
+/* Reads --dashboard-host into at->hosts. */
+int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err);
 #define VERBOSE_OPTION                                                                             \
     { "verbose", 0, NULL, "log more", NULL, false }
 

@@ -1,0 +1,26 @@
+/* dashboard_int: what dashboard.c (pages, feeds) and dashboard_session.c (signing in and out) share. */
+#ifndef BERTH_SITE_DASHBOARD_INT_H
+#define BERTH_SITE_DASHBOARD_INT_H
+
+#include "site/dashboard.h"
+
+enum { PEERS_MAX = 256 };
+
+/* How often a peer may still be wrong; each is refilled over time. */
+struct peer {
+    char ip[48];
+    int64_t left_ns; /* tries, in time */
+    int64_t at;      /* mono */
+};
+
+struct dashboard {
+    struct dashboard_options o;
+    struct dashboard_asking *asking;
+    struct peer peers[PEERS_MAX];
+};
+
+/* dashboard_session.c */
+void dashboard_session(struct dashboard *d, struct http_request *r);
+void dashboard_asking_free(struct dashboard_asking *k);
+
+#endif
