@@ -1,0 +1,94 @@
+// The kinds of the API that the dashboard knows, and where they are served.
+
+import type * as T from './types.ts';
+
+export interface Kind<O> {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+  // Never there; it carries the type of the objects.
+  readonly of?: O;
+}
+
+function kind<O>(group: string, version: string, plural: string, name: string, namespaced: boolean): Kind<O> {
+  return { group, version, plural, kind: name, namespaced };
+}
+
+const KUEUE = 'kueue.x-k8s.io';
+const BERTH = 'berth.dev';
+
+export const namespaces = kind<T.Namespace>('', 'v1', 'namespaces', 'Namespace', false);
+export const pods = kind<T.Pod>('', 'v1', 'pods', 'Pod', true);
+export const events = kind<T.CoreEvent>('', 'v1', 'events', 'Event', true);
+export const nodes = kind<T.KubeObject>('', 'v1', 'nodes', 'Node', false);
+export const jobs = kind<T.Job>('batch', 'v1', 'jobs', 'Job', true);
+
+export const clusterQueues = kind<T.ClusterQueue>(KUEUE, 'v1beta2', 'clusterqueues', 'ClusterQueue', false);
+export const cohorts = kind<T.Cohort>(KUEUE, 'v1beta2', 'cohorts', 'Cohort', false);
+export const localQueues = kind<T.LocalQueue>(KUEUE, 'v1beta2', 'localqueues', 'LocalQueue', true);
+export const resourceFlavors = kind<T.ResourceFlavor>(KUEUE, 'v1beta2', 'resourceflavors', 'ResourceFlavor', false);
+export const workloads = kind<T.Workload>(KUEUE, 'v1beta2', 'workloads', 'Workload', true);
+export const workloadPriorityClasses = kind<T.WorkloadPriorityClass>(
+  KUEUE,
+  'v1beta2',
+  'workloadpriorityclasses',
+  'WorkloadPriorityClass',
+  false,
+);
+
+export const explanations = kind<T.WorkloadExplanation>(
+  BERTH,
+  'v1alpha1',
+  'workloadexplanations',
+  'WorkloadExplanation',
+  true,
+);
+export const reservations = kind<T.Reservation>(BERTH, 'v1alpha1', 'reservations', 'Reservation', true);
+export const reservationPolicies = kind<T.ReservationPolicy>(
+  BERTH,
+  'v1alpha1',
+  'reservationpolicies',
+  'ReservationPolicy',
+  false,
+);
+export const reservationSeries = kind<T.ReservationSeries>(
+  BERTH,
+  'v1alpha1',
+  'reservationseries',
+  'ReservationSeries',
+  true,
+);
+export const capacityWindows = kind<T.CapacityWindow>(BERTH, 'v1alpha1', 'capacitywindows', 'CapacityWindow', false);
+export const calendarFeeds = kind<T.CalendarFeed>(BERTH, 'v1alpha1', 'calendarfeeds', 'CalendarFeed', true);
+export const reservationChecks = kind<T.ReservationCheck>(
+  BERTH,
+  'v1alpha1',
+  'reservationchecks',
+  'ReservationCheck',
+  true,
+);
+export const availabilities = kind<T.Availability>(BERTH, 'v1alpha1', 'availabilities', 'Availability', false);
+export const fleets = kind<T.Fleet>(BERTH, 'v1alpha1', 'fleets', 'Fleet', false);
+export const fleetHistories = kind<T.FleetHistory>(BERTH, 'v1alpha1', 'fleethistories', 'FleetHistory', false);
+
+export function apiVersion(k: Kind<unknown>): string {
+  return k.group ? `${k.group}/${k.version}` : k.version;
+}
+
+// The address of a collection, or of one object of it. ns empty: all namespaces, for a namespaced kind.
+export function pathOf(k: Kind<unknown>, ns?: string, name?: string, subresource?: string): string {
+  let p = k.group ? `/apis/${k.group}/${k.version}` : `/api/${k.version}`;
+  if (k.namespaced && ns) {
+    p += `/namespaces/${encodeURIComponent(ns)}`;
+  }
+  p += `/${k.plural}`;
+  if (name) {
+    p += `/${encodeURIComponent(name)}`;
+  }
+  if (subresource) {
+    p += `/${subresource}`;
+  }
+  return p;
+}
