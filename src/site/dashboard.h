@@ -46,15 +46,16 @@ struct dashboard *dashboard_new(const struct dashboard_options *o, struct err *e
 /* After the HTTP servers, and after whoever identifies: nothing is answered any more. */
 void dashboard_free(struct dashboard *d); /* NULL is a no-op */
 
-/* code 0: who->user, groups and expires_ns count. Else ERR_UNAUTHORIZED, ERR_UNAVAILABLE, ..., with a text for people. */
+/* code 0: who->user, groups and expires_ns count. Else ERR_UNAUTHORIZED, ERR_UNAVAILABLE, ..., with a text for
+ * people. */
 void dashboard_identified(struct dashboard_asking *k, int code, const struct session_who *who,
                           const struct err *err);
 
 /* Answers what is the dashboard's, now or later: true. False: it is not, and nothing was touched. */
 bool dashboard_answer(struct dashboard *d, struct http_request *r);
 
-/* Is Host a name of this machine, or one that was configured? A page that came from elsewhere may have made its own name
- * point here; so on a listener without TLS anything else is answered with 421, and false returned. */
+/* Is Host a name of this machine, or one that was configured? A page that came from elsewhere may have made its own
+ * name point here; so on a listener without TLS anything else is answered with 421, and false returned. */
 bool dashboard_host(struct dashboard *d, struct http_request *r);
 
 /* Headers for answers of the API on the dashboard's own listener: never a page. */

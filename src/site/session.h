@@ -8,9 +8,9 @@
  *
  * A code opens one session, once, within CODE_NS.
  *
- * A request shows its session by a cookie, and a cookie is sent whether the page that asks is ours or not. So a request
- * with a session must not come from elsewhere (Origin and Sec-Fetch-Site, where the browser tells), and one that changes
- * anything needs the header `X-Berth-Dashboard: 1`, which no other site's page can add.
+ * A request shows its session by a cookie, and a cookie is sent whether the page that asks is ours or not. So a
+ * request with a session must not come from elsewhere (Origin and Sec-Fetch-Site, where the browser tells), and one
+ * that changes anything needs the header `X-Berth-Dashboard: 1`, which no other site's page can add.
  *
  * Two cookies: over TLS "__Host-berth-ID" (Secure), else "berth-ID". ID tells instances on one host apart, since
  * cookies do not know ports.
