@@ -39,7 +39,13 @@
 #include "world/verbs.h"
 #include "world/worker.h"
 
-enum { STOP_GRACE_MS = 5000, PANEL_GRACE_MS = 500, NODE_ARGS = 20, CERT_BYTES_MAX = 64 << 10, ARENA_BYTES_MAX = 1 << 20 };
+enum {
+    STOP_GRACE_MS = 5000,
+    PANEL_GRACE_MS = 500,
+    NODE_ARGS = 20,
+    CERT_BYTES_MAX = 64 << 10,
+    ARENA_BYTES_MAX = 1 << 20,
+};
 
 /* Of ServiceAccount tokens: Kubernetes' own default, so that a token outlives a change of address. */
 #define ISSUER "https://kubernetes.default.svc.cluster.local"
