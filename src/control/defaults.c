@@ -2,8 +2,12 @@
  * defaults: what a fresh data folder needs so that a first job can run at once. See queue_controller.h.
  *
  * Made in this order, each only when missing, the marker last, so that an interrupted start goes on where it was:
- * ResourceFlavor `default` (cpu and memory), one per GPU type, ClusterQueue `default`, LocalQueue `default`,
- * the marker. Made once, over the nodes there are then: what people change or delete afterwards stays as they left it.
+ * ResourceFlavor `default` (cpu and memory), one per GPU type, Cohort `pool`, ClusterQueue `default`, LocalQueue
+ * `default`, the marker. Made once, over the nodes there are then: what people change or delete afterwards stays as
+ * they left it.
+ *
+ * The machine's quota is the Cohort's. The ClusterQueue in it has none of its own, so that everybody without a
+ * reservation borrows, and whoever has one takes back what is his.
  *
  * A GPU type is what a node's label nvidia.com/gpu.product says, since that is all that a flavor can select by. A node
  * with different boards is a type of its own, named after all of them.
@@ -19,7 +23,7 @@ static const char WHO[] = "berth-defaults-controller";
 #define DEFAULT_LABEL "berth.dev/default"
 
 enum { ARENA_MAX = 512 << 20 }; /* every node is read */
-enum { D_FLAVOR, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE, D_COUNT };
+enum { D_FLAVOR, D_COHORT, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE, D_COUNT };
 
 struct defaults_controller {
     struct control_env env_copy;
@@ -207,23 +211,23 @@ static void quota_json(struct buf *b, struct str resource, int64_t v, bool first
 }
 
 /* Each flavor of a group has all its resources: of those that a type does not have there are 0. */
-static void gpu_flavor_json(struct machine *m, const struct gpu_type *t, struct buf *b) {
+static void gpu_flavor_json(struct machine *m, const struct gpu_type *t, bool none, struct buf *b) {
     buf_c(b, "{\"name\":");
     buf_json(b, t->flavor);
     buf_c(b, ",\"resources\":[");
     for (size_t i = 0; i < m->n_gpu_resources; i++) {
         uint32_t id = names_find(&m->names, m->gpu_resources[i]);
-        quota_json(b, m->gpu_resources[i], pool_most(t->pool, id), i == 0);
+        quota_json(b, m->gpu_resources[i], none ? 0 : pool_most(t->pool, id), i == 0);
     }
     buf_c(b, "]}");
 }
 
-static void queue_json(struct machine *m, struct buf *b) {
-    head_json(b, "kueue.x-k8s.io/v1beta2", "ClusterQueue", NULL, STR("default"));
-    buf_c(b, ",\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":["
+/* What the machine has, or `none` of it. */
+static void groups_json(struct machine *m, bool none, struct buf *b) {
+    buf_c(b, "\"resourceGroups\":[{\"coveredResources\":["
              "\"cpu\",\"memory\"],\"flavors\":[{\"name\":\"default\",\"resources\":[");
-    quota_json(b, STR("cpu"), m->cpu, true);
-    quota_json(b, STR("memory"), m->memory, false);
+    quota_json(b, STR("cpu"), none ? 0 : m->cpu, true);
+    quota_json(b, STR("memory"), none ? 0 : m->memory, false);
     buf_c(b, "]}]}");
     if (m->n_types > 0) {
         buf_c(b, ",{\"coveredResources\":[");
@@ -234,11 +238,25 @@ static void queue_json(struct machine *m, struct buf *b) {
         buf_c(b, "],\"flavors\":[");
         for (size_t i = 0; i < m->n_types; i++) {
             buf_c(b, i > 0 ? "," : "");
-            gpu_flavor_json(m, &m->types[i], b);
+            gpu_flavor_json(m, &m->types[i], none, b);
         }
         buf_c(b, "]}");
     }
-    buf_c(b, "]}}");
+    buf_ch(b, ']');
+}
+
+static void cohort_json(struct machine *m, struct buf *b) {
+    head_json(b, "kueue.x-k8s.io/v1beta2", "Cohort", NULL, STR(POOL_COHORT));
+    buf_c(b, ",\"spec\":{");
+    groups_json(m, false, b);
+    buf_c(b, "}}");
+}
+
+static void queue_json(struct machine *m, struct buf *b) {
+    head_json(b, "kueue.x-k8s.io/v1beta2", "ClusterQueue", NULL, STR("default"));
+    buf_c(b, ",\"spec\":{\"cohortName\":\"" POOL_COHORT "\",\"namespaceSelector\":{},");
+    groups_json(m, true, b);
+    buf_c(b, "}}");
 }
 
 static void flavor_json(const struct gpu_type *t, struct buf *b) {
@@ -282,6 +300,10 @@ static enum work next(struct defaults_controller *c, struct machine *m, struct b
             flavor_json(&m->types[i], b);
             return create(c, D_FLAVOR, NULL, b);
         }
+    }
+    if (missing(c, D_COHORT, NULL, STR(POOL_COHORT))) {
+        cohort_json(m, b);
+        return create(c, D_COHORT, NULL, b);
     }
     if (missing(c, D_CLUSTER_QUEUE, NULL, STR("default"))) {
         queue_json(m, b);
@@ -332,8 +354,11 @@ struct defaults_controller *defaults_controller_new(const struct control_env *en
                                                     struct err *err) {
     static const struct {
         const char *group, *kind;
-    } names[D_COUNT] = {{"kueue.x-k8s.io", "ResourceFlavor"}, {"kueue.x-k8s.io", "ClusterQueue"},
-                        {"kueue.x-k8s.io", "LocalQueue"},     {"", "ConfigMap"},
+    } names[D_COUNT] = {{"kueue.x-k8s.io", "ResourceFlavor"},
+                        {"kueue.x-k8s.io", "Cohort"},
+                        {"kueue.x-k8s.io", "ClusterQueue"},
+                        {"kueue.x-k8s.io", "LocalQueue"},
+                        {"", "ConfigMap"},
                         {"", "Node"}};
     struct defaults_controller *c = mem_zalloc(sizeof(*c));
     if (c == NULL) {

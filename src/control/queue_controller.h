@@ -12,26 +12,27 @@
  * use from
  * admissions, and seats from placements and bound pods.
  *
- * defaults_controller: a fresh data folder gets a ResourceFlavor per GPU type, ClusterQueue and LocalQueue
- * `default` over
- * the whole machine once its first node is known; ConfigMap kube-system/berth-defaults marks that it was done,
- * so that
- * what a user deletes stays deleted.
+ * defaults_controller: a fresh data folder gets a ResourceFlavor per GPU type, Cohort `pool` with the quota of the whole
+ * machine, and ClusterQueue and LocalQueue `default`, which borrow from it, once its first node is known; ConfigMap
+ * kube-system/berth-defaults marks that it was done, so that what a user deletes stays deleted. A data folder from
+ * before there was a pool keeps the ClusterQueue `default` that it has, with quota of its own.
  */
 #ifndef BERTH_CONTROL_QUEUE_CONTROLLER_H
 #define BERTH_CONTROL_QUEUE_CONTROLLER_H
 
 #include "control/env.h"
 
+#define POOL_COHORT "pool"
+
 struct queue_controller;
 struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err);
 void queue_controller_free(struct queue_controller *c); /* NULL is a no-op */
 struct engine;
-struct engine *queue_controller_engine(struct queue_controller *c); /* for questions, not for events */
+struct engine *
+queue_controller_engine(struct queue_controller *c); /* for questions, not for events */
 
 struct defaults_controller;
-struct defaults_controller *defaults_controller_new(const struct control_env *env,
-                                                    struct err *err);
+struct defaults_controller *defaults_controller_new(const struct control_env *env, struct err *err);
 void defaults_controller_free(struct defaults_controller *c); /* NULL is a no-op */
 
 #endif

@@ -610,14 +610,19 @@ static void defaults(void **state) {
     assert_non_null(d);
     settle(&s);
     assert_int_equal(fake_world_count(&s.w, "ClusterQueue"), 0);
+    assert_int_equal(fake_world_count(&s.w, "Cohort"), 0);
     node(&s, "n1", true);
     settle(&s);
+    const struct object *pool = fake_world_get(&s.w, "Cohort", "", "pool");
+    assert_non_null(pool);
+    assert_true(str_contains(pool->json,
+                             STR("{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"3\"}")));
+    assert_true(str_contains(pool->json, STR("{\"name\":\"memory\",\"nominalQuota\":\"64Gi\"}")));
     const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "default");
     assert_non_null(cq);
-    assert_true(str_contains(
-        cq->json, STR("{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"3\"}")));
+    assert_string_equal(fake_world_text(cq, "spec.cohortName"), "pool");
     assert_true(str_contains(cq->json,
-                             STR("{\"name\":\"memory\",\"nominalQuota\":\"64Gi\"}")));
+                             STR("{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"0\"}")));
     assert_string_equal(fake_world_condition(cq, "Active"), "True");
     assert_non_null(fake_world_get(&s.w, "LocalQueue", "default", "default"));
     assert_non_null(fake_world_get(&s.w, "ResourceFlavor", "", "nvidia-h200"));
@@ -630,10 +635,10 @@ static void defaults(void **state) {
     end(&s);
 }
 
-/* Whether the default ClusterQueue gives so much of a resource in a flavor. */
+/* Whether the pool has so much of a resource in a flavor. */
 static void has_quota(struct scene *s, const char *flavor, const char *resource, const char *want) {
     char open[256], line[256];
-    const struct object *cq = fake_world_get(&s->w, "ClusterQueue", "", "default");
+    const struct object *cq = fake_world_get(&s->w, "Cohort", "", "pool");
     assert_non_null(cq);
     snprintf(open, sizeof(open), "{\"name\":\"%s\",\"resources\":[", flavor);
     snprintf(line, sizeof(line), "{\"name\":\"%s\",\"nominalQuota\":\"%s\"}", resource, want);
