@@ -96,8 +96,8 @@ enum {
     LIMIT_ZONE_BYTES = 64 << 10,         /* one TZif file; the largest known has 4 KB */
     LIMIT_ZONES = 2048,                  /* kept in memory; tzdata has some 600 names */
     LIMIT_RRULE_BYTES = 512,             /* one recurrence rule */
-    LIMIT_RRULE_ITEMS = 64,              /* of one list of it */
-    LIMIT_RRULE_STEPS = 20000,           /* days or months looked at for the next occurrence */
+    LIMIT_RRULE_INTERVAL = 1000,
+    LIMIT_RRULE_COUNT = 10000,
     LIMIT_EXDATES = 512,                 /* of one series */
     LIMIT_ICAL_BYTES = 4 << 20,          /* one calendar that is served */
     LIMIT_ICAL_TEXT = 4096,              /* one text in it, the rest is cut */

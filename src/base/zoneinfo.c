@@ -14,9 +14,8 @@ enum { PATH_BYTES = 4096 };
 static int read_file(const char *path, size_t max, bool cut, struct buf *out, struct err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return errno == ENOENT || errno == ENOTDIR
-                   ? err_set(err, ERR_NOT_FOUND, "no file %s", path)
-                   : err_sys(err, errno, "cannot open %s", path);
+        return errno == ENOENT || errno == ENOTDIR ? err_set(err, ERR_NOT_FOUND, "no file %s", path)
+                                                   : err_sys(err, errno, "cannot open %s", path);
     }
     size_t before = out->n;
     int code = 0;

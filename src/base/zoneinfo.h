@@ -16,8 +16,8 @@
 int zoneinfo_read(void *ctx, struct str name, struct buf *out, struct err *err);
 int zoneinfo_version(void *ctx, struct buf *out, struct err *err);
 
-/* The name of the zone that this user's clock shows: $TZ, or what /etc/localtime points to, or /etc/timezone; "UTC" when
- * none of them names one. NUL-terminated; its name is not checked. */
+/* The name of the zone that this user's clock shows: $TZ, or what /etc/localtime points to, or /etc/timezone; "UTC"
+ * when none of them names one. NUL-terminated; its name is not checked. */
 enum { ZONEINFO_NAME_MAX = 64 };
 struct str zoneinfo_local(char out[static ZONEINFO_NAME_MAX]);
 

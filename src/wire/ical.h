@@ -34,22 +34,23 @@ struct ical_calendar {
 enum ical_status { ICAL_CONFIRMED, ICAL_TENTATIVE, ICAL_CANCELLED };
 
 struct ical_event {
-    struct str uid; /* the same for the object's whole life */
+    struct str uid;                   /* the same for the object's whole life */
     int64_t stamp, created, modified; /* instants, seconds; created 0: not said */
     int64_t start, end;
-    const struct zone *zone;   /* NULL: times are written in UTC; else with TZID, and ical_zone must have been written */
-    struct str rrule;          /* canonical; with a zone */
-    const int64_t *exdates;    /* local times */
+    const struct zone *
+        zone; /* NULL: times are written in UTC; else with TZID, and ical_zone must have been written */
+    struct str rrule;       /* canonical; with a zone */
+    const int64_t *exdates; /* local times */
     size_t n_exdates;
     bool has_recurrence_id;
-    int64_t recurrence_id;     /* local time with a zone, instant without */
+    int64_t recurrence_id; /* local time with a zone, instant without */
     int32_t sequence;
     enum ical_status status;
-    bool transparent;          /* takes no time of its owner's */
+    bool transparent;                                          /* takes no time of its owner's */
     struct str summary, description, location, url, organizer; /* organizer: a name; empty: none */
     const struct str *categories;
     size_t n_categories;
-    int32_t alarm_minutes;     /* before the start; 0: none */
+    int32_t alarm_minutes; /* before the start; 0: none */
 };
 
 struct ical_busy {

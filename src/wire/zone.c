@@ -244,7 +244,7 @@ static size_t before(const struct zone *z, int64_t utc) {
     return low;
 }
 
-struct zone_at zone_at(const struct zone *z, int64_t utc) {
+static struct zone_at stretch(const struct zone *z, int64_t utc) {
     size_t i = before(z, utc);
     int64_t from = i > 0 ? z->at[i - 1] : INT64_MIN;
     if (i == z->n_changes && z->has_rule) {
@@ -257,11 +257,24 @@ struct zone_at zone_at(const struct zone *z, int64_t utc) {
     return (struct zone_at){t->offset, t->dst, str_of(t->abbr), from, until};
 }
 
+/* Files have changes that change nothing, for readers with 32 bits; they are passed over. */
+struct zone_at zone_at(const struct zone *z, int64_t utc) {
+    struct zone_at at = stretch(z, utc);
+    for (int i = 0; i < 4 && at.until != INT64_MAX; i++) {
+        struct zone_at next = stretch(z, at.until);
+        if (next.offset != at.offset || next.dst != at.dst || !str_eq(next.abbr, at.abbr)) {
+            break;
+        }
+        at.until = next.until;
+    }
+    return at;
+}
+
 /* Every stretch that could hold this reading is looked at, in order: few, as no offset is larger than 26 hours. */
 int64_t zone_utc(const struct zone *z, int64_t local, enum zone_fit *ret_fit) {
     int64_t found = 0, gap = local;
     size_t n = 0;
-    for (struct zone_at at = zone_at(z, local - ZONE_OFFSET_MAX);;) {
+    for (struct zone_at at = stretch(z, local - ZONE_OFFSET_MAX);;) {
         int64_t utc = local - at.offset;
         if (utc >= at.from && utc < at.until) {
             found = n++ == 0 ? utc : found;
@@ -269,7 +282,7 @@ int64_t zone_utc(const struct zone *z, int64_t local, enum zone_fit *ret_fit) {
         if (at.until == INT64_MAX || at.until > local + ZONE_OFFSET_MAX) {
             break;
         }
-        struct zone_at next = zone_at(z, at.until);
+        struct zone_at next = stretch(z, at.until);
         if (local >= at.until + at.offset && local < at.until + next.offset) {
             gap = utc; /* clocks jumped over it: read with the offset before */
         }
@@ -373,9 +386,7 @@ static int load(struct zones *z, struct str name, struct zone **ret, struct err 
     if (code == ERR_NOT_FOUND) {
         return unknown(name, err);
     }
-    return code == 0
-               ? 0
-               : err_set(err, code, "time zone \"%.*s\": %s", STR_ARG(name), why.text);
+    return code == 0 ? 0 : err_set(err, code, "time zone \"%.*s\": %s", STR_ARG(name), why.text);
 }
 
 int zones_get(struct zones *z, struct str name, const struct zone **ret, struct err *err) {

@@ -1,9 +1,9 @@
 /*
  * zone: the rules of a time zone (TZif, RFC 8536), and time on its clocks.
  *
- * Instants are seconds since 1970 UTC. A *local* time is what the clock on the wall shows, as the seconds since 1970 that
- * the same reading would be in UTC (time_join of its parts), so that adding days and hours to it is plain arithmetic. The
- * rules reach as far as int64 does: a file's last line is followed for the years after its table.
+ * Instants are seconds since 1970 UTC. A *local* time is what the clock on the wall shows, as the seconds since 1970
+ * that the same reading would be in UTC (time_join of its parts), so that adding days and hours to it is plain
+ * arithmetic. The rules reach as far as int64 does: a file's last line is followed for the years after its table.
  *
  * The room does no I/O: bytes come from a struct zone_source, which is base/zoneinfo.h outside tests. A
  * `struct zones` keeps what was read; its zones live as long as it does. UTC is always known, without a source.
@@ -36,8 +36,9 @@ struct zone_source {
 
 /* ---- a world's zones ---- */
 
-struct zones *zones_new(const struct zone_source *source); /* copied; NULL: UTC alone. NULL: out of memory */
-void zones_free(struct zones *z);                          /* NULL is a no-op */
+struct zones *
+zones_new(const struct zone_source *source); /* copied; NULL: UTC alone. NULL: out of memory */
+void zones_free(struct zones *z);            /* NULL is a no-op */
 /* ERR_INVALID: the name is none, or this machine does not know it; the text quotes it. The empty name is UTC. */
 int zones_get(struct zones *z, struct str name, const struct zone **ret, struct err *err);
 /* "2025b", or empty when not known; asked once. */
@@ -48,7 +49,8 @@ struct str zones_version(struct zones *z);
 /* Whether it is spelled like an IANA name ("America/Argentina/Ushuaia"); no path escapes by it. */
 bool zone_name_ok(struct str name);
 const struct zone *zone_of_utc(void);
-/* From the bytes of a TZif file of version 2 or later. Free with zone_free. ERR_SYNTAX, ERR_UNSUPPORTED (leap seconds). */
+/* From the bytes of a TZif file of version 2 or later. Free with zone_free. ERR_SYNTAX, ERR_UNSUPPORTED (leap
+ * seconds). */
 int zone_parse(struct str name, struct str bytes, struct zone **ret, struct err *err);
 void zone_free(struct zone *z); /* NULL is a no-op */
 struct str zone_name(const struct zone *z);
@@ -57,8 +59,8 @@ struct zone_at {
     int32_t offset; /* seconds east of UTC */
     bool dst;
     struct str abbr; /* "CEST"; lives as long as the zone */
-    int64_t from;    /* since when, INT64_MIN: always */
-    int64_t until;   /* the next change, INT64_MAX: none. Changes of the abbreviation alone count. */
+    int64_t from;    /* since when at the latest, INT64_MIN: always */
+    int64_t until; /* the next change, INT64_MAX: none. Changes of the abbreviation alone count. */
 };
 struct zone_at zone_at(const struct zone *z, int64_t utc);
 
@@ -68,7 +70,7 @@ static inline int64_t zone_local(const struct zone *z, int64_t utc) {
 
 enum zone_fit {
     ZONE_ONCE,
-    ZONE_GAP,   /* clocks never show it: read with the offset before the gap, so it moves on by the gap's length */
+    ZONE_GAP, /* clocks never show it: read with the offset before the gap, so it moves on by the gap's length */
     ZONE_TWICE, /* clocks show it twice: the first time */
 };
 /* RFC 5545, 3.3.5. ret_fit may be NULL. */

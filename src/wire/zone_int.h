@@ -15,9 +15,9 @@ struct zone_type {
 /* When in a year a change is: POSIX's TZ, widened by RFC 8536. */
 struct zone_date {
     enum { ZONE_DATE_MONTH, ZONE_DATE_JULIAN, ZONE_DATE_DAY } form; /* M10.5.0, J300, 299 */
-    int month, week, weekday; /* week 5: the last */
-    int day;                  /* J: 1 to 365 without 29 February; else 0 to 365 with it */
-    int32_t time;             /* of the clock before the change, seconds; up to a week, or negative */
+    int month, week, weekday;                                       /* week 5: the last */
+    int day;      /* J: 1 to 365 without 29 February; else 0 to 365 with it */
+    int32_t time; /* of the clock before the change, seconds; up to a week, or negative */
 };
 
 /* The last line of a file. Without changes (no dst) it is `standard` for ever. */

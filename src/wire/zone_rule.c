@@ -135,16 +135,20 @@ static int64_t date_in(const struct zone_date *d, int year) {
     return day * ZONE_DAY + d->time;
 }
 
+/* Rules are followed for so long on both sides of 1970, then it is standard time; instants in nanoseconds end in
+ * 2262. */
+static const int64_t far = INT64_C(9000000000);
+
 static struct zone_at stretch(const struct zone_type *t, int64_t from, int64_t until) {
     return (struct zone_at){t->offset, t->dst, str_of(t->abbr), from, until};
 }
 
-/* Six changes, of the year before to the year after, in order; of two at one instant the one to summer counts, which is
- * how summer all year is written. */
+/* Six changes, of the year before to the year after, in order; of two at one instant the one to summer counts, which
+ * is how summer all year is written. */
 struct zone_at zone_rule_at(const struct zone_rule *r, int64_t utc) {
-    const int64_t far = INT64_C(9000000000); /* year 2255; instants in nanoseconds end in 2262 */
-    if (!r->changes || utc > far || utc < -far) {
-        return stretch(&r->standard, INT64_MIN, INT64_MAX);
+    if (!r->changes || utc >= far || utc < -far) {
+        return stretch(&r->standard, r->changes && utc >= far ? far : INT64_MIN,
+                       r->changes && utc < -far ? -far : INT64_MAX);
     }
     int year = time_split(utc * INT64_C(1000000000)).year;
     struct {
@@ -165,5 +169,6 @@ struct zone_at zone_rule_at(const struct zone_rule *r, int64_t utc) {
     while (i > 0 && changes[i].at > utc) {
         i--;
     }
-    return stretch(changes[i].to, changes[i].at, i + 1 < n ? changes[i + 1].at : INT64_MAX);
+    int64_t from = changes[i].at, until = i + 1 < n ? changes[i + 1].at : far;
+    return stretch(changes[i].to, from > -far ? from : -far, until < far ? until : far);
 }
