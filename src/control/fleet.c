@@ -133,10 +133,22 @@ static void instances_write(struct page *p, const struct gpu_card *g) {
 }
 
 static const char *health_of(const struct fleet_node *n, const struct gpu_card *g) {
-    return !g->healthy   ? "Broken"
-           : !n->ready   ? "NodeNotReady"
-           : n->cordoned ? "Cordoned"
-                         : "Healthy";
+    return !n->ready ? "Unknown" : g->healthy ? "Healthy" : "Unhealthy";
+}
+
+static struct str trouble_of(const struct fleet_node *n, const struct gpu_card *g) {
+    return g->trouble.n  ? g->trouble
+           : !n->ready   ? STR("its node is not ready")
+           : n->cordoned ? STR("its node takes no new pods (cordoned)")
+                         : (struct str){0};
+}
+
+/* MiB as GiB, with one digit behind the point. */
+static void known_gib(struct buf *b, const char *name, int32_t mib) {
+    if (mib >= 0) {
+        int64_t tenths = ((int64_t)mib * 10 + 512) / 1024;
+        buf_f(b, ",\"%s\":%lld.%lld", name, (long long)(tenths / 10), (long long)(tenths % 10));
+    }
 }
 
 static void card_write(struct page *p, const struct fleet_node *n, const struct gpu_card *g) {
@@ -150,11 +162,11 @@ static void card_write(struct page *p, const struct fleet_node *n, const struct 
     known(b, "memoryGiB", g->memory_mib, 1024);
     buf_f(b, ",\"slices\":%d,\"migEnabled\":%s,\"health\":\"%s\"", g->slices,
           g->mig_enabled ? "true" : "false", health_of(n, g));
-    member(b, "trouble", g->trouble);
+    member(b, "trouble", trouble_of(n, g));
     known(b, "temperature", g->temperature_c, 1);
     known(b, "power", g->power_mw, 1000);
     known(b, "utilization", g->utilization_pct, 1);
-    known(b, "memoryUsed", g->memory_used_mib, 1);
+    known_gib(b, "memoryUsed", g->memory_used_mib);
     instances_write(p, g);
     buf_ch(b, '}');
 }

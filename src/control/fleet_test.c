@@ -258,6 +258,7 @@ static void two_cards(struct scene *s, struct str holder) {
     cards[0] = card(0, "GPU-0");
     cards[0].instances = in;
     cards[0].n_instances = 2;
+    cards[0].memory_used_mib = 1540;
     cards[1] = card(1, "GPU-1");
     cards[1].healthy = false;
     cards[1].trouble = STR("Xid 79");
@@ -319,6 +320,8 @@ static void holders_are_for_those_who_may(void **state) {
     assert_null(json_get(in, STR("pod")));
     assert_null(json_get(in, STR("workload")));
     assert_int_equal(json_i64_at(card0, "power", -1), 120);
+    assert_str_eq(json_str_at(card0, "health"), STR("Healthy"));
+    assert_true(yyjson_get_real(json_get(card0, STR("memoryUsed"))) == 1.5);
     assert_null(json_get(card0, STR("utilization"))); /* not known, so not 0 */
     s.sees = "a";
     assert_int_equal(ask(&s, "fleets", "current", ""), 0);
