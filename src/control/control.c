@@ -12,6 +12,7 @@
 #include "control/pod_group.h"
 #include "control/priority_class.h"
 #include "control/queue_controller.h"
+#include "control/reservation.h"
 #include "control/role_aggregation.h"
 #include "control/serving.h"
 #include "control/serviceaccount.h"
@@ -40,6 +41,7 @@ WRAP(role_aggregation)
 WRAP(event_ttl)
 WRAP(workload_life)
 WRAP(priority_class)
+WRAP(reservation)
 #undef WRAP
 
 static const struct part {
@@ -63,6 +65,7 @@ static const struct part {
     {CONTROL_EVENT_TTL, "event ttl", event_ttl_make, event_ttl_drop},
     {CONTROL_WORKLOADS, "workloads", workload_life_make, workload_life_drop},
     {CONTROL_WORKLOADS, "priority classes", priority_class_make, priority_class_drop},
+    {CONTROL_RESERVATIONS, "reservations", reservation_make, reservation_drop},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -25,7 +25,8 @@ enum control_set {
     CONTROL_ROLES = 1 << 9,     /* aggregated ClusterRoles */
     CONTROL_EVENT_TTL = 1 << 10,
     CONTROL_WORKLOADS = 1 << 11, /* deactivation, time limits */
-    CONTROL_ALL = (1 << 12) - 1,
+    CONTROL_RESERVATIONS = 1 << 12, /* bookings: the planner, their objects, series, calendars */
+    CONTROL_ALL = (1 << 13) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
     CONTROL_KUBERNETES = CONTROL_BOOTSTRAP | CONTROL_NAMESPACES | CONTROL_SERVICEACCOUNTS |
                          CONTROL_GC | CONTROL_JOBS | CONTROL_NODES | CONTROL_ROLES |

@@ -11,6 +11,7 @@ static const struct word words[] = {
     {"queues", CONTROL_QUEUES},
     {"job-queue", CONTROL_JOB_QUEUE},
     {"workloads", CONTROL_WORKLOADS},
+    {"reservations", CONTROL_RESERVATIONS},
     {"defaults", CONTROL_DEFAULTS},
     {"bootstrap", CONTROL_BOOTSTRAP},
     {"namespaces", CONTROL_NAMESPACES},

@@ -28,8 +28,8 @@ static void test_lists(void **state) {
     reads("kubernetes", CONTROL_ALL,
           "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl",
           CONTROL_KUBERNETES);
-    reads("kubernetes,kueue,defaults", 0,
-          "queues,job-queue,workloads,defaults,bootstrap,namespaces,service-accounts,"
+    reads("kubernetes,kueue,reservations,defaults", 0,
+          "queues,job-queue,workloads,reservations,defaults,bootstrap,namespaces,service-accounts,"
           "garbage-collector,jobs,nodes,roles,event-ttl",
           CONTROL_ALL);
 }

@@ -79,7 +79,7 @@ static int parts_new(struct sim *s, struct err *err) {
     s->story = r == 0 && s->o.story ? story_new(s->mirror, clock, err) : NULL;
     r = r == 0 && s->o.story && !s->story ? ERR_NOMEM : r;
     s->jobs = r == 0 ? mirror_feed(s->mirror, s->kind_job, runs_job_changed, s) : NULL;
-    unsigned set = CONTROL_QUEUES | CONTROL_WORKLOADS;
+    unsigned set = CONTROL_QUEUES | CONTROL_WORKLOADS | CONTROL_RESERVATIONS;
     set |= s->o.jobs ? CONTROL_JOB_QUEUE | CONTROL_GC : 0;
     s->control = s->jobs ? control_new(&s->env, set, err) : NULL;
     return s->control ? 0 : r ? r : err_set(err, ERR_NOMEM, "out of memory");

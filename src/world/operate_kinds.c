@@ -8,27 +8,35 @@
 #include "kube/writer.h"
 
 #define KUEUE "kueue.x-k8s.io"
+#define BERTH "berth.dev"
 
 static const struct {
     const char *group, *kind;
     unsigned sets; /* who reads it */
     bool required;
 } rows[] = {
-    {KUEUE, "Workload", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_WORKLOADS, true},
-    {KUEUE, "ClusterQueue", CONTROL_QUEUES | CONTROL_JOB_QUEUE, true},
-    {KUEUE, "LocalQueue", CONTROL_QUEUES | CONTROL_JOB_QUEUE, true},
-    {KUEUE, "ResourceFlavor", CONTROL_QUEUES | CONTROL_JOB_QUEUE, true},
+    {KUEUE, "Workload",
+     CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_WORKLOADS | CONTROL_RESERVATIONS, true},
+    {KUEUE, "ClusterQueue", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
+    {KUEUE, "LocalQueue", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
+    {KUEUE, "ResourceFlavor", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
     {KUEUE, "WorkloadPriorityClass", CONTROL_JOB_QUEUE | CONTROL_WORKLOADS, false},
-    {KUEUE, "Cohort", CONTROL_QUEUES, false},
+    {KUEUE, "Cohort", CONTROL_QUEUES | CONTROL_RESERVATIONS, false},
     {KUEUE, "AdmissionCheck", CONTROL_QUEUES, false},
     {KUEUE, "Topology", CONTROL_QUEUES | CONTROL_JOB_QUEUE, false},
-    {"", "Namespace", CONTROL_QUEUES | CONTROL_JOB_QUEUE, true},
-    {"", "Node", CONTROL_QUEUES, true},
+    {"", "Namespace", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_RESERVATIONS, true},
+    {"", "Node", CONTROL_QUEUES | CONTROL_RESERVATIONS, true},
     {"", "Pod", CONTROL_QUEUES | CONTROL_JOB_QUEUE | CONTROL_JOBS, true},
     {"", "LimitRange", CONTROL_QUEUES, true},
     {"node.k8s.io", "RuntimeClass", CONTROL_QUEUES, false},
     {"scheduling.k8s.io", "PriorityClass", CONTROL_JOB_QUEUE, true},
     {"batch", "Job", CONTROL_JOB_QUEUE | CONTROL_JOBS | CONTROL_QUEUES, true},
+    {BERTH, "Reservation", CONTROL_RESERVATIONS, false},
+    {BERTH, "ReservationPolicy", CONTROL_RESERVATIONS, false},
+    {BERTH, "CapacityWindow", CONTROL_RESERVATIONS, false},
+    {BERTH, "ReservationSeries", CONTROL_RESERVATIONS, false},
+    {BERTH, "CalendarFeed", CONTROL_RESERVATIONS, false},
+    {"infrastructure.opendatahub.io", "HardwareProfile", CONTROL_RESERVATIONS, false},
 };
 
 /* Kinds that others serve: those that are queued, and what is looked at on the way from a pod to one of them. */

@@ -9,7 +9,8 @@
 #include "wire/time.h"
 
 /* A kube-controller-manager's part needs the whole cluster in memory, and the cluster has one already. */
-#define NOT_HERE (CONTROL_ALL & ~(unsigned)(CONTROL_CLUSTER | CONTROL_JOBS))
+#define HERE (CONTROL_CLUSTER | CONTROL_RESERVATIONS)
+#define NOT_HERE (CONTROL_ALL & ~(unsigned)(HERE | CONTROL_JOBS))
 enum { WRITES_MAX = 1024, BURST_MAX = 100000 };
 
 static const char *const bools[] = {"true", "false", NULL};
@@ -137,7 +138,7 @@ static int read_addresses(const struct cli_args *a, struct operate_options *o, s
 static int read_controllers(const struct cli_args *a, struct operate_options *o, struct err *err) {
     const char *list = cli_value(a, "controllers");
     struct buf b;
-    int r = control_set_parse(str_of(list ? list : "all"), CONTROL_CLUSTER, &o->controllers, err);
+    int r = control_set_parse(str_of(list ? list : "all"), HERE, &o->controllers, err);
     if (r != 0) {
         return err_wrap(err, "--controllers");
     }
