@@ -1,10 +1,10 @@
 # Berth's front door. Everything real is in meson; these are the words of the README.
 #
 #   make          build the release program            build/berth
-#   make demo     install what is missing, build, and show the main job end to end
+#   make demo     install what is missing, build, show the main job end to end, and leave Berth up with its dashboard
 #   make check    install what is missing, build, and run every test
 #   make check-cluster KUBECONFIG=FILE   run what concerns clusters on a real one, in namespaces of its own
-#   make run      start Berth on simulated GPUs and keep it up
+#   make run      a living system to look at: simulated GPUs, teams, queues, bookings, load, and the dashboard
 #   make bench    measure; each benchmark prints a table and a ratio to a floor measured in the same run
 #   make install  into PREFIX (/usr/local)
 
@@ -38,7 +38,7 @@ sanitized: $(SAN)/build.ninja
 
 demo: setup-build
 	@$(MAKE) --no-print-directory build
-	@examples/first-job/demo $(BUILD)/berth
+	@examples/first-job/demo --keep $(BUILD)/berth
 
 check: setup-check
 	@$(MAKE) --no-print-directory build sanitized
@@ -48,8 +48,9 @@ check-cluster: build
 	@[ -n "$(KUBECONFIG)" ] || { echo "make: check-cluster needs KUBECONFIG=FILE of the cluster to try it on"; exit 2; }
 	@BERTH_CLUSTER=$(abspath $(KUBECONFIG)) tests/cluster/run.sh $(BUILD) $(SAN)
 
-run: build
-	@$(BUILD)/berth up --data .data/run --listen 127.0.0.1:6443 --gpus sim:8xh200 --runtime process
+run: setup-build
+	@$(MAKE) --no-print-directory build
+	@examples/sample/run $(BUILD)/berth .data/run
 
 bench: build
 	@bench/run $(BUILD)
