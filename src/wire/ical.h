@@ -37,8 +37,9 @@ struct ical_event {
     struct str uid;                   /* the same for the object's whole life */
     int64_t stamp, created, modified; /* instants, seconds; created 0: not said */
     int64_t start, end;
-    const struct zone *
-        zone; /* NULL: times are written in UTC; else with TZID, and ical_zone must have been written */
+    /* NULL: times are written in UTC; else with TZID, and ical_zone comes before. An instant that the zone's clock cannot
+     * tell from an earlier one is in UTC all the same. */
+    const struct zone *zone;
     struct str rrule;       /* canonical; with a zone */
     const int64_t *exdates; /* local times */
     size_t n_exdates;
@@ -46,8 +47,8 @@ struct ical_event {
     int64_t recurrence_id; /* local time with a zone, instant without */
     int32_t sequence;
     enum ical_status status;
-    bool transparent;                                          /* takes no time of its owner's */
-    struct str summary, description, location, url, organizer; /* organizer: a name; empty: none */
+    bool transparent;                                        /* takes no time of its owner's */
+    struct str summary, description, location, url, contact; /* contact: who booked; empty: none */
     const struct str *categories;
     size_t n_categories;
     int32_t alarm_minutes; /* before the start; 0: none */
@@ -59,7 +60,7 @@ struct ical_busy {
 };
 
 void ical_begin(struct ical *c, struct buf *out, const struct ical_calendar *calendar);
-/* VTIMEZONE with every change from `from` to `until` (instants), once for each zone used, before its events. */
+/* VTIMEZONE with what holds at `from` and every change from `from` to `until` (instants), once for each zone used, before its events. */
 void ical_zone(struct ical *c, const struct zone *z, int64_t from, int64_t until);
 void ical_event(struct ical *c, const struct ical_event *e);
 /* VFREEBUSY of [start, end). */
@@ -68,8 +69,7 @@ void ical_freebusy(struct ical *c, struct str uid, int64_t stamp, int64_t start,
 /* 0; ERR_NOMEM; ERR_TOO_LARGE: it is valid, but not all of it is there. */
 int ical_end(struct ical *c);
 
-/* One property: NAME;PARAM=X:VALUE, folded. ical_text escapes. For what is not above. */
-void ical_line(struct ical *c, const char *name, struct str value);
+/* A property that is not above, its value a text. */
 void ical_text(struct ical *c, const char *name, struct str value);
 
 #endif
