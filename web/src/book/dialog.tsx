@@ -57,7 +57,7 @@ interface FormProps {
 function Who({ draft, set, faults, fixed }: FormProps & { fixed: boolean }) {
   const { projects, mayList } = useScope();
   return (
-    <>
+    <div className="bk-two">
       <FormGroup label={B.book.project} fieldId="book-project" isRequired>
         {mayList && projects.length > 0 ? (
           <FormSelect id="book-project" value={draft.project} isDisabled={fixed} onChange={(_e, v) => set({ project: v })}>
@@ -73,7 +73,7 @@ function Who({ draft, set, faults, fixed }: FormProps & { fixed: boolean }) {
           <FormHelperText><HelperText><HelperTextItem variant="error">{B.book.fault.purpose}</HelperTextItem></HelperText></FormHelperText>
         )}
       </FormGroup>
-    </>
+    </div>
   );
 }
 

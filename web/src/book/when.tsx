@@ -61,7 +61,6 @@ export function When({ draft, set, faults, now, step, policyZone, once }: Props)
     ranges.find(([, r]) => r && r[0] === draft.start && r[1] === draft.end)?.[0] ?? 'custom';
   const bad = faults.includes('order') || faults.includes('past') || faults.includes('long');
   return (
-    <>
       <FormGroup label={B.book.when} role="group" fieldId="book-when">
         <ToggleGroup aria-label={B.book.presets} className="bk-wrap">
           {ranges.filter(([p, r]) => r || p === 'custom').map(([p, r]) => (
@@ -88,12 +87,15 @@ export function When({ draft, set, faults, now, step, policyZone, once }: Props)
               set({ end });
             }} />
         </div>
-        <ZonePicker id="book-zone" zone={draft.zone} policyZone={policyZone} onChange={(zone) => {
-          /* The clock times that were written stay; the instants move. */
-          const start = fromInput(toInput(draft.start, draft.zone), zone) ?? draft.start;
-          const end = fromInput(toInput(draft.end, draft.zone), zone) ?? draft.end;
-          set({ zone, start, end });
-        }} />
+        <div className="bk-inline">
+          <ZonePicker id="book-zone" zone={draft.zone} policyZone={policyZone} onChange={(zone) => {
+            /* The clock times that were written stay; the instants move. */
+            const start = fromInput(toInput(draft.start, draft.zone), zone) ?? draft.start;
+            const end = fromInput(toInput(draft.end, draft.zone), zone) ?? draft.end;
+            set({ zone, start, end });
+          }} />
+          {!once && <RepeatFields repeat={draft.repeat} set={(repeat) => set({ repeat })} bad={faults.includes('repeat')} />}
+        </div>
         <FormHelperText>
           <HelperText id="book-when-help">
             {faults.includes('order') && <HelperTextItem variant="error">{B.book.fault.order}</HelperTextItem>}
@@ -103,16 +105,13 @@ export function When({ draft, set, faults, now, step, policyZone, once }: Props)
           </HelperText>
         </FormHelperText>
       </FormGroup>
-      {!once && <RepeatFields repeat={draft.repeat} set={(repeat) => set({ repeat })} bad={faults.includes('repeat')} />}
-    </>
   );
 }
 
 function RepeatFields({ repeat, set, bad }: { repeat: Repeat; set: (r: Repeat) => void; bad: boolean }) {
   return (
-    <FormGroup label={B.book.repeat} fieldId="book-repeat">
-      <div className="bk-inline">
-        <FormSelect id="book-repeat" value={repeat.freq} onChange={(_e, v) => set({ ...repeat, freq: v as Repeat['freq'] })}>
+    <div className="bk-inline">
+        <FormSelect id="book-repeat" aria-label={B.book.repeat} value={repeat.freq} onChange={(_e, v) => set({ ...repeat, freq: v as Repeat['freq'] })}>
           {(['none', 'DAILY', 'WEEKDAYS', 'WEEKLY'] as const).map((f) => <FormSelectOption key={f} value={f} label={B.book.freq[f]} />)}
         </FormSelect>
         {repeat.freq !== 'none' && (
@@ -127,7 +126,6 @@ function RepeatFields({ repeat, set, bad }: { repeat: Repeat; set: (r: Repeat) =
             </FormSelect>
           </>
         )}
-      </div>
-    </FormGroup>
+    </div>
   );
 }

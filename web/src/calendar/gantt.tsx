@@ -69,12 +69,16 @@ function freeClass(free: number, total: number): string {
   return free <= 0 ? 'none' : free < total ? 'some' : 'all';
 }
 
-function FreeStrip({ scale, row }: { scale: Scale; row: Row }) {
+/* What was free is of no use to anybody: the strip begins now. */
+function FreeStrip({ scale, row, now }: { scale: Scale; row: Row; now: number }) {
   const runs: typeof row.free = [];
   for (const f of row.free) {
+    if (f.to <= now) {
+      continue;
+    }
     const last = runs[runs.length - 1];
     if (last && last.free === f.free && last.total === f.total && last.to >= f.from) last.to = f.to;
-    else runs.push({ ...f });
+    else runs.push({ ...f, from: Math.max(f.from, now) });
   }
   return (
     <div className="bk-free">
@@ -135,7 +139,7 @@ function RowView({ scale, row, index, now, spot, range, onOpen }: RowProps) {
               <span>{c.text}</span>
             </div>
           ))}
-          <FreeStrip scale={scale} row={row} />
+          <FreeStrip scale={scale} row={row} now={now} />
           <div className="bk-bars">
             {row.bars.filter((b) => b.lane < LANES_MAX).map((b) => (
               <BarView key={b.key} scale={scale} bar={b} onOpen={onOpen} />
@@ -331,7 +335,7 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
     ? [Math.min(spot.anchor, spot.col), Math.max(spot.anchor, spot.col)] : undefined;
   let index = -1;
   return (
-    <div className="bk-gantt" data-view={scale.view} ref={box}>
+    <div className="bk-gantt bk-colors" data-view={scale.view} ref={box}>
       <div
         role="grid" aria-label={B.cal.gridLabel(scale.title)} aria-describedby={describedBy} aria-multiselectable="true"
         aria-colcount={scale.columns.length + 1} aria-rowcount={rows.length + groups.length + 1} className="bk-grid"

@@ -94,7 +94,7 @@ function closuresOf(item: Availability, windows: CapacityWindow[], from: number,
 /* Largest first: the whole GPU, then slices by memory. */
 export const bySize = (a: Availability, b: Availability): number =>
   Number(isWholeGpu(b.resource)) - Number(isWholeGpu(a.resource)) || (b.memoryGiB ?? 0) - (a.memoryGiB ?? 0) ||
-  Number(b.gpuShare ?? 0) - Number(a.gpuShare ?? 0) || (a.resource < b.resource ? -1 : 1);
+  Number(b.gpuShare ?? 0) - Number(a.gpuShare ?? 0) || (a.resource > b.resource ? -1 : 1);
 
 export function makeGroups(items: Availability[], windows: CapacityWindow[], from: number, to: number,
   mine: (b: Busy) => boolean): Group[] {

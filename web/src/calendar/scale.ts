@@ -4,7 +4,7 @@
  */
 import {
   DAY, HOUR, MINUTE, addDays, dayHours, dayNumber, dayText, longDayText, monthText, offsetText, rangeText, sameTime,
-  startOfDay, startOfMonth, startOfWeek, timeText, wallOf, weekdayText,
+  startOfDay, startOfMonth, timeText, wallOf, weekdayText,
 } from './zone.ts';
 
 export type View = 'day' | 'week' | 'month';
@@ -34,12 +34,9 @@ export interface Scale {
   title: string;
 }
 
-export function periodOf(view: View, at: number, zone: string, firstDay: number): [number, number] {
-  if (view === 'day') return [startOfDay(at, zone), addDays(at, 1, zone)];
-  if (view === 'week') {
-    const from = startOfWeek(at, zone, firstDay);
-    return [from, addDays(from, 7, zone)];
-  }
+/* A week is the seven days from the day on: what is ahead counts, not what was since Monday. */
+export function periodOf(view: View, at: number, zone: string): [number, number] {
+  if (view !== 'month') return [startOfDay(at, zone), addDays(at, view === 'day' ? 1 : 7, zone)];
   return [startOfMonth(at, zone), startOfMonth(at, zone, 1)];
 }
 
@@ -80,14 +77,15 @@ function ticksOf(days: Heading[], view: View, zone: string): Scale['ticks'] {
     for (let at = d.from; at < d.to; at += HOUR) {
       const hour = new Date(wallOf(at, zone)).getUTCHours();
       if (view === 'week' && (hour % 6 !== 0 || at === d.from)) continue;
-      out.push({ at, text: timeText(at, zone), major: hour % 6 === 0 });
+      const text = view === 'day' || hour === 12 ? timeText(at, zone) : '';
+      out.push({ at, text, major: hour % 6 === 0 });
     }
   }
   return out;
 }
 
-export function makeScale(view: View, at: number, zone: string, firstDay: number, now: number): Scale {
-  const [from, to] = periodOf(view, at, zone, firstDay);
+export function makeScale(view: View, at: number, zone: string, now: number): Scale {
+  const [from, to] = periodOf(view, at, zone);
   const days = daysOf(from, to, zone, now);
   for (const d of days) {
     d.text = view === 'day' ? longDayText(d.from, zone)

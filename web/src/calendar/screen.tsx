@@ -22,7 +22,7 @@ import { Gantt } from './gantt.tsx';
 import { makeGroups, type Bar, type Row } from './rows.ts';
 import { makeScale, movePeriod, offsetsText, VIEWS, type Scale, type View } from './scale.ts';
 import { TableTwin } from './table_twin.tsx';
-import { HOUR, MINUTE, firstDayOfWeek, fromInput, rfc3339, toInput } from './zone.ts';
+import { HOUR, MINUTE, fromInput, rfc3339, toInput } from './zone.ts';
 import { availabilityPath } from './path.ts';
 import './calendar.css';
 
@@ -51,8 +51,10 @@ function Tools({ scale, view, table, go }: {
         <Button variant="plain" aria-label={B.cal.next(B.cal.view[view])} icon={<AngleRightIcon />}
           onClick={() => go(movePeriod(view, scale.from, 1, scale.zone))} />
       </span>
-      <h2 aria-live="polite">{scale.title}</h2>
-      <span className="bk-offset" data-testid="cal-offset">{B.cal.zoneOf(scale.zone, offsetsText(scale))}</span>
+      <div className="bk-period" aria-live="polite">
+        <h2>{scale.title}</h2>
+        <span className="bk-offset" data-testid="cal-offset">{B.cal.zoneOf(scale.zone, offsetsText(scale))}</span>
+      </div>
       <span className="bk-spring" />
       <ToggleGroup aria-label={B.cal.viewLabel}>
         {VIEWS.map((v) => (
@@ -80,7 +82,7 @@ function Legend() {
     ['bk-closed', {}, B.cal.legend.closed],
   ];
   return (
-    <ul className="bk-legend bk-gantt-colors" aria-label={B.cal.legend.label}>
+    <ul className="bk-legend bk-colors" aria-label={B.cal.legend.label}>
       {entries.map(([cls, data, text]) => <li key={text}><i className={cls} {...data} aria-hidden="true" />{text}</li>)}
     </ul>
   );
@@ -93,7 +95,7 @@ export default function CalendarScreen() {
   const now = useNow(30_000);
   const { view, at, table } = useView(zone, now);
   const minute = Math.floor(now / MINUTE) * MINUTE;
-  const scale = React.useMemo(() => makeScale(view, at, zone, firstDayOfWeek(navigator.language), minute),
+  const scale = React.useMemo(() => makeScale(view, at, zone, minute),
     // The period and today's mark, not each tick of the clock.
     [view, toInput(at, zone).slice(0, 10), zone, toInput(minute, zone).slice(0, 10)]);
   const seen = useList(reservations, project);

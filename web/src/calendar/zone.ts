@@ -82,26 +82,9 @@ export const addDays = (at: number, n: number, zone: string): number => {
 /* The same wall-clock time, n days away. */
 export const sameTime = (at: number, n: number, zone: string): number => instantOf(wallOf(at, zone) + n * DAY, zone);
 
-export function startOfWeek(at: number, zone: string, firstDay: number): number {
-  const day = new Date(wallOf(at, zone)).getUTCDay();
-  return addDays(at, -((day - firstDay + 7) % 7), zone);
-}
-
 export function startOfMonth(at: number, zone: string, plus = 0): number {
   const wall = new Date(wallOf(at, zone));
   return instantOf(Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth() + plus, 1), zone);
-}
-
-/* 0 Sunday .. 6 Saturday: the first day of the week where the reader lives; Monday where nobody knows. */
-export function firstDayOfWeek(locale: string): number {
-  try {
-    const l = new Intl.Locale(locale) as Intl.Locale & {
-      getWeekInfo?: () => { firstDay: number }; weekInfo?: { firstDay: number };
-    };
-    return ((l.getWeekInfo?.() ?? l.weekInfo)?.firstDay ?? 1) % 7;
-  } catch {
-    return 1;
-  }
 }
 
 /* Where the offset changes in [from, to): the instants, to the minute. */
