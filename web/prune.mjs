@@ -1,5 +1,6 @@
 // Drops from a style sheet what the scripts beside it can never use: rules whose every selector needs a class that
-// no script names, custom properties that nothing reads, and faces of fonts that are not asked for (italics, icons).
+// no script names, custom properties that nothing reads, and faces of fonts that are not asked for (italics, icons,
+// display: headings have the text's font).
 
 // A sheet as a tree: {head, body: [rules]} for blocks of rules, {head, text} for blocks of declarations.
 function parse(css) {
@@ -112,7 +113,7 @@ function dropRules(nodes, words) {
     }
     if (n.head.startsWith('@font-face')) {
       const text = print(n.body);
-      return !/italic|pficon/.test(text);
+      return !/italic|pficon|Red Hat Display/.test(text);
     }
     if (n.head.startsWith('@keyframes')) {
       return true;

@@ -474,6 +474,7 @@ export interface AvailabilityBusy {
   name?: string;
   owner?: string;
   purpose?: string;
+  reason?: string;
 }
 
 export interface Availability extends KubeObject {
@@ -504,9 +505,9 @@ export interface FleetType {
 }
 
 export interface FleetInstance {
-  profile: string;
+  profile?: string; // absent: the whole GPU
   start: number;
-  size: number;
+  size?: number;
   used?: boolean;
   utilization?: number;
   namespace?: string;
@@ -519,6 +520,7 @@ export interface FleetCard {
   index: number;
   uuid: string;
   model: string;
+  flavor?: string;
   memoryGiB?: number;
   slices?: number;
   migEnabled?: boolean;
@@ -543,6 +545,7 @@ export interface Fleet extends KubeObject {
   types?: FleetType[];
   cards?: FleetCard[];
   attention?: Attention[];
+  computed?: string;
 }
 
 export interface FleetSample {
@@ -556,7 +559,6 @@ export interface FleetSample {
 export interface FleetHistory extends KubeObject {
   flavor?: string;
   product?: string;
-  resource?: string;
   samples?: FleetSample[];
 }
 
