@@ -1,5 +1,5 @@
-// Drops from a style sheet what the scripts beside it can never use: rules whose every selector needs a class that
-// no script names, custom properties that nothing reads, and faces of fonts that are not asked for (italics, icons,
+// Drops from a style sheet what the scripts beside it can never use: rules whose every selector needs a class of
+// PatternFly that no script names, custom properties that nothing reads, and faces of fonts that are not asked for (italics, icons,
 // display: headings have the text's font).
 
 // A sheet as a tree: {head, body: [rules]} for blocks of rules, {head, text} for blocks of declarations.
@@ -99,7 +99,7 @@ function usable(selector, words) {
   }
   for (const m of plain.matchAll(/\.((?:[\w-]|\\.)+)/g)) {
     const name = m[1].replace(/\\/g, '');
-    if (!words.has(name) || NEVER.test(name)) {
+    if (name.startsWith('pf-') && (!words.has(name) || NEVER.test(name))) {
       return false;
     }
   }

@@ -163,7 +163,7 @@ function LiveBadge(): ReactNode {
         tabIndex={0}
         icon={<span className="b-live-dot" aria-hidden="true" />}
       >
-        {text}
+        <span className="b-live-word">{text}</span>
       </Label>
     </Tooltip>
   );

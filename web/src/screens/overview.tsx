@@ -84,9 +84,19 @@ function TypeCard(p: { type: FleetType }): ReactNode {
   return (
     <Card className="b-fleet">
       <CardHeader>
-        <CardTitle component="h2">
-          {productName(p.type)} <span className="b-quiet b-mono">{p.type.flavor}</span>
-        </CardTitle>
+        <div className="b-card-head">
+          <CardTitle component="h2">
+            {productName(p.type)} <span className="b-quiet b-mono">{p.type.flavor}</span>
+          </CardTitle>
+          <Legend
+            items={[
+              { kind: 'used', label: s.used },
+              { kind: 'reserved', label: s.reserved },
+              { kind: 'free', label: s.free },
+              { kind: 'broken', label: s.broken },
+            ]}
+          />
+        </div>
       </CardHeader>
       <CardBody>
         <table className="b-table b-fleet-table">
@@ -95,14 +105,6 @@ function TypeCard(p: { type: FleetType }): ReactNode {
             <tr>
               <th scope="col">{s.size}</th>
               <th scope="col" className="b-fleet-strip">
-                <Legend
-                  items={[
-                    { kind: 'used', label: s.used },
-                    { kind: 'reserved', label: s.reserved },
-                    { kind: 'free', label: s.free },
-                    { kind: 'broken', label: s.broken },
-                  ]}
-                />
                 <span className="b-hidden">{s.picture}</span>
               </th>
               <th scope="col" className="b-num">
@@ -349,7 +351,7 @@ export default function Overview(): ReactNode {
                 ))}
                 <History />
               </div>
-              <div className="b-overview-side">
+              <div className={`b-overview-side${(fleet.data?.attention ?? []).length > 0 ? ' b-some' : ''}`}>
                 <Needs items={fleet.data?.attention ?? []} />
               </div>
             </div>

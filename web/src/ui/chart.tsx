@@ -5,7 +5,7 @@ import { Button } from '@patternfly/react-core/dist/esm/components/Button';
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react';
 import { strings } from '../strings.ts';
 import { num } from './names.ts';
-import { clock, moment } from './time.ts';
+import { clock, moment, offsetAt } from './time.ts';
 
 export interface Series {
   key: string;
@@ -16,7 +16,8 @@ export interface Series {
   values: (number | undefined)[];
 }
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const GAPS = [5, 15, 30, 60, 120, 240, 480, 1440]; // minutes between marks
 const LEFT = 34;
 const BOTTOM = 22;
 const TOP = 8;
@@ -107,13 +108,13 @@ export function TimeChart(p: {
       return `${i === 0 ? 'M' : 'L'}${x(at[k] as number).toFixed(1)} ${y(s.values[k] as number).toFixed(1)}`;
     }).join('');
 
-  const gap = (width < 420 ? 8 : width < 800 ? 4 : 2) * HOUR;
+  // Round times of the zone, as many as there is room for. Zones are whole quarters of an hour off from UTC.
+  const most = Math.max(2, Math.floor(width / 90));
+  const gap = GAPS.find((g) => (end - begin) / (g * MINUTE) <= most) ?? 1440;
+  const step = Math.min(gap, 15) * MINUTE;
   const ticks: number[] = [];
-  // Full hours of the zone: zones are whole quarters of an hour off, so hours are looked for by their label.
-  for (let t = Math.ceil(begin / (HOUR / 4)) * (HOUR / 4); t <= end; t += HOUR / 4) {
-    const c = new Intl.DateTimeFormat('en', { timeZone: p.zone, hour: 'numeric', minute: 'numeric', hourCycle: 'h23' });
-    const [h, m] = c.format(t).split(':').map(Number);
-    if (m === 0 && ((h ?? 0) * HOUR) % gap === 0) {
+  for (let t = Math.ceil(begin / step) * step; t <= end && ticks.length < 64; t += step) {
+    if ((t / MINUTE + offsetAt(p.zone, t)) % gap === 0) {
       ticks.push(t);
     }
   }
