@@ -44,6 +44,7 @@ struct control_env {
     struct prom *prom; /* registry of metrics (wire/prometheus.h); NULL: none are kept */
     struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
     struct virtual_registry *virtuals; /* where controllers register what they answer; NULL: nowhere */
+    const char *role; /* static; of this replica, in metrics; NULL: "standalone" */
     size_t events_waiting; /* Events that may wait to be written, of each recorder; 0: 98,304 */
     struct offload *offload; /* for what-if runs; NULL: on the loop thread */
     struct gpu_inventory *gpus; /* of nodes that others run; NULL: not kept */

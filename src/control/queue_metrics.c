@@ -167,6 +167,7 @@ int queue_metrics_init(struct queue_controller *c) {
     }
     c->metrics = m;
     m->prom = c->env->prom;
+    m->role = str_of(c->env->role != NULL ? c->env->role : "standalone");
     names_init(&m->words);
     bool ok = names_intern(&m->words, STR("Other"), &unused) == 0 &&
               prom_stepper(m->prom, metrics_collect, c) == 0;
@@ -237,7 +238,7 @@ struct prom_series *metric_n(struct queue_metrics *m, enum metric id, struct met
         return NULL;
     }
     memcpy(all, values, n * sizeof(*values));
-    all[n] = STR("standalone");
+    all[n] = m->role;
     struct prom_series *s = prom_find(f, all);
     if (s != NULL) {
         return s;

@@ -82,6 +82,7 @@ struct cohort_metrics {
 
 struct queue_metrics {
     struct prom *prom;
+    struct str role; /* of this replica */
     struct prom_family *families[METRICS];
     struct names words; /* reasons and causes */
     struct map cohorts; /* name -> cohort_metrics */

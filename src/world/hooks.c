@@ -86,6 +86,10 @@ void hooks_free(struct hooks *h) {
     }
 }
 
+void hooks_stop(struct hooks *h, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx) {
+    webhook_server_stop(h->server, grace_ms, stopped, ctx);
+}
+
 int hooks_check(void *ctx, struct err *err) {
     struct hooks *h = ctx;
     return webhook_server_check(h->server, err);

@@ -24,6 +24,8 @@ struct hooks_options {
 };
 
 struct hooks *hooks_new(const struct hooks_options *o, struct err *err);
+/* Nothing new is taken, what was asked is answered; then `stopped`. */
+void hooks_stop(struct hooks *h, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);
 void hooks_free(struct hooks *h);
 /* For health_add. */
 int hooks_check(void *h, struct err *err);

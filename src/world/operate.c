@@ -33,6 +33,7 @@
 #include "world/hooks.h"
 #include "world/inlet.h"
 #include "world/operate_options.h"
+#include "world/operate_panel.h"
 #include "world/rival.h"
 #include "world/verbs.h"
 
@@ -58,6 +59,7 @@ struct operate {
     struct gpu_inventory *gpus; /* NULL: nobody reads nodes here */
     struct metrics *metrics;
     struct health *health;
+    struct operate_panel *panel; /* NULL: no dashboard */
     struct pages *pages[2];
     struct zones *zones;
     struct calendar_seat calendar; /* answered while we lead */
@@ -67,7 +69,7 @@ struct operate {
     int64_t drain_until; /* mono ns */
     bool fresh; /* required kinds were read since this process leads */
     bool reading, again; /* they are being read; that began before this process led */
-    bool stopping;
+    bool stopping, handed, deaf; /* the Lease is given back; the webhooks have answered */
     int status;
 };
 
@@ -118,8 +120,11 @@ static int make_control(struct operate *p, struct err *err) {
         .clock = loop_clock(p->loop),
         .log = &p->log.log,
         .settings = &p->config.settings,
+        .virtuals = operate_panel_virtuals(p->panel),
+        .offload = operate_panel_offload(p->panel),
         .prom = metrics_prom(p->metrics),
         .events_waiting = EVENTS_WAITING,
+        .role = p->leader ? "leader" : NULL,
         .gpus = p->gpus,
         .zones = p->zones,
         .random = tls_random,
@@ -216,7 +221,11 @@ static void say_ready(const struct operate *p) {
                    pages_port(p->pages[i]));
         }
     }
-    printf("\n");
+    struct buf b;
+    buf_init(&b, 4096);
+    operate_panel_address(p->panel, &b);
+    printf("%s%.*s\n", b.n ? " dashboard " : "", STR_ARG(buf_view(&b)));
+    buf_release(&b);
     fflush(stdout);
 }
 
@@ -231,9 +240,22 @@ static void complete(void *ctx) {
 
 /* ---- stopping ---- */
 
+static void leave(struct operate *p) {
+    if (p->handed && p->deaf) {
+        loop_stop(p->loop);
+    }
+}
+
 static void handed_over(void *ctx) {
     struct operate *p = ctx;
-    loop_stop(p->loop);
+    p->handed = true;
+    leave(p);
+}
+
+static void gone_deaf(void *ctx) {
+    struct operate *p = ctx;
+    p->deaf = true;
+    leave(p);
 }
 
 static void hand_over(struct operate *p) {
@@ -242,7 +264,7 @@ static void hand_over(struct operate *p) {
     if (p->leader) {
         leader_release(p->leader, handed_over, p);
     } else {
-        loop_stop(p->loop);
+        handed_over(p);
     }
 }
 
@@ -267,6 +289,11 @@ static void stop(struct operate *p, int status) {
     p->stopping = true;
     p->status = status;
     release_control(p);
+    if (p->hooks) {
+        hooks_stop(p->hooks, DRAIN_MS, gone_deaf, p);
+    } else {
+        p->deaf = true;
+    }
     p->drain_until = clock_mono(loop_clock(p->loop)) + DRAIN_MS * NS_PER_MS;
     drain(p);
 }
@@ -421,6 +448,19 @@ static int make_rival(struct operate *p, struct err *err) {
     return p->rival ? 0 : err->code;
 }
 
+static int make_panel(struct operate *p, struct err *err) {
+    struct operate_panel_options o = {
+        .loop = p->loop,
+        .log = &p->log.log,
+        .kubeconfig = p->o.kubeconfig,
+        .context = p->o.context,
+        .at = &p->o.dashboard,
+        .calendar = &p->calendar,
+        .allow_any = p->o.allow_any,
+    };
+    return operate_panel_new(&o, &p->panel, err);
+}
+
 static bool mirror_is_complete(void *ctx) {
     struct operate *p = ctx;
     return inlet_complete(p->inlet);
@@ -512,6 +552,7 @@ static int start(struct operate *p, struct err *err) {
         p->gpus = gpu_inventory_new(p->mirror, metrics_prom(p->metrics), err);
         r = p->gpus ? 0 : err->code;
     }
+    r = r ? r : make_panel(p, err);
     r = r ? r : make_hooks(p, err);
     r = r ? r : make_inlet(p, err);
     r = r ? r : make_rival(p, err);
@@ -524,6 +565,7 @@ static int start(struct operate *p, struct err *err) {
 
 static void release(struct operate *p) {
     drop_control(p);
+    operate_panel_free(p->panel);
     leader_free(p->leader);
     rival_free(p->rival);
     inlet_free(p->inlet);

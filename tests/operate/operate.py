@@ -282,7 +282,7 @@ def test_beside_kueue(b):
              "metadata": {"name": "c1f6bfd2.kueue.x-k8s.io", "namespace": "kueue-system"},
              "spec": {"holderIdentity": "kueue-1", "leaseDurationSeconds": 15, "renewTime": now}})
     o = Operate(b, "beside", "--leader-elect=false").ready()
-    o.says("KUEUE IS AT WORK").says("controllers: none")
+    o.says("KUEUE IS AT WORK").says("controllers: reservations")
     check(o.metric("berth_kueue_present") == 1, "the metric")
     b.apply(*workloads(1))
     time.sleep(1)
