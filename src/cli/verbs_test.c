@@ -1,137 +1,12 @@
-/*
- * Tests of whole verbs against a server that answers from a table, in a thread of its own: what is printed, what is
- * asked, and the exit codes.
- */
-#include "cli/cli.h"
+/* Tests of whole verbs: what is printed, what is asked, and the exit codes. */
+#include "base/test.h" /* first */
 
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/test.h"
-#include "net/http_server.h"
+#include "cli/bed.h"
+#include "cli/cli.h"
 
-struct route {
-    const char *request; /* "GET /path?query": the longest that a request begins with answers it */
-    int status;
-    const char *body;
-};
-
-static struct bed {
-    struct loop *loop;
-    struct http_server *http;
-    pthread_t thread;
-    const struct route *routes;
-    size_t n;
-    struct buf seen, out, told; /* requests; standard output and standard error of the last verb */
-    char config[64], output[64], errors[64];
-} b;
-
-static void answer(void *ctx, struct http_request *r) {
-    char line[1024];
-    const struct route *best = NULL;
-    struct str q = http_query(r);
-    snprintf(line, sizeof(line), "%.*s %.*s%s%.*s", STR_ARG(http_method(r)), STR_ARG(http_path(r)),
-             q.n ? "?" : "", STR_ARG(q));
-    buf_f(&b.seen, "%s %.*s|", line, STR_ARG(http_body(r)));
-    for (size_t i = 0; i < b.n; i++) {
-        const struct route *o = &b.routes[i];
-        bool begins = strncmp(line, o->request, strlen(o->request)) == 0;
-        if (begins && (!best || strlen(o->request) > strlen(best->request))) {
-            best = o;
-        }
-    }
-    if (best) {
-        http_respond(r, best->status, "application/json", str_of(best->body));
-    } else {
-        http_respond(
-            r, 404, "application/json",
-            STR("{\"kind\":\"Status\",\"message\":\"no such thing\",\"reason\":\"NotFound\","
-                "\"code\":404}"));
-    }
-}
-
-static void *serve(void *arg) {
-    loop_run(b.loop);
-    return NULL;
-}
-
-static void stop_loop(void *ctx) {
-    loop_stop(b.loop);
-}
-
-static void start(const struct route *routes, size_t n) {
-    struct err err;
-    b = (struct bed){.routes = routes, .n = n};
-    buf_init(&b.seen, 0);
-    buf_init(&b.out, 0);
-    buf_init(&b.told, 0);
-    b.loop = loop_new(&err);
-    struct http_server_options o = {.host = STR("127.0.0.1"), .handler = answer};
-    assert_ok(http_server_start(b.loop, &o, &b.http, &err), &err);
-    snprintf(b.config, sizeof(b.config), "/tmp/verbs-test-XXXXXX");
-    snprintf(b.output, sizeof(b.output), "/tmp/verbs-test-XXXXXX");
-    FILE *f = fdopen(mkstemp(b.config), "w");
-    fprintf(f, "current-context: c\ncontexts: [{name: c, context: {cluster: k, namespace: x}}]\n"
-               "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:%u'}}]\n",
-            http_server_port(b.http));
-    fclose(f);
-    close(mkstemp(b.output));
-    snprintf(b.errors, sizeof(b.errors), "/tmp/verbs-test-XXXXXX");
-    close(mkstemp(b.errors));
-    setenv("KUBECONFIG", b.config, 1);
-    assert_int_equal(pthread_create(&b.thread, NULL, serve, NULL), 0);
-}
-
-static void stop(void) {
-    loop_post(b.loop, stop_loop, NULL);
-    pthread_join(b.thread, NULL);
-    http_server_free(b.http);
-    loop_free(b.loop);
-    buf_release(&b.seen);
-    buf_release(&b.out);
-    buf_release(&b.told);
-    unlink(b.config);
-    unlink(b.output);
-    unlink(b.errors);
-}
-
-/* Turns fd to an empty file; returns a copy of what it was. */
-static int divert(int fd, const char *path) {
-    int keep = dup(fd), file = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
-    dup2(file, fd);
-    close(file);
-    return keep;
-}
-
-static void turn_back(int fd, int keep, const char *path, struct buf *ret) {
-    dup2(keep, fd);
-    close(keep);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    buf_reset(ret);
-    ssize_t n = read(file, buf_room(ret, 65536), 65536);
-    ret->n = n > 0 ? (size_t)n : 0;
-    close(file);
-}
-
-/* Runs a verb; what it wrote is then in b.out and b.told. */
-static int run(const char *const *words) {
-    char *argv[32] = {(char *)(uintptr_t) "berth"};
-    int argc = 1;
-    for (; words[argc - 1]; argc++) {
-        argv[argc] = (char *)(uintptr_t)words[argc - 1];
-    }
-    fflush(stdout);
-    int out = divert(1, b.output), errors = divert(2, b.errors);
-    int code = cli_main(argc, argv, NULL);
-    fflush(stdout);
-    turn_back(1, out, b.output, &b.out);
-    turn_back(2, errors, b.errors, &b.told);
-    return code;
-}
-
-#define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
 
 static const char workloads[] =
@@ -151,18 +26,18 @@ static void test_queue(void **state) {
         {"GET " KUEUE "/workloads", 200, workloads},
         {"GET " KUEUE "/localqueues", 200, local_queues},
     };
-    start(routes, 2);
+    bed_start(routes, 2);
     assert_int_equal(RUN("queue"), CLI_OK);
-    struct str got = buf_view(&b.out), head, line;
+    struct str got = buf_view(&bed.out), head, line;
     str_cut(got, '\n', &head, &line);
     assert_str_eq(head, STR("JOB    QUEUE   POSITION   STATE     AGE     STARTS   WAITS FOR"));
     assert_true(str_starts(line, STR("eval   lq      2          waiting   ")));
     assert_true(str_ends(line, STR("   no quota left\n")));
     assert_int_equal(RUN("queue", "-A", "-o", "name"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), STR("workload.kueue.x-k8s.io/other\n"
+    assert_str_eq(buf_view(&bed.out), STR("workload.kueue.x-k8s.io/other\n"
                                         "workload.kueue.x-k8s.io/job-eval-1\n"));
     assert_int_equal(RUN("queue", "none"), CLI_NOT_FOUND);
-    stop();
+    bed_stop();
 }
 
 #define WHY "/apis/berth.dev/v1alpha1"
@@ -189,23 +64,23 @@ static void test_queue_why(void **state) {
          "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
         {"GET " WHY "/namespaces/x/workloadexplanations/job-eval-1", 200, EXPLANATION},
     };
-    start(routes, 7);
+    bed_start(routes, 7);
     assert_int_equal(RUN("queue"), CLI_OK); /* the table has what the server worked out */
-    assert_true(str_contains(buf_view(&b.out), STR("   7          waiting   ")));
-    assert_true(str_contains(buf_view(&b.out), STR("   in 5m    2 gpu missing\n")));
+    assert_true(str_contains(buf_view(&bed.out), STR("   7          waiting   ")));
+    assert_true(str_contains(buf_view(&bed.out), STR("   in 5m    2 gpu missing\n")));
     const char *const whole = "eval (workload job-eval-1): Waiting, since <unknown>\n"
                               "Waits for: 2 gpu missing\nLacks:?\n";
     assert_int_equal(RUN("queue", "why", "eval"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), str_of(whole));
+    assert_str_eq(buf_view(&bed.out), str_of(whole));
     assert_int_equal(RUN("queue", "eval"), CLI_OK); /* no queue of that name, but a job */
-    assert_str_eq(buf_view(&b.out), str_of(whole));
+    assert_str_eq(buf_view(&bed.out), str_of(whole));
     assert_int_equal(RUN("queue", "why", "job-eval-1", "-o", "name"), CLI_OK);
     assert_int_equal(RUN("queue", "why", "nope"), CLI_NOT_FOUND);
-    assert_true(str_contains(buf_view(&b.told),
+    assert_true(str_contains(buf_view(&bed.told),
                              STR("project \"x\" has no job or workload \"nope\"")));
     assert_int_equal(RUN("queue", "why"), CLI_USAGE);
     assert_int_equal(RUN("queue", "a", "b"), CLI_USAGE);
-    stop();
+    bed_stop();
 }
 
 static void test_queue_preview(void **state) {
@@ -222,17 +97,17 @@ static void test_queue_preview(void **state) {
     int fd = mkstemp(file);
     assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
     close(fd);
-    start(routes, 1);
+    bed_start(routes, 1);
     assert_int_equal(RUN("queue", "preview", "-f", file, "--delete", "rf/old"), CLI_OK);
-    assert_str_eq(buf_view(&b.out),
+    assert_str_eq(buf_view(&bed.out),
                   STR("WOULD BE   PROJECT   WORKLOAD           CLUSTER QUEUE   PRIORITY   REASON\n"
                       "admitted   x         w                  cq              3          -\n"
                       "evicted    -         (another team's)   -               0          its "
                       "ClusterQueue is drained\n"));
-    assert_true(str_contains(buf_view(&b.told), STR("1 would be admitted, 1 evicted, 4 wait; "
+    assert_true(str_contains(buf_view(&bed.told), STR("1 would be admitted, 1 evicted, 4 wait; "
                                                     "nothing was written\nnote: n1\n")));
     assert_true(str_contains(
-        buf_view(&b.seen),
+        buf_view(&bed.seen),
         STR("\"objects\":[{\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"a\",\"namespace\":"
             "\"x\"}},{\"kind\":\"Cohort\"},{\"kind\":\"ClusterQueue\"}],\"deletions\":[{\"kind\":"
             "\"ResourceFlavor\",\"name\":\"old\"}]")));
@@ -240,7 +115,7 @@ static void test_queue_preview(void **state) {
     assert_int_equal(RUN("queue", "preview", "--delete", "pod/x"), CLI_USAGE);
     assert_int_equal(RUN("queue", "preview", "-f", "/nonexistent"), CLI_NOT_FOUND);
     assert_int_equal(RUN("queue", "-f", file), CLI_USAGE);
-    stop();
+    bed_stop();
     unlink(file);
 }
 
@@ -250,11 +125,11 @@ static void test_queue_of_one_project(void **state) {
         {"GET " KUEUE "/namespaces/x/workloads", 200, workloads},
         {"GET " KUEUE "/namespaces/x/localqueues", 200, local_queues},
     };
-    start(routes, 3);
+    bed_start(routes, 3);
     assert_int_equal(RUN("queue"), CLI_OK);
-    assert_true(str_contains(buf_view(&b.out), STR("eval   lq      2+         waiting")));
+    assert_true(str_contains(buf_view(&bed.out), STR("eval   lq      2+         waiting")));
     assert_int_equal(RUN("queue", "-A"), CLI_FORBIDDEN);
-    stop();
+    bed_stop();
 }
 
 #define JOB(conditions)                                                                   \
@@ -272,14 +147,14 @@ static void test_queue_of_one_project(void **state) {
 
 static void test_submit(void **state) {
     static const struct route routes[] = {{"POST " JOBS, 201, JOB("")}, PROJECT, QUEUE};
-    start(routes, 3);
+    bed_start(routes, 3);
     assert_int_equal(RUN("submit", "--gpus", "1", "--", "true"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), STR("job/j1 submitted\n"));
-    assert_true(str_contains(buf_view(&b.seen), STR("\"nvidia.com/gpu\":\"1\"")));
+    assert_str_eq(buf_view(&bed.out), STR("job/j1 submitted\n"));
+    assert_true(str_contains(buf_view(&bed.seen), STR("\"nvidia.com/gpu\":\"1\"")));
     assert_int_equal(RUN("submit", "-o", "name", "--", "true"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), STR("job.batch/j1\n"));
+    assert_str_eq(buf_view(&bed.out), STR("job.batch/j1\n"));
     assert_int_equal(RUN("submit", "--gpus", "x", "--", "true"), CLI_USAGE);
-    stop();
+    bed_stop();
 }
 
 static void submit_and_wait(const char *job, int code) {
@@ -292,10 +167,10 @@ static void submit_and_wait(const char *job, int code) {
          PODS},
         {"GET /api/v1/namespaces/x/pods/j1-b/log?follow=true", 200, "hello\n"},
     };
-    start(routes, 6);
+    bed_start(routes, 6);
     assert_int_equal(RUN("submit", "--wait", "--", "true"), code);
-    assert_str_eq(buf_view(&b.out), STR("hello\n"));
-    stop();
+    assert_str_eq(buf_view(&bed.out), STR("hello\n"));
+    bed_stop();
 }
 
 static void test_submit_and_wait(void **state) {
@@ -306,11 +181,11 @@ static void test_submit_and_wait(void **state) {
 
 static void refused(const struct route *routes, size_t n, const char *const *words, int code,
                     const char *told) {
-    start(routes, n);
-    assert_int_equal(run(words), code);
-    assert_true(str_contains(buf_view(&b.told), str_of(told)));
-    assert_false(str_contains(buf_view(&b.seen), STR("POST")));
-    stop();
+    bed_start(routes, n);
+    assert_int_equal(bed_run(words), code);
+    assert_true(str_contains(buf_view(&bed.told), str_of(told)));
+    assert_false(str_contains(buf_view(&bed.seen), STR("POST")));
+    bed_stop();
 }
 
 /* What would wait for ever is not submitted, and the answer says what there is. */
@@ -334,10 +209,10 @@ static void test_submit_refused(void **state) {
             CLI_NOT_FOUND, "no GPU here has 1g.10gb; there are 1g.18gb, 1g.18gb.me\n");
     refused(routes, 5, (const char *const[]){"submit", "-w", "-o", "json", "--", "true", NULL},
             CLI_USAGE, "--wait prints the job's log");
-    start(routes, 5); /* there is one; but the job's name is taken, as the table has no POST */
+    bed_start(routes, 5); /* there is one; but the job's name is taken, as the table has no POST */
     assert_int_equal(RUN("submit", "-s", "1g.18gb+me", "--", "true"), CLI_NOT_FOUND);
-    assert_true(str_contains(buf_view(&b.seen), STR("POST")));
-    stop();
+    assert_true(str_contains(buf_view(&bed.seen), STR("POST")));
+    bed_stop();
 }
 
 static void test_name_taken(void **state) {
@@ -346,10 +221,11 @@ static void test_name_taken(void **state) {
         QUEUE,
         {"POST " JOBS, 409,
          "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"message\":\"no\",\"code\":409}"}};
-    start(routes, 3);
+    bed_start(routes, 3);
     assert_int_equal(RUN("submit", "--name", "a", "--", "true"), CLI_FAILED);
-    assert_true(str_contains(buf_view(&b.told), STR("choose another --name, or `berth cancel a`")));
-    stop();
+    assert_true(
+        str_contains(buf_view(&bed.told), STR("choose another --name, or `berth cancel a`")));
+    bed_stop();
 }
 
 /* The end of a job that failed is told with what its process ended with. */
@@ -366,12 +242,12 @@ static void test_failure_told(void **state) {
          "\"StartError\",\"message\":\"no such program\"}}}]}}]}"},
         {"GET /api/v1/namespaces/x/pods/p/log", 200, ""},
     };
-    start(routes, 6);
+    bed_start(routes, 6);
     assert_int_equal(RUN("submit", "--wait", "--", "true"), CLI_JOB_FAILED);
     assert_true(str_contains(
-        buf_view(&b.told),
+        buf_view(&bed.told),
         STR("job/j1 failed: exit status 127, StartError: no such program (backoff limit)\n")));
-    stop();
+    bed_stop();
 }
 
 static void test_logs(void **state) {
@@ -381,25 +257,25 @@ static void test_logs(void **state) {
         {"GET /api/v1/namespaces/x/pods/j1-b/log?tailLines=5", 200, "newest\n"},
         {"GET /api/v1/namespaces/x/pods/p/log", 200, "of the pod\n"},
     };
-    start(routes, 4);
+    bed_start(routes, 4);
     assert_int_equal(RUN("logs", "--tail", "5", "j1"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), STR("newest\n"));
+    assert_str_eq(buf_view(&bed.out), STR("newest\n"));
     assert_int_equal(RUN("logs", "p"), CLI_OK); /* no such job: then a pod */
-    assert_str_eq(buf_view(&b.out), STR("of the pod\n"));
+    assert_str_eq(buf_view(&bed.out), STR("of the pod\n"));
     assert_int_equal(RUN("logs", "pod/none"), CLI_NOT_FOUND);
     assert_int_equal(RUN("logs", "job/none"), CLI_NOT_FOUND);
     assert_int_equal(RUN("logs", "deployment/x"), CLI_USAGE);
     assert_int_equal(RUN("logs", "--tail", "x", "p"), CLI_USAGE);
-    stop();
+    bed_stop();
 }
 
 static void test_cancel(void **state) {
     static const struct route routes[] = {{"DELETE " JOBS "/j1", 200, "{\"kind\":\"Status\"}"}};
-    start(routes, 1);
+    bed_start(routes, 1);
     assert_int_equal(RUN("cancel", "job/j1", "none"), CLI_NOT_FOUND);
-    assert_str_eq(buf_view(&b.out), STR("job/j1 cancelled\n"));
-    assert_true(str_contains(buf_view(&b.seen), STR("\"propagationPolicy\":\"Background\"")));
-    stop();
+    assert_str_eq(buf_view(&bed.out), STR("job/j1 cancelled\n"));
+    assert_true(str_contains(buf_view(&bed.seen), STR("\"propagationPolicy\":\"Background\"")));
+    bed_stop();
 }
 
 static void test_top(void **state) {
@@ -412,30 +288,30 @@ static void test_top(void **state) {
         {"GET /api/v1/pods", 200,
          "{\"items\":[{\"metadata\":{\"namespace\":\"x\",\"name\":\"p\",\"uid\":\"u1\"}}]}"},
     };
-    start(routes, 2);
+    bed_start(routes, 2);
     assert_int_equal(RUN("top"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), STR("n1 (simulated)\n"
+    assert_str_eq(buf_view(&bed.out), STR("n1 (simulated)\n"
                                         "GPU 0  M  utilisation unknown\n"
                                         "  [aaaaaaaaaaaaa]\n"
                                         "    a  whole GPU     x/p\n"));
     assert_int_equal(RUN("top", "-o", "yaml"), CLI_OK);
-    assert_true(str_contains(buf_view(&b.out), STR("name: n1\n")));
-    stop();
+    assert_true(str_contains(buf_view(&bed.out), STR("name: n1\n")));
+    bed_stop();
 }
 
 static void test_without_server(void **state) {
-    start(NULL, 0);
+    bed_start(NULL, 0);
     assert_int_equal(RUN("queue", "--kubeconfig", "/nonexistent"), CLI_UNREACHABLE);
     assert_int_equal(RUN("nonsense"), CLI_USAGE);
     assert_int_equal(RUN("version"), CLI_OK);
-    assert_str_eq(buf_view(&b.out), STR("berth " BERTH_VERSION "\n"));
+    assert_str_eq(buf_view(&bed.out), STR("berth " BERTH_VERSION "\n"));
     assert_int_equal(RUN("completion", "zsh"), CLI_USAGE);
-    FILE *f = fopen(b.config, "we");
+    FILE *f = fopen(getenv("KUBECONFIG"), "we");
     fputs("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
           "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n", f);
     fclose(f);
     assert_int_equal(RUN("queue"), CLI_UNREACHABLE);
-    stop();
+    bed_stop();
 }
 
 int main(void) {
