@@ -431,6 +431,7 @@ const struct cli_verb cli_book = {
     .arguments =
         "[NAME] | check | extend NAME | cancel NAME | approve NAME | reject NAME | claim NAME "
         "| feed",
+    .words = "check extend cancel approve reject claim feed",
     .summary = "book a GPU or a slice of one for a time",
     .about =
         "Books GPUs, or slices of them, for a time: then they are there for your project, in a "

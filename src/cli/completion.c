@@ -67,7 +67,7 @@ static void script(const struct cli *c, struct buf *out) {
     for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
         size_t n;
         const struct cli_option *common = cli_common_options(v, &n);
-        buf_f(out, "    %s) words='%s", v->name, v == &cli_completion ? "bash" : "");
+        buf_f(out, "    %s) words='%s", v->name, v->words ? v->words : "");
         add_names(out, v->options, v->n_options);
         add_names(out, common, n);
         buf_c(out, "' ;;\n");
@@ -99,6 +99,7 @@ const struct cli_verb cli_completion = {
     .group = GROUP_OTHER,
     .arguments = "bash",
     .summary = "a script that completes verbs and options",
+    .words = "bash",
     .examples = "  source <(berth completion bash)\n",
     .min_args = 1,
     .max_args = 1,

@@ -265,6 +265,7 @@ static const struct cli_option options[] = {
 const struct cli_verb cli_queue = {
     .name = "queue",
     .arguments = "[QUEUE | why JOB... | preview -f FILE]",
+    .words = "why preview",
     .summary = "who waits, where in the line, for what, and until when",
     .about =
         "Shows who waits, where in the line, for what, and when it may start.\n\n"

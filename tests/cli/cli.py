@@ -9,7 +9,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import Berth, Fail, check, job, wait_for  # noqa: E402
 
-VERBS = ["submit", "queue", "logs", "cancel", "top", "up", "down", "node", "backup", "restore", "simulate", "version", "completion"]
+VERBS = ["submit", "queue", "logs", "cancel", "book", "bookings", "availability", "top", "up",
+          "down", "node", "backup", "restore", "simulate", "version", "completion"]
 
 
 def test_overview_and_completion(b):
@@ -25,6 +26,8 @@ def test_overview_and_completion(b):
     check(set(VERBS + ["help"]) <= set(complete(b, "berth ")), "verbs")
     check("8xh200" in complete(b, "berth up --gpus sim:"), "after a colon")
     check(complete(b, "berth queue --output=y") == ["yaml"], "after an equals sign")
+    check(complete(b, "berth book ex") == ["extend"], "a word of a verb")
+    check(complete(b, "berth book --class pro") == ["production"], "a choice")
     check(complete(b, "berth submit -- ls --") == [], "the command's own words")
 
 
