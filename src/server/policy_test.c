@@ -7,6 +7,7 @@
 #include "server/authn.h"
 #include "server/policy.h"
 #include "server/policy_fixture.h"
+#include "site/session.h"
 #include "wire/json.h"
 
 /* ---- a fake request, in place of net's ---- */
@@ -45,6 +46,15 @@ bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct s
 void http_respond(struct http_request *r, int status, const char *content_type, struct str body) {
     r->status = status;
     str_copy(body, r->body, sizeof(r->body));
+}
+
+/* Nobody signs in to a page here: site has the tests of that. */
+int sessions_of(struct sessions *s, const struct http_request *r, const struct session **ret,
+                struct err *err) {
+    return ERR_NOT_FOUND;
+}
+
+void sessions_close(struct sessions *s, const struct session *one) {
 }
 
 /* ---- the world ---- */
