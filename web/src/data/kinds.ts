@@ -8,12 +8,27 @@ export interface Kind<O> {
   plural: string;
   kind: string;
   namespaced: boolean;
+  // Drops from each object of a list what no screen shows, where that is most of it. What was trimmed must not be
+  // written back whole: patch it, or read it anew.
+  trim?(o: O): void;
   // Never there; it carries the type of the objects.
   readonly of?: O;
 }
 
 function kind<O>(group: string, version: string, plural: string, name: string, namespaced: boolean): Kind<O> {
   return { group, version, plural, kind: name, namespaced };
+}
+
+interface Template {
+  spec?: { containers?: object[] } & Record<string, unknown>;
+}
+
+// Of a pod template: names, images and resources of containers.
+function trimTemplate(t: Template | undefined): void {
+  const cs = t?.spec?.containers as Record<string, unknown>[] | undefined;
+  if (t?.spec) {
+    t.spec = { containers: (cs ?? []).map((c) => ({ name: c['name'], image: c['image'], resources: c['resources'] })) };
+  }
 }
 
 const KUEUE = 'kueue.x-k8s.io';
@@ -29,7 +44,14 @@ export const clusterQueues = kind<T.ClusterQueue>(KUEUE, 'v1beta2', 'clusterqueu
 export const cohorts = kind<T.Cohort>(KUEUE, 'v1beta2', 'cohorts', 'Cohort', false);
 export const localQueues = kind<T.LocalQueue>(KUEUE, 'v1beta2', 'localqueues', 'LocalQueue', true);
 export const resourceFlavors = kind<T.ResourceFlavor>(KUEUE, 'v1beta2', 'resourceflavors', 'ResourceFlavor', false);
-export const workloads = kind<T.Workload>(KUEUE, 'v1beta2', 'workloads', 'Workload', true);
+export const workloads: Kind<T.Workload> = {
+  ...kind<T.Workload>(KUEUE, 'v1beta2', 'workloads', 'Workload', true),
+  trim: (w) => {
+    for (const p of w.spec.podSets ?? []) {
+      trimTemplate(p.template as Template | undefined);
+    }
+  },
+};
 export const workloadPriorityClasses = kind<T.WorkloadPriorityClass>(
   KUEUE,
   'v1beta2',

@@ -38,14 +38,10 @@ function keyOf(o: KubeObject): string {
   return o.metadata.uid ?? `${o.metadata.namespace ?? ''}/${o.metadata.name}`;
 }
 
-// What nobody looks at and is big.
-function trim<O extends KubeObject>(o: O): O {
-  delete (o.metadata as unknown as Record<string, unknown>)['managedFields'];
-  return o;
-}
 
 export class WatchStore<O extends KubeObject> {
   private readonly path: string;
+  private readonly trimOne: ((o: O) => void) | undefined;
   private readonly params: Record<string, string>;
   private readonly objects = new Map<string, O>();
   private readonly listeners = new Set<() => void>();
@@ -65,8 +61,9 @@ export class WatchStore<O extends KubeObject> {
   private dirty = false;
   private freshAt = 0; // when what is here was last known to be current
 
-  constructor(path: string, sel: Selector = {}) {
+  constructor(path: string, sel: Selector = {}, trim?: (o: O) => void) {
     this.path = path;
+    this.trimOne = trim;
     this.params = {};
     if (sel.labels) {
       this.params['labelSelector'] = sel.labels;
@@ -106,6 +103,13 @@ export class WatchStore<O extends KubeObject> {
     const c = new AbortController();
     this.running = c;
     this.run(c.signal).catch(() => undefined);
+  }
+
+  // What nobody looks at and is big.
+  private trim(o: O): O {
+    delete (o.metadata as unknown as Record<string, unknown>)['managedFields'];
+    this.trimOne?.(o);
+    return o;
   }
 
   private say(phase: Phase, error?: ApiError): void {
@@ -202,7 +206,7 @@ export class WatchStore<O extends KubeObject> {
       }
       const l: KubeList<O> = await json<KubeList<O>>(this.url(q), { signal });
       for (const o of l.items ?? []) {
-        found.set(keyOf(o), trim(o));
+        found.set(keyOf(o), this.trim(o));
       }
       rv = rv ?? l.metadata.resourceVersion;
       next = l.metadata.continue || undefined;
@@ -304,7 +308,7 @@ export class WatchStore<O extends KubeObject> {
     if (e.type === 'DELETED') {
       this.objects.delete(keyOf(o));
     } else {
-      this.objects.set(keyOf(o), trim(o as unknown as O));
+      this.objects.set(keyOf(o), this.trim(o as unknown as O));
     }
     this.change();
   }
@@ -318,7 +322,7 @@ export function storeOf<O extends KubeObject>(k: Kind<O>, ns?: string, sel: Sele
   const key = `${path}|${sel.labels ?? ''}|${sel.fields ?? ''}`;
   let s = stores.get(key);
   if (!s) {
-    s = new WatchStore<KubeObject>(path, sel);
+    s = new WatchStore<KubeObject>(path, sel, k.trim as ((o: KubeObject) => void) | undefined);
     stores.set(key, s);
   }
   return s as unknown as WatchStore<O>;
