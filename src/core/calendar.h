@@ -54,7 +54,7 @@ enum {
     CALENDAR_UNITS_MAX = 1024,      /* cards or slices of one entry; of pools any count */
     CALENDAR_ENTRIES_MAX = 1000000,
     CALENDAR_CARDS_MAX = 60000,
-    CALENDAR_PLACEMENTS_MAX = 64,   /* (profile, start) pairs of one card, the whole card counted */
+    CALENDAR_PLACEMENTS_MAX = 63,   /* (profile, start) pairs of one card, the whole card counted */
     CALENDAR_ALTERNATIVES_MAX = 5,
 };
 

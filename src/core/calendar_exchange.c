@@ -1,0 +1,225 @@
+/*
+ * calendar_exchange (core): two like lanes swap what they have between two instants at which neither is in use.
+ *
+ * A lane is a whole card, or one place of a static layout. Let X want [s, e). Take a lane A that is free at s, and let
+ * a be when it is next used. When fewer than all lanes are in use at a with X counted, some lane B is free at a; after
+ * the swap from a on, A is free until B's next use. So X gets a lane whenever the count fits at each instant and nobody
+ * in the way is fixed: what is known of interval graphs, made with as few moves as the farthest next use allows.
+ */
+#include "core/calendar_private.h"
+
+struct lane {
+    struct card *card;
+    uint8_t placement; /* of the static layout; of the whole card: all spans count */
+    int64_t next;      /* its next use at or after an instant */
+};
+VEC(lanes, struct lane);
+
+struct swap_item {
+    struct entry *e;
+    uint16_t unit;
+    struct lane to;
+};
+VEC(swap_items, struct swap_item);
+
+struct exchange {
+    struct calendar *c;
+    const struct want *w;
+    struct lanes lanes;
+    struct swap_items items;
+};
+
+static bool whole_lane(const struct lane *l) {
+    return l->card->class->p[l->placement].profile == NOWHERE;
+}
+
+static bool in_lane(const struct lane *l, const struct span *x) {
+    return whole_lane(l) || x->placement == l->placement || x->placement == SPAN_CLOSED;
+}
+
+/* Is the lane free just at `at`; then *ret_next is when it is used next, before `to`, or `to`. */
+static bool free_at(const struct lane *l, int64_t at, int64_t to, int64_t *ret_next) {
+    struct spans_at pos = {0};
+    const struct span *x;
+    *ret_next = to;
+    while ((x = spans_next(&l->card->spans, &pos, at, to)) != NULL) {
+        if (in_lane(l, x)) {
+            *ret_next = x->start;
+            return x->start > at;
+        }
+    }
+    return true;
+}
+
+static int lanes_of(struct exchange *x) {
+    const struct flavor *f = x->w->flavor;
+    for (size_t i = 0; i < f->cards.n; i++) {
+        struct card *card = f->cards.v[i];
+        const struct card_class *k = card->class;
+        for (uint64_t m = x->w->masks[card->class_no]; m != 0; m &= m - 1) {
+            uint8_t p = (uint8_t)__builtin_ctzll(m);
+            if (k->dynamic && k->p[p].profile != NOWHERE) {
+                break; /* slices that can go anywhere are no lanes */
+            }
+            int r = lanes_push(&x->lanes, (struct lane){card, p, 0});
+            if (r != 0) {
+                return r;
+            }
+        }
+    }
+    return 0;
+}
+
+/* May everything that is in both lanes within [from, t) change lanes? */
+static bool may_swap(const struct exchange *x, const struct lane *a, const struct lane *b,
+                     int64_t from, int64_t t) {
+    const struct lane *both[] = {a, b};
+    for (size_t i = 0; i < 2; i++) {
+        struct spans_at pos = {0};
+        const struct span *s;
+        while ((s = spans_next(&both[i]->card->spans, &pos, from, t)) != NULL) {
+            if (!in_lane(both[i], s)) {
+                continue;
+            }
+            struct entry *e = s->placement == SPAN_CLOSED ? NULL : cal_entry(x->c, s->entry);
+            if (e == NULL || !cal_movable(x->c, e) || e->units.v[s->unit].pinned ||
+                (e->lines[e->units.v[s->unit].line].same_node && a->card->node != b->card->node)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The first instant after `from` at which neither lane is in use across it. */
+static int64_t common_cut(const struct lane *a, const struct lane *b, int64_t from) {
+    const struct lane *both[] = {a, b};
+    int64_t t = time_more(from, 1), before;
+    do {
+        before = t;
+        for (size_t i = 0; i < 2; i++) {
+            struct spans_at pos = {0};
+            const struct span *s;
+            while ((s = spans_next(&both[i]->card->spans, &pos, from, t)) != NULL) {
+                t = in_lane(both[i], s) && s->end > t ? s->end : t;
+            }
+        }
+    } while (t > before);
+    return t;
+}
+
+static int collect(struct exchange *x, const struct lane *from, const struct lane *to, int64_t a,
+                   int64_t t) {
+    struct spans_at pos = {0};
+    const struct span *s;
+    while ((s = spans_next(&from->card->spans, &pos, a, t)) != NULL) {
+        if (!in_lane(from, s)) {
+            continue;
+        }
+        struct lane l = *to;
+        l.placement = whole_lane(to) ? s->placement : to->placement;
+        int r =
+            swap_items_push(&x->items, (struct swap_item){cal_entry(x->c, s->entry), s->unit, l});
+        if (r != 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+/* 1: swapped; 0: not possible, nothing changed. */
+static int swap(struct exchange *x, const struct lane *a, const struct lane *b, int64_t from) {
+    int64_t t = common_cut(a, b, from);
+    size_t mark = cal_mark(x->c);
+    if ((whole_lane(a) && a->card->class != b->card->class) || !may_swap(x, a, b, from, t)) {
+        return 0;
+    }
+    x->items.n = 0;
+    int r = collect(x, a, b, from, t);
+    r = r != 0 ? r : collect(x, b, a, from, t);
+    for (size_t i = 0; r == 0 && i < x->items.n; i++) {
+        r = cal_del(x->c, x->items.v[i].e, x->items.v[i].unit);
+    }
+    for (size_t i = 0; r == 0 && i < x->items.n; i++) {
+        struct swap_item *it = &x->items.v[i];
+        r = !cal_fits_at(x->c, it->to.card, it->to.placement, it->e->start, it->e->end)
+                ? 1 /* time to change the layout lacks */
+                : cal_add(x->c, it->e, it->unit, it->to.card, it->to.placement);
+    }
+    if (r != 0) {
+        cal_undo(x->c, mark);
+        return r == 1 ? 0 : r;
+    }
+    return 1;
+}
+
+/* Makes lane a free from `at` on for longer: 1, or 0. */
+static int clear_further(struct exchange *x, size_t a, int64_t at) {
+    int64_t to = x->w->e->end;
+    for (size_t i = 0; i < x->lanes.n; i++) {
+        if (i == a || !free_at(&x->lanes.v[i], at, to, &x->lanes.v[i].next)) {
+            x->lanes.v[i].next = INT64_MIN;
+        }
+    }
+    for (size_t tries = 0; tries < 8; tries++) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i < x->lanes.n; i++) {
+            bool later = best == SIZE_MAX || x->lanes.v[i].next > x->lanes.v[best].next;
+            best = x->lanes.v[i].next > at && later ? i : best;
+        }
+        if (best == SIZE_MAX) {
+            return 0;
+        }
+        int r = swap(x, &x->lanes.v[a], &x->lanes.v[best], at);
+        if (r != 0) {
+            return r;
+        }
+        x->lanes.v[best].next = INT64_MIN;
+    }
+    return 0;
+}
+
+/* Clears lane a for all of [s, e) and puts the unit there: 1, 0 with nothing changed. */
+static int try_lane(struct exchange *x, size_t a) {
+    struct entry *e = x->w->e;
+    struct lane *l = &x->lanes.v[a];
+    size_t mark = cal_mark(x->c);
+    int64_t next;
+    int r = 1;
+    while (r > 0 && free_at(l, e->start, e->end, &next) && next < e->end) {
+        r = --x->c->steps < 0 ? 0 : clear_further(x, a, next);
+    }
+    if (r > 0 && cal_fits_at(x->c, l->card, l->placement, e->start, e->end)) {
+        r = cal_add(x->c, e, x->w->unit, l->card, l->placement);
+        return r != 0 ? r : 1;
+    }
+    cal_undo(x->c, mark);
+    return r < 0 ? r : 0;
+}
+
+int cal_place_exchange(struct calendar *c, const struct want *w) {
+    struct exchange x = {.c = c, .w = w};
+    int r = c->o.repair_steps < 0 ? 0 : lanes_of(&x);
+    for (size_t tries = 0; r == 0 && x.lanes.n > 1 && tries < 4; tries++) {
+        size_t best = SIZE_MAX; /* lanes that are free at the start, free for longest first */
+        int64_t longest = INT64_MIN, next;
+        for (size_t i = 0; i < x.lanes.n; i++) {
+            struct lane *l = &x.lanes.v[i];
+            if (l->card != NULL && (w->node == NULL || l->card->node == w->node) &&
+                free_at(l, w->e->start, w->e->end, &next) && next > longest) {
+                best = i;
+                longest = next;
+            }
+        }
+        if (best == SIZE_MAX) {
+            break;
+        }
+        r = try_lane(&x, best);
+        if (r == 0) { /* not this one */
+            lanes_swap_remove(&x.lanes, best);
+        }
+    }
+    lanes_release(&x.lanes);
+    swap_items_release(&x.items);
+    return r;
+}
