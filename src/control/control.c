@@ -2,6 +2,7 @@
 #include "control/control.h"
 
 #include "base/mem.h"
+#include "control/booking_objects.h"
 #include "control/bootstrap.h"
 #include "control/event_ttl.h"
 #include "control/gc.h"
@@ -42,6 +43,7 @@ WRAP(event_ttl)
 WRAP(workload_life)
 WRAP(priority_class)
 WRAP(reservation)
+WRAP(booking_objects)
 #undef WRAP
 
 static const struct part {
@@ -66,6 +68,7 @@ static const struct part {
     {CONTROL_WORKLOADS, "workloads", workload_life_make, workload_life_drop},
     {CONTROL_WORKLOADS, "priority classes", priority_class_make, priority_class_drop},
     {CONTROL_RESERVATIONS, "reservations", reservation_make, reservation_drop},
+    {CONTROL_RESERVATIONS, "booking objects", booking_objects_make, booking_objects_drop},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

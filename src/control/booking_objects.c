@@ -1,0 +1,733 @@
+/*
+ * booking_objects: see booking_objects.h. One key: each look takes all that matters from the mirror, decides, and sends
+ * what is to be written as one round; the next look is made when all of that is seen.
+ */
+#include "control/booking_objects_private.h"
+
+#include "api/codec.h"
+#include "base/mem.h"
+#include "control/queue_controller.h"
+#include "wire/time.h"
+
+static const char WHO[] = "berth-booking-controller";
+
+enum { SCRATCH_MAX = 64 << 20, LOOK_EVERY_S = 30, FAILURES_MAX = 8 };
+
+/* A Reservation that may have objects. */
+struct live_booking {
+    struct str uid, ns, name; /* in memory of its own, behind it */
+};
+
+void *booking_decode(struct booking_objects_controller *c, const struct object *o,
+                     const struct schema *s) {
+    struct arena *a = &c->base.arena;
+    yyjson_doc *doc;
+    void *view = arena_zalloc(a, s->size);
+    if (view == NULL || object_tree(o, a, &doc, NULL) != 0 ||
+        codec_decode(s, yyjson_doc_get_root(doc), a, view, NULL) != 0) {
+        return NULL;
+    }
+    return view;
+}
+
+void booking_wake(struct booking_picture *p, int64_t at_ns) {
+    if (at_ns > p->now && at_ns < p->next) {
+        p->next = at_ns;
+    }
+}
+
+/* ---- which there are ---- */
+
+static bool begun(struct str phase) {
+    return str_is(phase, "Preparing") || str_is(phase, "Active") || str_is(phase, "Degraded") ||
+           str_is(phase, "Ending");
+}
+
+static struct str note(const struct cluster_queue *q, const char *key) {
+    for (size_t i = 0; q->metadata != NULL && i < q->metadata->annotations.n; i++) {
+        if (str_is(q->metadata->annotations.v[i].key, key)) {
+            return q->metadata->annotations.v[i].value;
+        }
+    }
+    return (struct str){0};
+}
+
+/* Each resource of the lines once. */
+static int read_lines(struct booking_objects_controller *c, struct booking *b) {
+    const struct reservation_line_list *lines = &b->rsv->spec->lines;
+    b->resources = ARENA_ARRAY(&c->base.arena, struct str, lines->n + 1);
+    b->counts = ARENA_ARRAY(&c->base.arena, int64_t, lines->n + 1);
+    if (b->resources == NULL || b->counts == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < lines->n; i++) {
+        size_t k = 0;
+        while (k < b->n_resources && !str_eq(b->resources[k], lines->v[i].resource)) {
+            k++;
+        }
+        b->resources[k] = lines->v[i].resource;
+        b->n_resources += k == b->n_resources;
+        b->counts[k] += lines->v[i].count;
+    }
+    return 0;
+}
+
+/* False: it cannot be read. */
+static bool read_reservation(struct booking_objects_controller *c, struct booking *b,
+                             const struct object *o) {
+    struct arena *a = &c->base.arena;
+    b->obj = o;
+    b->rsv = booking_decode(c, o, &schema_reservation);
+    if (b->rsv == NULL || b->rsv->spec == NULL || read_lines(c, b) != 0) {
+        b->rsv = NULL;
+        return false;
+    }
+    const struct reservation_status *s = b->rsv->status;
+    b->ns = o->ns;
+    b->name = o->name;
+    b->uid = o->uid;
+    b->created = o->created_ns;
+    b->start = s != NULL && s->start_ns != 0 ? s->start_ns : b->rsv->spec->start_ns;
+    b->end = s != NULL && s->end_ns != 0 ? s->end_ns : b->rsv->spec->end_ns;
+    b->end_policy = b->rsv->spec->end_policy;
+    b->queue_name = arena_f(a, "rsv-%.*s", STR_ARG(str_head(o->uid, 8)));
+    b->local_name = arena_f(a, "rsv-%.*s", STR_ARG(o->name));
+    return arena_ok(a) == 0;
+}
+
+static struct str phase_of(const struct booking *b) {
+    return b->rsv != NULL && b->rsv->status != NULL ? b->rsv->status->phase : (struct str){0};
+}
+
+static struct booking *by_uid(struct booking_picture *p, struct str uid) {
+    for (size_t i = 0; i < p->n; i++) {
+        if (str_eq(p->v[i].uid, uid)) {
+            return &p->v[i];
+        }
+    }
+    return NULL;
+}
+
+struct collecting {
+    struct booking_objects_controller *c;
+    struct booking_picture *p;
+    size_t n;
+};
+
+static bool is_ours(const struct object *o) {
+    return str_is(object_label(o, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED) &&
+           object_label(o, STR(RESERVATION_LABEL)).n > 0;
+}
+
+static bool count_queue(void *ctx, const struct object *o) {
+    struct collecting *x = ctx;
+    x->n += is_ours(o);
+    return true;
+}
+
+/* A ClusterQueue of ours belongs to the Reservation whose uid it names; by its name, when somebody took that away. */
+static bool bind_queue(void *ctx, const struct object *o) {
+    struct collecting *x = ctx;
+    struct booking_picture *p = x->p;
+    if (!is_ours(o)) {
+        return true;
+    }
+    struct cluster_queue *q = booking_decode(x->c, o, &schema_cluster_queue);
+    if (q == NULL) {
+        return true;
+    }
+    struct str uid = note(q, BOOKING_UID);
+    struct booking *b = uid.n > 0 ? by_uid(p, uid) : NULL;
+    for (size_t i = 0; uid.n == 0 && b == NULL && i < p->n; i++) {
+        b = str_eq(p->v[i].queue_name, o->name) ? &p->v[i] : NULL;
+    }
+    if (b == NULL || b->queue_obj != NULL) {
+        b = &p->v[p->n++];
+        *b = (struct booking){.ns = note(q, BOOKING_NAMESPACE),
+                              .name = object_label(o, STR(RESERVATION_LABEL)),
+                              .uid = uid.n > 0 ? uid : o->name,
+                              .created = o->created_ns,
+                              .end_policy = note(q, BOOKING_POLICY)};
+        const struct object *r = uid.n > 0 ? mirror_by_uid(x->c->base.env.mirror, uid) : NULL;
+        if (r != NULL && r->kind == x->c->kinds[BK_RESERVATION]) {
+            read_reservation(x->c, b, r);
+        }
+    }
+    b->queue_obj = o;
+    b->queue = q;
+    b->queue_name = o->name;
+    b->local_name = note(q, BOOKING_LOCAL).n > 0 ? note(q, BOOKING_LOCAL) : b->local_name;
+    (void)time_parse(note(q, BOOKING_CLOSING), &b->closing, NULL);
+    (void)duration_parse(note(q, BOOKING_LEAD), &b->lead_ns, NULL);
+    return true;
+}
+
+/* Names are of 8 digits of the uid; should two begin alike, the second has it whole. */
+static void name_queues(struct booking_objects_controller *c, struct booking_picture *p) {
+    for (size_t i = 0; i < p->n; i++) {
+        struct booking *b = &p->v[i];
+        bool taken =
+            b->queue_obj == NULL && mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE],
+                                               STR(""), b->queue_name) != NULL;
+        for (size_t k = 0; k < i; k++) {
+            taken = taken || (b->queue_obj == NULL && str_eq(p->v[k].queue_name, b->queue_name));
+        }
+        if (taken) {
+            b->queue_name = arena_f(&c->base.arena, "rsv-%.*s", STR_ARG(b->uid));
+        }
+    }
+}
+
+static int collect(struct booking_objects_controller *c, struct booking_picture *p) {
+    const struct map_entry *e;
+    struct mirror *m = c->base.env.mirror;
+    struct collecting x = {c, p, map_count(&c->live) + 1};
+    mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), count_queue, &x);
+    p->v = ARENA_ARRAY(&c->base.arena, struct booking, x.n);
+    if (p->v == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL;) {
+        const struct live_booking *l = e->value;
+        const struct object *o = mirror_get(m, c->kinds[BK_RESERVATION], l->ns, l->name);
+        if (o != NULL && str_eq(o->uid, l->uid) && read_reservation(c, &p->v[p->n], o)) {
+            p->n++;
+        } else {
+            p->v[p->n] = (struct booking){0};
+        }
+    }
+    mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
+    name_queues(c, p);
+    return arena_ok(&c->base.arena);
+}
+
+/* ---- what is to become of each ---- */
+
+static bool same_people(const struct booking *a, const struct booking *b) {
+    const struct reservation_beneficiary *x = a->rsv->spec->beneficiary;
+    const struct reservation_beneficiary *y = b->rsv->spec->beneficiary;
+    struct str user[2] = {{0}, {0}};
+    const struct meta *m[2] = {a->rsv->metadata, b->rsv->metadata};
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; m[i] != NULL && k < m[i]->annotations.n; k++) {
+            if (str_is(m[i]->annotations.v[k].key, RESERVATION_USER_ANNOTATION)) {
+                user[i] = m[i]->annotations.v[k].value;
+            }
+        }
+    }
+    bool same =
+        x == NULL || y == NULL ? x == y : str_eq(x->kind, y->kind) && str_eq(x->name, y->name);
+    return same && str_eq(user[0], user[1]);
+}
+
+static bool same_shape(const struct booking *a, const struct booking *b) {
+    const struct reservation_place_list *x = &a->rsv->status->plan, *y = &b->rsv->status->plan;
+    bool same = a->n_resources == b->n_resources && x->n == y->n &&
+                a->rsv->spec->exclusive == b->rsv->spec->exclusive;
+    for (size_t i = 0; same && i < a->n_resources; i++) {
+        same = str_eq(a->resources[i], b->resources[i]) && a->counts[i] == b->counts[i];
+    }
+    for (size_t i = 0; same && i < x->n; i++) {
+        const struct reservation_place *u = &x->v[i], *v = &y->v[i];
+        same = str_eq(u->flavor, v->flavor) && str_eq(u->gpu, v->gpu) && str_eq(u->node, v->node) &&
+               str_eq(u->profile, v->profile) && u->start == v->start;
+    }
+    return same;
+}
+
+/* One that ends just where b begins, and whose objects b can go on with. */
+static struct booking *before(struct booking_picture *p, const struct booking *b) {
+    for (size_t i = 0; i < p->n; i++) {
+        struct booking *x = &p->v[i];
+        if (x != b && x->queue_obj != NULL && x->rsv != NULL && x->rsv->status != NULL &&
+            x->queue_obj->deleting_ns == 0 && str_eq(x->ns, b->ns) && x->end == b->start &&
+            same_people(x, b) && same_shape(x, b)) {
+            return x;
+        }
+    }
+    return NULL;
+}
+
+static bool is_late(const struct booking *b, const struct booking_picture *p) {
+    return b->rsv == NULL || !begun(phase_of(b)) || str_is(phase_of(b), "Ending") ||
+           b->obj->deleting_ns != 0 || (p->now >= b->end && str_is(phase_of(b), "Preparing"));
+}
+
+/* Objects go from the one before to this one, or will. */
+static void take_over(struct booking_picture *p, struct booking *b) {
+    struct booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(p, b) : NULL;
+    if (x == NULL) {
+        return;
+    }
+    if (!is_late(x, p) && p->now < b->start) {
+        b->follows = true;
+        x->followed = true;
+        return;
+    }
+    b->queue_obj = x->queue_obj;
+    b->queue = x->queue;
+    b->queue_name = x->queue_name;
+    b->local_name = x->local_name;
+    b->closing = 0;
+    x->queue_obj = NULL;
+    x->queue = NULL;
+    x->closing = p->now;
+    x->handed_over = true;
+}
+
+static enum booking_stage closing_stage(struct booking_picture *p, struct booking *b) {
+    bool forced = b->obj != NULL && str_is(phase_of(b), "Ended");
+    bool demote = !str_is(b->end_policy, "drain") && !str_is(b->end_policy, "hard");
+    if (b->looked && b->holding == 0) {
+        return STAGE_GONE;
+    }
+    if (demote && !forced) {
+        if (p->now < b->closing + p->policy->overstay_ns) {
+            booking_wake(p, b->closing + p->policy->overstay_ns);
+            return STAGE_DEMOTED;
+        }
+    }
+    return STAGE_DRAINED;
+}
+
+/* Of one whose time is now, or comes. */
+static enum booking_stage open_stage(struct booking_picture *p, struct booking *b) {
+    struct str phase = phase_of(b);
+    bool drain = str_is(b->end_policy, "drain"), hard = str_is(b->end_policy, "hard");
+    if (p->now < b->start) {
+        booking_wake(p, b->start);
+        if (!str_is(phase, "Active")) {
+            return STAGE_HELD;
+        }
+    }
+    int64_t shut = b->end - booking_last_warning(p);
+    shut = shut > b->start ? shut : b->end;
+    if (!b->followed && drain && p->now >= shut) {
+        return STAGE_SHUT;
+    }
+    if (!b->followed && hard && b->looked && p->now >= b->end - b->grace_ns) {
+        b->lead_ns = b->grace_ns;
+        return STAGE_DRAINED;
+    }
+    b->lead_ns = 0;
+    booking_wake(p, drain ? shut : b->end - b->grace_ns);
+    return STAGE_OPEN;
+}
+
+static void decide(struct booking_objects_controller *c, struct booking_picture *p,
+                   struct booking *b) {
+    struct mirror *m = c->base.env.mirror;
+    const struct object *project = mirror_get(m, c->kinds[BK_NAMESPACE], STR(""), b->ns);
+    b->foreign_open = project == NULL || project->deleting_ns != 0;
+    if (b->handed_over) {
+        b->stage = STAGE_GONE;
+        return;
+    }
+    if (is_late(b, p)) {
+        b->closing = b->closing != 0 ? b->closing : p->now;
+        booking_workloads_look(c, p, b);
+        b->stage = closing_stage(p, b);
+        return;
+    }
+    b->closing = 0;
+    int64_t ahead = booking_first_warning(p);
+    ahead = ahead > 600 * NS_PER_SEC ? ahead : 600 * NS_PER_SEC;
+    if (!b->followed && p->now >= b->end - ahead) {
+        booking_workloads_look(c, p, b);
+    } else {
+        booking_wake(p, b->end - ahead);
+    }
+    b->stage = open_stage(p, b);
+}
+
+/* Who is being drained keeps what it has; then who was there first. */
+static int served_first(const void *x, const void *y) {
+    const struct booking *a = x, *b = y;
+    if ((a->closing != 0) != (b->closing != 0)) {
+        return a->closing != 0 ? -1 : 1;
+    }
+    if (a->created != b->created) {
+        return a->created < b->created ? -1 : 1;
+    }
+    return str_cmp(a->uid, b->uid);
+}
+
+/* ---- a look ---- */
+
+/* It has all it asks for, as is seen. */
+static bool is_whole(const struct booking_picture *p, const struct booking *b) {
+    for (size_t i = 0; i < p->n_cells; i++) {
+        size_t at = booking_ledger_at(&p->ledger, b->row, i);
+        const struct booking_ledger *l = &p->ledger;
+        if (p->cells[i].device && (l->want[at] < l->asked[at] || l->seen[at] != l->want[at])) {
+            return false;
+        }
+    }
+    return b->queue_obj != NULL && !b->behind && b->closing == 0 && !b->foreign_open;
+}
+
+static void act(struct booking_objects_controller *c, struct booking_picture *p,
+                struct booking *b) {
+    if (b->stage == STAGE_GONE && !b->handed_over) {
+        if (b->waiting > 0) {
+            booking_workloads_act(c, p, b); /* first they go, then the queue */
+            booking_put_objects(c, p, b);
+            b->waiting -= b->missing_queue ? b->waiting : 0;
+        }
+        if (b->waiting == 0 && b->queue_obj != NULL) {
+            booking_remove(c, p, b);
+        }
+    } else if (!b->follows && !b->handed_over) {
+        booking_put_objects(c, p, b);
+        booking_workloads_act(c, p, b);
+    }
+    b->whole = is_whole(p, b);
+    booking_put_status(c, p, b);
+}
+
+/* Objects of bookings that nobody remembers: their ClusterQueue was deleted with the Reservation. */
+struct strays {
+    struct booking_objects_controller *c;
+    struct booking_picture *p;
+    enum booking_kind kind;
+};
+
+static bool remove_stray(void *ctx, const struct object *o) {
+    struct strays *s = ctx;
+    struct delete_options how = {.uid = o->uid, .grace_seconds = -1};
+    if (!is_ours(o) || o->deleting_ns != 0) {
+        return true;
+    }
+    for (size_t i = 0; i < s->p->n; i++) {
+        const struct booking *b = &s->p->v[i];
+        if (str_eq(b->ns, o->ns) && !b->handed_over && b->local_name.n > 0 &&
+            (b->queue_obj != NULL || b->closing == 0) && str_starts(o->name, b->local_name)) {
+            return true;
+        }
+    }
+    round_remove(s->p->round, s->c->kinds[s->kind], o->ns, o->name, &how);
+    return true;
+}
+
+static void remove_strays(struct booking_objects_controller *c, struct booking_picture *p) {
+    struct strays s = {c, p, BK_LOCAL_QUEUE};
+    mirror_scan(c->base.env.mirror, c->kinds[BK_LOCAL_QUEUE], STR(""), remove_stray, &s);
+    s.kind = BK_PROFILE;
+    mirror_scan(c->base.env.mirror, c->kinds[BK_PROFILE], STR(""), remove_stray, &s);
+}
+
+static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    struct booking_objects_controller *c = ctx;
+    (void)tag;
+    (void)r;
+    if (res->code != 0) {
+        c->failed = true;
+        log_debug(c->base.env.log, "booking: %s", res->err.text);
+    }
+    return 0; /* one that cannot be written holds up no other: see again() */
+}
+
+/* When to look again: after a failure a little later each time, and by the clock. */
+static void again(struct booking_objects_controller *c, const struct booking_picture *p) {
+    int64_t ns = p->next - p->now;
+    int64_t often = LOOK_EVERY_S * NS_PER_SEC; /* the clock of the wall may jump */
+    ns = ns < often ? ns : often;
+    if (p->n > 0) {
+        workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), ns);
+    }
+}
+
+/* On a cluster nothing is touched before there is a booking. */
+static bool may_touch_pool(const struct booking_picture *p) {
+    return p->n > 0 ||
+           (p->cohort_obj != NULL &&
+            (object_label(p->cohort_obj, STR("berth.dev/default")).n > 0 ||
+             str_is(object_label(p->cohort_obj, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED)));
+}
+
+static int read_policy(struct booking_objects_controller *c, struct booking_picture *p) {
+    struct mirror *m = c->base.env.mirror;
+    const struct object *o =
+        mirror_get(m, c->kinds[BK_POLICY], STR(""), STR(RESERVATION_POLICY_NAME));
+    struct reservation_policy *policy =
+        o != NULL ? booking_decode(c, o, &schema_reservation_policy) : NULL;
+    p->policy = policy != NULL ? policy->spec : NULL;
+    if (p->policy == NULL) {
+        p->policy = ARENA_NEW(&c->base.arena, struct reservation_policy_spec);
+        if (p->policy == NULL) {
+            return ERR_NOMEM;
+        }
+        static struct str warnings[] = {STR("30m"), STR("15m"), STR("5m")};
+        p->policy->overstay_ns = 2 * 3600 * NS_PER_SEC;
+        p->policy->warnings.v = warnings;
+        p->policy->warnings.n = 3;
+    }
+    p->cohort_name = p->policy->pool != NULL && p->policy->pool->cohort.n > 0
+                         ? p->policy->pool->cohort
+                         : STR(POOL_COHORT);
+    p->cohort_obj = mirror_get(m, c->kinds[BK_COHORT], STR(""), p->cohort_name);
+    if (p->cohort_obj != NULL) {
+        p->cohort = booking_decode(c, p->cohort_obj, &schema_cohort);
+        return p->cohort != NULL ? 0 : ERR_NOMEM;
+    }
+    return 0;
+}
+
+static int picture(struct booking_objects_controller *c, struct booking_picture *p) {
+    int r = read_policy(c, p);
+    r = r == 0 ? collect(c, p) : r;
+    for (size_t i = 0; r == 0 && i < p->n; i++) {
+        take_over(p, &p->v[i]);
+    }
+    for (size_t i = 0; r == 0 && i < p->n; i++) {
+        decide(c, p, &p->v[i]);
+    }
+    if (r != 0) {
+        return r;
+    }
+    qsort(p->v, p->n, sizeof(*p->v), served_first);
+    r = booking_pool_read(c, p);
+    return r == 0 ? booking_pool_settle(c, p) : r;
+}
+
+static bool reread_node(void *ctx, const struct object *o) {
+    struct booking_objects_controller *c = ctx;
+    bool changed;
+    arena_reset(&c->scratch);
+    if (booking_hardware_put(&c->hardware, o, &c->scratch, &changed) == ERR_NOMEM) {
+        c->hardware_lost = true;
+    }
+    return true;
+}
+
+static enum work look(struct booking_objects_controller *c) {
+    struct booking_picture p = {.now = clock_wall(c->base.env.clock), .next = INT64_MAX};
+    int64_t wait;
+    if (!expect_met(c->base.expect, (struct str){0}, STR("all"), &wait)) {
+        workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), wait);
+        return WORK_OK;
+    }
+    if (c->hardware_lost) {
+        c->hardware_lost = false;
+        mirror_scan(c->base.env.mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
+    }
+    if (c->hardware_lost || picture(c, &p) != 0) {
+        return WORK_RETRY;
+    }
+    c->failed = false;
+    p.round = round_new(c->base.queue, c->base.env.writer, c->base.expect, WHO, (struct str){0},
+                        STR("all"));
+    if (p.round == NULL) {
+        return WORK_RETRY;
+    }
+    round_on_done(p.round, answered, c);
+    if (may_touch_pool(&p) && p.n_groups > 0) {
+        booking_put_cohort(c, &p);
+    }
+    for (size_t i = 0; i < p.n; i++) {
+        act(c, &p, &p.v[i]);
+    }
+    remove_strays(c, &p);
+    again(c, &p);
+    return round_end(p.round);
+}
+
+static enum work work(void *ctx, struct str ns, struct str name) {
+    struct booking_objects_controller *c = ctx;
+    (void)ns;
+    (void)name;
+    if (c->failed) { /* the last look's writes: not at once again */
+        unsigned shift = c->failures < FAILURES_MAX ? c->failures++ : FAILURES_MAX;
+        c->failed = false;
+        workqueue_add_after(c->base.queue, (struct str){0}, STR("all"),
+                            (INT64_C(50) << shift) * NS_PER_MS);
+        return WORK_OK;
+    }
+    return controller_done(&c->base, look(c));
+}
+
+/* ---- feeds ---- */
+
+static void soon(struct booking_objects_controller *c) {
+    workqueue_add(c->base.queue, (struct str){0}, STR("all"));
+}
+
+static void resync(void *ctx) {
+    soon(ctx);
+}
+
+/* It is in a phase that has objects, or says that it has some. */
+static bool may_have(const struct object *o) {
+    static const char *const phases[] = {"\"phase\":\"Preparing\"", "\"phase\":\"Active\"",
+                                         "\"phase\":\"Degraded\"", "\"phase\":\"Ending\""};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (str_contains(o->json, str_of(phases[i]))) {
+            return true;
+        }
+    }
+    return str_contains(o->json, STR("\"clusterQueue\":\"rsv-"));
+}
+
+static struct live_booking *live_new(const struct object *o) {
+    struct live_booking *l = mem_alloc(sizeof(*l) + o->uid.n + o->ns.n + o->name.n);
+    if (l != NULL) {
+        char *at = (char *)(l + 1);
+        struct str *to[] = {&l->uid, &l->ns, &l->name};
+        const struct str from[] = {o->uid, o->ns, o->name};
+        for (size_t i = 0; i < 3; i++) {
+            *to[i] = (struct str){at, from[i].n};
+            memcpy(at, from[i].p, from[i].n);
+            at += from[i].n;
+        }
+    }
+    return l;
+}
+
+static void live_set(struct booking_objects_controller *c, const struct object *o, bool on) {
+    struct live_booking *l = map_get(&c->live, o->uid);
+    if (!on || l != NULL) {
+        if (!on) {
+            map_del(&c->live, o->uid);
+            mem_free(l);
+        }
+        return;
+    }
+    l = live_new(o);
+    if (l == NULL || map_put(&c->live, l->uid, l, NULL) != 0) {
+        mem_free(l);
+        log_error(c->base.env.log, "reservation %.*s/%.*s: out of memory", STR_ARG(o->ns),
+                  STR_ARG(o->name));
+    }
+}
+
+static void on_reservation(void *ctx, const struct change *ch) {
+    struct booking_objects_controller *c = ctx;
+    bool was = map_get(&c->live, ch->obj->uid) != NULL;
+    bool is = ch->type != CHANGE_DELETED && may_have(ch->obj);
+    expect_seen(c->base.expect, ch);
+    live_set(c, ch->obj, is);
+    if (was || is) {
+        soon(c);
+    }
+}
+
+/* What people change in it, or we: not its status. */
+static void on_queue(void *ctx, const struct change *ch) {
+    struct booking_objects_controller *c = ctx;
+    expect_seen(c->base.expect, ch);
+    if (ch->type != CHANGE_MODIFIED || ch->obj->generation != ch->old->generation ||
+        is_ours(ch->obj) || is_ours(ch->old)) {
+        soon(c);
+    }
+}
+
+static void on_any(void *ctx, const struct change *ch) {
+    struct booking_objects_controller *c = ctx;
+    expect_seen(c->base.expect, ch);
+    soon(c);
+}
+
+static void on_ours(void *ctx, const struct change *ch) {
+    struct booking_objects_controller *c = ctx;
+    expect_seen(c->base.expect, ch);
+    if (is_ours(ch->obj) || (ch->old != NULL && is_ours(ch->old))) {
+        soon(c);
+    }
+}
+
+static void on_node(void *ctx, const struct change *ch) {
+    struct booking_objects_controller *c = ctx;
+    bool changed = false;
+    if (ch->type == CHANGE_DELETED) {
+        changed = booking_hardware_del(&c->hardware, ch->obj->name);
+    } else {
+        arena_reset(&c->scratch);
+        int r = booking_hardware_put(&c->hardware, ch->obj, &c->scratch, &changed);
+        c->hardware_lost = c->hardware_lost || r == ERR_NOMEM;
+        changed = changed || r == ERR_NOMEM;
+    }
+    if (changed) {
+        soon(c);
+    }
+}
+
+static void on_workload(void *ctx, const struct change *ch) {
+    struct booking_objects_controller *c = ctx;
+    expect_seen(c->base.expect, ch);
+    if (map_count(&c->live) > 0 &&
+        (str_contains(ch->obj->json, STR("\"rsv-")) ||
+         (ch->old != NULL && str_contains(ch->old->json, STR("\"rsv-"))))) {
+        soon(c);
+    }
+}
+
+static bool note_reservation(void *ctx, const struct object *o) {
+    if (may_have(o)) {
+        live_set(ctx, o, true);
+    }
+    return true;
+}
+
+/* ---- life ---- */
+
+static const struct {
+    const char *group, *kind;
+    void (*each)(void *ctx, const struct change *ch);
+} sources[BK_COUNT] = {
+    [BK_RESERVATION] = {"berth.dev", "Reservation", on_reservation},
+    [BK_POLICY] = {"berth.dev", "ReservationPolicy", on_any},
+    [BK_CLUSTER_QUEUE] = {"kueue.x-k8s.io", "ClusterQueue", on_queue},
+    [BK_COHORT] = {"kueue.x-k8s.io", "Cohort", on_queue},
+    [BK_LOCAL_QUEUE] = {"kueue.x-k8s.io", "LocalQueue", on_ours},
+    [BK_PROFILE] = {"infrastructure.opendatahub.io", "HardwareProfile", on_ours},
+    [BK_FLAVOR] = {"kueue.x-k8s.io", "ResourceFlavor", on_any},
+    [BK_NODE] = {"", "Node", on_node},
+    [BK_WORKLOAD] = {"kueue.x-k8s.io", "Workload", on_workload},
+    [BK_NAMESPACE] = {"", "Namespace", on_any},
+};
+
+struct booking_objects_controller *booking_objects_controller_new(const struct control_env *env,
+                                                                  struct err *err) {
+    struct booking_objects_controller *c = mem_zalloc(sizeof(*c));
+    if (c == NULL) {
+        err_set(err, ERR_NOMEM, "booking objects: out of memory");
+        return NULL;
+    }
+    booking_hardware_init(&c->hardware);
+    map_init(&c->live);
+    arena_init(&c->scratch, SCRATCH_MAX);
+    int r = controller_init(&c->base, env, WHO, work, resync, c, err);
+    for (size_t i = 0; r == 0 && i < BK_COUNT; i++) {
+        c->kinds[i] = kind_by_name(str_of(sources[i].group), str_of(sources[i].kind));
+        c->feeds[i] = mirror_feed(env->mirror, c->kinds[i], sources[i].each, c);
+        r = c->feeds[i] != NULL ? 0 : err_set(err, ERR_NOMEM, "booking objects: out of memory");
+    }
+    if (r != 0) {
+        booking_objects_controller_free(c);
+        return NULL;
+    }
+    mirror_scan(env->mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
+    mirror_scan(env->mirror, c->kinds[BK_RESERVATION], STR(""), note_reservation, c);
+    soon(c);
+    return c;
+}
+
+void booking_objects_controller_free(struct booking_objects_controller *c) {
+    const struct map_entry *e;
+    if (c == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < BK_COUNT; i++) {
+        if (c->feeds[i] != NULL) {
+            feed_free(c->feeds[i]);
+        }
+    }
+    controller_release(&c->base);
+    for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL;) {
+        mem_free(e->value);
+    }
+    map_release(&c->live);
+    booking_hardware_release(&c->hardware);
+    arena_release(&c->scratch);
+    mem_free(c);
+}

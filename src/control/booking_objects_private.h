@@ -1,0 +1,161 @@
+/* booking_objects_private: what the files of the booking objects controller share. */
+#ifndef BERTH_CONTROL_BOOKING_OBJECTS_PRIVATE_H
+#define BERTH_CONTROL_BOOKING_OBJECTS_PRIVATE_H
+
+#include "control/translate.h" /* first */
+
+#include "api/view_reservation.h"
+#include "control/booking_hardware.h"
+#include "control/booking_ledger.h"
+#include "control/booking_objects.h"
+#include "control/controller.h"
+
+#define BOOKING_MANAGED_LABEL "berth.dev/managed-by"
+#define BOOKING_MANAGED "berth"
+/* On what is made here: the text that was written last, as a number; an object that has it and differs was edited. */
+#define BOOKING_INTENT "berth.dev/intent"
+/* On the ClusterQueue. */
+#define BOOKING_LOCAL "berth.dev/local-queue"
+#define BOOKING_POLICY "berth.dev/end-policy"
+#define BOOKING_CLOSING "berth.dev/closing-since" /* "": it is not */
+#define BOOKING_LEAD                                                                               \
+    "berth.dev/stop-lead" /* how long before a hard end it was stopped; "": it was not */
+#define BOOKING_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+
+enum booking_kind {
+    BK_RESERVATION,
+    BK_POLICY,
+    BK_CLUSTER_QUEUE,
+    BK_COHORT,
+    BK_LOCAL_QUEUE,
+    BK_PROFILE,
+    BK_FLAVOR,
+    BK_NODE,
+    BK_WORKLOAD,
+    BK_NAMESPACE,
+    BK_COUNT,
+};
+
+enum booking_stage {
+    STAGE_HELD,
+    STAGE_OPEN,
+    STAGE_SHUT,
+    STAGE_DRAINED,
+    STAGE_DEMOTED,
+    STAGE_GONE,
+};
+
+/* What the nodes of a flavor have together, and what a unit of a device is of one GPU (booking_hardware.h). */
+struct booking_sum {
+    bool known;
+    int64_t cards, share, cpu, memory;
+};
+/* One resource in one flavor. */
+struct booking_cell {
+    struct str flavor, resource;
+    bool device;            /* a GPU or slice */
+    struct booking_sum sum; /* of that, when somebody asked */
+};
+struct booking_group { /* of the pool's Cohort */
+    struct str *resources, *flavors;
+    size_t n_resources, n_flavors;
+};
+
+/* A Reservation that has, or is to have, objects; or only the objects of one that is gone. */
+struct booking {
+    const struct object *obj; /* the Reservation; NULL: gone */
+    struct reservation *rsv;
+    const struct object *queue_obj; /* its ClusterQueue; NULL: none */
+    struct cluster_queue *queue;
+    struct str ns, name, uid;
+    struct str queue_name, local_name; /* of its objects */
+    struct str end_policy;
+    struct str *resources; /* that it books, each once, in order of lines */
+    int64_t *counts;
+    size_t n_resources;
+    int64_t start, end, created;
+    int64_t closing; /* since when it is being taken down; 0: it is not */
+    enum booking_stage stage;
+    bool followed;     /* another goes on with its objects: its end is none for its work */
+    bool handed_over;  /* another has them already */
+    bool follows;      /* takes over from one that is still there: nothing of its own is made */
+    bool foreign_open; /* the project is going or gone: nothing is made in it */
+    /* of its Workloads, where somebody looked */
+    bool looked;
+    size_t holding, waiting;
+    int64_t grace_ns; /* a hard end stops so long before: the longest of a pod that runs */
+    int64_t lead_ns;  /* it was stopped so long before; 0: it was not */
+    bool whole;       /* it has all that it booked, as far as is seen */
+    bool behind;      /* something of it was written, or could not be */
+    bool missing_queue;
+    size_t row; /* in the ledger */
+};
+
+/* All that is decided from, of one look. In the controller's arena. */
+struct booking_picture {
+    struct reservation_policy_spec *policy;
+    struct str cohort_name;
+    const struct object *cohort_obj; /* NULL: there is none */
+    struct cohort *cohort;
+    struct booking *v;
+    size_t n;
+    struct booking_group *groups; /* the layout of the pool */
+    size_t n_groups;
+    struct booking_cell
+        *cells; /* of the groups, flavor by flavor; then others that bookings are seen to have */
+    size_t n_cells, n_pool_cells;
+    struct booking_ledger ledger;
+    int64_t now;
+    int64_t next; /* when to look again by the clock */
+    struct round *round;
+};
+
+struct booking_objects_controller {
+    struct controller base;
+    const struct kind *kinds[BK_COUNT];
+    struct feed *feeds[BK_COUNT];
+    struct booking_hardware hardware;
+    struct map live;    /* uid -> struct live_booking: Reservations that may have objects */
+    bool hardware_lost; /* a node could not be read: all again */
+    unsigned failures;  /* looks in a row in which a write failed */
+    bool failed;
+    struct arena scratch; /* of feeds */
+};
+
+/* booking_objects_pool.c */
+/* The layout, the cells, and the ledger with everything but what bookings ask for. ERR_NOMEM. */
+int booking_pool_read(struct booking_objects_controller *c, struct booking_picture *p);
+/* What each booking asks for; then the ledger is settled. ERR_NOMEM. */
+int booking_pool_settle(struct booking_objects_controller *c, struct booking_picture *p);
+/* Of the flavor and device of a cell of the pool. */
+const struct booking_sum *booking_sum(struct booking_objects_controller *c,
+                                      struct booking_picture *p, size_t cell);
+/* The part of `all` that goes with so many units. */
+int64_t booking_part(int64_t all, int64_t units, const struct booking_sum *s);
+size_t booking_cell_at(const struct booking_picture *p, struct str flavor, struct str resource);
+
+/* booking_objects_json.c: what is to be there, and what of that has to be written */
+void booking_put_objects(struct booking_objects_controller *c, struct booking_picture *p,
+                         struct booking *b);
+void booking_put_cohort(struct booking_objects_controller *c, struct booking_picture *p);
+void booking_put_status(struct booking_objects_controller *c, struct booking_picture *p,
+                        struct booking *b);
+void booking_remove(struct booking_objects_controller *c, struct booking_picture *p,
+                    struct booking *b);
+struct str booking_profile_name(struct arena *a, struct str local, struct str resource);
+
+/* booking_objects_end.c: what runs and waits in a booking that is about to end */
+void booking_workloads_look(struct booking_objects_controller *c, struct booking_picture *p,
+                            struct booking *b);
+void booking_workloads_act(struct booking_objects_controller *c, struct booking_picture *p,
+                           struct booking *b);
+int64_t booking_first_warning(const struct booking_picture *p);
+int64_t booking_last_warning(const struct booking_picture *p);
+
+/* booking_objects.c */
+/* Decoded in the arena; NULL when it cannot be. */
+void *booking_decode(struct booking_objects_controller *c, const struct object *o,
+                     const struct schema *s);
+void booking_wake(struct booking_picture *p, int64_t at_ns);
+
+#endif
