@@ -17,6 +17,7 @@ static void load(void) {
         SYMBOL(global_init),         SYMBOL(easy_init),
         SYMBOL(easy_cleanup),        SYMBOL(easy_setopt),
         SYMBOL(easy_getinfo),        SYMBOL(easy_strerror),
+        SYMBOL(easy_pause),
         SYMBOL(multi_init),          SYMBOL(multi_cleanup),
         SYMBOL(multi_setopt),        SYMBOL(multi_add_handle),
         SYMBOL(multi_remove_handle), SYMBOL(multi_socket_action),

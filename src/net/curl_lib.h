@@ -19,6 +19,7 @@ struct curl_lib {
     void (*easy_cleanup)(CURL *e);
     CURLcode (*easy_setopt)(CURL *e, CURLoption o, ...);
     CURLcode (*easy_getinfo)(CURL *e, CURLINFO i, ...);
+    CURLcode (*easy_pause)(CURL *e, int bits);
     const char *(*easy_strerror)(CURLcode code);
     CURLM *(*multi_init)(void);
     CURLMcode (*multi_cleanup)(CURLM *m);

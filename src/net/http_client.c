@@ -17,6 +17,7 @@
 
 enum {
     GATHER_MAX = 64 << 20,
+    HEAD_MAX = 64 << 10,
     CONNECT_MS = 10000,
     CONNECTIONS_MAX = 512,
     STREAMS_MAX = 250, /* at once on one connection, if the server allows it */
@@ -53,13 +54,15 @@ struct http_call {
     CURL *easy;
     unsigned generation; /* of the handle's policy */
     struct curl_slist *headers, *connect_to;
+    void (*head)(void *ctx, const struct http_head *h);
     bool (*data)(void *ctx, struct str bytes);
     void (*done)(void *ctx, const struct http_reply *r);
     void *ctx;
     bool (*may_send)(void *ctx);
     void *may_send_ctx;
     bool ended_by_user, refused, sent;
-    struct buf body;
+    struct buf body, head_lines;
+    bool head_told;
     int64_t retry_after_s;
     char trouble[CURL_ERROR_SIZE];
 };
@@ -111,6 +114,7 @@ static void call_free(struct http_call *call) {
     curl->slist_free_all(call->headers);
     curl->slist_free_all(call->connect_to);
     buf_release(&call->body);
+    buf_release(&call->head_lines);
     mem_free(call);
 }
 
@@ -191,6 +195,20 @@ static void act(struct http_client *c, curl_socket_t fd, int events) {
     c->curl->multi_socket_action(c->multi, fd, events, &running);
     c->inside = false;
     settle(c);
+}
+
+void http_call_pause(struct http_call *call, bool paused) {
+    struct http_client *c = call->client;
+    if (call->state != CALL_RUNNING) {
+        return;
+    }
+    bool outermost = !c->inside; /* going on may give what waits at once */
+    c->inside = true;
+    c->curl->easy_pause(call->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+    if (outermost) {
+        c->inside = false;
+        settle(c);
+    }
 }
 
 void http_call_cancel(struct http_call *call) {
@@ -291,9 +309,45 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
     return buf_ok(&call->body) == 0 ? bytes.n : 0;
 }
 
+/* A line of the head; the empty one ends it. Trailers come here as well. */
+static void keep_head(struct http_call *call, struct str line) {
+    struct http_head h;
+    long status = 0;
+    if (!call->head || call->head_told || call->state == CALL_CANCELLED) {
+        return;
+    }
+    if (str_trim(line).n) {
+        if (str_starts(line, STR("HTTP/"))) {
+            buf_reset(&call->head_lines); /* of an answer with 1xx, or a proxy's */
+        } else {
+            buf_str(&call->head_lines, line);
+        }
+        return;
+    }
+    call->client->curl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200) {
+        call->head_told = true;
+        h = (struct http_head){.status = (int)status, .lines = buf_view(&call->head_lines)};
+        call->head(call->ctx, &h);
+    }
+}
+
+bool http_head_nth(const struct http_head *h, const char *name, size_t i, struct str *ret) {
+    struct str rest = h->lines, line, key, value;
+    while (str_next(&rest, '\n', &line)) {
+        if (str_cut(line, ':', &key, &value) && str_eq_nocase(str_trim(key), str_of(name)) &&
+            i-- == 0) {
+            *ret = str_trim(value);
+            return true;
+        }
+    }
+    return false;
+}
+
 static size_t on_header(char *p, size_t size, size_t n, void *ctx) {
     struct http_call *call = ctx;
     struct str name, value;
+    keep_head(call, str_from(p, size * n));
     str_cut(str_from(p, size * n), ':', &name, &value);
     int64_t seconds;
     if (str_eq_nocase(name, STR("retry-after")) && str_to_i64(str_trim(value), &seconds)) {
@@ -534,6 +588,7 @@ int http_client_send(struct http_client *c, const struct http_call_options *o,
         return err_set(err, ERR_NOMEM, "no memory");
     }
     *call = (struct http_call){.client = c,
+                               .head = o->head,
                                .data = o->data,
                                .done = o->done,
                                .ctx = o->ctx,
@@ -547,6 +602,7 @@ int http_client_send(struct http_client *c, const struct http_call_options *o,
     }
     c->calls = call;
     buf_init(&call->body, o->body_max ? o->body_max : GATHER_MAX);
+    buf_init(&call->head_lines, HEAD_MAX);
     call->generation = c->generation;
     bool known = c->n_idle > 0;
     call->easy = known ? c->idle[--c->n_idle] : c->curl->easy_init();

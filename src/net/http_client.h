@@ -34,6 +34,14 @@ int http_client_set_identity(struct http_client *c, struct str cert_pem, struct 
                              struct err *err);
 void http_client_free(struct http_client *c); /* cancels all calls; not inside data or done */
 
+/* What an answer says before its body; valid during the call. */
+struct http_head {
+    int status;
+    struct str lines; /* header lines as they came */
+};
+/* The i-th value of a header, any case; false when there are no more. */
+bool http_head_nth(const struct http_head *h, const char *name, size_t i, struct str *ret);
+
 struct http_reply {
     int code;        /* 0 when an answer came, whatever its status; else the transport's trouble: ERR_UNAVAILABLE,
                         ERR_TIMEOUT, ERR_TOO_LARGE, ERR_NOMEM; ERR_GONE when `data` ended it */
@@ -53,6 +61,8 @@ struct http_call_options {
     bool lasting;       /* the body stays valid until done; else it is copied */
     int64_t timeout_ms; /* of the whole call; 0: none */
     size_t body_max;    /* of the answer, where it is gathered; 0: 64 MiB */
+    /* Told once, before the body; may be NULL. Neither cancels nor starts calls. */
+    void (*head)(void *ctx, const struct http_head *h);
     /* Takes the bytes of an answer with status 2xx as they come; NULL: they are gathered. Other answers are always
      * gathered. False ends the call. */
     bool (*data)(void *ctx, struct str bytes);
@@ -64,6 +74,9 @@ struct http_call_options {
 };
 int http_client_send(struct http_client *c, const struct http_call_options *o,
                      struct http_call **ret, struct err *err);
+/* Stops and goes on taking the answer from the peer: for `data` that cannot keep up. Also from within it. After going
+ * on, data and done may come inside this call. */
+void http_call_pause(struct http_call *call, bool paused);
 void http_call_cancel(struct http_call *call); /* neither data nor done is called any more */
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "kube/leader.h"
 #include "wire/time.h"
+#include "world/up_options.h"
 
 /* A kube-controller-manager's part needs the whole cluster in memory, and the cluster has one already. */
 #define HERE (CONTROL_CLUSTER | CONTROL_RESERVATIONS)
@@ -33,6 +34,11 @@ const struct cli_option operate_option_rows[OPERATE_OPTIONS] = {
     {"webhook-cert", 0, "FILE", "its certificate; else one of our own, kept in a Secret", NULL,
      false},
     {"webhook-key", 0, "FILE", "the key of that", NULL, false},
+    {"dashboard", 0, "ADDR:PORT",
+     "where the dashboard is; none: nowhere; else 127.0.0.1:8090 or a free port", NULL, false},
+    DASHBOARD_HOST_OPTION,
+    {"dashboard-cert", 0, "FILE", "its certificate: HTTPS; needed beyond loopback", NULL, false},
+    {"dashboard-key", 0, "FILE", "the key of that", NULL, false},
     {"allow-any", 0, NULL, "the addresses may be others than loopback", NULL, false},
     {"leader-elect", 0, "BOOL", "act only while holding the Lease; else true", bools, false},
     {"lease-name", 0, "NAME", "of the Lease; else berth-controller", NULL, false},
@@ -135,6 +141,27 @@ static int read_addresses(const struct cli_args *a, struct operate_options *o, s
     return r;
 }
 
+static int read_dashboard(const struct cli_args *a, struct operate_options *o, struct err *err) {
+    const char *text = cli_value(a, "dashboard");
+    struct panel_at *at = &o->dashboard;
+    if (text && strcmp(text, "none") == 0) {
+        return 0;
+    }
+    at->cert_file = cli_value(a, "dashboard-cert");
+    at->key_file = cli_value(a, "dashboard-key");
+    at->chosen = text != NULL;
+    int r = read_address("dashboard", text ? text : "127.0.0.1:8090", o->allow_any, &at->address,
+                         &at->on, err);
+    if (r == 0 && !at->cert_file != !at->key_file) {
+        r = bad(err, "dashboard-cert", "--dashboard-key beside it, and the other way round");
+    }
+    if (r == 0 && !at->address.loopback && !at->cert_file) {
+        r = bad(err, "dashboard", "--dashboard-cert and --dashboard-key beyond loopback: people "
+                                  "send their tokens there");
+    }
+    return r ? r : dashboard_hosts_option(a, at, err);
+}
+
 static int read_controllers(const struct cli_args *a, struct operate_options *o, struct err *err) {
     const char *list = cli_value(a, "controllers");
     struct buf b;
@@ -173,6 +200,7 @@ int operate_options_read(const struct cli_args *a, struct operate_options *ret, 
     };
     int r = read_controllers(a, &o, err);
     r = r ? r : read_addresses(a, &o, err);
+    r = r ? r : read_dashboard(a, &o, err);
     r = r ? r : read_time(a, "lease-duration", &o.lease_ns, err);
     r = r ? r : read_time(a, "lease-renew", &o.renew_ns, err);
     r = r ? r : read_time(a, "lease-retry", &o.retry_ns, err);

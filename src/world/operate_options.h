@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "cli/options.h"
 #include "control/control_set.h"
-#include "world/address.h"
+#include "world/panel.h"
 
 struct operate_options {
     const char *kubeconfig, *context; /* NULL: as kubectl finds them, or the service account */
@@ -13,6 +13,7 @@ struct operate_options {
     struct control_list controllers;
     struct address metrics, health, webhook; /* of those that are asked for */
     bool serve_metrics, serve_health, serve_webhook, allow_any;
+    struct panel_at dashboard;
     const char *webhook_cert, *webhook_key; /* files; NULL: a certificate of our own, in a Secret */
     bool elect;
     int64_t lease_ns, renew_ns, retry_ns;
@@ -23,7 +24,7 @@ struct operate_options {
     bool verbose;
 };
 
-enum { OPERATE_OPTIONS = 21 };
+enum { OPERATE_OPTIONS = 25 };
 extern const struct cli_option operate_option_rows[OPERATE_OPTIONS];
 
 int operate_options_read(const struct cli_args *a, struct operate_options *ret, struct err *err);
