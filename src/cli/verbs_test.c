@@ -299,6 +299,69 @@ static void test_top(void **state) {
     bed_stop();
 }
 
+/* A cluster: nodes that say nothing of their cards, a server without Fleet. */
+static void test_top_of_a_cluster(void **state) {
+    static const struct route routes[] = {
+        {"GET /api/v1/nodes", 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"n1\",\"labels\":{\"nvidia.com/gpu.product\":"
+         "\"NVIDIA-A100\"}},\"status\":{\"capacity\":{\"nvidia.com/gpu\":\"8\",\"cpu\":\"9\"},"
+         "\"allocatable\":{\"nvidia.com/gpu\":\"7\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
+         "\"True\"}]}},{\"metadata\":{\"name\":\"n2\",\"labels\":{\"nvidia.com/gpu.product\":"
+         "\"NVIDIA-A100\"}},\"status\":{\"capacity\":{\"nvidia.com/gpu\":\"8\"},\"allocatable\":{"
+         "\"nvidia.com/gpu\":\"8\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]}},"
+         "{\"metadata\":{\"name\":\"n3\"},\"status\":{\"capacity\":{\"cpu\":\"4\"}}}]}"},
+        {"GET /api/v1/pods", 200,
+         "{\"items\":[{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"resources\":{\"limits\":{"
+         "\"nvidia.com/gpu\":\"2\"}}}]},\"status\":{\"phase\":\"Running\"}},{\"spec\":{\"nodeName\":"
+         "\"n1\",\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]},"
+         "\"status\":{\"phase\":\"Succeeded\"}}]}"},
+    };
+    bed_start(routes, 2);
+    assert_int_equal(RUN("top"), CLI_OK);
+    assert_str_eq(buf_view(&bed.out),
+                  STR("TYPE          WHAT   TOTAL   USED   RESERVED   FREE   WAITING   BROKEN\n"
+                      "NVIDIA-A100   GPU    16      2      -          5      -         9\n"));
+    assert_int_equal(RUN("top", "-o", "json"), CLI_OK);
+    assert_true(str_contains(buf_view(&bed.out), STR("\"kind\": \"Fleet\"")));
+    bed_stop();
+    bed_start(routes, 1); /* who may not list pods does not know what is used */
+    assert_int_equal(RUN("top"), CLI_OK);
+    assert_true(str_contains(buf_view(&bed.out), STR("GPU    16      -      -          -      -")));
+    bed_stop();
+}
+
+/* Who may not list nodes has it from Fleet. */
+static void test_top_by_fleet(void **state) {
+    static const struct route routes[] = {
+        {"GET /api/v1/nodes", 403,
+         "{\"kind\":\"Status\",\"message\":\"no\",\"reason\":\"Forbidden\",\"code\":403}"},
+        {"GET /apis/berth.dev/v1alpha1/fleets/current", 200,
+         "{\"kind\":\"Fleet\",\"types\":[{\"flavor\":\"h200\",\"resources\":[{\"resource\":"
+         "\"nvidia.com/mig-4g.71gb\",\"total\":1,\"used\":0,\"reserved\":1,\"free\":0,"
+         "\"waiting\":3,\"broken\":0}]}],\"cards\":[{\"node\":\"n1\",\"index\":0,\"model\":"
+         "\"NVIDIA H200\",\"memoryGiB\":141,\"slices\":8,\"migEnabled\":true,\"health\":"
+         "\"Healthy\",\"temperature\":41,\"instances\":[{\"profile\":\"4g.71gb\",\"start\":0,"
+         "\"size\":4,\"used\":true},{\"profile\":\"2g.35gb\",\"start\":4,\"size\":2,\"used\":true,"
+         "\"utilization\":7,\"namespace\":\"x\",\"pod\":\"p\"}]}],\"attention\":[{\"text\":"
+         "\"a b\",\"namespace\":\"x\"}]}"},
+    };
+    bed_start(routes, 2);
+    assert_int_equal(RUN("top", "-o", "wide"), CLI_OK);
+    assert_str_eq(buf_view(&bed.out),
+                  STR("n1\nGPU 0  NVIDIA H200  utilisation unknown  41 C\n"
+                      "  [aaaaaaaaaaaaaaaaaaaaaaaaaaa|bbbbbbbbbbbbb|......|......]\n"
+                      "    a  4g.71gb          ?   somebody else\n"
+                      "    b  2g.35gb         7 %  x/p\n"
+                      "\n"
+                      "TYPE   WHAT      TOTAL   USED   RESERVED   FREE   WAITING   BROKEN\n"
+                      "h200   4g.71gb   1       0      1          0      3         0\n"
+                      "\n! a b, project x\n"));
+    bed_stop();
+    bed_start(routes, 1);
+    assert_int_equal(RUN("top"), CLI_FORBIDDEN);
+    bed_stop();
+}
+
 static void test_without_server(void **state) {
     bed_start(NULL, 0);
     assert_int_equal(RUN("queue", "--kubeconfig", "/nonexistent"), CLI_UNREACHABLE);
@@ -322,7 +385,8 @@ int main(void) {
         cmocka_unit_test(test_logs),           cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_submit_refused), cmocka_unit_test(test_name_taken),
         cmocka_unit_test(test_failure_told),   cmocka_unit_test(test_top),
-        cmocka_unit_test(test_without_server),
+        cmocka_unit_test(test_top_of_a_cluster),
+        cmocka_unit_test(test_top_by_fleet), cmocka_unit_test(test_without_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
