@@ -44,7 +44,7 @@ const derived = new WeakMap<Workload, Row>();
 export function asksText(w: Workload): string {
   const all = [...asks(w)].filter(([r]) => isGpu(r)).sort(([a], [b]) => compareResources(a, b));
   const list = all.length > 0 ? all : [...asks(w)].sort(([a], [b]) => compareResources(a, b));
-  return list.map(([r, n]) => `${amount(r, n)} ${resourceName(r)}`).join(', ');
+  return list.map(([r, n]) => isGpu(r) ? `${num(n)} × ${resourceName(r)}` : `${amount(r, n)} ${resourceName(r)}`).join(', ');
 }
 
 function rowOf(w: Workload): Row {
