@@ -250,16 +250,19 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [scale.from, scale.to, scale.view]);
 
+  const ours = React.useRef(false);
   const focus = (s: Spot) => {
+    ours.current = true;
     box.current?.querySelector<HTMLElement>(`[data-row="${s.row}"] [data-col="${s.col}"]`)?.focus();
+    ours.current = false;
   };
   const open = (s: Spot, selected: boolean) => {
     const row = rows[s.row];
     const cell = scale.columns[s.col];
     if (!row || !cell) return;
     const state = cellState(row, cell.from, cell.to);
-    const known = state.mine[0] ?? state.others.find((b) => b.visible);
-    if (known && !selected) onOpen(known);
+    const own = state.mine[0];
+    if (own && !selected) onOpen(own);
     else onBook(...selectionRange(scale, s.anchor, s.col), row);
   };
 
@@ -288,6 +291,16 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
     setSpot(next);
     setShown(next.anchor !== next.col);
     focus(next);
+  };
+
+  /* Wherever the focus comes from, the tab stop is there. */
+  const onFocus = (e: React.FocusEvent) => {
+    const cell = (e.target as HTMLElement).closest<HTMLElement>('[data-col]');
+    const row = Number(cell?.closest<HTMLElement>('[data-row]')?.dataset['row']), col = Number(cell?.dataset['col']);
+    if (cell && !ours.current && !drag.current && (row !== spot.row || col !== spot.col)) {
+      setSpot({ row, col, anchor: col });
+      setShown(false);
+    }
   };
 
   /* The mouse drags over cells; fingers scroll, and tap. */
@@ -340,7 +353,7 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
         role="grid" aria-label={B.cal.gridLabel(scale.title)} aria-describedby={describedBy} aria-multiselectable="true"
         aria-colcount={scale.columns.length + 1} aria-rowcount={rows.length + groups.length + 1} className="bk-grid"
         style={{ '--bk-cols': scale.columns.length } as React.CSSProperties}
-        onKeyDown={onKey} onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}
+        onKeyDown={onKey} onFocus={onFocus} onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}
         onPointerCancel={() => { drag.current = undefined; setShown(false); }} onClick={onTap}
       >
         <Head scale={scale} />

@@ -48,7 +48,7 @@ export function TableTwin({ scale, groups, onOpen }: Props) {
           <tbody>
             {rows.map((row) => (
               <tr key={row.key}>
-                <th scope="row">{B.cal.rowName(row.flavor, row.label)}</th>
+                <th scope="row">{B.cal.resourceName(row.label)}<span className="bk-sub">{row.flavor}</span></th>
                 {parts.map((p) => {
                   const s = cellState(row, p.from, p.to);
                   return (
@@ -81,7 +81,7 @@ export function TableTwin({ scale, groups, onOpen }: Props) {
             {bars.map(({ row, bar }) => (
               <tr key={`${row.key}${bar.key}`}>
                 <td>{rangeText(bar.from, bar.to, scale.zone)}</td>
-                <td>{B.cal.rowName(row.flavor, row.label)}</td>
+                <td>{B.cal.resourceName(row.label)}<span className="bk-sub">{row.flavor}</span></td>
                 <td className="bk-num">{bar.count}</td>
                 <td>
                   {bar.visible ? <Button variant="link" isInline onClick={() => onOpen(bar)}>{barLabel({ ...bar, count: 1 })}</Button>
