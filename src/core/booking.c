@@ -186,3 +186,125 @@ enum booking_phase booking_phase_of(struct str name) {
     }
     return p;
 }
+
+/* ---- the clock ---- */
+
+struct due {
+    enum booking_event event;
+    int64_t at;
+};
+
+static void sooner(struct due *d, enum booking_event event, int64_t at) {
+    if (at < d->at) {
+        *d = (struct due){event, at};
+    }
+}
+
+/* The next warning before the end that was not given; those before the start never are. */
+static void warning(const struct booking_clock *k, struct due *d) {
+    for (size_t i = 0; i < k->n_warnings; i++) {
+        int64_t at = k->end - k->warnings_s[i];
+        if (at > k->start && at > k->warned_at) {
+            sooner(d, BOOKING_WARN, at);
+        }
+    }
+}
+
+static void running(const struct booking_clock *k, struct due *d) {
+    if (k->no_show_at != 0) {
+        sooner(d, k->no_show, k->no_show_at);
+    }
+    warning(k, d);
+    sooner(d, BOOKING_END, k->end);
+}
+
+static void waiting(const struct booking_clock *k, int64_t now, struct due *d) {
+    switch (k->phase) {
+    case BOOKING_PENDING_APPROVAL:
+        sooner(d, BOOKING_APPROVAL_OVER, k->approval_until != 0 ? k->approval_until : d->at);
+        break;
+    case BOOKING_WAITLISTED:
+        sooner(d, BOOKING_TOO_LATE, k->latest_start + 1);
+        break;
+    case BOOKING_OFFERED:
+        sooner(d, BOOKING_OFFER_OVER, k->offer_until != 0 ? k->offer_until : d->at);
+        break;
+    case BOOKING_CONFIRMED:
+        sooner(d, BOOKING_PREPARE, now >= k->end ? CALENDAR_FOREVER : k->prepare_at);
+        break;
+    case BOOKING_PREPARING:
+        sooner(d, k->ready ? BOOKING_START : BOOKING_LATE,
+               now >= k->end ? CALENDAR_FOREVER : k->start);
+        break;
+    default:
+        break;
+    }
+    sooner(d, BOOKING_MISSED, k->end);
+}
+
+enum booking_event booking_due(const struct booking_clock *k, int64_t now, int64_t *ret_at) {
+    struct due d = {BOOKING_NOTHING, CALENDAR_FOREVER};
+    switch (k->phase) {
+    case BOOKING_NEW:
+    case BOOKING_PENDING_APPROVAL:
+    case BOOKING_WAITLISTED:
+    case BOOKING_OFFERED:
+    case BOOKING_CONFIRMED:
+    case BOOKING_PREPARING:
+        waiting(k, now, &d);
+        break;
+    case BOOKING_ACTIVE:
+        running(k, &d);
+        break;
+    case BOOKING_DEGRADED:
+        if (k->ready && now < k->end) {
+            sooner(&d, now >= k->start ? BOOKING_READY : BOOKING_RESTORED, now);
+        }
+        warning(k, &d);
+        sooner(&d, BOOKING_END, k->end);
+        break;
+    case BOOKING_ENDING:
+        sooner(&d, BOOKING_DRAINED, k->drained ? now : k->drained_until);
+        break;
+    default:
+        break;
+    }
+    *ret_at = d.at;
+    return d.at <= now ? d.event : BOOKING_NOTHING;
+}
+
+int64_t booking_approval_until(int64_t created, int64_t start, int64_t ttl_s, int64_t lead_s) {
+    int64_t until = start - lead_s < created + ttl_s ? start - lead_s : created + ttl_s;
+    return until > created ? until : created;
+}
+
+int64_t booking_offer_until(int64_t now, int64_t start, int64_t window_s) {
+    int64_t until = now + window_s < start ? now + window_s : start;
+    return until > now ? until : now;
+}
+
+/* ---- amounts ---- */
+
+int64_t booking_share(int32_t size, int32_t slices) {
+    return size <= 0 || size >= slices ? BOOKING_GPU
+                                       : ((int64_t)size * BOOKING_GPU + slices / 2) / slices;
+}
+
+int64_t booking_gpu_ms(int64_t share, int64_t count, int64_t seconds) {
+    int64_t v;
+    if (__builtin_mul_overflow(share, count, &v) || __builtin_mul_overflow(v, seconds, &v)) {
+        return INT64_MAX;
+    }
+    return v / 1000;
+}
+
+struct str booking_hours_text(struct arena *a, int64_t gpu_ms) {
+    int64_t thousandths = gpu_ms / 3600 + (gpu_ms % 3600 >= 1800);
+    struct str s =
+        arena_f(a, "%lld.%03d", (long long)(thousandths / 1000), (int)(thousandths % 1000));
+    while (s.n > 0 && s.p[s.n - 1] == '0') {
+        s.n--;
+    }
+    s.n -= s.n > 0 && s.p[s.n - 1] == '.';
+    return s;
+}

@@ -210,12 +210,10 @@ struct booking_waiter {
 
 /* Sorts by class, use, time, name. */
 void booking_waitlist_sort(struct booking_waiter *v, size_t n);
-/* Sorts, then gives room: in order; the first that finds none is the head. Who is behind it may pass when the head's
- * earliest start is not delayed: that start is held while the others are tried. Where no start can be had for the
- * head at
- * all, others pass it until it was passed BOOKING_PASSES_MAX times or has waited BOOKING_PASS_SECONDS; then nobody who
- * wants the same flavors at a time of its window does. Granted ones are inserted into the calendar. 0 or ERR_NOMEM
- * (what
+/* Sorts, then gives room in that order. Whoever could be had a start for in their window has it (it is booked, however
+ * far ahead), so who stays has none; those behind may pass, because nothing that was promised is delayed. But whoever
+ * was passed BOOKING_PASSES_MAX times by some who compete (the same flavors at a time of its window), or has waited
+ * BOOKING_PASS_SECONDS, is passed no more by those. Granted ones are inserted into the calendar. 0 or ERR_NOMEM (what
  * was granted by then stays granted). */
 int booking_waitlist_run(struct calendar *c, struct booking_waiter *v, size_t n, int64_t now);
 
