@@ -17,7 +17,7 @@ import { events, explanations, jobs, pathOf, pods, workloadPriorityClasses, work
 import type { CoreEvent, Pod, Workload, WorkloadExplanation } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { Log } from '../ui/log.tsx';
-import { amount, compareResources, num, resourceName } from '../ui/names.ts';
+import { asked, compareResources, num, resourceName } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
 import { Screen } from '../ui/screen.tsx';
 import { StateLabel } from '../ui/statelabel.tsx';
@@ -189,7 +189,7 @@ function Facts(p: { w: Workload }): ReactNode {
   const { zone } = useScope();
   const w = p.w;
   const cls = priorityClass(w);
-  const put = places(w);
+  const put = w.status?.admission ? places(w) : []; // one that waits again has those of its last run
   const o = owner(w);
   const fact = (label: string, value: ReactNode): ReactNode => (
     <div key={label}>
@@ -214,7 +214,7 @@ function Facts(p: { w: Workload }): ReactNode {
             s.asks,
             [...asks(w)]
               .sort(([a], [b]) => compareResources(a, b))
-              .map(([r, n]) => `${amount(r, n)} ${resourceName(r)}`)
+              .map(([r, n]) => asked(r, n))
               .join(', '),
           )}
           {fact(s.podsAsked, num((w.spec.podSets ?? []).reduce((a, x) => a + x.count, 0)))}

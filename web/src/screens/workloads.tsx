@@ -11,7 +11,7 @@ import { workloads } from '../data/kinds.ts';
 import type { Workload } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { announce } from '../ui/announce.tsx';
-import { amount, compareResources, isGpu, num, resourceName } from '../ui/names.ts';
+import { asked, compareResources, isGpu, num } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
 import { Screen } from '../ui/screen.tsx';
 import { StateLabel } from '../ui/statelabel.tsx';
@@ -44,7 +44,7 @@ const derived = new WeakMap<Workload, Row>();
 export function asksText(w: Workload): string {
   const all = [...asks(w)].filter(([r]) => isGpu(r)).sort(([a], [b]) => compareResources(a, b));
   const list = all.length > 0 ? all : [...asks(w)].sort(([a], [b]) => compareResources(a, b));
-  return list.map(([r, n]) => isGpu(r) ? `${num(n)} × ${resourceName(r)}` : `${amount(r, n)} ${resourceName(r)}`).join(', ');
+  return list.map(([r, n]) => asked(r, n)).join(', ');
 }
 
 function rowOf(w: Workload): Row {

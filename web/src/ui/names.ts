@@ -33,6 +33,8 @@ export function quantity(q: string | number | undefined): number {
 
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
+const fine = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 });
+
 export function num(n: number): string {
   return numbers.format(n);
 }
@@ -42,7 +44,12 @@ export function amount(resource: string, n: number): string {
   if (/^(memory|ephemeral-storage|hugepages-.*)$/.test(resource)) {
     return n >= 2 ** 30 ? `${num(n / 2 ** 30)} GiB` : `${num(n / 2 ** 20)} MiB`;
   }
-  return num(n);
+  return n !== 0 && Math.abs(n) < 1 ? fine.format(n) : num(n);
+}
+
+// What is asked for: "2 × 2g.35gb", "0.5 cpu".
+export function asked(resource: string, n: number): string {
+  return isGpu(resource) ? `${num(n)} × ${resourceName(resource)}` : `${amount(resource, n)} ${resourceName(resource)}`;
 }
 
 export function isGpu(resource: string): boolean {

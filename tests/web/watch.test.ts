@@ -1,0 +1,141 @@
+// The store of a list that a watch keeps current.
+
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { pods } from '../../web/src/data/kinds.ts';
+import { Slots } from '../../web/src/data/slots.ts';
+import type { Pod } from '../../web/src/data/types.ts';
+import { storeOf, WatchStore } from '../../web/src/data/watch.ts';
+import { Fake, pod, status, until } from './fake.ts';
+
+let fake: Fake;
+
+beforeEach(() => {
+  fake = new Fake();
+  fake.install();
+});
+
+function names(s: WatchStore<Pod>): string[] {
+  return s.get().items.map((p) => p.metadata.name).sort();
+}
+
+test('lists, then watches from the revision of the list', async () => {
+  fake.answer = () => ({ items: [pod('x', '5')], metadata: { resourceVersion: '7' } });
+  const s = new WatchStore<Pod>('/api/v1/pods');
+  const off = s.subscribe(() => undefined);
+  const w = await fake.watch();
+  assert.equal(w.url.searchParams.get('resourceVersion'), '7');
+  assert.deepEqual(names(s), ['x']);
+  assert.equal(s.get().phase, 'live');
+  w.send({ type: 'ADDED', object: pod('y', '8') }, { type: 'DELETED', object: pod('x', '9') });
+  await until(() => names(s).join() === 'y');
+  off();
+  s.stop();
+});
+
+test('pages of a list are one list', async () => {
+  fake.answer = (c) =>
+    c.url.searchParams.get('continue')
+      ? { items: [pod('b', '2')], metadata: { resourceVersion: '7' } }
+      : { items: [pod('a', '1')], metadata: { resourceVersion: '7', continue: 'more' } };
+  const s = new WatchStore<Pod>('/api/v1/pods');
+  s.subscribe(() => undefined);
+  await fake.watch();
+  assert.deepEqual(names(s), ['a', 'b']);
+  s.stop();
+});
+
+test('a stream that ends is resumed after the last event, also after a bookmark, without a list', async () => {
+  const s = new WatchStore<Pod>('/api/v1/pods');
+  s.subscribe(() => undefined);
+  const w = await fake.watch();
+  w.send({ type: 'ADDED', object: pod('y', '8') }, { type: 'BOOKMARK', object: { metadata: { resourceVersion: '20' } } });
+  await until(() => names(s).length === 1);
+  w.cut();
+  const again = await fake.watch();
+  assert.equal(again.url.searchParams.get('resourceVersion'), '20');
+  assert.equal(fake.calls.filter((c) => !c.url.searchParams.has('watch')).length, 1);
+  assert.deepEqual(names(s), ['y']);
+  s.stop();
+});
+
+test('a revision that is gone is listed anew: as an event, and as an answer', async () => {
+  const s = new WatchStore<Pod>('/api/v1/pods');
+  s.subscribe(() => undefined);
+  const w = await fake.watch();
+  w.send({ type: 'ADDED', object: pod('old', '8') });
+  await until(() => names(s).length === 1);
+  fake.answer = () => ({ items: [pod('new', '30')], metadata: { resourceVersion: '31' } });
+  fake.refuse.push(status(410, 'Expired', 'too old'));
+  w.send({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } });
+  await until(() => names(s).join() === 'new');
+  await fake.watch(); // refused with 410
+  const third = await fake.watch();
+  assert.equal(third.url.searchParams.get('resourceVersion'), '31');
+  s.stop();
+});
+
+test('unreachable: what is here stays, marked stale, and comes back', async () => {
+  fake.answer = () => ({ items: [pod('x', '5')], metadata: { resourceVersion: '7' } });
+  const s = new WatchStore<Pod>('/api/v1/pods');
+  s.subscribe(() => undefined);
+  const w = await fake.watch();
+  fake.refuse.push('unreachable');
+  w.end();
+  await until(() => s.get().phase === 'stale');
+  assert.deepEqual(names(s), ['x']);
+  assert.ok((s.get().since ?? 0) > 0);
+  assert.ok(s.get().error?.unreachable);
+  await until(() => s.get().phase === 'live');
+  assert.equal(s.get().error, undefined);
+  s.stop();
+});
+
+test('forbidden: nothing is shown, and it is said', async () => {
+  fake.answer = () => status(403, 'Forbidden', 'pods is forbidden');
+  const s = new WatchStore<Pod>('/api/v1/pods');
+  s.subscribe(() => undefined);
+  await until(() => s.get().phase === 'failed');
+  assert.ok(s.get().error?.forbidden);
+  assert.deepEqual(s.get().items, []);
+  s.stop();
+});
+
+test('two readers share one store, and so one list', async () => {
+  const a = storeOf(pods, 'a');
+  const b = storeOf(pods, 'a');
+  assert.equal(a, b);
+  a.subscribe(() => undefined);
+  b.subscribe(() => undefined);
+  await fake.watch();
+  assert.equal(fake.calls.length, 2);
+  a.stop();
+});
+
+test('with more streams wanted than there are slots, all get their turn', async () => {
+  const slots = new Slots(2, 20);
+  const turns: string[] = [];
+  const end = new AbortController();
+  const hold = async (name: string): Promise<void> => {
+    while (!end.signal.aborted) {
+      let over: () => void = () => undefined;
+      const asked = new Promise<void>((r) => (over = r));
+      const slot = await slots.take(() => over(), end.signal);
+      turns.push(name);
+      await Promise.race([asked, new Promise((r) => end.signal.addEventListener('abort', r, { once: true }))]);
+      slot.release();
+    }
+  };
+  const all = ['a', 'b', 'c', 'd', 'e'].map((n) => hold(n).catch(() => undefined));
+  await until(() => ['a', 'b', 'c', 'd', 'e'].every((n) => turns.filter((t) => t === n).length >= 2));
+  end.abort();
+  await Promise.all(all);
+});
+
+test('without others a slot is held for good', async () => {
+  const slots = new Slots(1, 5);
+  let asked = false;
+  await slots.take(() => (asked = true), new AbortController().signal);
+  await new Promise((r) => setTimeout(r, 30));
+  assert.equal(asked, false);
+});
