@@ -102,7 +102,7 @@ function Use({ r }: { r: Reservation }) {
       <h2>{B.mine.useTitle}</h2>
       <p className="bk-faint">{B.book.useItHow}</p>
       <CopyLine text={queueLabel(r)} label={B.copyLabel} />
-      <FeedButton ns={r.metadata.namespace ?? ''} />
+      <div><FeedButton ns={r.metadata.namespace ?? ''} /></div>
       <h3>{B.mine.objectsTitle}</h3>
       {!o?.clusterQueue && !o?.localQueue ? <p className="bk-faint">{o?.message || B.mine.objectsNone}</p> : (
         <dl className="bk-facts">
