@@ -163,6 +163,7 @@ static const char *const phase_values[] = {
 static const struct field place_fields[] = {
     M(reservation_place, line, INT32, ONE, "line", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Which of spec.lines, from 0."),
+    M(reservation_place, resource, STRING, ONE, "resource", 0, .doc = "The resource of that line."),
     M(reservation_place, flavor, STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
     M(reservation_place, node, STRING, ONE, "node", 0, .doc = "Node; absent where others place."),
     M(reservation_place, gpu, STRING, ONE, "gpu", 0, .doc = "UUID of the GPU."),

@@ -71,7 +71,7 @@ struct reservation_spec {
 /* One unit of the plan. Where Berth does not place (a cluster), node and gpu are empty. */
 struct reservation_place {
     int32_t line; /* index in spec.lines */
-    struct str flavor, node, gpu;
+    struct str resource, flavor, node, gpu;
     int32_t gpu_index;
     struct str profile;  /* "2g.35gb"; empty: the whole GPU */
     int32_t start, size; /* memory slices */
