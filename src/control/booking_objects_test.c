@@ -437,6 +437,36 @@ static void reclaim(void **state) {
     end(&s);
 }
 
+/* The plan's place is the pod's, whoever sits there; others stay away from it while they can. */
+static void place(void **state) {
+    struct scene s;
+    start(&s);
+    book(&s, "a", 30, 120, 1, "");
+    phase(&s, "a", "Preparing", PLAN1);
+    settle(&s);
+    job(&s, "default", "five", "default", 5);
+    fake_world_live(&s.w, 3);
+    assert_true(admitted(&s, "default", "five"));
+    assert_false(str_contains(workload(&s, "default", "five")->json,
+                              STR("\\\"gpu\\\":\\\"GPU-n1-0\\\",\\\"profile\\\":\\\"2g.35gb\\\","
+                                  "\\\"start\\\":4")));
+    job(&s, "default", "last", "default", 1);
+    fake_world_live(&s.w, 3);
+    assert_true(admitted(&s, "default", "last")); /* there is no other */
+    until(&s, 30);
+    phase(&s, "a", "Active", PLAN1);
+    settle(&s);
+    job(&s, "team", "mine", "rsv-a", 1);
+    fake_world_live(&s.w, 8);
+    assert_true(admitted(&s, "team", "mine"));
+    assert_true(str_contains(workload(&s, "team", "mine")->json,
+                             STR("\\\"gpu\\\":\\\"GPU-n1-0\\\",\\\"profile\\\":\\\"2g.35gb\\\","
+                                 "\\\"start\\\":4")));
+    assert_false(admitted(&s, "default", "last")); /* he sat there */
+    assert_true(admitted(&s, "default", "five"));
+    end(&s);
+}
+
 /* demote: what runs borrows; what waits goes home; nothing is left in the end. */
 static void demote(void **state) {
     struct scene s;
@@ -673,9 +703,10 @@ static void stops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(life),    cmocka_unit_test(edits),        cmocka_unit_test(standing),
-        cmocka_unit_test(reclaim), cmocka_unit_test(demote),       cmocka_unit_test(ends),
-        cmocka_unit_test(gone),    cmocka_unit_test(back_to_back), cmocka_unit_test(stops),
+        cmocka_unit_test(life),    cmocka_unit_test(edits), cmocka_unit_test(standing),
+        cmocka_unit_test(reclaim), cmocka_unit_test(place), cmocka_unit_test(demote),
+        cmocka_unit_test(ends),    cmocka_unit_test(gone),  cmocka_unit_test(back_to_back),
+        cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

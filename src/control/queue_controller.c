@@ -321,6 +321,7 @@ static int cluster_read(struct queue_controller *c, const struct object *o,
 
 static void on_cluster_queue(struct queue_controller *c, const struct change *ch) {
     struct cluster_state *s = queue_cluster(c, ch->obj->name);
+    queue_pins_read(c, ch->obj->name, ch->type != CHANGE_DELETED ? ch->obj : NULL);
     if (spec_same(ch) && protection_same(c, ch)) {
         return;
     }

@@ -155,6 +155,7 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     struct str set = set_of(c, o, kin.workload);
     struct place_input in = place_of(&shape, set, v, n);
     bool placed = false;
+    (void)engine_workload_held(c->engine, kin.workload, &n, &in.queue);
     *ret = pool_pod_seat(pool, o->uid);
     if (*ret != NULL && !pool_seat_usable(pool, *ret)) {
         pool_pod_gone(pool, o->uid); /* its node or GPU went away before it was bound */

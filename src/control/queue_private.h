@@ -330,6 +330,10 @@ void queue_shares_soon(struct queue_controller *c, const struct cluster_state *s
 void queue_usage_local(struct queue_controller *c, struct local_state *l,
                        const struct local_queue *q, bool fresh);
 
+/* queue_pins.c */
+/* The places that a ClusterQueue's annotation promises to it; NULL: it is gone. */
+void queue_pins_read(struct queue_controller *c, struct str name, const struct object *o);
+
 /* queue_topology.c */
 bool queue_flavor_named(struct queue_controller *c, struct str flavor); /* by a ClusterQueue */
 /* The Topology of a flavor, or empty; each ClusterQueue that lists it is passed when that is news. ERR_NOMEM. */

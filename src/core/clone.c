@@ -546,6 +546,26 @@ static int seat_take(struct take *t, const struct seat *from, struct seat *to) {
     return 0;
 }
 
+static int pins_take(struct take *t) {
+    const struct pool *p = t->e->pool;
+    struct clone *c = t->c;
+    const struct map_entry *e;
+    c->pins = ARENA_ARRAY(&c->arena, struct clone_pins, map_count(&p->pins) + 1);
+    for (size_t i = 0; c->pins != NULL && (e = map_next(&p->pins, &i)) != NULL;) {
+        const struct pool_pins *from = e->value;
+        struct clone_pins *to = &c->pins[c->n_pins++];
+        to->queue = keep(t, from->queue);
+        to->pins = ARENA_ARRAY(&c->arena, struct pool_pin, from->n + 1);
+        for (; to->pins != NULL && to->n < from->n; to->n++) {
+            to->pins[to->n] = from->v[to->n].pin;
+            to->pins[to->n].node = keep(t, from->v[to->n].pin.node);
+            to->pins[to->n].gpu = keep(t, from->v[to->n].pin.gpu);
+            to->pins[to->n].resource = resource_name(t, from->v[to->n].resource);
+        }
+    }
+    return arena_ok(&c->arena);
+}
+
 static int places_take(struct take *t) {
     const struct pool *p = t->e->pool;
     struct clone *c = t->c;
@@ -565,7 +585,7 @@ static int places_take(struct take *t) {
     for (const struct seat *s = p->seats; r == 0 && s != NULL; s = s->next) {
         r = seat_take(t, s, &c->seats[c->n_seats++]);
     }
-    return r;
+    return r == 0 ? pins_take(t) : r;
 }
 
 /* ---- the whole ---- */

@@ -29,6 +29,13 @@ struct clone_local {
     double usage;
 };
 
+/* The places that are promised to a queue. */
+struct clone_pins {
+    struct str queue;
+    struct pool_pin *pins;
+    size_t n;
+};
+
 struct clone_limits {
     size_t holding, pending; /* workloads; 0: 4,000 each */
     size_t nodes, seats;     /* beyond these places are left out altogether; 0: 200 and 4,000 */
@@ -45,8 +52,9 @@ struct clone {
     struct clone_work *works; /* those that hold first, then the pending ones of each queue in its order */
     struct node_input *nodes;
     struct seat *seats;
+    struct clone_pins *pins;    /* of queues */
     struct clone_local *locals; /* where usage may order */
-    size_t n_flavors, n_cohorts, n_queues, n_works, n_holding, n_nodes, n_seats, n_locals;
+    size_t n_flavors, n_cohorts, n_queues, n_works, n_holding, n_nodes, n_seats, n_locals, n_pins;
     size_t holding_left_out, pending_left_out;
     bool places_left_out; /* there are managed nodes, too many to copy */
 };

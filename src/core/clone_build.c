@@ -25,6 +25,9 @@ static int build_places(const struct clone *c, struct pool *p) {
     for (size_t i = 0; i < c->n_seats && r == 0; i++) {
         r = pool_seat_restore(p, &c->seats[i], &s);
     }
+    for (size_t i = 0; i < c->n_pins && r == 0; i++) {
+        r = pool_pins_set(p, c->pins[i].queue, c->pins[i].pins, c->pins[i].n);
+    }
     return r;
 }
 

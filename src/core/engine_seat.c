@@ -37,6 +37,7 @@ static int places_sum(struct engine *e, const struct engine_workload *w, const s
             return ERR_NOMEM;
         }
         struct place_input one = {.set = w->sets[i].name,
+                                  .queue = w->queue->name,
                                   .shape = &w->sets[i].shape,
                                   .flavors = flavors,
                                   .amounts = w->sets[i].requests,

@@ -37,6 +37,7 @@ void pool_free(struct pool *p) {
         p->claims = s->next;
         mem_free(s);
     }
+    pins_free(p);
     spot_vec_release(&p->trial.spots);
     pick_vec_release(&p->trial.picks);
     size_t i = 0, k = 0;
@@ -423,6 +424,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
         p->n_managed += n->managed;
         recount(p, n->name);
         pool_claims_mark(p, n->name);
+        pins_mark(p, n->name);
         p->generation++;
     }
     if (ret_changed != NULL) {

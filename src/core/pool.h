@@ -19,6 +19,10 @@
  * devices go
  * where there are fewest GPUs, then to the fuller node. Nothing depends on addresses or hashes.
  *
+ * Pins promise places to a queue: its pods get exactly those, as far as the queue has pins of the resource they ask
+ * for; everybody else passes over them while there is another place, and may sit there while there is none, until a
+ * trial for the queue lifts him.
+ *
  * Only managed nodes are planned on. Others are known by their labels, so that pods meant for them are left alone.
  */
 #ifndef BERTH_CORE_POOL_H
@@ -85,6 +89,7 @@ struct seat {
 /* One pod to place. */
 struct place_input {
     struct str set;
+    struct str queue; /* whose pins are its places; empty: nobody's */
     int32_t ordinal;
     const struct shape *shape;
     const struct flavor_input *const *flavors;
@@ -137,6 +142,14 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
 /* A loose seat for one pod. */
 int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
                     const struct place_input *in, bool *ret_placed, struct place_why *why);
+/* A place that is promised. */
+struct pool_pin {
+    struct str node, gpu, resource; /* gpu: uuid */
+    int32_t start, size;            /* of a whole GPU: 0, all */
+};
+/* The pins of a queue from now on; n 0: none. ERR_NOMEM: those that it had. */
+int pool_pins_set(struct pool *p, struct str queue, const struct pool_pin *pins, size_t n);
+
 /* A seat as it was written down: restored after a restart, or a pod bound by somebody else. */
 int pool_seat_restore(struct pool *p, const struct seat *as, struct seat **ret);
 

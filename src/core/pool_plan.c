@@ -11,6 +11,9 @@ struct want {
 };
 
 static bool score_less(const struct score *a, const struct score *b) {
+    if (a->pinned != b->pinned) {
+        return a->pinned < b->pinned;
+    }
     if (a->loss != b->loss) {
         return a->loss < b->loss;
     }
@@ -92,15 +95,20 @@ void plan_pick(const struct pick *k, bool on) {
     }
 }
 
+/* own: the queue has pins of this resource, and nothing else will do. */
 static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct want *w,
-                    struct pick *ret) {
+                    struct str queue, bool own, struct pick *ret) {
     if (w->resource == p->gpu_resource) {
         *ret = (struct pick){g, -1, 0};
-        return gpu_takes_whole(g);
+        return gpu_takes_whole(g) && (!own || pins_pick(g, queue, w->resource, ret));
     }
     int32_t q = gpu_takes_slices(g) ? gpu_profile_of(g, w->resource) : -1;
     if (q < 0) {
         return false;
+    }
+    if (own || g->pins != NULL) {
+        *ret = (struct pick){g, q, own ? -1 : pins_avoid(g, queue, q)};
+        return own ? pins_pick(g, queue, w->resource, ret) : ret->start >= 0;
     }
     int32_t left;
     struct mig_state s = gpu_state(g);
@@ -110,16 +118,19 @@ static bool pick_on(const struct pool *p, struct pool_gpu *g, const struct want 
 
 /* The best GPU of a node for one device, applied; its cost is added to the fitting. */
 static bool pick_best(const struct pool *p, struct pool_node *n, const struct want *w,
-                      struct fitting *t) {
+                      struct str queue, struct fitting *t) {
     struct pick best = {0};
-    struct score best_score = {INT64_MAX, INT64_MAX, INT64_MAX};
+    struct score best_score = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+    bool own = map_count(&p->pins) > 0 && pins_of(p, queue, w->resource);
     for (size_t i = 0; i < n->n_gpus; i++) {
         struct pool_gpu *g = &n->gpus[i];
         struct pick k;
-        if (!pick_on(p, g, w, &k)) {
+        if (!pick_on(p, g, w, queue, own, &k)) {
             continue;
         }
-        struct score s = {.loss = options_left(g), .emptiness = free_slices(g)};
+        struct score s = {.pinned = pins_cost(g, queue, &k),
+                          .loss = options_left(g),
+                          .emptiness = free_slices(g)};
         s.switches = k.profile < 0 ? g->mig_on : !g->mig_on;
         plan_pick(&k, true);
         s.loss -= options_left(g);
@@ -134,6 +145,7 @@ static bool pick_best(const struct pool *p, struct pool_node *n, const struct wa
     }
     plan_pick(&best, true);
     t->picks[t->n++] = best;
+    t->score.pinned += best_score.pinned;
     t->score.loss += best_score.loss;
     t->score.switches += best_score.switches;
     t->score.emptiness += best_score.emptiness;
@@ -207,7 +219,7 @@ bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place
     }
     bool fits = true;
     for (size_t i = 0; i < count && fits; i++) {
-        fits = pick_best(p, n, &wants[i], t);
+        fits = pick_best(p, n, &wants[i], in->queue, t);
     }
     for (size_t i = t->n; i > 0; i--) {
         plan_pick(&t->picks[i - 1], false);

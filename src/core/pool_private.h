@@ -4,7 +4,22 @@
 
 #include "core/pool.h"
 
+/* A pin, linked at its GPU. */
+struct pool_pin_link {
+    struct pool_pin_link *gpu_next;
+    struct str queue;
+    struct pool_pin pin; /* without resource */
+    uint32_t resource;
+};
+/* Those of one queue. */
+struct pool_pins {
+    struct str queue;
+    size_t n;
+    struct pool_pin_link v[];
+};
+
 struct pool_gpu {
+    struct pool_pin_link *pins;
     struct str uuid;
     int32_t index;
     bool in_service, mig_on, may_switch;
@@ -60,7 +75,7 @@ VEC(pick_vec, struct pick);
 
 /* How good a place is: smaller is better, in this order. */
 struct score {
-    int64_t loss, switches, emptiness;
+    int64_t pinned, loss, switches, emptiness; /* pinned: slices promised to others */
 };
 
 /* A pod on a node. */
@@ -104,6 +119,7 @@ struct pool {
     struct seat *seats, *last;
     struct seat *leaving; /* linked as a group's are */
     struct seat *claims;  /* their workload is the owner */
+    struct map pins;      /* queue -> pool_pins */
     size_t n_seats, n_managed;
     uint64_t generation;
     struct pool_trial trial;
@@ -138,6 +154,17 @@ struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, s
 void plan_pick(const struct pick *k, bool on);
 int plan_order(const struct pool *p, const struct place_input *in, size_t n, struct turn **ret);
 void plan_why(const struct pool *p, const struct place_input *in, struct place_why *ret);
+
+/* pool_pins.c */
+void pins_free(struct pool *p);
+void pins_mark(struct pool *p, struct str node); /* the node was made anew */
+bool pins_of(const struct pool *p, struct str queue, uint32_t resource); /* are there any? */
+uint32_t pins_of_others(const struct pool_gpu *g, struct str queue);     /* slices */
+/* A place of the queue's own on this GPU: sets ret->start where ret->profile is one. */
+bool pins_pick(const struct pool_gpu *g, struct str queue, uint32_t resource, struct pick *ret);
+/* The start that least stands in others' pins, then as mig_best_start has it; -1: none. */
+int32_t pins_avoid(const struct pool_gpu *g, struct str queue, int32_t profile);
+int64_t pins_cost(const struct pool_gpu *g, struct str queue, const struct pick *k);
 
 /* pool_trial.c */
 void pool_claims_mark(struct pool *p, struct str node); /* the node was made anew */

@@ -325,12 +325,115 @@ static void set_aside(void **state) {
     teardown(&m);
 }
 
+/* ---- pins ---- */
+
+static int plan_for(struct machine *m, const char *queue, const char *workload,
+                    const char *resource, bool *ret_placed) {
+    uint32_t id;
+    struct place_why why;
+    assert_int_equal(names_intern(&m->names, str_of(resource), &id), 0);
+    struct pool_amount one = {id, 1};
+    struct place_input in = {
+        .set = STR("main"), .queue = str_of(queue), .shape = &ANY, .amounts = &one, .n_amounts = 1};
+    return pool_plan(m->pool, str_of(workload), (struct str){0}, &in, 1, ret_placed, &why);
+}
+
+static const struct seat_device *device_of(struct machine *m, const char *workload) {
+    struct seat *s = pool_workload_first(m->pool, str_of(workload));
+    assert_non_null(s);
+    return &s->devices[0];
+}
+
+#define PLANS(queue, workload, resource, want)                                                     \
+    do {                                                                                           \
+        bool placed_;                                                                              \
+        assert_int_equal(plan_for(&m, queue, workload, resource, &placed_), 0);                    \
+        assert_int_equal(placed_, want);                                                           \
+    } while (0)
+
+/* The owner gets exactly his place; others stay away while they can, and sit there when they must. */
+static void pins(void **state) {
+    struct machine m;
+    struct pool_pin pin = {STR("n1"), STR("GPU-n1-0"), STR("nvidia.com/mig-2g.35gb"), 2, 2};
+    setup(&m);
+    assert_int_equal(pool_pins_set(m.pool, STR("rsv"), &pin, 1), 0);
+    assert_int_equal(node_put(&m, "n1", 1, ""), 0); /* pins may come first */
+    PLANS("other", "a", "nvidia.com/mig-2g.35gb", true);
+    PLANS("other", "b", "nvidia.com/mig-2g.35gb", true);
+    assert_true(device_of(&m, "a")->start != 2 && device_of(&m, "b")->start != 2);
+    PLANS("rsv", "mine", "nvidia.com/mig-2g.35gb", true);
+    assert_int_equal(device_of(&m, "mine")->start, 2);
+    PLANS("rsv", "more", "nvidia.com/mig-2g.35gb", false); /* it has one place */
+    pool_workload_gone(m.pool, STR("mine"));
+    PLANS("other", "c", "nvidia.com/mig-2g.35gb", true); /* the last place there is */
+    assert_int_equal(device_of(&m, "c")->start, 2);
+    PLANS("rsv", "mine", "nvidia.com/mig-2g.35gb", false);
+    pool_workload_gone(m.pool, STR("a"));
+    PLANS("rsv", "mine", "nvidia.com/mig-2g.35gb", false); /* another place is none */
+    pool_workload_gone(m.pool, STR("c"));
+    assert_int_equal(node_put(&m, "n1", 1, "gone"), 0); /* the node is made anew */
+    assert_int_equal(node_put(&m, "n1", 1, ""), 0);
+    PLANS("rsv", "mine", "nvidia.com/mig-2g.35gb", true);
+    assert_int_equal(device_of(&m, "mine")->start, 2);
+    pool_workload_gone(m.pool, STR("mine"));
+    pool_workload_gone(m.pool, STR("b"));
+    assert_int_equal(pool_pins_set(m.pool, STR("rsv"), NULL, 0), 0);
+    PLANS("rsv", "mine", "nvidia.com/mig-2g.35gb", true);
+    assert_int_equal(device_of(&m, "mine")->start, 0); /* as without any */
+    assert_true(pool_consistent(m.pool));
+    teardown(&m);
+}
+
+/* Whole GPUs: another card is taken rather than a promised one, and rather than one with a promised slice. */
+static void pinned_cards(void **state) {
+    struct machine m;
+    struct pool_pin card = {STR("n1"), STR("GPU-n1-0"), STR(POOL_GPU_RESOURCE), 0, 8};
+    struct pool_pin slice = {STR("n1"), STR("GPU-n1-1"), STR("nvidia.com/mig-1g.18gb"), 6, 1};
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 3, ""), 0);
+    assert_int_equal(pool_pins_set(m.pool, STR("r1"), &card, 1), 0);
+    assert_int_equal(pool_pins_set(m.pool, STR("r2"), &slice, 1), 0);
+    PLANS("", "a", POOL_GPU_RESOURCE, true);
+    assert_true(str_is(device_of(&m, "a")->gpu, "GPU-n1-2"));
+    PLANS("", "b", POOL_GPU_RESOURCE, true);
+    assert_true(str_is(device_of(&m, "b")->gpu, "GPU-n1-1"));
+    PLANS("r2", "mine", "nvidia.com/mig-1g.18gb", false);
+    PLANS("r1", "whole", POOL_GPU_RESOURCE, true);
+    assert_true(str_is(device_of(&m, "whole")->gpu, "GPU-n1-0"));
+    PLANS("r1", "second", POOL_GPU_RESOURCE, false);
+    pool_workload_gone(m.pool, STR("b"));
+    PLANS("r1", "second", POOL_GPU_RESOURCE, false);      /* free, and not his */
+    PLANS("r1", "small", "nvidia.com/mig-1g.18gb", true); /* of that he has no pin: anywhere */
+    PLANS("r2", "mine", "nvidia.com/mig-1g.18gb", true);
+    assert_int_equal(device_of(&m, "mine")->start, 6);
+    for (uint64_t nth = 1;; nth++) { /* short of memory, what was promised stays */
+        mem_fault(nth, 0);
+        struct pool_pin two[2] = {card, slice};
+        int r = pool_pins_set(m.pool, STR("r1"), two, 2);
+        bool hit = mem_fault_hit();
+        mem_fault(0, 0);
+        if (!hit) {
+            assert_int_equal(r, 0);
+            break;
+        }
+        assert_int_equal(r, ERR_NOMEM);
+        PLANS("r1", "second", POOL_GPU_RESOURCE, false);
+    }
+    teardown(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packs),           cmocka_unit_test(the_node_has_the_last_word),
-        cmocka_unit_test(media_once),      cmocka_unit_test(seats_written_down),
-        cmocka_unit_test(random_plans),    cmocka_unit_test(set_aside),
-        cmocka_unit_test(short_of_memory), cmocka_unit_test(plans_short_of_memory),
+        cmocka_unit_test(packs),
+        cmocka_unit_test(the_node_has_the_last_word),
+        cmocka_unit_test(media_once),
+        cmocka_unit_test(seats_written_down),
+        cmocka_unit_test(random_plans),
+        cmocka_unit_test(set_aside),
+        cmocka_unit_test(pins),
+        cmocka_unit_test(pinned_cards),
+        cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(plans_short_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
