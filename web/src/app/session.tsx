@@ -1,6 +1,6 @@
 // Who is signed in. The session itself is a cookie no script can read; here is only what the server says about it.
 
-import { createContext, useCallback, useContext, useEffect, useMemo, useState, type ReactNode } from 'react';
+import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { forgetAccess } from '../data/access.ts';
 import { ApiError, ask, json, whenSignedOut } from '../data/client.ts';
 import { forgetAnswers } from '../data/computed.ts';
@@ -32,19 +32,21 @@ export function SessionProvider(p: { children: ReactNode }): ReactNode {
   const [error, setError] = useState<ApiError | undefined>();
   const [lost, setLost] = useState(false);
   const [round, setRound] = useState(0);
+  const began = useRef(0); // how often somebody signed in or out: an answer from before does not count any more
 
   useEffect(() => {
     let gone = false;
+    const before = began.current;
     json<Session>(PATH).then(
       (s) => {
-        if (!gone) {
+        if (!gone && began.current === before) {
           setSession(s);
           setPhase('in');
           setError(undefined);
         }
       },
       (e: unknown) => {
-        if (gone) {
+        if (gone || began.current !== before) {
           return;
         }
         const err = e instanceof ApiError ? e : new ApiError(0, String(e));
@@ -72,6 +74,7 @@ export function SessionProvider(p: { children: ReactNode }): ReactNode {
   }, [phase]);
 
   const signIn = useCallback(async (by: { token: string } | { code: string }) => {
+    began.current++;
     forgetEverything();
     await ask(PATH, { method: 'POST', body: by });
     const s = await json<Session>(PATH);
@@ -82,6 +85,7 @@ export function SessionProvider(p: { children: ReactNode }): ReactNode {
   }, []);
 
   const signOut = useCallback(async () => {
+    began.current++;
     try {
       await ask(PATH, { method: 'DELETE' });
     } catch (e) {

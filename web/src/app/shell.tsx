@@ -87,7 +87,7 @@ function Sidebar(p: { open: boolean; here: string; onGo(): void }): ReactNode {
   return (
     <PageSidebar isSidebarOpen={p.open} id="sidebar">
       <PageSidebarBody>
-        <BarRest />
+        {p.open && <BarRest />}
         <Nav aria-label={n.label}>
           <NavList>{SEE.slice(0, 1).map(item)}</NavList>
           <NavGroup title={n.booking}>{BOOK.map(item)}</NavGroup>

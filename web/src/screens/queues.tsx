@@ -388,7 +388,7 @@ function LocalOnes(): ReactNode {
                 {s.noLocalsWhy}
               </Empty>
             ) : (
-              <div className="b-scroll-x">
+              <div className="b-scroll-x" tabIndex={0} role="region" aria-label={s.locals}>
                 <table className="b-table">
                   <caption className="b-hidden">{s.locals}</caption>
                   <thead>

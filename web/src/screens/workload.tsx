@@ -278,7 +278,7 @@ function Events(p: { w: Workload; podNames: Set<string> }): ReactNode {
         mine.length === 0 ? (
           <Empty title={s.noEvents}>{s.noEventsWhy}</Empty>
         ) : (
-          <div className="b-scroll-x">
+          <div className="b-scroll-x" tabIndex={0} role="region" aria-label={s.events}>
             <table className="b-table">
               <caption className="b-hidden">{s.events}</caption>
               <thead>
