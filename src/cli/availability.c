@@ -224,6 +224,11 @@ static int show(struct book *b) {
     path = cli_path_with(c, path, "to", when_rfc(s.to, &c->arena));
     path = cli_path_with(c, path, "step", duration_text(s.step * 1000000000, step));
     if (cli_get(c, path, &list) != 0) {
+        if (c->err.code == ERR_NOT_FOUND) {
+            err_set(&c->err, ERR_NOT_FOUND,
+                    "this server does not say what is free: `berth up` does, "
+                    "and the dashboard of `berth operate`");
+        }
         return cli_fail(c, NULL);
     }
     return cli_print(c, list) ? CLI_OK : print_table(b, &s, json_get(list, STR("items")));

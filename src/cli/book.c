@@ -108,9 +108,9 @@ int book_wait(struct book *b, struct str name, int64_t generation, yyjson_val **
             return 0;
         }
         if (waited >= WAIT_MS) {
-            return err_set(&b->c->err, ERR_TIMEOUT,
-                           "reservation/%.*s was written, and nobody has decided on it yet: does "
-                           "`berth operate` run?",
+            return err_set(&b->c->err, ERR_AGAIN,
+                           "reservation/%.*s was written, and nobody has decided on it yet: "
+                           "`berth bookings` will tell",
                            STR_ARG(name));
         }
         cli_sleep_ms(ASK_EVERY_MS);

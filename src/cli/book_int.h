@@ -49,6 +49,8 @@ struct str book_slice(struct arena *a, struct str profile);
 int book_want_read(struct book *b, bool times, struct book_want *ret, struct err *err);
 /* With --memory, and with start "now": asks the server. 0, or an exit code after the trouble was told. */
 int book_want_settle(struct book *b, struct book_want *w);
+/* book_sizes.c: what there is at a time, with flavor, resource, memoryGiB, gpuShare, total each. 0 or a code. */
+int book_sizes(struct book *b, int64_t at, yyjson_val **ret);
 /* The members of spec without start and end, `"lines":[...],...`. */
 void book_want_write(struct book *b, const struct book_want *w, struct buf *out);
 void book_times_write(struct book *b, const struct book_want *w, struct buf *out);

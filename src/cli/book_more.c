@@ -134,9 +134,8 @@ static int wait_for(struct book *b, struct str path, int64_t state, const char *
             return 0;
         }
         if (waited >= WAIT_MS) {
-            return err_set(&b->c->err, ERR_TIMEOUT,
-                           "it was written, and nobody has looked at it "
-                           "yet: does `berth operate` run?");
+            return err_set(&b->c->err, ERR_AGAIN,
+                           "it was written, and nobody has looked at it yet");
         }
         cli_sleep_ms(ASK_EVERY_MS);
     }

@@ -198,11 +198,7 @@ static int settle_memory(struct book *b, struct book_want *w) {
     struct cli *c = b->c;
     yyjson_val *list = NULL;
     double gib = (double)w->memory / GIB, most = 0;
-    struct str none = {0}, path = cli_path(c, BOOK_API, "availabilities", none, none, NULL);
-    int64_t from = w->start.utc ? w->start.utc : b->now.utc;
-    path = cli_path_with(c, path, "from", when_rfc(from, &c->arena));
-    path = cli_path_with(c, path, "to", when_rfc(from + 3600, &c->arena));
-    if (cli_get(c, path, &list) != 0) {
+    if (book_sizes(b, w->start.utc ? w->start.utc : b->now.utc, &list) != 0) {
         return cli_fail(c, "cannot ask which slices there are");
     }
     yyjson_val *v = smallest(b, list, gib, &most);

@@ -231,6 +231,34 @@ static void test_by_memory(void **state) {
     bed_stop();
 }
 
+/* A cluster's API server has no Availability. */
+static void test_by_memory_of_nodes(void **state) {
+    static const struct route routes[] = {
+        {"GET /api/v1/nodes", 200,
+         "{\"items\":[{\"metadata\":{\"labels\":{\"nvidia.com/gpu.product\":\"NVIDIA-H200\","
+         "\"nvidia.com/gpu.memory\":\"143771\",\"nvidia.com/mig-1g.18gb.memory\":\"16384\"}},"
+         "\"status\":{\"capacity\":{\"cpu\":\"8\",\"nvidia.com/gpu\":\"4\",\"nvidia.com/"
+         "mig-1g.18gb\":"
+         "\"7\",\"nvidia.com/mig-3g.71gb\":\"2\",\"nvidia.com/mig-7g.141gb\":\"0\"}}}]}"},
+        {"POST " IN_X "/reservations", 201, HEAD NAMED "," SPEC "}"},
+        {"GET " IN_X "/reservations/book-1", 200, confirmed},
+    };
+    static const char *const cases[][2] = {
+        {"16Gi", "mig-1g.18gb"}, {"17Gi", "mig-3g.71gb"}, {"70Gi", "gpu"}};
+    bed_start(routes, COUNT_OF(routes));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char want[128];
+        buf_reset(&bed.seen);
+        assert_int_equal(
+            RUN("book", "--from", "2030-11-25 14:00", "--for", "4h", "--memory", cases[i][0]), 0);
+        snprintf(want, sizeof want, "\"resource\":\"nvidia.com/%s\",\"count\":1", cases[i][1]);
+        assert_true(asked(want));
+    }
+    assert_int_equal(RUN("availability"), 3);
+    assert_true(told_has("this server does not say what is free"));
+    bed_stop();
+}
+
 static void test_usage(void **state) {
     static const struct {
         const char *words[10];
@@ -485,13 +513,21 @@ static void test_availability(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_confirmed),       cmocka_unit_test(test_time_that_is_not_there),
-        cmocka_unit_test(test_refused_at_once), cmocka_unit_test(test_rejected_later),
-        cmocka_unit_test(test_other_answers),   cmocka_unit_test(test_by_memory),
-        cmocka_unit_test(test_usage),           cmocka_unit_test(test_check),
-        cmocka_unit_test(test_extend),          cmocka_unit_test(test_other_words),
-        cmocka_unit_test(test_series),          cmocka_unit_test(test_feed),
-        cmocka_unit_test(test_bookings),        cmocka_unit_test(test_availability),
+        cmocka_unit_test(test_confirmed),
+        cmocka_unit_test(test_time_that_is_not_there),
+        cmocka_unit_test(test_refused_at_once),
+        cmocka_unit_test(test_rejected_later),
+        cmocka_unit_test(test_other_answers),
+        cmocka_unit_test(test_by_memory),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_by_memory_of_nodes),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_extend),
+        cmocka_unit_test(test_other_words),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_feed),
+        cmocka_unit_test(test_bookings),
+        cmocka_unit_test(test_availability),
     };
     setenv("TZ", "Europe/Warsaw", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /*
- * top: `berth top`: every GPU, its slices, who holds them, and how it does. Cards are drawn from what nodes say of them;
+ * top: `berth top`: every GPU, its slices, who holds them, how it does. Cards are drawn from what nodes say of them;
  * who may not list nodes has them from Fleet. GPUs of nodes that say nothing are a table of types.
  */
 #include "api/inventory.h"

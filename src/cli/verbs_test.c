@@ -291,9 +291,9 @@ static void test_top(void **state) {
     bed_start(routes, 2);
     assert_int_equal(RUN("top"), CLI_OK);
     assert_str_eq(buf_view(&bed.out), STR("n1 (simulated)\n"
-                                        "GPU 0  M  utilisation unknown\n"
-                                        "  [aaaaaaaaaaaaa]\n"
-                                        "    a  whole GPU     x/p\n"));
+                                          "GPU 0  M  utilisation unknown\n"
+                                          "  [aaaaaaaaaaaaa]\n"
+                                          "    a  whole GPU     x/p\n"));
     assert_int_equal(RUN("top", "-o", "yaml"), CLI_OK);
     assert_true(str_contains(buf_view(&bed.out), STR("name: n1\n")));
     bed_stop();
@@ -305,14 +305,16 @@ static void test_top_of_a_cluster(void **state) {
         {"GET /api/v1/nodes", 200,
          "{\"items\":[{\"metadata\":{\"name\":\"n1\",\"labels\":{\"nvidia.com/gpu.product\":"
          "\"NVIDIA-A100\"}},\"status\":{\"capacity\":{\"nvidia.com/gpu\":\"8\",\"cpu\":\"9\"},"
-         "\"allocatable\":{\"nvidia.com/gpu\":\"7\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
+         "\"allocatable\":{\"nvidia.com/"
+         "gpu\":\"7\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
          "\"True\"}]}},{\"metadata\":{\"name\":\"n2\",\"labels\":{\"nvidia.com/gpu.product\":"
          "\"NVIDIA-A100\"}},\"status\":{\"capacity\":{\"nvidia.com/gpu\":\"8\"},\"allocatable\":{"
          "\"nvidia.com/gpu\":\"8\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]}},"
          "{\"metadata\":{\"name\":\"n3\"},\"status\":{\"capacity\":{\"cpu\":\"4\"}}}]}"},
         {"GET /api/v1/pods", 200,
          "{\"items\":[{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"resources\":{\"limits\":{"
-         "\"nvidia.com/gpu\":\"2\"}}}]},\"status\":{\"phase\":\"Running\"}},{\"spec\":{\"nodeName\":"
+         "\"nvidia.com/"
+         "gpu\":\"2\"}}}]},\"status\":{\"phase\":\"Running\"}},{\"spec\":{\"nodeName\":"
          "\"n1\",\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]},"
          "\"status\":{\"phase\":\"Succeeded\"}}]}"},
     };

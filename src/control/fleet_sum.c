@@ -4,6 +4,8 @@
  */
 #include "control/fleet_private.h" /* first */
 
+#include <stdlib.h>
+
 #include "core/pool.h"
 
 /* ---- types and their counts ---- */
@@ -417,6 +419,32 @@ static void add_waiting(struct fleet *f, struct fleet_sums *s) {
 
 /* ---- all ---- */
 
+/* "nvidia.com/mig-3g.71gb.me": 3 and 71; 0 of whole GPUs. */
+static int64_t size_of(struct str resource) {
+    struct str rest = str_skip(resource, strlen("nvidia.com/mig-"));
+    int64_t n[2] = {0};
+    size_t at = 0;
+    if (!str_starts(resource, STR("nvidia.com/mig-"))) {
+        return 0;
+    }
+    for (size_t i = 0; i < rest.n && at < 2; i++) {
+        char c = rest.p[i];
+        if (c >= '0' && c <= '9') {
+            n[at] = n[at] < 1000000 ? n[at] * 10 + (c - '0') : n[at];
+        } else {
+            at += n[at] > 0 && (c == 'g');
+        }
+    }
+    return n[0] * 10000000 + n[1];
+}
+
+/* Whole GPUs, then slices by size. */
+static int by_size(const void *a, const void *b) {
+    const struct fleet_count *x = a, *y = b;
+    int64_t p = size_of(x->resource), q = size_of(y->resource);
+    return p != q ? (p < q ? -1 : 1) : str_cmp(x->resource, y->resource);
+}
+
 static void add_told(struct fleet *f, struct fleet_sums *s) {
     size_t at = 0;
     for (const struct map_entry *e; (e = map_next(&f->nodes, &at));) {
@@ -449,6 +477,9 @@ int fleet_sum(struct fleet *f, struct arena *a, struct fleet_sums *ret) {
         }
     }
     add_waiting(f, ret);
+    for (size_t i = 0; i < ret->n; i++) {
+        qsort(ret->v[i].v, ret->v[i].n, sizeof *ret->v[i].v, by_size);
+    }
     return arena_ok(a);
 }
 

@@ -274,6 +274,13 @@ static void cards_are_counted(void **state) {
     assert_string_equal(counts(&s, "nvidia.com/mig-3g.71gb"), "4 1 0 1 0 2");
     assert_string_equal(counts(&s, "nvidia.com/mig-2g.35gb"), "6 0 0 2 0 3");
     assert_string_equal(counts(&s, "nvidia.com/mig-1g.18gb"), "14 0 0 4 0 7");
+    yyjson_val *list = json_path(yyjson_arr_get(json_path(s.root, "types"), 0), "resources");
+    static const char *const by_size[] = {"nvidia.com/gpu", "nvidia.com/mig-1g.18gb",
+                                          "nvidia.com/mig-2g.35gb", "nvidia.com/mig-3g.71gb"};
+    assert_int_equal(yyjson_arr_size(list), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_str_eq(json_str_at(yyjson_arr_get(list, i), "resource"), str_of(by_size[i]));
+    }
     struct gpu_card whole[] = {card(0, "GPU-9"), card(1, "GPU-8")};
     whole[0].pod_uid = STR("u9");
     node(&s, "n2", whole, 2, true);
