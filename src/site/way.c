@@ -7,8 +7,7 @@
 #include "site/refuse.h"
 
 enum {
-    HIGH_WATER =
-        1 << 20, /* bytes waiting for a browser, from which on the API server is not read */
+    HIGH_WATER = 1 << 20, /* bytes waiting for a browser: from here on the API server is not read */
     ANSWER_BYTES = 8 << 20, /* of an answer that says no */
     CALL_MS = 60000,
     URL_MAX = 32 << 10,
