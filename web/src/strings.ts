@@ -429,6 +429,7 @@ export const B = {
     resource: 'Resource',
     wholeGpu: 'Whole GPU',
     rowSub: (gib: number | undefined, total: number) => (gib ? `${total} × ${gib} GB` : `${total} in all`),
+    kept: (n: number) => `${n} kept for queues`,
     resourceName: (label: string) => (label === 'gpu' ? 'Whole GPU' : label),
     units: 'Units',
     freeLong: (free: number, total: number) => (free <= 0 ? 'none free' : `${free} of ${total} free`),

@@ -35,6 +35,25 @@ import './book.css';
 const CLASSES = ['standard', 'production', 'teaching', 'maintenance'] as const;
 const ENDS = ['demote', 'drain', 'hard'] as const;
 
+const LAST = 'berth.book.project';
+
+/* Where one booked last: for who looks at all projects. */
+function lastProject(): string | undefined {
+  try {
+    return localStorage.getItem(LAST) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keepProject(name: string): void {
+  try {
+    localStorage.setItem(LAST, name);
+  } catch {
+    // The next booking asks again, then.
+  }
+}
+
 function firstDraft(p: BookingPrefill, project: string, zone: string, now: number): Draft {
   const was = p.edit?.spec;
   const start = Date.parse(p.start ?? was?.start ?? '') || alignDown(now, 15 * MINUTE, zone);
@@ -119,7 +138,7 @@ type Stage = { at: 'form' } | { at: 'sending' } | { at: 'failed'; error: unknown
 /* A name that follows what is booked until somebody writes another. */
 function useDraft(prefill: BookingPrefill, now: number): [Draft, (d: Partial<Draft>) => void, () => void] {
   const scope = useScope();
-  const project = scope.project ?? (scope.projects.length === 1 ? scope.projects[0] : undefined);
+  const project = scope.project ?? scope.projects.find((n) => n === lastProject()) ?? scope.projects[0];
   const [salt, setSalt] = React.useState(randomSalt);
   const [named, setNamed] = React.useState(!!prefill.edit);
   const [draft, setDraft] = React.useState(() => firstDraft(prefill, project ?? '', scope.zone, now));
@@ -173,6 +192,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
       return;
     }
     setStage({ at: 'sending' });
+    keepProject(draft.project);
     const o = objectOf(draft) as unknown as { metadata: { name: string; namespace: string }; spec: never };
     const made = edit ? patchObject(reservations, draft.name, draft.project, { spec: specOf(draft) })
       : draft.repeat.freq === 'none' ? createObject(reservations, o) : createObject(reservationSeries, o);

@@ -75,8 +75,9 @@ export const randomSalt = (): string => {
   return Array.from(bytes, (b) => 'bcdfghjklmnpqrstvwxz2456789'[b % 27]).join('');
 };
 
-/* "nvidia.com/mig-2g.35gb": "2g.35gb"; "nvidia.com/gpu": "gpu". */
-export const shortResource = (resource: string): string => resource.replace(/^.*\//, '').replace(/^mig-/, '');
+/* "nvidia.com/mig-1g.18gb.me": "1g.18gb+me"; "nvidia.com/gpu": "gpu". */
+export const shortResource = (resource: string): string =>
+  resource.replace(/^.*\//, '').replace(/^mig-/, '').replace(/\.me$/, '+me');
 export const isWholeGpu = (resource: string): boolean => !resource.includes('/mig-');
 
 export function specOf(draft: Draft): ReservationSpec {

@@ -8,7 +8,7 @@ import { HelperText, HelperTextItem } from '@patternfly/react-core/dist/esm/comp
 import { NumberInput } from '@patternfly/react-core/dist/esm/components/NumberInput';
 import { TextInput } from '@patternfly/react-core/dist/esm/components/TextInput';
 import { B } from '../strings.ts';
-import { bySize } from '../calendar/rows.ts';
+import { bySize, productOf } from '../calendar/rows.ts';
 import { shareText } from './cost.ts';
 import { byMemory, countOf, freeOver, isWholeGpu, shortResource, withCount, type Draft, type Fault } from './draft.ts';
 import type { Availability } from './types.ts';
@@ -23,7 +23,7 @@ interface Props {
 export const resourceName = (resource: string): string =>
   isWholeGpu(resource) ? B.cal.wholeGpu : shortResource(resource);
 
-function Card({ item, draft, set, many }: { item: Availability; draft: Draft; set: Props['set']; many: boolean }) {
+function Card({ item, draft, set }: { item: Availability; draft: Draft; set: Props['set'] }) {
   const count = countOf(draft.lines, item.flavor, item.resource);
   const free = freeOver(item, draft.start, draft.end);
   const name = resourceName(item.resource);
@@ -35,9 +35,8 @@ function Card({ item, draft, set, many }: { item: Availability; draft: Draft; se
     <li className="bk-card" data-chosen={count > 0} data-full={full} data-testid={`card-${shortResource(item.resource)}`}>
       <div className="bk-card-text">
         <span className="bk-card-name">{name}</span>
-        {many && <span className="bk-card-sub">{item.displayName ?? item.flavor}</span>}
         <span className="bk-card-sub">
-          {[item.memoryGiB ? B.book.memory(item.memoryGiB) : '', share > 0 && share < 1 ? B.book.share(shareText(share)) : '']
+          {[item.memoryGiB ? B.book.memory(Math.round(item.memoryGiB)) : '', share > 0 && share < 1 ? B.book.share(shareText(share)) : '']
             .filter(Boolean).join(' · ')}
         </span>
         <span className={full ? 'bk-card-none' : 'bk-card-free'}>
@@ -62,7 +61,7 @@ function ByMemory({ draft, set, items }: Pick<Props, 'draft' | 'set' | 'items'>)
       return;
     }
     set({ lines: [{ resource: item.resource, flavor: item.flavor, count: 1 }] });
-    say(B.book.smallest(resourceName(item.resource), item.memoryGiB ?? 0));
+    say(B.book.smallest(resourceName(item.resource), Math.round(item.memoryGiB ?? 0)));
   };
   return (
     <div className="bk-inline">
@@ -90,10 +89,10 @@ export function What({ draft, set, items, faults }: Props) {
       <ByMemory draft={draft} set={set} items={sorted} />
       {flavors.map((f) => (
         <React.Fragment key={f}>
-          {flavors.length > 1 && <h4 className="bk-flavor">{f}</h4>}
+          {flavors.length > 1 && <h4 className="bk-flavor">{productOf(sorted.find((i) => i.flavor === f) as Availability)} ({f})</h4>}
           <ul className="bk-cards">
             {sorted.filter((i) => i.flavor === f).map((i) => (
-              <Card key={`${i.flavor}${i.resource}`} item={i} draft={draft} set={set} many={false} />
+              <Card key={`${i.flavor}${i.resource}`} item={i} draft={draft} set={set} />
             ))}
           </ul>
         </React.Fragment>

@@ -118,6 +118,7 @@ function RowView({ scale, row, index, now, spot, range, onOpen }: RowProps) {
       <div role="rowheader" className="bk-label" aria-colindex={1}>
         <span className="bk-label-name">{row.label === 'gpu' ? B.cal.wholeGpu : row.label}</span>
         <span className="bk-label-sub">{B.cal.rowSub(row.memoryGiB, row.total)}</span>
+        {row.kept > 0 && <span className="bk-label-sub">{B.cal.kept(row.kept)}</span>}
       </div>
       <div role="presentation" className="bk-track" data-row={index}>
         {scale.columns.map((c, i) => {

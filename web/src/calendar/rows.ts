@@ -34,6 +34,7 @@ export interface Row {
   label: string;
   memoryGiB?: number;
   total: number;
+  kept: number; /* by the standing quota of queues: not to book */
   free: { from: number; to: number; free: number; total: number }[];
   bars: Bar[];
   lanes: number;
@@ -91,6 +92,9 @@ function closuresOf(item: Availability, windows: CapacityWindow[], from: number,
   return out;
 }
 
+/* "NVIDIA H200, whole GPU": "NVIDIA H200". */
+export const productOf = (item: Availability): string => item.displayName?.split(',')[0] || item.flavor;
+
 /* Largest first: the whole GPU, then slices by memory. */
 export const bySize = (a: Availability, b: Availability): number =>
   Number(isWholeGpu(b.resource)) - Number(isWholeGpu(a.resource)) || (b.memoryGiB ?? 0) - (a.memoryGiB ?? 0) ||
@@ -100,10 +104,15 @@ export function makeGroups(items: Availability[], windows: CapacityWindow[], fro
   mine: (b: Busy) => boolean): Group[] {
   const groups = new Map<string, Group>();
   for (const item of [...items].sort(bySize)) {
+    let kept = 0;
     const bars: Bar[] = [], closures = closuresOf(item, windows, from, to);
     (item.busy ?? []).forEach((b, i) => {
       const bar = barOf(b, i, mine);
       if (!(bar.to > from && bar.from < to)) return;
+      if (bar.phase === 'Standing') {
+        kept += bar.count;
+        return;
+      }
       if (bar.phase === 'Maintenance' || bar.phase === 'Blackout') {
         if (!closures.some((c) => c.from === bar.from && c.to === bar.to)) {
           closures.push({ from: bar.from, to: bar.to, text: bar.purpose || bar.phase, name: bar.name ?? '' });
@@ -112,13 +121,13 @@ export function makeGroups(items: Availability[], windows: CapacityWindow[], fro
     });
     const row: Row = {
       key: `${item.flavor}|${item.resource}`, flavor: item.flavor, resource: item.resource,
-      label: shortResource(item.resource), total: item.total, bars, lanes: pack(bars), closures,
+      label: shortResource(item.resource), total: item.total, kept, bars, lanes: pack(bars), closures,
       free: (item.slots ?? []).map((s) => ({
         from: Date.parse(s.start), to: Date.parse(s.end), free: s.free, total: s.total,
       })),
     };
-    if (item.memoryGiB !== undefined) row.memoryGiB = item.memoryGiB;
-    const g = groups.get(item.flavor) ?? { flavor: item.flavor, title: item.flavor, rows: [] };
+    if (item.memoryGiB !== undefined) row.memoryGiB = Math.round(item.memoryGiB);
+    const g = groups.get(item.flavor) ?? { flavor: item.flavor, title: productOf(item), rows: [] };
     g.rows.push(row);
     groups.set(item.flavor, g);
   }
