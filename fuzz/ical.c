@@ -1,5 +1,5 @@
-/* fuzz/ical: any bytes as the texts of an event. Lines are at most 75 octets, end in CRLF, hold no control character and
- * only whole UTF-8 sequences; unfolded, each is one of the properties that were meant. */
+/* fuzz/ical: any bytes as the texts of an event. Lines are at most 75 octets, end in CRLF, hold no control character
+ * and only whole UTF-8 sequences; each is one of the properties that were meant, or goes on with one. */
 #include "wire/ical.h"
 #include "fuzz.h"
 

@@ -2,7 +2,9 @@
 #include "api/kinds.h"
 #include "api/view_reservation.h"
 #include "wire/quantity.h"
+#include "wire/rrule.h"
 #include "wire/time.h"
+#include "wire/zone.h"
 
 /* A time or duration of the object; false when it is absent or broken, which the table has said. */
 static bool time_of(yyjson_mut_val *spec, const char *member, int64_t *ret) {
@@ -184,10 +186,40 @@ void capacity_window_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *
     }
 }
 
+/* When it recurs. Which of these days the zone has is found out later: tables know no zones. */
+static void check_recurrence(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
+    struct path rule_at = path_member(at, "rrule"), start_at = path_member(at, "start");
+    struct path exdates_at = path_member(at, "exdates");
+    struct str rule_text = json_mstr_at(spec, "rrule"), start = json_mstr_at(spec, "start");
+    struct rrule rule;
+    struct rrule_date date;
+    struct err why = {0};
+    int64_t local;
+    if (rule_text.n > 0 && rrule_parse(rule_text, &rule, &why) != 0) {
+        cause_invalid(c, &rule_at, rule_text, "%s", why.text);
+    }
+    if (start.n > 0 && zone_parse_local(start, &local, NULL) != 0) {
+        cause_invalid(c, &start_at, start, "must be a local time such as 2026-11-23T09:00:00");
+    }
+    EACH(json_mget(spec, STR("exdates")), i, exdate) {
+        struct path here = path_index(&exdates_at, i);
+        if (rrule_date_parse(json_mstr(exdate), &date, NULL) != 0) {
+            cause_invalid(c, &here, json_mstr(exdate),
+                          "must be a local start such as 2026-11-30T09:00:00, or a day");
+        }
+    }
+}
+
 void reservation_series_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec"), template_at = path_member(&at, "template");
+    struct path meta_at = path_member(NULL, "metadata"), name_at = path_member(&meta_at, "name");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    struct str name = json_mstr_at(obj, "metadata.name");
     (void)old;
+    if (name.n > 63) { /* it is the value of a label on each occurrence */
+        cause_invalid(c, &name_at, name, "must be no more than 63 characters");
+    }
+    check_recurrence(spec, &at, c);
     check_zone(spec, &at, c);
     check_length(spec, &at, "duration", 1, c);
     check_wants(json_mget(spec, STR("template")), &template_at, c);

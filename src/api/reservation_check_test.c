@@ -54,6 +54,15 @@ static const struct rule_case cases[] = {
      OBJECT("\"start\":\"2026-11-23T09:00:00\",\"duration\":\"0s\",\"rrule\":\"FREQ=DAILY\","
             "\"template\":{" LINES "}"),
      "spec.duration: Invalid value: \"0s\": must be longer than nothing\n"},
+    {BERTH, "ReservationSeries",
+     OBJECT("\"start\":\"9 o'clock\",\"duration\":\"1h\",\"rrule\":\"FREQ=WEEKLY;BYDAY=1MO\","
+            "\"exdates\":[\"2026-11-30\",\"x\"],\"template\":{" LINES "}"),
+     "spec.rrule: Invalid value: \"FREQ=WEEKLY;BYDAY=1MO\": BYDAY=1MO: only FREQ=MONTHLY counts "
+     "weekdays\n"
+     "spec.start: Invalid value: \"9 o'clock\": must be a local time such as "
+     "2026-11-23T09:00:00\n"
+     "spec.exdates[1]: Invalid value: \"x\": must be a local start such as 2026-11-30T09:00:00, "
+     "or a day\n"},
     {BERTH, "CalendarFeed", OBJECT("\"scope\":\"resource\""),
      "spec.resource: Required value: a feed of a resource names it\n"},
     {ODH, "HardwareProfile",

@@ -98,7 +98,7 @@ enum {
     LIMIT_RRULE_BYTES = 512,             /* one recurrence rule */
     LIMIT_RRULE_INTERVAL = 1000,
     LIMIT_RRULE_COUNT = 10000,
-    LIMIT_EXDATES = 512,                 /* of one series */
+    LIMIT_SERIES_OCCURRENCES = 1000,     /* of one series that are looked at: a month back, to the horizon */
     LIMIT_ICAL_BYTES = 4 << 20,          /* one calendar that is served */
     LIMIT_ICAL_TEXT = 4096,              /* one text in it, the rest is cut */
     LIMIT_ICAL_EVENTS = 5000,            /* of one calendar */

@@ -14,6 +14,7 @@
 #include "control/priority_class.h"
 #include "control/queue_controller.h"
 #include "control/reservation.h"
+#include "control/reservation_series.h"
 #include "control/role_aggregation.h"
 #include "control/serving.h"
 #include "control/serviceaccount.h"
@@ -44,6 +45,7 @@ WRAP(workload_life)
 WRAP(priority_class)
 WRAP(reservation)
 WRAP(booking_objects)
+WRAP(reservation_series)
 #undef WRAP
 
 static const struct part {
@@ -68,6 +70,7 @@ static const struct part {
     {CONTROL_WORKLOADS, "workloads", workload_life_make, workload_life_drop},
     {CONTROL_WORKLOADS, "priority classes", priority_class_make, priority_class_drop},
     {CONTROL_RESERVATIONS, "reservations", reservation_make, reservation_drop},
+    {CONTROL_RESERVATIONS, "series", reservation_series_make, reservation_series_drop},
     {CONTROL_RESERVATIONS, "booking objects", booking_objects_make, booking_objects_drop},
 };
 

@@ -37,8 +37,8 @@ struct ical_event {
     struct str uid;                   /* the same for the object's whole life */
     int64_t stamp, created, modified; /* instants, seconds; created 0: not said */
     int64_t start, end;
-    /* NULL: times are written in UTC; else with TZID, and ical_zone comes before. An instant that the zone's clock cannot
-     * tell from an earlier one is in UTC all the same. */
+    /* NULL: times are written in UTC; else with TZID, and ical_zone comes before. An instant that the zone's clock
+     * cannot tell from an earlier one is in UTC all the same. */
     const struct zone *zone;
     struct str rrule;       /* canonical; with a zone */
     const int64_t *exdates; /* local times */
@@ -60,7 +60,8 @@ struct ical_busy {
 };
 
 void ical_begin(struct ical *c, struct buf *out, const struct ical_calendar *calendar);
-/* VTIMEZONE with what holds at `from` and every change from `from` to `until` (instants), once for each zone used, before its events. */
+/* VTIMEZONE with what holds at `from` and every change up to `until` (instants), once for each zone used, before its
+ * events. */
 void ical_zone(struct ical *c, const struct zone *z, int64_t from, int64_t until);
 void ical_event(struct ical *c, const struct ical_event *e);
 /* VFREEBUSY of [start, end). */
