@@ -40,15 +40,15 @@ import { setTheme, useMedia, useTheme, type Theme } from './theme.ts';
 const s = strings.shell;
 
 export function ProjectPicker(p: { full?: boolean }): ReactNode {
-  const { project, setProject, projects, mayList } = useScope();
+  const { project, setProject, projects, mayList, mayAll } = useScope();
   const [typed, setTyped] = useState('');
   const choices = useMemo<Choice[]>(() => {
     const all = projects.map((n) => ({ value: n, label: n }));
     if (project && !projects.includes(project)) {
       all.unshift({ value: project, label: project });
     }
-    return [{ value: '', label: s.allProjects }, ...all];
-  }, [projects, project]);
+    return mayAll || !project ? [{ value: '', label: s.allProjects }, ...all] : all;
+  }, [projects, project, mayAll]);
   return (
     <Picker
       label={s.project}

@@ -17,7 +17,7 @@ import { amount, num, resourceName } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
 import { pairKey, pairsOf, quotaTree, readPreempted, readPreemption, type Pair, type Preemption, type QuotaNode } from '../ui/quota.ts';
 import { Screen } from '../ui/screen.tsx';
-import { Empty, Failure, Ready } from '../ui/states.tsx';
+import { Empty, Ready } from '../ui/states.tsx';
 import { Legend, Strip, type Part } from '../ui/strip.tsx';
 import { exact, millis, moment, relative } from '../ui/time.ts';
 
@@ -381,7 +381,7 @@ function LocalOnes(): ReactNode {
         <CardTitle component="h2">{s.locals}</CardTitle>
       </CardHeader>
       <CardBody>
-        <Ready of={list} what={s.locals}>
+        <Ready of={list} what={s.localsWhat}>
           {() =>
             list.items.length === 0 ? (
               <Empty title={s.noLocals} icon={SitemapIcon}>
@@ -438,8 +438,8 @@ function Quota(p: { picked: string }): ReactNode {
   if (queues.error?.forbidden) {
     return (
       <>
-        <Failure error={queues.error} what={s.what} cluster />
         <LocalOnes />
+        <p className="b-quiet b-small">{s.onlyYours}</p>
       </>
     );
   }

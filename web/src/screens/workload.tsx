@@ -13,13 +13,14 @@ import { useScope } from '../app/scope.tsx';
 import { toYaml } from '../book/yaml.ts';
 import { deleteObject, getObject, patchObject } from '../data/client.ts';
 import { useAllowed, useComputed, useList, useNow, useObject } from '../data/hooks.ts';
-import { events, explanations, jobs, pathOf, pods, workloadPriorityClasses, workloads } from '../data/kinds.ts';
-import type { CoreEvent, Pod, Workload, WorkloadExplanation } from '../data/types.ts';
+import { events, explanations, fleets, jobs, pathOf, pods, workloadPriorityClasses, workloads } from '../data/kinds.ts';
+import type { CoreEvent, Fleet, Pod, Workload, WorkloadExplanation } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { Log } from '../ui/log.tsx';
 import { asked, compareResources, num, resourceName } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
 import { Screen } from '../ui/screen.tsx';
+import { Meter } from '../ui/slicemap.tsx';
 import { StateLabel } from '../ui/statelabel.tsx';
 import { Empty, Loading, Ready } from '../ui/states.tsx';
 import { exact, length, millis, moment, relative } from '../ui/time.ts';
@@ -237,6 +238,42 @@ function Facts(p: { w: Workload }): ReactNode {
               </ul>,
             )}
         </dl>
+      </CardBody>
+    </Card>
+  );
+}
+
+// What its parts of cards do, as far as nodes tell it.
+function Use(p: { w: Workload }): ReactNode {
+  const fleet = useComputed<Fleet>(pathOf(fleets, undefined, 'current'), [p.w.metadata.resourceVersion]);
+  const ns = p.w.metadata.namespace;
+  const own = ownerName(p.w);
+  const mine = (fleet.data?.cards ?? []).flatMap((c) =>
+    (c.instances ?? [])
+      .filter((i) => i.namespace === ns && (i.workload === p.w.metadata.name || (i.pod ?? '').startsWith(`${own}-`)))
+      .map((i) => ({ c, i })),
+  );
+  if (mine.length === 0) {
+    return null;
+  }
+  return (
+    <Card>
+      <CardHeader>
+        <CardTitle component="h2">{s.use}</CardTitle>
+      </CardHeader>
+      <CardBody>
+        <ul className="b-uses">
+          {mine.map(({ c, i }) => (
+            <li key={`${c.uuid}${i.start}`}>
+              <Meter
+                label={`${i.profile || s.wholeGpu} · ${strings.gpus.card(c.index, c.node)}`}
+                value={i.utilization}
+                max={100}
+                text={strings.gpus.busy(num(i.utilization ?? 0))}
+              />
+            </li>
+          ))}
+        </ul>
       </CardBody>
     </Card>
   );
@@ -638,6 +675,7 @@ export default function WorkloadDetail(p: { ns: string; name: string }): ReactNo
         </Card>
         <div className="b-two">
           {waits && !gone && <Why w={w} />}
+          {(state === 'running' || state === 'starting') && !gone && <Use w={w} />}
           <Facts w={w} />
         </div>
         <Card>
