@@ -239,7 +239,7 @@ function PolicyForm({ policy }: { policy: ReservationPolicy }) {
       <LimitTable spec={spec} set={set} />
       <Rules spec={spec} set={set} />
       <div className="bk-form-foot bk-wide">
-        {error !== undefined && <Alert isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
+        {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
         <Button variant="primary" type="submit" isDisabled={!changed || !ok || busy || may === false} isLoading={busy}>{B.admin.save}</Button>
         <Button variant="link" isDisabled={!changed} onClick={() => setSpec(structuredClone(was))}>{t.reset}</Button>
         {may === false && <span className="bk-faint">{B.admin.readOnly}</span>}

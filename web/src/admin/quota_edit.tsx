@@ -157,7 +157,7 @@ function Affected({ title, list, variant }: { title: string; list: ExplainedWork
   }
   return (
     <div>
-      <Alert isInline isPlain variant={variant} title={title} />
+      <Alert component="p" isInline isPlain variant={variant} title={title} />
       <ul className="bk-list">
         {list.slice(0, 12).map((w, i) => (
           <li key={i}>
@@ -174,11 +174,11 @@ function Effects({ answer, changed, bad }: { answer: PreviewAnswer; changed: boo
   const s = answer.status;
   let body: React.ReactNode;
   if (bad) {
-    body = <Alert isInline isPlain variant="warning" title={t.bad} />;
+    body = <Alert component="p" isInline isPlain variant="warning" title={t.bad} />;
   } else if (!changed) {
     body = <p className="bk-faint">{t.unchanged}</p>;
   } else if (answer.error) {
-    body = <Alert isInline variant="warning" title={t.cannotPreview}><ErrorText error={answer.error} /></Alert>;
+    body = <Alert component="p" isInline variant="warning" title={t.cannotPreview}><ErrorText error={answer.error} /></Alert>;
   } else if (!s) {
     body = <p className="bk-checking"><Spinner size="md" aria-label={t.previewing} /> {t.previewing}</p>;
   } else {
@@ -186,7 +186,7 @@ function Effects({ answer, changed, bad }: { answer: PreviewAnswer; changed: boo
     const waiting = s.waitingCount ?? s.waiting?.length ?? 0;
     body = (
       <>
-        {admitted + evicted === 0 && <Alert isInline isPlain variant="info" title={t.nothing} />}
+        {admitted + evicted === 0 && <Alert component="p" isInline isPlain variant="info" title={t.nothing} />}
         <Affected title={t.wouldEvict(evicted)} list={s.evicted ?? []} variant="danger" />
         <Affected title={t.wouldAdmit(admitted)} list={s.admitted ?? []} variant="success" />
         {waiting > 0 && <Affected title={t.wouldWait(waiting)} list={s.waiting ?? []} variant="info" />}
@@ -253,7 +253,7 @@ export function QuotaEdit({ kind, object, cohortNames, mayWrite, onClose }: {
           <div><Fields kind={kind} spec={spec} set={set} cohortNames={cohortNames.filter((c) => c !== object.metadata.name)} /></div>
           <Effects answer={answer} changed={changed} bad={bad} />
         </div>
-        {error !== undefined && <Alert isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
+        {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
       </ModalBody>
       <ModalFooter>
         <Button variant={(answer.status?.evictedCount ?? 0) > 0 ? 'danger' : 'primary'} onClick={save} isLoading={busy}

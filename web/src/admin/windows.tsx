@@ -192,7 +192,7 @@ function PlanDialog({ onClose }: { onClose: () => void }) {
         </Form>
         <div aria-live="polite">
           {inWay.length > 0 && (
-            <Alert isInline variant="warning" title={t.conflictCount(inWay.length)}>
+            <Alert component="p" isInline variant="warning" title={t.conflictCount(inWay.length)}>
               <ul className="bk-list">
                 {inWay.slice(0, 10).map((r) => (
                   <li key={r.metadata.uid}>{r.metadata.namespace}/{r.metadata.name}, {rangeText(Date.parse(r.spec.start), Date.parse(r.spec.end), zone)}</li>
@@ -201,7 +201,7 @@ function PlanDialog({ onClose }: { onClose: () => void }) {
             </Alert>
           )}
         </div>
-        {error !== undefined && <Alert isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
+        {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
       </ModalBody>
       <ModalFooter>
         <Button variant="primary" type="submit" form="win-form" isDisabled={bad || busy} isLoading={busy}>{t.plan}</Button>

@@ -62,7 +62,7 @@ function Expiry(): ReactNode {
   if (at === undefined || at - now > EXPIRES_SOON_MS) {
     return null;
   }
-  return <Alert isInline variant="warning" title={strings.shell.expires(clock(at, zone))} />;
+  return <Alert component="p" isInline variant="warning" title={strings.shell.expires(clock(at, zone))} />;
 }
 
 function NotFound(): ReactNode {

@@ -89,8 +89,8 @@ export function SignIn(): ReactNode {
               {s.title}
             </Title>
             <p className="b-lead">{s.lead}</p>
-            {lost && !error && <Alert isInline isPlain variant="info" title={s.again} />}
-            {error && <Alert isInline variant="danger" title={error} data-testid="signin-error" isLiveRegion />}
+            {lost && !error && <Alert component="p" isInline isPlain variant="info" title={s.again} />}
+            {error && <Alert component="p" isInline variant="danger" title={error} data-testid="signin-error" isLiveRegion />}
             {byLink ? (
               <p className="b-signin-wait" role="status">
                 <Spinner size="md" aria-label={s.byLink} /> {s.byLink}

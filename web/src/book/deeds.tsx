@@ -96,10 +96,10 @@ function ExtendDialog({ of: r, onClose }: { of: Reservation; onClose: () => void
           </div>
           <p>{B.mine.extendTo(rangeText(start, until, zone))}</p>
           <div aria-live="polite">
-            {error !== undefined ? <Alert isInline variant="danger" title={B.mine.failed}><ErrorText error={error} /></Alert>
-              : check.error ? <Alert isInline variant="warning" title={B.book.cannotCheck}><ErrorText error={check.error} /></Alert>
+            {error !== undefined ? <Alert component="p" isInline variant="danger" title={B.mine.failed}><ErrorText error={error} /></Alert>
+              : check.error ? <Alert component="p" isInline variant="warning" title={B.book.cannotCheck}><ErrorText error={check.error} /></Alert>
                 : check.status ? (
-                  <Alert isInline variant={check.status.fits ? 'success' : 'warning'}
+                  <Alert component="p" isInline variant={check.status.fits ? 'success' : 'warning'}
                     title={check.status.fits ? B.mine.extendFits : B.mine.extendNot}>{check.status.message}</Alert>
                 ) : <p className="bk-checking"><Spinner size="md" aria-label={B.book.checking} /> {B.book.checking}</p>}
           </div>
@@ -145,7 +145,7 @@ function ReasonDialog({ title, lead, more, action, required, send, done, onClose
     <Modal isOpen onClose={onClose} variant="small" aria-labelledby="reason-title" data-testid="reason-dialog">
       <ModalHeader title={title} labelId="reason-title" description={lead} />
       <ModalBody>
-        {more && <Alert isInline isPlain variant="warning" title={more} />}
+        {more && <Alert component="p" isInline isPlain variant="warning" title={more} />}
         <Form onSubmit={(e) => {
           e.preventDefault();
           if (!required || reason.trim()) {
@@ -156,7 +156,7 @@ function ReasonDialog({ title, lead, more, action, required, send, done, onClose
             <TextInput id="reason" value={reason} maxLength={160} isRequired={required ?? false} onChange={(_e, v) => setReason(v)} />
           </FormGroup>
         </Form>
-        {error !== undefined && <Alert isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
+        {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
       </ModalBody>
       <ModalFooter>
         <Button variant="danger" onClick={go} isLoading={busy} isDisabled={busy || (required && !reason.trim())}

@@ -224,7 +224,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
             </Form>
             <div className="bk-side">
               {stage.at === 'failed' && (
-                <Alert isInline variant="danger" title={B.book.refused} data-testid="book-refused" isLiveRegion>
+                <Alert component="p" isInline variant="danger" title={B.book.refused} data-testid="book-refused" isLiveRegion>
                   <ErrorText error={stage.error} />
                 </Alert>
               )}

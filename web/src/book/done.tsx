@@ -34,7 +34,7 @@ export function DoneReservation({ draft, onTake }: Props) {
   if (phase === 'Rejected' || phase === 'Expired') {
     return (
       <>
-        <Alert isInline variant="warning" title={B.book.lost} data-testid="booked-lost">{object.status?.message}</Alert>
+        <Alert component="p" isInline variant="warning" title={B.book.lost} data-testid="booked-lost">{object.status?.message}</Alert>
         <Alternatives list={object.status?.alternatives ?? []} zone={draft.zone} onTake={onTake} />
       </>
     );
@@ -42,7 +42,7 @@ export function DoneReservation({ draft, onTake }: Props) {
   const waits = phase === 'Waitlisted', asks = phase === 'PendingApproval';
   return (
     <div className="bk-done">
-      <Alert isInline variant={waits || asks ? 'info' : 'success'} data-testid="booked"
+      <Alert component="p" isInline variant={waits || asks ? 'info' : 'success'} data-testid="booked"
         title={waits ? B.book.waits(object.status?.waitlist?.position) : asks ? B.book.asked : B.book.booked}>
         {object.status?.message}
       </Alert>
@@ -78,7 +78,7 @@ export function DoneSeries({ draft }: { draft: Draft }) {
   }
   return (
     <div className="bk-done">
-      <Alert isInline variant={refused ? 'warning' : 'success'} data-testid="booked"
+      <Alert component="p" isInline variant={refused ? 'warning' : 'success'} data-testid="booked"
         title={refused ? B.book.seriesRefused : B.book.seriesMade(made?.length ?? 0)}>
         {refused?.message}
       </Alert>

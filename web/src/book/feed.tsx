@@ -39,7 +39,7 @@ export function FeedButton({ ns }: { ns: string }) {
   }
   return (
     <div className="bk-feed" aria-live="polite">
-      {error !== undefined && <Alert isInline variant="danger" title={B.feed.failed}><ErrorText error={error} /></Alert>}
+      {error !== undefined && <Alert component="p" isInline variant="danger" title={B.feed.failed}><ErrorText error={error} /></Alert>}
       {!address && error === undefined && <p className="bk-faint">{B.feed.making}</p>}
       {address && mine && (
         <>

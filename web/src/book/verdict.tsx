@@ -111,7 +111,7 @@ function Verdict({ answer, draft }: { answer: CheckAnswer; draft: Draft }) {
   if (answer.error) {
     const variant = answer.error.forbidden ? 'warning' : 'danger';
     return (
-      <Alert isInline variant={variant} title={answer.error.forbidden ? B.book.mayNot(draft.project) : B.book.cannotCheck}>
+      <Alert component="p" isInline variant={variant} title={answer.error.forbidden ? B.book.mayNot(draft.project) : B.book.cannotCheck}>
         <ErrorText error={answer.error} />
       </Alert>
     );
@@ -122,14 +122,14 @@ function Verdict({ answer, draft }: { answer: CheckAnswer; draft: Draft }) {
   if (s.fits) {
     const held = s.phase === 'PendingApproval';
     return (
-      <Alert isInline variant={held ? 'info' : 'success'} title={held ? B.book.fitsApproval : B.book.fits} data-testid="verdict-fits">
+      <Alert component="p" isInline variant={held ? 'info' : 'success'} title={held ? B.book.fitsApproval : B.book.fits} data-testid="verdict-fits">
         {held ? B.book.approvalHow : s.message || B.book.fitsHow}
       </Alert>
     );
   }
   const words = (s.refusals ?? []).map((r) => r.text || B.book.refusal(r.limit ?? '', r.scope ?? '', String(r.allowed ?? ''), String(r.asked ?? '')));
   return (
-    <Alert isInline variant="warning" title={s.phase === 'Waitlisted' ? B.book.wouldWait : B.book.doesNotFit} data-testid="verdict-no">
+    <Alert component="p" isInline variant="warning" title={s.phase === 'Waitlisted' ? B.book.wouldWait : B.book.doesNotFit} data-testid="verdict-no">
       {s.message && <p>{s.message}</p>}
       {words.filter((w) => w !== s.message).length > 0 && <ul className="bk-list">{words.filter((w) => w !== s.message).map((w) => <li key={w}>{w}</li>)}</ul>}
     </Alert>

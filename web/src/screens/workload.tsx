@@ -454,7 +454,7 @@ function CancelDialog(p: { w: Workload; onClose(): void }): ReactNode {
       <ModalBody id="cancel-body">
         <p>{isJob ? s.cancelWhat : s.holdWhat}</p>
         {error !== undefined && (
-          <Alert isInline variant="danger" title={s.notDone}>
+          <Alert component="p" isInline variant="danger" title={s.notDone}>
             <ErrorText error={error} />
           </Alert>
         )}
@@ -527,7 +527,7 @@ function PriorityDialog(p: { w: Workload; onClose(): void }): ReactNode {
           )}
         </Ready>
         {error !== undefined && (
-          <Alert isInline variant="danger" title={s.notDone}>
+          <Alert component="p" isInline variant="danger" title={s.notDone}>
             <ErrorText error={error} />
           </Alert>
         )}
@@ -666,7 +666,7 @@ export default function WorkloadDetail(p: { ns: string; name: string }): ReactNo
       }
     >
       <div className="b-stack">
-        {gone && <Alert isInline variant="info" title={s.gone} />}
+        {gone && <Alert component="p" isInline variant="info" title={s.gone} />}
         <Card>
           <CardBody>
             <Life w={w} />

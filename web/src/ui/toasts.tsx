@@ -66,6 +66,7 @@ export function Toasts(): ReactNode {
     <AlertGroup isToast isLiveRegion>
       {all.map((t) => (
         <Alert
+          component="p"
           key={t.key}
           variant={t.variant}
           title={t.title}
