@@ -25,7 +25,8 @@
 enum {
     BACKOFF_MS = 800,
     BACKOFF_MAX_MS = 30000,
-    HEALTHY_MS = 120000, /* after which a failure counts as the first again */
+    BACKOFF_FIRST_MS = 5000, /* nothing is decided before the first set is there */
+    HEALTHY_MS = 120000,     /* after which a failure counts as the first again */
     WATCH_MIN_S =
         300, /* how long the server is asked to keep a watch: this and up to as much again */
     WATCH_GRACE_S = 30, /* before we end one that the server did not */
@@ -402,6 +403,14 @@ static bool on_stream(void *ctx, struct str bytes) {
 
 /* ---- what happens next ---- */
 
+int64_t reflector_pause_ms(int failures, bool synced) {
+    int64_t ms = BACKOFF_MS, most = synced ? BACKOFF_MAX_MS : BACKOFF_FIRST_MS;
+    for (int i = 0; i < failures && ms < most; i++) {
+        ms *= 2;
+    }
+    return ms < most ? ms : most;
+}
+
 static void pause_then(struct reflector *r, enum step step) {
     struct clock *c = loop_clock(kube_client_loop(r->client));
     int64_t t = now(r);
@@ -411,11 +420,7 @@ static void pause_then(struct reflector *r, enum step step) {
     r->failed_at = t;
     r->stats.failures++;
     loop_clock(kube_client_loop(r->client))->timer_stop(r->silence);
-    int64_t ms = BACKOFF_MS;
-    for (int i = 0; i < r->failures && ms < BACKOFF_MAX_MS; i++) {
-        ms *= 2;
-    }
-    ms = ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+    int64_t ms = reflector_pause_ms(r->failures, r->is_synced);
     r->stats.pause_ms = ms;
     r->failures += r->failures < 16;
     r->step = step;

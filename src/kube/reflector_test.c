@@ -401,6 +401,15 @@ static void test_worked_between(void **state) {
     stop();
 }
 
+static void test_pause(void **state) {
+    static const int64_t want[] = {800, 1600, 3200, 6400, 12800, 25600, 30000, 30000};
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(reflector_pause_ms(i, true), want[i]);
+        assert_int_equal(reflector_pause_ms(i, false), want[i] < 5000 ? want[i] : 5000);
+    }
+    assert_int_equal(reflector_pause_ms(1 << 20, true), 30000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stream),        cmocka_unit_test(test_list_in_pages),
@@ -410,6 +419,7 @@ int main(void) {
         cmocka_unit_test(test_expired_pages), cmocka_unit_test(test_not_kept),
         cmocka_unit_test(test_grown),         cmocka_unit_test(test_bad_line),
         cmocka_unit_test(test_put_off),       cmocka_unit_test(test_worked_between),
+        cmocka_unit_test(test_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
