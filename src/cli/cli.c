@@ -40,7 +40,7 @@ static void overview(const struct cli *c) {
         buf_f(&b, "\n%s:\n", titles[g]);
         for (size_t i = 0; (v = cli_verb_at(c, i)); i++) {
             if (v->group == g) {
-                buf_f(&b, "  %-12s%s\n", v->name, v->summary);
+                buf_f(&b, "  %-13s %s\n", v->name, v->summary);
             }
         }
     }
