@@ -45,7 +45,7 @@ static void overview(const struct cli *c) {
         }
     }
     buf_c(&b,
-          "  help        what a verb does: berth help VERB, or berth VERB --help\n\n"
+          "  help          what a verb does: berth help VERB, or berth VERB --help\n\n"
           "Exit status: 0 done, 1 failed, 2 wrong usage, 3 no such thing, 4 not allowed,\n"
           "5 the server cannot be reached, 6 the job failed (submit --wait).\n\n"
           "First steps: `berth up` in one terminal, `berth submit --slice 1g.18gb --wait -- env` "
