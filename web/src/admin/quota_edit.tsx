@@ -194,7 +194,7 @@ function Effects({ answer, changed, bad }: { answer: PreviewAnswer; changed: boo
       </>
     );
   }
-  return <section className="bk-live" aria-label={t.preview} aria-live="polite" data-testid="preview"><h3>{t.preview}</h3>{body}</section>;
+  return <section className="bk-live" aria-label={t.preview} aria-live="polite" data-testid="preview"><h2>{t.preview}</h2>{body}</section>;
 }
 
 /* ---- the dialog ---- */

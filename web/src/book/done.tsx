@@ -56,7 +56,7 @@ export function DoneReservation({ draft, onTake }: Props) {
       </dl>
       {!waits && (
         <>
-          <h3>{B.book.useIt}</h3>
+          <h2>{B.book.useIt}</h2>
           <p className="bk-faint">{B.book.useItHow}</p>
           <CopyLine text={queueLabel(object)} label={B.copyLabel} />
         </>

@@ -87,7 +87,7 @@ export function Alternatives({ list, zone, onTake }: { list: Alternative[]; zone
   }
   return (
     <div className="bk-alts" role="group" aria-label={B.book.alternatives}>
-      <h4>{B.book.alternatives}</h4>
+      <h2>{B.book.alternatives}</h2>
       <ul>
         {list.map((a, i) => (
           <li key={i}>

@@ -89,7 +89,7 @@ export function What({ draft, set, items, faults }: Props) {
       <ByMemory draft={draft} set={set} items={sorted} />
       {flavors.map((f) => (
         <React.Fragment key={f}>
-          {flavors.length > 1 && <h4 className="bk-flavor">{productOf(sorted.find((i) => i.flavor === f) as Availability)} ({f})</h4>}
+          {flavors.length > 1 && <h2 className="bk-flavor">{productOf(sorted.find((i) => i.flavor === f) as Availability)} ({f})</h2>}
           <ul className="bk-cards">
             {sorted.filter((i) => i.flavor === f).map((i) => (
               <Card key={`${i.flavor}${i.resource}`} item={i} draft={draft} set={set} />
