@@ -148,7 +148,9 @@ static int definitions_loaded(void *ctx, struct mirror *m, struct err *err) {
 
 static void flush(void *ctx) {
     struct up *u = ctx;
-    mirror_flush(u->mirror);
+    if (u->mirror) { /* a start that failed lets go of it before the loop */
+        mirror_flush(u->mirror);
+    }
 }
 
 static void staged(void *ctx) {
@@ -525,7 +527,7 @@ static void release(struct up *u) {
     metrics_free(u->metrics);
     logread_free(u->logs);
     tls_server_free(u->tls);
-    mirror_free(u->mirror);
+    mirror_free(TAKE(u->mirror));
     loop_signal_free(u->term);
     loop_signal_free(u->intr);
     loop_signal_free(u->pipe);
