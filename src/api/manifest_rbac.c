@@ -48,7 +48,8 @@ static const struct rule manager_rules[] = {
      "patch", NULL},
     {"berth.dev", "reservations/finalizers, reservationseries/finalizers", "update", NULL},
     /* Made for bookings. */
-    {"kueue.x-k8s.io", "clusterqueues, localqueues, cohorts", "create, delete", NULL},
+    {"kueue.x-k8s.io", "clusterqueues, localqueues", "create, delete", NULL},
+    {"kueue.x-k8s.io", "cohorts", "create", NULL},
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ ", create, patch, delete", NULL},
 };
 /* Only with webhooks: their certificate is made known to the API server. */
@@ -99,7 +100,7 @@ static const struct rule booking_manager_rules[] = {
      READ ", create, update, patch, delete, deletecollection", NULL},
 };
 static const struct rule booking_admin_rules[] = {
-    {"berth.dev", "*", READ ", create, update, patch, delete, deletecollection", NULL},
+    {"berth.dev", "\"*\"", READ ", create, update, patch, delete, deletecollection", NULL},
 };
 static const struct rule calendar_rules[] = {
     {"berth.dev", "availabilities, capacitywindows, reservationpolicies, fleets, fleethistories",

@@ -238,6 +238,7 @@ int booking_hardware_put(struct booking_hardware *h, const struct object *o, str
         node_free(n);
         return ERR_NOMEM;
     }
+    h->version += changed;
     h->n_managed += n->managed;
     h->n_managed -= was != NULL && was->managed;
     node_free(was);
@@ -250,6 +251,7 @@ bool booking_hardware_del(struct booking_hardware *h, struct str name) {
     if (n == NULL) {
         return false;
     }
+    h->version++;
     h->n_managed -= n->managed;
     node_free(n);
     return true;

@@ -35,6 +35,7 @@ struct booking_node {
 struct booking_hardware {
     struct map nodes; /* name -> struct booking_node */
     size_t n_managed;
+    uint64_t version; /* rises with every change that matters */
 };
 
 void booking_hardware_init(struct booking_hardware *h);

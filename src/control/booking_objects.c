@@ -437,12 +437,41 @@ static void again(struct booking_objects_controller *c, const struct booking_pic
     }
 }
 
+/* The queue of everybody without a booking, as a fresh data folder gets it. */
+static const struct cluster_queue *default_queue(struct booking_objects_controller *c,
+                                                 const struct object **ret_obj) {
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""), STR("default"));
+    *ret_obj = o;
+    bool made = o != NULL && object_label(o, STR(BOOKING_DEFAULT_LABEL)).n > 0;
+    const struct cluster_queue *q = made ? booking_decode(c, o, &schema_cluster_queue) : NULL;
+    return q != NULL && q->spec != NULL ? q : NULL;
+}
+
+/* A data folder from before there was a pool: the default queue owns the machine, and nothing can be booked until
+ * somebody moves it. Said once a start. */
+static void tell_of_old_queue(struct booking_objects_controller *c, const struct booking_picture *p,
+                              const struct cluster_queue *q, const struct object *o) {
+    if (c->told || q == NULL || p->cohort_obj != NULL || q->spec->cohort_name.n > 0) {
+        return;
+    }
+    c->told = true;
+    log_warn(c->base.env.log, "ClusterQueue default owns the whole machine: nothing can be booked "
+                              "until its quota is the pool's; see docs/reservation-objects.md");
+    recorder_event(c->base.recorder, o, EVENT_WARNING, "OwnsTheMachine",
+                   "This queue has the whole machine as its own, so nothing can be booked. With "
+                   "spec.cohortName %.*s and all nominalQuota 0 it borrows what is not booked",
+                   STR_ARG(p->cohort_name));
+}
+
 /* On a cluster nothing is touched before there is a booking. */
-static bool may_touch_pool(const struct booking_picture *p) {
-    return p->n > 0 ||
-           (p->cohort_obj != NULL &&
-            (object_label(p->cohort_obj, STR("berth.dev/default")).n > 0 ||
-             str_is(object_label(p->cohort_obj, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED)));
+static bool may_touch_pool(struct booking_objects_controller *c, const struct booking_picture *p) {
+    const struct object *queue, *o = p->cohort_obj;
+    const struct cluster_queue *q = default_queue(c, &queue);
+    tell_of_old_queue(c, p, q, queue);
+    return p->n > 0 || (q != NULL && str_eq(q->spec->cohort_name, p->cohort_name)) ||
+           (o != NULL && (object_label(o, STR(BOOKING_DEFAULT_LABEL)).n > 0 ||
+                          str_is(object_label(o, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED)));
 }
 
 static int read_policy(struct booking_objects_controller *c, struct booking_picture *p) {
@@ -514,14 +543,17 @@ static enum work look(struct booking_objects_controller *c) {
     if (c->hardware_lost || picture(c, &p) != 0) {
         return WORK_RETRY;
     }
-    c->failed = false;
+    c->failed = c->watching = false;
+    for (size_t i = 0; i < p.n; i++) {
+        c->watching = c->watching || p.v[i].looked;
+    }
     p.round = round_new(c->base.queue, c->base.env.writer, c->base.expect, WHO, (struct str){0},
                         STR("all"));
     if (p.round == NULL) {
         return WORK_RETRY;
     }
     round_on_done(p.round, answered, c);
-    if (may_touch_pool(&p) && p.n_groups > 0) {
+    if (may_touch_pool(c, &p) && p.n_groups > 0) {
         booking_put_cohort(c, &p);
     }
     for (size_t i = 0; i < p.n; i++) {
@@ -539,10 +571,13 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     if (c->failed) { /* the last look's writes: not at once again */
         unsigned shift = c->failures < FAILURES_MAX ? c->failures++ : FAILURES_MAX;
         c->failed = false;
+        c->paused = true;
         workqueue_add_after(c->base.queue, (struct str){0}, STR("all"),
                             (INT64_C(50) << shift) * NS_PER_MS);
         return WORK_OK;
     }
+    c->failures = c->paused ? c->failures : 0;
+    c->paused = false;
     return controller_done(&c->base, look(c));
 }
 
@@ -611,12 +646,19 @@ static void on_reservation(void *ctx, const struct change *ch) {
     }
 }
 
-/* What people change in it, or we: not its status. */
+static struct str until_status(const struct object *o) {
+    static const char mark[] = ",\"status\":{";
+    const char *at = memmem(o->json.p, o->json.n, mark, sizeof(mark) - 1);
+    return at != NULL ? str_head(o->json, (size_t)(at - o->json.p)) : o->json;
+}
+
+/* What people change in it, or we: not its status, which changes with all that runs. */
 static void on_queue(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
+    bool news = ch->type != CHANGE_MODIFIED || ch->obj->generation != ch->old->generation;
     expect_seen(c->base.expect, ch);
-    if (ch->type != CHANGE_MODIFIED || ch->obj->generation != ch->old->generation ||
-        is_ours(ch->obj) || is_ours(ch->old)) {
+    if (news || ((is_ours(ch->obj) || is_ours(ch->old)) &&
+                 !str_eq(until_status(ch->obj), until_status(ch->old)))) {
         soon(c);
     }
 }
@@ -630,7 +672,9 @@ static void on_any(void *ctx, const struct change *ch) {
 static void on_ours(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     expect_seen(c->base.expect, ch);
-    if (is_ours(ch->obj) || (ch->old != NULL && is_ours(ch->old))) {
+    bool ours = is_ours(ch->obj) || (ch->old != NULL && is_ours(ch->old));
+    if (ours &&
+        (ch->type != CHANGE_MODIFIED || !str_eq(until_status(ch->obj), until_status(ch->old)))) {
         soon(c);
     }
 }
@@ -654,9 +698,8 @@ static void on_node(void *ctx, const struct change *ch) {
 static void on_workload(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     expect_seen(c->base.expect, ch);
-    if (map_count(&c->live) > 0 &&
-        (str_contains(ch->obj->json, STR("\"rsv-")) ||
-         (ch->old != NULL && str_contains(ch->old->json, STR("\"rsv-"))))) {
+    if (c->watching && (str_contains(ch->obj->json, STR("\"rsv-")) ||
+                        (ch->old != NULL && str_contains(ch->old->json, STR("\"rsv-"))))) {
         soon(c);
     }
 }
@@ -727,6 +770,7 @@ void booking_objects_controller_free(struct booking_objects_controller *c) {
         mem_free(e->value);
     }
     map_release(&c->live);
+    mem_free(c->sums.v);
     booking_hardware_release(&c->hardware);
     arena_release(&c->scratch);
     mem_free(c);

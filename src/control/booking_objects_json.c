@@ -555,8 +555,8 @@ static struct str status_text(struct arena *a, const struct booking_picture *p,
     if (k->closing != 0) {
         return k->queue_obj == NULL ? STR("")
                : k->stage == STAGE_DEMOTED
-                   ? arena_f(a, "%zu workloads stay on borrowed quota", k->holding)
-                   : arena_f(a, "%zu workloads are leaving", k->holding);
+                   ? arena_f(a, "workloads that stay on borrowed quota: %zu", k->holding)
+                   : arena_f(a, "workloads that are leaving: %zu", k->holding);
     }
     if (k->foreign_open) {
         return STR("the project is being deleted");

@@ -338,8 +338,49 @@ static int read_flavors(struct pool_reader *r) {
     return arena_ok(&r->c->base.arena);
 }
 
+static uint64_t sums_key(const struct pool_reader *r) {
+    const struct booking_picture *p = r->p;
+    uint64_t key = hash_mix(r->c->hardware.version + 1, p->n_pool_cells);
+    for (size_t i = 0; i < p->n_pool_cells; i++) {
+        key = hash_str(hash_str(key, p->cells[i].flavor), p->cells[i].resource);
+    }
+    for (size_t i = 0; i < r->n_flavors; i++) {
+        key = hash_str(key, r->flavors[i].name);
+        for (size_t k = 0; k < r->flavors[i].labels.n; k++) {
+            key = hash_str(hash_str(key, r->flavors[i].labels.v[k].key),
+                           r->flavors[i].labels.v[k].value);
+        }
+    }
+    return key;
+}
+
+/* There are thousands of nodes, and most looks are for other reasons. */
+static bool sums_known(struct pool_reader *r, uint64_t key) {
+    struct booking_picture *p = r->p;
+    bool known = r->c->sums.key == key && r->c->sums.n == p->n_pool_cells;
+    for (size_t i = 0; known && i < p->n_pool_cells; i++) {
+        p->ledger.hardware[i] = r->c->sums.v[i];
+    }
+    return known;
+}
+
+static void sums_keep(struct pool_reader *r, uint64_t key) {
+    size_t n = r->p->n_pool_cells;
+    mem_free(r->c->sums.v);
+    r->c->sums.v = mem_array(n + 1, sizeof(int64_t));
+    r->c->sums.n = r->c->sums.v != NULL ? n : SIZE_MAX;
+    r->c->sums.key = key;
+    for (size_t i = 0; r->c->sums.v != NULL && i < n; i++) {
+        r->c->sums.v[i] = r->p->ledger.hardware[i];
+    }
+}
+
 static void read_hardware(struct pool_reader *r) {
     struct booking_picture *p = r->p;
+    uint64_t key = sums_key(r);
+    if (sums_known(r, key)) {
+        return;
+    }
     const struct booking_node *n;
     for (size_t i = 0; (n = booking_hardware_next(&r->c->hardware, &i)) != NULL;) {
         for (size_t g = 0; g < p->n_groups; g++) {
@@ -350,6 +391,7 @@ static void read_hardware(struct pool_reader *r) {
             }
         }
     }
+    sums_keep(r, key);
 }
 
 int booking_pool_read(struct booking_objects_controller *c, struct booking_picture *p) {

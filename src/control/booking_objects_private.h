@@ -12,6 +12,7 @@
 
 #define BOOKING_MANAGED_LABEL "berth.dev/managed-by"
 #define BOOKING_MANAGED "berth"
+#define BOOKING_DEFAULT_LABEL "berth.dev/default" /* on what a fresh data folder gets */
 /* On what is made here: the text that was written last, as a number; an object that has it and differs was edited. */
 #define BOOKING_INTENT "berth.dev/intent"
 /* On the ClusterQueue. */
@@ -115,9 +116,16 @@ struct booking_objects_controller {
     const struct kind *kinds[BK_COUNT];
     struct feed *feeds[BK_COUNT];
     struct booking_hardware hardware;
+    struct { /* what the hardware came to, of the layout and flavors that `key` is a hash of */
+        uint64_t key;
+        int64_t *v;
+        size_t n;
+    } sums;
     struct map live;    /* uid -> struct live_booking: Reservations that may have objects */
     bool hardware_lost; /* a node could not be read: all again */
-    unsigned failures;  /* looks in a row in which a write failed */
+    bool watching;      /* some booking's Workloads matter: it ends, or soon will */
+    bool paused, told;
+    unsigned failures; /* looks in a row in which a write failed */
     bool failed;
     struct arena scratch; /* of feeds */
 };

@@ -408,6 +408,30 @@ static void standing(void **state) {
     end(&s);
 }
 
+/* A data folder from before: it is said, nothing is touched; and when the queue is moved, the pool is made. */
+static void from_before(void **state) {
+    struct scene s;
+    start(&s);
+    fake_world_delete(&s.w, "Cohort", "", "pool", "");
+    s.most = 100;
+    fake_world_patch(
+        &s.w, "ClusterQueue", "", "default", "",
+        "{\"spec\":{\"cohortName\":null,\"resourceGroups\":[{\"coveredResources\":[\"" SLICE
+        "\"],\"flavors\":[{\"name\":\"nvidia-h200\",\"resources\":[{\"name\":\"" SLICE
+        "\",\"nominalQuota\":\"6\"}]}]}]}}");
+    settle(&s);
+    assert_null(get(&s, "Cohort", "", "pool"));
+    assert_int_equal(fake_world_events(&s.w, "OwnsTheMachine"), 1);
+    fake_world_patch(
+        &s.w, "ClusterQueue", "", "default", "",
+        "{\"spec\":{\"cohortName\":\"pool\",\"resourceGroups\":[{\"coveredResources\":[\"" SLICE
+        "\"],\"flavors\":[{\"name\":\"nvidia-h200\",\"resources\":[{\"name\":\"" SLICE
+        "\",\"nominalQuota\":\"0\"}]}]}]}}");
+    settle(&s);
+    assert_int_equal(pool(&s), 6);
+    end(&s);
+}
+
 /* The owner's job takes back what a borrower has; another project may not send work there. */
 static void reclaim(void **state) {
     struct scene s;
@@ -703,10 +727,10 @@ static void stops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(life),    cmocka_unit_test(edits), cmocka_unit_test(standing),
-        cmocka_unit_test(reclaim), cmocka_unit_test(place), cmocka_unit_test(demote),
-        cmocka_unit_test(ends),    cmocka_unit_test(gone),  cmocka_unit_test(back_to_back),
-        cmocka_unit_test(stops),
+        cmocka_unit_test(life),         cmocka_unit_test(edits),       cmocka_unit_test(standing),
+        cmocka_unit_test(reclaim),      cmocka_unit_test(from_before), cmocka_unit_test(place),
+        cmocka_unit_test(demote),       cmocka_unit_test(ends),        cmocka_unit_test(gone),
+        cmocka_unit_test(back_to_back), cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
