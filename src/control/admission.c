@@ -21,7 +21,8 @@ struct asked {
 
 const struct admission_row *admission_find(const struct kind *k) {
     static const struct admission_row *const tables[] = {admission_job_rows, admission_pod_rows,
-                                                         admission_kueue_rows};
+                                                         admission_kueue_rows,
+                                                         admission_reservation_rows};
     for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++) {
         for (const struct admission_row *r = tables[t]; r->kind != NULL; r++) {
             if (str_is(str_of(k->kind), r->kind) && str_is(str_of(k->group), r->group)) {
@@ -76,6 +77,8 @@ struct admission *admission_new(const struct admission_options *o) {
     a->c = (struct admission_context){
         .mirror = o->mirror,
         .settings = o->settings != NULL ? o->settings : queue_settings_defaults(),
+        .virtuals = o->virtuals,
+        .zones = o->zones,
     };
     a->ready = o->ready;
     a->ready_ctx = o->ready_ctx;

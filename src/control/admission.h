@@ -21,6 +21,9 @@
 #include "mirror/admission.h"
 #include "mirror/mirror.h"
 
+struct virtual_registry;
+struct zones;
+
 #define ADMISSION_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
 #define ADMISSION_CLASS_LABEL "kueue.x-k8s.io/priority-class"
 
@@ -31,12 +34,16 @@ struct admission_options {
      * ERR_UNAVAILABLE, and on a cluster the webhook's failurePolicy decides. */
     bool (*ready)(void *ctx);
     void *ready_ctx;
+    struct virtual_registry *virtuals; /* where the planner of bookings answers; NULL: not in this process */
+    struct zones *zones;               /* NULL: UTC alone */
 };
 
 /* What a row may look at; settings is never NULL. */
 struct admission_context {
     struct mirror *mirror;
     const struct queue_settings *settings;
+    struct virtual_registry *virtuals; /* may be NULL */
+    struct zones *zones;               /* may be NULL */
 };
 
 /* Either function may be NULL. Both return 0 or ERR_NOMEM (err filled); what is refused goes into q. */
@@ -50,6 +57,7 @@ struct admission_row {
 extern const struct admission_row admission_job_rows[];   /* admission_job.c */
 extern const struct admission_row admission_pod_rows[];   /* admission_pod.c */
 extern const struct admission_row admission_kueue_rows[]; /* admission_kueue.c */
+extern const struct admission_row admission_reservation_rows[]; /* admission_reservation.c */
 
 /* NULL when out of memory. */
 struct admission *admission_new(const struct admission_options *o);

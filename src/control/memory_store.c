@@ -48,8 +48,9 @@ static void name_it(struct memory_store *s, yyjson_mut_doc *d, yyjson_mut_val *m
                          (unsigned long long)s->serial);
         json_mset_str(d, meta, "name", str_from(text, (size_t)n));
     }
-    int n = snprintf(text, sizeof text, "00000000-0000-4000-8000-%012llx",
-                     (unsigned long long)s->serial);
+    /* The first eight digits tell them apart, as a real one's mostly do. */
+    int n = snprintf(text, sizeof text, "%08llx-0000-4000-8000-%012llx",
+                 (unsigned long long)(s->serial & UINT32_MAX), (unsigned long long)s->serial);
     json_mset_str(d, meta, "uid", str_from(text, (size_t)n));
     json_mset_str(d, meta, "creationTimestamp", now_text(s, 0, at));
 }

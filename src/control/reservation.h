@@ -22,5 +22,8 @@ struct reservation_controller;
 struct reservation_controller *reservation_controller_new(const struct control_env *env,
                                                           struct err *err);
 void reservation_controller_free(struct reservation_controller *c); /* NULL is a no-op */
+/* Its calendar, for checks. */
+struct calendar;
+const struct calendar *reservation_controller_calendar(const struct reservation_controller *c);
 
 #endif

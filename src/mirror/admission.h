@@ -6,7 +6,7 @@
  * whoever asks. Pure but for reading the mirror: nothing is written, so a dry run needs no care. Loop thread only.
  *
  *     mutate     may change q->obj in place: defaults, suspension, gates, labels
- *     validate   adds causes (422) or a denial (403); sees the object as it would be stored
+ *     validate   adds causes (422), a denial (403) or a conflict (409); sees the object as it would be stored
  *
  * Objects are in their storage version for kinds that Berth has tables of; in the version that the request names
  * otherwise (custom resources of others: one version is understood each, see q->version).
@@ -34,10 +34,17 @@ struct admission_ask {
     yyjson_mut_val *obj;       /* what is to be stored; NULL on delete */
     yyjson_val *old;           /* what is stored; NULL on create */
     struct arena *arena;       /* for texts */
+    bool internal;             /* asked for one of our own controllers */
+    bool dry;                  /* nothing will be stored */
+    /* May the asker do this as well? ns empty: in the whole cluster. NULL: it cannot be asked here. */
+    bool (*may)(const struct admission_ask *q, const char *verb, const char *group,
+                const char *resource, const char *subresource, struct str ns);
+    void *may_ctx;
 
     /* Filled by the answer. */
     struct causes causes;      /* validate: each broken rule, with its field */
     struct str denied;         /* validate: a reason, where no field is to blame; empty: not denied */
+    struct str conflict;       /* validate: what is in the way (409, the causes beside it); empty: nothing */
     struct str warnings[ADMISSION_WARNINGS];
     size_t n_warnings;
 };

@@ -2,6 +2,25 @@
 #include "server/admit.h"
 #include "wire/json.h"
 
+/* The asker's further rights, through the same guard. */
+static bool may(const struct admission_ask *q, const char *verb, const char *group,
+                const char *resource, const char *subresource, struct str ns) {
+    const struct write *w = q->may_ctx;
+    struct guard *g = w->s->o.guard;
+    struct api_request want = *w->req;
+    struct str reason = {0};
+    struct err err = {0};
+    want.verb = VERB_UPDATE;
+    want.verb_name = str_of(verb);
+    want.group = str_of(group);
+    want.plural = str_of(resource);
+    want.subresource = str_of(subresource);
+    want.ns = ns;
+    want.name = want.authz_name = (struct str){0};
+    return w->internal || g == NULL || g->authorize == NULL ||
+           g->authorize(g, &want, w->arena, &reason, &err) == 0;
+}
+
 static struct admission_ask ask_of(const struct write *w, bool removes) {
     const struct api_request *q = w->req;
     const struct kind *k = kind_stored(q->kind);
@@ -21,6 +40,10 @@ static struct admission_ask ask_of(const struct write *w, bool removes) {
         .obj = removes ? NULL : yyjson_mut_doc_get_root(w->doc),
         .old = w->old_tree,
         .arena = w->arena,
+        .internal = w->internal,
+        .dry = q->opt.dry_run,
+        .may = may,
+        .may_ctx = (void *)w,
         .causes = {.arena = w->arena},
     };
 }
@@ -54,6 +77,15 @@ static int validate(struct write *w, struct admission_ask *q) {
     if (q->denied.n > 0) {
         struct str name = q->obj != NULL ? json_mstr_at(q->obj, "metadata.name") : q->name;
         return failure_forbidden(&w->failure, w->arena, q->kind, name, "%.*s", STR_ARG(q->denied));
+    }
+    if (q->conflict.n > 0) {
+        struct str name = q->obj != NULL ? json_mstr_at(q->obj, "metadata.name") : q->name;
+        r = failure_conflict(&w->failure, w->arena, q->kind, name, q->conflict);
+        for (size_t i = 0; i < q->causes.n; i++) {
+            r = failure_cause(&w->failure, w->arena, STR("FieldValueInvalid"), q->causes.v[i].text,
+                              q->causes.v[i].field);
+        }
+        return r;
     }
     return 0;
 }

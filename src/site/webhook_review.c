@@ -196,7 +196,11 @@ static bool refused(struct review *r) {
     }
     begin(r);
     buf_c(r->out, ",\"allowed\":false,\"status\":{\"status\":\"Failure\",");
-    if (r->q.causes.n > 0) {
+    if (r->q.conflict.n > 0) {
+        buf_c(r->out, "\"code\":409,\"reason\":\"Conflict\",\"message\":");
+        buf_json(r->out, r->q.conflict);
+        buf_ch(r->out, '}');
+    } else if (r->q.causes.n > 0) {
         write_causes(r);
     } else {
         buf_c(r->out, "\"code\":403,\"reason\":\"Forbidden\",\"message\":");

@@ -381,7 +381,10 @@ static int make_server(struct up *u, struct err *err) {
     if (r != 0) {
         return r;
     }
-    struct admission_options ao = {.mirror = u->mirror, .settings = &u->config.settings};
+    struct admission_options ao = {.mirror = u->mirror,
+                                   .settings = &u->config.settings,
+                                   .virtuals = u->virtuals,
+                                   .zones = u->zones};
     u->admission = admission_new(&ao);
     if (!u->admission) {
         return err_set(err, ERR_NOMEM, "no memory");

@@ -1,0 +1,586 @@
+/*
+ * reservation_decide: what a booking asks for, whether limits and the calendar allow it, who must approve it; the first
+ * decision, changes, and the waitlist.
+ */
+#include "control/reservation_private.h"
+
+enum { SCAN_STEPS_MAX = 64 };
+
+static int64_t sec(int64_t ns) {
+    return ns / NS_PER_SEC;
+}
+
+struct str plan_user(const struct reservation *r) {
+    const struct reservation_beneficiary *b = r->spec->beneficiary;
+    if (b && b->name.n > 0 && !str_is(b->kind, "Group")) {
+        return b->name;
+    }
+    for (size_t i = 0; i < r->metadata->annotations.n; i++) {
+        if (str_is(r->metadata->annotations.v[i].key, RESERVATION_USER_ANNOTATION)) {
+            return r->metadata->annotations.v[i].value;
+        }
+    }
+    return (struct str){0};
+}
+
+/* ---- amounts ---- */
+
+/* "nvidia.com/mig-3g.71gb" where nobody knows the card: by its compute slices. */
+static int64_t share_of_name(struct str resource) {
+    static const int32_t eighths[] = {0, 1, 2, 4, 4, 5, 6, 8};
+    struct str profile = str_skip(resource, sizeof "nvidia.com/mig-" - 1);
+    if (!str_starts(resource, STR("nvidia.com/mig-")) || profile.n == 0 || profile.p[0] < '1' ||
+        profile.p[0] > '7') {
+        return BOOKING_GPU;
+    }
+    return booking_share(eighths[profile.p[0] - '0'], 8);
+}
+
+int64_t plan_share(const struct reservation_controller *c, const struct calendar_line *line) {
+    struct calendar_type t;
+    for (size_t pos = 0; calendar_type_next(c->calendar, &pos, &t);) {
+        bool there = str_eq(t.resource, line->resource) &&
+                     (line->n_flavors == 0 || str_eq(t.flavor, line->flavors[0]));
+        if (there) {
+            return t.cards ? booking_share(t.size, t.slices) : share_of_name(line->resource);
+        }
+    }
+    return share_of_name(line->resource);
+}
+
+static uint64_t mix(uint64_t h, struct str s) {
+    return (h ^ str_hash(s)) * UINT64_C(0x9E3779B97F4A7C15) + s.n;
+}
+
+static uint64_t mix_i(uint64_t h, int64_t v) {
+    return mix(h, (struct str){(const char *)&v, sizeof v});
+}
+
+uint64_t plan_want_hash(const struct reservation_spec *s) {
+    uint64_t h = mix_i(mix_i(1, sec(s->start_ns)), sec(s->end_ns));
+    for (size_t i = 0; i < s->lines.n; i++) {
+        const struct reservation_line *l = &s->lines.v[i];
+        h = mix(mix_i(mix_i(mix(h, l->resource), l->count), l->same_node), l->flavor);
+        for (size_t k = 0; k < l->any_of.n; k++) {
+            h = mix(h, l->any_of.v[k]);
+        }
+    }
+    if (s->flexible) {
+        h = mix_i(mix_i(h, sec(s->flexible->earliest_ns)), sec(s->flexible->latest_ns));
+        h = mix_i(h, sec(s->flexible->min_duration_ns));
+    }
+    return mix(h, s->class_name);
+}
+
+int plan_want_of(struct reservation_controller *c, const struct reservation_spec *s, struct str id,
+                 int64_t created, struct arena *a, struct plan_want *ret) {
+    const struct reservation_pool *pool = c->policy.spec->pool;
+    struct calendar_line *lines = ARENA_ARRAY(a, struct calendar_line, s->lines.n + 1);
+    if (!lines) {
+        return ERR_NOMEM;
+    }
+    *ret = (struct plan_want){.ask = {.id = id,
+                                      .start = sec(s->start_ns),
+                                      .end = sec(s->end_ns),
+                                      .lines = lines,
+                                      .n_lines = s->lines.n,
+                                      .rank = plan_rank(s->class_name),
+                                      .order = created}};
+    for (size_t i = 0; i < s->lines.n; i++) {
+        const struct reservation_line *l = &s->lines.v[i];
+        lines[i] = (struct calendar_line){.resource = l->resource,
+                                          .count = l->count,
+                                          .flavors = l->flavor.n ? &l->flavor : l->any_of.v,
+                                          .n_flavors = l->flavor.n ? 1 : l->any_of.n,
+                                          .same_node = l->same_node};
+        if (lines[i].n_flavors == 0 && pool) {
+            lines[i].flavors = pool->flavors.v;
+            lines[i].n_flavors = pool->flavors.n;
+        }
+        ret->units += l->count;
+        ret->share += l->count * plan_share(c, &lines[i]);
+    }
+    if (s->flexible) {
+        const struct reservation_flexible *f = s->flexible;
+        ret->earliest = f->earliest_ns ? sec(f->earliest_ns) : ret->ask.start;
+        ret->latest = f->latest_ns ? sec(f->latest_ns) : ret->ask.end;
+        ret->min_s = f->min_duration_ns ? sec(f->min_duration_ns) : ret->ask.end - ret->ask.start;
+    }
+    return 0;
+}
+
+int64_t plan_gpu_ms(struct reservation_controller *c, const struct booking *b, int64_t from,
+                    int64_t to) {
+    (void)c;
+    return to > from ? booking_gpu_ms(b->share, 1, to - from) : 0;
+}
+
+const char *plan_approver(struct reservation_controller *c, const struct reservation_spec *s,
+                          struct str ns, const struct plan_want *w, int64_t length) {
+    const struct reservation_policy_spec *p = c->policy.spec;
+    for (size_t i = 0; i < p->approval.n; i++) {
+        const struct reservation_match *m = p->approval.v[i].match;
+        bool yes = !m || ((m->class_name.n == 0 || str_eq(m->class_name, s->class_name)) &&
+                          w->units >= m->min_units && length >= sec(m->min_duration_ns) &&
+                          (m->project.n == 0 || str_eq(m->project, ns)));
+        if (yes) {
+            struct str by = p->approval.v[i].by;
+            return str_is(by, "admin") ? "admin" : str_is(by, "manager") ? "manager" : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* ---- limits ---- */
+
+static struct booking_caps caps_of(const struct reservation_limits *l) {
+    return l ? (struct booking_caps){
+                   .concurrent_units = l->concurrent_units.set ? l->concurrent_units.v : 0,
+                   .future = l->future_bookings.set ? l->future_bookings.v : 0,
+                   .max_duration_s = sec(l->max_duration_ns),
+                   .gpu_ms_week = l->gpu_hours_per_week.set
+                                      ? l->gpu_hours_per_week.v * INT64_C(3600000)
+                                      : 0,
+                   .gpu_ms_month = l->gpu_hours_per_month.set
+                                       ? l->gpu_hours_per_month.v * INT64_C(3600000)
+                                       : 0,
+               }
+             : (struct booking_caps){0};
+}
+
+static bool has_caps(const struct booking_caps *k) {
+    return k->concurrent_units || k->future || k->max_duration_s || k->gpu_ms_week ||
+           k->gpu_ms_month;
+}
+
+static struct str tenant_of(const struct reservation_controller *c, struct str ns) {
+    const struct object *o = mirror_get(c->base.env.mirror, c->namespaces, STR(""), ns);
+    struct str t = o ? object_label(o, STR("berth.dev/tenant")) : (struct str){0};
+    return t;
+}
+
+/* Does b count towards this scope of a booking of `user` in `ns`? */
+static bool counts(const struct reservation_controller *c, const struct booking *b,
+                   enum booking_scope scope, struct str user, struct str ns, struct str tenant) {
+    if (b->phase == BOOKING_NEW || b->phase == BOOKING_REJECTED || b->phase == BOOKING_EXPIRED ||
+        (b->phase == BOOKING_CANCELLED && b->active == 0)) {
+        return false;
+    }
+    switch (scope) {
+    case BOOKING_USER:
+        return str_eq(b->user, user);
+    case BOOKING_PROJECT:
+        return str_eq(b->ns, ns);
+    default:
+        return tenant.n > 0 ? str_eq(tenant_of(c, b->ns), tenant) : str_eq(b->ns, ns);
+    }
+}
+
+static int uses_of(struct reservation_controller *c, enum booking_scope scope, struct str user,
+                   struct str ns, const struct booking *instead, struct arena *a,
+                   struct booking_request *ret) {
+    struct booking_use *v = ARENA_ARRAY(a, struct booking_use, map_count(&c->by_uid) + 1);
+    struct str tenant = scope == BOOKING_TENANT ? tenant_of(c, ns) : (struct str){0};
+    const struct map_entry *e;
+    size_t n = 0;
+    if (!v) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
+        const struct booking *b = e->value;
+        if (b != instead && counts(c, b, scope, user, ns, tenant)) {
+            v[n++] = (struct booking_use){.start = b->start,
+                                          .end = b->end,
+                                          .units = b->units,
+                                          .share = b->share,
+                                          .same_owner = str_eq(b->user, user)};
+        }
+    }
+    ret->uses[scope] = v;
+    ret->n_uses[scope] = n;
+    return 0;
+}
+
+static int check_limits(struct reservation_controller *c, const struct reservation *r,
+                        struct str ns, const struct plan_want *w, struct booking *instead,
+                        struct plan_outcome *ret) {
+    const struct reservation_policy_spec *p = c->policy.spec;
+    const struct reservation_scopes *scopes = p->limits;
+    int64_t grid = sec(p->granularity_ns), created = sec(r->metadata->creation_ns);
+    struct booking_request q = {
+        /* Judged by the time at which it was asked for. */
+        .now = created > 0 && !instead ? created : plan_now(c),
+        .use = {.start = w->ask.start,
+                .end = w->ask.end,
+                .units = w->units,
+                .share = w->share,
+                .same_owner = true},
+        .min_duration_s = sec(p->min_duration_ns),
+        .max_duration_s = sec(p->max_duration_ns),
+        .ahead_s = (int64_t)p->days_ahead * PLAN_DAY,
+        .grid_s = grid,
+        .grid_base = plan_grid_base(c, w->ask.start),
+        .past_s = grid,
+        .old_start = instead ? instead->start : 0,
+    };
+    struct arena a;
+    int code = 0;
+    arena_init(&a, 64 << 20);
+    q.caps[BOOKING_USER] = caps_of(scopes ? scopes->user : NULL);
+    q.caps[BOOKING_PROJECT] = caps_of(scopes ? scopes->project : NULL);
+    q.caps[BOOKING_TENANT] = caps_of(scopes ? scopes->tenant : NULL);
+    for (enum booking_scope s = 0; s < BOOKING_SCOPES && code == 0; s++) {
+        if (has_caps(&q.caps[s])) {
+            code = uses_of(c, s, plan_user(r), ns, instead, &a, &q);
+        }
+    }
+    ret->n_refusals = code == 0 ? booking_limits_check(&q, ret->refusals) : code;
+    arena_release(&a);
+    return ret->n_refusals < 0 ? ret->n_refusals : 0;
+}
+
+/* ---- the judgement ---- */
+
+int plan_judge(struct reservation_controller *c, const struct reservation *r, struct str ns,
+               const struct plan_want *w, struct booking *instead, struct plan_outcome *ret) {
+    struct calendar_ask ask = w->ask;
+    struct str id = instead ? instead->uid : (struct str){0};
+    *ret = (struct plan_outcome){.start = ask.start, .end = ask.end};
+    int code = check_limits(c, r, ns, w, instead, ret);
+    if (code != 0 || ret->n_refusals > 0) {
+        ret->verdict = PLAN_LIMITS;
+        return code;
+    }
+    ret->approver = plan_approver(c, r->spec, ns, w, ask.end - ask.start);
+    if (w->min_s > 0) {
+        int64_t from = w->earliest > plan_now(c) ? w->earliest : plan_now(c);
+        if (calendar_fit(c->calendar, &ask, id, from, w->latest, w->min_s, &ret->start,
+                         &ret->end) == 0) {
+            ret->verdict = PLAN_FITS;
+            return 0;
+        }
+    }
+    struct arena a;
+    struct calendar_plan plan;
+    arena_init(&a, 64 << 20);
+    code = calendar_check(c->calendar, &ask, id, &a, &plan, &ret->why);
+    arena_release(&a);
+    ret->verdict = code == 0 ? PLAN_FITS : PLAN_FULL;
+    return code == ERR_NOMEM ? code : 0;
+}
+
+/* The same, and its place is taken when it fits. */
+static int judge_and_take(struct reservation_controller *c, struct booking *b,
+                          const struct reservation *r, const struct plan_want *w,
+                          struct plan_outcome *ret) {
+    struct calendar_ask ask = w->ask;
+    int code;
+    if (w->min_s == 0) { /* one look at the calendar, not two */
+        *ret = (struct plan_outcome){.start = ask.start, .end = ask.end};
+        code = check_limits(c, r, b->ns, w, NULL, ret);
+        ret->verdict = ret->n_refusals > 0 ? PLAN_LIMITS : PLAN_FITS;
+        ret->approver = plan_approver(c, r->spec, b->ns, w, ask.end - ask.start);
+    } else {
+        code = plan_judge(c, r, b->ns, w, NULL, ret);
+    }
+    if (code != 0 || ret->verdict != PLAN_FITS) {
+        return code;
+    }
+    ask.start = ret->start;
+    ask.end = ret->end;
+    code = calendar_insert(c->calendar, &ask, &ret->why);
+    b->held = code == 0;
+    ret->verdict = code == 0 ? PLAN_FITS : PLAN_FULL;
+    return code == ERR_NOMEM ? code : 0;
+}
+
+static void tell_outcome(struct reservation_controller *c, struct booking *b,
+                         const struct reservation *r, const struct plan_want *w,
+                         const struct plan_outcome *o, struct str instead) {
+    struct buf extra;
+    struct str text = plan_outcome_text(c, r, w, o, &c->scratch);
+    booking_say(b, plan_outcome_reason(o), "%.*s", STR_ARG(text));
+    buf_init(&extra, 0);
+    plan_outcome_json(c, r, w, o, instead, &c->scratch, &extra);
+    booking_extra(b, buf_view(&extra));
+    buf_release(&extra);
+}
+
+static void say_approver(struct reservation_controller *c, struct booking *b, const char *who) {
+    bool admin = strcmp(who, "admin") == 0;
+    b->deadline = booking_approval_until(b->created, b->start, sec(c->policy.spec->approval_ttl_ns),
+                                         sec(c->policy.spec->prep_lead_ns));
+    booking_say(b, admin ? "NeedsAdmin" : "NeedsManager",
+                "its place is held until %s of the %s approves it",
+                admin ? "an administrator" : "a manager", admin ? "cluster" : "project");
+}
+
+static bool project_gone(struct reservation_controller *c, const struct booking *b) {
+    const struct object *ns = mirror_get(c->base.env.mirror, c->namespaces, STR(""), b->ns);
+    return ns && ns->deleting_ns != 0;
+}
+
+static void decide_one(struct reservation_controller *c, struct booking *b, const struct object *o,
+                       struct reservation *r) {
+    struct plan_want w;
+    struct plan_outcome out;
+    int64_t now = plan_now(c);
+    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+        return;
+    }
+    plan_user_set(b, r);
+    b->generation = o->generation;
+    b->want = plan_want_hash(r->spec);
+    b->units = w.units;
+    b->share = w.share;
+    b->rank = w.ask.rank;
+    b->start = w.ask.start;
+    b->end = w.ask.end;
+    b->since = b->created;
+    if (o->deleting_ns || r->spec->cancel || project_gone(c, b)) {
+        (void)plan_apply(c, b, o, project_gone(c, b) ? BOOKING_PROJECT_GONE : BOOKING_CANCEL, now);
+        return;
+    }
+    if ((w.min_s > 0 ? w.latest : b->end) <= now) {
+        booking_say(b, "Missed", "its time was over before anybody looked at it");
+        (void)plan_apply(c, b, o, BOOKING_MISSED, now);
+        return;
+    }
+    if (judge_and_take(c, b, r, &w, &out) != 0) {
+        return;
+    }
+    if (out.verdict == PLAN_FITS) {
+        b->start = out.start;
+        b->end = out.end;
+        if (out.approver) {
+            (void)plan_apply(c, b, o, BOOKING_HOLD, now);
+            say_approver(c, b, out.approver);
+        } else {
+            (void)plan_apply(c, b, o, BOOKING_ACCEPT, now);
+        }
+        return;
+    }
+    tell_outcome(c, b, r, &w, &out, (struct str){0});
+    if (out.verdict == PLAN_FULL && r->spec->waitlist) {
+        c->given = true; /* its position in line */
+        (void)plan_apply(c, b, o, BOOKING_WAIT, now);
+    } else {
+        (void)plan_apply(c, b, o, BOOKING_REFUSE, now);
+    }
+}
+
+void plan_decide_all(struct reservation_controller *c) {
+    struct booking *b;
+    size_t n = c->undecided.n;
+    while (n-- > 0) {
+        struct tree_pos p = tree_seek(&c->undecided, NULL);
+        const struct object *o;
+        if ((b = tree_next(&c->undecided, &p)) == NULL) {
+            break;
+        }
+        struct reservation *r = booking_view(c, b, &c->scratch, &o);
+        tree_del(&c->undecided, b);
+        b->undecided = false;
+        if (r && b->phase == BOOKING_NEW) {
+            b->read = true;
+            decide_one(c, b, o, r);
+            if (b->phase == BOOKING_NEW) { /* out of memory: again */
+                workqueue_add_after(c->base.queue, b->ns, b->name, NS_PER_SEC);
+                b->undecided = tree_put(&c->undecided, b, b, NULL) == 0;
+                break;
+            }
+        }
+    }
+}
+
+/* ---- changes ---- */
+
+static void change_refused(struct reservation_controller *c, struct booking *b,
+                           const struct reservation *r, const struct plan_want *w,
+                           const struct plan_outcome *out) {
+    struct str text = plan_outcome_text(c, r, w, out, &c->scratch);
+    struct buf extra;
+    booking_say(b, "ChangeRefused", "it stays as it was: %.*s", STR_ARG(text));
+    buf_init(&extra, 0);
+    plan_outcome_json(c, r, w, out, b->uid, &c->scratch, &extra);
+    booking_extra(b, buf_view(&extra));
+    buf_release(&extra);
+    booking_touch(c, b);
+}
+
+static void change_held(struct reservation_controller *c, struct booking *b, const struct object *o,
+                        struct reservation *r, struct plan_want *w) {
+    bool begun = booking_begun(b->phase), longer = w->ask.end > b->end;
+    int64_t now = plan_now(c);
+    struct plan_outcome out;
+    struct plan_want before = *w;
+    if (begun) {
+        w->ask.start = b->start;
+        w->ask.fixed = true;
+        w->ask.end = w->ask.end > now ? w->ask.end : now;
+        w->min_s = 0;
+    }
+    if (plan_judge(c, r, b->ns, w, b, &out) != 0) {
+        return;
+    }
+    before.units = b->units;
+    const char *had = plan_approver(c, r->spec, b->ns, &before, b->end - b->start);
+    struct calendar_ask ask = w->ask;
+    ask.start = out.start;
+    ask.end = out.end;
+    if (out.verdict == PLAN_FITS && begun && out.approver && !had) {
+        booking_say(b, "ChangeRefused",
+                    "it stays as it was: so much must be approved, and it has "
+                    "begun");
+        booking_touch(c, b);
+        return;
+    }
+    if (out.verdict == PLAN_FITS) {
+        int code = calendar_change(c->calendar, &ask, &out.why);
+        out.verdict = code == 0 ? PLAN_FITS : PLAN_FULL;
+    }
+    if (out.verdict != PLAN_FITS) {
+        change_refused(c, b, r, &before, &out);
+        return;
+    }
+    c->given = true;
+    b->start = out.start;
+    b->end = out.end;
+    b->extended = 0;
+    b->units = w->units;
+    b->share = w->share;
+    b->rank = w->ask.rank;
+    b->sequence++;
+    b->warned = b->warned_at = 0;
+    booking_say(b, NULL, NULL);
+    if (out.approver && !had && b->phase == BOOKING_CONFIRMED) {
+        (void)plan_apply(c, b, o, BOOKING_HOLD, now);
+        say_approver(c, b, out.approver);
+    } else if (!(begun && longer && plan_apply(c, b, o, BOOKING_EXTEND, now))) {
+        (void)plan_apply(c, b, o, BOOKING_CHANGE, now);
+    }
+}
+
+void plan_change(struct reservation_controller *c, struct booking *b, struct reservation *r) {
+    const struct object *o = mirror_get(c->base.env.mirror, c->reservations, b->ns, b->name);
+    uint64_t want = plan_want_hash(r->spec);
+    struct plan_want w;
+    if (o && b->generation != o->generation) {
+        b->generation = o->generation;
+        booking_touch(c, b);
+    }
+    if (!o || want == b->want || booking_final(b->phase) || b->phase == BOOKING_ENDING) {
+        return;
+    }
+    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+        return;
+    }
+    b->want = want;
+    if (b->phase == BOOKING_WAITLISTED || b->phase == BOOKING_OFFERED) {
+        b->start = w.ask.start;
+        b->end = w.ask.end;
+        b->units = w.units;
+        b->share = w.share;
+        b->sequence++;
+        (void)plan_apply(c, b, o, BOOKING_CHANGE_WAIT, plan_now(c));
+        c->given = true;
+    } else if (b->held) {
+        change_held(c, b, o, r, &w);
+    }
+}
+
+/* ---- the waitlist ---- */
+
+/* What its user had booked of the last 30 days. */
+static int64_t recent_use(const struct reservation_controller *c, struct str user) {
+    const struct map_entry *e;
+    int64_t sum = 0, since = plan_now(c) - 30 * PLAN_DAY;
+    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
+        const struct booking *b = e->value;
+        if (str_eq(b->user, user) && b->end > since && b->active) {
+            sum += b->committed_ms;
+        }
+    }
+    return sum;
+}
+
+static void waiter_fill(struct reservation_controller *c, struct booking *b, struct reservation *r,
+                        struct booking_waiter *ret) {
+    struct plan_want w = {0};
+    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+        return;
+    }
+    *ret = (struct booking_waiter){.ask = w.ask,
+                                   .earliest = w.earliest,
+                                   .latest = w.latest,
+                                   .min_s = w.min_s,
+                                   .class_rank = w.ask.rank,
+                                   .used = recent_use(c, b->user),
+                                   .since = b->since,
+                                   .name = str_from(b->text, b->ns.n + 1 + b->name.n),
+                                   .passes = b->passes};
+}
+
+static void granted(struct reservation_controller *c, struct booking *b,
+                    const struct booking_waiter *v) {
+    const struct object *o;
+    struct reservation *r = booking_view(c, b, &c->scratch, &o);
+    struct plan_want w;
+    int64_t now = plan_now(c);
+    b->held = true;
+    b->start = v->start;
+    b->end = v->end;
+    b->position = 0;
+    b->passes = 0;
+    b->sequence++;
+    booking_say(b, NULL, NULL);
+    if (!r || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+        return;
+    }
+    const char *by = plan_approver(c, r->spec, b->ns, &w, b->end - b->start);
+    if (by) {
+        (void)plan_apply(c, b, o, BOOKING_HOLD, now);
+        say_approver(c, b, by);
+    } else if (r->spec->confirm_offer && !r->spec->claim) {
+        b->deadline = booking_offer_until(now, b->start, sec(c->policy.spec->offer_window_ns));
+        (void)plan_apply(c, b, o, BOOKING_OFFER, now);
+        booking_say(b, "RoomFound", "there is room: claim it before the deadline");
+    } else {
+        (void)plan_apply(c, b, o, BOOKING_ROOM, now);
+    }
+}
+
+void plan_waitlist(struct reservation_controller *c) {
+    const struct map_entry *e;
+    struct booking_waiter *v = NULL;
+    size_t n = 0, cap = 0;
+    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
+        cap += ((struct booking *)e->value)->phase == BOOKING_WAITLISTED;
+    }
+    v = cap ? ARENA_ARRAY(&c->scratch, struct booking_waiter, cap) : NULL;
+    for (size_t i = 0; v && n < cap && (e = map_next(&c->by_uid, &i));) {
+        struct booking *b = e->value;
+        struct reservation *r =
+            b->phase == BOOKING_WAITLISTED ? booking_view(c, b, &c->scratch, NULL) : NULL;
+        if (r && !r->spec->cancel && b->want == plan_want_hash(r->spec)) {
+            waiter_fill(c, b, r, &v[n]);
+            n += v[n].ask.id.n > 0;
+        }
+    }
+    if (!v || booking_waitlist_run(c->calendar, v, n, plan_now(c)) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct booking *b = booking_by_uid(c, v[i].ask.id);
+        if (!b) {
+            continue;
+        }
+        b->passes += v[i].passed;
+        if (v[i].granted) {
+            granted(c, b, &v[i]);
+        } else if (b->position != v[i].position) {
+            b->position = v[i].position;
+            booking_touch(c, b);
+        }
+    }
+}
