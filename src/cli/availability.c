@@ -63,6 +63,7 @@ static int span_of(struct book *b, struct span *ret) {
     /* Steps begin where clocks do. */
     int64_t local = zone_local(b->now.zone, ret->from);
     ret->from -= local % (ret->step < 3600 ? ret->step : 3600);
+    ret->to += (ret->step - (ret->to - ret->from) % ret->step) % ret->step;
     return CLI_OK;
 }
 

@@ -104,7 +104,9 @@ int book_wait(struct book *b, struct str name, int64_t generation, yyjson_val **
         if (r != 0) {
             return r;
         }
-        if (book_decided(*ret) && json_i64_at(*ret, "status.observedGeneration", 0) >= generation) {
+        if (book_phase_over(json_str_at(*ret, "status.phase")) ||
+            (book_decided(*ret) &&
+             json_i64_at(*ret, "status.observedGeneration", 0) >= generation)) {
             return 0;
         }
         if (waited >= WAIT_MS) {
@@ -139,14 +141,32 @@ int book_ask_check(struct book *b, struct str spec, yyjson_val **ret) {
     return r;
 }
 
+/* The server's message without its beginning, "Operation cannot be fulfilled on ... \"book-x\": ", and, where they are
+ * told better, without the alternatives. */
+static void plain_message(struct err *e, bool alternatives) {
+    static const char begins[] = "Operation cannot be fulfilled on ",
+                      instead[] = "; instead there is";
+    char *from = strncmp(e->text, begins, sizeof begins - 1) == 0 ? strstr(e->text, "\": ") : NULL;
+    char *end = alternatives ? strstr(e->text, instead) : NULL;
+    if (end) {
+        *end = '\0';
+    }
+    if (from) {
+        memmove(e->text, from + 3, strlen(from + 3) + 1);
+    }
+}
+
 /* The server said no: why, and what would fit. */
-static int refused(struct book *b, struct str spec) {
+int book_refused(struct book *b, struct str spec, const char *doing) {
     struct err why = b->c->err;
     yyjson_val *check = NULL;
-    int code = cli_fail(b->c, NULL);
     bool by_plan = why.code == ERR_CONFLICT || why.code == ERR_INVALID;
-    if (by_plan && book_ask_check(b, spec, &check) == 0 &&
-        !json_bool_at(check, "status.fits", false)) {
+    bool told = by_plan && spec.n && book_ask_check(b, spec, &check) == 0 &&
+                !json_bool_at(check, "status.fits", false);
+    plain_message(&why, told && yyjson_arr_size(json_path(check, "status.alternatives")) > 0);
+    b->c->err = why;
+    int code = cli_fail(b->c, doing);
+    if (told) {
         book_tell_refused(b, json_get(check, STR("status")), json_get(check, STR("spec")));
     }
     return code;
@@ -183,7 +203,7 @@ static int make(struct book *b, struct str spec, const char *name) {
                 STR_ARG(b->c->project));
         return cli_fail(b->c, NULL);
     }
-    return r == 0 ? outcome(b, made) : refused(b, spec);
+    return r == 0 ? outcome(b, made) : book_refused(b, spec, NULL);
 }
 
 static void tell_note(struct book *b, const struct when *w) {

@@ -41,26 +41,21 @@ static int read_end(struct book *b, const struct when *end_now, struct when *ret
     return when_parse(&b->now, &ask, to, ret, err);
 }
 
-/* What would fit, when the planner or the server will not extend it. */
+/* The planner or the server will not extend it. */
 static int not_extended(struct book *b, yyjson_val *booking, struct str name,
                         const struct when *end) {
-    yyjson_val *check = NULL, *spec = json_get(booking, STR("spec"));
-    yyjson_mut_doc *d = json_mut_copy(&b->c->arena, spec);
-    struct buf text;
-    int code = cli_fail(b->c, "not extended");
+    yyjson_mut_doc *d = json_mut_copy(&b->c->arena, json_get(booking, STR("spec")));
     yyjson_mut_val *root = d ? yyjson_mut_doc_get_root(d) : NULL;
-    if (!root) {
-        return code;
-    }
-    json_mset_str(d, root, "name", name);
-    json_mset_str(d, root, "end", when_rfc(end->utc, &b->c->arena));
+    struct buf text;
     buf_init(&text, LIMIT_OBJECT_BYTES);
-    json_write_mut(&text, root);
-    struct str members = buf_view(&text);
-    if (members.n > 2 && book_ask_check(b, str_from(members.p + 1, members.n - 2), &check) == 0 &&
-        !json_bool_at(check, "status.fits", false)) {
-        book_tell_refused(b, json_get(check, STR("status")), json_get(check, STR("spec")));
+    if (root) {
+        json_mset_str(d, root, "name", name);
+        json_mset_str(d, root, "end", when_rfc(end->utc, &b->c->arena));
+        json_write_mut(&text, root);
     }
+    struct str whole = buf_view(&text); /* {members} */
+    int code = book_refused(b, whole.n > 2 ? str_from(whole.p + 1, whole.n - 2) : (struct str){0},
+                            "not extended");
     buf_release(&text);
     return code;
 }

@@ -69,7 +69,8 @@ int book_tell(struct book *b, yyjson_val *booking);
 void book_tell_refused(struct book *b, yyjson_val *status, yyjson_val *spec);
 /* A phase that is an answer: not empty and not the first moment. */
 bool book_decided(yyjson_val *booking);
-bool book_phase_bad(struct str phase); /* Rejected, Expired, Cancelled */
+bool book_phase_bad(struct str phase);  /* Rejected, Expired, Cancelled */
+bool book_phase_over(struct str phase); /* those, Ended and Released: nothing comes after them */
 
 /* ---- the words ---- */
 int book_check(struct book *b);  /* `berth book check ...`, and --dry-run */
@@ -81,6 +82,8 @@ int book_claim(struct book *b);
 int book_feed(struct book *b);
 /* ReservationCheck of a spec (the members of it); *ret is the check. */
 int book_ask_check(struct book *b, struct str spec, yyjson_val **ret);
+/* After a refusal in c->err: tells it, with what would fit instead by a check of `spec`; an exit code. */
+int book_refused(struct book *b, struct str spec, const char *doing);
 /* Waits until the planner has decided this generation of it: *ret is the booking then. 0 or a code. */
 int book_wait(struct book *b, struct str name, int64_t generation, yyjson_val **ret);
 

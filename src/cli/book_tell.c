@@ -55,6 +55,10 @@ bool book_phase_bad(struct str phase) {
     return str_is(phase, "Rejected") || str_is(phase, "Expired") || str_is(phase, "Cancelled");
 }
 
+bool book_phase_over(struct str phase) {
+    return book_phase_bad(phase) || str_is(phase, "Ended") || str_is(phase, "Released");
+}
+
 bool book_decided(yyjson_val *booking) {
     return json_str_at(booking, "status.phase").n > 0;
 }

@@ -24,7 +24,8 @@ static const char confirmed[] = HEAD NAMED "," SPEC "," STATUS(
                  "\"2g.35gb\",\"start\":0,\"size\":2}],\"cost\":{\"committed\":\"2.00\"}") "}";
 
 #define REFUSED                                                                                    \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no room for 2 x 2g.35gb\","         \
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"Operation cannot be fulfilled on "  \
+    "reservations.berth.dev \\\"b\\\": no room for 2 x 2g.35gb; instead there is: t\","            \
     "\"reason\":\"Conflict\",\"code\":409}"
 #define WOULD_FIT                                                                                  \
     "\"refusals\":[{\"limit\":\"concurrentUnits\",\"scope\":\"user\",\"allowed\":\"1\",\"asked\":" \
@@ -373,6 +374,11 @@ static void test_other_words(void **state) {
         {"GET " IN_X "/reservations/book-1", 200, confirmed},
         {"PATCH " IN_X "/reservations/book-1", 200, confirmed},
     };
+    static const struct route over[] = {
+        {"GET " IN_X "/reservations/book-1", 200,
+         HEAD NAMED "," SPEC "," STATUS("Cancelled", "") "}"},
+        {"PATCH " IN_X "/reservations/book-1", 200, "{\"metadata\":{\"generation\":9}}"},
+    };
     static const struct route forbidden[] = {
         {"GET " IN_X "/reservations/book-1", 200, confirmed},
         {"PATCH " IN_X "/reservations/book-1", 403,
@@ -390,6 +396,11 @@ static void test_other_words(void **state) {
     assert_int_equal(RUN("book", "claim", "book-1", "-o", "name"), 0);
     assert_true(asked("{\"spec\":{\"claim\":true}}"));
     assert_str_eq(buf_view(&bed.out), STR("reservation.berth.dev/book-1\n"));
+    bed_stop();
+    bed_start(over,
+              COUNT_OF(over)); /* nobody looks at what is over any more: no waiting for that */
+    assert_int_equal(RUN("book", "cancel", "book-1"), 0);
+    assert_true(out_has("reservation/book-1 is given back: Cancelled\n"));
     bed_stop();
     bed_start(forbidden, COUNT_OF(forbidden));
     assert_int_equal(RUN("book", "approve", "book-1"), 4);

@@ -11,10 +11,6 @@ struct row {
     bool over;
 };
 
-static bool is_over(struct str phase) {
-    return book_phase_bad(phase) || str_is(phase, "Ended") || str_is(phase, "Released");
-}
-
 /* What goes on first, then what is to come, by start; what is over last. */
 static int by_start(const void *a, const void *b) {
     const struct row *x = a, *y = b;
@@ -50,7 +46,7 @@ static size_t rows_of(struct book *b, yyjson_val *list, struct row **ret) {
         if (!rows) {
             break;
         }
-        rows[n] = (struct row){.v = v, .over = is_over(json_str_at(v, "status.phase"))};
+        rows[n] = (struct row){.v = v, .over = book_phase_over(json_str_at(v, "status.phase"))};
         (void)book_times(v, &rows[n].start, &rows[n].end);
         n += wanted(b->c, &rows[n]);
     }

@@ -198,11 +198,10 @@ bool fleet_node_serves(const struct fleet_node *n) {
 /* ---- bookings ---- */
 
 static enum fleet_phase phase_of(struct str phase) {
-    return str_is(phase, "Degraded") ? FLEET_DEGRADED
-           : str_is(phase, "Active") || str_is(phase, "Preparing") || str_is(phase, "Ending")
-               ? FLEET_HOLDS
-           : str_is(phase, "PendingApproval") ? FLEET_ASKS
-                                              : FLEET_OTHER;
+    return str_is(phase, "Degraded")                               ? FLEET_DEGRADED
+           : str_is(phase, "Active") || str_is(phase, "Preparing") ? FLEET_HOLDS
+           : str_is(phase, "PendingApproval")                      ? FLEET_ASKS
+                                                                   : FLEET_OTHER;
 }
 
 static void booking_free(struct fleet_booking *b) {
@@ -223,12 +222,14 @@ static void read_places(struct fleet_booking *b, yyjson_val *tree) {
         int64_t line = json_i64_at(p, "line", 0), count = json_i64_at(p, "count", 1);
         int64_t start = json_i64_at(p, "start", 0), size = json_i64_at(p, "size", 0);
         yyjson_val *l = line >= 0 ? yyjson_arr_get(lines, (size_t)line) : NULL;
+        struct str given = json_str_at(p, "resource"), asked = json_str_at(l, "resource");
         struct fleet_place *v = &b->places[b->n_places];
-        if (!l || start < 0 || size < 0 || start + size > INVENTORY_SLICES_MAX) {
+        if ((!given.n && !asked.n) || start < 0 || size < 0 ||
+            start + size > INVENTORY_SLICES_MAX) {
             continue;
         }
         *v = (struct fleet_place){
-            .resource = arena_str(&b->arena, json_str_at(l, "resource")),
+            .resource = arena_str(&b->arena, given.n ? given : asked),
             .flavor = arena_str(&b->arena, json_str_at(p, "flavor")),
             .gpu = arena_str(&b->arena, json_str_at(p, "gpu")),
             .profile = arena_str(&b->arena, json_str_at(p, "profile")),
