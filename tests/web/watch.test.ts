@@ -132,6 +132,20 @@ test('with more streams wanted than there are slots, all get their turn', async 
   await Promise.all(all);
 });
 
+test('who is urgent goes before who waits longer', async () => {
+  const slots = new Slots(1, 300);
+  const c = new AbortController();
+  const first = await slots.take(() => first.release(), c.signal);
+  const order: string[] = [];
+  const patient = slots.take(() => undefined, c.signal).then(() => order.push('patient'));
+  const urgent = slots.take(() => undefined, c.signal, true).then((s) => {
+    order.push('urgent');
+    s.release();
+  });
+  await Promise.all([patient, urgent]);
+  assert.deepEqual(order, ['urgent', 'patient']);
+});
+
 test('without others a slot is held for good', async () => {
   const slots = new Slots(1, 5);
   let asked = false;

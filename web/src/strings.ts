@@ -333,6 +333,7 @@ export const strings = {
     running: 'Running',
     waiting: 'Waiting',
     noQuota: 'no quota for this',
+    noOwn: 'none of its own',
     atMost: (v: string) => `May borrow at most ${v}`,
     onHold: 'on hold',
     draining: 'draining',

@@ -41,6 +41,7 @@ export class ComputedStore<T> {
     if (this.listeners.size === 1) {
       if (typeof document !== 'undefined') {
         document.addEventListener('visibilitychange', this.seen);
+        window.addEventListener('online', this.online);
       }
       this.at(Math.max(0, this.last + LEAST_MS - Date.now()));
     }
@@ -81,12 +82,19 @@ export class ComputedStore<T> {
     this.asking = undefined;
     if (typeof document !== 'undefined') {
       document.removeEventListener('visibilitychange', this.seen);
+      window.removeEventListener('online', this.online);
     }
     forget(this);
   }
 
   private readonly seen = (): void => {
     if (visible() && this.listeners.size > 0 && !this.asking && this.due <= Date.now()) {
+      this.at(0);
+    }
+  };
+
+  private readonly online = (): void => {
+    if (this.listeners.size > 0 && !this.asking) {
       this.at(0);
     }
   };

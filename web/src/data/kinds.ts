@@ -11,6 +11,8 @@ export interface Kind<O> {
   // Drops from each object of a list what no screen shows, where that is most of it. What was trimmed must not be
   // written back whole: patch it, or read it anew.
   trim?(o: O): void;
+  // Changes seldom, and nobody waits for it: looked at now and then instead of holding a stream.
+  seldom?: boolean;
   // Never there; it carries the type of the objects.
   readonly of?: O;
 }
@@ -34,7 +36,10 @@ function trimTemplate(t: Template | undefined): void {
 const KUEUE = 'kueue.x-k8s.io';
 const BERTH = 'berth.dev';
 
-export const namespaces = kind<T.Namespace>('', 'v1', 'namespaces', 'Namespace', false);
+export const namespaces: Kind<T.Namespace> = {
+  ...kind<T.Namespace>('', 'v1', 'namespaces', 'Namespace', false),
+  seldom: true,
+};
 export const pods = kind<T.Pod>('', 'v1', 'pods', 'Pod', true);
 export const events = kind<T.CoreEvent>('', 'v1', 'events', 'Event', true);
 export const nodes = kind<T.KubeObject>('', 'v1', 'nodes', 'Node', false);

@@ -21,8 +21,9 @@ export class Slots {
     this.turn = turnMs;
   }
 
-  // A slot, when there is one. `onYield` is called once when its turn is over and others wait.
-  async take(onYield: () => void, signal: AbortSignal): Promise<Slot> {
+  // A slot, when there is one. `onYield` is called once when its turn is over and others wait. Who is urgent comes
+  // before others that wait, and the longest holder's turn is a short one.
+  async take(onYield: () => void, signal: AbortSignal, urgent = false): Promise<Slot> {
     signal.throwIfAborted();
     if (this.free > 0) {
       this.free--;
@@ -43,7 +44,17 @@ export class Slots {
         },
       };
       signal.addEventListener('abort', gone, { once: true });
-      this.waiting.push(w);
+      if (urgent) {
+        this.waiting.unshift(w);
+        const oldest = this.holders.values().next().value;
+        if (oldest) {
+          // A third of a turn it has in any case: two in a hurry must not throw each other out for ever.
+          clearTimeout(oldest.timer);
+          oldest.timer = setTimeout(oldest.yield, Math.max(0, oldest.since + this.turn / 3 - Date.now()));
+        }
+      } else {
+        this.waiting.push(w);
+      }
       this.press();
     });
   }

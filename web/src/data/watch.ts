@@ -27,6 +27,8 @@ const PAGE = 500;
 const LINGER_MS = 30_000;
 const NOTIFY_MS = 200;
 const STREAM_S = 290;
+const GLANCE_S = 1; // of what changes seldom: what happened since, and no more
+const SELDOM_MS = 10_000;
 const RETRY_REFUSED_MS = 60_000;
 
 type Event = { type: string; object: KubeObject & Partial<Status> };
@@ -41,6 +43,7 @@ function keyOf(o: KubeObject): string {
 
 export class WatchStore<O extends KubeObject> {
   private readonly path: string;
+  private readonly seldom: boolean;
   private readonly trimOne: ((o: O) => void) | undefined;
   private readonly params: Record<string, string>;
   private readonly objects = new Map<string, O>();
@@ -61,8 +64,9 @@ export class WatchStore<O extends KubeObject> {
   private dirty = false;
   private freshAt = 0; // when what is here was last known to be current
 
-  constructor(path: string, sel: Selector = {}, trim?: (o: O) => void) {
+  constructor(path: string, sel: Selector = {}, trim?: (o: O) => void, seldom = false) {
     this.path = path;
+    this.seldom = seldom;
     this.trimOne = trim;
     this.params = {};
     if (sel.labels) {
@@ -159,7 +163,9 @@ export class WatchStore<O extends KubeObject> {
         await this.watch(signal, () => {
           failures = 0;
         });
-        if (Date.now() - began < 500) {
+        if (this.seldom) {
+          await pause(SELDOM_MS, signal);
+        } else if (Date.now() - began < 500) {
           await pause(500, signal); // a server that ends every stream at once is not to be hammered
         }
       } catch (e) {
@@ -231,15 +237,16 @@ export class WatchStore<O extends KubeObject> {
     let slot: Slot | undefined;
     let dog: ReturnType<typeof setTimeout> | undefined;
     try {
-      slot = await streams.take(() => end(new Turn()), stop.signal);
+      slot = await streams.take(() => end(new Turn()), stop.signal, this.snap.phase === 'stale');
+      const seconds = this.seldom ? GLANCE_S : STREAM_S;
       const url = this.url({
         watch: 'true',
         allowWatchBookmarks: 'true',
         resourceVersion: this.rv ?? '0',
-        timeoutSeconds: String(STREAM_S),
+        timeoutSeconds: String(seconds),
       });
       // A connection can die without a word; no stream lasts longer than was asked for.
-      dog = setTimeout(() => end(new Turn()), (STREAM_S + 15) * 1000);
+      dog = setTimeout(() => end(new Turn()), (seconds + 15) * 1000);
       const r = await ask(url, { signal: stop.signal });
       onOpen();
       this.say('live');
@@ -322,7 +329,7 @@ export function storeOf<O extends KubeObject>(k: Kind<O>, ns?: string, sel: Sele
   const key = `${path}|${sel.labels ?? ''}|${sel.fields ?? ''}`;
   let s = stores.get(key);
   if (!s) {
-    s = new WatchStore<KubeObject>(path, sel, k.trim as ((o: KubeObject) => void) | undefined);
+    s = new WatchStore<KubeObject>(path, sel, k.trim as ((o: KubeObject) => void) | undefined, k.seldom);
     stores.set(key, s);
   }
   return s as unknown as WatchStore<O>;

@@ -63,6 +63,7 @@ function Tree(p: { roots: QuotaNode[]; pair: Pair; picked: string }): ReactNode 
   };
   p.roots.forEach(walk);
   const widest = Math.max(1e-9, ...rows.map((n) => Math.max(n.nominal, n.used)));
+  const shares = rows.some((n) => n.share !== undefined);
   const say = (v: number): string => amount(p.pair.resource, v);
   const limit = (n: QuotaNode): string =>
     n.borrowingLimit === undefined ? '' : s.atMost(say(n.borrowingLimit));
@@ -88,9 +89,11 @@ function Tree(p: { roots: QuotaNode[]; pair: Pair; picked: string }): ReactNode 
             <th scope="col" className="b-num" title={s.lentWhy}>
               {s.lent}
             </th>
-            <th scope="col" className="b-num" title={s.shareWhy}>
-              {s.share}
-            </th>
+            {shares && (
+              <th scope="col" className="b-num" title={s.shareWhy}>
+                {s.share}
+              </th>
+            )}
             <th scope="col" className="b-num">
               {s.running}
             </th>
@@ -138,12 +141,12 @@ function Tree(p: { roots: QuotaNode[]; pair: Pair; picked: string }): ReactNode 
                   </span>
                 </th>
                 <td className="b-tree-bar">
-                  {n.covers || n.used > 0 ? (
+                  {n.nominal > 0 || n.used > 0 ? (
                     <div style={{ width: `${Math.max(2, (100 * Math.max(n.nominal, n.used)) / widest)}%` }}>
                       <Strip parts={barOf(n)} total={Math.max(n.nominal, n.used)} label={n.name} units={false} />
                     </div>
                   ) : (
-                    <span className="b-quiet b-small">{s.noQuota}</span>
+                    <span className="b-quiet b-small">{n.covers ? s.noOwn : s.noQuota}</span>
                   )}
                 </td>
                 <td className="b-num">{say(n.nominal)}</td>
@@ -152,10 +155,12 @@ function Tree(p: { roots: QuotaNode[]; pair: Pair; picked: string }): ReactNode 
                   {n.borrowed > 0 ? <b>{say(n.borrowed)}</b> : 0}
                 </td>
                 <td className="b-num">{say(n.lent)}</td>
-                <td className="b-num" title={n.weight === undefined ? '' : s.weight(num(n.weight))}>
-                  {n.share === undefined ? '–' : num(n.share)}
-                  {n.weight !== undefined && <span className="b-quiet"> ×{num(n.weight)}</span>}
-                </td>
+                {shares && (
+                  <td className="b-num" title={n.weight === undefined ? '' : s.weight(num(n.weight))}>
+                    {n.share === undefined ? '–' : num(n.share)}
+                    {n.weight !== undefined && <span className="b-quiet"> ×{num(n.weight)}</span>}
+                  </td>
+                )}
                 <td className="b-num">{num(n.admitted)}</td>
                 <td className="b-num">{n.pending > 0 ? <b>{num(n.pending)}</b> : 0}</td>
               </tr>
