@@ -23,7 +23,7 @@ static void tentative_free(struct reservation_controller *c, struct plan_tentati
 }
 
 /* Those that are old, or whose object is there. */
-static void tentatives_trim(struct reservation_controller *c) {
+void plan_tentatives_trim(struct reservation_controller *c) {
     int64_t now = plan_now(c);
     for (struct plan_tentative **p = &c->tentatives; *p;) {
         struct plan_tentative *t = *p;
@@ -276,7 +276,7 @@ static int check_ask(struct virtual_source *s, const struct virtual_ask *q, virt
     (void)ret;
     arena_init(&k.a, ANSWER_MAX);
     buf_init(&out, ANSWER_MAX);
-    tentatives_trim(c);
+    plan_tentatives_trim(c);
     int r = plan_refresh(c) != 0 ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
     r = r ? r : read_check(&k, err);
     r = r ? r : judge(&k);

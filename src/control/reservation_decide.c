@@ -372,6 +372,9 @@ static void decide_one(struct reservation_controller *c, struct booking *b, cons
 void plan_decide_all(struct reservation_controller *c) {
     struct booking *b;
     size_t n = c->undecided.n;
+    if (n > 0) {
+        plan_tentatives_trim(c); /* else a booking would be in its own way */
+    }
     while (n-- > 0) {
         struct tree_pos p = tree_seek(&c->undecided, NULL);
         const struct object *o;

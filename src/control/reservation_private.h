@@ -231,6 +231,7 @@ struct str plan_lines_text(struct arena *a, const struct calendar_line *lines, s
 
 void plan_answers_init(struct reservation_controller *c);
 void plan_answers_release(struct reservation_controller *c);
+void plan_tentatives_trim(struct reservation_controller *c); /* those that are old, or whose object is seen */
 void plan_tentatives_drop(struct reservation_controller *c);
 int plan_slots_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
                    void *ctx, struct virtual_call **ret, struct err *err);
