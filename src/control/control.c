@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "control/booking_objects.h"
 #include "control/bootstrap.h"
+#include "control/calendar_feed.h"
 #include "control/event_ttl.h"
 #include "control/gc.h"
 #include "control/job.h"
@@ -46,6 +47,7 @@ WRAP(priority_class)
 WRAP(reservation)
 WRAP(booking_objects)
 WRAP(reservation_series)
+WRAP(calendar_feed)
 #undef WRAP
 
 static const struct part {
@@ -71,6 +73,7 @@ static const struct part {
     {CONTROL_WORKLOADS, "priority classes", priority_class_make, priority_class_drop},
     {CONTROL_RESERVATIONS, "reservations", reservation_make, reservation_drop},
     {CONTROL_RESERVATIONS, "series", reservation_series_make, reservation_series_drop},
+    {CONTROL_RESERVATIONS, "calendars", calendar_feed_make, calendar_feed_drop},
     {CONTROL_RESERVATIONS, "booking objects", booking_objects_make, booking_objects_drop},
 };
 
