@@ -1,0 +1,7 @@
+#!/bin/sh
+# The dashboard's HTTP side: files, signing in, who a request runs as, other sites, a cluster.
+#
+#   run.sh BUILD SANITIZED_BUILD
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+exec python3 "$here/dashboard_http.py" "$(realpath "$1")/berth" "$here/../../.tools/kubectl"
