@@ -17,7 +17,7 @@ export interface CheckAnswer {
 const PAUSE_MS = 200;
 
 export function useCheck(project: string | undefined, spec: (ReservationSpec & { name?: string }) | undefined,
-  after: unknown): CheckAnswer {
+  after: readonly unknown[]): CheckAnswer {
   const key = project && spec ? `${project}\n${JSON.stringify(spec)}` : '';
   const [answer, set] = React.useState<{ key: string; value: CheckAnswer }>(
     { key: '', value: { asking: false, status: undefined, error: undefined } });
@@ -42,7 +42,7 @@ export function useCheck(project: string | undefined, spec: (ReservationSpec & {
     };
     // The key stands for project and spec.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [key, after]);
+  }, [key, ...after]);
   if (!key) {
     return { asking: false, status: undefined, error: undefined };
   }

@@ -66,7 +66,7 @@ function ExtendDialog({ of: r, onClose }: { of: Reservation; onClose: () => void
   const [error, setError] = React.useState<unknown>();
   const start = Date.parse(r.spec.start), end = Date.parse(r.status?.end ?? r.spec.end), until = end + by;
   const { status: _s, ...rest } = r;
-  const check = useCheck(r.metadata.namespace, { ...rest.spec, end: rfc3339(until), name: r.metadata.name }, r.metadata.resourceVersion);
+  const check = useCheck(r.metadata.namespace, { ...rest.spec, end: rfc3339(until), name: r.metadata.name }, [r.metadata.resourceVersion]);
   const send = () => {
     setBusy(true);
     patchSpec(r, { end: rfc3339(until) }).then(() => {

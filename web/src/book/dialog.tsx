@@ -160,6 +160,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
   const now = useNow(30_000);
   const [draft, set, rename] = useDraft(prefill, now);
   const [stage, setStage] = React.useState<Stage>({ at: 'form' });
+  const [tries, setTries] = React.useState(0); /* that were refused: what is free is not what it was */
   const user = useSession().session?.user ?? '';
   const policy = useObject(reservationPolicies, 'default').object;
   const own = useList(reservations, draft.project || undefined, { enabled: !!draft.project });
@@ -172,7 +173,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
   kept.current = answer.data?.items ?? kept.current;
   const ready = faults.length === 0;
   const check = useCheck(draft.project,
-    ready ? { ...specOf(draft), ...(edit ? { name: edit.metadata.name } : {}) } : undefined, own.revision);
+    ready ? { ...specOf(draft), ...(edit ? { name: edit.metadata.name } : {}) } : undefined, [own.revision, answer.data, tries]);
 
   const take = (a: Alternative) => {
     const d: Partial<Draft> = {};
@@ -199,6 +200,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
     (made as Promise<unknown>).then(() => setStage({ at: 'done' }), (error: unknown) => {
       /* The name may be what was taken: the next try has another. */
       rename();
+      setTries((n) => n + 1);
       setStage({ at: 'failed', error });
     });
   };
