@@ -1,6 +1,7 @@
 /* reservation_outcome: why a booking is not given what it asks for, and what it could have instead. */
 #include "control/reservation_private.h"
 
+#include "control/reservation_grid.h"
 #include "wire/time.h"
 #include "wire/zone.h"
 
@@ -50,6 +51,9 @@ static struct str amount(const struct booking_refusal *f, int64_t v, const struc
     case BOOKING_AHEAD:
         return arena_f(a, "%lld days", (long long)((v + PLAN_DAY - 1) / PLAN_DAY));
     case BOOKING_PAST:
+        v = v == f->allowed ? reservation_grid_up(v, c->policy.spec->granularity_ns / NS_PER_SEC,
+                                                  plan_grid_base(c, v))
+                            : v;
         return moment(c, r, v, a);
     case BOOKING_GRID:
         return v == f->allowed ? length(v, a) : moment(c, r, v, a);
