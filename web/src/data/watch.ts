@@ -216,6 +216,13 @@ export class WatchStore<O extends KubeObject> {
       }
       rv = rv ?? l.metadata.resourceVersion;
       next = l.metadata.continue || undefined;
+      if (next && !this.snap.loaded) {
+        // Of a long list the first pages are shown while the others come.
+        for (const o of l.items ?? []) {
+          this.objects.set(keyOf(o), o);
+        }
+        this.change();
+      }
     } while (next);
     this.objects.clear();
     for (const [k, o] of found) {

@@ -3,7 +3,7 @@
 import { SearchInput } from '@patternfly/react-core/dist/esm/components/SearchInput';
 import { ToggleGroup, ToggleGroupItem } from '@patternfly/react-core/dist/esm/components/ToggleGroup';
 import CubesIcon from '@patternfly/react-icons/dist/esm/icons/cubes-icon';
-import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useState, type ReactNode } from 'react';
 import { href, Link, setQuery, usePlace } from '../app/router.tsx';
 import { useScope } from '../app/scope.tsx';
 import { useList, useNow } from '../data/hooks.ts';
@@ -164,6 +164,25 @@ function List(): ReactNode {
     return out;
     // The columns change with the time, which sorts nothing anew.
   }, [rows, filter, queue, text, sorting, project]);
+  const card = useCallback(
+    (r: Row) => (
+      <>
+        <span className="b-vcard-row">
+          <Link to={href('workloads', r.ns, r.w.metadata.name)} className="b-cut">
+            {r.name}
+          </Link>
+          <StateLabel state={r.state} />
+        </span>
+        <span className="b-cut b-small">
+          {r.asks} · {length(now - r.born)}
+        </span>
+        <span className="b-cut b-small b-quiet">
+          {r.ns} · {r.queue || s.noQueue} {r.state === 'waiting' ? `· ${why(r.w)}` : ''}
+        </span>
+      </>
+    ),
+    [now],
+  );
   useEffect(() => {
     if (list.loaded) {
       announce(s.shown(shown.length));
@@ -172,7 +191,7 @@ function List(): ReactNode {
 
   return (
     <Screen title={strings.nav.workloads} lead={s.lead}>
-      <Ready of={list} what={s.what} lines={10}>
+      <Ready of={list.phase === 'loading' && list.items.length > 0 ? [] : list} what={s.what} lines={10}>
         {() => (
           <>
             <div className="b-tools">
@@ -220,22 +239,7 @@ function List(): ReactNode {
                 columns={columns}
                 sorting={sorting}
                 onSort={setSorting}
-                card={(r) => (
-                  <>
-                    <span className="b-vcard-row">
-                      <Link to={href('workloads', r.ns, r.w.metadata.name)} className="b-cut">
-                        {r.name}
-                      </Link>
-                      <StateLabel state={r.state} />
-                    </span>
-                    <span className="b-cut b-small">
-                      {r.asks} · {length(now - r.born)}
-                    </span>
-                    <span className="b-cut b-small b-quiet">
-                      {r.ns} · {r.queue || s.noQueue} {r.state === 'waiting' ? `· ${why(r.w)}` : ''}
-                    </span>
-                  </>
-                )}
+                card={card}
               />
             )}
           </>

@@ -1,6 +1,5 @@
 // The state of a Workload as a label: colour, icon and word.
 
-import { Label } from '@patternfly/react-core/dist/esm/components/Label';
 import CheckCircleIcon from '@patternfly/react-icons/dist/esm/icons/check-circle-icon';
 import ExclamationCircleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-circle-icon';
 import ClockIcon from '@patternfly/react-icons/dist/esm/icons/outlined-clock-icon';
@@ -12,22 +11,24 @@ import type { ComponentType, ReactNode } from 'react';
 import { strings } from '../strings.ts';
 import type { WorkState } from './workload.ts';
 
-const LOOK: Record<WorkState, { color: 'blue' | 'green' | 'red' | 'orange' | 'grey' | 'teal'; icon: ComponentType }> = {
-  running: { color: 'blue', icon: PlayIcon },
-  starting: { color: 'teal', icon: SyncIcon },
-  reserved: { color: 'teal', icon: ClockIcon },
-  waiting: { color: 'orange', icon: ClockIcon },
-  held: { color: 'grey', icon: PauseIcon },
-  stopping: { color: 'orange', icon: StopIcon },
-  succeeded: { color: 'green', icon: CheckCircleIcon },
-  failed: { color: 'red', icon: ExclamationCircleIcon },
+// Drawn by hand: there may be one in each of very many rows.
+const LOOK: Record<WorkState, { tone: string; icon: ComponentType }> = {
+  running: { tone: 'used', icon: PlayIcon },
+  starting: { tone: 'borrowed', icon: SyncIcon },
+  reserved: { tone: 'borrowed', icon: ClockIcon },
+  waiting: { tone: 'waiting', icon: ClockIcon },
+  held: { tone: 'quiet', icon: PauseIcon },
+  stopping: { tone: 'waiting', icon: StopIcon },
+  succeeded: { tone: 'good', icon: CheckCircleIcon },
+  failed: { tone: 'broken', icon: ExclamationCircleIcon },
 };
 
 export function StateLabel(p: { state: WorkState }): ReactNode {
   const l = LOOK[p.state];
   return (
-    <Label isCompact variant="outline" color={l.color} icon={<l.icon />}>
+    <span className={`b-state b-state-${l.tone}`}>
+      <l.icon />
       {strings.workloads.state[p.state]}
-    </Label>
+    </span>
   );
 }

@@ -1,7 +1,7 @@
 // A table of very many rows: only those in sight are in the page. Rows are of one height; on a small screen each is a
 // card of a few lines. Arrow keys move between the links of rows.
 
-import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { memo, useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { useMedia } from '../app/theme.ts';
 import { strings } from '../strings.ts';
 
@@ -21,7 +21,40 @@ export interface Sorting {
 
 const ROW = 44;
 const CARD = 92;
-const SPARE = 8;
+const SPARE = 6;
+
+interface RowProps<T> {
+  row: T;
+  index: number;
+  height: number;
+  columns: Column<T>[];
+  card: ((row: T) => ReactNode) | undefined;
+}
+
+// A row is drawn anew only when it, or how it is shown, has changed; scrolling moves the others.
+const Row = memo(function Row<T>(p: RowProps<T>): ReactNode {
+  return (
+    <tr aria-rowindex={p.index} style={{ height: p.height }}>
+      {p.card ? (
+        <td colSpan={p.columns.length}>
+          <div className="b-vcard">{p.card(p.row)}</div>
+        </td>
+      ) : (
+        p.columns.map((c, n) =>
+          n === 0 ? (
+            <th key={c.key} scope="row">
+              <div className="b-cut">{c.cell(p.row)}</div>
+            </th>
+          ) : (
+            <td key={c.key} className={c.num ? 'b-num' : ''}>
+              <div className="b-cut">{c.cell(p.row)}</div>
+            </td>
+          ),
+        )
+      )}
+    </tr>
+  );
+}) as <T>(p: RowProps<T>) => ReactNode;
 
 export function VTable<T>(p: {
   label: string;
@@ -34,7 +67,7 @@ export function VTable<T>(p: {
 }): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const narrow = useMedia('(max-width: 47.99rem)');
-  const [top, setTop] = useState(0);
+  const [at, setAt] = useState(0); // the first row in sight
   const [height, setHeight] = useState(480);
   const [scale, setScale] = useState(1);
   const row = (narrow ? CARD : ROW) * scale;
@@ -53,17 +86,14 @@ export function VTable<T>(p: {
     return () => window.removeEventListener('resize', fit);
   }, []);
 
-  const first = Math.max(0, Math.floor(top / row) - SPARE);
-  const last = Math.min(p.rows.length, Math.ceil((top + height) / row) + SPARE);
+  const first = Math.max(0, Math.min(at, p.rows.length - 1) - SPARE);
+  const last = Math.min(p.rows.length, at + Math.ceil(height / row) + 1 + SPARE);
   const shown = p.rows.slice(first, last);
 
   // The list became shorter than where we stood.
   useEffect(() => {
-    const el = box.current;
-    if (el && el.scrollTop !== top) {
-      setTop(el.scrollTop);
-    }
-  }, [p.rows.length, top]);
+    setAt(Math.floor((box.current?.scrollTop ?? 0) / row));
+  }, [p.rows.length, row]);
 
   const key = (e: KeyboardEvent<HTMLDivElement>): void => {
     if (e.key !== 'ArrowDown' && e.key !== 'ArrowUp') {
@@ -98,7 +128,7 @@ export function VTable<T>(p: {
       tabIndex={0}
       role="region"
       aria-label={p.label}
-      onScroll={(e) => setTop(e.currentTarget.scrollTop)}
+      onScroll={(e) => setAt(Math.floor(e.currentTarget.scrollTop / row))}
       onKeyDown={key}
     >
       <table className="b-table" aria-rowcount={p.rows.length + 1}>
@@ -147,25 +177,14 @@ export function VTable<T>(p: {
             </tr>
           )}
           {shown.map((r, k) => (
-            <tr key={p.idOf(r)} aria-rowindex={first + k + 2} style={{ height: row }}>
-              {narrow ? (
-                <td colSpan={p.columns.length}>
-                  <div className="b-vcard">{p.card(r)}</div>
-                </td>
-              ) : (
-                p.columns.map((c, n) =>
-                  n === 0 ? (
-                    <th key={c.key} scope="row">
-                      <div className="b-cut">{c.cell(r)}</div>
-                    </th>
-                  ) : (
-                    <td key={c.key} className={c.num ? 'b-num' : ''}>
-                      <div className="b-cut">{c.cell(r)}</div>
-                    </td>
-                  ),
-                )
-              )}
-            </tr>
+            <Row
+              key={p.idOf(r)}
+              row={r}
+              index={first + k + 2}
+              height={row}
+              columns={p.columns}
+              card={narrow ? p.card : undefined}
+            />
           ))}
           {last < p.rows.length && (
             <tr aria-hidden="true" className="b-gap">
