@@ -18,8 +18,8 @@ struct calendar *calendar_new(const struct calendar_options *o) {
     return c;
 }
 
-static void card_free(struct calendar *c, struct card *card) {
-    spans_release(&card->spans, &c->store);
+static void card_free(struct card *card) {
+    spans_release(&card->spans);
     mem_free(card->memory);
     mem_free(card);
 }
@@ -40,6 +40,7 @@ static void flavor_free(struct flavor *f) {
     pools_of_release(&f->pools);
     cards_release(&f->cards);
     steps_release(&f->slack);
+    cover_release(&f->cover);
     mem_free(f->memory);
     mem_free(f);
 }
@@ -58,7 +59,7 @@ void calendar_free(struct calendar *c) {
         mem_free(c->windows.v[i]);
     }
     for (size_t i = 0; i < c->cards.n; i++) {
-        card_free(c, c->cards.v[i]);
+        card_free(c->cards.v[i]);
     }
     while ((m = map_next(&c->node_by, &pos)) != NULL) {
         struct node *node = m->value;
@@ -78,9 +79,10 @@ void calendar_free(struct calendar *c) {
     entries_release(&c->entries);
     numbers_release(&c->free_entries);
     windows_release(&c->windows);
-    spans_release(&c->time, &c->store);
+    spans_release(&c->time);
     spans_store_release(&c->store);
     ops_release(&c->journal);
+    ranges_release(&c->forgotten);
     numbers_release(&c->moved);
     mem_free(c);
 }
@@ -136,6 +138,7 @@ static int flavor_get(struct calendar *c, struct str name, struct flavor **ret) 
         return ERR_NOMEM;
     }
     f->memory = copy;
+    f->cover.stale = true;
     f->name = str_from(copy, name.n);
     if (map_put(&c->flavor_by, f->name, f, NULL) != 0) {
         flavor_free(f);
@@ -267,11 +270,12 @@ static void card_clear(struct calendar *c, struct card *card) {
 static void card_gone(struct calendar *c, struct card *card) {
     card_clear(c, card);
     card->class->cards--;
+    card->flavor->cover.stale = true;
     card_out(&card->flavor->cards, card);
     card_out(&card->node->cards, card);
     card_out(&c->cards, card);
     (void)map_del(&c->card_by, card->uuid);
-    card_free(c, card);
+    card_free(card);
 }
 
 /* Who sat where on a card that comes back changed. */
@@ -352,11 +356,12 @@ static int card_new(struct calendar *c, const struct calendar_card *in, struct f
                           .to = in->to,
                           .memory = copy};
     if (map_put(&c->card_by, card->uuid, card, NULL) != 0) {
-        card_free(c, card);
+        card_free(card);
         return ERR_NOMEM;
     }
     card_into(&node->cards, card);
     card_into(&f->cards, card);
+    f->cover.stale = true;
     (void)cards_push(&c->cards, card);
     card->class->cards++;
     f->slack.base += card->class->slices > 0 ? card->class->slices : 1;

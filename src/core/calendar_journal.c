@@ -67,9 +67,11 @@ int cal_del(struct calendar *c, struct entry *e, size_t unit) {
     struct op op = {.kind = OP_DEL, .card = u->card, .span = span_of(e, unit, u->placement)};
     int r = ops_room(&c->journal, 1);
     r = r != 0 ? r : spans_reserve(&u->card->spans, &c->store, c->dels + 2);
+    r = r != 0 ? r : ranges_push(&c->forgotten, (struct range){u->card, e->start, e->end});
     if (r != 0) {
         return r;
     }
+    cover_forget(u->card, e->start, e->end);
     span_out(c, u->card, &op.span);
     c->dels++;
     u->card = NULL;
@@ -109,7 +111,9 @@ void cal_release(struct calendar *c, struct entry *e) {
                                             : NULL;
         if (u->card != NULL) {
             struct span x = span_of(e, i, u->placement);
+            cover_forget(u->card, x.start, x.end);
             span_out(c, u->card, &x);
+            cover_learn(u->card, x.start, x.end);
         } else if (u->pool != NULL) {
             steps_sub(s, e->start, e->end, -u->count);
         }
@@ -150,9 +154,21 @@ static void undo_one(struct calendar *c, const struct op *op) {
     }
 }
 
+/* The trial is over: what was forgotten in it is looked at again. */
+static void learn_again(struct calendar *c) {
+    for (size_t i = 0; i < c->forgotten.n; i++) {
+        const struct range *x = &c->forgotten.v[i];
+        cover_learn(x->card, x->from, x->to);
+    }
+    c->forgotten.n = 0;
+}
+
 void cal_undo(struct calendar *c, size_t mark) {
     while (c->journal.n > mark) {
         undo_one(c, &c->journal.v[--c->journal.n]);
+    }
+    if (mark == 0) {
+        learn_again(c);
     }
 }
 
@@ -188,6 +204,9 @@ void cal_commit(struct calendar *c, const struct entry *own, const struct entry 
         struct steps *s = op->card == NULL ? &op->pool->slack : &op->card->flavor->slack;
         steps_drop(s, op->span.start);
         steps_drop(s, op->span.end);
+        if (op->kind == OP_ADD) {
+            cover_learn(op->card, op->span.start, op->span.end);
+        }
         struct entry *e = cal_entry(c, op->span.entry);
         if (e == old) {
             continue;
@@ -201,6 +220,7 @@ void cal_commit(struct calendar *c, const struct entry *own, const struct entry 
         }
         note_broken(c, e);
     }
+    learn_again(c);
     c->journal.n = 0;
     c->dels = 0;
 }
@@ -208,6 +228,7 @@ void cal_commit(struct calendar *c, const struct entry *own, const struct entry 
 void cal_lose(struct calendar *c, struct entry *e, size_t unit) {
     struct card *card = e->units.v[unit].card;
     struct span x = span_of(e, unit, e->units.v[unit].placement);
+    cover_forget(card, x.start, x.end);
     span_out(c, card, &x);
     steps_drop(&card->flavor->slack, x.start);
     steps_drop(&card->flavor->slack, x.end);
@@ -232,6 +253,7 @@ void cal_reopen(struct calendar *c, struct card *card, int64_t from, int64_t to,
     while ((s = spans_next(&card->spans, &at, from, to)) != NULL) {
         if (s->placement == SPAN_CLOSED && s->entry == x.entry && s->start == from &&
             s->end == to) {
+            cover_forget(card, from, to);
             span_out(c, card, &x);
             steps_drop(&card->flavor->slack, from);
             steps_drop(&card->flavor->slack, to);

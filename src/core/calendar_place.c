@@ -1,7 +1,7 @@
 /* calendar_place (core): where the units of an entry go. */
 #include "core/calendar_private.h"
 
-enum { CANDIDATES = 16 }; /* cards with room that are compared */
+enum { CANDIDATES = 8, NODES_COMPARED = 4 }; /* cards, nodes with room that are compared */
 
 static bool overlaps(const struct span *x, int64_t from, int64_t to) {
     return x->start < to && x->end > from;
@@ -94,12 +94,25 @@ static uint8_t least_loss(const struct card_class *k, uint64_t free, uint64_t ca
     return best;
 }
 
+static bool wants_whole(const struct want *w) {
+    return str_is(w->resource, CALENDAR_GPU);
+}
+
+static bool skipped(const uint64_t *skip, size_t i) {
+    return skip != NULL && (skip[i / 64] >> i % 64 & 1) != 0;
+}
+
 int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss) {
     const struct cards *cards = w->node != NULL ? &w->node->cards : &w->flavor->cards;
+    const uint64_t *skip =
+        w->node != NULL ? NULL : cover_skip(c, w->flavor, wants_whole(w), w->e->start, w->e->end);
     struct card *best = NULL;
     uint8_t place = 0;
     int32_t least = INT32_MAX, fuller = INT32_MAX;
     for (size_t i = 0, found = 0; i < cards->n && found < CANDIDATES; i++) {
+        if (skipped(skip, i)) {
+            continue;
+        }
         struct card *card = cards->v[i];
         uint64_t mask = card->flavor == w->flavor ? w->masks[card->class_no] : 0;
         uint64_t free = mask != 0 ? cal_card_free(c, card, w->e->start, w->e->end) : 0;
@@ -184,12 +197,14 @@ static int place_count(struct calendar *c, struct want *w, uint16_t line, int64_
 }
 
 /* How many more units cards of the node could take now, nobody moved: an upper bound that is quick. */
-static int64_t node_room(const struct calendar *c, const struct want *w, const struct node *node) {
+static int64_t node_room(const struct calendar *c, const struct want *w, const struct node *node,
+                         const uint64_t *skip) {
     int64_t n = 0;
     for (size_t i = 0; i < node->cards.n; i++) {
         const struct card *card = node->cards.v[i];
-        const struct class_resource *r =
-            card->flavor == w->flavor ? class_resource(card->class, w->resource) : NULL;
+        const struct class_resource *r = card->flavor == w->flavor && !skipped(skip, card->pos)
+                                             ? class_resource(card->class, w->resource)
+                                             : NULL;
         n += r == NULL ? 0
                        : class_most(card->class, r, cal_card_free(c, card, w->e->start, w->e->end));
     }
@@ -206,44 +221,61 @@ static const struct node *next_node(const struct flavor *f, size_t *i) {
     return NULL;
 }
 
-/* All units of the line on one node: the one where the fewest options are lost; others move only when there is none. */
+struct roomy {
+    const struct node *node;
+    int64_t room;
+};
+
+/* The first few nodes with room for so many, the tightest first. */
+static size_t roomy_nodes(const struct calendar *c, const struct want *w, int64_t need,
+                          struct roomy v[NODES_COMPARED]) {
+    const uint64_t *skip = cover_skip(c, w->flavor, wants_whole(w), w->e->start, w->e->end);
+    const struct node *node;
+    size_t n = 0;
+    for (size_t i = 0; n < NODES_COMPARED && (node = next_node(w->flavor, &i)) != NULL;) {
+        int64_t room = node_room(c, w, node, skip);
+        if (room < need) {
+            continue;
+        }
+        size_t k = n++;
+        for (; k > 0 && v[k - 1].room > room; k--) {
+            v[k] = v[k - 1];
+        }
+        v[k] = (struct roomy){node, room};
+    }
+    return n;
+}
+
+/* All units of the line on this node: 1; 0 and nothing is changed. */
+static int place_on_node(struct calendar *c, struct want *w, uint16_t line, int64_t count,
+                         const struct node *node, bool move, int64_t *ret_placed) {
+    size_t mark = cal_mark(c);
+    int64_t placed, loss;
+    w->node = node;
+    int r = place_count(c, w, line, count, move, &placed, &loss);
+    *ret_placed = placed > *ret_placed ? placed : *ret_placed;
+    if (r == 0) {
+        cal_undo(c, mark);
+    }
+    return r;
+}
+
+/* All units of the line on one node, the tightest that has room; others move only when there is none. */
 static int place_together(struct calendar *c, struct want *w, uint16_t line, int64_t count,
                           int64_t *ret_placed) {
     const struct unit *held = placed_unit(w->e, line);
-    const struct node *node, *best = held != NULL ? held->card->node : NULL;
-    int64_t loss, least = INT64_MAX, placed, need = count - placed_of(w->e, line);
-    size_t mark = cal_mark(c);
+    struct roomy v[NODES_COMPARED];
+    if (held != NULL) {
+        return place_on_node(c, w, line, count, held->card->node, true, ret_placed);
+    }
+    size_t n = roomy_nodes(c, w, count, v);
     int r = 0;
-    for (size_t i = 0; best == NULL && (node = next_node(w->flavor, &i)) != NULL;) {
-        if (node_room(c, w, node) < need) {
-            continue;
-        }
-        w->node = node;
-        r = place_count(c, w, line, count, false, &placed, &loss);
-        cal_undo(c, mark);
-        if (r < 0) {
-            return r;
-        }
-        *ret_placed = placed > *ret_placed ? placed : *ret_placed;
-        if (r > 0 && loss < least) {
-            least = loss;
-            best = node;
-        }
-        if (r > 0 && loss == 0) {
-            break;
-        }
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = place_on_node(c, w, line, count, v[i].node, false, ret_placed);
     }
-    if (best != NULL) {
-        w->node = best;
-        return place_count(c, w, line, count, true, ret_placed, &loss);
-    }
+    const struct node *node;
     for (size_t i = 0; r == 0 && c->steps > 0 && (node = next_node(w->flavor, &i)) != NULL;) {
-        w->node = node;
-        r = place_count(c, w, line, count, true, &placed, &loss);
-        *ret_placed = placed > *ret_placed ? placed : *ret_placed;
-        if (r == 0) {
-            cal_undo(c, mark);
-        }
+        r = place_on_node(c, w, line, count, node, true, ret_placed);
     }
     return r;
 }

@@ -67,7 +67,7 @@ struct card {
     struct card_class *class;
     int32_t index;
     uint16_t class_no; /* in the flavor */
-    uint32_t number;   /* of the calendar */
+    uint32_t pos;      /* in the flavor's list, when its cover was built */
     int64_t from, to;  /* in service */
     struct spans spans;
     void *memory;
@@ -78,6 +78,14 @@ struct node {
     struct str name;
     struct cards cards;
     void *memory;
+};
+
+/* Which cards are taken for hours on end: see calendar_cover.c. */
+struct cover {
+    uint64_t *any, *all, *skip; /* one allocation; bits by hour, then card */
+    int64_t base;
+    size_t hours, words;
+    bool stale;
 };
 
 struct pool_of { /* a plain number */
@@ -96,6 +104,7 @@ struct flavor {
     struct card_class *classes[FLAVOR_CLASSES_MAX];
     size_t n_classes;
     struct steps slack; /* memory slices of all cards that nobody booked: a bound */
+    struct cover cover;
     void *memory;
 };
 VEC(flavors, struct flavor *);
@@ -149,6 +158,12 @@ struct op {
 };
 VEC(ops, struct op);
 
+struct range {
+    const struct card *card;
+    int64_t from, to;
+};
+VEC(ranges, struct range);
+
 struct window {
     struct str id;
     int64_t start, end;
@@ -178,6 +193,7 @@ struct calendar {
     struct spans_store store;
     struct ops journal;
     size_t dels; /* in the journal */
+    struct ranges forgotten; /* of the cards' cover, in this trial */
     struct numbers moved;
     size_t moved_from;
     uint64_t births;
@@ -219,6 +235,16 @@ int32_t class_weight(const struct card_class *k, uint64_t placements);
 int32_t class_most(const struct card_class *k, const struct class_resource *r, uint64_t free);
 int32_t class_size(const struct card_class *k,
                    uint8_t placement); /* memory slices; 1 of a card that has none */
+
+/* ---- calendar_cover.c ---- */
+
+void cover_release(struct cover *v);
+void cover_learn(const struct card *card, int64_t from, int64_t to);  /* after spans came or went */
+void cover_forget(const struct card *card, int64_t from, int64_t to); /* before one goes */
+/* Cards, by place in the flavor's list, that cannot take anything (or: the whole card) at some time of [from, to).
+ * Valid until the next removal or call; NULL: not known. */
+const uint64_t *cover_skip(const struct calendar *c, struct flavor *f, bool whole, int64_t from,
+                           int64_t to);
 
 /* ---- calendar_journal.c ---- */
 

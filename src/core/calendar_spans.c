@@ -16,41 +16,12 @@ void spans_store_release(struct spans_store *st) {
     *st = (struct spans_store){0};
 }
 
-void spans_release(struct spans *s, struct spans_store *st) {
-    (void)st;
+void spans_release(struct spans *s) {
     for (size_t i = 0; i < s->n_chunks; i++) {
-        mem_free(s->chunks[i]);
+        mem_free(s->v[i].chunk);
     }
-    mem_free(s->chunks);
-    mem_free(s->first);
-    mem_free(s->until);
+    mem_free(s->v);
     *s = (struct spans){0};
-}
-
-/* Room for `want` pointers and two numbers of each. */
-static int widen(void ***p, int64_t **a, int64_t **b, int64_t **third, size_t *cap, size_t want) {
-    if (want <= *cap) {
-        return 0;
-    }
-    size_t n = want < 4 ? 4 : want + want / 2;
-    void **chunks = mem_realloc(*p, n * sizeof(void *));
-    *p = chunks != NULL ? chunks : *p;
-    int64_t *first = chunks != NULL ? mem_realloc(*a, n * sizeof(int64_t)) : NULL;
-    *a = first != NULL ? first : *a;
-    int64_t *second = first != NULL ? mem_realloc(*b, n * sizeof(int64_t)) : NULL;
-    *b = second != NULL ? second : *b;
-    if (second == NULL) {
-        return ERR_NOMEM;
-    }
-    if (third != NULL) {
-        int64_t *c = mem_realloc(*third, n * sizeof(int64_t));
-        if (c == NULL) {
-            return ERR_NOMEM;
-        }
-        *third = c;
-    }
-    *cap = n;
-    return 0;
 }
 
 /* Keeps `want` chunks in the store, and room to take back all that are out. */
@@ -76,9 +47,16 @@ static int store_fill(struct spans_store *st, size_t want) {
 
 int spans_reserve(struct spans *s, struct spans_store *st, size_t more) {
     int r = store_fill(st, more);
-    return r != 0 ? r
-                  : widen((void ***)&s->chunks, &s->first, &s->until, NULL, &s->cap,
-                          s->n_chunks + more);
+    if (r == 0 && s->n_chunks + more > s->cap) {
+        size_t cap = 2 * (s->n_chunks + more);
+        struct spans_head *v = mem_realloc(s->v, cap * sizeof(*v));
+        if (v == NULL) {
+            return ERR_NOMEM;
+        }
+        s->v = v;
+        s->cap = cap;
+    }
+    return r;
 }
 
 static int order(const struct span *a, const struct span *b) {
@@ -96,8 +74,8 @@ static size_t chunk_of(const struct spans *s, const struct span *x) {
     size_t lo = 0, hi = s->n_chunks;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        bool after = s->first[mid] > x->start ||
-                     (s->first[mid] == x->start && order(&s->chunks[mid]->v[0], x) > 0);
+        bool after = s->v[mid].first > x->start ||
+                     (s->v[mid].first == x->start && order(&s->v[mid].chunk->v[0], x) > 0);
         if (after) {
             hi = mid;
         } else {
@@ -107,23 +85,27 @@ static size_t chunk_of(const struct spans *s, const struct span *x) {
     return lo == 0 ? 0 : lo - 1;
 }
 
-static void chunk_note(struct spans *s, size_t k) {
-    const struct spans_chunk *x = s->chunks[k];
-    int64_t until = INT64_MIN;
+static int64_t length(const struct span *x) {
+    int64_t n;
+    return __builtin_sub_overflow(x->end, x->start, &n) ? FOREVER : n;
+}
+
+static void chunk_note(struct spans_head *h) {
+    const struct spans_chunk *x = h->chunk;
+    h->first = x->v[0].start;
+    h->until = INT64_MIN;
+    h->longest = 0;
     for (size_t i = 0; i < x->n; i++) {
-        until = x->v[i].end > until ? x->v[i].end : until;
+        int64_t n = length(&x->v[i]);
+        h->until = x->v[i].end > h->until ? x->v[i].end : h->until;
+        h->longest = n > h->longest ? n : h->longest;
     }
-    s->first[k] = x->v[0].start;
-    s->until[k] = until;
 }
 
 static void chunk_open(struct spans *s, struct spans_store *st, size_t k) {
-    size_t after = s->n_chunks - k;
-    memmove(&s->chunks[k + 1], &s->chunks[k], after * sizeof(*s->chunks));
-    memmove(&s->first[k + 1], &s->first[k], after * sizeof(*s->first));
-    memmove(&s->until[k + 1], &s->until[k], after * sizeof(*s->until));
-    s->chunks[k] = st->v[--st->n];
-    s->chunks[k]->n = 0;
+    memmove(&s->v[k + 1], &s->v[k], (s->n_chunks - k) * sizeof(*s->v));
+    s->v[k] = (struct spans_head){.until = INT64_MIN, .chunk = st->v[--st->n]};
+    s->v[k].chunk->n = 0;
     s->n_chunks++;
 }
 
@@ -138,21 +120,22 @@ int spans_insert(struct spans *s, struct spans_store *st, const struct span *x) 
         chunk_open(s, st, 0);
     }
     size_t k = s->n == 0 ? 0 : chunk_of(s, x);
-    if (s->chunks[k]->n == SPANS_CHUNK) {
+    if (s->v[k].chunk->n == SPANS_CHUNK) {
         chunk_open(s, st, k + 1);
-        bool last = k + 2 == s->n_chunks && order(&s->chunks[k]->v[SPANS_CHUNK - 1], x) < 0;
+        bool last = k + 2 == s->n_chunks && order(&s->v[k].chunk->v[SPANS_CHUNK - 1], x) < 0;
         size_t keep = last ? SPANS_CHUNK : SPANS_CHUNK / 2; /* rising starts fill the chunks */
-        struct spans_chunk *a = s->chunks[k], *b = s->chunks[k + 1];
+        struct spans_chunk *a = s->v[k].chunk, *b = s->v[k + 1].chunk;
         b->n = SPANS_CHUNK - keep;
         memcpy(b->v, &a->v[keep], b->n * sizeof(*b->v));
         a->n = keep;
-        chunk_note(s, k);
+        chunk_note(&s->v[k]);
         if (b->n > 0) {
-            chunk_note(s, k + 1);
+            chunk_note(&s->v[k + 1]);
         }
         k += last || order(&b->v[0], x) <= 0;
     }
-    struct spans_chunk *c = s->chunks[k];
+    struct spans_head *h = &s->v[k];
+    struct spans_chunk *c = h->chunk;
     size_t i = c->n;
     while (i > 0 && order(&c->v[i - 1], x) > 0) {
         i--;
@@ -161,8 +144,9 @@ int spans_insert(struct spans *s, struct spans_store *st, const struct span *x) 
     c->v[i] = *x;
     c->n++;
     s->n++;
-    s->first[k] = c->v[0].start;
-    s->until[k] = c->n == 1 || x->end > s->until[k] ? x->end : s->until[k];
+    h->first = c->v[0].start;
+    h->until = x->end > h->until ? x->end : h->until;
+    h->longest = length(x) > h->longest ? length(x) : h->longest;
     return 0;
 }
 
@@ -171,7 +155,7 @@ bool spans_remove(struct spans *s, struct spans_store *st, const struct span *x)
         return false;
     }
     size_t k = chunk_of(s, x), i = 0;
-    struct spans_chunk *c = s->chunks[k];
+    struct spans_chunk *c = s->v[k].chunk;
     while (i < c->n && order(&c->v[i], x) != 0) {
         i++;
     }
@@ -182,13 +166,10 @@ bool spans_remove(struct spans *s, struct spans_store *st, const struct span *x)
     c->n--;
     s->n--;
     if (c->n > 0) {
-        chunk_note(s, k);
+        chunk_note(&s->v[k]);
         return true;
     }
-    size_t after = s->n_chunks - k - 1;
-    memmove(&s->chunks[k], &s->chunks[k + 1], after * sizeof(*s->chunks));
-    memmove(&s->first[k], &s->first[k + 1], after * sizeof(*s->first));
-    memmove(&s->until[k], &s->until[k + 1], after * sizeof(*s->until));
+    memmove(&s->v[k], &s->v[k + 1], (s->n_chunks - k - 1) * sizeof(*s->v));
     s->n_chunks--;
     if (st->n < st->cap) {
         st->v[st->n++] = c;
@@ -198,14 +179,35 @@ bool spans_remove(struct spans *s, struct spans_store *st, const struct span *x)
     return true;
 }
 
+/* The first of the chunk that is long enough to last until after `from`, by the longest of all. */
+static size_t first_near(const struct spans_head *h, int64_t from) {
+    const struct spans_chunk *c = h->chunk;
+    size_t lo = 0, hi = c->n;
+    int64_t after = from < INT64_MIN + h->longest ? INT64_MIN : from - h->longest;
+    if (c->v[0].start > after || after == INT64_MIN) {
+        return 0;
+    }
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (c->v[mid].start > after) {
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return lo;
+}
+
 const struct span *spans_next(const struct spans *s, struct spans_at *at, int64_t from,
                               int64_t to) {
-    for (; at->chunk < s->n_chunks && s->first[at->chunk] < to; at->chunk++, at->i = 0) {
-        if (s->until[at->chunk] <= from) {
+    for (; at->chunk < s->n_chunks && s->v[at->chunk].first < to; at->chunk++, at->i = 0) {
+        const struct spans_head *h = &s->v[at->chunk];
+        if (h->until <= from) {
             continue;
         }
-        const struct spans_chunk *c = s->chunks[at->chunk];
-        for (; at->i < c->n && c->v[at->i].start < to; at->i++) {
+        const struct spans_chunk *c = h->chunk;
+        for (at->i = at->i > 0 ? at->i : first_near(h, from);
+             at->i < c->n && c->v[at->i].start < to; at->i++) {
             if (c->v[at->i].end > from) {
                 return &c->v[at->i++];
             }
@@ -215,6 +217,25 @@ const struct span *spans_next(const struct spans *s, struct spans_at *at, int64_
 }
 
 /* ---- steps ---- */
+
+/* Room for `want` chunks and what is kept of each. */
+static int widen(struct steps *s, size_t want) {
+    if (want <= s->cap) {
+        return 0;
+    }
+    size_t cap = want < 4 ? 4 : 2 * want;
+    struct steps_chunk **chunks = mem_realloc(s->chunks, cap * sizeof(*chunks));
+    s->chunks = chunks != NULL ? chunks : s->chunks;
+    int64_t **rest[] = {&s->first, &s->sum, &s->least};
+    bool ok = chunks != NULL;
+    for (size_t i = 0; ok && i < 3; i++) {
+        int64_t *v = mem_realloc(*rest[i], cap * sizeof(*v));
+        *rest[i] = v != NULL ? v : *rest[i];
+        ok = v != NULL;
+    }
+    s->cap = ok ? cap : s->cap;
+    return ok ? 0 : ERR_NOMEM;
+}
 
 void steps_release(struct steps *s) {
     for (size_t i = 0; i < s->n_chunks; i++) {
@@ -268,8 +289,7 @@ static size_t jump_of(const struct steps_chunk *c, int64_t at) {
 
 static int steps_split(struct steps *s, size_t k) {
     struct steps_chunk *x = mem_alloc(sizeof(*x));
-    if (x == NULL ||
-        widen((void ***)&s->chunks, &s->first, &s->sum, &s->least, &s->cap, s->n_chunks + 1) != 0) {
+    if (x == NULL || widen(s, s->n_chunks + 1) != 0) {
         mem_free(x);
         return ERR_NOMEM;
     }

@@ -31,9 +31,14 @@ struct spans_store {
     size_t n, cap;
 };
 
+struct spans_head { /* of a chunk */
+    int64_t first, until; /* its first start, its latest end */
+    int64_t longest;      /* the longest of its spans */
+    struct spans_chunk *chunk;
+};
+
 struct spans {
-    struct spans_chunk **chunks;
-    int64_t *first, *until; /* of each chunk: its first start, its latest end */
+    struct spans_head *v;
     size_t n_chunks, cap, n;
 };
 
@@ -42,7 +47,7 @@ struct spans_at {
 };
 
 void spans_store_release(struct spans_store *st);
-void spans_release(struct spans *s, struct spans_store *st);
+void spans_release(struct spans *s);
 /* So that `more` further insertions cannot fail. 0 or ERR_NOMEM. */
 int spans_reserve(struct spans *s, struct spans_store *st, size_t more);
 /* 0 or ERR_NOMEM, never after spans_reserve. Equal (start, entry, unit) must not be there. */
