@@ -103,12 +103,16 @@ static bool in_group(const struct admission_ask *q, struct str name) {
     return false;
 }
 
-static void check_beneficiary(struct admission_ask *q) {
-    struct str name = json_mstr_at(q->obj, "spec.beneficiary.name");
-    bool group = str_is(json_mstr_at(q->obj, "spec.beneficiary.kind"), "Group");
+/* For whom `at` ("spec", or the template of a series) is: oneself, a group one is in, or whoever one may book for. */
+static void check_beneficiary(struct admission_ask *q, const char *at) {
+    char name_at[64], kind_at[64];
+    (void)snprintf(name_at, sizeof name_at, "%s.beneficiary.name", at);
+    (void)snprintf(kind_at, sizeof kind_at, "%s.beneficiary.kind", at);
+    struct str name = json_mstr_at(q->obj, name_at);
+    bool group = str_is(json_mstr_at(q->obj, kind_at), "Group");
     bool own = name.n == 0 || (group ? in_group(q, name) : str_eq(name, q->user));
-    bool as_was = q->old && str_eq(json_str_at(q->old, "spec.beneficiary.name"), name) &&
-                  str_is(json_str_at(q->old, "spec.beneficiary.kind"), "Group") == group;
+    bool as_was = q->old && str_eq(json_str_at(q->old, name_at), name) &&
+                  str_is(json_str_at(q->old, kind_at), "Group") == group;
     if (!own && !as_was && !may(q, "onbehalf", q->ns)) {
         deny(q, arena_f(q->arena,
                         "you may not book for %.*s: that needs update of reservations/onbehalf",
@@ -323,7 +327,7 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
         }
         return 0;
     }
-    check_beneficiary(q);
+    check_beneficiary(q, "spec");
     check_approval(q);
     if (q->old) {
         check_others(q);
@@ -342,17 +346,21 @@ static int mutate_owned(const struct admission_context *c, struct admission_ask 
                : 0;
 }
 
+/* What a series books, Berth itself writes: whether its maker may have that is asked here. */
 static int validate_owned(const struct admission_context *c, struct admission_ask *q,
                           struct err *err) {
     struct str by = json_str(
         json_get(json_path(q->old, "metadata.annotations"), STR(RESERVATION_USER_ANNOTATION)));
-    if (q->subresource.n || !q->old || q->internal) {
+    if (q->subresource.n || q->internal) {
         return 0;
     }
-    if (by.n && !str_eq(by, q->user) && !may(q, "manage", q->ns)) {
+    if (q->obj) {
+        check_beneficiary(q, "spec.template");
+    }
+    if (q->old && by.n && !str_eq(by, q->user) && !may(q, "manage", q->ns)) {
         deny(q, STR("this is somebody else's: to change it needs update of reservations/manage"));
     }
-    if (q->obj && by.n && !str_eq(by, note(q->obj, RESERVATION_USER_ANNOTATION))) {
+    if (q->old && q->obj && by.n && !str_eq(by, note(q->obj, RESERVATION_USER_ANNOTATION))) {
         blame(q, CAUSE_INVALID, "metadata.annotations[" RESERVATION_USER_ANNOTATION "]",
               "field is immutable");
     }

@@ -1,7 +1,7 @@
 /*
- * calendar_body_series: a series in a feed: one event with a rule, from the first occurrence that is as the rule says to
- * the last, EXDATE for those that are not there, RECURRENCE-ID for those that are different. What is not seen any more
- * (a month ago), or not yet (beyond the horizon), is in no rule: the calendar has what is booked, and no more.
+ * calendar_body_series: a series in a feed: one event with a rule, from the first occurrence that is as the rule says
+ * to the last, EXDATE for those that are not there, RECURRENCE-ID for those that are different. What is not seen any
+ * more (a month ago), or not yet (beyond the horizon), is in no rule: the calendar has what is booked, and no more.
  */
 #include "control/calendar_body.h"
 

@@ -229,8 +229,13 @@ static enum work give_address(struct calendar_feed_controller *c, const struct o
           (unsigned long long)o->rv);
     buf_f(&body, "\"%.*s%.*s%.*s\",\"revision\":%lld,\"user\":", STR_ARG(path_head),
           STR_ARG(buf_view(&token)), STR_ARG(path_tail), (long long)f->spec->revision);
-    buf_json(&body, annotation(f->metadata, RESERVATION_USER_ANNOTATION));
-    buf_c(&body, "}}");
+    struct str user = annotation(f->metadata, RESERVATION_USER_ANNOTATION);
+    bool lost = user.n == 0 && str_is(f->spec->scope, "own");
+    buf_json(&body, user);
+    buf_f(&body, ",\"message\":%s}}",
+          lost ? "\"nobody can say who made this feed, so it is empty: Berth's admission was not "
+                 "asked when it was made\""
+               : "null");
     if (buf_ok(&token) == 0 && buf_ok(&body) == 0) {
         round_patch(r, c->feeds, o->ns, o->name, "status", PATCH_MERGE, buf_view(&body));
     } else {

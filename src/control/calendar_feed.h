@@ -1,9 +1,9 @@
 /*
  * calendar_feed: CalendarFeeds get their addresses, and answer for what is in them (mirror/calendar_source.h).
  *
- * An address holds 192 bits of the machine's randomness; it is in status.path, for who may read the feed's object. It is
- * gone with the object, and with a change of spec.revision at once, before the new one is there. Tokens are looked up by
- * their SHA-256 and then compared in constant time.
+ * An address holds 192 bits of the machine's randomness; it is in status.path, for who may read the feed's object. It
+ * is gone with the object, and with a change of spec.revision at once, before the new one is there. Tokens are looked
+ * up by their SHA-256 and then compared in constant time.
  *
  *     scope      what is in it
  *     own        bookings of who made the feed (or for whom they are), in all projects; those of other projects without

@@ -3,7 +3,10 @@
 
 #include "api/codec.h"
 #include "base/limits.h"
+#include "control/reservation_grid.h"
 #include "wire/time.h"
+
+enum { GRID_USUAL = 900 };
 
 static int64_t seconds(int64_t ns) {
     return ns / NS_PER_SEC - (ns % NS_PER_SEC < 0);
@@ -204,7 +207,13 @@ static int add_wanted(struct series_look *l, int64_t local, int64_t start) {
         return ERR_NOMEM;
     }
     struct time_parts t = time_split(local * NS_PER_SEC);
-    *o = (struct occurrence){.local = local, .start = start, .end = start + l->length};
+    /* Admission would put them on the grid as well: then they would look as if somebody had moved them. */
+    int64_t base = reservation_grid_base(l->c->zones, l->grid_zone, l->grid, start);
+    int64_t end = start + l->length;
+    *o = (struct occurrence){.local = local};
+    o->start = reservation_grid_down(start, l->grid, base);
+    base = reservation_grid_base(l->c->zones, l->grid_zone, l->grid, end);
+    o->end = reservation_grid_up(end, l->grid, base);
     o->wanted = true;
     o->id = arena_str(l->a, zone_local_text(local, text));
     o->name = arena_f(l->a, "%.*s-%04d%02d%02d-%02d%02d", STR_ARG(l->obj->name), t.year, t.month,
@@ -259,15 +268,20 @@ static int read_spec(struct series_look *l, struct err *err) {
     return l->length > 0 ? 0 : err_set(err, ERR_INVALID, "spec.duration must be longer than 0s");
 }
 
-static int read_horizon(struct series_look *l) {
+static int read_policy(struct series_look *l) {
     const struct object *policy =
         mirror_get(l->c->base.env.mirror, l->c->policies, STR(""), STR(RESERVATION_POLICY_NAME));
     yyjson_doc *d = NULL;
     if (policy && object_tree(policy, l->a, &d, NULL) != 0) {
         return ERR_NOMEM;
     }
-    int64_t days = d ? json_i64_at(yyjson_doc_get_root(d), "spec.daysAhead", 90) : 90;
-    l->horizon = l->now + days * SERIES_DAY;
+    yyjson_val *spec = d ? json_get(yyjson_doc_get_root(d), STR("spec")) : NULL;
+    int64_t grid;
+    l->horizon = l->now + json_i64_at(spec, "daysAhead", 90) * SERIES_DAY;
+    l->grid =
+        duration_parse(json_str_at(spec, "granularity"), &grid, NULL) == 0 ? seconds(grid) : 0;
+    l->grid = l->grid > 0 ? l->grid : GRID_USUAL;
+    l->grid_zone = json_str_at(spec, "timeZone");
     return 0;
 }
 
@@ -325,7 +339,7 @@ int series_look_read(struct series_look *l, struct err *err) {
         l->mask |= json_get(l->template, str_of(series_members[i])) ? 1u << i : 0;
     }
     struct series_memory *m = series_memory_of(l->c, l->obj->ns, l->obj->name, false);
-    code = read_horizon(l);
+    code = read_policy(l);
     code = code ? code : lay_out(l, &exdates);
     code = code ? code : add_members(l, m);
     if (code == 0) {

@@ -70,6 +70,8 @@ struct series_look {
     struct rrule rule;
     int64_t start_local, length; /* seconds */
     int64_t now, horizon;        /* seconds */
+    int64_t grid;                /* of the policy, seconds, and its time zone */
+    struct str grid_zone;
     int64_t next;                /* the first start beyond the horizon; INT64_MAX: none */
     struct occurrence *v;        /* in order of local time */
     size_t n, cap;

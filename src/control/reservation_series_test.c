@@ -234,6 +234,18 @@ static void test_skip(void **state) {
     end(&s);
 }
 
+/* A start that is not on the grid is put there, and the occurrence is still the series' own. */
+static void test_grid(void **state) {
+    struct scene s;
+    start(&s);
+    series(&s, "2026-01-08T09:07:00", "FREQ=DAILY;COUNT=2", "");
+    is(get(&s, "20260108-0907"), "spec.start", "2026-01-08T08:00:00Z");
+    is(get(&s, "20260108-0907"), "spec.end", "2026-01-08T12:15:00Z");
+    edit(&s, "{\"spec\":{\"duration\":\"1h\"}}");
+    is(get(&s, "20260108-0907"), "spec.end", "2026-01-08T09:15:00Z");
+    end(&s);
+}
+
 static void test_waitlist(void **state) {
     struct scene s;
     start(&s);
@@ -392,6 +404,7 @@ int main(void) {
         cmocka_unit_test(test_reject),
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_waitlist),
+        cmocka_unit_test(test_grid),
         cmocka_unit_test(test_edits),
         cmocka_unit_test(test_broken_edit),
         cmocka_unit_test(test_deletions),
