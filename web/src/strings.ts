@@ -334,6 +334,7 @@ export const strings = {
     waiting: 'Waiting',
     noQuota: 'no quota for this',
     noOwn: 'none of its own',
+    booking: (n: string) => `booking ${n}`,
     atMost: (v: string) => `May borrow at most ${v}`,
     onHold: 'on hold',
     draining: 'draining',

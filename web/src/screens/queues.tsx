@@ -52,6 +52,11 @@ function Stopped(p: { queue: ClusterQueue }): ReactNode {
   ) : null;
 }
 
+// The booking a queue was made for.
+function booked(n: QuotaNode): string {
+  return n.queue?.metadata.labels?.['berth.dev/reservation'] ?? '';
+}
+
 function Tree(p: { roots: QuotaNode[]; pair: Pair; picked: string }): ReactNode {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const rows: QuotaNode[] = [];
@@ -135,6 +140,11 @@ function Tree(p: { roots: QuotaNode[]; pair: Pair; picked: string }): ReactNode 
                       <Link to={`${href('queues')}?${new URLSearchParams({ r: pairKey(p.pair), ...(p.picked === n.name ? {} : { queue: n.name }) }).toString()}`}>
                         {n.name}
                       </Link>
+                    )}
+                    {booked(n) && (
+                      <Label isCompact color="purple" variant="outline">
+                        {s.booking(booked(n))}
+                      </Label>
                     )}
                     {n.queue && <Stopped queue={n.queue} />}
                     {n.parent && <span className="b-hidden">{s.inCohort(n.parent)}</span>}
