@@ -168,6 +168,50 @@ static struct str memory_of(struct book *b, yyjson_val *v) {
     return gib > 0 ? arena_f(&b->c->arena, "%.4g GiB", gib) : (struct str){0};
 }
 
+/* -o wide: what is taken, and by whom where that may be seen. */
+static void busy_write(struct book *b, yyjson_val *v, struct buf *out) {
+    yyjson_val *list = json_get(v, STR("busy")), *t;
+    struct str what = book_resource_text(&b->c->arena, json_str_at(v, "resource"));
+    int64_t start, end;
+    size_t i, n;
+    yyjson_arr_foreach(list, i, n, t) {
+        struct str name = json_str_at(t, "name"), owner = json_str_at(t, "owner");
+        struct str purpose = json_str_at(t, "purpose"), reason = json_str_at(t, "reason");
+        if (!slot_times(t, &start, &end)) {
+            continue;
+        }
+        buf_f(
+            out, "  %.*s  %lld x %.*s  %.*s", STR_ARG(when_span(&b->now, start, end, &b->c->arena)),
+            (long long)json_i64_at(t, "count", 1), STR_ARG(what), STR_ARG(json_str_at(t, "phase")));
+        if (name.n) {
+            buf_f(out, "  %.*s/%.*s", STR_ARG(json_str_at(t, "namespace")), STR_ARG(name));
+        }
+        buf_f(out, "%s%.*s", owner.n ? " of " : "", STR_ARG(owner));
+        purpose = purpose.n ? purpose : reason;
+        buf_f(out, "%s%.*s\n", purpose.n ? ": " : "", STR_ARG(purpose));
+    }
+}
+
+static void busy_print(struct book *b, yyjson_val *items) {
+    struct buf out;
+    yyjson_val *v;
+    size_t i, n;
+    buf_init(&out, 0);
+    yyjson_arr_foreach(items, i, n, v) {
+        if (wanted(b, v)) {
+            busy_write(b, v, &out);
+        }
+    }
+    for (i = 0; i < out.n; i++) {
+        out.p[i] = (unsigned char)out.p[i] < ' ' && out.p[i] != '\n' ? '?' : out.p[i];
+    }
+    if (out.n) {
+        fputs("\ntaken:\n", stdout);
+    }
+    cli_out(&out);
+    buf_release(&out);
+}
+
 static int print_table(struct book *b, const struct span *s, yyjson_val *items) {
     struct cli *c = b->c;
     struct str marks = ruler(b, s);
@@ -205,6 +249,9 @@ static int print_table(struct book *b, const struct span *s, yyjson_val *items) 
           STR_ARG(when_span(&b->now, s->from, s->to, &c->arena)), STR_ARG(b->zone));
     cli_out(&out);
     buf_release(&out);
+    if (c->format == FORMAT_WIDE) {
+        busy_print(b, items);
+    }
     return CLI_OK;
 }
 

@@ -174,34 +174,27 @@ static void test_other_answers(void **state) {
     bed_stop();
 }
 
-#define AVAILABLE(flavor, resource, gib, share, total, slots)                                      \
+#define SLOT(from, to, free)                                                                       \
+    "{\"start\":\"2030-11-25T" from ":00:00Z\",\"end\":\"2030-11-25T" to                           \
+    ":00:00Z\",\"free\":" free ",\"total\":24}"
+#define SLOTS SLOT("08", "12", "24") "," SLOT("12", "14", "3") "," SLOT("14", "16", "0")
+#define BUSY                                                                                       \
+    "{\"start\":\"2030-11-25T14:00:00Z\",\"end\":\"2030-11-25T16:00:00Z\",\"count\":24,"           \
+    "\"phase\":\"Confirmed\"},{\"start\":\"2030-11-25T15:00:00Z\",\"end\":\"2030-11-25T16:00:"     \
+    "00Z\","                                                                                       \
+    "\"count\":1,\"phase\":\"Active\",\"namespace\":\"x\",\"name\":\"b\",\"owner\":\"ann\","       \
+    "\"purpose\":\"p\\u0007\"}"
+#define AVAILABLE(flavor, resource, gib, share, total, slots, busy)                                \
     "{\"metadata\":{\"name\":\"" flavor "\"},\"flavor\":\"" flavor                                 \
     "\",\"resource\":\"nvidia.com/" resource "\",\"memoryGiB\":" gib ",\"gpuShare\":" share        \
-    ",\"total\":" total ",\"slots\":[" slots "]}"
-static const char availability[] = "{\"kind\":\"AvailabilityList\",\"items\":[" AVAILABLE(
-    "h200", "gpu", "141", "1", "8",
-    "") "," AVAILABLE("h200", "mig-3g.71gb", "69.5", "0.5", "16",
-                      "") "," AVAILABLE("h200", "mig-1g.18gb", "16", "0.125", "56",
-                                        "") "," AVAILABLE("a100", "mig-3g.40gb", "39.5", "0.5", "2",
-                                                          "") "," AVAILABLE("h200", "mig-2g.35gb",
-                                                                            "32.5", "0.25", "24",
-                                                                            "{\"start\":\"2030-11-"
-                                                                            "25T08:00:00Z\","
-                                                                            "\"end\":\"2030-11-"
-                                                                            "25T12:00:00Z\","
-                                                                            "\"free\":24,"
-                                                                            "\"total\":24},{"
-                                                                            "\"start\":\"2030-11-"
-                                                                            "25T12:00:00Z\","
-                                                                            "\"end\":\"2030-11-"
-                                                                            "25T14:00:00Z\","
-                                                                            "\"free\":3,\"total\":"
-                                                                            "24},{\"start\":\"2030-"
-                                                                            "11-25T14:00:00Z\","
-                                                                            "\"end\":"
-                                                                            "\"2030-11-25T16:00:"
-                                                                            "00Z\",\"free\":0,"
-                                                                            "\"total\":24}") "]}";
+    ",\"total\":" total ",\"slots\":[" slots "],\"busy\":[" busy "]}"
+#define WHOLE AVAILABLE("h200", "gpu", "141", "1", "8", "", "")
+#define THREE AVAILABLE("h200", "mig-3g.71gb", "69.5", "0.5", "16", "", "")
+#define ONE AVAILABLE("h200", "mig-1g.18gb", "16", "0.125", "56", "", "")
+#define OTHER AVAILABLE("a100", "mig-3g.40gb", "39.5", "0.5", "2", "", "")
+#define TWO AVAILABLE("h200", "mig-2g.35gb", "32.5", "0.25", "24", SLOTS, BUSY)
+static const char availability[] =
+    "{\"kind\":\"AvailabilityList\",\"items\":[" WHOLE "," THREE "," ONE "," OTHER "," TWO "]}";
 
 static void test_by_memory(void **state) {
     static const struct route routes[] = {
@@ -516,6 +509,13 @@ static void test_availability(void **state) {
         STR("WHAT      TYPE   MEMORY     NOW   OF   09:00 15:00\n"
             "2g.35gb   h200   32.5 GiB   24    24   ++++3300\n"
             "free in steps of 1h, Mon 25 Nov 2030 09:00-17:00 CET (8h), Europe/Warsaw\n"));
+    assert_int_equal(RUN("availability", "--slice", "2g.35gb", "--from", "2030-11-25 9:00", "--to",
+                         "17:00", "-o", "wide"),
+                     0);
+    assert_true(
+        out_has("\ntaken:\n  Mon 25 Nov 2030 15:00-17:00 CET (2h)  24 x 2g.35gb  Confirmed\n"
+                "  Mon 25 Nov 2030 16:00-17:00 CET (1h)  1 x 2g.35gb  Active  x/b of ann: "
+                "p?\n"));
     assert_int_equal(RUN("availability", "--slice", "7g.141gb"), 3);
     assert_int_equal(RUN("availability", "--gpu", "-o", "json"), 0);
     assert_true(out_has("AvailabilityList"));

@@ -2,6 +2,7 @@
 #include "base/test.h"
 
 #include "api/inventory.h"
+#include "base/mem.h"
 #include "control/fake_world.h"
 #include "control/gpu_inventory.h"
 #include "control/queue_controller.h"
@@ -446,6 +447,40 @@ static void a_day_of_samples(void **state) {
     end(&s);
 }
 
+static void told(void *ctx, int code, struct str json, const struct err *err) {
+    struct scene *s = ctx;
+    (void)err;
+    s->code = code;
+    assert_true(json.n > 0);
+}
+
+/* Each allocation of a question fails once: an answer, or out of memory, and the next question is answered. */
+static void without_memory(void **state) {
+    struct scene s;
+    struct virtual_call *call = NULL;
+    struct err err = {0};
+    bool hit = true;
+    (void)state;
+    start(&s);
+    two_cards(&s, pod(&s, "p1"));
+    struct virtual_source *src =
+        virtual_find(s.virtuals, STR("berth.dev"), STR("fleets"), (struct str){0});
+    struct virtual_ask q = {.verb = "get", .name = STR("current"), .may = may, .may_ctx = &s};
+    for (uint64_t nth = 1; hit; nth++) {
+        char patch[80]; /* so that the node is read again */
+        snprintf(patch, sizeof patch, "{\"metadata\":{\"labels\":{\"x\":\"%d\"}}}", (int)nth);
+        fake_world_patch(&s.w, "Node", "", "n1", "", patch);
+        mem_fault(nth, 0);
+        int r = src->ask(src, &q, told, &s, &call, &err);
+        hit = mem_fault_hit();
+        mem_fault(0, 0);
+        assert_true(r == 0 || r == ERR_NOMEM);
+        assert_true(nth < 1000);
+    }
+    assert_string_equal(counts(&s, "nvidia.com/gpu"), "2 1 0 0 0 1");
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cards_are_counted),
@@ -455,6 +490,7 @@ int main(void) {
         cmocka_unit_test(nodes_without_inventory),
         cmocka_unit_test(what_needs_attention),
         cmocka_unit_test(a_day_of_samples),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
