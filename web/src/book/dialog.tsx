@@ -14,7 +14,7 @@ import { TextInput } from '@patternfly/react-core/dist/esm/components/TextInput'
 import type { BookDialogProps, BookingPrefill } from '../app/booking.tsx';
 import { useScope } from '../app/scope.tsx';
 import { useSession } from '../app/session.tsx';
-import { createObject, patchObject } from '../data/client.ts';
+import { ApiError, createObject, patchObject } from '../data/client.ts';
 import { useComputed, useList, useNow, useObject } from '../data/hooks.ts';
 import { reservationPolicies, reservationSeries, reservations } from '../data/kinds.ts';
 import type { Availability, KubeList } from '../data/types.ts';
@@ -133,6 +133,10 @@ function More({ draft, set, faults }: FormProps) {
   );
 }
 
+/* The reason alone: what the request was is known, and alternatives are shown as buttons. */
+const plainWords = (message: string): string =>
+  message.replace(/^Operation cannot be fulfilled on [^:]*: /, '').replace(/; instead there is[^]*$/, '');
+
 type Stage = { at: 'form' } | { at: 'sending' } | { at: 'failed'; error: unknown } | { at: 'done' };
 
 /* A name that follows what is booked until somebody writes another. */
@@ -168,7 +172,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
   const faults = faultsOf(draft, now);
   const [from, to, grain] = windowAround(draft.start, draft.end);
   const answer = useComputed<KubeList<Availability>>(
-    draft.end > draft.start ? availabilityPath(from, to, grain) : undefined, [own.revision]);
+    draft.end > draft.start ? availabilityPath(from, to, grain) : undefined, [own.revision, tries]);
   const kept = React.useRef<Availability[]>([]);
   kept.current = answer.data?.items ?? kept.current;
   const ready = faults.length === 0;
@@ -227,7 +231,7 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
             <div className="bk-side">
               {stage.at === 'failed' && (
                 <Alert component="p" isInline variant="danger" title={B.book.refused} data-testid="book-refused" isLiveRegion>
-                  <ErrorText error={stage.error} />
+                  {stage.error instanceof ApiError && stage.error.conflict ? plainWords(stage.error.message) : <ErrorText error={stage.error} />}
                 </Alert>
               )}
               <LiveSide draft={draft} answer={check} ready={ready} items={kept.current} now={now} policy={policy}

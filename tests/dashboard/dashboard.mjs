@@ -1,0 +1,453 @@
+// The dashboard in a browser, against the real program. Each test is a story of one or several people; they run one
+// after another on one Berth of eight simulated H200. What is asserted is what a person sees and what kubectl says.
+
+import assert from 'node:assert/strict';
+import { apply, at, axe, close, config, fits, get, go, kubectl, open, person, phaseOf, pickProject, quiet, run, shot, signIn, signInAsAdmin, until } from './lib.mjs';
+
+const QUEUE = 'kueue.x-k8s.io/queue-name';
+const dialog = (page) => page.getByRole('dialog');
+const submit = (page) => dialog(page).getByTestId('book-submit');
+const more = async (page, what, n = 1) => {
+  for (let i = 0; i < n; i++) {
+    await dialog(page).getByRole('button', { name: `One ${what} more`, exact: true }).click();
+  }
+};
+
+// What the dialog's own copy of the object says it will be called.
+async function nameIn(page) {
+  await dialog(page).getByText('More options').click();
+  const name = await dialog(page).getByLabel('Name', { exact: true }).inputValue();
+  await dialog(page).getByText('More options').click();
+  return name;
+}
+
+const local = (page, ms) =>
+  page.evaluate((t) => {
+    const d = new Date(t);
+    const two = (n) => String(n).padStart(2, '0');
+    return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}`;
+  }, ms);
+
+const HOUR = 3600e3;
+const quarter = () => Math.ceil(Date.now() / (900e3)) * 900e3;
+
+async function times(page, start, end) {
+  await dialog(page).getByLabel('From', { exact: true }).fill(await local(page, start));
+  await dialog(page).getByLabel('To', { exact: true }).fill(await local(page, end));
+}
+
+const tests = [];
+const test = (name, f) => tests.push({ name, f });
+const kept = {};
+
+test('who has a wrong token stays outside; who has a right one comes in', async () => {
+  const page = await person();
+  await page.goto(at('calendar'));
+  await page.locator('#token').fill('not-a-token');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('does not know this token').waitFor();
+  await axe(page, 'sign-in');
+  await signIn(page, 'alice');
+  await page.context().close();
+});
+
+test('a link signs in once', async () => {
+  const page = await person();
+  await signInAsAdmin(page);
+  await page.getByRole('navigation').first().waitFor();
+  await page.context().close();
+});
+
+test('book by mouse: drag over the calendar', async () => {
+  const page = await person();
+  await signIn(page, 'alice');
+  await pickProject(page, 'red');
+  await go(page, 'calendar?view=day');
+  const row = page.getByRole('row', { name: /2g\.35gb/ });
+  const cells = row.getByRole('gridcell');
+  const labels = await cells.evaluateAll((all) => all.map((c) => c.getAttribute('aria-label')));
+  assert.ok(labels.length === 48 && /of \d+ free/.test(labels[47]), `cells say: ${labels[47]}`);
+  // Tomorrow is whole: from 9:00 to 11:00.
+  await page.getByRole('button', { name: 'Next day' }).click();
+  await page.getByRole('row', { name: /2g\.35gb/ }).getByRole('gridcell', { name: /09:00/ }).first().waitFor();
+  const a = page.getByRole('row', { name: /2g\.35gb/ }).locator('[data-col="18"]');
+  const b = page.getByRole('row', { name: /2g\.35gb/ }).locator('[data-col="21"]');
+  await a.scrollIntoViewIfNeeded();
+  const from = await a.boundingBox();
+  const to = await b.boundingBox();
+  await page.mouse.move(from.x + 3, from.y + from.height - 6);
+  await page.mouse.down();
+  await page.mouse.move(to.x + to.width / 2, to.y + to.height - 6, { steps: 5 });
+  await page.mouse.up();
+  await dialog(page).waitFor();
+  assert.match(await dialog(page).getByLabel('From', { exact: true }).inputValue(), /T09:00$/);
+  assert.match(await dialog(page).getByLabel('To', { exact: true }).inputValue(), /T11:00$/);
+  await dialog(page).getByLabel('Purpose').fill(`Mouse ${config.hostile}`);
+  await dialog(page).getByTestId('verdict-fits').waitFor();
+  await axe(page, 'book-dialog');
+  await dialog(page).getByText('The objects that will be made').click();
+  assert.match(await dialog(page).locator('pre').innerText(), /kind: Reservation/);
+  kept.mouse = await nameIn(page);
+  await submit(page).click();
+  await dialog(page).getByTestId('booked').waitFor();
+  await shot(page, 'booked');
+  await axe(page, 'book-done');
+  const r = get('reservation', kept.mouse, '-n', 'red');
+  assert.equal(r.spec.lines[0].resource, 'nvidia.com/mig-2g.35gb');
+  assert.equal(r.metadata.annotations['berth.dev/requested-by'], 'alice');
+  assert.equal(Date.parse(r.spec.end) - Date.parse(r.spec.start), 2 * HOUR);
+  assert.equal(r.status.phase, 'Confirmed');
+  await dialog(page).getByRole('button', { name: 'Close' }).last().click();
+  await page.getByTestId(`bar-${kept.mouse}`).waitFor();
+  quiet(page);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await page.context().close();
+});
+
+test('book by keyboard alone', async () => {
+  const page = await person();
+  await signIn(page, 'alice');
+  await go(page, 'calendar?view=day');
+  await page.getByRole('gridcell').first().waitFor();
+  const press = (...keys) => keys.reduce((p, k) => p.then(() => page.keyboard.press(k)), Promise.resolve());
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.id ?? '');
+  // By tab to the grid's one stop.
+  for (let i = 0; i < 60 && (await page.evaluate(() => document.activeElement?.getAttribute('role'))) !== 'gridcell'; i++) {
+    await press('Tab');
+  }
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('role')), 'gridcell', 'tab reaches the grid');
+  await press('PageDown');
+  await page.waitForTimeout(700);
+  await page.locator('[role=gridcell][tabindex="0"]').waitFor();
+  for (let i = 0; i < 80 && (await page.evaluate(() => document.activeElement?.getAttribute('role'))) !== 'gridcell'; i++) {
+    await press('Tab');
+  }
+  await press('Control+Home');
+  for (let i = 0; i < 12 && !/1g\.18gb/.test(await focused()); i++) {
+    await press('ArrowDown');
+  }
+  assert.match(await focused(), /1g\.18gb/);
+  for (let i = 0; i < 28; i++) {
+    await press('ArrowRight');
+  }
+  await press('Shift+ArrowRight', 'Shift+ArrowRight', 'Shift+ArrowRight', 'Enter');
+  await dialog(page).waitFor();
+  assert.match(await dialog(page).getByLabel('From', { exact: true }).inputValue(), /T14:00$/);
+  assert.match(await dialog(page).getByLabel('To', { exact: true }).inputValue(), /T16:00$/);
+  const toField = async (id) => {
+    for (let i = 0; i < 120 && (await page.evaluate(() => document.activeElement?.id)) !== id; i++) {
+      await press('Tab');
+    }
+    assert.equal(await page.evaluate(() => document.activeElement?.id), id, `tab reaches ${id}`);
+  };
+  await toField('book-project');
+  await page.keyboard.type('red');
+  await toField('book-purpose');
+  await page.keyboard.type('Keyboard');
+  await dialog(page).getByTestId('verdict-fits').waitFor();
+  await press('Enter');
+  await dialog(page).getByTestId('booked').waitFor();
+  const all = get('reservations', '-n', 'red').items.filter((r) => r.spec.purpose === 'Keyboard');
+  assert.equal(all.length, 1);
+  assert.equal(all[0].status.phase, 'Confirmed');
+  kept.keyboard = all[0].metadata.name;
+  await press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  quiet(page);
+  await page.context().close();
+});
+
+test('what was booked now is there as queue objects; only its owner\'s project may use it', async () => {
+  const page = await person();
+  await signIn(page, 'alice');
+  await pickProject(page, 'red');
+  await go(page, 'calendar');
+  await page.getByTestId('book').first().click();
+  await dialog(page).waitFor();
+  await dialog(page).getByRole('button', { name: 'Now, for 2 h' }).click();
+  await more(page, '3g.71gb');
+  await dialog(page).getByLabel('Purpose').fill('Run');
+  await dialog(page).getByTestId('verdict-fits').waitFor();
+  const name = (kept.run = await nameIn(page));
+  await submit(page).click();
+  await dialog(page).getByTestId('booked').waitFor();
+  await until('the booking is active', () => phaseOf('red', name) === 'Active', 30_000);
+  const r = get('reservation', name, '-n', 'red');
+  const cq = get('clusterqueue', `rsv-${r.metadata.uid.slice(0, 8)}`);
+  assert.equal(cq.metadata.labels['berth.dev/reservation'], name);
+  const lq = get('localqueue', `rsv-${name}`, '-n', 'red');
+  assert.equal(lq.spec.clusterQueue, cq.metadata.name);
+  const profiles = get('hardwareprofiles.infrastructure.opendatahub.io', '-n', 'red').items;
+  assert.ok(profiles.some((p) => p.metadata.labels?.['berth.dev/reservation'] === name));
+
+  const job = (ns) => ({
+    apiVersion: 'batch/v1', kind: 'Job', metadata: { name: `use-${ns}`, namespace: ns, labels: { [QUEUE]: `rsv-${name}` } },
+    spec: { template: { spec: { restartPolicy: 'Never', containers: [{
+      name: 'main', image: 'busybox', command: ['sh', '-c', 'sleep 600'],
+      resources: { requests: { cpu: '20m', memory: '16Mi' }, limits: { 'nvidia.com/mig-3g.71gb': '1' } } }] } } },
+  });
+  apply(job('blue'));
+  apply(job('red'));
+  await until('the owner\'s pod runs', () =>
+    get('pods', '-n', 'red').items.some((p) => p.metadata.name.startsWith('use-red') && p.status.phase === 'Running'), 60_000);
+  assert.equal(get('pods', '-n', 'blue').items.length, 0, 'another project\'s job does not start');
+  const wl = get('workloads', '-n', 'blue').items;
+  assert.ok(wl.every((w) => !w.status?.admission), 'and is not admitted');
+  // It runs where the plan says.
+  const pod = get('pods', '-n', 'red').items.find((p) => p.metadata.name.startsWith('use-red'));
+  const plan = get('reservation', name, '-n', 'red').status.plan[0];
+  assert.equal(pod.spec.nodeName, plan.node);
+  const words = JSON.stringify(pod.metadata.annotations ?? {});
+  assert.ok(words.includes(plan.gpu) && words.includes('3g.71gb'), `the pod's place: ${words}; the plan: ${JSON.stringify(plan)}`);
+  run(config.kubectl, ['delete', 'job', 'use-blue', '-n', 'blue', '--wait=false']);
+  await go(page, `bookings/red/${name}`);
+  await page.getByTestId('booking-detail').waitFor();
+  await page.getByText(`rsv-${name}`).first().waitFor();
+  await axe(page, 'booking');
+  quiet(page);
+  await page.context().close();
+});
+
+test('extend, and cancel', async () => {
+  const page = await person();
+  await signIn(page, 'alice');
+  await go(page, `bookings/red/${kept.run}`);
+  const before = get('reservation', kept.run, '-n', 'red').spec.end;
+  await page.getByTestId('deed-extend').click();
+  await dialog(page).getByText('It can be extended').waitFor();
+  await axe(page, 'extend');
+  await dialog(page).getByTestId('extend-submit').click();
+  await dialog(page).waitFor({ state: 'detached' });
+  assert.equal(Date.parse(get('reservation', kept.run, '-n', 'red').spec.end) - Date.parse(before), HOUR);
+  await until('it is granted', () => {
+    const s = get('reservation', kept.run, '-n', 'red').status;
+    return Date.parse(s.end) - Date.parse(before) === HOUR;
+  });
+  await go(page, 'bookings');
+  await page.getByTestId(`booking-${kept.keyboard}`).getByRole('button', { name: /Actions/ }).click();
+  await page.getByRole('menuitem', { name: 'Cancel the booking' }).click();
+  await dialog(page).getByLabel('Reason').fill('Not needed');
+  await axe(page, 'cancel');
+  await dialog(page).getByTestId('reason-submit').click();
+  await until('it is cancelled', () => phaseOf('red', kept.keyboard) === 'Cancelled');
+  await page.getByTestId(`booking-${kept.keyboard}`).waitFor({ state: 'detached' });
+  await axe(page, 'bookings');
+  quiet(page);
+  await page.context().close();
+});
+
+test('two people want the last ones at once: one has them, the other is told what else there is', async () => {
+  const start = Math.ceil(Date.now() / HOUR) * HOUR + 50 * HOUR;
+  const people = [];
+  for (const who of ['anders', 'bob']) {
+    const page = await person();
+    await signIn(page, who);
+    await pickProject(page, who === 'bob' ? 'blue' : 'red');
+    await go(page, 'calendar');
+    await page.getByTestId('book').first().click();
+    await dialog(page).waitFor();
+    await times(page, start, start + 2 * HOUR);
+    await more(page, 'Whole GPU', 5);
+    await dialog(page).getByLabel('Purpose').fill(`Race of ${who}`);
+    await dialog(page).getByTestId('verdict-fits').waitFor();
+    people.push(page);
+  }
+  await Promise.all(people.map((page) => submit(page).click()));
+  const outcome = async (page) => {
+    const won = dialog(page).getByTestId('booked');
+    const lost = dialog(page).getByTestId('booked-lost').or(dialog(page).getByTestId('book-refused'));
+    await won.or(lost).first().waitFor();
+    return (await won.count()) > 0;
+  };
+  const won = [];
+  for (const page of people) {
+    won.push(await outcome(page));
+  }
+  assert.equal(won.filter(Boolean).length, 1, `exactly one has it: ${won}`);
+  const loser = people[won.indexOf(false)];
+  await dialog(loser).locator('[data-testid^="alternative-"]').first().waitFor();
+  await axe(loser, 'alternatives');
+  // Taking what is offered instead works.
+  await dialog(loser).locator('[data-testid^="alternative-"]').first().click();
+  await dialog(loser).getByTestId('verdict-fits').waitFor();
+  await submit(loser).click();
+  await dialog(loser).getByTestId('booked').waitFor();
+  const held = get('reservations', '-A').items.filter((r) => /^Race of/.test(r.spec.purpose ?? '') && r.status?.phase === 'Confirmed');
+  assert.equal(held.length, 2);
+  for (const page of people) {
+    quiet(page);
+    await page.context().close();
+  }
+});
+
+test('what others booked is seen without their names, and live', async () => {
+  const alice = await person();
+  const bob = await person();
+  await signIn(alice, 'alice');
+  await signIn(bob, 'bob');
+  await pickProject(bob, 'blue');
+  await go(bob, 'calendar?view=day&as=table');
+  await bob.getByRole('table').first().waitFor();
+  const html = await bob.content();
+  assert.ok(!html.includes(kept.run) && !html.includes('Mouse'), 'the names of another project are not told');
+  await pickProject(alice, 'red');
+  await go(alice, 'calendar?view=day');
+  await alice.getByTestId(`bar-${kept.run}`).waitFor();
+  run(config.kubectl, ['patch', 'reservation', kept.run, '-n', 'red', '--type=merge', '-p', '{"spec":{"purpose":"Seen at once"}}']);
+  await alice.getByText('Seen at once').first().waitFor();
+  quiet(alice);
+  quiet(bob);
+  await alice.context().close();
+  await bob.context().close();
+});
+
+test('zones: the same booking in another zone, and a day of 25 hours', async () => {
+  const page = await person();
+  await signIn(page, 'alice');
+  await pickProject(page, 'red');
+  await go(page, `bookings/red/${kept.mouse}`);
+  await page.getByText('09:00–11:00').first().waitFor();
+  await page.evaluate(() => localStorage.setItem('berth.zone', 'Asia/Kathmandu'));
+  await go(page, `bookings/red/${kept.mouse}`);
+  const r = get('reservation', kept.mouse, '-n', 'red');
+  const text = new Intl.DateTimeFormat('en-GB', { timeZone: 'Asia/Kathmandu', hour: '2-digit', minute: '2-digit' }).format(Date.parse(r.spec.start));
+  await page.getByText(new RegExp(text)).first().waitFor();
+  await page.getByText('UTC+05:45').first().waitFor();
+  await page.evaluate(() => localStorage.removeItem('berth.zone'));
+  // The last Sunday of October in Warsaw has 25 hours, that of March 23.
+  await go(page, 'calendar?view=day&day=2027-10-31');
+  await page.getByRole('gridcell').first().waitFor();
+  assert.equal(await page.getByRole('row', { name: /Whole GPU/ }).getByRole('gridcell').count(), 50);
+  await page.getByText('25 h').first().waitFor();
+  await page.getByText('clocks go back 1 h').waitFor();
+  assert.match(await page.getByTestId('cal-offset').innerText(), /UTC\+02:00 → \+01:00/);
+  await shot(page, 'calendar-dst');
+  await go(page, 'calendar?view=day&day=2027-03-28');
+  await page.getByText('23 h').first().waitFor();
+  assert.equal(await page.getByRole('row', { name: /Whole GPU/ }).getByRole('gridcell').count(), 46);
+  quiet(page);
+  await page.context().close();
+});
+
+test('an administrator sees what an edit of quota does before saving it', async () => {
+  const page = await person();
+  await signInAsAdmin(page);
+  await go(page, 'admin/quotas');
+  await page.getByTestId('queue-default').getByRole('button', { name: 'Edit default' }).click();
+  await dialog(page).waitFor();
+  await axe(page, 'admin-edit');
+  await dialog(page).getByLabel('Admits').selectOption('HoldAndDrain');
+  await dialog(page).getByTestId('preview').getByText(/workload|No running/).first().waitFor();
+  await axe(page, 'admin-preview');
+  await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+  for (const part of ['approvals', 'policy', 'windows', 'flavors']) {
+    await go(page, `admin/${part}`);
+    await page.waitForTimeout(400);
+    await axe(page, `admin-${part}`);
+  }
+  await go(page, 'admin/windows');
+  await page.getByRole('button', { name: 'Plan a window' }).click();
+  await dialog(page).waitFor();
+  await axe(page, 'admin-window');
+  quiet(page);
+  await page.context().close();
+});
+
+test('who needs approval waits for it, and an administrator gives it', async () => {
+  run(config.kubectl, ['patch', 'reservationpolicy', 'default', '--type=merge', '-p',
+    JSON.stringify({ spec: { approval: [{ match: { class: 'production' }, by: 'admin' }] } })]);
+  const start = quarter() + 100 * HOUR;
+  const page = await person();
+  await signIn(page, 'bob');
+  await pickProject(page, 'blue');
+  await go(page, 'calendar');
+  await page.getByTestId('book').first().click();
+  await times(page, start, start + HOUR);
+  await more(page, '1g.18gb');
+  await dialog(page).getByText('More options').click();
+  await dialog(page).getByLabel('Class').selectOption('production');
+  const name = await dialog(page).getByLabel('Name', { exact: true }).inputValue();
+  await dialog(page).getByText('It fits, and needs approval').waitFor();
+  await submit(page).click();
+  await dialog(page).getByTestId('booked').waitFor();
+  assert.equal(phaseOf('blue', name), 'PendingApproval');
+  const admin = await person();
+  await signInAsAdmin(admin);
+  await go(admin, 'admin/approvals');
+  await axe(admin, 'admin-approvals-one');
+  await admin.getByRole('button', { name: 'Approve' }).first().click();
+  await until('it is confirmed', () => phaseOf('blue', name) === 'Confirmed');
+  run(config.kubectl, ['patch', 'reservationpolicy', 'default', '--type=merge', '-p', '{"spec":{"approval":null}}']);
+  quiet(page);
+  quiet(admin);
+  await page.context().close();
+  await admin.context().close();
+});
+
+test('a calendar program can read the feed, until it is revoked', async () => {
+  const page = await person();
+  await signIn(page, 'alice');
+  await go(page, `bookings/red/${kept.mouse}`);
+  await page.getByRole('button', { name: 'Add to calendar' }).click();
+  const path = await page.getByRole('link', { name: 'Download .ics' }).getAttribute('href');
+  const r = await fetch(config.address + path);
+  assert.equal(r.status, 200);
+  const body = await r.text();
+  assert.match(body, /BEGIN:VCALENDAR/);
+  assert.match(body, /BEGIN:VEVENT/);
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  await until('the address is gone', async () => (await fetch(config.address + path)).status === 404);
+  quiet(page);
+  await page.context().close();
+});
+
+test('every screen, for the administrator and for who may little: rules of accessibility, and small and large pages', async () => {
+  const screens = ['', 'calendar', 'calendar?view=day', 'calendar?view=month', 'calendar?as=table', 'bookings', 'queues', 'gpus', 'workloads', 'admin'];
+  const name = (s) => (s || 'overview').replace(/\W+/g, '-');
+  const admin = await person();
+  await signInAsAdmin(admin);
+  for (const s of screens) {
+    await go(admin, s);
+    await admin.waitForTimeout(700);
+    await axe(admin, `screen-${name(s)}`);
+    for (const [w, h] of [[320, 640], [360, 780], [3840, 2160]]) {
+      await admin.setViewportSize({ width: w, height: h });
+      await admin.waitForTimeout(300);
+      await shot(admin, `screen-${name(s)}-${w}`);
+      await fits(admin, `${s} at ${w}`);
+    }
+    await admin.setViewportSize({ width: 1280, height: 900 });
+    assert.equal(await admin.evaluate(() => window.hacked), undefined, `${s}: a name was run`);
+  }
+  quiet(admin);
+  await admin.context().close();
+  const bob = await person({ dark: true });
+  await signIn(bob, 'bob');
+  for (const s of screens) {
+    await go(bob, s);
+    await bob.waitForTimeout(500);
+    await axe(bob, `bob-${name(s)}`);
+  }
+  quiet(bob);
+  await bob.context().close();
+});
+
+await open();
+let failed = 0;
+const chosen = tests.filter((t) => config.names.length === 0 || config.names.some((n) => t.name.includes(n)));
+for (const t of chosen) {
+  const began = Date.now();
+  try {
+    await t.f();
+    console.log(`ok - ${t.name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+  } catch (e) {
+    failed++;
+    console.log(`NOT OK - ${t.name}\n${e.stack ?? e}`);
+    if (process.env.STOP) {
+      break;
+    }
+  }
+}
+await close();
+console.log(`${chosen.length - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
