@@ -29,9 +29,10 @@ import { asks, evictions, finished, owner, ownerName, priorityClass, stages, sta
 
 const s = strings.workloads;
 
-function Life(p: { w: Workload }): ReactNode {
+function Life(p: { w: Workload; until: number | undefined }): ReactNode {
   const { zone } = useScope();
-  const now = useNow(1000);
+  const ticking = useNow(1000);
+  const now = p.until ?? ticking;
   const all = stages(p.w, now);
   const state = stateOf(p.w);
   // Short stages stay visible beside long ones: lengths are drawn by their square root.
@@ -51,7 +52,7 @@ function Life(p: { w: Workload }): ReactNode {
             <span className="b-life-name">{s.stage[x.kind]}</span>
             <span className="b-life-time">
               {length(x.to - x.from)}
-              {x.open ? s.soFar : ''}
+              {x.open && p.until === undefined ? s.soFar : ''}
             </span>
           </li>
         ))}
@@ -138,7 +139,7 @@ function Why(p: { w: Workload }): ReactNode {
                         )}{' '}
                         <span className="b-quiet">
                           {s.holds(h.amount ?? '')}
-                          {h.ends ? `, ${s.ends(relative(h.ends, now))}` : ''}
+                          {h.ends ? `, ${s.ends(s.about(relative(h.ends, now)))}` : ''}
                           {h.overdue ? `, ${s.overdue}` : ''}
                           {h.keeps ? ` · ${s.keeps[h.keeps] ?? h.keeps}` : ''}
                         </span>
@@ -157,6 +158,7 @@ function Why(p: { w: Workload }): ReactNode {
                 <ul className="b-plainlist">
                   {(x.preemption ?? []).map((r, i) => (
                     <li key={i}>
+                      {r.workloads !== undefined && `${s.held(r.workloads)}: `}
                       {r.message} <span className="b-quiet">{r.until ? s.until(relative(r.until, now)) : ''}</span>
                     </li>
                   ))}
@@ -190,6 +192,11 @@ function Facts(p: { w: Workload }): ReactNode {
   const { zone } = useScope();
   const w = p.w;
   const cls = priorityClass(w);
+  const fleet = useComputed<Fleet>(pathOf(fleets, undefined, 'current'));
+  const cardName = (uuid: string): string => {
+    const c = fleet.data?.cards?.find((x) => x.uuid === uuid);
+    return c ? strings.gpus.gpu(c.index) : uuid.slice(-8);
+  };
   const put = w.status?.admission ? places(w) : []; // one that waits again has those of its last run
   const o = owner(w);
   const fact = (label: string, value: ReactNode): ReactNode => (
@@ -229,7 +236,7 @@ function Facts(p: { w: Workload }): ReactNode {
                     {(x.devices ?? []).map((d, k) => (
                       <span key={k} className="b-quiet">
                         {' · '}
-                        {d.profile ? s.sliceAt(d.profile, d.start ?? 0) : s.wholeGpu} <Link to={`${href('gpus')}?q=${encodeURIComponent(d.gpu ?? '')}`}>{(d.gpu ?? '').slice(-8)}</Link>
+                        {d.profile ? s.sliceAt(d.profile, d.start ?? 0) : s.wholeGpu} <Link to={`${href('gpus')}?q=${encodeURIComponent(d.gpu ?? '')}`}>{cardName(d.gpu ?? '')}</Link>
                       </span>
                     ))}
                   </li>
@@ -579,6 +586,9 @@ export default function WorkloadDetail(p: { ns: string; name: string }): ReactNo
   const [dialog, setDialog] = useState<'cancel' | 'priority' | undefined>();
   const opener = useRef<HTMLElement | null>(null);
   const tab = query.get('tab') ?? 'events';
+  const missing = one.loaded && !one.object && kept !== undefined;
+  const [goneAt, setGoneAt] = useState<number | undefined>();
+  useEffect(() => setGoneAt(missing ? Date.now() : undefined), [missing]);
   const mine = useMemo(() => (w ? podsOf(w, podList.items) : []), [w, podList.items]);
   const podNames = useMemo(() => new Set(mine.map((x) => x.metadata.name)), [mine]);
 
@@ -669,7 +679,7 @@ export default function WorkloadDetail(p: { ns: string; name: string }): ReactNo
         {gone && <Alert component="p" isInline variant="info" title={s.gone} />}
         <Card>
           <CardBody>
-            <Life w={w} />
+            <Life w={w} until={goneAt} />
             {state === 'failed' && <p className="b-bad">{why(w)}</p>}
           </CardBody>
         </Card>
