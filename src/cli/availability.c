@@ -215,7 +215,8 @@ static void busy_print(struct book *b, yyjson_val *items) {
 static int print_table(struct book *b, const struct span *s, yyjson_val *items) {
     struct cli *c = b->c;
     struct str marks = ruler(b, s);
-    const char *headers[] = {"WHAT", "TYPE", "MEMORY", "NOW", "OF", marks.p ? marks.p : ""};
+    const char *first = s->from > b->now.utc ? "FIRST" : "NOW";
+    const char *headers[] = {"WHAT", "TYPE", "MEMORY", first, "OF", marks.p ? marks.p : ""};
     struct table t;
     struct buf out;
     yyjson_val *v;
@@ -255,6 +256,27 @@ static int print_table(struct book *b, const struct span *s, yyjson_val *items) 
     return CLI_OK;
 }
 
+/* For -o json and yaml: those that are asked for. */
+static int print_list(struct book *b, yyjson_val *list) {
+    struct cli *c = b->c;
+    struct buf text;
+    yyjson_doc *doc;
+    yyjson_val *v;
+    size_t i, n, written = 0;
+    buf_init(&text, 0);
+    buf_c(&text, "{\"apiVersion\":\"" BOOK_API "\",\"kind\":\"AvailabilityList\",\"items\":[");
+    yyjson_arr_foreach(json_get(list, STR("items")), i, n, v) {
+        if (wanted(b, v)) {
+            buf_c(&text, written++ ? "," : "");
+            json_write(&text, v);
+        }
+    }
+    buf_c(&text, "]}");
+    int r = json_parse(&c->arena, buf_view(&text), &doc, &c->err);
+    buf_release(&text);
+    return r != 0 ? cli_fail(c, NULL) : (cli_print(c, yyjson_doc_get_root(doc)), CLI_OK);
+}
+
 static int show(struct book *b) {
     struct cli *c = b->c;
     struct span s;
@@ -279,7 +301,8 @@ static int show(struct book *b) {
         }
         return cli_fail(c, NULL);
     }
-    return cli_print(c, list) ? CLI_OK : print_table(b, &s, json_get(list, STR("items")));
+    bool table = c->format == FORMAT_TABLE || c->format == FORMAT_WIDE;
+    return table ? print_table(b, &s, json_get(list, STR("items"))) : print_list(b, list);
 }
 
 static int run(struct cli *c) {

@@ -506,8 +506,8 @@ static void test_availability(void **state) {
     assert_true(asked("from=2030-11-25T08%3A00%3A00Z&to=2030-11-25T16%3A00%3A00Z&step=1h0m0s"));
     assert_str_eq(
         buf_view(&bed.out),
-        STR("WHAT      TYPE   MEMORY     NOW   OF   09:00 15:00\n"
-            "2g.35gb   h200   32.5 GiB   24    24   ++++3300\n"
+        STR("WHAT      TYPE   MEMORY     FIRST   OF   09:00 15:00\n"
+            "2g.35gb   h200   32.5 GiB   24      24   ++++3300\n"
             "free in steps of 1h, Mon 25 Nov 2030 09:00-17:00 CET (8h), Europe/Warsaw\n"));
     assert_int_equal(RUN("availability", "--slice", "2g.35gb", "--from", "2030-11-25 9:00", "--to",
                          "17:00", "-o", "wide"),
@@ -518,7 +518,7 @@ static void test_availability(void **state) {
                 "p?\n"));
     assert_int_equal(RUN("availability", "--slice", "7g.141gb"), 3);
     assert_int_equal(RUN("availability", "--gpu", "-o", "json"), 0);
-    assert_true(out_has("AvailabilityList"));
+    assert_true(out_has("AvailabilityList") && out_has("\"nvidia.com/gpu\"") && !out_has("mig-"));
     bed_stop();
 }
 
