@@ -38,11 +38,6 @@ void booking_wake(struct booking_picture *p, int64_t at_ns) {
 
 /* ---- which there are ---- */
 
-static bool begun(struct str phase) {
-    return str_is(phase, "Preparing") || str_is(phase, "Active") || str_is(phase, "Degraded") ||
-           str_is(phase, "Ending");
-}
-
 static struct str note(const struct cluster_queue *q, const char *key) {
     for (size_t i = 0; q->metadata != NULL && i < q->metadata->annotations.n; i++) {
         if (str_is(q->metadata->annotations.v[i].key, key)) {
@@ -72,9 +67,7 @@ static int read_lines(struct booking_objects_controller *c, struct booking *b) {
     return 0;
 }
 
-/* False: it cannot be read. */
-static bool read_reservation(struct booking_objects_controller *c, struct booking *b,
-                             const struct object *o) {
+bool booking_read(struct booking_objects_controller *c, struct booking *b, const struct object *o) {
     struct arena *a = &c->base.arena;
     b->obj = o;
     b->rsv = booking_decode(c, o, &schema_reservation);
@@ -93,10 +86,6 @@ static bool read_reservation(struct booking_objects_controller *c, struct bookin
     b->queue_name = arena_f(a, "rsv-%.*s", STR_ARG(str_head(o->uid, 8)));
     b->local_name = arena_f(a, "rsv-%.*s", STR_ARG(o->name));
     return arena_ok(a) == 0;
-}
-
-static struct str phase_of(const struct booking *b) {
-    return b->rsv != NULL && b->rsv->status != NULL ? b->rsv->status->phase : (struct str){0};
 }
 
 static struct booking *by_uid(struct booking_picture *p, struct str uid) {
@@ -150,7 +139,7 @@ static bool bind_queue(void *ctx, const struct object *o) {
                               .end_policy = note(q, BOOKING_POLICY)};
         const struct object *r = uid.n > 0 ? mirror_by_uid(x->c->base.env.mirror, uid) : NULL;
         if (r != NULL && r->kind == x->c->kinds[BK_RESERVATION]) {
-            read_reservation(x->c, b, r);
+            booking_read(x->c, b, r);
         }
     }
     b->queue_obj = o;
@@ -190,7 +179,7 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL;) {
         const struct live_booking *l = e->value;
         const struct object *o = mirror_get(m, c->kinds[BK_RESERVATION], l->ns, l->name);
-        if (o != NULL && str_eq(o->uid, l->uid) && read_reservation(c, &p->v[p->n], o)) {
+        if (o != NULL && str_eq(o->uid, l->uid) && booking_read(c, &p->v[p->n], o)) {
             p->n++;
         } else {
             p->v[p->n] = (struct booking){0};
@@ -199,145 +188,6 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
     name_queues(c, p);
     return arena_ok(&c->base.arena);
-}
-
-/* ---- what is to become of each ---- */
-
-static bool same_people(const struct booking *a, const struct booking *b) {
-    const struct reservation_beneficiary *x = a->rsv->spec->beneficiary;
-    const struct reservation_beneficiary *y = b->rsv->spec->beneficiary;
-    struct str user[2] = {{0}, {0}};
-    const struct meta *m[2] = {a->rsv->metadata, b->rsv->metadata};
-    for (size_t i = 0; i < 2; i++) {
-        for (size_t k = 0; m[i] != NULL && k < m[i]->annotations.n; k++) {
-            if (str_is(m[i]->annotations.v[k].key, RESERVATION_USER_ANNOTATION)) {
-                user[i] = m[i]->annotations.v[k].value;
-            }
-        }
-    }
-    bool same =
-        x == NULL || y == NULL ? x == y : str_eq(x->kind, y->kind) && str_eq(x->name, y->name);
-    return same && str_eq(user[0], user[1]);
-}
-
-static bool same_shape(const struct booking *a, const struct booking *b) {
-    const struct reservation_place_list *x = &a->rsv->status->plan, *y = &b->rsv->status->plan;
-    bool same = a->n_resources == b->n_resources && x->n == y->n &&
-                a->rsv->spec->exclusive == b->rsv->spec->exclusive;
-    for (size_t i = 0; same && i < a->n_resources; i++) {
-        same = str_eq(a->resources[i], b->resources[i]) && a->counts[i] == b->counts[i];
-    }
-    for (size_t i = 0; same && i < x->n; i++) {
-        const struct reservation_place *u = &x->v[i], *v = &y->v[i];
-        same = str_eq(u->flavor, v->flavor) && str_eq(u->gpu, v->gpu) && str_eq(u->node, v->node) &&
-               str_eq(u->profile, v->profile) && u->start == v->start;
-    }
-    return same;
-}
-
-/* One that ends just where b begins, and whose objects b can go on with. */
-static struct booking *before(struct booking_picture *p, const struct booking *b) {
-    for (size_t i = 0; i < p->n; i++) {
-        struct booking *x = &p->v[i];
-        if (x != b && x->queue_obj != NULL && x->rsv != NULL && x->rsv->status != NULL &&
-            x->queue_obj->deleting_ns == 0 && str_eq(x->ns, b->ns) && x->end == b->start &&
-            same_people(x, b) && same_shape(x, b)) {
-            return x;
-        }
-    }
-    return NULL;
-}
-
-static bool is_late(const struct booking *b, const struct booking_picture *p) {
-    return b->rsv == NULL || !begun(phase_of(b)) || str_is(phase_of(b), "Ending") ||
-           b->obj->deleting_ns != 0 || (p->now >= b->end && str_is(phase_of(b), "Preparing"));
-}
-
-/* Objects go from the one before to this one, or will. */
-static void take_over(struct booking_picture *p, struct booking *b) {
-    struct booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(p, b) : NULL;
-    if (x == NULL) {
-        return;
-    }
-    if (!is_late(x, p) && p->now < b->start) {
-        b->follows = true;
-        x->followed = true;
-        return;
-    }
-    b->queue_obj = x->queue_obj;
-    b->queue = x->queue;
-    b->queue_name = x->queue_name;
-    b->local_name = x->local_name;
-    b->closing = 0;
-    x->queue_obj = NULL;
-    x->queue = NULL;
-    x->closing = p->now;
-    x->handed_over = true;
-}
-
-static enum booking_stage closing_stage(struct booking_picture *p, struct booking *b) {
-    bool forced = b->obj != NULL && str_is(phase_of(b), "Ended");
-    bool demote = !str_is(b->end_policy, "drain") && !str_is(b->end_policy, "hard");
-    if (b->looked && b->holding == 0) {
-        return STAGE_GONE;
-    }
-    if (demote && !forced) {
-        if (p->now < b->closing + p->policy->overstay_ns) {
-            booking_wake(p, b->closing + p->policy->overstay_ns);
-            return STAGE_DEMOTED;
-        }
-    }
-    return STAGE_DRAINED;
-}
-
-/* Of one whose time is now, or comes. */
-static enum booking_stage open_stage(struct booking_picture *p, struct booking *b) {
-    struct str phase = phase_of(b);
-    bool drain = str_is(b->end_policy, "drain"), hard = str_is(b->end_policy, "hard");
-    if (p->now < b->start) {
-        booking_wake(p, b->start);
-        if (!str_is(phase, "Active")) {
-            return STAGE_HELD;
-        }
-    }
-    int64_t shut = b->end - booking_last_warning(p);
-    shut = shut > b->start ? shut : b->end;
-    if (!b->followed && drain && p->now >= shut) {
-        return STAGE_SHUT;
-    }
-    if (!b->followed && hard && b->looked && p->now >= b->end - b->grace_ns) {
-        b->lead_ns = b->grace_ns;
-        return STAGE_DRAINED;
-    }
-    b->lead_ns = 0;
-    booking_wake(p, drain ? shut : b->end - b->grace_ns);
-    return STAGE_OPEN;
-}
-
-static void decide(struct booking_objects_controller *c, struct booking_picture *p,
-                   struct booking *b) {
-    struct mirror *m = c->base.env.mirror;
-    const struct object *project = mirror_get(m, c->kinds[BK_NAMESPACE], STR(""), b->ns);
-    b->foreign_open = project == NULL || project->deleting_ns != 0;
-    if (b->handed_over) {
-        b->stage = STAGE_GONE;
-        return;
-    }
-    if (is_late(b, p)) {
-        b->closing = b->closing != 0 ? b->closing : p->now;
-        booking_workloads_look(c, p, b);
-        b->stage = closing_stage(p, b);
-        return;
-    }
-    b->closing = 0;
-    int64_t ahead = booking_first_warning(p);
-    ahead = ahead > 600 * NS_PER_SEC ? ahead : 600 * NS_PER_SEC;
-    if (!b->followed && p->now >= b->end - ahead) {
-        booking_workloads_look(c, p, b);
-    } else {
-        booking_wake(p, b->end - ahead);
-    }
-    b->stage = open_stage(p, b);
 }
 
 /* Who is being drained keeps what it has; then who was there first. */
@@ -506,10 +356,13 @@ static int picture(struct booking_objects_controller *c, struct booking_picture 
     int r = read_policy(c, p);
     r = r == 0 ? collect(c, p) : r;
     for (size_t i = 0; r == 0 && i < p->n; i++) {
-        take_over(p, &p->v[i]);
+        booking_take_over(p, &p->v[i]);
     }
     for (size_t i = 0; r == 0 && i < p->n; i++) {
-        decide(c, p, &p->v[i]);
+        booking_find_follower(c, p, &p->v[i]);
+    }
+    for (size_t i = 0; r == 0 && i < p->n; i++) {
+        booking_decide(c, p, &p->v[i]);
     }
     if (r != 0) {
         return r;

@@ -160,10 +160,21 @@ void booking_workloads_act(struct booking_objects_controller *c, struct booking_
 int64_t booking_first_warning(const struct booking_picture *p);
 int64_t booking_last_warning(const struct booking_picture *p);
 
+/* booking_objects_stage.c */
+/* Objects go from the one before to this one, or will. */
+void booking_take_over(struct booking_picture *p, struct booking *b);
+/* Another one will go on with the objects of one that ends soon: `followed`. */
+void booking_find_follower(struct booking_objects_controller *c, struct booking_picture *p,
+                           struct booking *x);
+void booking_decide(struct booking_objects_controller *c, struct booking_picture *p,
+                    struct booking *b);
+
 /* booking_objects.c */
 /* Decoded in the arena; NULL when it cannot be. */
 void *booking_decode(struct booking_objects_controller *c, const struct object *o,
                      const struct schema *s);
+/* False: it cannot be read. */
+bool booking_read(struct booking_objects_controller *c, struct booking *b, const struct object *o);
 void booking_wake(struct booking_picture *p, int64_t at_ns);
 
 #endif

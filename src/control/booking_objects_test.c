@@ -584,8 +584,10 @@ static void back_to_back(void **state) {
     settle(&s);
     snprintf(name, sizeof(name), "%.*s", STR_ARG(queue_of(&s, "a")->name));
     job(&s, "team", "j", "rsv-a", 1);
+    phase(&s, "b", "Confirmed", ",\"start\":\"2026-01-01T01:00:00Z\"" PLAN1);
     fake_world_live(&s.w, 5);
     until(&s, 55);
+    assert_int_equal(fake_world_events(&s.w, "ReservationEnding"), 0);
     phase(&s, "b", "Preparing", PLAN1);
     settle(&s);
     assert_int_equal(fake_world_count(&s.w, "ClusterQueue"), 2);

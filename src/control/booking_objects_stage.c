@@ -1,0 +1,185 @@
+/* booking_objects_stage: what is to become of each booking: its stage by phase, policy and clock, and who goes on with
+ * whose objects. */
+#include "control/booking_objects_private.h"
+
+#include "wire/time.h"
+
+static bool begun(struct str phase) {
+    return str_is(phase, "Preparing") || str_is(phase, "Active") || str_is(phase, "Degraded") ||
+           str_is(phase, "Ending");
+}
+
+static struct str phase_of(const struct booking *b) {
+    return b->rsv != NULL && b->rsv->status != NULL ? b->rsv->status->phase : (struct str){0};
+}
+
+static bool same_people(const struct booking *a, const struct booking *b) {
+    const struct reservation_beneficiary *x = a->rsv->spec->beneficiary;
+    const struct reservation_beneficiary *y = b->rsv->spec->beneficiary;
+    struct str user[2] = {{0}, {0}};
+    const struct meta *m[2] = {a->rsv->metadata, b->rsv->metadata};
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; m[i] != NULL && k < m[i]->annotations.n; k++) {
+            if (str_is(m[i]->annotations.v[k].key, RESERVATION_USER_ANNOTATION)) {
+                user[i] = m[i]->annotations.v[k].value;
+            }
+        }
+    }
+    bool same =
+        x == NULL || y == NULL ? x == y : str_eq(x->kind, y->kind) && str_eq(x->name, y->name);
+    return same && str_eq(user[0], user[1]);
+}
+
+static bool same_shape(const struct booking *a, const struct booking *b) {
+    const struct reservation_place_list *x = &a->rsv->status->plan, *y = &b->rsv->status->plan;
+    bool same = a->n_resources == b->n_resources && x->n == y->n &&
+                a->rsv->spec->exclusive == b->rsv->spec->exclusive;
+    for (size_t i = 0; same && i < a->n_resources; i++) {
+        same = str_eq(a->resources[i], b->resources[i]) && a->counts[i] == b->counts[i];
+    }
+    for (size_t i = 0; same && i < x->n; i++) {
+        const struct reservation_place *u = &x->v[i], *v = &y->v[i];
+        same = str_eq(u->flavor, v->flavor) && str_eq(u->gpu, v->gpu) && str_eq(u->node, v->node) &&
+               str_eq(u->profile, v->profile) && u->start == v->start;
+    }
+    return same;
+}
+
+/* One that ends just where b begins, and whose objects b can go on with. */
+static struct booking *before(struct booking_picture *p, const struct booking *b) {
+    for (size_t i = 0; i < p->n; i++) {
+        struct booking *x = &p->v[i];
+        if (x != b && x->queue_obj != NULL && x->rsv != NULL && x->rsv->status != NULL &&
+            x->queue_obj->deleting_ns == 0 && str_eq(x->ns, b->ns) && x->end == b->start &&
+            same_people(x, b) && same_shape(x, b)) {
+            return x;
+        }
+    }
+    return NULL;
+}
+
+static bool is_late(const struct booking *b, const struct booking_picture *p) {
+    return b->rsv == NULL || !begun(phase_of(b)) || str_is(phase_of(b), "Ending") ||
+           b->obj->deleting_ns != 0 || (p->now >= b->end && str_is(phase_of(b), "Preparing"));
+}
+
+/* Objects go from the one before to this one, or will. */
+void booking_take_over(struct booking_picture *p, struct booking *b) {
+    struct booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(p, b) : NULL;
+    if (x == NULL) {
+        return;
+    }
+    if (!is_late(x, p) && p->now < b->start) {
+        b->follows = true;
+        x->followed = true;
+        return;
+    }
+    b->queue_obj = x->queue_obj;
+    b->queue = x->queue;
+    b->queue_name = x->queue_name;
+    b->local_name = x->local_name;
+    b->closing = 0;
+    x->queue_obj = NULL;
+    x->queue = NULL;
+    x->closing = p->now;
+    x->handed_over = true;
+}
+
+/* Reservations that are confirmed have no objects, and are many: only when one of the project ends soon are those
+ * looked at that begin just then. */
+struct follower {
+    struct booking_objects_controller *c;
+    struct booking *of;
+    struct str at; /* its end, as JSON */
+};
+
+static bool is_follower(void *ctx, const struct object *o) {
+    struct follower *f = ctx;
+    struct booking b = {0};
+    if (str_contains(o->json, f->at) && str_contains(o->json, STR("\"phase\":\"Confirmed\"")) &&
+        o->deleting_ns == 0 && booking_read(f->c, &b, o)) {
+        f->of->followed = b.start == f->of->end && same_people(f->of, &b) && same_shape(f->of, &b);
+    }
+    return !f->of->followed;
+}
+
+static int64_t ahead_of_end(const struct booking_picture *p) {
+    int64_t ahead = booking_first_warning(p), least = 600 * NS_PER_SEC;
+    return ahead > least ? ahead : least;
+}
+
+void booking_find_follower(struct booking_objects_controller *c, struct booking_picture *p,
+                           struct booking *x) {
+    char at[TIME_TEXT_MAX];
+    struct follower f = {.c = c, .of = x};
+    if (x->queue_obj == NULL || x->followed || is_late(x, p) || x->rsv->status == NULL ||
+        p->now < x->end - ahead_of_end(p)) {
+        return;
+    }
+    f.at = arena_f(&c->base.arena, "\"start\":\"%.*s\"", STR_ARG(time_text(x->end, at)));
+    mirror_scan(c->base.env.mirror, c->kinds[BK_RESERVATION], x->ns, is_follower, &f);
+}
+
+static enum booking_stage closing_stage(struct booking_picture *p, struct booking *b) {
+    bool forced = b->obj != NULL && str_is(phase_of(b), "Ended");
+    bool demote = !str_is(b->end_policy, "drain") && !str_is(b->end_policy, "hard");
+    if (b->looked && b->holding == 0) {
+        return STAGE_GONE;
+    }
+    if (demote && !forced) {
+        if (p->now < b->closing + p->policy->overstay_ns) {
+            booking_wake(p, b->closing + p->policy->overstay_ns);
+            return STAGE_DEMOTED;
+        }
+    }
+    return STAGE_DRAINED;
+}
+
+/* Of one whose time is now, or comes. */
+static enum booking_stage open_stage(struct booking_picture *p, struct booking *b) {
+    struct str phase = phase_of(b);
+    bool drain = str_is(b->end_policy, "drain"), hard = str_is(b->end_policy, "hard");
+    if (p->now < b->start) {
+        booking_wake(p, b->start);
+        if (!str_is(phase, "Active")) {
+            return STAGE_HELD;
+        }
+    }
+    int64_t shut = b->end - booking_last_warning(p);
+    shut = shut > b->start ? shut : b->end;
+    if (!b->followed && drain && p->now >= shut) {
+        return STAGE_SHUT;
+    }
+    if (!b->followed && hard && b->looked && p->now >= b->end - b->grace_ns) {
+        b->lead_ns = b->grace_ns;
+        return STAGE_DRAINED;
+    }
+    b->lead_ns = 0;
+    booking_wake(p, drain ? shut : b->end - b->grace_ns);
+    return STAGE_OPEN;
+}
+
+void booking_decide(struct booking_objects_controller *c, struct booking_picture *p,
+                    struct booking *b) {
+    struct mirror *m = c->base.env.mirror;
+    const struct object *project = mirror_get(m, c->kinds[BK_NAMESPACE], STR(""), b->ns);
+    b->foreign_open = project == NULL || project->deleting_ns != 0;
+    if (b->handed_over) {
+        b->stage = STAGE_GONE;
+        return;
+    }
+    if (is_late(b, p)) {
+        b->closing = b->closing != 0 ? b->closing : p->now;
+        booking_workloads_look(c, p, b);
+        b->stage = closing_stage(p, b);
+        return;
+    }
+    b->closing = 0;
+    int64_t ahead = ahead_of_end(p);
+    if (!b->followed && p->now >= b->end - ahead) {
+        booking_workloads_look(c, p, b);
+    } else {
+        booking_wake(p, b->end - ahead);
+    }
+    b->stage = open_stage(p, b);
+}
