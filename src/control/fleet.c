@@ -176,7 +176,7 @@ static int by_name(const void *a, const void *b) {
     return str_cmp((*x)->name, (*y)->name);
 }
 
-static int cards_write(struct page *p, struct arena *a) {
+static int cards_write(struct page *p, struct str node, struct arena *a) {
     struct fleet *f = p->f;
     const struct fleet_node **v =
         ARENA_ARRAY(a, const struct fleet_node *, map_count(&f->nodes) + 1);
@@ -186,7 +186,7 @@ static int cards_write(struct page *p, struct arena *a) {
     }
     for (const struct map_entry *e; (e = map_next(&f->nodes, &at));) {
         v[n] = e->value;
-        n += v[n]->told && v[n]->inv.n > 0;
+        n += v[n]->told && v[n]->inv.n > 0 && (node.n == 0 || str_eq(node, v[n]->name));
     }
     qsort(v, n, sizeof *v, by_name);
     buf_c(p->out, ",\"cards\":[");
@@ -215,7 +215,7 @@ static int fleet_write(struct fleet *f, const struct virtual_ask *q, struct aren
               STR_ARG(time_text(clock_wall(f->c->env->clock), text)));
         types_write(&sums, out);
         fleet_viewer_init(&p.viewer, q, "", "pods", a);
-        r = cards_write(&p, a);
+        r = cards_write(&p, virtual_param(q, "node"), a);
         fleet_viewer_release(&p.viewer);
         buf_c(out, ",\"attention\":");
         fleet_attention(f, q, a, out);

@@ -17,9 +17,10 @@
  * this is read from their cards; of others only numbers are known (control/gpu_inventory.h), and there are no cards.
  *
  * Fleet.cards[].instances say who holds them (namespace, pod, workload) where the asker may list pods in that
- * namespace; a whole GPU that is held has one instance without a profile. Fleet.attention tells of broken GPUs, nodes
- * that are not ready, queues that are not active, Workloads that were evicted or could not be admitted for long, and
- * bookings that lack what was booked, each where the asker may see its object.
+ * namespace; a whole GPU that is held has one instance without a profile. With the query parameter `node` only the
+ * cards of that node are written. Fleet.attention tells of broken GPUs, nodes that are not ready, queues that are not
+ * active, Workloads that were evicted or could not be admitted for long, and bookings that lack what was booked or wait
+ * for approval, each where the asker may see its object.
  *
  * FleetHistory has one item for each type with a sample a minute of the last 24 hours, kept in memory: total, used and
  * reserved in GPUs, where a slice counts as its share of the memory, and busyPct, the mean utilisation of those that

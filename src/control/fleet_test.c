@@ -17,6 +17,7 @@ struct scene {
     struct virtual_registry *virtuals;
     struct arena arena;
     yyjson_val *root; /* of the last answer */
+    const char *node; /* whose cards alone are asked for; NULL: all */
     const char *sees; /* the one namespace that the asker may see; NULL: all */
     int code;
 };
@@ -185,14 +186,14 @@ static void done(void *ctx, int code, struct str json, const struct err *err) {
 }
 
 static int ask(struct scene *s, const char *resource, const char *name, const char *from) {
-    struct virtual_param query[] = {{STR("from"), str_of(from)}};
+    struct virtual_param query[] = {{STR("from"), str_of(from)}, {STR("node"), str_of(s->node)}};
     struct virtual_source *src =
         virtual_find(s->virtuals, STR("berth.dev"), str_of(resource), (struct str){0});
     struct virtual_ask q = {.verb = "get",
                             .version = STR("v1alpha1"),
                             .name = str_of(name),
                             .query = query,
-                            .n_query = 1,
+                            .n_query = 2,
                             .may = may,
                             .may_ctx = s};
     struct virtual_call *call = NULL;
@@ -336,6 +337,13 @@ static void holders_are_for_those_who_may(void **state) {
     in = yyjson_arr_get(json_path(yyjson_arr_get(json_path(s.root, "cards"), 0), "instances"), 0);
     assert_str_eq(json_str_at(in, "pod"), STR("p1"));
     assert_int_equal(ask(&s, "fleets", "other", ""), ERR_NOT_FOUND);
+    s.node = "n1";
+    assert_int_equal(ask(&s, "fleets", "current", ""), 0);
+    assert_int_equal(yyjson_arr_size(json_path(s.root, "cards")), 2);
+    s.node = "n2";
+    assert_int_equal(ask(&s, "fleets", "current", ""), 0);
+    assert_int_equal(yyjson_arr_size(json_path(s.root, "cards")), 0);
+    assert_int_equal(yyjson_arr_size(json_path(s.root, "types")), 1);
     end(&s);
 }
 
