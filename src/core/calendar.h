@@ -63,7 +63,7 @@ struct calendar;
 struct calendar_options {
     int64_t grid_s;       /* starts that are proposed are multiples of it after grid_base; 0: 900 */
     int64_t grid_base;    /* the policy zone's offset makes it differ from 0 */
-    int32_t repair_steps; /* placements tried by one repair; 0: 20000; negative: none */
+    int32_t repair_steps; /* placements tried by one repair; 0: 4000; negative: none */
     int32_t search_steps; /* starts tried by one search in time; 0: 2000 */
 };
 

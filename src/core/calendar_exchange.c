@@ -153,13 +153,27 @@ static int swap(struct exchange *x, const struct lane *a, const struct lane *b, 
     return 1;
 }
 
+/* Lanes that are certainly in use at `at`, by their card's place in the flavor's list. */
+static const uint64_t *busy_at(const struct exchange *x, int64_t at) {
+    bool whole = x->lanes.n > 0 && whole_lane(&x->lanes.v[0]);
+    return cover_skip(x->c, x->w->flavor, whole, at, at + 1);
+}
+
+static bool is_busy(const uint64_t *busy, const struct lane *l) {
+    return busy != NULL && (busy[l->card->pos / 64] >> l->card->pos % 64 & 1) != 0;
+}
+
 /* Makes lane a free from `at` on for longer: 1, or 0. */
 static int clear_further(struct exchange *x, size_t a, int64_t at) {
     int64_t to = x->w->e->end;
+    const uint64_t *busy = busy_at(x, at);
+    bool enough = false; /* one that is free for all of the rest: none is better */
     for (size_t i = 0; i < x->lanes.n; i++) {
-        if (i == a || !free_at(&x->lanes.v[i], at, to, &x->lanes.v[i].next)) {
-            x->lanes.v[i].next = INT64_MIN;
+        struct lane *l = &x->lanes.v[i];
+        if (i == a || enough || is_busy(busy, l) || !free_at(l, at, to, &l->next)) {
+            l->next = INT64_MIN;
         }
+        enough = enough || l->next == to;
     }
     for (size_t tries = 0; tries < 8; tries++) {
         size_t best = SIZE_MAX;
@@ -203,9 +217,10 @@ int cal_place_exchange(struct calendar *c, const struct want *w) {
     for (size_t tries = 0; r == 0 && x.lanes.n > 1 && tries < 4; tries++) {
         size_t best = SIZE_MAX; /* lanes that are free at the start, free for longest first */
         int64_t longest = INT64_MIN, next;
+        const uint64_t *busy = busy_at(&x, w->e->start);
         for (size_t i = 0; i < x.lanes.n; i++) {
             struct lane *l = &x.lanes.v[i];
-            if (l->card != NULL && (w->node == NULL || l->card->node == w->node) &&
+            if ((w->node == NULL || l->card->node == w->node) && !is_busy(busy, l) &&
                 free_at(l, w->e->start, w->e->end, &next) && next > longest) {
                 best = i;
                 longest = next;

@@ -1,7 +1,12 @@
 /* calendar_place (core): where the units of an entry go. */
 #include "core/calendar_private.h"
 
-enum { CANDIDATES = 8, NODES_COMPARED = 4 }; /* cards, nodes with room that are compared */
+enum {
+    CANDIDATES = 8,     /* cards with room that are compared */
+    NODES_COMPARED = 4, /* nodes with room */
+    NODES_MOVED = 4,    /* nodes on which others are moved for a line that needs one node ... */
+    FEW_CARDS = 16,     /* ... but all of them in a flavor of so few cards */
+};
 
 static bool overlaps(const struct span *x, int64_t from, int64_t to) {
     return x->start < to && x->end > from;
@@ -260,6 +265,20 @@ static int place_on_node(struct calendar *c, struct want *w, uint16_t line, int6
     return r;
 }
 
+/* What fits on the node when it begins: with less, one would have to move who runs into it from before. */
+static int64_t room_at_start(const struct calendar *c, const struct want *w,
+                             const struct node *node) {
+    int64_t n = 0;
+    for (size_t i = 0; i < node->cards.n; i++) {
+        const struct card *card = node->cards.v[i];
+        const struct class_resource *r =
+            card->flavor == w->flavor ? class_resource(card->class, w->resource) : NULL;
+        int64_t at = w->e->start;
+        n += r != NULL ? class_most(card->class, r, cal_card_free(c, card, at, at + 1)) : 0;
+    }
+    return n;
+}
+
 /* All units of the line on one node, the tightest that has room; others move only when there is none. */
 static int place_together(struct calendar *c, struct want *w, uint16_t line, int64_t count,
                           int64_t *ret_placed) {
@@ -274,8 +293,13 @@ static int place_together(struct calendar *c, struct want *w, uint16_t line, int
         r = place_on_node(c, w, line, count, v[i].node, false, ret_placed);
     }
     const struct node *node;
-    for (size_t i = 0; r == 0 && c->steps > 0 && (node = next_node(w->flavor, &i)) != NULL;) {
-        r = place_on_node(c, w, line, count, node, true, ret_placed);
+    bool few = w->flavor->cards.n <= FEW_CARDS;
+    for (size_t i = 0, tried = 0; r == 0 && (few || tried < NODES_MOVED) && c->steps > 0 &&
+                                  (node = next_node(w->flavor, &i)) != NULL;) {
+        if (few || room_at_start(c, w, node) >= count) {
+            tried++;
+            r = place_on_node(c, w, line, count, node, true, ret_placed);
+        }
     }
     return r;
 }

@@ -17,7 +17,7 @@ enum {
     FLAVOR_CLASSES_MAX = 64,
     WHOLE_WEIGHT =
         64, /* what it costs to take the last place of a whole card: sooner sliced cards than fresh ones */
-    REPAIR_STEPS = 20000,
+    REPAIR_STEPS = 4000,
     SEARCH_STEPS = 2000,
     SEARCH_REPAIR = 200, /* steps of repair for each start that a search tries */
     GRID_S = 900,

@@ -7,7 +7,7 @@
  */
 #include "core/calendar_private.h"
 
-enum { ITEMS_MAX = 40, SET_MAX = 16, CARDS_TRIED = 12, RELIEF_MAX = 4, FEW_STEPS = 300 };
+enum { ITEMS_MAX = 40, SET_MAX = 16, CARDS_TRIED = 6, RELIEF_MAX = 4, FEW_STEPS = 300 };
 
 struct item {
     struct entry *e;
@@ -21,6 +21,8 @@ struct repair {
     struct calendar *c;
     const struct want *w;
     struct card *cards[SET_MAX];
+    struct card *relief[2 * RELIEF_MAX]; /* cards with something free, found once */
+    size_t n_relief;
     size_t n_cards;
     struct item items[ITEMS_MAX + 1];
     size_t n;
@@ -240,13 +242,23 @@ static bool in_set(const struct repair *r, const struct card *card) {
     return false;
 }
 
+static void find_relief(struct repair *r) {
+    const struct cards *all = &r->w->flavor->cards;
+    int64_t from = r->w->e->start, to = r->w->e->end;
+    const uint64_t *skip = cover_skip(r->c, r->w->flavor, false, from, to);
+    for (size_t i = 0; i < all->n && r->n_relief < 2 * RELIEF_MAX; i++) {
+        if ((skip == NULL || (skip[i / 64] >> i % 64 & 1) == 0) &&
+            cal_card_free(r->c, all->v[i], from, to) != 0) {
+            r->relief[r->n_relief++] = all->v[i];
+        }
+    }
+}
+
 /* Cards with something free, for those that must move away. */
 static void add_relief(struct repair *r) {
-    const struct cards *all = &r->w->flavor->cards;
-    for (size_t i = 0, n = 0; i < all->n && n < RELIEF_MAX && r->n_cards < SET_MAX; i++) {
-        if (!in_set(r, all->v[i]) &&
-            cal_card_free(r->c, all->v[i], r->w->e->start, r->w->e->end) != 0) {
-            r->cards[r->n_cards++] = all->v[i];
+    for (size_t i = 0, n = 0; i < r->n_relief && n < RELIEF_MAX && r->n_cards < SET_MAX; i++) {
+        if (!in_set(r, r->relief[i])) {
+            r->cards[r->n_cards++] = r->relief[i];
             n++;
         }
     }
@@ -287,12 +299,23 @@ static int search_all(struct repair *r, const struct cards *cards) {
     return x;
 }
 
+/* All units of the resource are alike: what an exchange did not find is not worth a search among many. */
+static bool only_lanes(const struct want *w) {
+    for (size_t i = 0; i < w->flavor->n_classes; i++) {
+        if (w->masks[i] != 0 && w->flavor->classes[i]->dynamic) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int cal_place_repair(struct calendar *c, const struct want *w) {
     struct repair r = {.c = c, .w = w};
     const struct cards *cards = w->node != NULL ? &w->node->cards : &w->flavor->cards;
-    if (c->steps <= 0) {
+    if (c->steps <= 0 || (cards->n > SET_MAX && only_lanes(w))) {
         return 0;
     }
+    find_relief(&r);
     int x = search_cards(&r, cards, false);
     x = x != 0 ? x : search_cards(&r, cards, true);
     return x != 0 || (cards->n > SET_MAX && w->node == NULL) ? x : search_all(&r, cards);
