@@ -18,6 +18,10 @@ struct upstream {
     size_t stream_sent;
     unsigned reviews, asks;
     bool all_allowed, may_ask, revoked;
+    bool later; /* the source answers when it is told to, or never */
+    virtual_done *done;
+    void *done_ctx;
+    unsigned cancelled;
 };
 
 static struct upstream *up_of(struct bed *b) {
@@ -105,12 +109,24 @@ static int fleet(struct virtual_source *s, const struct virtual_ask *q, virtual_
     struct upstream *u = (struct upstream *)((char *)s - offsetof(struct upstream, source));
     char text[200];
     u->asks++;
+    if (u->later) {
+        u->done = done;
+        u->done_ctx = ctx;
+        *ret = (struct virtual_call *)u;
+        return 0;
+    }
     bool mine = q->may(q, "list", "", "pods", STR("mine"), STR(""));
     bool theirs = q->may(q, "list", "", "pods", STR("theirs"), STR(""));
     snprintf(text, sizeof(text), "{\"mine\":%d,\"theirs\":%d,\"name\":\"%.*s\",\"from\":\"%.*s\"}",
              mine, theirs, STR_ARG(q->name), STR_ARG(virtual_param(q, "from")));
     done(ctx, 0, str_of(text), NULL);
     return 0;
+}
+
+static void cancel(struct virtual_source *s, struct virtual_call *c) {
+    struct upstream *u = (struct upstream *)((char *)s - offsetof(struct upstream, source));
+    assert_ptr_equal(c, u);
+    u->cancelled++;
 }
 
 static void identify(void *ctx, struct str token, struct dashboard_asking *k) {
@@ -138,7 +154,7 @@ static int setup(void **state) {
         .host = STR("127.0.0.1"), .handler = upstream, .ctx = u, .out_max = 64 << 20};
     assert_ok(http_server_start(u->bed.loop, &h, &u->http, &err), &err);
     u->virtuals = virtual_new();
-    u->source = (struct virtual_source){"berth.dev", "fleets", "", fleet, NULL, NULL};
+    u->source = (struct virtual_source){"berth.dev", "fleets", "", fleet, cancel, NULL};
     virtual_add(u->virtuals, &u->source);
     snprintf(url, sizeof(url), "http://127.0.0.1:%u", http_server_port(u->http));
     struct way_options w = {.loop = u->bed.loop,
@@ -458,6 +474,41 @@ static void test_computed(void **state) {
     ASK("GET", fleets, "", 503);
 }
 
+/* Answers that take their time: told later, not wanted any more, and never given. */
+static void test_computed_later(void **state) {
+    struct bed *b = *state;
+    struct upstream *u = *state;
+    const char *path = "/apis/berth.dev/v1alpha1/fleets/current";
+    struct reader x = {0};
+    sign_in(b);
+    u->later = true;
+    watch(b, &x, path, b->client);
+    while (!u->done) {
+        turns(b, 1);
+    }
+    u->done(u->done_ctx, 0, STR("{\"late\":1}"), NULL);
+    while (!x.over) {
+        turns(b, 1);
+    }
+    assert_int_equal(x.got, 10);
+    u->done = NULL;
+    x = (struct reader){0};
+    watch(b, &x, path, b->client);
+    while (!u->done) {
+        turns(b, 1);
+    }
+    http_call_cancel(x.call);
+    while (u->cancelled == 0) {
+        turns(b, 1);
+    }
+    u->done = NULL;
+    x = (struct reader){0};
+    watch(b, &x, path, b->client);
+    while (!u->done) {
+        turns(b, 1);
+    } /* teardown lets go of it */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_identify, setup, teardown),
@@ -470,6 +521,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_server, setup, teardown),
         cmocka_unit_test_setup_teardown(test_computed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_computed_later, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -373,6 +373,30 @@ def test_feeds(b):
     site.ask("POST", "/calendar/x.ics", {}, want=405)
 
 
+def test_a_feed_by_its_address(b):
+    b.team("vision", "ana")
+    site = b.site()
+    site.sign_in(token=b.token("ana"))
+    feed = {"apiVersion": "berth.dev/v1alpha1", "kind": "CalendarFeed", "metadata": {"name": "mine"},
+            "spec": {"scope": "own"}}
+    path = "/apis/berth.dev/v1alpha1/namespaces/vision/calendarfeeds"
+    site.ask("POST", path, feed, OURS, 201)
+    where = wait_for("the feed's address", lambda: site.json(path + "/mine").get("status", {}).get("path"))
+    check(re.fullmatch(r"/calendar/[\w-]{20,}\.ics", where), where)
+    nobody = b.site()
+    r = nobody.get(where, want=200)
+    check(r.getheader("Content-Type") == "text/calendar; charset=utf-8", r.getheader("Content-Type"))
+    check(r.data.startswith(b"BEGIN:VCALENDAR\r\n") and r.data.endswith(b"END:VCALENDAR\r\n"), f"{r.data[:200]!r}")
+    for header in ({"If-None-Match": r.getheader("ETag")}, {"If-Modified-Since": r.getheader("Last-Modified")}):
+        nobody.get(where, headers=header, want=304)
+    head = nobody.ask("HEAD", where, want=200)
+    check(head.data == b"" and head.getheader("Content-Length") == str(len(r.data)), "HEAD")
+    nobody.get(where.replace(".ics", "x.ics"), want=404)
+    nobody.get(where, headers={"Host": "evil.example"}, want=421)
+    site.ask("DELETE", path + "/mine", headers=OURS, want=200)
+    wait_for("its end", lambda: nobody.get(where).status == 404)
+
+
 def test_addresses():
     """A port that is taken, none, and what is refused."""
     program, kubectl = sys.argv[1:3]
