@@ -125,7 +125,9 @@ export async function shot(page, name) {
 export async function axe(page, name) {
   for (const dark of [false, true]) {
     await page.evaluate((d) => document.documentElement.classList.toggle('pf-v6-theme-dark', d), dark);
-    await page.waitForTimeout(250);
+    await page.waitForTimeout(150);
+    // Colours fade from one theme to the other; what is looked at is where they end.
+    await page.evaluate(() => document.getAnimations().forEach((a) => a.effect?.getComputedTiming().iterations !== Infinity && a.finish()));
     await shot(page, `${name}-${dark ? 'dark' : 'light'}`);
     if (!(await page.evaluate(() => 'axe' in window))) {
       await page.evaluate(AXE);

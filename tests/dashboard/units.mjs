@@ -35,6 +35,7 @@ const cases = {
     assert.equal(z.dayHours(utc('2026-03-29T12:00'), 'Europe/Warsaw'), 23);
     assert.equal(z.dayHours(utc('2026-04-05T02:00'), 'Australia/Lord_Howe'), 24.5);
     assert.deepEqual(z.changesIn(utc('2026-10-24T22:00'), utc('2026-10-25T23:00'), 'Europe/Warsaw'), [utc('2026-10-25T01:00')]);
+    assert.equal(z.rangeText(NaN, 5, 'UTC'), '');
     // Samoa had no 30 December 2011.
     const day = z.startOfDay(utc('2011-12-30T09:00'), 'Pacific/Apia');
     assert.equal(z.toInput(z.addDays(day, 1, 'Pacific/Apia'), 'Pacific/Apia').slice(0, 10), '2011-12-31');

@@ -28,6 +28,9 @@ export function windowAround(start: number, end: number): [number, number, numbe
 const itemOf = (l: Line, items: Availability[]): Availability[] =>
   items.filter((i) => i.resource === l.resource && (!l.flavor || i.flavor === l.flavor));
 
+const conflictText = (c: Conflict, zone: string): string =>
+  [rangeText(Date.parse(c.start ?? ''), Date.parse(c.end ?? ''), zone), c.text].filter(Boolean).join(': ');
+
 function MiniTimeline({ draft, items, conflicts, now }: { draft: Draft; items: Availability[]; conflicts: Conflict[]; now: number }) {
   const [from, to] = windowAround(draft.start, draft.end);
   const span = to - from;
@@ -43,7 +46,7 @@ function MiniTimeline({ draft, items, conflicts, now }: { draft: Draft; items: A
   if (rows.length === 0) {
     return null;
   }
-  const words = conflicts.map((c) => rangeText(Date.parse(c.start ?? ''), Date.parse(c.end ?? ''), draft.zone)).join('; ');
+  const words = conflicts.map((c) => conflictText(c, draft.zone)).join('; ');
   return (
     <div className="bk-mini" role="img"
       aria-label={B.book.miniLabel(rangeText(draft.start, draft.end, draft.zone), words)}>
@@ -123,7 +126,7 @@ function Verdict({ answer, draft }: { answer: CheckAnswer; draft: Draft }) {
     const held = s.phase === 'PendingApproval';
     return (
       <Alert component="p" isInline variant={held ? 'info' : 'success'} title={held ? B.book.fitsApproval : B.book.fits} data-testid="verdict-fits">
-        {held ? B.book.approvalHow : s.message || B.book.fitsHow}
+        {held ? B.book.approvalHow : B.book.fitsHow}
       </Alert>
     );
   }
@@ -169,7 +172,7 @@ export function LiveSide({ draft, answer, ready, items, now, limits, onTake }: P
       {conflicts.length > 0 && (
         <ul className="bk-list bk-conflicts" aria-label={B.book.conflicts}>
           {conflicts.slice(0, 4).map((c, i) => (
-            <li key={i}>{[c.start && c.end ? rangeText(Date.parse(c.start), Date.parse(c.end), draft.zone) : '', c.text].filter(Boolean).join(': ')}</li>
+            <li key={i}>{conflictText(c, draft.zone)}</li>
           ))}
         </ul>
       )}

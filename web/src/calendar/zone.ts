@@ -130,6 +130,9 @@ export const weekdayText = (at: number, zone: string): string => format(zone, { 
 
 /* "Tue 24 Nov, 14:00–18:00" or with both days where it ends on another. */
 export function rangeText(from: number, to: number, zone: string): string {
+  if (!Number.isFinite(from) || !Number.isFinite(to)) {
+    return ''; /* what stands for good has no ends */
+  }
   if (startOfDay(from, zone) === startOfDay(to - 1, zone)) {
     return `${dayText(from, zone)}, ${timeText(from, zone)}–${timeText(to, zone)}`;
   }
