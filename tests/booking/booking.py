@@ -18,7 +18,9 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "operate"))
 from harness import Berth, Fail, check, job, wait_for  # noqa: E402  pylint: disable=wrong-import-position
+from operate import Operate  # noqa: E402  pylint: disable=wrong-import-position
 
 SLICE = "nvidia.com/mig-2g.35gb"
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2/"
@@ -33,6 +35,11 @@ def stamp(t):
 def minute(seconds):
     """The first full minute, as bookings begin and end, at least so far ahead."""
     return -(-int(time.time() + seconds) // 60) * 60
+
+
+def now():
+    """The minute that is: a booking that begins at once."""
+    return int(time.time()) // 60 * 60
 
 
 def reservation(name, start, end, count=1, resource=SLICE, ns="team", **spec):
@@ -232,7 +239,7 @@ def test_life(program, kubectl):
 def test_edits(program, kubectl):
     """What people delete comes back, what they edit is reverted with an Event, what they add stays."""
     with World(program, kubectl) as b:
-        b.apply(reservation("demo", time.time(), minute(300)))
+        b.apply(reservation("demo", now(), minute(300)))
         b.ready("demo")
         queue = b.objects("demo")["clusterQueue"]
         b.kubectl("patch", "clusterqueue", queue, "--type=merge", "-p", json.dumps(
@@ -257,7 +264,7 @@ def test_demote(program, kubectl):
     """Work is warned, stays by borrowing, gives way, and leaves when it stayed too long; what waits goes home."""
     with World(program, kubectl) as b:
         sums = Sums(b, SLICE, b.pool())
-        b.apply(reservation("demo", time.time(), minute(25), count=2))
+        b.apply(reservation("demo", now(), minute(25), count=2))
         b.ready("demo")
         b.apply(sleeper("one", "rsv-demo"), sleeper("two", "rsv-demo"), sleeper("waits", "rsv-demo"))
         wait_for("both", lambda: b.admitted("one") and b.admitted("two"))
@@ -280,8 +287,8 @@ def test_demote(program, kubectl):
 def test_drain_and_hard(program, kubectl):
     with World(program, kubectl) as b:
         end = minute(30)
-        b.apply(reservation("drain", time.time(), end, endPolicy="drain"),
-                reservation("hard", time.time(), end, endPolicy="hard"))
+        b.apply(reservation("drain", now(), end, endPolicy="drain"),
+                reservation("hard", now(), end, endPolicy="hard"))
         b.ready("drain")
         b.ready("hard")
         b.apply(sleeper("d", "rsv-drain"), sleeper("h", "rsv-hard"))
@@ -303,7 +310,7 @@ def test_back_to_back(program, kubectl):
     """The next booking of the same person goes on with the same objects; what runs notices nothing."""
     with World(program, kubectl) as b:
         end = minute(25)
-        first = reservation("first", time.time(), end, endPolicy="hard")
+        first = reservation("first", now(), end, endPolicy="hard")
         second = reservation("second", end, end + 60, endPolicy="hard")
         b.apply(first)
         b.ready("first")
@@ -335,7 +342,7 @@ def test_kill9(program, kubectl):
                 number += 1
                 count = dice.randint(1, 3 - sum(live.values()))
                 live[f"r{number}"] = count
-                b.apply(reservation(f"r{number}", time.time(), minute(3600), count=count))
+                b.apply(reservation(f"r{number}", now(), minute(3600), count=count))
             time.sleep(dice.random() * dice.choice([0.02, 0.1, 0.6]))
             b.stop(signal.SIGKILL)
             seen += sums.done()
@@ -356,6 +363,89 @@ def test_kill9(program, kubectl):
         except Fail as e:
             raise Fail(f"{e}: {live}, seed {seed}\n" + b.kubectl("get", "rsv,clusterqueues,localqueues,hwp", "-A")) from e
         check(sums.done() + seen > 0, "revisions were seen")
+
+
+class Elsewhere(World):
+    """`berth up` as an API server alone, `berth operate` beside it: nodes say what is allocatable, and Berth places
+    nothing."""
+
+    def __init__(self, program, kubectl):
+        super().__init__(program, kubectl, gpus="none")
+        self.args, self.operates = ["--controllers", "none", "--no-node"], []
+
+    def kubectl(self, *args, **more):
+        return "" if args[:2] == ("wait", "--for=condition=Ready") else super().kubectl(*args, **more)
+
+    def __enter__(self):
+        Berth.__enter__(self)
+        self.kubectl("create", "-f", "-", stdin=self.berth("manifests", "crds"))
+        self.kubectl("create", "namespace", "team", retry=10)
+        self.kubectl("create", "namespace", "kube-system", ok=False)
+        for i in range(2):
+            self.kubectl("create", "-f", "-", stdin=json.dumps({
+                "apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i}", "labels": {
+                    "nvidia.com/gpu.product": "NVIDIA-H200", "nvidia.com/gpu.count": "4",
+                    "nvidia.com/gpu.memory": "143771"}}}))
+            self.kubectl("patch", "node", f"n{i}", "--subresource=status", "--type=merge", "-p", json.dumps(
+                {"status": {"allocatable": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "2", SLICE: "6"},
+                            "capacity": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "2", SLICE: "6"},
+                            "conditions": [{"type": "Ready", "status": "True"}]}}))
+        group = {"coveredResources": ["cpu", "memory", "nvidia.com/gpu", SLICE], "flavors": [
+            {"name": "h200", "resources": [{"name": r, "nominalQuota": 0} for r in
+                                           ("cpu", "memory", "nvidia.com/gpu", SLICE)]}]}
+        self.apply({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "h200"},
+                    "spec": {"nodeLabels": {"nvidia.com/gpu.product": "NVIDIA-H200"}}},
+                   {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "everybody"},
+                    "spec": {"cohortName": "pool", "namespaceSelector": {}, "resourceGroups": [group]}},
+                   {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
+                    "metadata": {"name": "default", "namespace": "team"}, "spec": {"clusterQueue": "everybody"}})
+        return self
+
+    def operate(self):
+        o = Operate(self, f"operate{len(self.operates)}", "--lease-duration", "3s", "--lease-renew", "2s",
+                    "--lease-retry", "400ms").ready()
+        self.apply({"apiVersion": "berth.dev/v1alpha1", "kind": "ReservationPolicy", "metadata": {"name": "default"},
+                    "spec": POLICY})
+        return o
+
+    def __exit__(self, kind, value, trace):
+        for o in self.operates:
+            if o.process.poll() is None:
+                o.process.kill()
+            o.process.wait()
+            if kind:
+                print("---- the end of operate's log\n" + "".join(o.log().splitlines(keepends=True)[-30:]))
+        super().__exit__(kind, value, trace)
+
+
+def test_cluster(program, kubectl):
+    """On a cluster: the Cohort is made with the first booking; kill -9 of berth operate changes nothing."""
+    with Elsewhere(program, kubectl) as b:
+        o = b.operate()
+        time.sleep(1)
+        check(not b.has("cohort", "pool"), "nothing is touched before there is a booking")
+        b.apply(reservation("demo", now(), minute(300), count=5))
+        r = b.ready("demo", seconds=60)
+        queue = b.objects("demo")["clusterQueue"]
+        check(b.quota(queue) == 5 and b.pool() == 7, f"{b.quota(queue)} of it, {b.pool()} in the pool")
+        check(all(p["flavor"] == "h200" and not p.get("gpu") for p in r["status"]["plan"]), "places are not ours")
+        cpu = [q["nominalQuota"] for g in b.get("clusterqueue", queue)["spec"]["resourceGroups"]
+               for f in g["flavors"] for q in f["resources"] if q["name"] == "cpu"]
+        check(0 < float(cpu[0].rstrip("m")) / (1000 if cpu[0].endswith("m") else 1) < 128 / 8 * 1.3, f"cpu {cpu}")
+        b.apply(sleeper("mine", "rsv-demo"))
+        wait_for("it", lambda: b.admitted("mine"))
+        for _ in range(3):
+            sums = Sums(b, SLICE, 12)
+            b.apply(reservation("more", now(), minute(300), count=3))
+            time.sleep(random.random() * 0.3)
+            o.end(signal.SIGKILL)
+            o = b.operate()
+            b.ready("more", seconds=60)
+            check(b.pool() == 4, f"{b.pool()} in the pool")
+            b.kubectl("delete", "reservation", "more", "-n", "team")
+            wait_for("the pool", lambda: b.pool() == 7 and not b.named("more"), 60)
+            sums.done()
+        check(b.admitted("mine"), "it never noticed")
 
 
 def main():
