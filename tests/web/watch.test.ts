@@ -146,6 +146,23 @@ test('who is urgent goes before who waits longer', async () => {
   assert.deepEqual(order, ['urgent', 'patient']);
 });
 
+test('fewer places: who holds one too many is asked to yield, and more come back later', async () => {
+  const slots = new Slots(3, 60_000);
+  const c = new AbortController();
+  let yielded = 0;
+  const held = await Promise.all([1, 2, 3].map(() => slots.take(() => yielded++, c.signal)));
+  slots.limit(1);
+  await until(() => yielded === 2);
+  held[0]?.release();
+  held[1]?.release();
+  let got = false;
+  void slots.take(() => undefined, c.signal).then(() => (got = true));
+  await new Promise((r) => setTimeout(r, 20));
+  assert.equal(got, false);
+  slots.limit(2);
+  await until(() => got);
+});
+
 test('without others a slot is held for good', async () => {
   const slots = new Slots(1, 5);
   let asked = false;

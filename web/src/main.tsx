@@ -12,6 +12,8 @@ import { Boundary } from './app/boundary.tsx';
 import { SessionProvider, useSession } from './app/session.tsx';
 import { Shell } from './app/shell.tsx';
 import { SignIn } from './app/signin.tsx';
+import { visible } from './data/live.ts';
+import { sharePlaces } from './data/slots.ts';
 import { strings } from './strings.ts';
 
 function Door(): ReactNode {
@@ -47,6 +49,7 @@ function Door(): ReactNode {
   );
 }
 
+sharePlaces(visible);
 const root = document.getElementById('root');
 if (root) {
   createRoot(root).render(

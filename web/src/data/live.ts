@@ -91,7 +91,7 @@ export function untilVisible(signal: AbortSignal): Promise<void> {
 }
 
 // Calls f when the page has been out of sight for a while. Returns what undoes it.
-export function whenHidden(f: () => void, afterMs = 5000): () => void {
+export function whenHidden(f: () => void, afterMs = 500): () => void {
   if (!seen) {
     return () => undefined;
   }
