@@ -134,6 +134,11 @@ static struct str why_text(const struct reservation_controller *c, const struct 
         return arena_f(a, "%.*s: enough is free at every moment, but no place is free all the time",
                        STR_ARG(resource));
     default:
+        if (y->to == CALENDAR_FOREVER) {
+            return arena_f(a, "%lld of %lld %.*s are free from %.*s on", (long long)y->free,
+                           (long long)y->need, STR_ARG(resource),
+                           STR_ARG(moment(c, r, y->from, a)));
+        }
         return arena_f(a, "%lld of %lld %.*s are free from %.*s to %.*s", (long long)y->free,
                        (long long)y->need, STR_ARG(resource), STR_ARG(moment(c, r, y->from, a)),
                        STR_ARG(moment(c, r, y->to, a)));
