@@ -1,4 +1,4 @@
-/* fuzz/cookie: any bytes as the headers and addresses that the dashboard reads of a browser before it knows who it is. */
+/* fuzz/cookie: any bytes as the headers and addresses that the dashboard reads of a browser that may be anybody. */
 #include "fuzz.h"
 #include "site/dashboard.h"
 #include "site/way.h"
