@@ -283,9 +283,28 @@ static void tell_fits(struct book *b, yyjson_val *check) {
     buf_release(&out);
 }
 
+/* Whether the server has checks at all: what was not found may be the project as well. */
+static bool check_of_server(struct book *b) {
+    struct err before = b->c->err;
+    yyjson_val *list = NULL, *r;
+    bool found = false;
+    size_t i, n;
+    int code = cli_get(b->c, STR("/apis/" BOOK_API), &list);
+    yyjson_arr_foreach(json_get(list, STR("resources")), i, n, r) {
+        found = found || str_is(json_str_at(r, "name"), "reservationchecks");
+    }
+    b->c->err = before;
+    return code != 0 || found;
+}
+
 static int ask(struct book *b, struct str spec, bool dry_run) {
     yyjson_val *check = NULL;
     if (book_ask_check(b, spec, &check) != 0) {
+        if (b->c->err.code == ERR_NOT_FOUND && !check_of_server(b)) {
+            err_set(&b->c->err, ERR_NOT_FOUND,
+                    "this server does not say beforehand what fits: "
+                    "`berth up` does, and the dashboard of `berth operate`");
+        }
         return cli_fail(b->c, NULL);
     }
     bool fits = json_bool_at(check, "status.fits", false);

@@ -259,8 +259,8 @@ static void next_write(struct book *b, yyjson_val *booking, struct buf *out) {
 static void use_write(struct book *b, yyjson_val *booking, struct buf *out) {
     struct str phase = json_str_at(booking, "status.phase");
     struct str queue = json_str_at(booking, "status.objects.localQueue");
-    struct str resource =
-        json_str_at(yyjson_arr_get_first(json_path(booking, "spec.lines")), "resource");
+    yyjson_val *line = yyjson_arr_get_first(json_path(booking, "spec.lines"));
+    struct str resource = json_str_at(line, "resource");
     if (!str_is(phase, "Confirmed") && !str_is(phase, "Preparing") && !str_is(phase, "Active")) {
         return;
     }
@@ -268,10 +268,13 @@ static void use_write(struct book *b, yyjson_val *booking, struct buf *out) {
         queue = arena_f(&b->c->arena, "rsv-%.*s", STR_ARG(json_str_at(booking, "metadata.name")));
     }
     struct str text = clean(b->c, book_resource_text(&b->c->arena, resource));
-    buf_f(out, "  to use it: berth submit -n %.*s --queue %.*s %s %.*s -- COMMAND\n",
-          STR_ARG(json_str_at(booking, "metadata.namespace")), STR_ARG(queue),
-          str_is(text, "GPU") ? "--gpus" : "--slice",
-          STR_ARG(str_is(text, "GPU") ? STR("1") : text));
+    buf_f(out, "  to use it: berth submit -n %.*s --queue %.*s ",
+          STR_ARG(json_str_at(booking, "metadata.namespace")), STR_ARG(queue));
+    if (str_is(text, "GPU")) {
+        buf_f(out, "--gpus %lld -- COMMAND\n", (long long)json_i64_at(line, "count", 1));
+    } else {
+        buf_f(out, "--slice %.*s -- COMMAND\n", STR_ARG(text));
+    }
 }
 
 int book_tell(struct book *b, yyjson_val *booking) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """book: the verbs of booking against a real `berth up` with one simulated H200.   book.py BERTH KUBECTL [NAME...]"""
+import importlib.util
 import json
 import os
 import re
@@ -7,10 +8,12 @@ import shlex
 import ssl
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from harness import Berth, Fail, check, wait_for  # noqa: E402
 
 FLEET = "/apis/berth.dev/v1alpha1/fleets/current"
@@ -173,15 +176,65 @@ def test_feed(b):
     wait_for("the old one is gone", lambda: read(address)[0] == 404)
 
 
+def cluster(program, kubectl):
+    """A cluster with a node of four GPUs that somebody else runs, and `berth operate`."""
+    spec = importlib.util.spec_from_file_location("operate", os.path.join(HERE, "..", "operate", "operate.py"))
+    operate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(operate)
+    b = operate.Cluster(program, kubectl, node=False)
+    b.begin = lambda: operate.Operate(b, "one").ready()
+    return b
+
+
+def on_a_cluster(b):
+    """The same verbs on a cluster: booked, refused with what would fit, extended, given back; top without our nodes."""
+    b.kinds()
+    gpus = {"name": "h200", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "0"}]}
+    b.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "g1", "labels": {
+                "nvidia.com/gpu.product": "NVIDIA-H200", "nvidia.com/gpu.memory": "143771"}}},
+            {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "h200"},
+             "spec": {"nodeLabels": {"nvidia.com/gpu.product": "NVIDIA-H200"}}},
+            {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": "all"},
+             "spec": {"cohortName": "pool", "namespaceSelector": {}, "resourceGroups": [
+                 {"coveredResources": ["nvidia.com/gpu"], "flavors": [gpus]}]}})
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "", "lastHeartbeatTime": now,
+             "lastTransitionTime": now}
+    b.kubectl("patch", "node", "g1", "--subresource=status", "--type=merge", "-p", json.dumps({"status": {
+        "capacity": {"nvidia.com/gpu": "4"}, "allocatable": {"nvidia.com/gpu": "4"}, "conditions": [ready]}}))
+    b.begin()
+    check("NVIDIA-H200   GPU    4       0" in b.berth("top"), b.berth("top"))
+
+    def booked():
+        done = b.berth("book", "a", "--gpu", "2", "--date", "tomorrow", "--from", "9:00", "--for", "2h", ok=False)
+        return done.stdout if done.returncode == 0 else ""
+
+    said = wait_for("the cluster's GPUs are known", booked)
+    check("a Confirmed" in said and "of h200" in said, said)
+    said = refused(b, "book", "--memory", "100Gi", "--count", "3", "--date", "tomorrow", "--from", "9:00", "--for", "2h")
+    check("Fewer: 2 x GPU" in said, said)
+    check(len(b.get("reservations")["items"]) == 1, "a refusal leaves nothing behind")
+    check("(3h)" in b.berth("book", "extend", "a", "--by", "1h"), "extend")
+    check("Cancelled" in b.berth("book", "cancel", "a"), "cancel")
+    done = b.berth("book", "check", "--gpu", "1", "--for", "1h", ok=False)
+    check(done.returncode == 3 and "does not say beforehand" in done.stderr, done.stderr)
+
+
 def main():
     program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
+    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") or n == "on_a_cluster"]
+    tests = [(n, f) for n, f in tests if not names or n in names]
     failed = 0
     for name, f in tests:
         try:
-            with Berth(program, kubectl, gpus="sim:1xh200") as b:
-                wait_for("the default queue", lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
-                f(b)
+            if f is on_a_cluster:
+                with cluster(program, kubectl) as b:
+                    f(b)
+            else:
+                with Berth(program, kubectl, gpus="sim:1xh200") as b:
+                    wait_for("the default queue",
+                             lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
+                    f(b)
             print(f"ok      {name}", flush=True)
         except (Fail, subprocess.TimeoutExpired) as e:
             failed += 1
