@@ -38,6 +38,18 @@ enum { FAIL_AFTER_S = 10, IGNORE_AFTER_S = 3 };
         .own_kind = true, .ops = CU                                                                \
     }
 
+#define BOOKING(kind_, plural_)                                                                    \
+    {                                                                                              \
+        .name = "m" kind_ ".berth.dev", .path = "/mutate-berth-dev-v1alpha1-" kind_,               \
+        .group = "berth.dev", .version = "v1alpha1", .plural = plural_, .mutating = true,          \
+        .own_kind = true, .ops = CU                                                                \
+    },                                                                                             \
+    {                                                                                              \
+        .name = "v" kind_ ".berth.dev", .path = "/validate-berth-dev-v1alpha1-" kind_,             \
+        .group = "berth.dev", .version = "v1alpha1", .plural = plural_, .own_kind = true,          \
+        .ops = CU | WEBHOOK_DELETE                                                                 \
+    }
+
 static const struct webhook rows[] = {
     QUEUE_MUTATE("clusterqueue", "clusterqueues"),
     QUEUE_MUTATE("resourceflavor", "resourceflavors"),
@@ -50,6 +62,9 @@ static const struct webhook rows[] = {
     QUEUE_VALIDATE("workloadpriorityclass", "workloadpriorityclasses", false),
     QUEUE_VALIDATE("admissioncheck", "admissionchecks", false),
     QUEUE_VALIDATE("topology", "topologies", false),
+    BOOKING("reservation", "reservations"),
+    BOOKING("reservationseries", "reservationseries"),
+    BOOKING("calendarfeed", "calendarfeeds"),
     BOTH("", "", "v1", "pod", "pods", C),
     BOTH("apps", "apps", "v1", "deployment", "deployments", CU),
     BOTH("apps", "apps", "v1", "statefulset", "statefulsets", CU),

@@ -51,8 +51,10 @@ static void written(void **state) {
     assert_int_equal(count(text, "failurePolicy: Fail"), n - mutate);
     assert_int_equal(count(text, "values: [kube-system, {{ .Release.Namespace }}]"), n - own);
     assert_int_equal(count(text, "resources: [workloads, workloads/status]"), 1);
-    assert_int_equal(
-        count(text, "operations: [CREATE, UPDATE]") + count(text, "operations: [CREATE]"), n);
+    assert_int_equal(count(text, "operations: [CREATE, UPDATE]") +
+                         count(text, "operations: [CREATE, UPDATE, DELETE]") +
+                         count(text, "operations: [CREATE]"),
+                     n);
     buf_release(&b);
 }
 
