@@ -52,7 +52,8 @@ def test_fleet(b):
     check((rows["nvidia.com/mig-2g.35gb"]["total"], rows["nvidia.com/mig-2g.35gb"]["free"]) == (3, 2), str(rows))
     held = [i for i in fleet["cards"][0]["instances"] if i["used"]]
     check(len(held) == 1 and held[0]["namespace"] == "default" and held[0]["pod"].startswith("busy-"), str(held))
-    b.kubectl("create", "clusterrole", "looks", "--verb=get,list", "--resource=fleets.berth.dev,fleethistories.berth.dev")
+    b.kubectl("create", "clusterrole", "looks", "--verb=get,list",
+              "--resource=fleets.berth.dev,fleethistories.berth.dev")
     b.kubectl("create", "clusterrolebinding", "looks", "--clusterrole=looks", "--user=ann")
     hers = json.loads(b.kubectl("get", "--raw", FLEET, "--as=ann"))
     held = [i for i in hers["cards"][0]["instances"] if i["used"]]
@@ -128,7 +129,7 @@ def test_zones_and_days(b):
 def test_memory_and_availability(b):
     """An amount of memory is the smallest slice that has it; availability shows what is left."""
     done = b.berth("book", "--memory", "30Gi", "--date", "tomorrow", "--from", "9:00", "--for", "4h", ok=False)
-    check(done.returncode == 0 and "1 x 1g.35gb" in done.stdout or "1 x 2g.35gb" in done.stdout, str(done))
+    check(done.returncode == 0 and re.search(r"1 x [12]g\.35gb", done.stdout), str(done))
     done = b.berth("book", "--memory", "500Gi", "--for", "1h", ok=False)
     check(done.returncode == 3 and "nothing has 500.0 GiB" in done.stderr, done.stderr)
     text = b.berth("availability", "--slice", "7g.141gb", "--slice", "3g.71gb", "--date", "tomorrow", "--from", "9:00",
@@ -140,7 +141,8 @@ def test_memory_and_availability(b):
 
 def test_dry_run(b):
     """--dry-run writes nothing, and prints what would be made."""
-    text = b.berth("book", "--gpu", "1", "--date", "tomorrow", "--from", "9:00", "--for", "4h", "--dry-run", "-o", "yaml")
+    text = b.berth("book", "--gpu", "1", "--date", "tomorrow", "--from", "9:00", "--for", "4h", "--dry-run",
+                   "-o", "yaml")
     check("kind: Reservation" in text and "start: " in text, text)
     check(b.get("reservations")["items"] == [], "nothing is written")
 
@@ -211,7 +213,7 @@ def on_a_cluster(b):
 
     said = wait_for("the cluster's GPUs are known", booked)
     check("a Confirmed" in said and "of h200" in said, said)
-    said = refused(b, "book", "--memory", "100Gi", "--count", "3", "--date", "tomorrow", "--from", "9:00", "--for", "2h")
+    said = refused(b, "book", "--memory", "100Gi", "--count", "3", "--date", "tomorrow", "--from", "9:00", "--to", "11")
     check("Fewer: 2 x GPU" in said, said)
     check(len(b.get("reservations")["items"]) == 1, "a refusal leaves nothing behind")
     check("(3h)" in b.berth("book", "extend", "a", "--by", "1h"), "extend")
