@@ -9,7 +9,7 @@
 #include "api/codec.h"
 #include "control/translate.h"
 
-enum { NODES_MAX = 20000, CONFLICTS_TOLD = 50, COHORT_DEPTH = 16, FLOOR_PIECES = 256 };
+enum { NODES_MAX = 20000, CONFLICTS_TOLD = 50, FLOOR_PIECES = 256 };
 
 /* ---- windows ---- */
 
@@ -301,23 +301,7 @@ static void floor_put(struct floors *x, struct str id, struct str flavor, struct
     }
 }
 
-/* Does the cohort lead to the pool's? */
-static bool in_pool(struct reservation_controller *c, struct str cohort, struct arena *a) {
-    struct str pool = c->policy.spec->pool ? c->policy.spec->pool->cohort : STR("pool");
-    for (int i = 0; i < COHORT_DEPTH && cohort.n > 0; i++) {
-        if (str_eq(cohort, pool)) {
-            return true;
-        }
-        const struct object *o = mirror_get(c->base.env.mirror, c->cohorts, STR(""), cohort);
-        yyjson_doc *d;
-        if (!o || object_tree(o, a, &d, NULL) != 0) {
-            return false;
-        }
-        cohort = json_str_at(yyjson_doc_get_root(d), "spec.parentName");
-    }
-    return false;
-}
-
+/* In whatever cohort it stands: it is the same hardware. */
 static bool queue_floors(void *ctx, const struct object *o) {
     struct floors *x = ctx;
     struct cluster_queue q = {0};
@@ -327,7 +311,7 @@ static bool queue_floors(void *ctx, const struct object *o) {
     }
     int r = object_tree(o, x->a, &d, NULL);
     r = r ? r : codec_decode(&schema_cluster_queue, yyjson_doc_get_root(d), x->a, &q, NULL);
-    if (r != 0 || !q.spec || !in_pool(x->c, q.spec->cohort_name, x->a)) {
+    if (r != 0 || !q.spec) {
         x->code = r == ERR_NOMEM ? r : x->code;
         return x->code == 0;
     }
