@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "control/calendar_body.h"
 #include "control/reservation_series.h"
-#include "core/booking.h"
 #include "wire/ical.h"
 
 enum { REFRESH_MINUTES = 15, PLACES_SHOWN = 8, TEXT_BYTES = 64 << 10 };
@@ -16,6 +15,11 @@ static int64_t seconds(int64_t ns) {
 }
 
 /* ---- which ---- */
+
+struct feed_list {
+    const struct feed_booking **v;
+    size_t n;
+};
 
 static bool is_mine(const struct feed_ask *q, const struct feed_booking *b) {
     struct str user = q->feed->status->user;
@@ -35,15 +39,19 @@ static bool belongs(const struct feed_ask *q, const struct feed_booking *b) {
     if (str_is(scope, "own")) {
         return is_mine(q, b);
     }
-    return !b->over && b->end > q->now;
+    struct str want = q->feed->spec->resource;
+    return !b->over && b->end > q->now && b->phase != BOOKING_WAITLISTED &&
+           b->phase != BOOKING_NEW &&
+           (want.n == 0 || (b->resources & feed_resource_bit(want)) != 0);
 }
 
 static int by_start(const void *a, const void *b) {
-    const struct feed_item *x = a, *y = b;
-    if (x->b->start != y->b->start) {
-        return x->b->start < y->b->start ? -1 : 1;
+    const struct feed_booking *x = *(const struct feed_booking *const *)a;
+    const struct feed_booking *y = *(const struct feed_booking *const *)b;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
     }
-    return str_cmp(x->b->obj->uid, y->b->obj->uid);
+    return str_cmp(x->obj->uid, y->obj->uid);
 }
 
 static struct str user_of(const struct reservation *r) {
@@ -73,49 +81,45 @@ static int64_t units(const struct feed_ask *q, const struct reservation *r) {
     return n;
 }
 
-static int add_item(struct feed_ask *q, struct feed_items *l, const struct feed_booking *b) {
-    struct feed_item it = {.b = b, .r = ARENA_NEW(q->a, struct reservation)};
+/* Decodes one booking into q->a. 1: it is in the feed; 0: it is not; ERR_NOMEM. */
+static int read_item(struct feed_ask *q, const struct feed_booking *b, struct feed_item *ret) {
+    struct str scope = q->feed->spec->scope;
+    bool own = str_is(scope, "own"), named = own || str_is(scope, "project");
+    struct reservation *r = ARENA_NEW(q->a, struct reservation);
     yyjson_doc *d;
-    if (!it.r || object_tree(b->obj, q->a, &d, NULL) != 0) {
+    if (!r || object_tree(b->obj, q->a, &d, NULL) != 0) {
         return ERR_NOMEM;
     }
-    if (codec_decode(&schema_reservation, yyjson_doc_get_root(d), q->a, it.r, NULL) != 0 ||
-        !it.r->spec) {
+    if (codec_decode(&schema_reservation, yyjson_doc_get_root(d), q->a, r, NULL) != 0 || !r->spec ||
+        (own && !is_really_mine(q, r)) || (!named && units(q, r) == 0)) {
         return 0;
     }
-    struct str scope = q->feed->spec->scope;
-    if (str_is(scope, "own") && !is_really_mine(q, it.r)) {
-        return 0;
-    }
-    it.phase = it.r->status ? booking_phase_of(it.r->status->phase) : BOOKING_NEW;
-    if (!str_is(scope, "own") && !str_is(scope, "project")) {
-        it.anonymous = true;
-        if (units(q, it.r) == 0 || it.phase == BOOKING_WAITLISTED || it.phase == BOOKING_NEW) {
-            return 0;
-        }
-    }
-    it.anonymous = it.anonymous || !str_eq(b->obj->ns, q->obj->ns);
-    q->modified = b->modified > q->modified ? b->modified : q->modified;
-    l->v[l->n++] = it;
-    return 0;
+    *ret = (struct feed_item){.b = b, .r = r, .phase = b->phase};
+    ret->anonymous = !named || !str_eq(b->obj->ns, q->obj->ns);
+    return 1;
 }
 
-static int collect(struct feed_ask *q, struct feed_items *l) {
+/* In order of start; of too many the later ones are left out. */
+static int collect(struct feed_ask *q, struct feed_list *l) {
     const struct map_entry *e;
     size_t n = 0;
     for (size_t i = 0; (e = map_next(&q->c->bookings, &i));) {
         n += belongs(q, e->value);
     }
-    n = n < LIMIT_ICAL_EVENTS ? n : LIMIT_ICAL_EVENTS;
-    l->v = ARENA_ARRAY(q->a, struct feed_item, n + 1);
-    int code = l->v ? 0 : ERR_NOMEM;
-    for (size_t i = 0; code == 0 && l->n < n && (e = map_next(&q->c->bookings, &i));) {
-        code = belongs(q, e->value) ? add_item(q, l, e->value) : 0;
+    l->v = ARENA_ARRAY(q->a, const struct feed_booking *, n + 1);
+    for (size_t i = 0; l->v && l->n < n && (e = map_next(&q->c->bookings, &i));) {
+        l->v[l->n] = e->value;
+        l->n += belongs(q, e->value);
     }
-    if (code == 0 && l->n > 0) {
+    if (l->n > 0) {
         qsort(l->v, l->n, sizeof(*l->v), by_start);
     }
-    return code;
+    l->n = l->n < LIMIT_ICAL_EVENTS ? l->n : LIMIT_ICAL_EVENTS;
+    for (size_t i = 0; i < l->n; i++) {
+        int64_t at = l->v[i]->modified;
+        q->modified = at > q->modified ? at : q->modified;
+    }
+    return l->v ? 0 : ERR_NOMEM;
 }
 
 /* ---- texts ---- */
@@ -231,27 +235,76 @@ struct ical_event feed_event(struct feed_ask *q, const struct feed_item *it) {
     return e;
 }
 
-static void put_events(struct feed_ask *q, struct ical *c, struct feed_items *l) {
-    feed_put_series(q, c, l);
-    for (size_t i = 0; i < l->n; i++) {
-        if (!l->v[i].done) {
-            struct ical_event e = feed_event(q, &l->v[i]);
-            ical_event(c, &e);
+/* Those that may belong to a series are needed together. */
+static int collect_recurring(struct feed_ask *q, const struct feed_list *l,
+                             struct feed_items *ret) {
+    int code = 0;
+    ret->v = ARENA_ARRAY(q->a, struct feed_item, l->n + 1);
+    for (size_t i = 0; ret->v && code >= 0 && i < l->n; i++) {
+        const struct object *o = l->v[i]->obj;
+        if (str_eq(o->ns, q->obj->ns) && object_label(o, STR(SERIES_LABEL)).n > 0 &&
+            !str_is(q->feed->spec->scope, "resource")) {
+            code = read_item(q, l->v[i], &ret->v[ret->n]);
+            ret->n += code > 0;
         }
     }
+    return !ret->v || code < 0 ? ERR_NOMEM : 0;
 }
 
-static void put_freebusy(struct feed_ask *q, struct ical *c, const struct feed_items *l) {
+static int put_events(struct feed_ask *q, struct ical *c, const struct feed_list *l) {
+    struct arena *all = q->a;
+    struct feed_items recurring = {0};
+    size_t k = 0;
+    int code = collect_recurring(q, l, &recurring);
+    if (code != 0) {
+        return code;
+    }
+    feed_put_series(q, c, &recurring);
+    for (size_t i = 0; code >= 0 && i < l->n; i++) {
+        struct feed_item it = {0};
+        arena_reset(&q->c->item);
+        q->a = &q->c->item;
+        if (k < recurring.n && recurring.v[k].b == l->v[i]) {
+            it = recurring.v[k++];
+            code = !it.done;
+        } else {
+            code = read_item(q, l->v[i], &it);
+        }
+        if (code > 0) {
+            struct ical_event e = feed_event(q, &it);
+            ical_event(c, &e);
+            code = arena_ok(q->a) ? ERR_NOMEM : 0;
+        }
+        q->a = all;
+    }
+    return code < 0 ? code : 0;
+}
+
+static int put_freebusy(struct feed_ask *q, struct ical *c, const struct feed_list *l) {
+    struct arena *all = q->a;
     struct ical_busy *busy = ARENA_ARRAY(q->a, struct ical_busy, l->n + 1);
     int64_t from = q->now / FEED_DAY * FEED_DAY;
-    for (size_t i = 0; busy && i < l->n; i++) {
-        busy[i] = (struct ical_busy){l->v[i].b->start, l->v[i].b->end,
-                                     feed_status(&l->v[i]) == ICAL_TENTATIVE};
+    size_t n = 0;
+    int code = busy ? 0 : ERR_NOMEM;
+    for (size_t i = 0; code >= 0 && i < l->n; i++) {
+        struct feed_item it = {.b = l->v[i], .phase = l->v[i]->phase};
+        code = 1;
+        if (q->feed->spec->resource.n > 0) { /* a bit is not a proof */
+            arena_reset(&q->c->item);
+            q->a = &q->c->item;
+            code = read_item(q, l->v[i], &it);
+            q->a = all;
+        }
+        if (code > 0) {
+            busy[n++] =
+                (struct ical_busy){it.b->start, it.b->end, feed_status(&it) == ICAL_TENTATIVE};
+        }
     }
-    if (busy) {
+    if (code >= 0) {
         ical_freebusy(c, arena_f(q->a, "%.*s@berth", STR_ARG(q->obj->uid)), q->modified, from,
-                      from + FEED_AHEAD, busy, l->n);
+                      from + FEED_AHEAD, busy, n);
     }
+    return code < 0 ? code : 0;
 }
 
 static struct str calendar_name(struct feed_ask *q) {
@@ -281,24 +334,22 @@ static int read_pool(struct feed_ask *q) {
 }
 
 int calendar_body_write(struct feed_ask *q) {
-    struct feed_items items = {0};
+    struct feed_list list = {0};
     struct ical c;
     q->modified = seconds(q->obj->created_ns);
     int code = read_pool(q);
-    code = code ? code : collect(q, &items);
+    code = code ? code : collect(q, &list);
     if (code != 0) {
         return code;
     }
-    buf_reset(&q->c->text);
-    ical_begin(&c, &q->c->text,
+    buf_reset(q->out);
+    ical_begin(&c, q->out,
                &(struct ical_calendar){.name = calendar_name(q),
                                        .color = STR("teal"),
                                        .refresh_minutes = REFRESH_MINUTES});
-    if (str_is(q->feed->spec->scope, "freebusy")) {
-        put_freebusy(q, &c, &items);
-    } else {
-        put_events(q, &c, &items);
-    }
-    code = ical_end(&c);
-    return arena_ok(q->a) ? ERR_NOMEM : code == ERR_TOO_LARGE ? 0 : code;
+    code = str_is(q->feed->spec->scope, "freebusy") ? put_freebusy(q, &c, &list)
+                                                    : put_events(q, &c, &list);
+    int whole = ical_end(&c);
+    code = code ? code : arena_ok(q->a) ? ERR_NOMEM : whole;
+    return code == ERR_TOO_LARGE ? 0 : code;
 }

@@ -4,7 +4,6 @@
 #define BERTH_CONTROL_CALENDAR_BODY_H
 
 #include "control/calendar_feed_private.h"
-#include "core/booking.h"
 #include "wire/ical.h"
 
 struct feed_item {

@@ -7,7 +7,6 @@
 #include "base/prng.h"
 #include "control/calendar_feed_private.h"
 #include "control/sha256.h"
-#include "core/booking.h"
 #include "wire/base64.h"
 
 enum { TOKEN_BYTES = 24, SCRATCH_BYTES = 64 << 20 };
@@ -54,6 +53,11 @@ static void read_booking(struct feed_booking *b, const struct reservation *r, in
     }
     int64_t since = s && s->ended_ns ? seconds(s->ended_ns) : b->over ? b->over : now;
     b->over = over ? since : 0;
+    b->phase = p;
+    b->resources = 0;
+    for (size_t i = 0; i < r->spec->lines.n; i++) {
+        b->resources |= feed_resource_bit(r->spec->lines.v[i].resource);
+    }
     b->users[0] = user_hash(annotation(r->metadata, RESERVATION_USER_ANNOTATION));
     b->users[1] = f && !str_is(f->kind, "Group") ? user_hash(f->name) : 0;
 }
@@ -198,7 +202,8 @@ static int random_bytes(struct calendar_feed_controller *c, uint8_t *p, size_t n
         return c->base.env.random(p, n, err);
     }
     struct prng r; /* nobody from outside reaches a simulation */
-    prng_seed(&r, c->base.env.seed ^ (uint64_t)clock_wall(c->base.env.clock));
+    prng_seed(&r, c->base.env.seed ^ (uint64_t)clock_wall(c->base.env.clock) ^ c->version << 32);
+    c->version++;
     for (size_t i = 0; i < n; i++) {
         p[i] = (uint8_t)prng_u64(&r);
     }
@@ -300,32 +305,74 @@ static int find_feed(struct feed_ask *q, struct str token, struct err *err) {
     return 0;
 }
 
+static bool is_fresh(const struct calendar_feed_controller *c, const struct feed_answer *w,
+                     int64_t now) {
+    int64_t age = now - w->built;
+    return age >= 0 && ((w->version == c->version && age < FEED_FRESH) ||
+                        (w->text.n > FEED_LARGE && age < FEED_LARGE_FRESH));
+}
+
+/* The answer of this token, or the place of the oldest. */
+static struct feed_answer *answer_of(struct calendar_feed_controller *c, struct str token) {
+    struct feed_answer *oldest = &c->answers[0];
+    for (size_t i = 0; i < FEED_ANSWERS; i++) {
+        struct feed_answer *w = &c->answers[i];
+        if (w->token && str_is(token, w->token)) {
+            return w;
+        }
+        oldest = w->built < oldest->built ? w : oldest;
+    }
+    return oldest;
+}
+
+static int make_answer(struct feed_ask *q, struct feed_answer *w, struct str token,
+                       struct err *err) {
+    uint8_t hash[SHA256_BYTES];
+    char *copy = mem_cstr(token);
+    mem_free(w->token);
+    w->token = NULL;
+    w->built = 0;
+    q->out = &w->text;
+    int code = copy ? calendar_body_write(q) : ERR_NOMEM;
+    if (code != 0) {
+        mem_free(copy);
+        return err_set(err, code, "the calendar cannot be written: out of memory");
+    }
+    sha256(buf_view(&w->text), hash);
+    int n = snprintf(w->etag, sizeof(w->etag), "\"");
+    for (size_t i = 0; i < 16; i++) {
+        n += snprintf(w->etag + n, sizeof(w->etag) - (size_t)n, "%02x", hash[i]);
+    }
+    (void)snprintf(w->etag + n, sizeof(w->etag) - (size_t)n, "\"");
+    w->token = copy;
+    w->modified = q->modified;
+    w->built = q->now;
+    w->version = q->c->version;
+    return 0;
+}
+
 static int get(struct calendar_source *s, struct str token, struct calendar_body *ret,
                struct err *err) {
     struct calendar_feed_controller *c =
         (struct calendar_feed_controller *)((char *)s -
                                             offsetof(struct calendar_feed_controller, source));
-    uint8_t hash[SHA256_BYTES];
     arena_reset(&c->scratch);
     struct feed_ask q = {.c = c, .a = &c->scratch, .now = seconds(clock_wall(c->base.env.clock))};
     int code = find_feed(&q, token, err);
     if (code != 0) {
         return code;
     }
-    forget_old(c);
-    code = calendar_body_write(&q);
+    struct feed_answer *w = answer_of(c, token);
+    if (!w->token || !str_is(token, w->token) || !is_fresh(c, w, q.now)) {
+        forget_old(c);
+        code = make_answer(&q, w, token, err);
+    }
     if (code != 0) {
-        return err_set(err, code, "the calendar cannot be written: out of memory");
+        return code;
     }
-    sha256(buf_view(&c->text), hash);
-    int n = snprintf(c->etag, sizeof(c->etag), "\"");
-    for (size_t i = 0; i < 16; i++) {
-        n += snprintf(c->etag + n, sizeof(c->etag) - (size_t)n, "%02x", hash[i]);
-    }
-    (void)snprintf(c->etag + n, sizeof(c->etag) - (size_t)n, "\"");
-    *ret = (struct calendar_body){.text = buf_view(&c->text),
-                                  .etag = str_of(c->etag),
-                                  .modified_ns = q.modified * NS_PER_SEC};
+    *ret = (struct calendar_body){.text = buf_view(&w->text),
+                                  .etag = str_of(w->etag),
+                                  .modified_ns = w->modified * NS_PER_SEC};
     return 0;
 }
 
@@ -351,13 +398,20 @@ static void add_all(void *ctx) {
 
 static void feed_changed(void *ctx, const struct change *ch) {
     struct calendar_feed_controller *c = ctx;
+    c->version++;
     expect_seen(c->base.expect, ch);
     token_read(c, ch->obj, ch->type != CHANGE_DELETED);
     workqueue_add(c->base.queue, ch->obj->ns, ch->obj->name);
 }
 
+static void other_changed(void *ctx, const struct change *ch) {
+    struct calendar_feed_controller *c = ctx;
+    c->version++;
+}
+
 static void reservation_changed(void *ctx, const struct change *ch) {
     struct calendar_feed_controller *c = ctx;
+    c->version++;
     if (ch->type != CHANGE_DELETED) {
         booking_put(c, ch->obj);
         return;
@@ -385,10 +439,15 @@ struct calendar_feed_controller *calendar_feed_controller_new(const struct contr
     c->own_zones = env->zones ? NULL : zones_new(NULL);
     c->zones = env->zones ? env->zones : c->own_zones;
     arena_init(&c->scratch, SCRATCH_BYTES);
-    buf_init(&c->text, 2 * LIMIT_ICAL_BYTES);
+    arena_init(&c->item, SCRATCH_BYTES);
+    for (size_t i = 0; i < FEED_ANSWERS; i++) {
+        buf_init(&c->answers[i].text, 2 * LIMIT_ICAL_BYTES);
+    }
     int code = controller_init(&c->base, env, "berth-calendar-feeds", work, add_all, c, err);
     code = code ? code : controller_feed(&c->base, c->feeds, feed_changed, c, err);
     code = code ? code : controller_feed(&c->base, c->reservations, reservation_changed, c, err);
+    code = code ? code : controller_feed(&c->base, c->series, other_changed, c, err);
+    code = code ? code : controller_feed(&c->base, c->policies, other_changed, c, err);
     if (code != 0 || !c->zones) {
         calendar_feed_controller_free(c);
         return NULL;
@@ -420,8 +479,12 @@ void calendar_feed_controller_free(struct calendar_feed_controller *c) {
     map_release(&c->bookings);
     map_release(&c->tokens);
     map_release(&c->by_feed);
-    buf_release(&c->text);
+    for (size_t i = 0; i < FEED_ANSWERS; i++) {
+        mem_free(c->answers[i].token);
+        buf_release(&c->answers[i].text);
+    }
     arena_release(&c->scratch);
+    arena_release(&c->item);
     zones_free(c->own_zones);
     mem_free(c);
 }

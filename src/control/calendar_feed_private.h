@@ -6,9 +6,11 @@
 #include "base/map.h"
 #include "control/calendar_feed.h"
 #include "control/controller.h"
+#include "core/booking.h"
 #include "mirror/calendar_source.h"
 #include "wire/zone.h"
 
+enum { FEED_ANSWERS = 8, FEED_FRESH = 600, FEED_LARGE = 256 << 10, FEED_LARGE_FRESH = 20 };
 enum { FEED_DAY = 86400, FEED_KEEP = 30 * FEED_DAY, FEED_AHEAD = 400 * FEED_DAY };
 
 /* What is known of a Reservation without decoding it again. */
@@ -18,7 +20,9 @@ struct feed_booking {
     int64_t modified;         /* of status, seconds */
     int64_t over;             /* when it was cancelled, deleted, ...; 0: it was not */
     uint64_t users[2];        /* hashes of who booked and for whom; 0: none */
-    bool gone;                /* deleted */
+    uint64_t resources;       /* a bit for the hash of each resource */
+    enum booking_phase phase;
+    bool gone; /* deleted */
 };
 
 /* An address that is valid. */
@@ -26,6 +30,15 @@ struct feed_token {
     char *token, *key; /* key: "ns/name" of the feed */
     struct str ns, name;
     uint8_t hash[32];
+};
+
+/* Programs ask again and again: a text is kept while nothing changed, and large ones for a moment in any case. */
+struct feed_answer {
+    char *token; /* NULL: free */
+    struct buf text;
+    char etag[48];
+    int64_t modified, built; /* seconds */
+    uint64_t version;
 };
 
 struct calendar_feed_controller {
@@ -38,9 +51,14 @@ struct calendar_feed_controller {
     size_t n_gone;
     struct calendar_source source;
     struct arena scratch; /* of events and answers */
-    struct buf text;      /* the last answer */
-    char etag[72];
+    struct arena item;    /* of one booking in an answer */
+    uint64_t version;     /* of all that answers are made of */
+    struct feed_answer answers[FEED_ANSWERS];
 };
+
+static inline uint64_t feed_resource_bit(struct str resource) {
+    return UINT64_C(1) << (str_hash(resource) & 63);
+}
 
 /* One answer. */
 struct feed_ask {
@@ -50,9 +68,10 @@ struct feed_ask {
     struct calendar_feed *feed;
     int64_t now, modified;
     struct str pool;
+    struct buf *out;
 };
 
-/* Fills c->text. 0 (*ret_modified: seconds), ERR_NOMEM. */
+/* Fills q->out and q->modified. 0 or ERR_NOMEM. */
 int calendar_body_write(struct feed_ask *q);
 
 #endif

@@ -226,6 +226,8 @@ static void test_scopes(void **state) {
             ",\"purpose\":\"three\",\"beneficiary\":{\"kind\":\"User\",\"name\":\"anna\"}");
     booking(&s, "secret", "x", "anna", "Confirmed", ",\"purpose\":\"four\"");
     booking(&s, "secret", "y", "carl", "PendingApproval", ",\"purpose\":\"five\"");
+    booking(&s, "secret", "z", "carl", "Waitlisted", ""); /* takes nothing */
+    booking(&s, "secret", "zz", "carl", "Cancelled", "");
     feed(&s, "own", "\"scope\":\"own\"");
     shows(&s, "own");
     assert_true(has(&s, "SUMMARY:one ") && has(&s, "SUMMARY:three "));

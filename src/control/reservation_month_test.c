@@ -1,5 +1,5 @@
-/* A month of recurring bookings over a change of clocks, with the planner, in virtual time: each is active when the clock
- * of its people says so, and the calendar shows what is booked. */
+/* A month of recurring bookings over a change of clocks, with the planner, in virtual time: each is active when the
+ * clock of its people says so, and the calendar shows what is booked. */
 #include "control/calendar_feed.h"
 #include "control/reservation_scene.h"
 #include "control/reservation_series.h"

@@ -24,9 +24,13 @@ static void put(struct line *l, const char *p, size_t n) {
     l->col += n;
 }
 
+/* Octets between which a line may be folded. */
 static void put_ascii(struct line *l, struct str s) {
-    for (size_t i = 0; i < s.n; i++) {
-        put(l, s.p + i, 1);
+    while (s.n > 0) {
+        size_t left = l->col < LINE_OCTETS ? LINE_OCTETS - l->col : 0;
+        size_t n = left == 0 ? 1 : s.n < left ? s.n : left;
+        put(l, s.p, n);
+        s = str_skip(s, n);
     }
 }
 
@@ -88,6 +92,11 @@ static size_t put_character(struct line *l, struct str s) {
     return n > 0 ? n : 1;
 }
 
+/* Stands for itself, and for one octet. */
+static bool is_plain(char c) {
+    return c >= ' ' && c <= '~' && c != '\\' && c != ';' && c != ',';
+}
+
 static void put_text(struct line *l, struct str text) {
     bool cut = text.n > LIMIT_ICAL_TEXT;
     size_t end = cut ? LIMIT_ICAL_TEXT : text.n;
@@ -95,7 +104,13 @@ static void put_text(struct line *l, struct str text) {
         end--;
     }
     for (struct str s = str_head(text, end); s.n > 0;) {
-        s = str_skip(s, put_character(l, s));
+        size_t n = 0;
+        while (n < s.n && is_plain(s.p[n])) {
+            n++;
+        }
+        put_ascii(l, str_head(s, n));
+        s = str_skip(s, n);
+        s = str_skip(s, s.n > 0 ? put_character(l, s) : 0);
     }
     if (cut) {
         put(l, "\xe2\x80\xa6", 3);
