@@ -61,9 +61,10 @@ await dialog.getByLabel('Project').selectOption('vision').catch(() => undefined)
 await dialog.getByLabel('Purpose').fill('Fine-tuning');
 await shot(ana, 'book');
 await dialog.getByRole('button', { name: 'One 2g.35gb less', exact: true }).click();
-for (let i = 0; i < 7; i++) {
+for (let i = 0; i < 2; i++) {
   await dialog.getByRole('button', { name: 'One Whole GPU more', exact: true }).click();
 }
+await dialog.getByTestId('verdict-no').waitFor();
 await shot(ana, 'book-conflict');
 await go(ana, 'bookings');
 await shot(ana, 'bookings');

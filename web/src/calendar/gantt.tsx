@@ -83,7 +83,7 @@ function FreeStrip({ scale, row, now }: { scale: Scale; row: Row; now: number })
   return (
     <div className="bk-free">
       {runs.filter((r) => r.to > scale.from && r.from < scale.to).map((r) => (
-        <div key={r.from} className="bk-free-run" data-free={freeClass(r.free, r.total)} style={span(scale, r.from, r.to)}>
+        <div key={r.from} className="bk-free-run" data-free={freeClass(r.free, r.total - row.kept)} style={span(scale, r.from, r.to)}>
           <span className="bk-long">{B.cal.freeLong(r.free, r.total)}</span>
           <span className="bk-short">{r.free}</span>
         </div>
