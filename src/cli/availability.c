@@ -62,7 +62,7 @@ static int span_of(struct book *b, struct span *ret) {
     }
     /* Steps begin where clocks do. */
     int64_t local = zone_local(b->now.zone, ret->from);
-    ret->from -= local % (ret->step < 3600 ? ret->step : 3600);
+    ret->from -= local % (ret->step < 3600 ? ret->step : ret->step < 86400 ? 3600 : 86400);
     ret->to += (ret->step - (ret->to - ret->from) % ret->step) % ret->step;
     return CLI_OK;
 }
@@ -139,22 +139,24 @@ static struct str line_of(struct book *b, const struct span *s, yyjson_val *slot
 /* "14:00       18:00 ", a mark where one fits: hours, or days when steps are long. */
 static struct str ruler(struct book *b, const struct span *s) {
     struct buf out;
-    int64_t next = 0;
+    int64_t next = 0, before = -1;
     buf_init(&out, 4096);
     for (int64_t at = s->from, i = 0; at < s->to; at += s->step, i++) {
         char text[ZONE_TEXT_MAX];
-        struct str local = zone_local_text(zone_local(b->now.zone, at), text);
+        int64_t clock = zone_local(b->now.zone, at), day = clock / 86400;
+        struct str local = zone_local_text(clock, text);
         bool days = s->step >= 6 * 3600;
         struct str word = days ? str_head(str_skip(local, 5), 5) : str_head(str_skip(local, 11), 5);
-        bool round = days || at == s->from || str_ends(word, STR(":00"));
+        bool round = at == s->from || (days ? day != before : str_ends(word, STR(":00")));
+        before = day;
         if (i >= next && round) {
             buf_str(&out, word);
             next = i + MARK;
-        } else if (i >= next || out.n <= (size_t)i) {
+        } else if (out.n <= (size_t)i) {
             buf_ch(&out, ' ');
         }
     }
-    struct str line = arena_str(&b->c->arena, buf_view(&out));
+    struct str line = arena_str(&b->c->arena, str_trim(buf_view(&out)));
     buf_release(&out);
     return line;
 }

@@ -322,6 +322,7 @@ static int ask(struct book *b, struct str spec, bool dry_run) {
                  sizeof text);
         cli_clean(text);
         fprintf(stderr, "it does not fit: %s\n", text);
+        err_set(&b->c->err, ERR_CONFLICT, "%s", text);
         book_tell_refused(b, json_get(check, STR("status")), json_get(check, STR("spec")));
     }
     return CLI_FAILED;

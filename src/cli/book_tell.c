@@ -171,6 +171,29 @@ static void alternative_write(struct book *b, yyjson_val *v, yyjson_val *spec, s
     }
 }
 
+/* What there is at all, when nothing like it would fit. */
+static void sizes_write(struct book *b, struct buf *out) {
+    struct err before = b->c->err;
+    yyjson_val *list = NULL, *v;
+    struct buf said;
+    size_t i, n;
+    buf_init(&said, 4096);
+    if (book_sizes(b, b->now.utc, &list) == 0) {
+        yyjson_arr_foreach(json_get(list, STR("items")), i, n, v) {
+            struct str text = book_resource_text(&b->c->arena, json_str_at(v, "resource"));
+            struct str item = arena_f(&b->c->arena, " %.*s,", STR_ARG(clean(b->c, text)));
+            if (json_i64_at(v, "total", 0) > 0 && !str_contains(buf_view(&said), item)) {
+                buf_str(&said, item);
+            }
+        }
+    }
+    if (said.n) {
+        buf_f(out, "There are%.*s\n", STR_ARG(str_head(buf_view(&said), said.n - 1)));
+    }
+    buf_release(&said);
+    b->c->err = before;
+}
+
 void book_tell_refused(struct book *b, yyjson_val *status, yyjson_val *spec) {
     yyjson_val *list, *v;
     struct buf out;
@@ -179,6 +202,10 @@ void book_tell_refused(struct book *b, yyjson_val *status, yyjson_val *spec) {
     list = json_get(status, STR("refusals"));
     yyjson_arr_foreach(list, i, n, v) {
         struct str scope = json_str_at(v, "scope"), text = json_str_at(v, "text");
+        if (str_is(json_str_at(v, "limit"), "capacity") &&
+            str_contains(str_of(b->c->err.text), text)) {
+            continue; /* it was said */
+        }
         buf_f(&out, "  limit %.*s%s%.*s%s: %.*s\n", STR_ARG(json_str_at(v, "limit")),
               scope.n ? " (" : "", STR_ARG(scope), scope.n ? ")" : "", STR_ARG(clean(b->c, text)));
     }
@@ -195,6 +222,9 @@ void book_tell_refused(struct book *b, yyjson_val *status, yyjson_val *spec) {
     yyjson_arr_foreach(list, i, n, v) {
         buf_c(&out, i ? "" : "What would fit:\n");
         alternative_write(b, v, spec, &out);
+    }
+    if (n == 0) {
+        sizes_write(b, &out);
     }
     if (!cli_flag(&b->c->args, "waitlist") &&
         yyjson_arr_size(json_get(status, STR("refusals"))) == 0) {
@@ -285,8 +315,10 @@ int book_tell(struct book *b, yyjson_val *booking) {
     int64_t start, end;
     struct buf out;
     if (book_phase_bad(phase)) {
+        struct str why = clean(b->c, json_str_at(booking, "status.message"));
         fprintf(stderr, "berth book: reservation/%.*s %.*s: %.*s\n", STR_ARG(name), STR_ARG(phase),
-                STR_ARG(clean(b->c, json_str_at(booking, "status.message"))));
+                STR_ARG(why));
+        err_set(&b->c->err, ERR_CONFLICT, "%.*s", STR_ARG(why));
         book_tell_refused(b, json_get(booking, STR("status")), json_get(booking, STR("spec")));
         return CLI_FAILED;
     }

@@ -131,12 +131,18 @@ static void test_rejected_later(void **state) {
         {"POST " IN_X "/reservations", 201, HEAD NAMED "," SPEC "}"},
         {"GET " IN_X "/reservations/book-1", 200,
          HEAD NAMED "," SPEC "," STATUS("Rejected", ",\"message\":\"too\\u001b[31m late\"") "}"},
+        {"GET " API "/availabilities", 200,
+         "{\"items\":[{\"resource\":\"nvidia.com/gpu\",\"total\":1},{\"resource\":\"nvidia.com/"
+         "gpu\","
+         "\"total\":2},{\"resource\":\"nvidia.com/mig-7g.141gb\",\"total\":0},{\"resource\":"
+         "\"nvidia.com/mig-3g.71gb\",\"total\":2}]}"},
         {"DELETE " IN_X "/reservations/book-1", 200, "{\"kind\":\"Status\"}"},
     };
     bed_start(routes, COUNT_OF(routes));
     assert_int_equal(RUN("book", "-s", "2g.35gb", "-f", "2030-11-25 14:00", "--for", "4h"), 1);
     assert_true(told_has("reservation/book-1 Rejected: too?[31m late\n"));
-    assert_true(told_has("Or wait for a place: the same with --waitlist\n"));
+    assert_true(
+        told_has("There are GPU, 3g.71gb\nOr wait for a place: the same with --waitlist\n"));
     assert_true(asked("DELETE " IN_X "/reservations/book-1 "));
     bed_stop();
 }
