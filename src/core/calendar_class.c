@@ -265,6 +265,7 @@ int class_find(struct flavor *f, const struct calendar_card *in, uint16_t *ret_n
     }
     if (empty < f->n_classes) {
         class_free(f->classes[empty]);
+        f->cover.stale = true; /* it named resources */
     } else {
         f->n_classes++;
     }

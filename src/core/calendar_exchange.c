@@ -155,8 +155,7 @@ static int swap(struct exchange *x, const struct lane *a, const struct lane *b, 
 
 /* Lanes that are certainly in use at `at`, by their card's place in the flavor's list. */
 static const uint64_t *busy_at(const struct exchange *x, int64_t at) {
-    bool whole = x->lanes.n > 0 && whole_lane(&x->lanes.v[0]);
-    return cover_skip(x->c, x->w->flavor, whole, at, at + 1);
+    return cover_skip(x->c, x->w->flavor, x->w->resource, at, at + 1);
 }
 
 static bool is_busy(const uint64_t *busy, const struct lane *l) {

@@ -99,10 +99,6 @@ static uint8_t least_loss(const struct card_class *k, uint64_t free, uint64_t ca
     return best;
 }
 
-static bool wants_whole(const struct want *w) {
-    return str_is(w->resource, CALENDAR_GPU);
-}
-
 static bool skipped(const uint64_t *skip, size_t i) {
     return skip != NULL && (skip[i / 64] >> i % 64 & 1) != 0;
 }
@@ -110,7 +106,7 @@ static bool skipped(const uint64_t *skip, size_t i) {
 int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss) {
     const struct cards *cards = w->node != NULL ? &w->node->cards : &w->flavor->cards;
     const uint64_t *skip =
-        w->node != NULL ? NULL : cover_skip(c, w->flavor, wants_whole(w), w->e->start, w->e->end);
+        w->node != NULL ? NULL : cover_skip(c, w->flavor, w->resource, w->e->start, w->e->end);
     struct card *best = NULL;
     uint8_t place = 0;
     int32_t least = INT32_MAX, fuller = INT32_MAX;
@@ -234,7 +230,7 @@ struct roomy {
 /* The first few nodes with room for so many, the tightest first. */
 static size_t roomy_nodes(const struct calendar *c, const struct want *w, int64_t need,
                           struct roomy v[NODES_COMPARED]) {
-    const uint64_t *skip = cover_skip(c, w->flavor, wants_whole(w), w->e->start, w->e->end);
+    const uint64_t *skip = cover_skip(c, w->flavor, w->resource, w->e->start, w->e->end);
     const struct node *node;
     size_t n = 0;
     for (size_t i = 0; n < NODES_COMPARED && (node = next_node(w->flavor, &i)) != NULL;) {

@@ -15,6 +15,7 @@
 enum {
     NOWHERE = -1,
     FLAVOR_CLASSES_MAX = 64,
+    COVER_PLANES = 12,
     WHOLE_WEIGHT =
         64, /* what it costs to take the last place of a whole card: sooner sliced cards than fresh ones */
     REPAIR_STEPS = 4000,
@@ -82,9 +83,11 @@ struct node {
 
 /* Which cards are taken for hours on end: see calendar_cover.c. */
 struct cover {
-    uint64_t *any, *all, *skip; /* one allocation; bits by hour, then card */
+    uint64_t *bits, *skip; /* one allocation; by hour, then plane, then card */
     int64_t base;
-    size_t hours, words;
+    size_t hours, words, planes;
+    struct str names[COVER_PLANES];                   /* resources; the first plane: anything */
+    uint64_t masks[FLAVOR_CLASSES_MAX][COVER_PLANES]; /* their placements in each class */
     bool stale;
 };
 
@@ -192,7 +195,7 @@ struct calendar {
     struct spans time; /* all entries, one span each */
     struct spans_store store;
     struct ops journal;
-    size_t dels; /* in the journal */
+    size_t dels;             /* in the journal */
     struct ranges forgotten; /* of the cards' cover, in this trial */
     struct numbers moved;
     size_t moved_from;
@@ -241,10 +244,10 @@ int32_t class_size(const struct card_class *k,
 void cover_release(struct cover *v);
 void cover_learn(const struct card *card, int64_t from, int64_t to);  /* after spans came or went */
 void cover_forget(const struct card *card, int64_t from, int64_t to); /* before one goes */
-/* Cards, by place in the flavor's list, that cannot take anything (or: the whole card) at some time of [from, to).
- * Valid until the next removal or call; NULL: not known. */
-const uint64_t *cover_skip(const struct calendar *c, struct flavor *f, bool whole, int64_t from,
-                           int64_t to);
+/* Cards, by place in the flavor's list, that cannot take one of the resource (empty: anything) at some time of
+ * [from, to). Valid until the next removal or call; NULL: not known. */
+const uint64_t *cover_skip(const struct calendar *c, struct flavor *f, struct str resource,
+                           int64_t from, int64_t to);
 
 /* ---- calendar_journal.c ---- */
 

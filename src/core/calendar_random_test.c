@@ -12,7 +12,7 @@
 #include "base/test.h"
 #include "core/calendar_fixture.h"
 
-enum { BOOKINGS = 6, UNITS = 14, STREAMS = 1500, STEPS_MAX = 3000000 };
+enum { BOOKINGS = 6, UNITS = 14, STREAMS = 1500, STEPS_MAX = 3000000, TICK = 1800 };
 
 /* Five kinds of pools. */
 static const struct pool_kind {
@@ -25,7 +25,7 @@ static const struct pool_kind {
 } KINDS[] = {
     {"one card, slices", 1, 1, false, 0, 6, 1},
     {"two cards, slices", 1, 2, false, 0, 6, 1},
-    {"two cards, whole and slices, time to change", 1, 2, false, 1, 7, 0},
+    {"two cards, whole and slices, time to change", 1, 2, false, TICK, 7, 0},
     {"two nodes, whole cards, one node a line", 2, 1, false, 0, 1, 0},
     {"two cards, static layout", 1, 2, true, 0, 4, 1},
 };
@@ -179,7 +179,7 @@ static int realisable(const struct life *l, const struct booking *b) {
 static void world(struct life *l) {
     static const struct calendar_slot layout[] = {
         {{"1g.18gb", 7}, 0}, {{"1g.18gb", 7}, 1}, {{"2g.35gb", 7}, 2}, {{"3g.71gb", 7}, 4}};
-    struct calendar_options o = {.grid_s = 1};
+    struct calendar_options o = {.grid_s = TICK};
     struct err err;
     l->c = calendar_new(&o);
     for (int n = 0; n < l->kind->nodes; n++) {
@@ -192,7 +192,7 @@ static void world(struct life *l) {
             assert_ok(calendar_card_put(l->c, &card, &err), &err);
         }
     }
-    l->now = 100;
+    l->now = 100 * TICK;
     calendar_now(l->c, l->now);
 }
 
@@ -202,8 +202,8 @@ static void insert_one(struct life *l, struct prng *r, struct booking *b, int nu
         units += l->b[i].live ? l->b[i].count : 0;
     }
     snprintf(b->id, sizeof(b->id), "b%d", number);
-    b->start = l->now + (int64_t)prng_below(r, 8);
-    b->end = b->start + 1 + (int64_t)prng_below(r, 6);
+    b->start = l->now + TICK * (int64_t)prng_below(r, 8);
+    b->end = b->start + TICK * (1 + (int64_t)prng_below(r, 6));
     b->resource = (int)(l->kind->first + prng_below(r, l->kind->resources));
     b->count = units < UNITS - 3 ? 1 + (int)(prng_below(r, 4) == 0) : 1;
     struct calendar_line line = {.resource = str_of(RESOURCES[b->resource]), .count = b->count};
@@ -236,7 +236,7 @@ static void one_life(struct life *l, struct prng *r) {
     for (int step = 0; step < 14; step++) {
         struct booking *b = &l->b[prng_below(r, BOOKINGS)];
         if (prng_below(r, 8) == 0) {
-            l->now += (int64_t)prng_below(r, 3);
+            l->now += TICK * (int64_t)prng_below(r, 3);
             calendar_now(l->c, l->now);
         }
         if (b->live && b->end <= l->now) {

@@ -245,7 +245,7 @@ static bool in_set(const struct repair *r, const struct card *card) {
 static void find_relief(struct repair *r) {
     const struct cards *all = &r->w->flavor->cards;
     int64_t from = r->w->e->start, to = r->w->e->end;
-    const uint64_t *skip = cover_skip(r->c, r->w->flavor, false, from, to);
+    const uint64_t *skip = cover_skip(r->c, r->w->flavor, (struct str){0}, from, to);
     for (size_t i = 0; i < all->n && r->n_relief < 2 * RELIEF_MAX; i++) {
         if ((skip == NULL || (skip[i / 64] >> i % 64 & 1) == 0) &&
             cal_card_free(r->c, all->v[i], from, to) != 0) {

@@ -367,6 +367,17 @@ static void a_change_keeps_the_old_when_the_new_fails(void **state) {
     calendar_free(c);
 }
 
+/* A change finds what the entry itself held, also as another resource. */
+static void a_change_may_use_its_own_place(void **state) {
+    struct calendar *c = fleet(1, 1, 0);
+    (void)state;
+    assert_int_equal(book(c, "a", CALENDAR_GPU, 1, 1, 5, NULL), 0);
+    assert_int_equal(change(c, "a", MIG("1g.18gb"), 7, 2, 5, NULL), 0);
+    assert_int_equal(book(c, "b", MIG("1g.18gb"), 1, 3, 4, NULL), ERR_CONFLICT);
+    assert_int_equal(change(c, "a", CALENDAR_GPU, 1, 1, 6, NULL), 0);
+    calendar_free(c);
+}
+
 static void what_runs_is_extended_where_it_is(void **state) {
     struct calendar *c = fleet(1, 2, 0);
     struct calendar_why why;
@@ -651,6 +662,7 @@ int main(void) {
         cmocka_unit_test(plain_numbers_have_no_geometry),
         cmocka_unit_test(all_lines_or_nothing_and_any_of),
         cmocka_unit_test(a_change_keeps_the_old_when_the_new_fails),
+        cmocka_unit_test(a_change_may_use_its_own_place),
         cmocka_unit_test(what_runs_is_extended_where_it_is),
         cmocka_unit_test(maintenance_moves_who_can_move),
         cmocka_unit_test(the_weaker_gives_way),
