@@ -100,7 +100,15 @@ static const struct rule booking_manager_rules[] = {
      READ ", create, update, patch, delete, deletecollection", NULL},
 };
 static const struct rule booking_admin_rules[] = {
-    {"berth.dev", "\"*\"", READ ", create, update, patch, delete, deletecollection", NULL},
+    {"berth.dev",
+     "reservations, reservationpolicies, capacitywindows, reservationseries, calendarfeeds",
+     READ ", create, update, patch, delete, deletecollection", NULL},
+    {"berth.dev",
+     "reservations/status, capacitywindows/status, reservationseries/status, calendarfeeds/status",
+     "get", NULL},
+    {"berth.dev", "reservationchecks", "create", NULL},
+    {"berth.dev", "reservations/approve, reservations/manage, reservations/onbehalf", "update",
+     NULL},
 };
 static const struct rule calendar_rules[] = {
     {"berth.dev", "availabilities, capacitywindows, reservationpolicies, fleets, fleethistories",
