@@ -61,6 +61,7 @@ struct http_call {
     bool (*may_send)(void *ctx);
     void *may_send_ctx;
     bool ended_by_user, refused, sent;
+    bool paused;
     struct buf body, head_lines;
     bool head_told;
     int64_t retry_after_s;
@@ -81,7 +82,7 @@ static void put_back(struct http_call *call) {
     const struct curl_lib *curl = c->curl;
     CURL *e = call->easy;
     call->easy = NULL;
-    if (c->n_idle == IDLE_MAX || call->generation != c->generation) {
+    if (c->n_idle == IDLE_MAX || call->generation != c->generation || call->paused) {
         curl->easy_cleanup(e);
         return;
     }
@@ -199,12 +200,14 @@ static void act(struct http_client *c, curl_socket_t fd, int events) {
 
 void http_call_pause(struct http_call *call, bool paused) {
     struct http_client *c = call->client;
-    if (call->state != CALL_RUNNING) {
+    bool goes_on = call->paused && !paused;
+    call->paused = paused; /* the next bytes are what stops it */
+    if (call->state != CALL_RUNNING || !goes_on) {
         return;
     }
     bool outermost = !c->inside; /* going on may give what waits at once */
     c->inside = true;
-    c->curl->easy_pause(call->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+    c->curl->easy_pause(call->easy, CURLPAUSE_CONT);
     if (outermost) {
         c->inside = false;
         settle(c);
@@ -302,6 +305,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx) {
         return 0;
     }
     if (call->data && status >= 200 && status < 300) {
+        if (call->paused) {
+            return CURL_WRITEFUNC_PAUSE; /* given again when it goes on */
+        }
         call->ended_by_user = !call->data(call->ctx, bytes);
         return call->ended_by_user || call->state == CALL_CANCELLED ? 0 : bytes.n;
     }
@@ -408,7 +414,8 @@ int http_client_new(struct loop *l, const struct http_client_options *o, struct 
     curl->multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
     curl->multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)CONNECTIONS_MAX);
     curl->multi_setopt(c->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)STREAMS_MAX);
-    c->http2 = curl->version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2;
+    c->http2 =
+        !o->one_by_one && curl->version_info(CURLVERSION_NOW)->features & CURL_VERSION_HTTP2;
     *ret = c;
     return 0;
 }

@@ -25,6 +25,7 @@ struct http_client_options {
     struct str user_agent;
     struct str tls_name;    /* what the server's certificate must be for, instead of the URL's host; also sent as SNI */
     struct str tls_origin;  /* with tls_name: "https://host:port", to which it applies */
+    bool one_by_one; /* no HTTP/2: a call that is paused stops its peer soon, not after megabytes, and no other call */
 };
 /* ERR_UNSUPPORTED when libcurl cannot be loaded. */
 int http_client_new(struct loop *l, const struct http_client_options *o, struct http_client **ret,

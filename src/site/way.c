@@ -20,7 +20,7 @@ struct pass {
     struct pass *next, **prev;
     struct http_request *r;
     struct http_call *call; /* NULL: it is over */
-    uint64_t session;
+    uint64_t session, user; /* the session's number; the hash of its user's name */
     int status;
     char type[TYPE_MAX];
     bool begun, paused;
@@ -158,20 +158,25 @@ static bool lasts(struct str query) {
     return false;
 }
 
-static size_t under_way(const struct way *w, uint64_t session) {
+static size_t under_way(const struct way *w, uint64_t user) {
     size_t n = 0;
     for (const struct pass *p = w->passes; p; p = p->next) {
-        n += p->session == session;
+        n += p->user == user;
     }
     return n;
 }
 
-static struct pass *pass_new(struct way *w, struct http_request *r, uint64_t session) {
+static struct pass *pass_new(struct way *w, struct http_request *r, const struct session *one) {
     struct pass *p = mem_zalloc(sizeof(*p));
     if (!p) {
         return NULL;
     }
-    *p = (struct pass){.w = w, .r = r, .session = session, .next = w->passes, .prev = &w->passes};
+    *p = (struct pass){.w = w,
+                       .r = r,
+                       .session = one->number,
+                       .user = str_hash(one->who.user),
+                       .next = w->passes,
+                       .prev = &w->passes};
     if (p->next) {
         p->next->prev = &p->next;
     } else {
@@ -217,7 +222,7 @@ static int send_on(struct pass *p, struct str token, struct err *err) {
     if (arena_ok(a) != 0 || url.n > URL_MAX) {
         return err_set(err, ERR_BAD_REQUEST, "the request is too long");
     }
-    return http_client_send(p->w->http, &o, &p->call, err);
+    return http_client_send(p->w->streams, &o, &p->call, err);
 }
 
 void way_handle(struct way *w, struct http_request *r) {
@@ -241,12 +246,13 @@ void way_handle(struct way *w, struct http_request *r) {
         refuse(r, ERR_METHOD, "the server does not allow this method on the requested resource");
         return;
     }
-    if (w->n_passes >= WAY_PASSES_MAX || under_way(w, one->number) >= WAY_PASSES_OF_SESSION) {
+    if (w->n_passes >= WAY_PASSES_MAX ||
+        under_way(w, str_hash(one->who.user)) >= WAY_PASSES_OF_USER) {
         (void)http_add_header(r, "Retry-After", STR("1"));
-        refuse(r, ERR_TOO_MANY, "too many requests of this session are under way");
+        refuse(r, ERR_TOO_MANY, "too many requests of this user are under way");
         return;
     }
-    struct pass *p = pass_new(w, r, one->number);
+    struct pass *p = pass_new(w, r, one);
     if (!p) {
         refuse(r, ERR_NOMEM, "no memory to ask");
     } else if (send_on(p, one->who.token, &err) != 0) {
@@ -270,7 +276,11 @@ struct way *way_new(const struct way_options *o, struct err *err) {
     if (!w->server || !w->timer) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
     } else if (http_client_new(o->loop, &o->client, &w->http, err) == 0) {
-        return w;
+        struct http_client_options streams = o->client;
+        streams.one_by_one = true;
+        if (http_client_new(o->loop, &streams, &w->streams, err) == 0) {
+            return w;
+        }
     }
     way_free(w);
     return NULL;
@@ -283,6 +293,7 @@ void way_free(struct way *w) {
     way_computed_release(w);
     way_ask_release(w);
     http_client_free(w->http);
+    http_client_free(w->streams);
     w->clock->timer_free(w->timer);
     mem_free(w->server);
     mem_free(w);

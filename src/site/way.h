@@ -20,8 +20,8 @@
 struct way;
 
 enum {
-    WAY_PASSES_MAX = 2048,       /* requests on their way */
-    WAY_PASSES_OF_SESSION = 128, /* watches included */
+    WAY_PASSES_MAX = 480,    /* requests on their way: each has a connection to the API server */
+    WAY_PASSES_OF_USER = 64, /* watches included */
     WAY_RIGHTS_MAX = 20000,      /* remembered answers */
     WAY_RIGHTS_OF_ASK = 512,     /* rights that one computed answer may ask for */
 };

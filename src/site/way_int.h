@@ -14,7 +14,8 @@ struct way {
     struct way_options o;
     char *server;
     struct clock *clock;
-    struct http_client *http;
+    struct http_client *http;    /* for questions of our own */
+    struct http_client *streams; /* for what is sent on */
     struct pass *passes;
     size_t n_passes;
     struct timer *timer; /* looks for sessions that have ended, while anything is on its way */

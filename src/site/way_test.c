@@ -407,13 +407,13 @@ static void test_back_pressure(void **state) {
 
 static void test_many(void **state) {
     struct bed *b = *state;
-    static struct reader x[WAY_PASSES_OF_SESSION];
+    static struct reader x[WAY_PASSES_OF_USER];
     sign_in(b);
-    for (size_t i = 0; i < WAY_PASSES_OF_SESSION; i++) {
+    for (size_t i = 0; i < WAY_PASSES_OF_USER; i++) {
         x[i] = (struct reader){0};
         watch(b, &x[i], "/api/v1/pods?watch=1", b->client);
     }
-    for (size_t i = 0; i < WAY_PASSES_OF_SESSION; i++) {
+    for (size_t i = 0; i < WAY_PASSES_OF_USER; i++) {
         while (x[i].got == 0) {
             turns(b, 1);
         }
