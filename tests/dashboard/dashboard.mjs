@@ -280,6 +280,44 @@ test('two people want the last ones at once: one has them, the other is told wha
   }
 });
 
+test('every week; and in line for what is taken', async () => {
+  const page = await person();
+  await signIn(page, 'anders');
+  await pickProject(page, 'red');
+  await go(page, 'bookings');
+  await page.getByTestId('book').first().click();
+  const start = quarter() + 200 * HOUR;
+  await times(page, start, start + HOUR);
+  await dialog(page).getByLabel('Repeat', { exact: true }).selectOption('WEEKLY');
+  await dialog(page).getByLabel('How many times').fill('3');
+  await more(page, '1g.18gb');
+  const series = await nameIn(page);
+  await submit(page).click();
+  await dialog(page).getByText('3 bookings were made').waitFor();
+  assert.equal(get('reservations', '-n', 'red').items.filter((r) => r.spec.seriesName === series && r.status.phase === 'Confirmed').length, 3);
+  await dialog(page).getByRole('button', { name: 'Book another' }).click();
+  await dialog(page).getByLabel('Repeat', { exact: true }).selectOption('none');
+  await dialog(page).getByRole('button', { name: 'One 1g.18gb less', exact: true }).click();
+  await more(page, 'Whole GPU', 8);
+  await dialog(page).getByTestId('verdict-no').waitFor();
+  await dialog(page).getByText('Wait in line').click();
+  await dialog(page).getByText('it would wait in line').waitFor();
+  const name = await nameIn(page);
+  await dialog(page).getByRole('button', { name: 'Join the waiting list' }).click();
+  await dialog(page).getByText(/On the waiting list/).waitFor();
+  assert.equal(phaseOf('red', name), 'Waitlisted');
+  // What is in its way goes, and it has its place without anybody asking again.
+  run(config.kubectl, ['delete', 'reservationseries', series, '-n', 'red', '--wait=false']);
+  for (const r of get('reservations', '-n', 'red').items.filter((x) => x.spec.seriesName === series)) {
+    run(config.kubectl, ['delete', 'reservation', r.metadata.name, '-n', 'red', '--ignore-not-found', '--wait=false']);
+  }
+  await until('it has its place', () => ['Confirmed', 'Offered'].includes(phaseOf('red', name)), 30_000);
+  await dialog(page).getByText('It is yours').waitFor();
+  kubectl('delete', 'reservation', name, '-n', 'red', '--wait=false');
+  quiet(page);
+  await page.context().close();
+});
+
 test('what others booked is seen without their names, and live', async () => {
   const alice = await person();
   const bob = await person();
