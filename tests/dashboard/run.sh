@@ -12,5 +12,6 @@ chromium=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || tru
 command -v node >/dev/null || skip "node is not installed"
 [ -d "$here/../../web/node_modules/playwright-core" ] || skip "web/node_modules is missing; scripts/setup installs it"
 build=$(realpath "$1")
+node "$here/units.mjs"
 CHROMIUM=$chromium SHOTS=$build/dashboard-shots \
     exec python3 "$here/dashboard.py" "$build/berth" "$here/../../.tools/kubectl" "$here/dashboard.mjs"
