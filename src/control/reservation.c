@@ -1,7 +1,7 @@
 /* reservation: whose turn it is: keys, writes, feeds. See reservation.h. */
 #include "control/reservation_private.h"
 
-enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS };
+enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS, DECIDE_NS = 20 * NS_PER_MS };
 
 /* ---- work ---- */
 
@@ -57,8 +57,8 @@ static enum work booking_work(struct reservation_controller *c, struct booking *
     const struct object *o;
     struct reservation *r = booking_view(c, b, a, &o);
     int64_t now = plan_now(c), wait;
-    if (!r || b->phase == BOOKING_NEW) {
-        return r ? WORK_RETRY : WORK_OK;
+    if (!r || b->phase == BOOKING_NEW) { /* its turn comes: the decision adds it again */
+        return WORK_OK;
     }
     if (!expect_met(c->base.expect, b->ns, b->name, &wait)) {
         workqueue_add_after(c->base.queue, b->ns, b->name, wait);
@@ -117,7 +117,10 @@ static enum work policy_make(struct reservation_controller *c) {
 
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct reservation_controller *c = ctx;
-    if (plan_refresh(c) != 0) {
+    c->decide_until = clock_mono(c->base.env.clock) + DECIDE_NS;
+    int refreshed = plan_refresh(c);
+    c->decide_until = 0;
+    if (refreshed != 0) {
         return controller_done(&c->base, WORK_RETRY);
     }
     if (c->supply_at) {

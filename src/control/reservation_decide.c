@@ -376,6 +376,10 @@ void plan_decide_all(struct reservation_controller *c) {
         plan_tentatives_trim(c); /* else a booking would be in its own way */
     }
     while (n-- > 0) {
+        if (c->decide_until && clock_mono(c->base.env.clock) > c->decide_until) {
+            plan_kick(c); /* others have their turn; then on, in order */
+            break;
+        }
         struct tree_pos p = tree_seek(&c->undecided, NULL);
         const struct object *o;
         if ((b = tree_next(&c->undecided, &p)) == NULL) {

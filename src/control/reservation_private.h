@@ -103,6 +103,7 @@ struct reservation_controller {
     bool floors_short; /* a standing quota did not find all of its room */
     bool given;        /* something came free: the waitlist is run */
     bool policy_wanted;
+    int64_t decide_until; /* decisions of one turn end then (monotonic); 0: never */
     int64_t started;   /* when this controller began */
     int64_t supply_at; /* look at the supply again at this time; 0: not by the clock */
     struct virtual_source check_source, slots_source;
