@@ -137,6 +137,8 @@ def test_files(b):
     without = "without the dashboard" in text
     check(not without or not os.path.isdir(os.path.join(TOP, "web", "node_modules")), "the pages did not build")
     if not without:
+        terms = site.get("/dashboard/licenses.txt", want=200)
+        check(b"react-core" in terms.data and b"Permission is hereby granted" in terms.data, "whose work it is")
         check(any(x.endswith(".js") for x in files) and any(x.endswith(".css") for x in files), f"files: {found}")
     for path in files:
         path = path if path.startswith("/") else "/dashboard/" + path.removeprefix("./")
