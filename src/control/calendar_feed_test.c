@@ -306,11 +306,37 @@ static void test_series(void **state) {
     end(&s);
 }
 
+/* It is the whole calendar or an error, and the next one is whole again. */
+static void test_no_memory(void **state) {
+    struct scene s;
+    char at[120];
+    start(&s);
+    feed(&s, "all", "\"scope\":\"project\"");
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "b%d", i);
+        booking(&s, "p", name, "anna", "Confirmed", "");
+    }
+    snprintf(at, sizeof(at), "%s", path(&s, "all"));
+    bool hit = true;
+    for (uint64_t nth = 1; hit && nth < 500; nth++) {
+        booking(&s, "q", "other", "bob", "Confirmed", ""); /* so that it is written anew */
+        fake_world_delete(&s.w, "Reservation", "q", "other", "Background");
+        mem_fault(nth, 0);
+        int code = get(&s, at);
+        hit = mem_fault_hit();
+        mem_fault(0, 0);
+        assert_true(code == 0 ? count(&s, "END:VEVENT") == 3 : hit && code == ERR_NOMEM);
+    }
+    assert_false(hit);
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),      cmocka_unit_test(test_states),
         cmocka_unit_test(test_cancelled_stay), cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_series),         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
