@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/prng.h"
 #include "base/test.h"
 #include "core/calendar_fixture.h"
 
@@ -97,6 +98,48 @@ static void exchanges_cards_when_the_count_fits(void **state) {
     assert_int_equal(book(c, "f", CALENDAR_GPU, 1, 2, 9, NULL), 0);
     assert_int_equal(book(c, "g", CALENDAR_GPU, 1, 5, 9, NULL), ERR_CONFLICT);
     assert_int_equal(book(c, "h", CALENDAR_GPU, 2, 6, 9, NULL), 0);
+    calendar_free(c);
+}
+
+/* Among 20 whole cards, too many to be searched: what the count allows at each instant is accepted, nothing else. */
+static void the_count_decides_among_many(void **state) {
+    struct calendar *c = calendar_new(NULL);
+    struct prng r;
+    struct err err;
+    int used[200] = {0}, accepted = 0, refused = 0;
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        char buf[48];
+        struct calendar_card card = h200(buf, i / 4, i % 4, 0);
+        card.dynamic = false;
+        assert_ok(calendar_card_put(c, &card, &err), &err);
+    }
+    calendar_now(c, T0);
+    prng_seed(&r, 5);
+    for (int i = 0; i < 2000; i++) {
+        int from = 1 + (int)prng_below(&r, 150), to = from + 1 + (int)prng_below(&r, 40);
+        int count = 1 + (int)prng_below(&r, 3);
+        char id[16];
+        bool fits = true;
+        snprintf(id, sizeof(id), "r%d", i);
+        for (int t = from; t < to; t++) {
+            fits = fits && used[t] + count <= 20;
+        }
+        struct calendar_line line = {.resource = STR(CALENDAR_GPU), .count = count};
+        struct calendar_ask ask = {.id = str_of(id),
+                                   .start = T0 + from * (H / 2),
+                                   .end = T0 + to * (H / 2),
+                                   .lines = &line,
+                                   .n_lines = 1};
+        assert_int_equal(calendar_insert(c, &ask, NULL), fits ? 0 : ERR_CONFLICT);
+        for (int t = from; fits && t < to; t++) {
+            used[t] += count;
+        }
+        accepted += fits;
+        refused += !fits;
+    }
+    assert_true(accepted > 100 && refused > 100);
+    sound(c);
     calendar_free(c);
 }
 
@@ -650,6 +693,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_what_is_free_and_no_more),
         cmocka_unit_test(exchanges_cards_when_the_count_fits),
+        cmocka_unit_test(the_count_decides_among_many),
         cmocka_unit_test(keeps_a_line_on_one_node),
         cmocka_unit_test(moves_singles_away_for_a_node),
         cmocka_unit_test(refuses_what_only_fits_at_each_instant),
