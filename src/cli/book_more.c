@@ -234,6 +234,20 @@ static int feed_renew(struct book *b, yyjson_val *feed, yyjson_val **ret) {
                         "application/merge-patch+json", ret);
 }
 
+/* On a cluster its own API server has no calendars: the dashboard has. */
+static void feed_tell(struct cli *c, struct str path) {
+    yyjson_val *calendar = NULL;
+    int r = book_request(c, "GET", path, (struct str){0}, NULL, &calendar);
+    bool here = r != ERR_NOT_FOUND && r != ERR_FORBIDDEN && r != ERR_UNAUTHORIZED;
+    printf("%.*s%.*s\n", STR_ARG(here ? kube_server(c->client) : STR("")), STR_ARG(path));
+    if (!here) {
+        fprintf(stderr,
+                "Put the address of the dashboard before it (`berth operate` serves it).\n");
+    }
+    fprintf(stderr, "Whoever knows this address reads the calendar; `berth book feed --new` makes "
+                    "another one.\n");
+}
+
 int book_feed(struct book *b) {
     struct cli *c = b->c;
     const char *scope = cli_value(&c->args, "scope"), *of = cli_value(&c->args, "resource");
@@ -260,10 +274,7 @@ int book_feed(struct book *b) {
         return cli_fail(c, NULL);
     }
     if (!cli_print(c, feed)) {
-        printf("%.*s%.*s\n", STR_ARG(kube_server(c->client)),
-               STR_ARG(json_str_at(feed, "status.path")));
-        fprintf(stderr, "Whoever knows this address reads the calendar; `berth book feed --new` "
-                        "makes another one.\n");
+        feed_tell(c, json_str_at(feed, "status.path"));
     }
     return CLI_OK;
 }

@@ -454,7 +454,13 @@ static void test_feed(void **state) {
         {"GET " IN_X "/calendarfeeds/own-1", 200,
          "{\"metadata\":{\"name\":\"own-1\"},\"spec\":{\"scope\":\"own\"},\"status\":{\"user\":"
          "\"ann\",\"path\":\"/calendar/mine.ics\",\"revision\":4}}"},
+        {"GET /calendar/mine.ics", 200, "BEGIN:VCALENDAR"},
     };
+    bed_start(routes, COUNT_OF(routes) - 1); /* a cluster, which has no calendars */
+    assert_int_equal(RUN("book", "feed"), 0);
+    assert_str_eq(buf_view(&bed.out), STR("/calendar/mine.ics\n"));
+    assert_true(told_has("Put the address of the dashboard before it"));
+    bed_stop();
     bed_start(routes, COUNT_OF(routes));
     assert_int_equal(RUN("book", "feed"), 0);
     assert_true(out_has("/calendar/mine.ics\n"));
