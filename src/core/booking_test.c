@@ -11,6 +11,7 @@ static const int64_t T0 = 1700000100 - 1700000100 % 3600;
 
 /* One row for each phase: what each event leads to, in order of enum booking_event; '.': not in this phase. Letters are
  * p(ending approval) w o c r(preparing) a d e(nding) E(nded) R(ejected) C(ancelled) L(released) X(expired). */
+/* clang-format off */
 static const char *const CELLS[BOOKING_PHASES] = {
     /*                          n aHwr ARo roco tcwC Psl+ eWnN L+e dm */
     [BOOKING_NEW] =              ".cpwR........" "..CC............X",
@@ -28,6 +29,7 @@ static const char *const CELLS[BOOKING_PHASES] = {
     [BOOKING_RELEASED] =         "............." ".................",
     [BOOKING_EXPIRED] =          "............." ".................",
 };
+/* clang-format on */
 static const char LETTERS[] = "?pwocradeERCLX";
 
 static void every_cell_is_as_written(void **state) {

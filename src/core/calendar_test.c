@@ -689,6 +689,51 @@ static void survives_lack_of_memory(void **state) {
     fail();
 }
 
+/* The same for changes of supply, of entries, and searches: sound, and nothing leaked, whatever fails. */
+static void stays_sound_without_memory(void **state) {
+    struct str node = STR("n000"), *ids;
+    struct calendar_window w = {
+        .id = STR("m"), .start = T0 + 2 * H, .end = T0 + 4 * H, .nodes = &node, .n_nodes = 1};
+    (void)state;
+    for (int what = 0; what < 6; what++) {
+        bool hit = true;
+        for (uint64_t nth = 1; hit; nth++) {
+            struct calendar *c = fleet(2, 2, 120);
+            struct calendar_line line = {.resource = STR(MIG("3g.71gb")), .count = 3};
+            struct calendar_ask ask = {.id = STR("a"),
+                                       .start = T0 + 2 * H,
+                                       .end = T0 + 5 * H,
+                                       .lines = &line,
+                                       .n_lines = 1};
+            struct calendar_alternative *v;
+            struct arena a;
+            size_t n;
+            char buf[48];
+            struct calendar_card card = h200(buf, 0, 0, 60);
+            arena_init(&a, 1 << 20);
+            assert_int_equal(book(c, "a", MIG("3g.71gb"), 2, 1, 3, NULL), 0);
+            assert_int_equal(book(c, "b", CALENDAR_GPU, 2, 2, 3, NULL), 0);
+            assert_int_equal(calendar_pool_put(c, STR("p"), STR("cpu"), 4, NULL), 0);
+            assert_int_equal(book(c, "p", "cpu", 4, 2, 3, NULL), 0);
+            mem_fault(nth, 0);
+            int r = what == 0   ? calendar_change(c, &ask, NULL)
+                    : what == 1 ? calendar_window_put(c, &w, NULL)
+                    : what == 2 ? calendar_window_check(c, &w, &a, &ids, &n, NULL)
+                    : what == 3 ? calendar_card_put(c, &card, NULL)
+                    : what == 4 ? calendar_pool_put(c, STR("p"), STR("cpu"), 3, NULL)
+                                : calendar_alternatives(c, &ask, STR("a"), T0, T0 + 9 * H, &a, &v,
+                                                        &n);
+            hit = mem_fault_hit() != 0;
+            mem_fault(0, 0);
+            assert_true(r == 0 || (hit && r == ERR_NOMEM));
+            (void)calendar_heal(c);
+            sound(c);
+            arena_release(&a);
+            calendar_free(c);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_what_is_free_and_no_more),
@@ -717,6 +762,7 @@ int main(void) {
         cmocka_unit_test(offers_what_fits_instead),
         cmocka_unit_test(shows_what_is_free),
         cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(stays_sound_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
