@@ -178,7 +178,7 @@ function UserMenu(): ReactNode {
       isOpen={open}
       onOpenChange={setOpen}
       onSelect={() => setOpen(false)}
-      popperProps={{ position: 'right' }}
+      popperProps={{ position: 'right', appendTo: 'inline' }}
       toggle={(ref) => (
         <MenuToggle
           ref={ref}

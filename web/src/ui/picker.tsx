@@ -46,6 +46,7 @@ export function Picker(p: {
       isOpen={open}
       isScrollable
       maxMenuHeight="24rem"
+      popperProps={{ appendTo: 'inline' }}
       selected={p.value}
       onOpenChange={change}
       onSelect={(_e, v) => {

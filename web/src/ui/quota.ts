@@ -150,8 +150,25 @@ function lend(root: QuotaNode): void {
   }
   const unused = (q: QuotaNode): number => Math.max(0, Math.min(q.lendingLimit ?? q.nominal, q.nominal - q.used));
   const sum = queues.reduce((a, q) => a + unused(q), 0);
+  if (sum <= 0) {
+    return;
+  }
+  const whole = Number.isInteger(borrowed) && queues.every((q) => Number.isInteger(unused(q)));
   for (const q of queues) {
-    q.lent = sum > 0 ? Math.min(unused(q), (borrowed * unused(q)) / sum) : 0;
+    const part = Math.min(unused(q), (borrowed * unused(q)) / sum);
+    q.lent = whole ? Math.floor(part) : part;
+  }
+  if (!whole) {
+    return;
+  }
+  // Whole GPUs stay whole: what rounding left goes to whose part was cut most.
+  const cut = (q: QuotaNode): number => Math.min(unused(q), (borrowed * unused(q)) / sum) - q.lent;
+  let left = Math.min(borrowed, sum) - queues.reduce((a, q) => a + q.lent, 0);
+  for (const q of [...queues].sort((x, y) => cut(y) - cut(x) || (x.name < y.name ? -1 : 1))) {
+    if (left > 0 && q.lent < unused(q)) {
+      q.lent++;
+      left--;
+    }
   }
 }
 
