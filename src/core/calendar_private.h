@@ -20,7 +20,7 @@ enum {
         64, /* what it costs to take the last place of a whole card: sooner sliced cards than fresh ones */
     REPAIR_STEPS = 4000,
     SEARCH_STEPS = 2000,
-    SEARCH_REPAIR = 200, /* steps of repair for each start that a search tries */
+    SEARCH_REPAIR = 50, /* steps of repair for each start that a search tries */
     GRID_S = 900,
 };
 #define CLOSED_BIT 0x80000000u /* closed spans are no entry's: the rest is the number of a window */
