@@ -429,8 +429,8 @@ static void put_local(struct booking_objects_controller *c, struct booking_pictu
                       struct booking *k) {
     struct buf b;
     const struct object *o = find(c, BK_LOCAL_QUEUE, k->ns, k->local_name);
-    if (o == NULL && (k->foreign_open || k->closing != 0)) {
-        return; /* going, and gone already */
+    if (o == NULL && (k->foreign_open || (k->closing != 0 && k->holding == 0))) {
+        return; /* going, and gone already; but what runs is drained by way of it */
     }
     local_json(k, &b);
     k->behind = put(c, p, BK_LOCAL_QUEUE, k->ns, k->local_name, o, &b) || k->behind;

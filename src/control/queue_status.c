@@ -276,10 +276,12 @@ static enum work cluster_work(struct queue_controller *c, struct str key, struct
     const struct object *o =
         mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, name);
     arena_reset(&c->arena);
+    if (s != NULL) {
+        s->pace.due_ns = 0; /* also when it is gone: one of its name may come at once */
+    }
     if (s == NULL || o == NULL) {
         return WORK_OK;
     }
-    s->pace.due_ns = 0;
     if (o->deleting_ns != 0 && s->tally.reserving == 0) {
         return finalizer_set(c, o, key, false);
     }
@@ -340,6 +342,11 @@ static enum work local_work(struct queue_controller *c, struct str ns, struct st
     const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], ns, name);
     arena_reset(&c->arena);
     if (o == NULL || o->deleting_ns != 0) {
+        struct str key = arena_f(&c->arena, "%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+        struct local_state *was = key.p != NULL ? map_get(&c->locals, key) : NULL;
+        if (was != NULL) {
+            was->pace.due_ns = 0;
+        }
         return WORK_OK;
     }
     struct local_state *l = queue_local(c, ns, name);
