@@ -122,8 +122,8 @@ export async function shot(page, name) {
 }
 
 // Every rule that axe has but for those of WCAG's level AAA and its experiments; light, then dark.
-export async function axe(page, name) {
-  for (const dark of [false, true]) {
+export async function axe(page, name, themes = [false, true]) {
+  for (const dark of themes) {
     await page.evaluate((d) => document.documentElement.classList.toggle('pf-v6-theme-dark', d), dark);
     await page.waitForTimeout(150);
     // Colours fade from one theme to the other; what is looked at is where they end.
