@@ -143,6 +143,9 @@ struct hand {
 static bool look(void *ctx, const struct object *o) {
     struct hand *h = ctx;
     char phase[64];
+    if (!str_contains(o->json, STR("\"Preparing\"")) && !str_contains(o->json, STR("\"Ending\""))) {
+        return true;
+    }
     (void)snprintf(phase, sizeof phase, "%s", fake_world_text(o, "status.phase"));
     bool ready = strcmp(fake_world_text(o, "status.objects.ready"), "true") == 0;
     bool drained = strcmp(fake_world_text(o, "status.objects.drained"), "true") == 0;

@@ -1,7 +1,7 @@
 /*
  * A month of random bookings in the simulated world, with the planner, the makers of queues and the queue engine at
- * work and best-effort work that borrows all that is idle: each booking's own work is admitted within ten seconds of its
- * start (pods end at once here: there is no grace to add), and no slice is ever planned twice.
+ * work and best-effort work that borrows all that is idle: each booking's own work is admitted within ten seconds of
+ * its start (pods end at once here: there is no grace to add), and no slice is ever planned twice.
  */
 #include "sim/sim.h"
 
