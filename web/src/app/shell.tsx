@@ -73,7 +73,7 @@ function NotFound(): ReactNode {
   );
 }
 
-function Sidebar(p: { open: boolean; here: string; onGo(): void }): ReactNode {
+function Sidebar(p: { open: boolean; over: boolean; here: string; onGo(): void }): ReactNode {
   const item = (e: Entry): ReactNode => (
     <NavItem key={e.path} itemId={e.path} isActive={p.here === e.path} to={href(...(e.path ? [e.path] : []))} icon={<e.icon />}
       onClick={(ev) => {
@@ -85,7 +85,7 @@ function Sidebar(p: { open: boolean; here: string; onGo(): void }): ReactNode {
     </NavItem>
   );
   return (
-    <PageSidebar isSidebarOpen={p.open} id="sidebar">
+    <PageSidebar isSidebarOpen={p.open} id="sidebar" className={p.open && p.over ? 'pf-m-expanded' : ''}>
       <PageSidebarBody>
         {p.open && <BarRest />}
         <Nav aria-label={n.label}>
@@ -105,6 +105,20 @@ function Frame(): ReactNode {
   const here = place.parts[0] ?? '';
   const entry = ALL.find((e) => e.path === here);
   useEffect(() => setOpen(wide), [wide]);
+  const over = open && !wide; // it lies over the screen: Escape and a click beside it close it
+  useEffect(() => {
+    if (!over) {
+      return;
+    }
+    const key = (e: KeyboardEvent): void => {
+      if (e.key === 'Escape') {
+        setOpen(false);
+        document.querySelector<HTMLElement>('.b-bar button')?.focus();
+      }
+    };
+    document.addEventListener('keydown', key);
+    return () => document.removeEventListener('keydown', key);
+  }, [over]);
   const Chosen = entry?.screen ?? NotFound;
   return (
     <Page
@@ -114,6 +128,7 @@ function Frame(): ReactNode {
       sidebar={
         <Sidebar
           open={open}
+          over={!wide}
           here={entry ? here : '-'}
           onGo={() => {
             if (!wide) {
@@ -124,6 +139,7 @@ function Frame(): ReactNode {
       }
       skipToContent={<SkipToContent href="#main">{strings.shell.skip}</SkipToContent>}
     >
+      {over && <div className="b-backdrop" onClick={() => setOpen(false)} />}
       <Expiry />
       <Boundary key={here}>
         <Suspense fallback={<Loading what={entry?.name ?? ''} lines={8} />}>
