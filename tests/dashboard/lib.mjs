@@ -121,13 +121,16 @@ export async function shot(page, name) {
   }
 }
 
+// Colours fade from one theme to the other; what is looked at is where they end.
+const settle = (page) =>
+  page.evaluate(() => document.getAnimations().forEach((a) => a.effect?.getComputedTiming().iterations !== Infinity && a.finish()));
+
 // Every rule that axe has but for those of WCAG's level AAA and its experiments; light, then dark.
 export async function axe(page, name, themes = [false, true]) {
   for (const dark of themes) {
     await page.evaluate((d) => document.documentElement.classList.toggle('pf-v6-theme-dark', d), dark);
     await page.waitForTimeout(150);
-    // Colours fade from one theme to the other; what is looked at is where they end.
-    await page.evaluate(() => document.getAnimations().forEach((a) => a.effect?.getComputedTiming().iterations !== Infinity && a.finish()));
+    await settle(page);
     await shot(page, `${name}-${dark ? 'dark' : 'light'}`);
     if (!(await page.evaluate(() => 'axe' in window))) {
       await page.evaluate(AXE);
@@ -140,6 +143,7 @@ export async function axe(page, name, themes = [false, true]) {
     assert.deepEqual(found, [], `${name}, ${dark ? 'dark' : 'light'}:\n${found.join('\n')}`);
   }
   await page.evaluate(() => document.documentElement.classList.remove('pf-v6-theme-dark'));
+  await settle(page);
 }
 
 // Nothing is wider than the page: there is nothing to scroll sideways to.
