@@ -24,6 +24,7 @@ export const strings = {
   shell: {
     skip: 'Skip to content',
     menu: 'Navigation',
+    view: 'Project and view',
     project: 'Project',
     allProjects: 'All projects',
     findProject: 'Find a project',

@@ -269,7 +269,7 @@ export function BarRest(): ReactNode {
     return null;
   }
   return (
-    <div className="b-bar-rest">
+    <div className="b-bar-rest" role="region" aria-label={s.view}>
       {!middle && (
         <Button variant="primary" isBlock onClick={() => open()}>
           {s.book}
