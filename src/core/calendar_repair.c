@@ -7,7 +7,14 @@
  */
 #include "core/calendar_private.h"
 
-enum { ITEMS_MAX = 40, SET_MAX = 16, CARDS_TRIED = 6, RELIEF_MAX = 4, FEW_STEPS = 300 };
+enum {
+    ITEMS_MAX = 40,
+    SET_MAX = 16,
+    CARDS_TRIED = 6,
+    RELIEF_MAX = 4,
+    FEW_STEPS = 300,
+    MANY_STEPS = 1000
+};
 
 struct item {
     struct entry *e;
@@ -314,6 +321,9 @@ int cal_place_repair(struct calendar *c, const struct want *w) {
     const struct cards *cards = w->node != NULL ? &w->node->cards : &w->flavor->cards;
     if (c->steps <= 0 || (cards->n > SET_MAX && only_lanes(w))) {
         return 0;
+    }
+    if (w->flavor->cards.n > SET_MAX && c->steps > MANY_STEPS) {
+        c->steps = MANY_STEPS; /* no search of so many is complete: rather soon than late */
     }
     find_relief(&r);
     int x = search_cards(&r, cards, false);
