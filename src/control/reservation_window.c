@@ -271,6 +271,13 @@ static void floor_put(struct floors *x, struct str id, struct str flavor, struct
             return;
         }
         x->c->floors_short = true;
+        if (why.trouble == CALENDAR_SMALL && why.most < line.count) { /* more than there is */
+            line.count = count = why.most;
+            if (count <= 0) {
+                return;
+            }
+            continue;
+        }
         bool now = why.from <= ask.start || why.from <= from;
         if (why.trouble == CALENDAR_UNKNOWN || (now && why.to >= CALENDAR_FOREVER && !why.free)) {
             return;
@@ -283,7 +290,7 @@ static void floor_put(struct floors *x, struct str id, struct str flavor, struct
             line.count = less;
             ask.end = to;
             while (line.count > 0 && piece_put(x, id, ++n, &ask, &why) == ERR_CONFLICT) {
-                line.count--;
+                line.count /= 2; /* few looks: it is done anew when something changes */
             }
             ask.start = to;
             ask.end = CALENDAR_FOREVER;
