@@ -84,7 +84,7 @@ class Sums:
                 amount = 0 if e["type"] == "DELETED" else nominal(o, self.resource)
                 self.events.append((int(o["metadata"]["resourceVersion"]), kind, o["metadata"]["name"], amount))
 
-    def done(self):
+    def done(self, killed=False):
         time.sleep(0.2)
         for s in self.streams:
             if s.poll() is None:
@@ -92,12 +92,26 @@ class Sums:
             s.wait()
         for t in self.threads:
             t.join(10)
+        # A server that is killed may have told of a later change on one stream, and not of an earlier one on the other:
+        # what is there afterwards says so, and in between nothing is known.
+        lost = {}
+        if killed:
+            there = {(kind, o["metadata"]["name"]): o for kind in ("clusterqueues", "cohorts")
+                     for o in json.loads(self.b.kubectl("get", "--raw", KUEUE + kind))["items"]}
+            for key in {e[1:3] for e in self.events} | set(there):
+                last = max([e[0] for e in self.events if e[1:3] == key], default=0)
+                rv = int(there[key]["metadata"]["resourceVersion"]) if key in there else 1 << 62
+                if rv > last:
+                    lost[key] = (last, rv)
+                    if key in there:
+                        self.events.append((rv, *key, nominal(there[key], self.resource)))
         now, seen = {}, 0
         for rv, kind, name, amount in sorted(self.events, key=lambda e: e[0]):
             now[kind, name] = amount
             total = sum(now.values())
             seen += rv > 0
-            check(rv == 0 or total <= self.most,
+            known = all(not last < rv < then for last, then in lost.values())
+            check(rv == 0 or not known or total <= self.most,
                   f"{total} of {self.most} {self.resource} at revision {rv}: {now}")
         return seen
 
@@ -345,8 +359,8 @@ def test_kill9(program, kubectl):
                 b.apply(reservation(f"r{number}", now(), minute(3600), count=count))
             time.sleep(dice.random() * dice.choice([0.02, 0.1, 0.6]))
             b.stop(signal.SIGKILL)
-            seen += sums.done()
             b.up()
+            seen += sums.done(killed=True)
         sums = Sums(b, SLICE, 3)
 
         def settled():
