@@ -1,9 +1,8 @@
 /*
  * engine_drive: what the loads of bench-engine share: an engine, the workloads given to it, and a clock held to its
- * calls.
- * Time is that of the processor (CLOCK_THREAD_CPUTIME_ID): the engine does nothing but compute, and this machine is
- * never quiet. A decision is an admission, a preemption, or a head that was looked at and refused; workloads that are
- * parked unseen beside a refused one that is like them do not count. engine_run gets the controllers' budget.
+ * calls. Time is that of the processor (CLOCK_THREAD_CPUTIME_ID): the engine does nothing but compute, and this machine
+ * is never quiet. A decision is an admission, a preemption, or a head that was looked at and refused; workloads that
+ * are parked unseen beside a refused one that is like them do not count. engine_run gets the controllers' budget.
  */
 #ifndef BERTH_BENCH_ENGINE_DRIVE_H
 #define BERTH_BENCH_ENGINE_DRIVE_H

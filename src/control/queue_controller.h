@@ -1,15 +1,11 @@
 /*
- * queue_controller: Kueue's part. Workloads wait in queues, get quota and places, and are told why they wait;
- * pods take
+ * queue_controller: Kueue's part. Workloads wait in queues, get quota and places, and are told why they wait; pods take
  * the places.
  *
- * It feeds the engine (core/engine.h) from ResourceFlavors, ClusterQueues, Cohorts, LocalQueues, Workloads,
- * Namespaces
- * and Nodes, and writes: Workload status (admission, conditions), the placement annotation before the
- * admission, status
+ * It feeds the engine (core/engine.h) from ResourceFlavors, ClusterQueues, Cohorts, LocalQueues, Workloads, Namespaces
+ * and Nodes, and writes: Workload status (admission, conditions), the placement annotation before the admission, status
  * of ClusterQueues and LocalQueues, finalizers, events; and for pods that have no node yet: node, devices, and the
- * PodScheduled condition (queue_pods.c). Nothing is kept that the objects do not say: a restart rebuilds quota
- * use from
+ * PodScheduled condition (queue_pods.c). Nothing is kept that the objects do not say: a restart rebuilds quota use from
  * admissions, and seats from placements and bound pods.
  *
  * defaults_controller: a fresh data folder gets a ResourceFlavor per GPU type, Cohort `pool` with the quota of the

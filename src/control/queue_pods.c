@@ -1,10 +1,8 @@
 /*
- * queue_pods: pods take places. A pod of an admitted Workload takes one of its seats; any other pod is placed
- * if it fits;
- * nothing happens to pods that are not Berth's to place (pool_is_ours) or are gated.
+ * queue_pods: pods take places. A pod of an admitted Workload takes one of its seats; any other pod is placed if it
+ * fits; nothing happens to pods that are not Berth's to place (pool_is_ours) or are gated.
  *
- * One patch binds: devices annotation and spec.nodeName together, so that a node never sees a pod without its
- * devices.
+ * One patch binds: devices annotation and spec.nodeName together, so that a node never sees a pod without its devices.
  * The PodScheduled condition follows.
  *
  * A pod that gets another place than its Workload's placement says, because that one is out of service, is bound only

@@ -3,8 +3,7 @@
  * simulator and replays.
  *
  * Everything comes from views (control/views.h) and goes into the arena; nothing is kept. Amounts are cpu in
- * milli-units,
- * everything else in whole units, rounded up, as Kueue counts.
+ * milli-units, everything else in whole units, rounded up, as Kueue counts.
  */
 #ifndef BERTH_CONTROL_TRANSLATE_H
 #define BERTH_CONTROL_TRANSLATE_H

@@ -4,18 +4,14 @@
  * Time is seconds since 1970 (UTC), intervals are half-open [start, end); CALENDAR_FOREVER ends what has no end.
  *
  * Supply is of two sorts. A CARD is one GPU with its geometry: a booking takes the whole card, or slices of it from
- * legal
- * starts. A POOL is a plain number of a resource in a flavor, where Berth does not place (or for what has no
- * geometry). A
- * flavor may have cards, pools, or both, never both for one resource: the cards' resources win.
+ * legal starts. A POOL is a plain number of a resource in a flavor, where Berth does not place (or for what has no
+ * geometry). A flavor may have cards, pools, or both, never both for one resource: the cards' resources win.
  *
  * An ENTRY is what was accepted: a booking, a standing quota (floating, for ever), a closed count. It has lines; all of
- * them are placed or nothing is. The whole plan, entry -> (card, profile, start) for all of its time, is a
- * certificate: at
- * no instant do two places overlap, every start is legal, compute slices and media engines suffice, and every card
- * is in
- * service. calendar_verify() proves it again from nothing but the entries, cards and windows. So nothing is oversold by
- * construction; what remains is not to refuse what would fit:
+ * them are placed or nothing is. The whole plan, entry -> (card, profile, start) for all of its time, is a certificate:
+ * at no instant do two places overlap, every start is legal, compute slices and media engines suffice, and every card
+ * is in service. calendar_verify() proves it again from nothing but the entries, cards and windows. So nothing is
+ * oversold by construction; what remains is not to refuse what would fit:
  *
  *   1. without moving anybody: the card that loses the fewest further placements;
  *   2. exchange: two like cards swap what they have between two instants at which neither is in use. For units that are
@@ -28,9 +24,8 @@
  * entries' plans: calendar_moved_next() names them, so that their status is written again.
  *
  * Dynamic geometry: between two different placements that share a slice (a whole card shares all) lie `reconfig_s`
- * seconds
- * in which neither is booked; the same placement again needs none. Static geometry: only the layout's places exist (an
- * empty layout: only the whole card).
+ * seconds in which neither is booked; the same placement again needs none. Static geometry: only the layout's places
+ * exist (an empty layout: only the whole card).
  *
  * A line is served by one flavor: the first of its list that has room. same_node: all units of the line on one node.
  *

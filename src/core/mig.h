@@ -1,14 +1,11 @@
 /*
  * mig (core): the geometry of GPU slices on one GPU.
  *
- * A GPU has up to 16 memory slices. A profile takes `size` of them from one of its legal starts. Placed
- * instances are
- * valid together when they do not overlap, each profile stays within its max, and at most one has media engines
- * (+me);
+ * A GPU has up to 16 memory slices. A profile takes `size` of them from one of its legal starts. Placed instances are
+ * valid together when they do not overlap, each profile stays within its max, and at most one has media engines (+me);
  * compute never binds before memory, because the legal starts already say so. A live instance cannot move.
  *
- * Capability is the number of (profile, start) pairs still possible, profiles with media engines left aside
- * (they would
+ * Capability is the number of (profile, start) pairs still possible, profiles with media engines left aside (they would
  * only count their plain twin again). Placing where it stays highest keeps most options open.
  */
 #ifndef BERTH_CORE_MIG_H

@@ -1,22 +1,17 @@
 /*
  * pool (core): the nodes, their GPUs, and who sits where.
  *
- * A seat is one pod's place: a node, amounts of its resources, and devices (slices with exact starts, or whole
- * GPUs). It
- * belongs to a workload, to a pod, or to both: a workload's seats are planned together before it is admitted
- * and wait
- * for its pods; a pod takes one and gives it back when it ends. A seat goes when it has neither. Slices never move.
- * A workload that was admitted without a plan has loose seats: of its pods, one by one, and gone when they end. They
- * are in no list of its seats, but a trial lifts them.
+ * A seat is one pod's place: a node, amounts of its resources, and devices (slices with exact starts, or whole GPUs).
+ * It belongs to a workload, to a pod, or to both: a workload's seats are planned together before it is admitted and
+ * wait for its pods; a pod takes one and gives it back when it ends. A seat goes when it has neither. Slices never
+ * move. A workload that was admitted without a plan has loose seats: of its pods, one by one, and gone when they end.
+ * They are in no list of its seats, but a trial lifts them.
  *
- * What a node's inventory shows as held by a pod counts as occupied too, also when no seat explains it: the
- * node has the
- * last word. So nothing is given twice, whether the inventory or the seats are ahead.
+ * What a node's inventory shows as held by a pod counts as occupied too, also when no seat explains it: the node has
+ * the last word. So nothing is given twice, whether the inventory or the seats are ahead.
  *
- * A plan picks for each pod, slices of the largest size first, the place that keeps most options open: least
- * capability
- * lost, then fewest changes of MIG mode, then the fuller GPU, then node name, GPU index, start. Pods without
- * devices go
+ * A plan picks for each pod, slices of the largest size first, the place that keeps most options open: least capability
+ * lost, then fewest changes of MIG mode, then the fuller GPU, then node name, GPU index, start. Pods without devices go
  * where there are fewest GPUs, then to the fuller node. Nothing depends on addresses or hashes.
  *
  * Pins promise places to a queue: its pods get exactly those, as far as the queue has pins of the resource they ask

@@ -1,11 +1,9 @@
 /*
- * shape (core): what a pod asks of a node besides amounts: node selector, required node affinity, tolerations;
- * and the
+ * shape (core): what a pod asks of a node besides amounts: node selector, required node affinity, tolerations; and the
  * two questions asked of it: does it match a flavor, does it match a node.
  *
  * A flavor is matched by the keys that the flavor itself names: selector entries and affinity expressions with other
- * keys do not count, and a term left empty that way is satisfied. A node is matched by everything. Preferred
- * affinity
+ * keys do not count, and a term left empty that way is satisfied. A node is matched by everything. Preferred affinity
  * and PreferNoSchedule taints never exclude. All views; shape_copy makes one that stands alone.
  */
 #ifndef BERTH_CORE_SHAPE_H

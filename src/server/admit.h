@@ -2,10 +2,8 @@
  * admit (server): admission, in order: namespace, ServiceAccount, Priority, LimitRanger, then what the world's own
  * admission does (what Kueue's webhooks do).
  *
- * Each step may change w->doc (storage version, defaulted) and may refuse by filling w->failure.
- * It reads the newest
- * state (mirror_pending) so that a manifest's objects see each other. Runs on create and update of
- * main resources.
+ * Each step may change w->doc (storage version, defaulted) and may refuse by filling w->failure. It reads the newest
+ * state (mirror_pending) so that a manifest's objects see each other. Runs on create and update of main resources.
  */
 #ifndef BERTH_SERVER_ADMIT_H
 #define BERTH_SERVER_ADMIT_H

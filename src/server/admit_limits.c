@@ -2,10 +2,8 @@
  * admit_limits: LimitRanges of the pod's namespace: amounts that its containers leave out, and
  * bounds on what they ask.
  *
- * Defaults of all ranges come first, then the bounds; every violated bound is named in one
- * refusal. Ranges of type
- * Container apply to each container, those of type Pod to the sum of the containers (init
- * containers run one by one and
+ * Defaults of all ranges come first, then the bounds; every violated bound is named in one refusal. Ranges of type
+ * Container apply to each container, those of type Pod to the sum of the containers (init containers run one by one and
  * are left to the scheduler's arithmetic).
  */
 #include "server/admit.h"

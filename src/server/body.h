@@ -1,10 +1,8 @@
 /*
  * body (server): request bodies to trees of the kind asked for.
  *
- * JSON, YAML or protobuf; apiVersion and kind are filled in from the URL where a built-in kind
- * leaves them out, and
- * refused where they differ. Unknown and repeated fields are dropped, and reported as
- * fieldValidation wants: silently,
+ * JSON, YAML or protobuf; apiVersion and kind are filled in from the URL where a built-in kind leaves them out, and
+ * refused where they differ. Unknown and repeated fields are dropped, and reported as fieldValidation wants: silently,
  * as warnings, or as one 400 that names them all.
  */
 #ifndef BERTH_SERVER_BODY_H

@@ -1,6 +1,5 @@
 /*
- * discovery: what is served, in the aggregated form (two requests for everything) and in the
- * legacy one. Made from the
+ * discovery: what is served, in the aggregated form (two requests for everything) and in the legacy one. Made from the
  * kind tables at each request: they are small, and an ETag answers most repeats.
  */
 #include "server/handlers.h"

@@ -2,18 +2,14 @@
  * guard (server): the one place where a request meets authentication, authorization, escalation
  * checks and audit.
  *
- * `struct guard` is the interface that the policy (tokens, certificates, RBAC, reviews, audit log)
- * implements; the server
- * calls it at the points below and nowhere else. All calls are made on the loop thread and answer
- * at once. Any member
- * may be NULL: authenticate NULL makes everybody system:anonymous, authorize NULL allows
- * everything (tests only).
+ * `struct guard` is the interface that the policy (tokens, certificates, RBAC, reviews, audit log) implements; the
+ * server calls it at the points below and nowhere else. All calls are made on the loop thread and answer at once. Any
+ * member may be NULL: authenticate NULL makes everybody system:anonymous, authorize NULL allows everything (tests
+ * only).
  *
- * Order for an HTTP request: request_parse, authenticate (impersonation included: it authorizes by
- * itself), in-flight
- * limits, authorize, the handler; for writes of objects, `admit_write` just before the object is
- * staged; at the end, once,
- * `audit`. Controllers' own writes skip authenticate and authorize and are audited.
+ * Order for an HTTP request: request_parse, authenticate (impersonation included: it authorizes by itself), in-flight
+ * limits, authorize, the handler; for writes of objects, `admit_write` just before the object is staged; at the end,
+ * once, `audit`. Controllers' own writes skip authenticate and authorize and are audited.
  */
 #ifndef BERTH_SERVER_GUARD_H
 #define BERTH_SERVER_GUARD_H

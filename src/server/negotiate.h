@@ -1,9 +1,8 @@
 /*
  * negotiate (server): media types of answers (Accept) and of bodies (Content-Type). Pure.
  *
- * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry
- * wins. Protobuf is read,
- * never written: an entry that asks for it is skipped.
+ * Quality values are ignored, as upstream clients never rely on them: the first acceptable entry wins. Protobuf is
+ * read, never written: an entry that asks for it is skipped.
  */
 #ifndef BERTH_SERVER_NEGOTIATE_H
 #define BERTH_SERVER_NEGOTIATE_H

@@ -2,9 +2,8 @@
  * openapi: the v3 index and one document a group-version; v2 as an empty document, which kubectl
  * takes.
  *
- * Documents are made when asked for and dropped: clients keep them by the hash in their URL. The
- * hashes are made
- * at the first request for the index, and again for what changed since.
+ * Documents are made when asked for and dropped: clients keep them by the hash in their URL. The hashes are made at the
+ * first request for the index, and again for what changed since.
  */
 #include <stdio.h>
 

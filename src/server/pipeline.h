@@ -7,10 +7,8 @@
  *     patch    the stored object in the version asked for, patched, then as update
  *     delete   preconditions, finalizers, grace: stage as modified or deleted (remove.h)
  *
- * Everything up to staging happens at once, on the newest state (pending writes included), so that
- * no two writes ever
- * race and a patch without a resourceVersion never conflicts. The answer waits for the commit.
- * `done` is called exactly
+ * Everything up to staging happens at once, on the newest state (pending writes included), so that no two writes ever
+ * race and a patch without a resourceVersion never conflicts. The answer waits for the commit. `done` is called exactly
  * once: inside write_run for failures, dry runs and no-ops, else when the mirror committed.
  */
 #ifndef BERTH_SERVER_PIPELINE_H

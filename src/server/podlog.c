@@ -1,6 +1,5 @@
 /*
- * podlog: GET pods/NAME/log. The bytes come from a struct log_source; here are the options, the
- * choice of a container
+ * podlog: GET pods/NAME/log. The bytes come from a struct log_source; here are the options, the choice of a container
  * with kubectl's error texts, and the stream with back-pressure.
  */
 #include "base/limits.h"

@@ -1,6 +1,5 @@
 /*
- * read: get and list. A list is one snapshot: what is committed now, or with `continue` and exact
- * versions what was
+ * read: get and list. A list is one snapshot: what is committed now, or with `continue` and exact versions what was
  * committed then. All pages of a list show the snapshot of the first.
  */
 #include "server/handlers.h"

@@ -4,8 +4,7 @@
  *     held by finalizers, or given grace -> marked with deletionTimestamp, kept   (modified)
  *     nothing holds it                   -> gone                                  (deleted)
  *
- * Repeating a delete changes nothing. What is marked goes away with the write that takes its last
- * finalizer
+ * Repeating a delete changes nothing. What is marked goes away with the write that takes its last finalizer
  * (meta_released), or with the node's delete of grace 0.
  */
 #ifndef BERTH_SERVER_REMOVE_H

@@ -2,8 +2,7 @@
  * render (server): objects as a client asked for them: version, shape (object, Table,
  * PartialObjectMetadata), JSON or YAML.
  *
- * The common case, the storage version as JSON, sends the object's own bytes. Everything else
- * parses into the scratch
+ * The common case, the storage version as JSON, sends the object's own bytes. Everything else parses into the scratch
  * arena, which is reset for each object: nothing here may be kept.
  */
 #ifndef BERTH_SERVER_RENDER_H

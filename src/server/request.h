@@ -1,8 +1,6 @@
 /*
- * request (server): what an HTTP request asks for, in Kubernetes' terms: verb, group, version,
- * resource, subresource,
- * namespace, name, options, user. Pure: bytes in, a struct of views out; the kind is looked up in
- * the tables.
+ * request (server): what an HTTP request asks for, in Kubernetes' terms: verb, group, version, resource, subresource,
+ * namespace, name, options, user. Pure: bytes in, a struct of views out; the kind is looked up in the tables.
  *
  *     POST /api/v1/namespaces/team-a/pods?dryRun=All      create, "", v1, pods, namespace team-a
  *     GET  /apis/batch/v1/jobs?watch=1                    watch, batch, v1, jobs, all namespaces

@@ -10,8 +10,7 @@
  finish, then stopped()
  *     server_free(s);
  *
- * The mirror's `staged` callback must lead to mirror_flush soon (loop_defer): every write waits
- * for its commit. The
+ * The mirror's `staged` callback must lead to mirror_flush soon (loop_defer): every write waits for its commit. The
  * server outlives nothing it was given: free it before the mirror and the loop.
  */
 #ifndef BERTH_SERVER_SERVER_H

@@ -1,7 +1,6 @@
 /*
- * status: one table from our codes to HTTP status and Kubernetes reason; the rest is putting texts
- * together in the words
- * that kubectl and client-go look for.
+ * status: one table from our codes to HTTP status and Kubernetes reason; the rest is putting texts together in the
+ * words that kubectl and client-go look for.
  */
 #include "server/status.h"
 

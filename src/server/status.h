@@ -1,10 +1,8 @@
 /*
  * status (server): failures, and their form on the wire: Status objects of meta/v1.
  *
- * A `struct failure` is filled by whoever refuses (texts in the request's arena) and written once
- * by failure_json. Each
- * failure_* function returns f->code, so that `return failure_not_found(...)` sets and returns. f
- * may not be NULL.
+ * A `struct failure` is filled by whoever refuses (texts in the request's arena) and written once by failure_json. Each
+ * failure_* function returns f->code, so that `return failure_not_found(...)` sets and returns. f may not be NULL.
  */
 #ifndef BERTH_SERVER_STATUS_H
 #define BERTH_SERVER_STATUS_H

@@ -1,6 +1,5 @@
 /*
- * subresource: what is below an object: binding, eviction, token, log; finalize and status go
- * through the pipeline as
+ * subresource: what is below an object: binding, eviction, token, log; finalize and status go through the pipeline as
  * they are. Reviews (objects that are answered, never stored) are here too.
  */
 #include "api/codec.h"

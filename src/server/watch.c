@@ -5,10 +5,8 @@
  *     CATCHUP   what was committed since, from history
  *     LIVE      each change as it is committed, from the mirror's feed of the kind
  *
- * One feed serves all watchers of a kind. A frame is made once for each representation and shared:
- * neighbours in the
- * list of watchers ask for the same one most of the time, so the last few are kept while a change
- * is delivered. A peer
+ * One feed serves all watchers of a kind. A frame is made once for each representation and shared: neighbours in the
+ * list of watchers ask for the same one most of the time, so the last few are kept while a change is delivered. A peer
  * that takes too little is cut by net; it resumes from its last revision.
  */
 #include <stdio.h>

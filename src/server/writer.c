@@ -1,10 +1,8 @@
 /*
  * writer: controllers' writes, through the pipeline of HTTP requests.
  *
- * A write that fails, or changes nothing, ends inside write_run; its `done` is put off to the end
- * of the loop's turn,
- * because a controller must not be called back inside its own call. Each write has an arena that
- * is kept for the next.
+ * A write that fails, or changes nothing, ends inside write_run; its `done` is put off to the end of the loop's turn,
+ * because a controller must not be called back inside its own call. Each write has an arena that is kept for the next.
  */
 #include "base/mem.h"
 #include "server/handlers.h"

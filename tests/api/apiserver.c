@@ -1,6 +1,5 @@
 /*
- * apiserver: the API server alone, for tests: a loop, a mirror without journal, and the server
- * over TLS, with the real
+ * apiserver: the API server alone, for tests: a loop, a mirror without journal, and the server over TLS, with the real
  * policy and one administrator. Writes DIR/kubeconfig, prints "ready PORT" and runs until SIGTERM.
  *
  *     api-testserver DIR [plain]      "plain": no TLS and no policy, for load
