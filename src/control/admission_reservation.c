@@ -248,7 +248,6 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
         c->virtuals ? virtual_find(c->virtuals, STR("berth.dev"), STR("reservationchecks"), STR(""))
                     : NULL;
     yyjson_mut_val *spec = json_mget(q->obj, STR("spec")), *key;
-    struct virtual_param hold = {STR("hold"), name};
     struct verdict v = {.a = q->arena};
     struct virtual_call *call = NULL;
     struct buf b;
@@ -275,8 +274,7 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
                               .version = q->version,
                               .ns = q->ns,
                               .body = buf_view(&b),
-                              .query = &hold,
-                              .n_query = q->old || q->dry || name.n == 0 ? 0 : 1,
+                              .hold = q->old || q->dry ? STR("") : name,
                               .may = never};
     (void)s->ask(s, &ask, told, &v, &call, &(struct err){0});
     buf_release(&b);

@@ -1,9 +1,9 @@
 /*
  * reservation_answer: ReservationCheck: what would come of a booking, at once and without writing anything.
  *
- * The embedded server's admission asks the same way when a Reservation is made or changed, with the parameter `hold`:
- * what fits is then kept free for a moment, until its object is seen, so that of two who ask in one breath one is
- * refused.
+ * The embedded server's admission asks the same way when a Reservation is made or changed, and says `hold`, which no
+ * request can: what fits is then kept free for a moment, until its object is seen, so that of two who ask in one breath
+ * one is refused.
  */
 #include "control/reservation_private.h"
 
@@ -27,8 +27,10 @@ void plan_tentatives_trim(struct reservation_controller *c) {
     int64_t now = plan_now(c);
     for (struct plan_tentative **p = &c->tentatives; *p;) {
         struct plan_tentative *t = *p;
-        if (t->until <= now || booking_find(c, str_of(t->ns), str_of(t->name))) {
+        bool over = t->until <= now;
+        if (over || booking_find(c, str_of(t->ns), str_of(t->name))) {
             *p = t->next;
+            c->given = c->given || over; /* nobody came for it: others may wait for it */
             tentative_free(c, t);
         } else {
             p = &t->next;
@@ -49,10 +51,10 @@ static void tentative_keep(struct reservation_controller *c, const struct plan_w
     struct plan_tentative *t = mem_zalloc(sizeof *t);
     struct calendar_ask ask = w->ask;
     char id[600];
-    int n = snprintf(id, sizeof id, "tentative/%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    (void)snprintf(id, sizeof id, "tentative/%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
     if (t) {
         *t = (struct plan_tentative){.until = plan_now(c) + PLAN_TENTATIVE_S,
-                                     .id = mem_cstr(str_from(id, (size_t)n)),
+                                     .id = mem_cstr(str_of(id)),
                                      .ns = mem_cstr(ns),
                                      .name = mem_cstr(name)};
     }
@@ -284,8 +286,8 @@ static int check_ask(struct virtual_source *s, const struct virtual_ask *q, virt
         answer(&k, &out);
         r = buf_ok(&out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
     }
-    if (r == 0 && k.o.verdict == PLAN_FITS && !k.instead && virtual_param(q, "hold").n) {
-        tentative_keep(c, &k.w, &k.o, q->ns, virtual_param(q, "hold"));
+    if (r == 0 && k.o.verdict == PLAN_FITS && !k.instead && q->hold.n) {
+        tentative_keep(c, &k.w, &k.o, q->ns, q->hold);
     }
     if (r == 0) {
         done(ctx, 0, buf_view(&out), NULL);

@@ -33,6 +33,8 @@ struct virtual_ask {
     struct str body;              /* create: JSON of the object, storage version */
     const struct virtual_param *query;
     size_t n_query;
+    /* Berth's own admission alone says it, no request: what fits is kept for the object of this name for a moment. */
+    struct str hold;
     /* May the asker do this as well? ns, name, subresource may be empty (ns: in the whole cluster). */
     bool (*may)(const struct virtual_ask *q, const char *verb, const char *group,
                 const char *resource, struct str ns, struct str name);
