@@ -76,7 +76,8 @@ static const struct rule berth_view[] = {
 static const struct rule berth_edit[] = {
     {"kueue.x-k8s.io", "workloads", CHANGE},
     {"berth.dev", "reservations reservationseries", CHANGE},
-    {"berth.dev", "calendarfeeds calendarfeeds/status", READ " " CHANGE},
+    {"berth.dev", "calendarfeeds", READ " " CHANGE},
+    {"berth.dev", "calendarfeeds/status", READ},
     {"berth.dev", "reservationchecks", "create"},
     {0},
 };
