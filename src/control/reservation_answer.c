@@ -27,10 +27,8 @@ void plan_tentatives_trim(struct reservation_controller *c) {
     int64_t now = plan_now(c);
     for (struct plan_tentative **p = &c->tentatives; *p;) {
         struct plan_tentative *t = *p;
-        bool over = t->until <= now;
-        if (over || booking_find(c, str_of(t->ns), str_of(t->name))) {
+        if (t->until <= now || booking_find(c, str_of(t->ns), str_of(t->name))) {
             *p = t->next;
-            c->given = c->given || over; /* nobody came for it: others may wait for it */
             tentative_free(c, t);
         } else {
             p = &t->next;
