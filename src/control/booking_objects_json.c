@@ -61,6 +61,7 @@ static void strip(yyjson_mut_doc *d, yyjson_mut_val *intent, yyjson_val *has) {
     }
 }
 
+/* Metadata comes first, as the writer expects of a patch that is conditional. */
 static struct str patch_of(struct arena *a, yyjson_val *intent, yyjson_val *has) {
     yyjson_mut_doc *d = json_mut_copy(a, intent);
     struct buf b;
@@ -68,6 +69,8 @@ static struct str patch_of(struct arena *a, yyjson_val *intent, yyjson_val *has)
         return (struct str){0};
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
+    json_mdel(root, STR("apiVersion"));
+    json_mdel(root, STR("kind"));
     strip(d, json_mpath(root, "spec.namespaceSelector"), json_path(has, "spec.namespaceSelector"));
     buf_init(&b, LIMIT_OBJECT_BYTES);
     json_write_mut(&b, root);
@@ -205,13 +208,15 @@ static bool asks_for(const struct booking_picture *p, const struct booking *k, s
     return l->asked[at] > 0 || l->put[at] > 0 || l->seen[at] > 0;
 }
 
+/* A new queue has none: a create is not conditional, and may come late; it is raised when it is seen. */
 static void quota_json(struct booking_picture *p, const struct booking *k, size_t cell,
                        struct buf *b) {
     const struct booking_cell *x = &p->cells[cell];
+    int64_t put = p->ledger.put[booking_ledger_at(&p->ledger, k->row, cell)];
     buf_c(b, "{\"name\":");
     buf_json(b, x->resource);
     buf_c(b, ",\"nominalQuota\":\"");
-    amount_text(x->resource, p->ledger.put[booking_ledger_at(&p->ledger, k->row, cell)], b);
+    amount_text(x->resource, k->queue_obj != NULL ? put : 0, b);
     buf_c(b, "\"");
     if (x->device) {
         buf_c(b, ",\"borrowingLimit\":\"0\"");
