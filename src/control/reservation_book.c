@@ -282,7 +282,9 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
         b->units = w.units;
         b->share = w.share;
     }
-    b->committed_ms = plan_gpu_ms(c, b, b->start, b->end);
+    if (booking_begun(b->phase) || b->phase == BOOKING_CONFIRMED || b->active) {
+        b->committed_ms = plan_gpu_ms(c, b, b->start, b->end);
+    }
 }
 
 /* What did not find its place again gets another, if there is one. */
@@ -407,6 +409,11 @@ static int supply_changed(struct reservation_controller *c) {
 int plan_refresh(struct reservation_controller *c) {
     calendar_now(c->calendar, plan_now(c));
     int r = supply_changed(c);
+    if (c->undecided.n == 0 && c->tentatives) {
+        size_t before = calendar_entries(c->calendar);
+        plan_tentatives_trim(c);
+        c->given = c->given || calendar_entries(c->calendar) < before; /* nobody came for it */
+    }
     if (r == 0 && !c->loaded) {
         read_new(c);
         mirror_scan(c->base.env.mirror, c->queues, STR(""), use_look, c);
