@@ -195,7 +195,9 @@ static void on_queue(void *ctx, const struct change *ch) {
     if (b && b->in_use != used) {
         b->in_use = used;
         b->used = plan_now(c);
-        booking_touch(c, b);
+        if (!booking_final(b->phase)) { /* its account is closed, and a restart forgets it */
+            booking_touch(c, b);
+        }
     }
 }
 

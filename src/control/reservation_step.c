@@ -241,11 +241,12 @@ void plan_clock(struct reservation_controller *c, const struct booking *b,
     }
 }
 
-/* Longer by itself: while work runs, and only as long as the place is free. */
+/* Longer by itself: while work runs, and only as long as the place is free and the policy's limits allow. */
 static bool extend(struct reservation_controller *c, struct booking *b, const struct object *o,
                    const struct reservation *r, int64_t now) {
     const struct reservation_auto_extend *x = r->spec->auto_extend;
     struct plan_want w;
+    struct plan_outcome out;
     if (!x || b->phase != BOOKING_ACTIVE || !b->in_use || !b->held || now >= b->end ||
         now < b->end - EXTEND_BEFORE_S || strcmp(b->reason, "ChangeRefused") == 0) {
         return false;
@@ -259,7 +260,9 @@ static bool extend(struct reservation_controller *c, struct booking *b, const st
     w.ask.start = b->start;
     w.ask.end = most;
     w.ask.fixed = true;
-    if (calendar_change(c->calendar, &w.ask, NULL) != 0) {
+    w.min_s = 0;
+    if (plan_judge(c, r, b->ns, &w, b, &out) != 0 || out.verdict != PLAN_FITS ||
+        calendar_change(c->calendar, &w.ask, NULL) != 0) {
         return false;
     }
     b->extended += most - b->end;
@@ -335,7 +338,7 @@ void plan_step(struct reservation_controller *c, struct booking *b, const struct
     bool ready = made && made->ready, drained = made && made->drained;
     b->ready = ready;
     b->drained = drained;
-    if (b->in_use && b->unused_told) {
+    if (b->in_use && b->unused_told && !booking_final(b->phase)) {
         b->unused_told = false;
         booking_touch(c, b);
     }
