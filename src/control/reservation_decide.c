@@ -415,6 +415,14 @@ static void change_refused(struct reservation_controller *c, struct booking *b,
     booking_touch(c, b);
 }
 
+/* The other way round from plan_rank. */
+static struct str class_of(int32_t rank) {
+    return rank == 3   ? STR("maintenance")
+           : rank == 2 ? STR("production")
+           : rank == 1 ? STR("teaching")
+                       : STR("standard");
+}
+
 static void change_held(struct reservation_controller *c, struct booking *b, const struct object *o,
                         struct reservation *r, struct plan_want *w) {
     bool begun = booking_begun(b->phase), longer = w->ask.end > b->end;
@@ -430,8 +438,10 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
     if (plan_judge(c, r, b->ns, w, b, &out) != 0) {
         return;
     }
+    struct reservation_spec was = *r->spec;
+    was.class_name = class_of(b->rank);
     before.units = b->units;
-    const char *had = plan_approver(c, r->spec, b->ns, &before, b->end - b->start);
+    const char *had = plan_approver(c, &was, b->ns, &before, b->end - b->start);
     struct calendar_ask ask = w->ask;
     ask.start = out.start;
     ask.end = out.end;
