@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "control/admission.h"
 #include "control/reservation_grid.h"
+#include "control/reservation_series.h"
 #include "core/booking.h"
 #include "mirror/virtual.h"
 #include "wire/time.h"
@@ -180,9 +181,30 @@ static bool spec_same_but_approval(const struct admission_ask *q) {
     return true;
 }
 
+/* A cluster's own controllers, which remove what a project or an owner that is gone leaves behind. */
+static bool cleans_up(const struct admission_ask *q) {
+    static const char *const who[] = {"system:serviceaccount:kube-system:namespace-controller",
+                                      "system:serviceaccount:kube-system:generic-garbage-collector",
+                                      "system:kube-controller-manager"};
+    for (size_t i = 0; i < sizeof who / sizeof *who; i++) {
+        if (str_is(q->user, who[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What it is removed by when something else goes: its series, its owners. */
+static bool ties_same(const struct admission_ask *q) {
+    struct str now = json_mstr(json_mget(json_mpath(q->obj, "metadata.labels"), STR(SERIES_LABEL)));
+    struct str was = json_str(json_get(json_path(q->old, "metadata.labels"), STR(SERIES_LABEL)));
+    return str_eq(now, was) && (!json_mpath(q->obj, "metadata.ownerReferences") ||
+                                same_at(q, "metadata.ownerReferences"));
+}
+
 static void check_others(struct admission_ask *q) {
     bool cancels = json_mpath(q->obj, "spec.cancel") && !json_path(q->old, "spec.cancel");
-    if (q->internal || is_owner(q) || spec_same_but_approval(q)) {
+    if (q->internal || is_owner(q) || cleans_up(q) || (spec_same_but_approval(q) && ties_same(q))) {
         return;
     }
     if (!may(q, "manage", q->ns)) {
@@ -318,19 +340,6 @@ static void check_room(const struct admission_context *c, struct admission_ask *
                           : str_is(json_str_at(status, "phase"), "Rejected"))) {
         conflict(q, status);
     }
-}
-
-/* A cluster's own controllers, which remove what a project or an owner that is gone leaves behind. */
-static bool cleans_up(const struct admission_ask *q) {
-    static const char *const who[] = {"system:serviceaccount:kube-system:namespace-controller",
-                                      "system:serviceaccount:kube-system:generic-garbage-collector",
-                                      "system:kube-controller-manager"};
-    for (size_t i = 0; q->op == ADMISSION_DELETE && i < sizeof who / sizeof *who; i++) {
-        if (str_is(q->user, who[i])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static int validate(const struct admission_context *c, struct admission_ask *q, struct err *err) {
