@@ -19,6 +19,7 @@ enum {
     AT_ONCE = 32, /* reviews of one answer */
     COMPUTING_BYTES = 16 << 20,
     COMPUTINGS_MAX = 256,
+    COMPUTINGS_OF_USER = 64,
     PARAMS_MAX = 32,
     PARTS_MAX = 10,
 };
@@ -42,7 +43,7 @@ struct computing {
     struct way *w;
     struct computing *next, **prev;
     struct http_request *r;
-    uint64_t session;
+    uint64_t session, user; /* the session's number; the hash of its user's name */
     struct str token, plural;
     struct virtual_source *source;
     struct virtual_call *under_way;
@@ -419,6 +420,7 @@ static struct computing *computing_new(struct way *w, struct http_request *r,
     k->w = w;
     k->r = r;
     k->session = one->number;
+    k->user = str_hash(one->who.user);
     k->token = arena_str(&k->a, one->who.token);
     k->wanted = ARENA_ARRAY(&k->a, struct wanted, WAY_RIGHTS_OF_ASK);
     k->q.may = may;
@@ -451,7 +453,7 @@ bool way_computed(struct way *w, struct http_request *r, const struct session *o
     const struct kind_version *kv = NULL;
     struct virtual_ask q = {0};
     struct err err = {0};
-    size_t n = 0;
+    size_t n = 0, own = 0;
     const struct kind *kind = read_path(http_arena(r), http_path(r), &q, &kv);
     if (!kind ||
         (!str_is(str_of(kind->group), "berth.dev") &&
@@ -460,10 +462,12 @@ bool way_computed(struct way *w, struct http_request *r, const struct session *o
     }
     for (const struct computing *x = w->computings; x; x = x->next) {
         n++;
+        own += x->user == str_hash(one->who.user);
     }
-    struct computing *k = n < COMPUTINGS_MAX ? computing_new(w, r, one) : NULL;
+    bool room = n < COMPUTINGS_MAX && own < COMPUTINGS_OF_USER;
+    struct computing *k = room ? computing_new(w, r, one) : NULL;
     if (!k) {
-        refuse(r, n < COMPUTINGS_MAX ? ERR_NOMEM : ERR_TOO_MANY, "too much is being computed");
+        refuse(r, room ? ERR_NOMEM : ERR_TOO_MANY, "too much is being computed");
         return true;
     }
     q.may = k->q.may;
