@@ -151,6 +151,19 @@ static bool bind_queue(void *ctx, const struct object *o) {
     return true;
 }
 
+/* Another has objects of that name in the project: it went on with them, or its Reservation had the same name, was
+ * deleted, and still drains. What waits there is not this one's. */
+static bool local_taken(const struct booking_picture *p, const struct booking *b) {
+    for (size_t i = 0; i < p->n; i++) {
+        const struct booking *x = &p->v[i];
+        if (x != b && x->queue_obj != NULL && str_eq(x->ns, b->ns) &&
+            str_eq(x->local_name, b->local_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Names are of 8 digits of the uid; should two begin alike, the second has it whole. */
 static void name_queues(struct booking_objects_controller *c, struct booking_picture *p) {
     for (size_t i = 0; i < p->n; i++) {
@@ -163,6 +176,9 @@ static void name_queues(struct booking_objects_controller *c, struct booking_pic
         }
         if (taken) {
             b->queue_name = arena_f(&c->base.arena, "rsv-%.*s", STR_ARG(b->uid));
+        }
+        if (b->queue_obj == NULL && local_taken(p, b)) {
+            b->local_name = b->queue_name;
         }
     }
 }
