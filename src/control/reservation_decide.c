@@ -508,21 +508,30 @@ void plan_change(struct reservation_controller *c, struct booking *b, struct res
 
 /* ---- the waitlist ---- */
 
-/* What its user had booked of the last 30 days. */
-static int64_t recent_use(const struct reservation_controller *c, struct str user) {
+/* What each user had booked of the last 30 days: int64_t, in the scratch. */
+static int recent_use(struct reservation_controller *c, struct map *ret) {
     const struct map_entry *e;
-    int64_t sum = 0, since = plan_now(c) - 30 * PLAN_DAY;
+    int64_t since = plan_now(c) - 30 * PLAN_DAY;
     for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
         const struct booking *b = e->value;
-        if (str_eq(b->user, user) && b->end > since && b->active) {
-            sum += b->committed_ms;
+        if (b->end <= since || !b->active) {
+            continue;
         }
+        int64_t *sum = map_get(ret, b->user);
+        if (!sum) {
+            sum = ARENA_NEW(&c->scratch, int64_t);
+            if (!sum || map_put(ret, b->user, sum, NULL) != 0) {
+                return ERR_NOMEM;
+            }
+        }
+        *sum += b->committed_ms;
     }
-    return sum;
+    return 0;
 }
 
 static void waiter_fill(struct reservation_controller *c, struct booking *b, struct reservation *r,
-                        struct booking_waiter *ret) {
+                        const struct map *used, struct booking_waiter *ret) {
+    const int64_t *mine = map_get(used, b->user);
     struct plan_want w = {0};
     if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
         return;
@@ -532,7 +541,7 @@ static void waiter_fill(struct reservation_controller *c, struct booking *b, str
                                    .latest = w.latest,
                                    .min_s = w.min_s,
                                    .class_rank = w.ask.rank,
-                                   .used = recent_use(c, b->user),
+                                   .used = mine ? *mine : 0,
                                    .since = b->since,
                                    .name = str_from(b->text, b->ns.n + 1 + b->name.n),
                                    .passes = b->passes};
@@ -570,20 +579,23 @@ static void granted(struct reservation_controller *c, struct booking *b,
 void plan_waitlist(struct reservation_controller *c) {
     const struct map_entry *e;
     struct booking_waiter *v = NULL;
+    struct map used = {0};
     size_t n = 0, cap = 0;
     for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
         cap += ((struct booking *)e->value)->phase == BOOKING_WAITLISTED;
     }
     v = cap ? ARENA_ARRAY(&c->scratch, struct booking_waiter, cap) : NULL;
+    v = v && recent_use(c, &used) == 0 ? v : NULL;
     for (size_t i = 0; v && n < cap && (e = map_next(&c->by_uid, &i));) {
         struct booking *b = e->value;
         struct reservation *r =
             b->phase == BOOKING_WAITLISTED ? booking_view(c, b, &c->scratch, NULL) : NULL;
         if (r && !r->spec->cancel && b->want == plan_want_hash(r->spec)) {
-            waiter_fill(c, b, r, &v[n]);
+            waiter_fill(c, b, r, &used, &v[n]);
             n += v[n].ask.id.n > 0;
         }
     }
+    map_release(&used);
     if (!v || booking_waitlist_run(c->calendar, v, n, plan_now(c)) != 0) {
         return;
     }
