@@ -212,11 +212,11 @@ static bool asks_for(const struct booking_picture *p, const struct booking *k, s
 static void quota_json(struct booking_picture *p, const struct booking *k, size_t cell,
                        struct buf *b) {
     const struct booking_cell *x = &p->cells[cell];
-    int64_t put = p->ledger.put[booking_ledger_at(&p->ledger, k->row, cell)];
+    int64_t now = p->ledger.put[booking_ledger_at(&p->ledger, k->row, cell)];
     buf_c(b, "{\"name\":");
     buf_json(b, x->resource);
     buf_c(b, ",\"nominalQuota\":\"");
-    amount_text(x->resource, k->queue_obj != NULL ? put : 0, b);
+    amount_text(x->resource, k->queue_obj != NULL ? now : 0, b);
     buf_c(b, "\"");
     if (x->device) {
         buf_c(b, ",\"borrowingLimit\":\"0\"");
