@@ -13,7 +13,7 @@ static const char *const beneficiary_values[] = {"User", "Group", NULL};
 static const char *const class_values[] = {"standard", "production", "teaching", "maintenance",
                                            NULL};
 static const char *const end_values[] = {"demote", "drain", "hard", NULL};
-static const char *const no_show_values[] = {"warn", "release", "shrink", NULL};
+static const char *const no_show_values[] = {"warn", "release", NULL};
 static const char *const decision_values[] = {"approve", "reject", NULL};
 
 static const struct field line_fields[] = {
@@ -47,7 +47,7 @@ static const struct field no_show_fields[] = {
     M(reservation_no_show, after_ns, DURATION, ONE, "after", 0,
       .doc = "How long nothing may run before it counts as unused, such as 30m."),
     M(reservation_no_show, action, STRING, ONE, "action", 0, .values = no_show_values,
-      .doc = "warn; release: it ends; shrink: what is unused is given back, what runs stays."),
+      .doc = "warn: an Event, once; release: it ends."),
 };
 static const struct schema schema_reservation_no_show =
     SCHEMA("dev.berth.v1alpha1.ReservationNoShow", no_show_fields,

@@ -94,13 +94,12 @@ static const struct schema schema_approval_rule =
     SCHEMA("dev.berth.v1alpha1.ReservationApprovalRule", rule_fields,
            sizeof(struct reservation_rule), "Who approves.");
 
-static const char *const no_show_values[] = {"warn", "release", "shrink", NULL};
+static const char *const no_show_values[] = {"warn", "release", NULL};
 static const struct field policy_no_show_fields[] = {
     M(reservation_no_show, after_ns, DURATION, ONE, "after", 0, .def = "\"30m\"",
       .doc = "How long nothing may run before it counts as unused."),
     M(reservation_no_show, action, STRING, ONE, "action", 0, .def = "\"warn\"",
-      .values = no_show_values,
-      .doc = "warn; release: it ends; shrink: what is unused is given back, what runs stays."),
+      .values = no_show_values, .doc = "warn: an Event, once; release: it ends."),
 };
 static const struct schema schema_policy_no_show =
     SCHEMA("dev.berth.v1alpha1.ReservationPolicyNoShow", policy_no_show_fields,

@@ -35,7 +35,7 @@ struct reservation_beneficiary {
 };
 struct reservation_no_show {
     int64_t after_ns;
-    struct str action; /* warn, release, shrink */
+    struct str action; /* warn, release */
 };
 struct reservation_auto_extend {
     int64_t max_ns;

@@ -425,7 +425,7 @@ static int run(struct cli *c) {
 
 static const char *const classes[] = {"standard", "production", "teaching", "maintenance", NULL};
 static const char *const ends[] = {"demote", "drain", "hard", NULL};
-static const char *const no_shows[] = {"warn", "release", "shrink", NULL};
+static const char *const no_shows[] = {"warn", "release", NULL};
 static const char *const scopes[] = {"own", "project", "resource", "freebusy", NULL};
 static const char *const conflicts[] = {"reject", "skip", "waitlist", NULL};
 

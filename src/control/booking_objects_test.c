@@ -32,6 +32,9 @@ static void life(void **state) {
     assert_int_equal(nominal_of(q, SLICE), 1);
     assert_int_equal(pool(&s), 5);
     assert_true(str_contains(q->json, STR("{\"name\":\"cpu\",\"nominalQuota\":\"2\"}")));
+    assert_true(
+        str_contains(q->json, STR("\"borrowingLimit\":\"0\""))); /* no more than was booked */
+    assert_false(str_contains(q->json, STR("lendingLimit")));
     assert_true(str_contains(q->json, STR("{\"name\":\"memory\",\"nominalQuota\":\"8Gi\"}")));
     is_text(get(&s, "Reservation", "team", "a"), "status.objects.ready", "true");
     uint64_t writes = s.w.writes;
@@ -51,6 +54,18 @@ static void life(void **state) {
     settle(&s);
     assert_int_equal(s.w.writes, writes);
     assert_true(s.sums > 4);
+    end(&s);
+}
+
+/* GPUs of an exclusive booking are lent to nobody. */
+static void alone(void **state) {
+    struct scene s;
+    start(&s);
+    book(&s, "a", 0, 120, 1, ",\"exclusive\":true");
+    phase(&s, "a", "Active", PLAN1);
+    settle(&s);
+    assert_true(str_contains(queue_of(&s, "a")->json,
+                             STR("\"borrowingLimit\":\"0\",\"lendingLimit\":\"0\"")));
     end(&s);
 }
 
@@ -370,7 +385,7 @@ int main(void) {
         cmocka_unit_test(life),         cmocka_unit_test(edits),       cmocka_unit_test(standing),
         cmocka_unit_test(reclaim),      cmocka_unit_test(from_before), cmocka_unit_test(place),
         cmocka_unit_test(demote),       cmocka_unit_test(ends),        cmocka_unit_test(gone),
-        cmocka_unit_test(back_to_back),
+        cmocka_unit_test(back_to_back), cmocka_unit_test(alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,8 +251,9 @@ static bool extend(struct reservation_controller *c, struct booking *b, const st
         now < b->end - EXTEND_BEFORE_S || strcmp(b->reason, "ChangeRefused") == 0) {
         return false;
     }
-    int64_t left = sec(x->max_ns) - b->extended;
-    int64_t want = b->end + (left < EXTEND_STEP_S ? left : EXTEND_STEP_S);
+    int64_t left = sec(x->max_ns) - b->extended, grid = sec(c->policy.spec->granularity_ns);
+    int64_t step = grid > EXTEND_STEP_S ? grid : EXTEND_STEP_S;
+    int64_t want = b->end + (left < step ? left : step);
     int64_t most = left > 0 ? calendar_extend_most(c->calendar, b->uid, want) : b->end;
     if (most <= b->end || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
         return false;

@@ -789,7 +789,7 @@ export const B = {
       offerWindow: 'Claim within',
       noShowAfter: 'Nobody came after',
       noShow: 'Then',
-      noShows: { warn: 'warn', release: 'end the booking', shrink: 'lend it' } as Record<string, string>,
+      noShows: { warn: 'warn', release: 'end the booking' } as Record<string, string>,
       scope: { user: 'Each user', project: 'Each project', tenant: 'Each tenant' },
       units: 'Units at once',
       bookings: 'Bookings ahead',

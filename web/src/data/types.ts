@@ -293,7 +293,7 @@ export interface ReservationSpec {
   class?: ReservationClass;
   exclusive?: boolean;
   endPolicy?: EndPolicy;
-  noShow?: { after?: string; action?: 'warn' | 'release' | 'shrink' };
+  noShow?: { after?: string; action?: 'warn' | 'release' };
   autoExtend?: { max?: string };
   flexible?: { earliest?: string; latest?: string; minDuration?: string };
   waitlist?: boolean;
