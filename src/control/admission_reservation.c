@@ -85,6 +85,22 @@ static int put_on_grid(const struct admission_context *c, struct admission_ask *
     return 0;
 }
 
+static bool same_at(const struct admission_ask *q, const char *dotted) {
+    yyjson_mut_val *now = json_mpath(q->obj, dotted);
+    yyjson_val *was = json_path(q->old, dotted);
+    yyjson_mut_val *copy = was ? yyjson_val_mut_copy(q->doc, was) : NULL;
+    return (!now && !was) || (now && copy && json_mequal(now, copy));
+}
+
+/* It was given for what the booking was then. */
+static void drop_approval(struct admission_ask *q) {
+    if (q->old && same_at(q, "spec.approval") &&
+        !(same_at(q, "spec.start") && same_at(q, "spec.end") && same_at(q, "spec.lines") &&
+          same_at(q, "spec.class") && same_at(q, "spec.flexible"))) {
+        json_mdel(json_mget(q->obj, STR("spec")), STR("approval"));
+    }
+}
+
 static int mutate(const struct admission_context *c, struct admission_ask *q, struct err *err) {
     if (q->subresource.n) {
         return 0;
@@ -93,6 +109,9 @@ static int mutate(const struct admission_context *c, struct admission_ask *q, st
     if (r == 0 && q->op == ADMISSION_CREATE &&
         !(q->internal && note(q->obj, RESERVATION_USER_ANNOTATION).n)) {
         r = admission_set_annotation(q, RESERVATION_USER_ANNOTATION, q->user, err);
+    }
+    if (r == 0 && q->op == ADMISSION_UPDATE && !q->internal) {
+        drop_approval(q);
     }
     return r;
 }
@@ -127,20 +146,16 @@ static void check_beneficiary(struct admission_ask *q, const char *at) {
     }
 }
 
-static bool same_at(const struct admission_ask *q, const char *dotted) {
-    yyjson_mut_val *now = json_mpath(q->obj, dotted);
-    yyjson_val *was = json_path(q->old, dotted);
-    yyjson_mut_val *copy = was ? yyjson_val_mut_copy(q->doc, was) : NULL;
-    return (!now && !was) || (now && copy && json_mequal(now, copy));
-}
-
-/* An approval that the policy leaves to administrators needs the right in all projects. */
+/* An approval that the policy leaves to administrators needs the right in all projects; so does one that nobody asked
+ * for, since what it would be for is not known yet. */
 static void check_approval(struct admission_ask *q) {
-    bool admin = q->old && str_is(json_str_at(q->old, "status.reason"), "NeedsAdmin");
+    bool manager = q->old && str_is(json_str_at(q->old, "status.phase"), "PendingApproval") &&
+                   str_is(json_str_at(q->old, "status.reason"), "NeedsManager");
+    bool admin = !manager;
     if (json_mpath(q->obj, "spec.approval") == NULL || (q->old && same_at(q, "spec.approval"))) {
         return;
     }
-    if (!may(q, "approve", admin || !q->old ? STR("") : q->ns)) {
+    if (!may(q, "approve", admin ? STR("") : q->ns)) {
         deny(q, admin ? STR("this booking is approved by an administrator: that needs update of "
                             "reservations/approve in all projects")
                       : STR("you may not approve bookings here: that needs update of "

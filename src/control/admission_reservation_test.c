@@ -122,9 +122,25 @@ static void bookings_of_others_are_theirs(void **state) {
     assert_int_equal(x->q.causes.n, 0);
     ask(x, "eve", "r", "{\"approval\":{\"decision\":\"approve\"}}", o);
     assert_true(x->q.denied.n > 0);
-    x->rights = "approve";
+    x->rights =
+        "approve"; /* in this project; nobody asked for it, and an administrator's is not hers */
+    ask(x, "eve", "r", "{\"approval\":{\"decision\":\"approve\"}}", o);
+    assert_true(x->q.denied.n > 0);
+    o = fake_world_patch(&x->s.w, "Reservation", "a", "r", "status",
+                         "{\"status\":{\"phase\":\"PendingApproval\",\"reason\":\"NeedsAdmin\"}}");
+    ask(x, "eve", "r", "{\"approval\":{\"decision\":\"approve\"}}", o);
+    assert_true(x->q.denied.n > 0);
+    o = fake_world_patch(&x->s.w, "Reservation", "a", "r", "status",
+                         "{\"status\":{\"reason\":\"NeedsManager\"}}");
     ask(x, "eve", "r", "{\"approval\":{\"decision\":\"approve\"}}", o);
     assert_true(x->q.denied.n == 0);
+    /* It is for what the booking is then, and goes with it. */
+    o = fake_world_patch(&x->s.w, "Reservation", "a", "r", "",
+                         "{\"spec\":{\"approval\":{\"decision\":\"approve\"}}}");
+    ask(x, "a-user", "r", "{\"purpose\":\"x\"}", o);
+    assert_non_null(json_mpath(x->q.obj, "spec.approval"));
+    ask(x, "a-user", "r", "{\"end\":\"2026-03-01T12:00:00Z\"}", o);
+    assert_null(json_mpath(x->q.obj, "spec.approval"));
     ask(x, "ann", "for", NINE ",\"beneficiary\":{\"kind\":\"User\",\"name\":\"bob\"}}", NULL);
     assert_true(x->q.denied.n > 0);
     x->q.may = NULL;

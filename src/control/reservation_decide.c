@@ -423,6 +423,20 @@ static struct str class_of(int32_t rank) {
                        : STR("standard");
 }
 
+static int approver_rank(const char *who) {
+    return who == NULL ? 0 : strcmp(who, "admin") == 0 ? 2 : 1;
+}
+
+/* Whether what changed must be approved anew: by somebody higher, or because more is asked for than was approved. What
+ * has begun has no time for that: only the first counts. */
+static bool approve_anew(const struct booking *b, const struct plan_want *w,
+                         const struct plan_outcome *out, const char *had, bool begun) {
+    bool more =
+        w->units > b->units || w->share > b->share || out->end - out->start > b->end - b->start;
+    return approver_rank(out->approver) > approver_rank(had) ||
+           (out->approver != NULL && more && !begun);
+}
+
 static void change_held(struct reservation_controller *c, struct booking *b, const struct object *o,
                         struct reservation *r, struct plan_want *w) {
     bool begun = booking_begun(b->phase), longer = w->ask.end > b->end;
@@ -445,7 +459,8 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
     struct calendar_ask ask = w->ask;
     ask.start = out.start;
     ask.end = out.end;
-    if (out.verdict == PLAN_FITS && begun && out.approver && !had) {
+    bool anew = approve_anew(b, w, &out, had, begun);
+    if (out.verdict == PLAN_FITS && begun && anew) {
         booking_say(b, "ChangeRefused",
                     "it stays as it was: so much must be approved, and it has "
                     "begun");
@@ -470,7 +485,12 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
     b->sequence++;
     b->warned = b->warned_at = 0;
     booking_say(b, NULL, NULL);
-    if (out.approver && !had && b->phase == BOOKING_CONFIRMED) {
+    if (b->phase == BOOKING_PENDING_APPROVAL) {
+        (void)plan_apply(c, b, o, out.approver ? BOOKING_CHANGE : BOOKING_APPROVE, now);
+        if (out.approver) {
+            say_approver(c, b, out.approver);
+        }
+    } else if (anew && b->phase == BOOKING_CONFIRMED) {
         (void)plan_apply(c, b, o, BOOKING_HOLD, now);
         say_approver(c, b, out.approver);
     } else if (!(begun && longer && plan_apply(c, b, o, BOOKING_EXTEND, now))) {

@@ -124,6 +124,31 @@ static void what_must_be_approved_is_held(void **state) {
     scene_release(s);
 }
 
+/* More than was approved is approved anew, less is not, and what needs nobody any more is not held. */
+static void an_approval_is_for_what_it_was(void **state) {
+    struct scene *s = scene(1);
+    scene_policy(s, "{\"approval\":[{\"match\":{\"minUnits\":2},\"by\":\"manager\"}]}");
+    scene_minutes(s, 1);
+    scene_book(s, "a", "r", 100, 104, SCENE_2G, 2, ",\"approval\":{\"decision\":\"approve\"}");
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "r", "Confirmed");
+    scene_spec(s, "a", "r", "{\"approval\":null,\"end\":\"2026-03-05T07:00:00Z\"}");
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "r", "Confirmed");
+    scene_spec(s, "a", "r", "{\"end\":\"2026-03-05T08:00:00Z\"}");
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "r", "PendingApproval");
+    assert_reason(s, "a", "r", "NeedsManager");
+    scene_spec(s, "a", "r", "{\"end\":\"2026-03-05T09:00:00Z\"}"); /* while it waits */
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "r", "PendingApproval");
+    assert_reason(s, "a", "r", "NeedsManager");
+    scene_spec(s, "a", "r", "{\"lines\":[{\"resource\":\"nvidia.com/mig-2g.35gb\",\"count\":1}]}");
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "r", "Confirmed");
+    scene_release(s);
+}
+
 static void limits_are_named(void **state) {
     struct scene *s = scene(2);
     scene_policy(s, "{\"limits\":{\"user\":{\"concurrentUnits\":1},\"tenant\":{\"gpuHoursPerWeek\":"
@@ -358,6 +383,7 @@ int main(void) {
         cmocka_unit_test(who_waits_gets_what_comes_free),
         cmocka_unit_test(an_offer_is_claimed_or_goes_on),
         cmocka_unit_test(what_must_be_approved_is_held),
+        cmocka_unit_test(an_approval_is_for_what_it_was),
         cmocka_unit_test(limits_are_named),
         cmocka_unit_test(lost_hardware_degrades),
         cmocka_unit_test(what_is_not_ready_is_not_charged),
