@@ -7,6 +7,7 @@
 #include "wire/time.h"
 
 enum { SLOTS_MAX = 4096, SLOTS_USUAL = 168, STEP_USUAL = 3600, STEP_LEAST = 60 };
+enum { STEP_MOST = 31 * 86400, YEARS_MOST = 20 };
 enum { ANSWER_MAX = 64 << 20 };
 
 struct slots {
@@ -26,8 +27,9 @@ static int read_query(struct slots *k, struct err *err) {
     int64_t ns, now = plan_now(k->c);
     k->step = STEP_USUAL;
     if (step.n) {
-        if (duration_parse(step, &ns, NULL) != 0 || ns < STEP_LEAST * NS_PER_SEC) {
-            return err_set(err, ERR_BAD_REQUEST, "step: expected a duration of at least 1m");
+        if (duration_parse(step, &ns, NULL) != 0 || ns < STEP_LEAST * NS_PER_SEC ||
+            ns > STEP_MOST * NS_PER_SEC) {
+            return err_set(err, ERR_BAD_REQUEST, "step: expected a duration of 1m to 744h");
         }
         k->step = ns / NS_PER_SEC;
     }
@@ -44,6 +46,10 @@ static int read_query(struct slots *k, struct err *err) {
     if (k->to <= k->from || (k->to - k->from) / k->step > SLOTS_MAX) {
         return err_set(err, ERR_BAD_REQUEST,
                        "to: expected a time after from, at most %d steps later", SLOTS_MAX);
+    }
+    if (k->to > now + YEARS_MOST * INT64_C(366) * 86400) { /* far from where 64 bits of ns end */
+        return err_set(err, ERR_BAD_REQUEST, "to: expected a time in the next %d years",
+                       YEARS_MOST);
     }
     k->n = (size_t)((k->to - k->from + k->step - 1) / k->step);
     return 0;

@@ -137,6 +137,9 @@ def test_memory_and_availability(b):
     check(re.search(r"^7g\.141gb .* 000011$", text, re.M), text)
     check(re.search(r"^3g\.71gb .* 1111?.?22$", text, re.M), text)
     check(json.loads(b.berth("availability", "-o", "json"))["items"], "-o json")
+    for query, field in (("step=2000000h", "step"), ("from=2200-01-01T00:00:00Z", "to")):
+        done = b.kubectl("get", "--raw", f"/apis/berth.dev/v1alpha1/availabilities?{query}", ok=False)
+        check(done.returncode != 0 and f"{field}: expected" in done.stderr, f"{query}: {done.stderr}")
 
 
 def test_dry_run(b):
