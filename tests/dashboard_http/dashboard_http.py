@@ -501,8 +501,10 @@ def test_make_run():
     data = os.path.join(World(program, kubectl).root, "run")
     env = dict(os.environ, LISTEN="127.0.0.1:0", HOME=os.path.dirname(data))
     begin = time.monotonic()
+    # A shell cannot trap what was ignored when it began, as in a job that somebody's script put into the background.
     p = subprocess.Popen([os.path.join(TOP, "examples", "sample", "run"), program, data], stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, env=env, start_new_session=True)
+                         stderr=subprocess.STDOUT, text=True, env=env, start_new_session=True,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     said = []
     try:
         for line in p.stdout:
@@ -526,8 +528,10 @@ def test_make_run():
         check(len(site.json("/apis/berth.dev/v1alpha1/reservations")["items"]) >= 5, "there are no bookings")
     finally:
         p.send_signal(signal.SIGINT)
-        p.wait(timeout=60)
-        subprocess.run([program, "down", "--data", data], capture_output=True, check=False)
+        try:
+            p.wait(timeout=60)
+        finally:
+            subprocess.run([program, "down", "--data", data], capture_output=True, check=False)
     still = subprocess.run(["pgrep", "-f", data], capture_output=True, check=False)
     check(still.returncode != 0, "something still runs")
     subprocess.run(["rm", "-rf", os.path.dirname(data)], check=False)
