@@ -117,7 +117,9 @@ static void the_urgent_goes_first(void **state) {
 static void only_so_many(void **state) {
     start(NULL, 0, (struct kube_writer_options){.in_flight = 2, .waiting = 3});
     b.f.stop_at = 2;
+    assert_true(writer_room(b.w));
     patch(&fake_map, "a", "", "{}", "a"); /* no answers come */
+    assert_false(writer_room(b.w));       /* one waits that somebody waits for */
     patch(&fake_map, "b", "", "{}", "b");
     patch(&fake_map, "b", "", "{}", "b2");
     patch(&fake_map, "c", "", "{}", "c");
@@ -127,6 +129,7 @@ static void only_so_many(void **state) {
     kube_writer_stats(b.w, &s);
     assert_int_equal(s.in_flight, 2);
     assert_int_equal(s.waiting, 1); /* b2, behind b */
+    assert_false(writer_room(b.w)); /* all places are taken */
     assert_int_equal(b.told, 1);
     assert_int_equal(b.codes[0], ERR_TOO_MANY);
     assert_non_null(strstr(b.err.text, "3 writes"));
