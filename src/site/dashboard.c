@@ -21,6 +21,7 @@ struct dashboard *dashboard_new(const struct dashboard_options *o, struct err *e
         return NULL;
     }
     d->o = *o;
+    sessions_proxies(o->sessions, o->hosts, o->n_hosts);
     return d;
 }
 

@@ -37,7 +37,8 @@ struct dashboard_options {
     /* The session ended before its time: what it holds open may be looked at. May be NULL. */
     void (*signed_out)(void *ctx);
     void *ctx;
-    /* Names besides addresses of loopback by which browsers may call a plain listener. */
+    /* Names besides addresses of loopback by which browsers may call a plain listener, or a proxy in front of it that
+     * ends TLS. */
     const struct str *hosts; /* kept by the caller */
     size_t n_hosts;
 };

@@ -201,7 +201,7 @@ static void sign_in(struct dashboard *d, struct http_request *r) {
     char id[SESSION_ID_MAX];
     struct str type, parameters;
     str_cut(http_header(r, "Content-Type"), ';', &type, &parameters);
-    if (session_same_origin(r, &err) != 0) {
+    if (session_same_origin(d->o.sessions, r, &err) != 0) {
         refuse(r, ERR_FORBIDDEN, err.text);
         return;
     }

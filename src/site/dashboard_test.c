@@ -222,6 +222,28 @@ static void test_from_elsewhere(void **state) {
     ASK("POST", "/dashboard/session", "{\"token\":\"good\"}", 415);
 }
 
+/* A proxy that ends TLS: browsers speak https to a name that was configured, and say so. */
+static void test_proxy(void **state) {
+    struct bed *b = *state;
+    const char *host = "Host: gpu.example",
+               *bad[] = {"Origin: https://gpu.example:8443", "Origin: https://evil.example",
+                         "Origin: https://gpu.example.evil"};
+    bed_with(b, JSON, OURS, host);
+    b->headers[b->n_headers++] = STR("Origin: https://gpu.example");
+    ASK("POST", "/dashboard/session", "{\"token\":\"good\"}", 201);
+    bed_keep_cookie(b);
+    bed_with(b, "Origin: https://gpu.example", OURS, host);
+    ASK("POST", "/api/v1/pods", "{}", 200);
+    bed_with(b, "Origin: https://gpu.example:8443", OURS, "Host: gpu.example:8443");
+    ASK("POST", "/api/v1/pods", "{}", 200);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        bed_with(b, bad[i], OURS, host);
+        ASK("POST", "/api/v1/pods", "{}", 403);
+    }
+    bed_with(b, "Origin: https://localhost:8090", OURS, "Host: localhost:8090");
+    ASK("POST", "/api/v1/pods", "{}", 403); /* no proxy has that name */
+}
+
 static void test_host(void **state) {
     struct bed *b = *state;
     const char *good[] = {"Host: localhost",       "Host: LOCALHOST:1", "Host: 127.0.0.1",
@@ -381,6 +403,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_forms, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sign_in_and_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_from_elsewhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_proxy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_host, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_tokens, setup, teardown),
         cmocka_unit_test_setup_teardown(test_revoked, setup, teardown),

@@ -22,6 +22,8 @@ struct sessions {
     struct code codes[CODES_MAX];
     uint64_t last;
     char cookie[COOKIE_NAME_MAX], cookie_tls[COOKIE_NAME_MAX];
+    const struct str *proxies;
+    size_t n_proxies;
 };
 
 struct sessions *sessions_new(struct clock *c, struct str instance) {
@@ -50,6 +52,11 @@ void sessions_free(struct sessions *s) {
         mem_free(s->codes[i].one);
     }
     mem_free(s);
+}
+
+void sessions_proxies(struct sessions *s, const struct str *names, size_t n) {
+    s->proxies = names;
+    s->n_proxies = n;
 }
 
 size_t sessions_count(const struct sessions *s) {
@@ -251,12 +258,26 @@ static bool changes(struct str method) {
     return !str_is(method, "GET") && !str_is(method, "HEAD") && !str_is(method, "OPTIONS");
 }
 
-int session_same_origin(const struct http_request *r, struct err *err) {
+/* Is Host, with a port or without, what browsers call a proxy in front? */
+static bool by_proxy(const struct sessions *s, struct str host) {
+    struct str name, port;
+    str_cut(host, ':', &name, &port);
+    for (size_t i = 0; i < s->n_proxies; i++) {
+        if (str_eq_nocase(name, s->proxies[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int session_same_origin(const struct sessions *s, const struct http_request *r, struct err *err) {
     struct str origin = http_header(r, "Origin"), from = http_header(r, "Sec-Fetch-Site");
     if (from.n && !str_is(from, "same-origin") && !str_is(from, "none")) {
         return err_set(err, ERR_FORBIDDEN, "a page of another site may not ask this");
     }
-    if (origin.n && !session_origin_is(origin, http_header(r, "Host"), http_secure(r))) {
+    struct str host = http_header(r, "Host");
+    if (origin.n && !session_origin_is(origin, host, http_secure(r)) &&
+        !(by_proxy(s, host) && session_origin_is(origin, host, true))) {
         return err_set(err, ERR_FORBIDDEN, "a page of %.*s may not ask this", STR_ARG(origin));
     }
     if (changes(http_method(r)) && !str_is(http_header(r, "X-Berth-Dashboard"), "1")) {
@@ -277,7 +298,7 @@ int sessions_of(struct sessions *s, const struct http_request *r, const struct s
             const struct session *one = sessions_find(s, id);
             shown = true;
             if (one) {
-                int code = session_same_origin(r, err);
+                int code = session_same_origin(s, r, err);
                 *ret = code == 0 ? one : *ret;
                 return code;
             }

@@ -53,6 +53,8 @@ struct sessions;
 /* instance: what this one is told from others on the host by, for the names of cookies. */
 struct sessions *sessions_new(struct clock *c, struct str instance);
 void sessions_free(struct sessions *s); /* NULL is a no-op */
+/* Names of proxies in front, which may end TLS: a page that they served over https is ours. Kept by the caller. */
+void sessions_proxies(struct sessions *s, const struct str *names, size_t n);
 size_t sessions_count(const struct sessions *s);
 
 /* ret_id: what the cookie says. ERR_TOO_LARGE, ERR_TOO_MANY, ERR_UNAUTHORIZED (it has ended already), ERR_NOMEM. */
@@ -75,7 +77,7 @@ int sessions_redeem(struct sessions *s, struct str code, char ret_id[SESSION_ID_
 int sessions_of(struct sessions *s, const struct http_request *r, const struct session **ret,
                 struct err *err);
 /* Whether a request may be a page's of ours, cookie or not: the rules above. ERR_FORBIDDEN. */
-int session_same_origin(const struct http_request *r, struct err *err);
+int session_same_origin(const struct sessions *s, const struct http_request *r, struct err *err);
 /* The value of Set-Cookie; id empty: forget it. */
 void sessions_cookie(const struct sessions *s, const struct http_request *r, struct str id,
                      int64_t expires_ns, struct buf *out);
