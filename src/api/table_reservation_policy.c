@@ -115,7 +115,7 @@ static const struct field policy_spec_fields[] = {
     M(reservation_policy_spec, min_duration_ns, DURATION, ONE, "minDuration", 0, .def = "\"30m\"",
       .doc = "The shortest booking."),
     M(reservation_policy_spec, max_duration_ns, DURATION, ONE, "maxDuration", 0, .def = "\"336h\"",
-      .doc = "The longest booking."),
+      .doc = "The longest booking; those of one owner without a gap count as one."),
     M(reservation_policy_spec, days_ahead, INT32, ONE, "daysAhead", 0, .def = "90", .min = 1,
       .max = 3660, .doc = "How far ahead a booking may start."),
     M(reservation_policy_spec, prep_lead_ns, DURATION, ONE, "prepLead", 0, .def = "\"5m\"",

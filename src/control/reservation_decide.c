@@ -230,7 +230,7 @@ static int check_limits(struct reservation_controller *c, const struct reservati
     q.caps[BOOKING_PROJECT] = caps_of(scopes ? scopes->project : NULL);
     q.caps[BOOKING_TENANT] = caps_of(scopes ? scopes->tenant : NULL);
     for (enum booking_scope s = 0; s < BOOKING_SCOPES && code == 0; s++) {
-        if (has_caps(&q.caps[s])) {
+        if (has_caps(&q.caps[s]) || (s == BOOKING_USER && q.max_duration_s > 0)) {
             code = uses_of(c, s, plan_user(r), ns, instead, &a, &q);
         }
     }

@@ -173,6 +173,26 @@ static void limits_are_named(void **state) {
     scene_release(s);
 }
 
+/* The policy's own longest time too, where no scope has a limit. */
+static void bookings_without_a_gap_are_one(void **state) {
+    struct scene *s = scene(1);
+    scene_policy(s, "{\"maxDuration\":\"6h\"}");
+    scene_minutes(s, 1);
+    scene_book(s, "a", "r1", 10, 14, SCENE_2G, 1, NULL);
+    scene_book(s, "a", "on", 14, 17, SCENE_2G, 1, NULL);
+    scene_book(s, "b", "other", 14, 17, SCENE_2G, 1, NULL);
+    scene_book(s, "a", "gap", 14.25, 17.25, SCENE_2G, 1, NULL);
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "r1", "Confirmed");
+    assert_reason(s, "a", "on", "LimitReached");
+    assert_string_equal(scene_text(s, "a", "on", "status.message"),
+                        "a booking may last 6h, and this is 7h (bookings without a gap count as "
+                        "one)");
+    assert_phase(s, "b", "other", "Confirmed");
+    assert_phase(s, "a", "gap", "Confirmed");
+    scene_release(s);
+}
+
 static void lost_hardware_degrades(void **state) {
     struct scene *s = scene(2);
     static const bool second[] = {false, true}, both[] = {true, true};
@@ -385,6 +405,7 @@ int main(void) {
         cmocka_unit_test(what_must_be_approved_is_held),
         cmocka_unit_test(an_approval_is_for_what_it_was),
         cmocka_unit_test(limits_are_named),
+        cmocka_unit_test(bookings_without_a_gap_are_one),
         cmocka_unit_test(lost_hardware_degrades),
         cmocka_unit_test(what_is_not_ready_is_not_charged),
         cmocka_unit_test(who_does_not_come_loses_it),
