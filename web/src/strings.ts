@@ -98,7 +98,6 @@ export const strings = {
     loading: (what: string) => `Loading ${what}`,
     none: 'None',
     unknown: 'unknown',
-    notSeen: 'not visible to you',
   },
   overview: {
     what: 'the fleet',
@@ -652,9 +651,7 @@ export const B = {
     nextEvent: (type: string, when: string) => `${type}, ${when}`,
     position: (n: number) => `place ${n} in line`,
     series: 'Series',
-    place: 'Where',
     placeLater: 'Decided when it starts; it may change until then.',
-    placeLine: 'Line',
     node: 'Node',
     gpu: 'GPU',
     slices: 'Slices',
@@ -754,7 +751,6 @@ export const B = {
       project: 'Project',
       why: 'Why',
       cannotPreview: 'It cannot be worked out',
-      cover: (r: string[]) => `Covers ${r.join(', ')}`,
     },
     flavors: {
       what: 'flavors',

@@ -155,8 +155,6 @@ export function byMemory(items: Availability[], need: number, from: number, to: 
   return fits.find((i) => (freeOver(i, from, to) ?? 0) > 0) ?? fits[0];
 }
 
-export const lineKey = (l: { resource: string; flavor?: string }): string => `${l.flavor ?? ''}|${l.resource}`;
-
 export function withCount(all: Line[], flavor: string, resource: string, count: number): Line[] {
   const rest = all.filter((l) => !(l.resource === resource && (l.flavor ?? '') === flavor));
   return count <= 0 ? rest : [...rest, { resource, flavor, count }];

@@ -117,8 +117,6 @@ function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTim
 
 export const timeText = (at: number, zone: string): string =>
   format(zone, { hour: '2-digit', minute: '2-digit' }).format(at);
-export const hourText = (at: number, zone: string): string =>
-  format(zone, { hour: 'numeric', minute: '2-digit' }).format(at);
 export const dayText = (at: number, zone: string): string =>
   format(zone, { weekday: 'short', day: 'numeric', month: 'short' }).format(at);
 export const longDayText = (at: number, zone: string): string =>

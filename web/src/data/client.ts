@@ -2,7 +2,7 @@
 // person can act on; the Kubernetes Status, with its causes, stays with it.
 
 import { apiVersion, pathOf, type Kind } from './kinds.ts';
-import type { KubeList, KubeObject, Status, StatusCause } from './types.ts';
+import type { KubeObject, Status, StatusCause } from './types.ts';
 import { strings } from '../strings.ts';
 
 export class ApiError extends Error {
@@ -132,15 +132,6 @@ export function getObject<O>(k: Kind<O>, name: string, ns?: string, signal?: Abo
   return json<O>(pathOf(k, ns, name), signal ? { signal } : {});
 }
 
-export function listObjects<O>(
-  k: Kind<O>,
-  ns?: string,
-  q?: Record<string, string | undefined>,
-  signal?: AbortSignal,
-): Promise<KubeList<O>> {
-  return json<KubeList<O>>(pathOf(k, ns) + query(q), signal ? { signal } : {});
-}
-
 // Makes an object. dryRun: everything is checked, nothing is kept.
 export function createObject<O extends KubeObject>(
   k: Kind<O>,
@@ -167,15 +158,6 @@ export function patchObject<O>(
     method: 'PATCH',
     body: patch,
     type: 'application/merge-patch+json',
-  });
-}
-
-// Writes a whole object back; its resourceVersion guards against lost updates.
-export function replaceObject<O extends KubeObject>(k: Kind<O>, o: O, opts: { dryRun?: boolean } = {}): Promise<O> {
-  const m = o.metadata;
-  return json<O>(pathOf(k, m.namespace, m.name) + query({ dryRun: opts.dryRun ? 'All' : undefined }), {
-    method: 'PUT',
-    body: { ...o, apiVersion: apiVersion(k), kind: k.kind },
   });
 }
 

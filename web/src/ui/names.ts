@@ -86,8 +86,3 @@ export function compareResources(a: string, b: string): number {
   };
   return rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0);
 }
-
-// The name of a pod's or workload's maker, without what was added to tell copies apart: for tiles.
-export function shortName(name: string, most = 24): string {
-  return name.length <= most ? name : `${name.slice(0, most - 1)}…`;
-}
