@@ -136,11 +136,27 @@ static void put_lines(struct buf *b, const struct reservation_line_list *l) {
     }
 }
 
+/* A title is one line: some calendar programs leave out an event whose title has a line break. */
+static void put_one_line(struct buf *b, struct str s) {
+    while (s.n > 0) {
+        size_t n = 0;
+        while (n < s.n && s.p[n] != '\r' && s.p[n] != '\n') {
+            n++;
+        }
+        buf_str(b, str_head(s, n));
+        s = str_skip(s, n);
+        if (s.n > 0) {
+            buf_c(b, " ");
+            s = str_skip(s, str_starts(s, STR("\r\n")) ? 2 : 1);
+        }
+    }
+}
+
 struct str feed_summary(struct arena *a, struct str purpose,
                         const struct reservation_line_list *l) {
     struct buf b;
     buf_init(&b, TEXT_BYTES);
-    buf_str(&b, purpose);
+    put_one_line(&b, purpose);
     buf_c(&b, purpose.n > 0 ? " (" : "GPU booking: ");
     put_lines(&b, l);
     buf_c(&b, purpose.n > 0 ? ")" : "");

@@ -1,4 +1,4 @@
-"""feeds: calendars and series with the real program, read by an independent parser (python3-icalendar).
+"""feeds: calendars and series with the real program, read by independent parsers (python3-icalendar, libical, calcurse).
 
     feeds.py BERTH KUBECTL
 
@@ -15,6 +15,7 @@ import zoneinfo
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from harness import Berth, Fail, check, wait_for  # noqa: E402  pylint: disable=wrong-import-position
+import programs  # noqa: E402  pylint: disable=wrong-import-position
 
 UTC = datetime.timezone.utc
 WARSAW = zoneinfo.ZoneInfo("Europe/Warsaw")
@@ -76,7 +77,16 @@ def read(b, path):
     for line in lines:
         check(len(line) <= 75 and b"\n" not in line and b"\r" not in line, f"line {line!r}")
         line.decode("utf-8")  # no sequence is cut by a fold
-    return Calendar.from_ical(body.decode("utf-8"))
+    text_ = body.decode("utf-8")
+    cal = Calendar.from_ical(text_)
+    check(len(programs.libical(text_)) == len(events(cal)), "libical finds as many events")
+    taken, said = programs.calcurse(text_)
+    check(taken == len(events(cal)) and " 0 skipped" in said, f"calcurse takes {taken} of {len(events(cal))}: {said}")
+    return cal
+
+
+def read_by_libical(b, path, uid):
+    return [e for e in programs.libical(fetch(b, path)[2].decode("utf-8")) if e[0] == uid]
 
 
 def events(cal):
@@ -88,7 +98,7 @@ def phase(b, name):
 
 
 def normal(purpose):
-    return purpose.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    return purpose.replace("\r\n", " ").replace("\r", " ").replace("\n", " ").replace("\t", " ")
 
 
 def test_hostile_texts(b):
@@ -107,6 +117,8 @@ def test_hostile_texts(b):
         check(str(e["SUMMARY"]) == normal(p) + " (1 \u00d7 2g.35gb)", f"{p!r} became {str(e['SUMMARY'])!r}")
         check(e["DTEND"].dt == day + datetime.timedelta(hours=i + 1) and str(e["STATUS"]) == "CONFIRMED", str(e))
         check(str(e["UID"]) == o["metadata"]["uid"] + "@berth", str(e["UID"]))
+        shown = read_by_libical(b, address(b, "team"), str(e["UID"]))
+        check(shown == [(str(e["UID"]), str(e["SUMMARY"]), [e["DTSTART"].dt], False)], f"libical shows {shown}")
         check(f"Booking: h{i}" in str(e["DESCRIPTION"]) and "Project: team" in str(e["DESCRIPTION"]), str(e))
         check("DTSTAMP" in e and "SEQUENCE" in e, "what RFC 5545 requires")
 
@@ -173,6 +185,8 @@ def test_series(b):
     mine = [e for e in events(cal) if str(e["UID"]) == uid]
     check(len(mine) == 1 and "RRULE" in mine[0], f"{len(mine)} events of the series")
     check(starts_of(mine[0], WARSAW) == want, "the rule yields what is booked")
+    shown = [e[2] for e in read_by_libical(b, address(b, "team"), uid)]
+    check(shown == [want], f"libical makes {shown} of the rule")
     zones = [c for c in cal.walk() if c.name == "VTIMEZONE"]
     check([str(z["TZID"]) for z in zones] == ["Europe/Warsaw"], "its zone is there once")
     check(len({c.name for c in zones[0].subcomponents}) == 2, "with both its times")
