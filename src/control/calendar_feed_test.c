@@ -191,7 +191,7 @@ static void test_states(void **state) {
                  cases[i].transp);
         assert_true(has(&s, line));
         assert_true(has(&s, "DTSTART:20260105T090000Z\r\nDTEND:20260105T130000Z\r\n"));
-        assert_true(has(&s, "SUMMARY:a\\;b\\nEND:VEVENT (2 \xc3\x97 2g.35gb)\r\n"));
+        assert_true(has(&s, "SUMMARY:a\\;b END:VEVENT (2 \xc3\x97 2g.35gb)\r\n"));
         assert_true(has(&s, "LOCATION:pool\r\nCONTACT:bob\r\nCATEGORIES:standard\r\n"));
         assert_int_equal(count(&s, "END:VEVENT\r\n"), 1);
         end(&s);
