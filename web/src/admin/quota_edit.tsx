@@ -211,9 +211,12 @@ function bare(kind: QuotaKind, o: KubeObject, spec: Spec): KubeObject {
   return { apiVersion: apiVersion(KINDS[kind]), kind, metadata, spec } as KubeObject;
 }
 
-export function QuotaEdit({ kind, object, cohortNames, mayWrite, onClose }: {
-  kind: QuotaKind; object: KubeObject; cohortNames: string[]; mayWrite: boolean; onClose: () => void;
+/* `latest`: the object as it is now. What runs changes its status all the time, and that is no reason to refuse; a spec
+ * that somebody else changed meanwhile is. */
+export function QuotaEdit({ kind, object, latest, cohortNames, mayWrite, onClose }: {
+  kind: QuotaKind; object: KubeObject; latest: KubeObject | undefined; cohortNames: string[]; mayWrite: boolean; onClose: () => void;
 }) {
+  const seen = latest?.metadata.uid === object.metadata.uid && latest?.metadata.generation === object.metadata.generation ? latest : object;
   const was = (object as { spec?: Spec }).spec ?? {};
   const [spec, setSpec] = React.useState<Spec>(() => structuredClone(was));
   const [busy, setBusy] = React.useState(false);
@@ -237,7 +240,7 @@ export function QuotaEdit({ kind, object, cohortNames, mayWrite, onClose }: {
       }
     }
     patchObject(KINDS[kind], object.metadata.name, object.metadata.namespace,
-      { metadata: { resourceVersion: object.metadata.resourceVersion }, spec: patch }).then(() => {
+      { metadata: { resourceVersion: seen?.metadata.resourceVersion }, spec: patch }).then(() => {
       toast(B.admin.saved(object.metadata.name));
       onClose();
     }, (e: unknown) => {

@@ -87,6 +87,7 @@ export function Quotas() {
   const queues = useList(clusterQueues), pools = useList(cohorts), local = useList(localQueues, project);
   const [edit, setEdit] = React.useState<EditState | undefined>();
   const mayWrite = useAllowed('patch', edit ? KIND_OF[edit.kind] : clusterQueues, edit?.object.metadata.namespace);
+  const latest = [...queues.items, ...pools.items, ...local.items].find((o) => o.metadata.uid === edit?.object.metadata.uid);
   const names = [...new Set([...pools.items.map((c) => c.metadata.name), ...queues.items.map((q) => q.spec.cohortName ?? '')])].filter(Boolean).sort();
   return (
     <div className="bk-page">
@@ -149,7 +150,7 @@ export function Quotas() {
           </table>
         )}
       </Ready>
-      {edit && <QuotaEdit kind={edit.kind} object={edit.object} cohortNames={names} mayWrite={mayWrite !== false} onClose={() => setEdit(undefined)} />}
+      {edit && <QuotaEdit kind={edit.kind} object={edit.object} latest={latest} cohortNames={names} mayWrite={mayWrite !== false} onClose={() => setEdit(undefined)} />}
     </div>
   );
 }
