@@ -257,7 +257,7 @@ function Use(p: { w: Workload }): ReactNode {
   const own = ownerName(p.w);
   const mine = (fleet.data?.cards ?? []).flatMap((c) =>
     (c.instances ?? [])
-      .filter((i) => i.namespace === ns && (i.workload === p.w.metadata.name || (i.pod ?? '').startsWith(`${own}-`)))
+      .filter((i) => i.namespace === ns && (i.workload ? i.workload === p.w.metadata.name : (i.pod ?? '').startsWith(`${own}-`)))
       .map((i) => ({ c, i })),
   );
   if (mine.length === 0) {
