@@ -537,6 +537,29 @@ def test_make_run():
     subprocess.run(["rm", "-rf", os.path.dirname(data)], check=False)
 
 
+def test_make_demo():
+    """The demo ends with a link that signs in, and Berth stays up until it is told to go, in the words of the demo."""
+    program, kubectl = sys.argv[1:3]
+    root = World(program, kubectl).root
+    data = os.path.join(root, "demo")
+    done = subprocess.run([os.path.join(TOP, "examples", "first-job", "demo"), f"--keep={data}", program], capture_output=True, text=True,
+                          env=dict(os.environ, HOME=root), timeout=180, check=False)
+    try:
+        check(done.returncode == 0, done.stdout + done.stderr)
+        end = done.stdout[done.stdout.index("It works."):]
+        m = re.search(r"http://127\.0\.0\.1:(\d+)/dashboard/signin#code=(\S+)", end)
+        check(m and f"http://127.0.0.1:{m.group(1)}/dashboard/\n" in end, end)
+        site = Site(int(m.group(1)))
+        site.sign_in(code=m.group(2))
+        check({j["metadata"]["name"] for j in site.json("/apis/batch/v1/jobs")["items"]} >= {"train", "tune", "eval"}, "the jobs")
+        check(f"  build/berth down --data {data} " in end, end)
+    finally:
+        subprocess.run([program, "down", "--data", data], capture_output=True, check=False)
+    still = subprocess.run(["pgrep", "-f", data], capture_output=True, check=False)
+    check(still.returncode != 0, "something still runs")
+    subprocess.run(["rm", "-rf", root], check=False)
+
+
 def main():
     program, kubectl, only = sys.argv[1], sys.argv[2], sys.argv[3:]
     passed = failed = 0
