@@ -6,7 +6,9 @@
  *     GET                 identify the session's token once more --> who it is; 401 ends the session
  *     DELETE              no session, no cookie
  *
- * Wrong tokens and codes are counted by address: TRIES at once, then one in TRY_NS.
+ * Wrong tokens and codes are counted by address: TRIES at once, then one in TRY_NS. A token is charged before it is
+ * looked at, since that may take a while, in which any number of others could be sent; it is given back when it was not
+ * wrong.
  */
 #include <stdio.h>
 
@@ -62,8 +64,12 @@ static struct peer *peer_of(struct dashboard *d, struct http_request *r) {
     return p;
 }
 
-static void wrong(struct dashboard *d, struct http_request *r) {
+static void charge(struct dashboard *d, struct http_request *r) {
     peer_of(d, r)->left_ns -= TRY_NS;
+}
+
+static void give_back(struct dashboard *d, struct http_request *r) {
+    peer_of(d, r)->left_ns += TRY_NS;
 }
 
 /* ---- answers ---- */
@@ -146,6 +152,9 @@ static void asked_first(struct dashboard_asking *k, int code, const struct sessi
                         const struct err *err) {
     struct err mine = {0};
     char id[SESSION_ID_MAX];
+    if (code != ERR_UNAUTHORIZED) {
+        give_back(k->d, k->r);
+    }
     if (code == 0) {
         struct session_who w = *who;
         w.token = k->token;
@@ -155,9 +164,6 @@ static void asked_first(struct dashboard_asking *k, int code, const struct sessi
     if (code == 0) {
         opened(k->d, k->r, id);
         return;
-    }
-    if (code == ERR_UNAUTHORIZED) {
-        wrong(k->d, k->r);
     }
     refuse(k->r, code, err && err->text[0] ? err->text : "the token cannot be looked at");
 }
@@ -223,11 +229,12 @@ static void sign_in(struct dashboard *d, struct http_request *r) {
     if ((token.n > 0) == (code.n > 0) || token.n > SESSION_TOKEN_MAX) {
         refuse(r, ERR_BAD_REQUEST, "expected {\"token\": \"...\"} or {\"code\": \"...\"}");
     } else if (token.n) {
+        charge(d, r);
         identify(d, r, token, 0);
     } else if (sessions_redeem(d->o.sessions, code, id, &err) == 0) {
         opened(d, r, id);
     } else {
-        wrong(d, r);
+        charge(d, r);
         refuse(r, err.code, err.text);
     }
 }

@@ -34,7 +34,10 @@ static struct feed feed = {.source = {get_feed}};
 static struct calendar_seat seat = {&feed.source};
 static bool revoked;
 static int signed_out;
-static struct dashboard_asking *waiting; /* when answers come later */
+static struct dashboard_asking *waiting; /* when answers come later: the last one */
+enum { TRIES_AT_ONCE = 10 };
+static struct dashboard_asking *held[TRIES_AT_ONCE];
+static size_t n_held;
 static bool later;
 
 static void tell(struct dashboard_asking *k, struct str token) {
@@ -50,7 +53,10 @@ static void tell(struct dashboard_asking *k, struct str token) {
 
 static void identify(void *ctx, struct str token, struct dashboard_asking *k) {
     if (later) {
-        waiting = k;
+        waiting = held[n_held++ % TRIES_AT_ONCE] = k;
+        if (n_held == TRIES_AT_ONCE) {
+            loop_stop(((struct bed *)ctx)->loop);
+        }
     } else {
         tell(k, token);
     }
@@ -83,6 +89,7 @@ static int setup(void **state) {
                                   .n_hosts = 1};
     revoked = later = feed.gone = false;
     signed_out = 0;
+    n_held = 0;
     waiting = NULL;
     bed_start(b, &o);
     b->api = api;
@@ -286,6 +293,45 @@ static void test_wrong_tokens(void **state) {
     ASK("PUT", "/dashboard/session", "", 405);
 }
 
+static void gather(void *ctx, const struct http_reply *r) {
+    struct bed *b = ctx;
+    b->status = r->status;
+    loop_stop(b->loop);
+}
+
+/* Those that are still looked at count; those that were right do not any more. */
+static void test_tries_at_once(void **state) {
+    struct bed *b = *state;
+    char url[2048];
+    const struct str headers[] = {STR(JSON), STR(OURS)};
+    bed_url(b, "/dashboard/session", url);
+    struct http_call_options o = {.method = "POST",
+                                  .url = str_of(url),
+                                  .headers = headers,
+                                  .n_headers = 2,
+                                  .body = STR("{\"token\":\"held\"}"),
+                                  .done = gather,
+                                  .ctx = b};
+    bed_with(b, JSON, OURS, NULL);
+    later = true;
+    for (size_t i = 0; i < TRIES_AT_ONCE; i++) {
+        assert_int_equal(http_client_send(b->client, &o, NULL, NULL), 0);
+    }
+    loop_run(b->loop);
+    assert_int_equal(n_held, TRIES_AT_ONCE);
+    ASK("POST", "/dashboard/session", "{\"token\":\"good\"}", 429);
+    for (size_t i = 0; i < TRIES_AT_ONCE; i++) {
+        tell(held[i], STR("good"));
+        loop_run(b->loop);
+        assert_int_equal(b->status, 201);
+    }
+    later = false;
+    for (size_t i = 0; i < TRIES_AT_ONCE; i++) {
+        ASK("POST", "/dashboard/session", "{\"token\":\"bad\"}", 401);
+    }
+    ASK("POST", "/dashboard/session", "{\"token\":\"good\"}", 429);
+}
+
 static void test_revoked(void **state) {
     struct bed *b = *state;
     sign_in(b);
@@ -406,6 +452,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_proxy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_host, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_tokens, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tries_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_revoked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_waits, setup, teardown),
