@@ -82,6 +82,15 @@ static int by_session(struct policy *p, const struct http_request *r, struct are
     return code;
 }
 
+/* A browser shows a client certificate as it does a cookie: to whatever page asks. Other clients send neither of these
+ * headers. */
+static int by_certificate(struct policy *p, const struct http_request *r, struct str cn,
+                          struct str org, struct arena *a, struct user *ret, struct err *err) {
+    bool browser = http_header(r, "Sec-Fetch-Site").n || http_header(r, "Origin").n;
+    int code = browser ? session_same_origin(p->sessions, r, err) : 0;
+    return code ? code : authn_certificate(cn, org, a, ret, err);
+}
+
 static int authenticate(struct guard *g, struct http_request *r, const struct api_request *q,
                         struct arena *a, struct user *ret, struct err *err) {
     struct policy *p = policy_of(g);
@@ -91,7 +100,7 @@ static int authenticate(struct guard *g, struct http_request *r, const struct ap
     struct str token = authn_token_in(http_header(r, "Authorization"),
                                       http_header(r, "Sec-WebSocket-Protocol"), a);
     if (http_client_cert(r, &cn, &org)) {
-        code = authn_certificate(cn, org, a, &u, err);
+        code = by_certificate(p, r, cn, org, a, &u, err);
     } else if (token.n) {
         code = authn_bearer(&p->authn, token, NULL, clock_wall(p->clock), a, &u, err);
     } else {

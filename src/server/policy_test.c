@@ -57,6 +57,12 @@ int sessions_of(struct sessions *s, const struct http_request *r, const struct s
 void sessions_close(struct sessions *s, const struct session *one) {
 }
 
+int session_same_origin(const struct sessions *s, const struct http_request *r, struct err *err) {
+    bool ours = str_is(http_header(r, "Sec-Fetch-Site"), "same-origin") ||
+                str_is(http_header(r, "Origin"), "https://h:1");
+    return ours ? 0 : err_set(err, ERR_FORBIDDEN, "a page of another site may not ask this");
+}
+
 /* ---- the world ---- */
 
 struct world {
@@ -133,6 +139,25 @@ static void test_order(void **state) {
     assert_int_equal(enter(w, &bad, &u, NULL),
                      ERR_UNAUTHORIZED);             /* present but invalid is not anonymous */
     assert_int_equal(enter(w, &both, &u, NULL), 0); /* the first that succeeds */
+}
+
+/* A browser shows a certificate to any page's requests. */
+static void test_certificate_of_a_browser(void **state) {
+    static const struct {
+        const char *name, *value;
+        int code;
+    } cases[] = {{"Sec-Fetch-Site", "same-origin", 0},
+                 {"Sec-Fetch-Site", "cross-site", ERR_FORBIDDEN},
+                 {"Origin", "https://h:1", 0},
+                 {"Origin", "https://elsewhere", ERR_FORBIDDEN}};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct user u = {0};
+        struct http_request r = {
+            .headers = {{cases[i].name, cases[i].value}}, .n = 1, .cn = "alice"};
+        assert_int_equal(enter(w, &r, &u, NULL), cases[i].code);
+        assert_int_equal(u.name.n, cases[i].code ? 0 : 5);
+    }
 }
 
 static void test_impersonation(void **state) {
@@ -448,6 +473,7 @@ static void test_alloc_faults(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_certificate_of_a_browser, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impersonation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_authorize, setup, teardown),
         cmocka_unit_test_setup_teardown(test_node_is_one_node, setup, teardown),

@@ -262,7 +262,7 @@ static bool changes(struct str method) {
 static bool by_proxy(const struct sessions *s, struct str host) {
     struct str name, port;
     str_cut(host, ':', &name, &port);
-    for (size_t i = 0; i < s->n_proxies; i++) {
+    for (size_t i = 0; s && i < s->n_proxies; i++) {
         if (str_eq_nocase(name, s->proxies[i])) {
             return true;
         }

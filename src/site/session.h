@@ -76,7 +76,7 @@ int sessions_redeem(struct sessions *s, struct str code, char ret_id[SESSION_ID_
  * one that is not, or a page of ours asks without one. ERR_FORBIDDEN: it shows one but may come from elsewhere. */
 int sessions_of(struct sessions *s, const struct http_request *r, const struct session **ret,
                 struct err *err);
-/* Whether a request may be a page's of ours, cookie or not: the rules above. ERR_FORBIDDEN. */
+/* Whether a request may be a page's of ours, cookie or not: the rules above. ERR_FORBIDDEN. s NULL: no proxies. */
 int session_same_origin(const struct sessions *s, const struct http_request *r, struct err *err);
 /* The value of Set-Cookie; id empty: forget it. */
 void sessions_cookie(const struct sessions *s, const struct http_request *r, struct str id,
