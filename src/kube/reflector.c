@@ -25,7 +25,8 @@
 enum {
     BACKOFF_MS = 800,
     BACKOFF_MAX_MS = 30000,
-    BACKOFF_FIRST_MS = 5000, /* nothing is decided before the first set is there */
+    FIRST_MS = 200, /* nothing is decided before the first set is there */
+    FIRST_MAX_MS = 5000,
     HEALTHY_MS = 120000,     /* after which a failure counts as the first again */
     WATCH_MIN_S =
         300, /* how long the server is asked to keep a watch: this and up to as much again */
@@ -404,7 +405,7 @@ static bool on_stream(void *ctx, struct str bytes) {
 /* ---- what happens next ---- */
 
 int64_t reflector_pause_ms(int failures, bool synced) {
-    int64_t ms = BACKOFF_MS, most = synced ? BACKOFF_MAX_MS : BACKOFF_FIRST_MS;
+    int64_t ms = synced ? BACKOFF_MS : FIRST_MS, most = synced ? BACKOFF_MAX_MS : FIRST_MAX_MS;
     for (int i = 0; i < failures && ms < most; i++) {
         ms *= 2;
     }

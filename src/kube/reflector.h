@@ -52,8 +52,9 @@ struct reflector_stats {
 void reflector_stats(const struct reflector *r, struct reflector_stats *ret);
 void reflector_free(struct reflector *r);
 
-/* The pause after so many failures in a row before this one: 0.8 s, doubled to 30 s at most as client-go does; 5 s
- * while the first set is not there, since nothing can be decided without it. As much again is drawn by chance. */
+/* The pause after so many failures in a row before this one: 0.8 s, doubled to 30 s at most as client-go does; 0.2 s to
+ * 5 s while the first set is not there, since nothing can be decided without it, and the last of some thirty kinds
+ * says when that is. As much again is drawn by chance. */
 int64_t reflector_pause_ms(int failures, bool synced);
 
 #endif
