@@ -159,9 +159,30 @@ void plan_user_set(struct booking *b, const struct reservation *r) {
     }
 }
 
-/* Its place as it was written down. */
+static void line_like(struct calendar_line *line, const struct reservation_line *spec) {
+    line->flavors = spec->flavor.n ? &spec->flavor : spec->any_of.v;
+    line->n_flavors = spec->flavor.n ? 1 : spec->any_of.n;
+    line->same_node = spec->same_node;
+}
+
+/* No plan has what is lost: the spec says how much it was. Returns how many lines there are. */
+static size_t add_lost(const struct reservation_spec *spec, struct calendar_line *lines, size_t n) {
+    for (size_t i = 0; i < spec->lines.n && i < RESERVATION_LINES; i++) {
+        const struct reservation_line *l = &spec->lines.v[i];
+        if (lines[i].count < l->count &&
+            (lines[i].count == 0 || str_eq(lines[i].resource, l->resource))) {
+            lines[i].resource = l->resource;
+            lines[i].count = l->count;
+            line_like(&lines[i], l);
+            n = i + 1 > n ? i + 1 : n;
+        }
+    }
+    return n;
+}
+
+/* Its place as it was written down; `lacks`: that is not all it booked. */
 static int restore(struct reservation_controller *c, struct booking *b, const struct reservation *r,
-                   struct arena *a) {
+                   bool lacks, struct arena *a) {
     const struct reservation_place_list *plan = &r->status->plan;
     struct calendar_line *lines = ARENA_ARRAY(a, struct calendar_line, RESERVATION_LINES);
     struct calendar_place *places = ARENA_ARRAY(a, struct calendar_place, plan->n + 1);
@@ -187,9 +208,7 @@ static int restore(struct reservation_controller *c, struct booking *b, const st
         line->resource = p->resource;
         line->count += count;
         if (spec && str_eq(spec->resource, p->resource)) {
-            line->flavors = spec->flavor.n ? &spec->flavor : spec->any_of.v;
-            line->n_flavors = spec->flavor.n ? 1 : spec->any_of.n;
-            line->same_node = spec->same_node;
+            line_like(line, spec);
         }
         ask.n_lines = (size_t)p->line + 1 > ask.n_lines ? (size_t)p->line + 1 : ask.n_lines;
         places[i] = (struct calendar_place){.line = (uint32_t)p->line,
@@ -202,6 +221,7 @@ static int restore(struct reservation_controller *c, struct booking *b, const st
                                             .size = p->size,
                                             .count = count};
     }
+    ask.n_lines = lacks ? add_lost(r->spec, lines, ask.n_lines) : ask.n_lines;
     for (size_t i = 0; i < ask.n_lines; i++) {
         if (lines[i].count == 0) {
             return ERR_CONFLICT;
@@ -272,9 +292,10 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
         b->want = ~b->want; /* the change has not been looked at */
     }
     if (booking_holds(b->phase) && b->end > plan_now(c)) {
-        int code = restore(c, b, r, &c->scratch);
+        bool lacks = b->generation == o->generation && !told(r, "Planned");
+        int code = restore(c, b, r, lacks, &c->scratch);
         b->held = code == 0;
-        b->broken = code != 0;
+        b->broken = code != 0 || lacks;
         b->durable = code == 0;
     }
     struct plan_want w;

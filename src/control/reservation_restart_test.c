@@ -124,6 +124,40 @@ static void a_restart_finds_all_as_it_was(void **state) {
     scene_release(&s);
 }
 
+/* What lacks a card, before or after a restart, keeps its others, waits for the whole, and gets it. */
+static void a_restart_forgets_no_loss(void **state) {
+    static const bool third[] = {false, false, true};
+    for (int before = 0; before < 2; before++) {
+        static struct scene s;
+        scene_init(&s, 3);
+        scene_book(&s, "a", "three", 2, 9, SCENE_GPU, 3, NULL);
+        scene_minutes(&s, 1);
+        assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Confirmed");
+        for (int i = 0; i < 2; i++) {
+            if (i == before) {
+                reservation_controller_free(s.c);
+                s.c = NULL;
+            }
+            if (i == 0) {
+                scene_node(&s, 3, third);
+            }
+            if (i == before) {
+                scene_restart(&s);
+            }
+            fake_world_run(&s.w, 60 * NS_PER_SEC);
+        }
+        assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Degraded");
+        scene_book(&s, "b", "one", 2, 9, SCENE_GPU, 1, NULL);
+        scene_minutes(&s, 1);
+        assert_string_equal(scene_text(&s, "b", "one", "status.phase"), "Rejected");
+        scene_node(&s, 3, NULL);
+        scene_minutes(&s, 1);
+        assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Confirmed");
+        assert_non_null(strstr(scene_text(&s, "a", "three", "status.plan"), "\"GPU-2\""));
+        scene_release(&s);
+    }
+}
+
 static void random_booking(struct scene *s, struct prng *r, int i, double now) {
     static const char *const what[] = {SCENE_GPU, SCENE_2G, SCENE_3G, "nvidia.com/mig-1g.18gb"};
     char name[32];
@@ -190,6 +224,7 @@ static void a_month_with_a_change_of_clocks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_finds_all_as_it_was),
+        cmocka_unit_test(a_restart_forgets_no_loss),
         cmocka_unit_test(every_write_may_fail),
         cmocka_unit_test(killed_at_every_write),
         cmocka_unit_test(a_month_with_a_change_of_clocks),

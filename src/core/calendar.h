@@ -179,7 +179,8 @@ int calendar_insert(struct calendar *c, const struct calendar_ask *ask, struct c
 int calendar_check(struct calendar *c, const struct calendar_ask *ask, struct str instead,
                    struct arena *a, struct calendar_plan *ret, struct calendar_why *why);
 /* At exactly these places, as written down before a restart; nobody is moved. Places of a pool need line, flavor and
- * count. ERR_CONFLICT: one is taken, not legal, or unknown. */
+ * count. A place that is taken, not legal, or unknown is lost, and so is what a line asks for beyond its places: the
+ * entry holds the others and is broken (calendar_heal). ERR_CONFLICT: none is left, or a line has too many. */
 int calendar_restore(struct calendar *c, const struct calendar_ask *ask,
                      const struct calendar_place *places, size_t n);
 bool calendar_remove(struct calendar *c, struct str id); /* true: it was there */

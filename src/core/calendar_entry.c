@@ -371,44 +371,46 @@ static bool place_find(const struct calendar *c, const struct calendar_place *p,
     return false;
 }
 
+/* A place that is not to be had any more is a unit that has none. */
 static int restore_one(struct calendar *c, struct entry *e, const struct calendar_place *p) {
     struct card *card;
     uint8_t placement;
     size_t at = e->units.n;
+    bool number = str_empty(p->gpu);
     if (p->line >= e->n_lines || p->count < 0) {
         return ERR_CONFLICT;
     }
-    int r = units_push(&e->units, (struct unit){.line = (uint16_t)p->line, .count = 1});
+    int r = units_push(&e->units,
+                       (struct unit){.line = (uint16_t)p->line, .count = number ? p->count : 1});
     if (r != 0) {
         return r;
     }
-    if (str_empty(p->gpu)) {
+    if (number) {
         struct flavor *f = cal_flavor(c, p->flavor);
         struct pool_of *pool = f != NULL ? flavor_pool(f, e->lines[p->line].resource) : NULL;
         return pool == NULL || steps_least(&pool->slack, e->start, e->end, NULL) < p->count
-                   ? ERR_CONFLICT
+                   ? 0
                    : cal_use(c, e, at, pool, p->count);
     }
     if (!place_find(c, p, &card, &placement) ||
         !cal_fits_at(c, card, placement, e->start, e->end)) {
-        return ERR_CONFLICT;
+        return 0;
     }
     const struct class_resource *r2 = class_resource(card->class, e->lines[p->line].resource);
-    return r2 == NULL || (r2->mask & bit(placement)) == 0 ? ERR_CONFLICT
-                                                          : cal_add(c, e, at, card, placement);
+    return r2 == NULL || (r2->mask & bit(placement)) == 0 ? 0 : cal_add(c, e, at, card, placement);
 }
 
-static bool restored_whole(const struct entry *e) {
+/* Something is left of it, and no line has more than it asks for. */
+static bool restored_some(const struct entry *e) {
+    int64_t all = 0;
     for (size_t line = 0; line < e->n_lines; line++) {
-        int64_t n = 0;
-        for (size_t i = 0; i < e->units.n; i++) {
-            n += e->units.v[i].line == line ? e->units.v[i].count : 0;
-        }
-        if (n != e->lines[line].count) {
+        int64_t n = cal_placed(e, line);
+        if (n > e->lines[line].count) {
             return false;
         }
+        all += n;
     }
-    return true;
+    return all > 0;
 }
 
 int calendar_restore(struct calendar *c, const struct calendar_ask *ask,
@@ -430,7 +432,7 @@ int calendar_restore(struct calendar *c, const struct calendar_ask *ask,
     for (size_t i = 0; r == 0 && i < n; i++) {
         r = restore_one(c, e, &places[i]);
     }
-    r = r != 0 ? r : !restored_whole(e) ? ERR_CONFLICT : 0;
+    r = r != 0 ? r : !restored_some(e) ? ERR_CONFLICT : 0;
     r = r != 0 ? r : map_put(&c->entry_by, e->id, e, NULL);
     if (r != 0) {
         cal_try_end(c, e);

@@ -180,12 +180,7 @@ void cal_note_moved(struct calendar *c, struct entry *e) {
 
 bool cal_lacks(const struct entry *e) {
     for (size_t line = 0; line < e->n_lines; line++) {
-        int64_t n = 0;
-        for (size_t i = 0; i < e->units.n; i++) {
-            const struct unit *u = &e->units.v[i];
-            n += u->line == line && (u->card != NULL || u->pool != NULL) ? u->count : 0;
-        }
-        if (n < e->lines[line].count) {
+        if (cal_placed(e, line) < e->lines[line].count) {
             return true;
         }
     }

@@ -156,7 +156,7 @@ static int unit_for(struct entry *e, uint16_t line, size_t *ret) {
     return units_push(&e->units, (struct unit){.line = line, .count = 1});
 }
 
-static int64_t placed_of(const struct entry *e, size_t line) {
+int64_t cal_placed(const struct entry *e, size_t line) {
     int64_t n = 0;
     for (size_t i = 0; i < e->units.n; i++) {
         const struct unit *u = &e->units.v[i];
@@ -188,7 +188,7 @@ static int place_one(struct calendar *c, struct want *w, uint16_t line, bool mov
 static int place_count(struct calendar *c, struct want *w, uint16_t line, int64_t count, bool move,
                        int64_t *ret_placed, int64_t *ret_loss) {
     int r = 1;
-    int64_t n = placed_of(w->e, line), loss = 0;
+    int64_t n = cal_placed(w->e, line), loss = 0;
     for (; r > 0 && n<count; n += r> 0) {
         r = place_one(c, w, line, move, &loss);
     }
@@ -314,7 +314,7 @@ static void blame(struct calendar_why *why, enum calendar_trouble t, uint16_t li
 
 static int place_in_pool(struct calendar *c, struct entry *e, uint16_t line, struct pool_of *pool,
                          struct calendar_why *why) {
-    int64_t count = e->lines[line].count - placed_of(e, line), from, to;
+    int64_t count = e->lines[line].count - cal_placed(e, line), from, to;
     int64_t least = steps_least(&pool->slack, e->start, e->end, NULL);
     if (least < count) {
         int64_t most = pool->total;
@@ -350,7 +350,7 @@ static int place_on_cards(struct calendar *c, struct entry *e, uint16_t line, st
                           struct calendar_why *why) {
     const struct entry_line *l = &e->lines[line];
     struct want w;
-    int64_t placed = placed_of(e, line), most = flavor_most(f, l->resource), from, to, loss;
+    int64_t placed = cal_placed(e, line), most = flavor_most(f, l->resource), from, to, loss;
     want_init(&w, e, f, l->resource);
     if (most < l->count || l->count > CALENDAR_UNITS_MAX) {
         blame(why, CALENDAR_SMALL, line, l->count, most, 0);
@@ -410,7 +410,7 @@ static int place_line(struct calendar *c, struct entry *e, uint16_t line,
 
 int cal_place_lines(struct calendar *c, struct entry *e, struct calendar_why *why) {
     for (uint16_t line = 0; line < e->n_lines; line++) {
-        if (placed_of(e, line) >= e->lines[line].count) {
+        if (cal_placed(e, line) >= e->lines[line].count) {
             continue;
         }
         struct calendar_why w = {

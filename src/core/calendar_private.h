@@ -278,6 +278,7 @@ void cal_note_moved(struct calendar *c, struct entry *e);
 uint64_t cal_card_free(const struct calendar *c, const struct card *card, int64_t from, int64_t to);
 bool cal_fits_at(const struct calendar *c, const struct card *card, uint8_t placement, int64_t from,
                  int64_t to);
+int64_t cal_placed(const struct entry *e, size_t line); /* what of it has a place */
 /* Where one more unit goes. */
 struct want {
     struct entry *e;
