@@ -28,7 +28,9 @@ struct mirror *mirror_new(const struct mirror_options *o) {
     struct mirror *m = mem_zalloc(sizeof(*m));
     if (m) {
         m->o = *o;
-        m->o.history_events = o->history_events ? o->history_events : LIMIT_HISTORY_EVENTS;
+        m->o.history_events = o->history_events == MIRROR_NO_HISTORY ? 0
+                              : o->history_events                    ? o->history_events
+                                                                     : LIMIT_HISTORY_EVENTS;
     }
     return m;
 }

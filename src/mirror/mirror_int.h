@@ -149,6 +149,7 @@ void feeds_deliver(struct mirror *m, struct table *t, const struct change *c);
 void feeds_release(struct feed_list *list);
 
 /* history.c */
+/* At most max of them; 0: none, only where it would begin. */
 void history_add(struct history *h, const struct change *c, size_t max, int64_t now);
 void history_release(struct history *h);
 const struct past_change *history_at(const struct history *h, size_t i); /* 0: oldest */

@@ -433,6 +433,26 @@ static void test_history_limits(void **state) {
     mirror_free(m);
 }
 
+/* Nobody resumes there, so no version stays but the newest. */
+static void test_no_history(void **state) {
+    struct mirror_options o = {.history_events = MIRROR_NO_HISTORY};
+    struct mirror *m = mirror_new(&o);
+    uint64_t oldest = 0;
+    struct replay r = {0};
+    for (int i = 1; i <= 40; i++) {
+        put(m, 0, mirror_revision(m)); /* the one before, if any */
+        mirror_flush(m);
+        uint64_t now = mirror_revision(m);
+        assert_int_equal(mirror_since(m, &fake_map, now - 1, replay_one, &r, &oldest, NULL),
+                         ERR_EXPIRED);
+        assert_int_equal(oldest, now);
+        assert_int_equal(mirror_since(m, &fake_map, now, replay_one, &r, NULL, NULL), 0);
+    }
+    assert_int_equal(r.rv, 0);
+    assert_int_equal(mirror_count(m, &fake_map), 1);
+    mirror_free(m);
+}
+
 /* Every allocation of a write and its commit fails once: the write fails, or all is as without the failure. */
 static void test_no_memory(void **state) {
     struct mirror *m = mirror_new(&(struct mirror_options){.history_events = 20});
@@ -463,9 +483,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model),          cmocka_unit_test(test_feeds),
-        cmocka_unit_test(test_nested),         cmocka_unit_test(test_history_limits),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_model),      cmocka_unit_test(test_feeds),
+        cmocka_unit_test(test_nested),     cmocka_unit_test(test_history_limits),
+        cmocka_unit_test(test_no_history), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
