@@ -19,6 +19,7 @@ struct webhook_server {
     struct prom_family *counts;
     char *host;
     struct stat cert_was, key_was;
+    bool files_due; /* they changed, and are not served yet */
     bool stopping;
 };
 
@@ -149,16 +150,26 @@ static bool file_changed(const char *file, struct stat *was) {
     return changed;
 }
 
+static int64_t files_every(const struct webhook_server *s) {
+    return s->o.files_every_ns > 0 ? s->o.files_every_ns : CHECK_FILES_S * NS_PER_SEC;
+}
+
+/* A pair is often written one file after the other: what does not fit together yet is tried until it does. */
 static void look_at_files(void *ctx) {
     struct webhook_server *s = ctx;
     struct err err = {0};
     bool cert = file_changed(s->o.cert_file, &s->cert_was);
     bool key = file_changed(s->o.key_file, &s->key_was);
-    if ((cert || key) && tls_server_reload(s->tls, &err) != 0) {
-        log_error(s->o.log, "webhooks: the new certificate is left alone: %s", err.text);
+    if (cert || key || s->files_due) {
+        bool failed = tls_server_reload(s->tls, &err) != 0;
+        if (!failed) {
+            log_info(s->o.log, "webhooks: a new certificate is served, of %s", s->o.cert_file);
+        } else if (cert || key) {
+            log_error(s->o.log, "webhooks: the new certificate is left alone: %s", err.text);
+        }
+        s->files_due = failed;
     }
-    struct clock *clock = loop_clock(s->o.loop);
-    clock->timer_start(s->timer, CHECK_FILES_S * NS_PER_SEC);
+    loop_clock(s->o.loop)->timer_start(s->timer, files_every(s));
 }
 
 static int start_files(struct webhook_server *s, struct err *err) {
@@ -170,7 +181,7 @@ static int start_files(struct webhook_server *s, struct err *err) {
     (void)file_changed(s->o.cert_file, &s->cert_was);
     (void)file_changed(s->o.key_file, &s->key_was);
     s->tls = tls_server_new(s->o.cert_file, s->o.key_file, NULL, err);
-    clock->timer_start(s->timer, CHECK_FILES_S * NS_PER_SEC);
+    clock->timer_start(s->timer, files_every(s));
     return s->tls == NULL ? err->code : listen_now(s, err);
 }
 

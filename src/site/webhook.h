@@ -10,7 +10,8 @@
  *
  * The certificate comes from the Secret, which the leader keeps (control/webhook_certs.h): every replica feeds on it,
  * listens from the moment it is there, and takes over a new one for connections to come. Or from files, looked at once
- * a minute; then the Secret is not read. What is answered needs no leadership.
+ * a minute; then the Secret is not read. A pair that does not fit together, or cannot be read, is tried again, and
+ * what was served before goes on. What is answered needs no leadership.
  *
  * A question that cannot be answered yet (the mirror is not full) gets 500 and no review, so that the webhook's
  * failurePolicy decides. Loop thread only.
@@ -36,6 +37,7 @@ struct webhook_server_options {
     uint16_t port; /* 0: any free one, see webhook_server_port */
     bool allow_any;
     const char *cert_file, *key_file; /* NULL: from the Secret; kept by the caller */
+    int64_t files_every_ns;           /* 0: a minute */
     struct str ns, secret; /* of the Secret; secret empty: WEBHOOK_SECRET; kept by the caller */
 };
 

@@ -1,5 +1,5 @@
-/* Tests of the webhook server: it listens when the Secret has a certificate, takes over a new one, and speaks only
- * HTTPS to whoever knows its authority. */
+/* Tests of the webhook server: it listens when the Secret has a certificate, takes over a new one, also from files, and
+ * speaks only HTTPS to whoever knows its authority. */
 #include "site/webhook.h"
 
 #include "api/webhooks.h"
@@ -153,8 +153,84 @@ static void takes_over_a_new_certificate(void **state) {
     end(&w);
 }
 
+/* ---- from files ---- */
+
+static void write_file(const char *path, struct str text) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text.p, 1, text.n, f), text.n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void stop_soon(void *ctx) {
+    loop_stop(ctx);
+}
+
+/* Whether the server comes to be trusted by who knows the newest authority alone. */
+static bool comes_to_serve(struct world *w) {
+    struct clock *clock = loop_clock(w->loop);
+    struct timer *t = clock->timer_new(clock, stop_soon, w->loop);
+    assert_non_null(t);
+    int status = 0;
+    for (int i = 0; i < 2000 && status != 200; i++) {
+        clock->timer_start(t, 5 * NS_PER_MS);
+        loop_run(w->loop); /* meanwhile it looks */
+        status = call(w, "POST", "/validate-batch-v1-job", REVIEW, JSON);
+    }
+    clock->timer_free(t);
+    return status == 200;
+}
+
+static void takes_over_new_files(void **state) {
+    struct world w;
+    struct err err = {0};
+    char dir[] = "/tmp/berth-webhook-XXXXXX", cert[64], key[64];
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(cert, sizeof(cert), "%s/tls.crt", dir);
+    (void)snprintf(key, sizeof(key), "%s/tls.key", dir);
+    start(&w);
+    webhook_server_free(w.server);
+    struct webhook_server_options o = {.loop = w.loop,
+                                       .mirror = w.mirror,
+                                       .host = STR("127.0.0.1"),
+                                       .cert_file = cert,
+                                       .key_file = key,
+                                       .files_every_ns = 2 * NS_PER_MS};
+    assert_null(webhook_server_new(&o, &err)); /* files that are named must be there at first */
+    new_certificate(&w);
+    write_file(cert, w.certs.cert);
+    write_file(key, w.certs.key);
+    w.server = webhook_server_new(&o, &err);
+    assert_non_null(w.server);
+    assert_int_equal(call(&w, "POST", "/validate-batch-v1-job", REVIEW, JSON), 200);
+    struct str before = w.certs.bundle;
+    new_certificate(&w);
+    assert_int_equal(call(&w, "POST", "/validate-batch-v1-job", REVIEW, JSON), 0);
+    write_file(cert, w.certs.cert); /* half of a pair: what was served goes on */
+    struct str after = w.certs.bundle;
+    w.certs.bundle = before;
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(call(&w, "POST", "/validate-batch-v1-job", REVIEW, JSON), 200);
+    }
+    w.certs.bundle = after;
+    write_file(key, w.certs.key);
+    assert_true(comes_to_serve(&w));
+    assert_int_equal(remove(cert), 0); /* gone for a moment */
+    assert_int_equal(remove(key), 0);
+    assert_true(comes_to_serve(&w));
+    new_certificate(&w);
+    write_file(key, w.certs.key);
+    write_file(cert, w.certs.cert);
+    assert_true(comes_to_serve(&w));
+    end(&w);
+    (void)remove(cert);
+    (void)remove(key);
+    (void)remove(dir);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(serves),
-                                       cmocka_unit_test(takes_over_a_new_certificate)};
+                                       cmocka_unit_test(takes_over_a_new_certificate),
+                                       cmocka_unit_test(takes_over_new_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
