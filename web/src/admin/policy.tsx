@@ -132,7 +132,7 @@ function LimitTable({ spec, set }: PartProps) {
   );
 }
 
-function Rules({ spec, set }: PartProps) {
+function Rules({ spec, set, may }: PartProps & { may: boolean }) {
   const rules = spec.approval ?? [];
   const put = (i: number, change: (r: Rule) => void) => set((s) => {
     const r = s.approval?.[i];
@@ -165,13 +165,13 @@ function Rules({ spec, set }: PartProps) {
               {Object.entries(t.bys).map(([v, name]) => <FormSelectOption key={v} value={v} label={name} />)}
             </FormSelect>
           </FormGroup>
-          <Button variant="link" isDanger onClick={() => set((s) => { s.approval = rules.filter((_x, j) => j !== i); })}
-            aria-label={t.dropRule(i + 1)}>{B.admin.delete}</Button>
+          {may && <Button variant="link" isDanger onClick={() => set((s) => { s.approval = rules.filter((_x, j) => j !== i); })}
+            aria-label={t.dropRule(i + 1)}>{B.admin.delete}</Button>}
         </div>
       ))}
-      <div>
+      {may && <div>
         <Button variant="secondary" onClick={() => set((s) => { s.approval = [...rules, { match: { minUnits: 4 }, by: 'manager' }]; })}>{t.addRule}</Button>
-      </div>
+      </div>}
     </section>
   );
 }
@@ -202,7 +202,8 @@ export function mergePatch(was: unknown, now: unknown): unknown {
 }
 
 function PolicyForm({ policy }: { policy: ReservationPolicy }) {
-  const was = React.useMemo<Spec>(() => policy.spec ?? {}, [policy]);
+  const [base, setBase] = React.useState(policy); /* what is being edited; a change by somebody else shows when nothing is */
+  const was = React.useMemo<Spec>(() => base.spec ?? {}, [base]);
   const [spec, setSpec] = React.useState<Spec>(() => structuredClone(was));
   const [busy, setBusy] = React.useState(false);
   const [error, setError] = React.useState<unknown>();
@@ -215,13 +216,24 @@ function PolicyForm({ policy }: { policy: ReservationPolicy }) {
   };
   const patch = mergePatch(was, JSON.parse(JSON.stringify(spec))) as Record<string, unknown>;
   const changed = Object.keys(patch).length > 0, ok = fine(spec);
+  const moved = policy.metadata.generation !== base.metadata.generation;
+  const restart = (from: ReservationPolicy) => {
+    setBase(from);
+    setSpec(structuredClone(from.spec ?? {}));
+    setError(undefined);
+  };
+  React.useEffect(() => {
+    if (moved && !changed && !busy) {
+      restart(policy);
+    }
+  }, [moved, changed, busy, policy]);
   const save = () => {
     setBusy(true);
     patchObject(reservationPolicies, policy.metadata.name, undefined,
-      { metadata: { resourceVersion: policy.metadata.resourceVersion }, spec: patch }).then(
+      { metadata: { resourceVersion: (moved ? base : policy).metadata.resourceVersion }, spec: patch }).then(
       (saved) => {
         toast(B.admin.saved(t.what));
-        setSpec(structuredClone(saved.spec ?? {}));
+        restart(saved);
         setBusy(false);
       }, (e: unknown) => {
         setError(e);
@@ -235,14 +247,20 @@ function PolicyForm({ policy }: { policy: ReservationPolicy }) {
         save();
       }
     }}>
-      <div className="bk-wide"><Times spec={spec} set={set} /></div>
-      <LimitTable spec={spec} set={set} />
-      <Rules spec={spec} set={set} />
+      {may === false && <p className="bk-faint bk-wide" data-testid="read-only">{B.admin.readOnly}</p>}
+      <fieldset className="bk-panels bk-wide" disabled={may === false}>
+        <div className="bk-wide"><Times spec={spec} set={set} /></div>
+        <LimitTable spec={spec} set={set} />
+        <Rules spec={spec} set={set} may={may !== false} />
+      </fieldset>
       <div className="bk-form-foot bk-wide">
         {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
-        <Button variant="primary" type="submit" isDisabled={!changed || !ok || busy || may === false} isLoading={busy}>{B.admin.save}</Button>
-        <Button variant="link" isDisabled={!changed} onClick={() => setSpec(structuredClone(was))}>{t.reset}</Button>
-        {may === false && <span className="bk-faint">{B.admin.readOnly}</span>}
+        {may !== false && (
+          <>
+            <Button variant="primary" type="submit" isDisabled={!changed || !ok || busy} isLoading={busy}>{B.admin.save}</Button>
+            <Button variant="link" isDisabled={!changed} onClick={() => restart(policy)}>{t.reset}</Button>
+          </>
+        )}
       </div>
     </Form>
   );

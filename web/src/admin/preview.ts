@@ -23,8 +23,14 @@ export interface PreviewAnswer {
 
 const NONE: PreviewAnswer = { asking: false, status: undefined, error: undefined };
 
-export function usePreview(object: KubeObject | undefined): PreviewAnswer {
-  const key = object ? JSON.stringify(object) : '';
+/* What is edited: objects as they would be, or what would be deleted. */
+export interface Edit {
+  objects?: KubeObject[];
+  deletions?: { kind: string; name: string; namespace?: string }[];
+}
+
+export function usePreview(edit: Edit | undefined): PreviewAnswer {
+  const key = edit ? JSON.stringify(edit) : '';
   const [answer, set] = React.useState({ key: '', value: NONE });
   React.useEffect(() => {
     if (!key) {
@@ -34,7 +40,7 @@ export function usePreview(object: KubeObject | undefined): PreviewAnswer {
     const timer = setTimeout(() => {
       json<{ status?: PreviewStatus }>('/apis/berth.dev/v1alpha1/queuepreviews', {
         method: 'POST', signal: c.signal,
-        body: { apiVersion: 'berth.dev/v1alpha1', kind: 'QueuePreview', metadata: { name: 'preview' }, spec: { objects: [JSON.parse(key)] } },
+        body: { apiVersion: 'berth.dev/v1alpha1', kind: 'QueuePreview', metadata: { name: 'preview' }, spec: JSON.parse(key) as Edit },
       }).then(
         (r) => set({ key, value: { asking: false, status: r.status, error: undefined } }),
         (e: unknown) => {

@@ -4,17 +4,15 @@
 import * as React from 'react';
 import { Alert } from '@patternfly/react-core/dist/esm/components/Alert';
 import { Button } from '@patternfly/react-core/dist/esm/components/Button';
-import { FormGroup } from '@patternfly/react-core/dist/esm/components/Form';
-import { FormSelect, FormSelectOption } from '@patternfly/react-core/dist/esm/components/FormSelect';
 import { Modal, ModalBody, ModalFooter, ModalHeader } from '@patternfly/react-core/dist/esm/components/Modal';
-import { Spinner } from '@patternfly/react-core/dist/esm/components/Spinner';
 import { TextInput } from '@patternfly/react-core/dist/esm/components/TextInput';
 import { patchObject } from '../data/client.ts';
 import { apiVersion, clusterQueues, cohorts, localQueues, type Kind } from '../data/kinds.ts';
-import type { ExplainedWorkload, KubeObject, ResourceGroup, ResourceQuota } from '../data/types.ts';
+import type { KubeObject, ResourceGroup, ResourceQuota } from '../data/types.ts';
 import { B } from '../strings.ts';
 import { ErrorText, toast } from '../ui/toasts.tsx';
-import { usePreview, type PreviewAnswer } from './preview.ts';
+import { Choice, Effects } from './parts.tsx';
+import { usePreview } from './preview.ts';
 
 const t = B.admin.quotas;
 
@@ -105,19 +103,6 @@ function QuotaTable({ spec, set, fixedNominal }: FieldsProps & { fixedNominal: b
   );
 }
 
-function Choice({ id, label, value, options, onChange }: {
-  id: string; label: string; value: string; options: Record<string, string> | string[]; onChange: (v: string) => void;
-}) {
-  const list = Array.isArray(options) ? options.map((o) => [o, o] as const) : Object.entries(options);
-  return (
-    <FormGroup label={label} fieldId={id}>
-      <FormSelect id={id} value={value} onChange={(_e, v) => onChange(v)}>
-        {list.map(([v, name]) => <FormSelectOption key={v} value={v} label={name} />)}
-      </FormSelect>
-    </FormGroup>
-  );
-}
-
 function Fields({ kind, spec, set, cohortNames }: FieldsProps & { kind: QuotaKind; cohortNames: string[] }) {
   const none = { '': B.admin.none, ...Object.fromEntries(cohortNames.map((c) => [c, c])) };
   return (
@@ -149,54 +134,6 @@ function Fields({ kind, spec, set, cohortNames }: FieldsProps & { kind: QuotaKin
   );
 }
 
-/* ---- what it would do ---- */
-
-function Affected({ title, list, variant }: { title: string; list: ExplainedWorkload[]; variant: 'success' | 'danger' | 'info' }) {
-  if (list.length === 0) {
-    return null;
-  }
-  return (
-    <div>
-      <Alert component="p" isInline isPlain variant={variant} title={title} />
-      <ul className="bk-list">
-        {list.slice(0, 12).map((w, i) => (
-          <li key={i}>
-            <strong>{w.name ?? B.cal.others}</strong>{w.namespace ? ` (${w.namespace})` : ''}
-            {w.reason && <span className="bk-sub">{w.reason}</span>}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-function Effects({ answer, changed, bad }: { answer: PreviewAnswer; changed: boolean; bad: boolean }) {
-  const s = answer.status;
-  let body: React.ReactNode;
-  if (bad) {
-    body = <Alert component="p" isInline isPlain variant="warning" title={t.bad} />;
-  } else if (!changed) {
-    body = <p className="bk-faint">{t.unchanged}</p>;
-  } else if (answer.error) {
-    body = <Alert component="p" isInline variant="warning" title={t.cannotPreview}><ErrorText error={answer.error} /></Alert>;
-  } else if (!s) {
-    body = <p className="bk-checking"><Spinner size="md" aria-label={t.previewing} /> {t.previewing}</p>;
-  } else {
-    const admitted = s.admittedCount ?? s.admitted?.length ?? 0, evicted = s.evictedCount ?? s.evicted?.length ?? 0;
-    const waiting = s.waitingCount ?? s.waiting?.length ?? 0;
-    body = (
-      <>
-        {admitted + evicted === 0 && <Alert component="p" isInline isPlain variant="info" title={t.nothing} />}
-        <Affected title={t.wouldEvict(evicted)} list={s.evicted ?? []} variant="danger" />
-        <Affected title={t.wouldAdmit(admitted)} list={s.admitted ?? []} variant="success" />
-        {waiting > 0 && <Affected title={t.wouldWait(waiting)} list={s.waiting ?? []} variant="info" />}
-        {(s.notes ?? []).map((n) => <p key={n} className="bk-faint">{n}</p>)}
-      </>
-    );
-  }
-  return <section className="bk-live" aria-label={t.preview} aria-live="polite" data-testid="preview"><h2>{t.preview}</h2>{body}</section>;
-}
-
 /* ---- the dialog ---- */
 
 function bare(kind: QuotaKind, o: KubeObject, spec: Spec): KubeObject {
@@ -213,8 +150,8 @@ function bare(kind: QuotaKind, o: KubeObject, spec: Spec): KubeObject {
 
 /* `latest`: the object as it is now. What runs changes its status all the time, and that is no reason to refuse; a spec
  * that somebody else changed meanwhile is. */
-export function QuotaEdit({ kind, object, latest, cohortNames, mayWrite, onClose }: {
-  kind: QuotaKind; object: KubeObject; latest: KubeObject | undefined; cohortNames: string[]; mayWrite: boolean; onClose: () => void;
+export function QuotaEdit({ kind, object, latest, cohortNames, onClose }: {
+  kind: QuotaKind; object: KubeObject; latest: KubeObject | undefined; cohortNames: string[]; onClose: () => void;
 }) {
   const seen = latest?.metadata.uid === object.metadata.uid && latest?.metadata.generation === object.metadata.generation ? latest : object;
   const was = (object as { spec?: Spec }).spec ?? {};
@@ -230,7 +167,7 @@ export function QuotaEdit({ kind, object, latest, cohortNames, mayWrite, onClose
   const clean = tidy(spec);
   const changed = JSON.stringify(clean) !== JSON.stringify(was);
   const bad = !valid(spec);
-  const answer = usePreview(changed && !bad ? bare(kind, object, clean) : undefined);
+  const answer = usePreview(changed && !bad ? { objects: [bare(kind, object, clean)] } : undefined);
   const save = () => {
     setBusy(true);
     const patch: Record<string, unknown> = { ...clean };
@@ -254,15 +191,14 @@ export function QuotaEdit({ kind, object, latest, cohortNames, mayWrite, onClose
       <ModalBody tabIndex={0} aria-label={t.editTitle(kind, object.metadata.name)}>
         <div className="bk-edit">
           <div><Fields kind={kind} spec={spec} set={set} cohortNames={cohortNames.filter((c) => c !== object.metadata.name)} /></div>
-          <Effects answer={answer} changed={changed} bad={bad} />
+          <Effects answer={answer} changed={changed} bad={bad ? t.bad : ''} />
         </div>
         {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
       </ModalBody>
       <ModalFooter>
         <Button variant={(answer.status?.evictedCount ?? 0) > 0 ? 'danger' : 'primary'} onClick={save} isLoading={busy}
-          isDisabled={!changed || bad || busy || !mayWrite} data-testid="quota-save">{B.admin.save}</Button>
+          isDisabled={!changed || bad || busy} data-testid="quota-save">{B.admin.save}</Button>
         <Button variant="link" onClick={onClose}>{B.cancel}</Button>
-        {!mayWrite && <span className="bk-faint">{B.admin.readOnly}</span>}
       </ModalFooter>
     </Modal>
   );

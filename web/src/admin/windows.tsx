@@ -221,15 +221,16 @@ export function Windows() {
   const [doomed, setDoomed] = React.useState<CapacityWindow | undefined>();
   const list = [...all.items].sort((a, b) => Date.parse(a.spec.start) - Date.parse(b.spec.start));
   const add = mayCreate === false ? undefined : <Button variant="primary" onClick={() => setOpen(true)}>{t.add}</Button>;
+  const look = mayCreate === false && mayDelete === false && <span className="bk-faint" data-testid="read-only">{B.admin.readOnly}</span>;
   const drop = (w: CapacityWindow) => {
     deleteObject(capacityWindows, w.metadata.name).then(() => toast(B.admin.deleted(w.metadata.name)), (e: unknown) => toastError(B.mine.failed, e));
     setDoomed(undefined);
   };
   return (
     <Ready of={all} what={t.what} cluster>
-      {list.length === 0 ? <Empty title={t.none} actions={add}>{t.noneHow}</Empty> : (
+      {list.length === 0 ? <Empty title={t.none} actions={add}>{mayCreate === false ? undefined : t.noneHow}</Empty> : (
         <div className="bk-page">
-          <div className="bk-tools">{add}</div>
+          <div className="bk-tools">{add}{look}</div>
           <table className="bk-table bk-stack">
             <caption className="b-hidden">{B.admin.tabs.windows}</caption>
             <thead>

@@ -221,7 +221,7 @@ export function Brand(): ReactNode {
 }
 
 export function Bar(p: { sidebarOpen: boolean; onSidebar(): void }): ReactNode {
-  const { open } = useBooking();
+  const { open, may } = useBooking();
   const wide = useMedia('(min-width: 62rem)');
   const middle = useMedia('(min-width: 48rem)');
   return (
@@ -248,7 +248,7 @@ export function Bar(p: { sidebarOpen: boolean; onSidebar(): void }): ReactNode {
           <LiveBadge />
           {wide && <ZonePicker />}
           {wide && <ThemeSwitch />}
-          {middle && (
+          {middle && may !== false && (
             <Button variant="primary" onClick={() => open()} data-testid="book">
               {s.book}
             </Button>
@@ -262,7 +262,7 @@ export function Bar(p: { sidebarOpen: boolean; onSidebar(): void }): ReactNode {
 
 // What the bar has no room for on a small screen.
 export function BarRest(): ReactNode {
-  const { open } = useBooking();
+  const { open, may } = useBooking();
   const wide = useMedia('(min-width: 62rem)');
   const middle = useMedia('(min-width: 48rem)');
   if (wide) {
@@ -270,7 +270,7 @@ export function BarRest(): ReactNode {
   }
   return (
     <div className="b-bar-rest" role="region" aria-label={s.view}>
-      {!middle && (
+      {!middle && may !== false && (
         <Button variant="primary" isBlock onClick={() => open()}>
           {s.book}
         </Button>

@@ -18,13 +18,16 @@ import { useList, useNow } from '../data/hooks.ts';
 import { reservations } from '../data/kinds.ts';
 import { B } from '../strings.ts';
 import { Screen } from '../ui/screen.tsx';
+import { useSome } from '../ui/more.tsx';
 import { Empty, Ready } from '../ui/states.tsx';
 import { length } from '../ui/time.ts';
 import { BookingDetail } from './detail.tsx';
-import { deedText, deedsFor, useDeeds, type Deed } from './deeds.tsx';
+import { deedText, useDeeds } from './deeds.tsx';
 import { linesText } from './draft.ts';
 import { FeedButton } from './feed.tsx';
-import { labelStatus, phaseText } from './phase.ts';
+import { MayNotBook } from './maynot.tsx';
+import { labelStatus, phaseText, type Deed } from './phase.ts';
+import { useOffered } from './rights.ts';
 import { FINAL, REQUESTED_BY, type Reservation } from './types.ts';
 import './book.css';
 import '../calendar/calendar.css';
@@ -46,9 +49,8 @@ export function nearText(r: Reservation, now: number): string {
   return start > now ? B.mine.startsIn(length(start - now)) : end > now ? B.mine.endsIn(length(end - now)) : '';
 }
 
-function Actions({ r, start }: { r: Reservation; start: (d: Deed, r: Reservation) => void }) {
+function Actions({ r, deeds, start }: { r: Reservation; deeds: Deed[]; start: (d: Deed, r: Reservation) => void }) {
   const [open, setOpen] = React.useState(false);
-  const deeds = deedsFor(r);
   if (deeds.length === 0) {
     return null;
   }
@@ -72,40 +74,45 @@ export function BookingTable({ list, caption, start, owner }: {
 }) {
   const { zone } = useScope();
   const now = useNow(30_000);
+  const [some, more] = useSome(list);
+  const offered = useOffered(list);
   return (
-    <table className="bk-table bk-stack">
-      <caption className="b-hidden">{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{B.mine.when}</th>
-          <th scope="col">{B.mine.resources}</th>
-          <th scope="col">{B.mine.purpose}</th>
-          <th scope="col">{B.mine.project}</th>
-          {owner && <th scope="col">{B.mine.owner}</th>}
-          <th scope="col">{B.mine.state}</th>
-          <th scope="col"><span className="b-hidden">{B.mine.open}</span></th>
-        </tr>
-      </thead>
-      <tbody>
-        {list.map((r) => (
-          <tr key={r.metadata.uid ?? r.metadata.name} data-testid={`booking-${r.metadata.name}`}>
-            <th scope="row">
-              <Link to={href('bookings', r.metadata.namespace ?? '', r.metadata.name)}>{rangeText(startOf(r), endOf(r), zone)}</Link>
-              <span className="bk-sub">{nearText(r, now)}</span>
-            </th>
-            <td data-label={B.mine.resources}>{linesText(r.spec.lines)}</td>
-            <td data-label={B.mine.purpose}>{r.spec.purpose || B.dash}<span className="bk-sub">{r.metadata.name}</span></td>
-            <td data-label={B.mine.project}>{r.metadata.namespace}</td>
-            {owner && <td data-label={B.mine.owner}>{ownerOf(r) || B.dash}</td>}
-            <td data-label={B.mine.state}>
-              <PhaseLabel phase={r.status?.phase} />
-              {r.status?.waitlist?.position ? <span className="bk-sub">{B.mine.position(r.status.waitlist.position)}</span> : null}
-            </td>
-            <td className="bk-actions"><Actions r={r} start={start} /></td>
+    <>
+      <table className="bk-table bk-stack">
+        <caption className="b-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{B.mine.when}</th>
+            <th scope="col">{B.mine.resources}</th>
+            <th scope="col">{B.mine.purpose}</th>
+            <th scope="col">{B.mine.project}</th>
+            {owner && <th scope="col">{B.mine.owner}</th>}
+            <th scope="col">{B.mine.state}</th>
+            <th scope="col"><span className="b-hidden">{B.mine.open}</span></th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {some.map((r) => (
+            <tr key={r.metadata.uid ?? r.metadata.name} data-testid={`booking-${r.metadata.name}`}>
+              <th scope="row">
+                <Link to={href('bookings', r.metadata.namespace ?? '', r.metadata.name)}>{rangeText(startOf(r), endOf(r), zone)}</Link>
+                <span className="bk-sub">{nearText(r, now)}</span>
+              </th>
+              <td data-label={B.mine.resources}>{linesText(r.spec.lines)}</td>
+              <td data-label={B.mine.purpose}>{r.spec.purpose || B.dash}<span className="bk-sub">{r.metadata.name}</span></td>
+              <td data-label={B.mine.project}>{r.metadata.namespace}</td>
+              {owner && <td data-label={B.mine.owner}>{ownerOf(r) || B.dash}</td>}
+              <td data-label={B.mine.state}>
+                <PhaseLabel phase={r.status?.phase} />
+                {r.status?.waitlist?.position ? <span className="bk-sub">{B.mine.position(r.status.waitlist.position)}</span> : null}
+              </td>
+              <td className="bk-actions"><Actions r={r} deeds={offered.deeds(r)} start={start} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more}
+    </>
   );
 }
 
@@ -138,11 +145,12 @@ function List() {
           <span className="bk-spring" />
           {project && <FeedButton ns={project} />}
         </div>
+        <MayNotBook />
         <Ready of={all} what={B.mine.what}>
           {list.length === 0 ? (
             <Empty title={past ? B.mine.nonePast : B.mine.none} icon={CalendarIcon}
-              actions={past ? undefined : <Button variant="primary" onClick={() => booking.open()}>{B.book.action}</Button>}>
-              {past ? undefined : B.mine.noneHow}
+              actions={past || booking.may === false ? undefined : <Button variant="primary" onClick={() => booking.open()}>{B.book.action}</Button>}>
+              {past || booking.may === false ? undefined : B.mine.noneHow}
             </Empty>
           ) : <BookingTable list={list} caption={past ? B.mine.past : B.mine.upcoming} start={deeds.start} owner={everyone} />}
         </Ready>

@@ -1,6 +1,6 @@
 /*
  * What can be done to a booking: extend, change, cancel, claim, approve, reject. Each is a change of its spec that the
- * server may refuse; which ones make sense is by its phase, who may is the server's to say.
+ * server may refuse; which ones make sense is by its phase, which are offered by the rights of who looks (rights).
  */
 import * as React from 'react';
 import { Alert } from '@patternfly/react-core/dist/esm/components/Alert';
@@ -14,39 +14,14 @@ import { useBooking } from '../app/booking.tsx';
 import { useScope } from '../app/scope.tsx';
 import { HOUR, MINUTE, rangeText, rfc3339 } from '../calendar/zone.ts';
 import { patchObject } from '../data/client.ts';
-import { useAllowed } from '../data/hooks.ts';
 import { reservations } from '../data/kinds.ts';
 import { B } from '../strings.ts';
 import { length } from '../ui/time.ts';
 import { ErrorText, toast, toastError } from '../ui/toasts.tsx';
 import { useCheck } from './check.ts';
-import { FINAL, RUNS, type Reservation } from './types.ts';
-
-export type Deed = 'extend' | 'change' | 'cancel' | 'claim' | 'approve' | 'reject';
-
-export function deedsFor(r: Reservation): Deed[] {
-  const phase = r.status?.phase ?? '';
-  if (FINAL.has(phase) || r.metadata.deletionTimestamp) {
-    return [];
-  }
-  const out: Deed[] = [];
-  if (phase === 'PendingApproval') {
-    out.push('approve', 'reject');
-  }
-  if (phase === 'Offered') {
-    out.push('claim');
-  }
-  if (phase === 'Active' || phase === 'Confirmed' || phase === 'Preparing' || phase === 'Degraded') {
-    out.push('extend');
-  }
-  if (phase === 'Confirmed' || phase === 'Waitlisted' || phase === 'PendingApproval') {
-    out.push('change');
-  }
-  if (phase !== 'Ending') {
-    out.push('cancel');
-  }
-  return out;
-}
+import type { Deed } from './phase.ts';
+import { useOffered } from './rights.ts';
+import { RUNS, type Reservation } from './types.ts';
 
 export const deedText = (d: Deed, r: Reservation): string =>
   d === 'cancel' ? (RUNS.has(r.status?.phase ?? '') ? B.mine.endNow : B.mine.end)
@@ -169,7 +144,6 @@ function ReasonDialog({ title, lead, more, action, required, send, done, onClose
 
 /* ---- all of them ---- */
 
-/* Who may approve what is decided by the policy; here only those are asked who may change the booking at all. */
 export function useDeeds(): { start: (d: Deed, r: Reservation) => void; dialog: React.ReactNode } {
   const booking = useBooking();
   const [open, setOpen] = React.useState<{ deed: Deed; r: Reservation } | undefined>();
@@ -206,16 +180,19 @@ export function useDeeds(): { start: (d: Deed, r: Reservation) => void; dialog: 
 }
 
 export function DeedButtons({ r, start }: { r: Reservation; start: (d: Deed, r: Reservation) => void }) {
-  const may = useAllowed('patch', reservations, r.metadata.namespace, r.metadata.name);
-  if (may === false) {
-    return null;
-  }
+  const offered = useOffered([r]);
   return (
     <>
-      {deedsFor(r).map((d) => (
-        <Button key={d} variant={d === 'cancel' || d === 'reject' ? 'secondary' : d === 'claim' || d === 'approve' ? 'primary' : 'secondary'}
+      {offered.deeds(r).map((d) => (
+        <Button key={d} variant={d === 'claim' || d === 'approve' ? 'primary' : 'secondary'}
           isDanger={d === 'cancel' || d === 'reject'} onClick={() => start(d, r)} data-testid={`deed-${d}`}>{deedText(d, r)}</Button>
       ))}
     </>
   );
+}
+
+/* Why there are fewer buttons than one would look for. */
+export function DeedWhy({ r }: { r: Reservation }) {
+  const why = useOffered([r]).why(r);
+  return why ? <p className="bk-faint" data-testid="deed-why">{why}</p> : null;
 }

@@ -15,7 +15,7 @@ import { length, moment } from '../ui/time.ts';
 import { PhaseLabel, endOf, nearText, ownerOf, startOf } from './bookings.tsx';
 import { CopyLine, YamlBlock } from './copy.tsx';
 import { hoursOf, hoursText } from './cost.ts';
-import { DeedButtons, useDeeds } from './deeds.tsx';
+import { DeedButtons, DeedWhy, useDeeds } from './deeds.tsx';
 import { queueLabel } from './done.tsx';
 import { linesText } from './draft.ts';
 import { FeedButton } from './feed.tsx';
@@ -55,6 +55,7 @@ function Facts({ r }: { r: Reservation }) {
     <section className="bk-panel">
       <div className="bk-tools"><PhaseLabel phase={s?.phase} /> {s?.waitlist?.position ? B.mine.position(s.waitlist.position) : null}</div>
       {s?.message && <p>{s.message}</p>}
+      <DeedWhy r={r} />
       <dl className="bk-facts">{rows.map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{v}</dd></div>)}</dl>
     </section>
   );
@@ -161,7 +162,7 @@ export function BookingDetail({ ns, name }: { ns: string; name: string }) {
             <Facts r={r} />
             <Place r={r} />
             {!FINAL.has(r.status?.phase ?? '') && <Use r={r} />}
-            {(r.status?.alternatives?.length ?? 0) > 0 && (
+            {(r.status?.alternatives?.length ?? 0) > 0 && booking.may !== false && (
               <section className="bk-panel">
                 <Alternatives list={r.status?.alternatives ?? []} zone={zone} onTake={(a) => booking.open({
                   project: ns, ...(a.start ? { start: a.start } : {}), ...(a.end ? { end: a.end } : {}), lines: a.lines?.length ? a.lines : r.spec.lines,

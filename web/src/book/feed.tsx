@@ -8,7 +8,7 @@ import { Button } from '@patternfly/react-core/dist/esm/components/Button';
 import CalendarIcon from '@patternfly/react-icons/dist/esm/icons/outlined-calendar-alt-icon';
 import { useSession } from '../app/session.tsx';
 import { createObject, deleteObject } from '../data/client.ts';
-import { useList } from '../data/hooks.ts';
+import { useAllowed, useList } from '../data/hooks.ts';
 import { calendarFeeds } from '../data/kinds.ts';
 import { B } from '../strings.ts';
 import { ErrorText } from '../ui/toasts.tsx';
@@ -19,6 +19,7 @@ export function FeedButton({ ns }: { ns: string }) {
   const user = useSession().session?.user ?? '';
   const [open, setOpen] = React.useState(false);
   const [error, setError] = React.useState<unknown>();
+  const may = useAllowed('create', calendarFeeds, ns);
   const feeds = useList(calendarFeeds, ns, { enabled: open });
   const mine = feeds.items.find((f) => f.spec.scope === 'own' && (f.status?.user === user));
   const making = React.useRef(false);
@@ -34,6 +35,9 @@ export function FeedButton({ ns }: { ns: string }) {
     }
   }, [open, feeds.phase, mine, ns]);
   const address = mine?.status?.path ? `${location.origin}${mine.status.path}` : undefined;
+  if (may === false) {
+    return null;
+  }
   if (!open) {
     return <Button variant="secondary" icon={<CalendarIcon />} onClick={make}>{B.feed.add}</Button>;
   }

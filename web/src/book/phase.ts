@@ -1,8 +1,8 @@
 /*
- * How a booking's phase looks: few tones, each with a word and a shape beside its colour.
+ * How a booking's phase looks (few tones, each with a word and a shape beside its colour), and what can be done in it.
  */
 import { B } from '../strings.ts';
-import type { Phase } from './types.ts';
+import { FINAL, type Phase, type Reservation } from './types.ts';
 
 export type Tone = 'firm' | 'now' | 'held' | 'warn' | 'over' | 'busy';
 export type LabelStatus = 'success' | 'info' | 'warning' | 'danger' | undefined;
@@ -27,3 +27,30 @@ export const bookingTone = (phase: string | undefined): Tone => TONES[phase as P
 export const labelStatus = (phase: string | undefined): LabelStatus => TONES[phase as Phase]?.[1];
 export const phaseText = (phase: string | undefined): string =>
   phase ? (B.phase[phase as Phase] ?? phase) : B.phase.none;
+
+export type Deed = 'extend' | 'change' | 'cancel' | 'claim' | 'approve' | 'reject';
+
+/* What makes sense to do to it now; who may is another question (rights). */
+export function deedsOfPhase(r: Reservation): Deed[] {
+  const phase = r.status?.phase ?? '';
+  if (FINAL.has(phase) || r.metadata.deletionTimestamp) {
+    return [];
+  }
+  const out: Deed[] = [];
+  if (phase === 'PendingApproval') {
+    out.push('approve', 'reject');
+  }
+  if (phase === 'Offered') {
+    out.push('claim');
+  }
+  if (phase === 'Active' || phase === 'Confirmed' || phase === 'Preparing' || phase === 'Degraded') {
+    out.push('extend');
+  }
+  if (phase === 'Confirmed' || phase === 'Waitlisted' || phase === 'PendingApproval') {
+    out.push('change');
+  }
+  if (phase !== 'Ending') {
+    out.push('cancel');
+  }
+  return out;
+}

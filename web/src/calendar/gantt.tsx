@@ -18,7 +18,7 @@ export interface GanttProps {
   now: number;
   describedBy: string;
   onOpen: (bar: Bar) => void;
-  onBook: (from: number, to: number, row: Row) => void;
+  onBook: ((from: number, to: number, row: Row) => void) | undefined; /* undefined: who looks may not book */
   onMove: (by: number) => void;
 }
 
@@ -264,7 +264,7 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
     const state = cellState(row, cell.from, cell.to);
     const own = state.mine[0];
     if (own && !selected) onOpen(own);
-    else onBook(...selectionRange(scale, s.anchor, s.col), row);
+    else onBook?.(...selectionRange(scale, s.anchor, s.col), row);
   };
 
   const onKey = (e: React.KeyboardEvent) => {
@@ -290,7 +290,7 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
     if (!next) return;
     e.preventDefault();
     setSpot(next);
-    setShown(next.anchor !== next.col);
+    setShown(!!onBook && next.anchor !== next.col);
     focus(next);
   };
 
@@ -317,7 +317,7 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
     return { row, col, anchor: drag.current?.col ?? col };
   };
   const onPointerDown = (e: React.PointerEvent) => {
-    if (e.button !== 0 || e.pointerType === 'touch' || !(e.target as HTMLElement).closest('.bk-track')) return;
+    if (!onBook || e.button !== 0 || e.pointerType === 'touch' || !(e.target as HTMLElement).closest('.bk-track')) return;
     const s = cellUnder(e);
     if (!s) return;
     drag.current = { row: s.row, col: s.col };
@@ -351,7 +351,7 @@ export function Gantt({ scale, groups, now, describedBy, onOpen, onBook, onMove 
   return (
     <div className="bk-gantt bk-colors" data-view={scale.view} ref={box}>
       <div
-        role="grid" aria-label={B.cal.gridLabel(scale.title)} aria-describedby={describedBy} aria-multiselectable="true"
+        role="grid" aria-label={B.cal.gridLabel(scale.title)} aria-describedby={describedBy} aria-multiselectable={!!onBook}
         aria-colcount={scale.columns.length + 1} aria-rowcount={rows.length + groups.length + 1} className="bk-grid"
         style={{ '--bk-cols': scale.columns.length } as React.CSSProperties}
         onKeyDown={onKey} onFocus={onFocus} onPointerDown={onPointerDown} onPointerMove={onPointerMove} onPointerUp={onPointerUp}

@@ -14,6 +14,7 @@ import { useComputed, useList, useNow } from '../data/hooks.ts';
 import { capacityWindows, reservations } from '../data/kinds.ts';
 import type { Availability, KubeList } from '../data/types.ts';
 import { useBooking } from '../app/booking.tsx';
+import { MayNotBook } from '../book/maynot.tsx';
 import { B } from '../strings.ts';
 import { Screen } from '../ui/screen.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
@@ -122,17 +123,19 @@ export default function CalendarScreen() {
   });
 
   return (
-    <Screen title={B.cal.title} lead={B.cal.lead}>
+    <Screen title={B.cal.title} lead={booking.may === false ? B.cal.leadLook : B.cal.lead}>
       <div className="bk-page">
+        <MayNotBook />
         <Tools scale={scale} view={view} table={table} go={go} />
-        <p id="cal-help" className="b-hidden">{B.cal.help}</p>
+        <p id="cal-help" className="b-hidden">{booking.may === false ? B.cal.helpLook : B.cal.help}</p>
         {answer.error && !answer.data ? <Failure error={answer.error} what={B.cal.what} cluster />
           : !data ? <Loading what={B.cal.what} lines={8} />
             : groups.length === 0 ? <Empty title={B.cal.emptyTitle}>{B.cal.empty}</Empty>
               : table ? <TableTwin scale={scale} groups={groups} onOpen={open} />
                 : (
                   <>
-                    <Gantt scale={scale} groups={groups} now={now} describedBy="cal-help" onOpen={open} onBook={book}
+                    <Gantt scale={scale} groups={groups} now={now} describedBy="cal-help" onOpen={open}
+                      onBook={booking.may === false ? undefined : book}
                       onMove={(by) => go(movePeriod(view, scale.from, by, zone))} />
                     <Legend />
                   </>

@@ -4,6 +4,7 @@
 import { B } from '../strings.ts';
 import { Button } from '@patternfly/react-core/dist/esm/components/Button';
 import { phaseText } from '../book/phase.ts';
+import { useSome } from '../ui/more.tsx';
 import { barLabel } from './gantt.tsx';
 import type { Bar, Group } from './rows.ts';
 import { cellState } from './rows.ts';
@@ -34,6 +35,7 @@ export function TableTwin({ scale, groups, onOpen }: Props) {
   const rows = groups.flatMap((g) => g.rows);
   const bars = rows.flatMap((row) => row.bars.map((bar) => ({ row, bar })))
     .sort((a, b) => a.bar.from - b.bar.from || (a.row.key < b.row.key ? -1 : 1));
+  const [some, more] = useSome(bars);
   return (
     <div className="bk-page">
       <div className="bk-scroll-x" role="region" aria-label={B.cal.freeCaption(scale.title)} tabIndex={0}>
@@ -78,7 +80,7 @@ export function TableTwin({ scale, groups, onOpen }: Props) {
           </thead>
           <tbody>
             {bars.length === 0 && <tr><td colSpan={6}>{B.cal.nothingBooked}</td></tr>}
-            {bars.map(({ row, bar }) => (
+            {some.map(({ row, bar }) => (
               <tr key={`${row.key}${bar.key}`}>
                 <td>{rangeText(bar.from, bar.to, scale.zone)}</td>
                 <td>{B.cal.resourceName(row.label)}<span className="bk-sub">{row.flavor}</span></td>
@@ -93,6 +95,7 @@ export function TableTwin({ scale, groups, onOpen }: Props) {
             ))}
           </tbody>
         </table>
+        {more}
       </div>
     </div>
   );

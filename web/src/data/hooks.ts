@@ -105,6 +105,49 @@ export function useAllowed(
   return useMay(deed(verb, k, ns, name, subresource));
 }
 
+// Many such questions at once, for lists; the answers in the order of the questions, which are the same array until
+// they change.
+export function useMayEach(asks: readonly Deed[]): readonly (boolean | undefined)[] {
+  const [answers, setAnswers] = useState<{ of: readonly Deed[]; values: (boolean | undefined)[] }>();
+  useEffect(() => {
+    let gone = false;
+    void Promise.allSettled(asks.map(mayI)).then((all) => {
+      if (!gone) {
+        setAnswers({ of: asks, values: all.map((a) => (a.status === 'fulfilled' ? a.value : undefined)) });
+      }
+    });
+    return () => {
+      gone = true;
+    };
+  }, [asks]);
+  return useMemo(() => (answers?.of === asks ? answers.values : asks.map(knownAnswer)), [asks, answers]);
+}
+
+async function firstThatMay(asks: readonly Deed[], stopped: () => boolean): Promise<boolean> {
+  for (const d of asks) {
+    if (stopped() || (await mayI(d))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// May the user do any of these? One after another is asked until the answer is yes. Asked again when `again` changes:
+// a right may be given while the page is open.
+export function useMayAny(asks: readonly Deed[], again: unknown): boolean | undefined {
+  const key = asks.map(keyOfDeed).join('|');
+  const [answer, setAnswer] = useState<{ key: string; value: boolean }>();
+  useEffect(() => {
+    let gone = false;
+    firstThatMay(asks, () => gone).then((value) => !gone && setAnswer({ key, value }), () => undefined);
+    return () => {
+      gone = true;
+    };
+    // The key stands for what is asked.
+  }, [key, again]);
+  return answer?.key === key ? answer.value : undefined;
+}
+
 // The time, told anew every so often; for ages and countdowns.
 export function useNow(everyMs = 1000): number {
   const [now, setNow] = useState(() => Date.now());

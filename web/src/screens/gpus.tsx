@@ -15,6 +15,7 @@ import { clusterQueues, fleets, pathOf } from '../data/kinds.ts';
 import type { Fleet, FleetCard } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { num } from '../ui/names.ts';
+import { useSome } from '../ui/more.tsx';
 import { Screen } from '../ui/screen.tsx';
 import { linkOfInstance, Meter, ownerOf, SliceMap } from '../ui/slicemap.tsx';
 import { Empty, Ready } from '../ui/states.tsx';
@@ -79,6 +80,7 @@ function Card(p: { card: FleetCard; mine: string | undefined }): ReactNode {
 }
 
 function Table(p: { cards: FleetCard[] }): ReactNode {
+  const [some, more] = useSome(p.cards);
   const cell = (v: number | undefined, u: string): string => (v === undefined ? '–' : `${num(v)} ${u}`);
   return (
     <div className="b-scroll-x b-panel" tabIndex={0} role="region" aria-label={s.table}>
@@ -106,7 +108,7 @@ function Table(p: { cards: FleetCard[] }): ReactNode {
           </tr>
         </thead>
         <tbody>
-          {p.cards.map((c) => (
+          {some.map((c) => (
             <tr key={c.uuid || `${c.node}/${c.index}`}>
               <td>{c.node}</td>
               <th scope="row">{c.index}</th>
@@ -140,6 +142,7 @@ function Table(p: { cards: FleetCard[] }): ReactNode {
           ))}
         </tbody>
       </table>
+      {more}
     </div>
   );
 }
@@ -192,6 +195,7 @@ export default function Gpus(): ReactNode {
     }
     return [...m];
   }, [shown]);
+  const [someNodes, moreNodes] = useSome(nodes, 40);
 
   return (
     <Screen title={strings.nav.gpus} lead={s.lead}>
@@ -243,7 +247,7 @@ export default function Gpus(): ReactNode {
               ) : view === 'table' ? (
                 <Table cards={shown} />
               ) : (
-                nodes.map(([node, list]) => (
+                someNodes.map(([node, list]) => (
                   <section key={node} aria-label={s.onNode(node)}>
                     <h2 className="b-node">
                       {node} <span className="b-quiet">{s.cards(list.length)}</span>
@@ -256,6 +260,7 @@ export default function Gpus(): ReactNode {
                   </section>
                 ))
               )}
+              {view !== 'table' && moreNodes}
             </>
           )
         }

@@ -74,7 +74,7 @@ function rare(r: FleetResource): boolean {
 }
 
 function TypeCard(p: { type: FleetType }): ReactNode {
-  const { open } = useBooking();
+  const { open, may } = useBooking();
   const [all, setAll] = useState(false);
   const rows = [...p.type.resources].sort((a, b) => compareResources(a.resource, b.resource));
   const hidden = rows.filter(rare);
@@ -153,19 +153,21 @@ function TypeCard(p: { type: FleetType }): ReactNode {
                     {r.broken > 0 && <span className="b-bad"> {s.brokenOf(r.broken)}</span>}
                   </td>
                   <td className="b-num b-fleet-act">
-                    <Button
-                      variant="link"
-                      isInline
-                      aria-label={s.bookOne(profile ?? s.wholeGpu)}
-                      onClick={() =>
-                        open({
-                          start: now.toISOString(),
-                          lines: [{ resource: r.resource, count: 1, flavor: p.type.flavor }],
-                        })
-                      }
-                    >
-                      {s.book}
-                    </Button>
+                    {may !== false && (
+                      <Button
+                        variant="link"
+                        isInline
+                        aria-label={s.bookOne(profile ?? s.wholeGpu)}
+                        onClick={() =>
+                          open({
+                            start: now.toISOString(),
+                            lines: [{ resource: r.resource, count: 1, flavor: p.type.flavor }],
+                          })
+                        }
+                      >
+                        {s.book}
+                      </Button>
+                    )}
                   </td>
                 </tr>
               );
