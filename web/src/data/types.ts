@@ -159,8 +159,21 @@ export interface LocalQueue extends KubeObject {
   };
 }
 
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+}
+
+export interface Toleration {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+}
+
 export interface ResourceFlavor extends KubeObject {
-  spec?: { nodeLabels?: Record<string, string>; nodeTaints?: unknown[]; tolerations?: unknown[]; topologyName?: string };
+  spec?: { nodeLabels?: Record<string, string>; nodeTaints?: Taint[]; tolerations?: Toleration[]; topologyName?: string };
 }
 
 export interface WorkloadPriorityClass extends KubeObject {
@@ -317,7 +330,7 @@ export interface PlannedSlice {
 }
 
 export interface Alternative {
-  kind: 'Earlier' | 'Later' | 'OtherFlavor' | 'Larger' | 'Fewer' | 'Split' | 'Queue';
+  kind: 'Earlier' | 'Later' | 'OtherFlavor' | 'Larger' | 'Smaller' | 'Fewer' | 'Shorter' | 'Longer' | 'Split' | 'AskLater' | 'Queue';
   start?: string;
   end?: string;
   lines?: ReservationLine[];
