@@ -1,6 +1,6 @@
 #!/bin/sh
-# The dashboard's own tests, without a server: types, unit tests of the data layer and of what formats, and the size of
-# the first view. Exits 77 (skipped) where node or web/node_modules is missing (scripts/setup installs them).
+# The dashboard's own tests, without a server: types, words outside strings.ts, unit tests of the data layer and of what
+# formats, and the size of the first view. Exits 77 (skipped) where node or web/node_modules is missing (scripts/setup installs them).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 web=$(cd "$here/../../web" && pwd)
@@ -13,6 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$web"
 node node_modules/typescript/bin/tsc --noEmit
 echo "types: clean"
+node "$here/words.mjs" .
 for t in "$here"/*.test.ts; do
     NODE_PATH="$web/node_modules" node_modules/.bin/esbuild "$t" --bundle --platform=node --format=esm --jsx=automatic \
         --log-level=warning --loader:.css=empty --outfile="$work/$(basename "$t" .ts).mjs"
