@@ -517,6 +517,9 @@ static int start(struct up *u, struct err *err) {
 static void release(struct up *u) {
     control_free(u->control);
     worker_free(u->worker); /* after those who ask it */
+    if (u->mirror) {
+        mirror_flush(u->mirror); /* what was staged ends too, also when the start failed */
+    }
     store_close(u->store);
     admin_socket_close(u->admin);
     node_child_free(u->node);
