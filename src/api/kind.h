@@ -55,8 +55,8 @@ enum kind_flag {
     KIND_PATH_NAME = 1 << 9,        /* the name is a path segment (RBAC) */
     KIND_VIRTUAL = 1 << 10,         /* answered without storage (reviews); no list, watch, delete */
     KIND_GRACEFUL = 1 << 11,        /* graceful deletion (Pod) */
-    /* Computed when asked for, by whoever registered for it (mirror/virtual.h): get and list; with KIND_VIRTUAL create;
-     * with subresources only get of those. */
+    /* Computed when asked for, by whoever registered for it (mirror/virtual.h): get, list and watch; with KIND_VIRTUAL
+     * create; with subresources only get of those. */
     KIND_COMPUTED = 1 << 12,
 };
 

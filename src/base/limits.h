@@ -73,6 +73,12 @@ enum {
     LIMIT_WEBHOOK_ANSWERS = 32 << 20,    /* bytes of what one write asked and was answered */
     LIMIT_WEBHOOK_CONNECTIONS = 256,     /* of API servers */
 
+    /* watches of what is computed when asked for */
+    LIMIT_COMPUTED_WATCHES = 1000,
+    LIMIT_COMPUTED_WATCHES_OF_USER = 64,
+    LIMIT_COMPUTED_ANSWER = 12 << 20,    /* bytes of one answer that is watched; less than LIMIT_HTTP_OUT_BYTES */
+    LIMIT_COMPUTED_BYTES = 128 << 20,    /* of all of them */
+
     /* history for watch resume */
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
     LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */
