@@ -35,7 +35,11 @@ struct virtual_ask {
     size_t n_query;
     /* Berth's own admission alone says it, no request: what fits is kept for the object of this name for a moment. */
     struct str hold;
-    /* May the asker do this as well? ns, name, subresource may be empty (ns: in the whole cluster). */
+    struct str user; /* who asks */
+    const struct str *groups;
+    size_t n_groups;
+    /* May the asker do this as well? ns and name may be empty (ns: in the whole cluster); "reservations/manage" is a
+     * subresource. */
     bool (*may)(const struct virtual_ask *q, const char *verb, const char *group,
                 const char *resource, struct str ns, struct str name);
     void *may_ctx;

@@ -7,6 +7,7 @@
 #ifndef BERTH_SERVER_CONTEXT_H
 #define BERTH_SERVER_CONTEXT_H
 
+#include "mirror/virtual_watch.h"
 #include "server/groups.h"
 #include "server/guard.h"
 #include "server/negotiate.h"
@@ -28,6 +29,7 @@ struct server {
     struct clock *clock;
     struct http_server *http;
     struct watch_hub *hub;          /* watch.c */
+    struct virtual_hub *computed;   /* virtual_stream.c */
     struct streams *streams;        /* streams.c */
     struct server_writer *writer;   /* writer.c */
     struct hooks *hooks;            /* hooks.c */

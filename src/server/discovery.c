@@ -28,7 +28,7 @@ static const char *verbs_of(const struct kind *k) {
         return "[\"create\"]";
     }
     if (k->flags & KIND_COMPUTED) {
-        return k->subresources != NULL ? "[]" : "[\"get\",\"list\"]";
+        return k->subresources != NULL ? "[]" : "[\"get\",\"list\",\"watch\"]";
     }
     return all_verbs;
 }

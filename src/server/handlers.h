@@ -28,6 +28,12 @@ void watch_release(struct server *s);
 void watch_stop_all(struct server *s);
 void watch_stop_kind(struct server *s, const struct kind *k); /* it is served no more */
 void watch_request(struct call *c);
+/* Whether the options of a watch go together; *ret_rv: the revision that it names, or 0. */
+int watch_check_options(struct call *c, uint64_t *ret_rv);
+/* How long it lasts, in seconds. */
+int64_t watch_seconds(struct call *c);
+/* An ERROR event. */
+void watch_send_error(struct call *c, const struct failure *f);
 size_t watch_count(const struct server *s);
 /* scrape.c: a registry of ours, then that of the outer world, as Prometheus text */
 struct prom;

@@ -24,6 +24,12 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     s->o = *o;
     s->clock = loop_clock(o->loop);
     arena_init(&s->scratch, SCRATCH_BYTES);
+    s->computed = virtual_hub_new(s->clock, o->mirror);
+    if (s->computed == NULL) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        server_free(s);
+        return NULL;
+    }
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || writer_init(s, err) != 0 ||
         health_init(s, err) != 0 || crds_init(s, err) != 0 ||
         hooks_init(s, err) != 0) {
@@ -70,6 +76,7 @@ void server_free(struct server *s) {
     http_server_free(s->http);
     hooks_release(s);
     watch_release(s);
+    virtual_hub_free(s->computed);
     streams_release(s);
     writer_release(s);
     crds_release(s);

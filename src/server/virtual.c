@@ -1,34 +1,40 @@
 /*
  * virtual: resources that are computed when asked for (mirror/virtual.h): who answers is in the registry; the answer is
  * sent as the client wants it, tables included. Authorization of the request itself was route.c's; what the answerer
- * asks further (may the asker list workloads in that namespace?) goes through the same guard.
+ * asks further (may the asker list workloads in that namespace?) goes through the same guard. Watches are in
+ * virtual_stream.c.
  */
-#include "mirror/virtual.h"
+#include "server/virtual.h"
+
 #include "api/codec.h"
 #include "base/limits.h"
 #include "server/body.h"
-#include "server/handlers.h"
 #include "wire/json.h"
 
 struct asking {
-    struct virtual_ask q; /* first */
+    struct virtual_ask q;
+    struct virtual_asker who;
     struct call *call;
     struct virtual_source *source;
     struct virtual_call *under_way; /* NULL once answered */
     bool answered;
 };
 
-static bool may(const struct virtual_ask *q, const char *verb, const char *group,
-                const char *resource, struct str ns, struct str name) {
-    const struct asking *k = q->may_ctx;
+bool virtual_may(const struct virtual_ask *q, const char *verb, const char *group,
+                 const char *resource, struct str ns, struct str name) {
+    const struct virtual_asker *k = q->may_ctx;
     struct guard *g = k->call->s->o.guard;
     struct err err = {0};
     struct str reason = {0};
     struct api_request want = k->call->req;
     want.verb_name = str_of(verb);
     want.group = str_of(group);
-    want.plural = str_of(resource);
-    want.subresource = (struct str){0};
+    struct str sub, both = str_of(resource);
+    if (!str_cut(both, '/', &want.plural, &sub)) {
+        want.plural = both;
+        sub = (struct str){0};
+    }
+    want.subresource = sub;
     want.kind = NULL;
     for (size_t i = 0, n = 0; want.kind == NULL; i++) {
         const struct kind *const *kinds = kinds_builtin(&n);
@@ -44,7 +50,7 @@ static bool may(const struct virtual_ask *q, const char *verb, const char *group
     want.ns = ns;
     want.name = want.authz_name = name;
     return g == NULL || g->authorize == NULL ||
-           g->authorize(g, &want, k->call->arena, &reason, &err) == 0;
+           g->authorize(g, &want, k->arena, &reason, &err) == 0;
 }
 
 /* ---- the answer ---- */
@@ -65,10 +71,15 @@ static void row(struct call *c, yyjson_val *obj, bool first, struct buf *out) {
     buf_ch(out, '}');
 }
 
-static int table(struct call *c, struct str json, struct buf *out, struct err *err) {
+bool virtual_is_table(const struct call *c) {
+    return c->media.shape == SHAPE_TABLE && c->req.kind->n_columns > 0;
+}
+
+int virtual_table(struct call *c, struct arena *a, struct str json, struct buf *out,
+                  struct err *err) {
     yyjson_doc *doc;
     struct render r = call_render(c);
-    int code = json_parse(c->arena, json, &doc, err);
+    int code = json_parse(a, json, &doc, err);
     if (code != 0) {
         return code;
     }
@@ -90,8 +101,8 @@ static void answer(struct call *c, struct str json) {
     struct buf b;
     int code = 0;
     buf_init(&b, 0);
-    if (c->media.shape == SHAPE_TABLE && c->req.kind->n_columns > 0) {
-        code = table(c, json, &b, &err);
+    if (virtual_is_table(c)) {
+        code = virtual_table(c, c->arena, json, &b, &err);
     } else {
         buf_str(&b, json);
         buf_ch(&b, '\n');
@@ -169,20 +180,14 @@ static int read_object(struct call *c, struct str *ret) {
     return r || ret->p == NULL ? failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory") : 0;
 }
 
-static int ask(struct call *c, const char *verb) {
+bool virtual_question(struct call *c, const char *verb, const struct virtual_asker *who,
+                      struct virtual_ask *ret) {
     const struct api_request *q = &c->req;
-    struct asking *k = ARENA_NEW(c->arena, struct asking);
     struct virtual_param *params = ARENA_ARRAY(c->arena, struct virtual_param, q->n_query + 1);
-    struct err err = {0};
-    if (k == NULL || params == NULL) {
-        return failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < q->n_query; i++) {
+    for (size_t i = 0; params != NULL && i < q->n_query; i++) {
         params[i] = (struct virtual_param){q->query[i].key, q->query[i].value};
     }
-    k->call = c;
-    k->source = virtual_find(c->s->o.virtuals, q->group, q->plural, q->subresource);
-    k->q = (struct virtual_ask){.verb = verb,
+    *ret = (struct virtual_ask){.verb = verb,
                                 .kind = q->kind,
                                 .version = q->version,
                                 .subresource = q->subresource,
@@ -190,12 +195,37 @@ static int ask(struct call *c, const char *verb) {
                                 .name = q->name,
                                 .query = params,
                                 .n_query = q->n_query,
-                                .may = may,
-                                .may_ctx = k};
+                                .user = q->user.name,
+                                .groups = q->user.groups.v,
+                                .n_groups = q->user.groups.n,
+                                .may = virtual_may,
+                                .may_ctx = (void *)(uintptr_t)who};
+    return params != NULL;
+}
+
+struct virtual_source *virtual_answerer(struct call *c) {
+    const struct api_request *q = &c->req;
+    struct virtual_source *s = virtual_find(c->s->o.virtuals, q->group, q->plural, q->subresource);
+    if (s == NULL) {
+        (void)failure_set(&c->failure, c->arena, ERR_UNAVAILABLE,
+                          "nobody answers for %s here: the controllers do not run",
+                          q->kind->plural);
+    }
+    return s;
+}
+
+static int ask(struct call *c, const char *verb) {
+    const struct api_request *q = &c->req;
+    struct asking *k = ARENA_NEW(c->arena, struct asking);
+    struct err err = {0};
+    if (k == NULL || !virtual_question(c, verb, &k->who, &k->q)) {
+        return failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory");
+    }
+    k->call = c;
+    k->who = (struct virtual_asker){c, c->arena};
+    k->source = virtual_answerer(c);
     if (k->source == NULL) {
-        return failure_set(&c->failure, c->arena, ERR_UNAVAILABLE,
-                           "nobody answers for %s here: the controllers do not run",
-                           q->kind->plural);
+        return c->failure.code;
     }
     int r = str_is(str_of(verb), "create") ? read_object(c, &k->q.body) : 0;
     if (r != 0) {
@@ -218,6 +248,11 @@ static int ask(struct call *c, const char *verb) {
 }
 
 void virtual_request(struct call *c) {
+    if (c->req.verb == VERB_WATCH && c->req.name.n == 0 && c->req.kind->subresources == NULL &&
+        !(c->req.kind->flags & KIND_VIRTUAL)) {
+        virtual_watch_request(c);
+        return;
+    }
     const char *verb = verb_of(c->req.kind, c->req.verb);
     /* what only has subresources is no resource by itself */
     bool bare = c->req.kind->subresources != NULL && c->req.subresource.n == 0;

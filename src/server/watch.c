@@ -66,7 +66,8 @@ static void watch_end(struct watch *w);
 static void watch_pump(struct watch *w);
 
 size_t watch_count(const struct server *s) {
-    return s->hub != NULL ? s->hub->n : 0;
+    return (s->hub != NULL ? s->hub->n : 0) +
+           (s->computed != NULL ? virtual_hub_count(s->computed) : 0);
 }
 
 int watch_init(struct server *s, struct err *err) {
@@ -81,6 +82,7 @@ int watch_init(struct server *s, struct err *err) {
 }
 
 void watch_stop_all(struct server *s) {
+    virtual_hub_stop(s->computed);
     for (struct kind_feed *f = s->hub->feeds; f != NULL; f = f->next) {
         while (f->first != NULL) {
             watch_end(f->first);
@@ -194,7 +196,7 @@ static int send_bookmark(struct watch *w, bool initial_end) {
     return r;
 }
 
-static void send_error(struct watch *w, const struct failure *f) {
+void watch_send_error(struct call *c, const struct failure *f) {
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "{\"type\":\"ERROR\",\"object\":");
@@ -203,7 +205,7 @@ static void send_error(struct watch *w, const struct failure *f) {
         b.n--; /* its newline */
     }
     buf_c(&b, "}\n");
-    (void)http_stream_write(w->call->http, buf_view(&b));
+    (void)http_stream_write(c->http, buf_view(&b));
     buf_release(&b);
 }
 
@@ -344,7 +346,7 @@ static void watch_expired(struct watch *w, uint64_t oldest) {
     struct failure f;
     (void)failure_set(&f, c->arena, ERR_EXPIRED, "too old resource version: %llu (%llu)",
                       (unsigned long long)w->rv, (unsigned long long)oldest);
-    send_error(w, &f);
+    watch_send_error(c, &f);
     watch_end(w);
 }
 
@@ -415,12 +417,11 @@ static int bad_watch_options(struct call *c, const char *field, const char *text
                                CAUSE_FORBIDDEN, field, "Forbidden: %s", text);
 }
 
-/* Where the stream starts; see watch.c's head for the states. */
-static int settle_start(struct watch *w, struct call *c) {
+int watch_check_options(struct call *c, uint64_t *ret_rv) {
     const struct request_options *o = &c->req.opt;
-    bool initial_set = o->send_initial_events.set, initial = o->send_initial_events.v;
-    uint64_t rv = 0, now = mirror_revision(c->s->o.mirror);
-    if (o->resource_version.n > 0 && !str_to_u64(o->resource_version, &rv)) {
+    bool initial_set = o->send_initial_events.set;
+    *ret_rv = 0;
+    if (o->resource_version.n > 0 && !str_to_u64(o->resource_version, ret_rv)) {
         return failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
                            "invalid resource version: \"%.*s\"",
                            STR_ARG(str_head(o->resource_version, 64)));
@@ -434,6 +435,25 @@ static int settle_start(struct watch *w, struct call *c) {
         return bad_watch_options(c, "resourceVersionMatch",
                                  "resourceVersionMatch is forbidden for watch unless "
                                  "sendInitialEvents is provided");
+    }
+    return 0;
+}
+
+int64_t watch_seconds(struct call *c) {
+    int64_t seconds = c->req.opt.timeout_seconds;
+    uint16_t spread = 0;
+    (void)names_random(c->s, &spread, sizeof(spread), NULL);
+    return seconds > 0 && seconds <= 86400 ? seconds : 1800 + spread % 1800;
+}
+
+/* Where the stream starts; see watch.c's head for the states. */
+static int settle_start(struct watch *w, struct call *c) {
+    const struct request_options *o = &c->req.opt;
+    bool initial_set = o->send_initial_events.set, initial = o->send_initial_events.v;
+    uint64_t rv, now = mirror_revision(c->s->o.mirror);
+    int r = watch_check_options(c, &rv);
+    if (r != 0) {
+        return r;
     }
     w->bookmarks = o->allow_bookmarks;
     w->initial_end = initial;
@@ -480,7 +500,7 @@ static int watch_new(struct call *c, struct watch **ret) {
 void watch_request(struct call *c) {
     struct server *s = c->s;
     struct watch *w;
-    if (s->hub->n >= LIMIT_WATCHES || s->stopping) {
+    if (watch_count(s) >= LIMIT_WATCHES || s->stopping) {
         (void)failure_too_many(&c->failure);
         call_fail(c);
         return;
@@ -489,14 +509,8 @@ void watch_request(struct call *c) {
         call_fail(c);
         return;
     }
-    uint16_t spread = 0;
-    (void)names_random(s, &spread, sizeof(spread), NULL);
-    int64_t seconds = c->req.opt.timeout_seconds;
-    if (seconds <= 0 || seconds > 86400) {
-        seconds = 1800 + spread % 1800;
-    }
     int64_t now = clock_mono(s->clock);
-    w->deadline = now + seconds * NS_PER_SEC;
+    w->deadline = now + watch_seconds(c) * NS_PER_SEC;
     w->next_bookmark = now + BOOKMARK_NS;
     c->detach = watch_gone;
     c->detach_ctx = w;

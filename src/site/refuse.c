@@ -19,14 +19,19 @@ static int http_of(int code) {
     return 500;
 }
 
+void refuse_status(int code, const char *text, struct buf *out) {
+    buf_c(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+               "\"message\":");
+    buf_json(out, str_of(text));
+    buf_f(out, ",\"reason\":\"%s\",\"code\":%d}", err_name(code), http_of(code));
+}
+
 void refuse(struct http_request *r, int code, const char *text) {
     struct buf b;
     int http = http_of(code);
     buf_init(&b, 64 << 10);
-    buf_c(&b, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-              "\"message\":");
-    buf_json(&b, str_of(text));
-    buf_f(&b, ",\"reason\":\"%s\",\"code\":%d}\n", err_name(code), http);
+    refuse_status(code, text, &b);
+    buf_ch(&b, '\n');
     (void)http_add_header(r, "Cache-Control", STR("no-store"));
     (void)http_add_header(r, "X-Content-Type-Options", STR("nosniff"));
     http_respond(r, http, "application/json", buf_ok(&b) == 0 ? buf_view(&b) : STR("{}\n"));

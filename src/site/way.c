@@ -117,6 +117,7 @@ static void cut(struct pass *p) {
 }
 
 void way_recheck(struct way *w) {
+    way_watch_recheck(w);
     for (struct pass *p = w->passes, *next; p; p = next) {
         next = p->next;
         if (p->call && !sessions_numbered(w->o.sessions, p->session)) {
@@ -128,7 +129,15 @@ void way_recheck(struct way *w) {
 static void sweep(void *ctx) {
     struct way *w = ctx;
     way_recheck(w);
-    if (w->passes) {
+    w->sweeps = false;
+    if (w->passes || w->watchers) {
+        way_sweep(w);
+    }
+}
+
+void way_sweep(struct way *w) {
+    if (!w->sweeps) {
+        w->sweeps = true;
         w->clock->timer_start(w->timer, SWEEP_NS);
     }
 }
@@ -179,9 +188,8 @@ static struct pass *pass_new(struct way *w, struct http_request *r, const struct
                        .prev = &w->passes};
     if (p->next) {
         p->next->prev = &p->next;
-    } else {
-        w->clock->timer_start(w->timer, SWEEP_NS);
     }
+    way_sweep(w);
     w->passes = p;
     w->n_passes++;
     http_set_user(r, p, closed);
@@ -273,7 +281,8 @@ struct way *way_new(const struct way_options *o, struct err *err) {
     w->server = mem_cstr(o->server);
     w->timer = w->clock->timer_new(w->clock, sweep, w);
     map_init(&w->rights);
-    if (!w->server || !w->timer) {
+    w->hub = o->virtuals ? virtual_hub_new(w->clock, o->mirror) : NULL;
+    if (!w->server || !w->timer || (o->virtuals && !w->hub)) {
         err_set(err, ERR_NOMEM, "no memory for the dashboard");
     } else if (http_client_new(o->loop, &o->client, &w->http, err) == 0) {
         struct http_client_options streams = o->client;
@@ -290,7 +299,8 @@ void way_free(struct way *w) {
     if (!w) {
         return;
     }
-    way_computed_release(w);
+    virtual_hub_free(w->hub);
+    computing_release(w);
     way_ask_release(w);
     http_client_free(w->http);
     http_client_free(w->streams);

@@ -8,7 +8,8 @@
  *
  * Kinds that are computed (mirror/virtual.h) are not the cluster's: they are answered here by whoever registered for
  * them. Whether the user may ask, and what the answerer asks on their behalf, is found out by SelfSubjectAccessReview:
- * an answer that needed unknown rights is thrown away and made again once they are known.
+ * an answer that needed unknown rights is thrown away and made again once they are known. They can be watched
+ * (mirror/virtual_watch.h), with the right to watch them.
  */
 #ifndef BERTH_SITE_WAY_H
 #define BERTH_SITE_WAY_H
@@ -32,6 +33,7 @@ struct way_options {
     struct str server; /* "https://10.0.0.1:6443", without a trailing '/'; may have a path */
     struct http_client_options client; /* how it is verified; without any identity */
     const struct virtual_registry *virtuals; /* NULL: nothing is computed here */
+    struct mirror *mirror;                   /* what is computed depends on it; outlives the way */
 };
 
 struct way *way_new(const struct way_options *o, struct err *err);

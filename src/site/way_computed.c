@@ -1,300 +1,40 @@
-/*
- * way_computed: kinds that are computed, on a cluster: answered here, with the rights that the user has there.
- *
- *     the right to ask --> ask --> an answer that needed no unknown right --> the browser
- *                           ^            |
- *                           |            v
- *                           +---- reviews of those rights        at most ROUNDS times; what is still unknown is a no
- *
- * Rights are remembered for RIGHT_NS, by session.
- */
+/* way_computed: requests for kinds that are computed, on a cluster: answered (way_compute.c), watched (way_watch.c). */
 #include "api/causes.h"
 #include "api/codec.h"
 #include "base/mem.h"
 #include "site/refuse.h"
 #include "site/way_int.h"
 
-enum {
-    ROUNDS = 4,
-    AT_ONCE = 32, /* reviews of one answer */
-    COMPUTING_BYTES = 16 << 20,
-    COMPUTINGS_MAX = 256,
-    COMPUTINGS_OF_USER = 64,
-    PARAMS_MAX = 32,
-    PARTS_MAX = 10,
-};
-#define RIGHT_NS (30 * NS_PER_SEC)
+enum { ASKED_MAX = 256, ASKED_OF_USER = 64, PARAMS_MAX = 32, PARTS_MAX = 10 };
 
-struct right {
-    int64_t at; /* mono */
-    bool allowed;
-    char key[];
-};
-
-/* One that has to be found out. */
-struct wanted {
-    struct computing *k;
-    struct way_question *question; /* NULL: not asked yet, or told */
-    struct str verb, group, resource, subresource, ns, name, key;
-};
-
-struct computing {
-    struct virtual_ask q;
+struct asked {
+    struct virtual_ask q; /* names live in the request's arena */
     struct way *w;
-    struct computing *next, **prev;
+    struct asked *next, **prev;
     struct http_request *r;
-    uint64_t session, user; /* the session's number; the hash of its user's name */
-    struct str token, plural;
-    struct virtual_source *source;
-    struct virtual_call *under_way;
-    struct wanted *wanted;
-    size_t n_wanted, sent, told;
-    unsigned round;
-    bool allowed; /* to ask this at all */
-    bool asking, over;
-    struct buf key;
-    int trouble; /* a review could not be had */
-    struct err why;
-    struct arena a;
+    uint64_t user;               /* hash of its name */
+    struct computing *computing; /* NULL: not yet, or answered */
 };
 
-static void step(struct computing *k);
-
-/* ---- rights ---- */
-
-/* Valid until the next one. Empty: out of memory. */
-static struct str key_of(struct computing *k, const char *verb, const char *group,
-                         const char *resource, struct str sub, struct str ns, struct str name) {
-    buf_reset(&k->key);
-    buf_f(&k->key, "%llu\n%s\n%s\n%s\n%.*s\n%.*s\n%.*s", (unsigned long long)k->session, verb,
-          group, resource, STR_ARG(sub), STR_ARG(ns), STR_ARG(name));
-    return buf_ok(&k->key) ? (struct str){0} : buf_view(&k->key);
-}
-
-static void forget_rights(struct way *w) {
-    const struct map_entry *e;
-    for (size_t i = 0; (e = map_next(&w->rights, &i));) {
-        mem_free(e->value);
-    }
-    map_release(&w->rights);
-    map_init(&w->rights);
-}
-
-static void remember(struct way *w, struct str key, bool allowed) {
-    void *old = NULL;
-    if (map_count(&w->rights) >= WAY_RIGHTS_MAX) {
-        forget_rights(w);
-    }
-    struct right *x = mem_zalloc(sizeof(*x) + key.n + 1);
-    if (!x) {
-        return; /* it is asked for again */
-    }
-    x->at = clock_mono(w->clock);
-    x->allowed = allowed;
-    memcpy(x->key, key.p, key.n);
-    if (map_put(&w->rights, str_from(x->key, key.n), x, &old) != 0) {
-        mem_free(x);
-        return;
-    }
-    mem_free(old);
-}
-
-enum known { UNKNOWN, NO, YES };
-
-/* What is known; what is not is noted, to be found out. */
-static enum known look_up(struct computing *k, const char *verb, const char *group,
-                          const char *resource, struct str sub, struct str ns, struct str name) {
-    struct str key = key_of(k, verb, group, resource, sub, ns, name);
-    const struct right *x = key.n ? map_get(&k->w->rights, key) : NULL;
-    if (x && clock_mono(k->w->clock) - x->at < RIGHT_NS) {
-        return x->allowed ? YES : NO;
-    }
-    if (!key.n || k->n_wanted == WAY_RIGHTS_OF_ASK) {
-        return NO;
-    }
-    for (size_t i = 0; i < k->n_wanted; i++) {
-        if (str_eq(k->wanted[i].key, key)) {
-            return UNKNOWN;
-        }
-    }
-    k->wanted[k->n_wanted++] = (struct wanted){.k = k,
-                                               .verb = arena_str(&k->a, str_of(verb)),
-                                               .group = arena_str(&k->a, str_of(group)),
-                                               .resource = arena_str(&k->a, str_of(resource)),
-                                               .subresource = sub,
-                                               .ns = arena_str(&k->a, ns),
-                                               .name = arena_str(&k->a, name),
-                                               .key = arena_str(&k->a, key)};
-    if (arena_ok(&k->a) != 0) {
-        k->n_wanted--;
-        return NO;
-    }
-    return UNKNOWN;
-}
-
-/* The widest right first: who may in the whole cluster is asked about one time, not for each namespace. */
-static bool may(const struct virtual_ask *q, const char *verb, const char *group,
-                const char *resource, struct str ns, struct str name) {
-    struct computing *k = q->may_ctx;
-    const struct str none = {0};
-    enum known x = look_up(k, verb, group, resource, none, none, none);
-    if (x == NO && ns.n) {
-        x = look_up(k, verb, group, resource, none, ns, none);
-    }
-    if (x == NO && name.n) {
-        x = look_up(k, verb, group, resource, none, ns, name);
-    }
-    return x == YES;
-}
-
-/* ---- the end ---- */
-
-static void computing_free(struct computing *k) {
+static void closed(void *user) {
+    struct asked *k = user;
     *k->prev = k->next;
     if (k->next) {
         k->next->prev = k->prev;
     }
-    for (size_t i = 0; i < k->n_wanted; i++) {
-        way_ask_cancel(k->wanted[i].question);
-    }
-    if (k->under_way) {
-        k->source->cancel(k->source, k->under_way);
-    }
-    arena_release(&k->a);
-    buf_release(&k->key);
+    computing_free(k->computing);
     mem_free(k);
 }
 
-static void closed(void *user) {
-    computing_free(user);
-}
-
-static void give_up(struct computing *k, int code, const char *text) {
-    k->over = true;
-    refuse(k->r, code, text && text[0] ? text : err_name(code));
-}
-
-/* ---- asking the API server ---- */
-
-static void add_field(struct buf *b, const char *name, struct str value, bool *more) {
-    if (value.n) {
-        buf_f(b, "%s\"%s\":", *more ? "," : "", name);
-        buf_json(b, value);
-        *more = true;
-    }
-}
-
-static void reviewed(void *ctx, int code, yyjson_val *root, const struct err *err) {
-    struct wanted *x = ctx;
-    struct computing *k = x->k;
-    x->question = NULL;
-    k->told++;
-    if (code == 0) {
-        remember(k->w, x->key, json_bool_at(root, "status.allowed", false));
-    } else if (!k->trouble) {
-        k->trouble = code;
-        k->why = *err;
-    }
-    step(k);
-}
-
-static int send_review(struct wanted *x, struct err *err) {
-    struct computing *k = x->k;
-    struct buf b;
-    bool more = false;
-    buf_init(&b, 16 << 10);
-    buf_c(&b, "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
-              "\"spec\":{\"resourceAttributes\":{");
-    add_field(&b, "verb", x->verb, &more);
-    add_field(&b, "group", x->group, &more);
-    add_field(&b, "resource", x->resource, &more);
-    add_field(&b, "subresource", x->subresource, &more);
-    add_field(&b, "namespace", x->ns, &more);
-    add_field(&b, "name", x->name, &more);
-    buf_c(&b, "}}}");
-    int r = buf_ok(&b)
-                ? err_set(err, ERR_NOMEM, "no memory to ask")
-                : way_ask(k->w, k->token, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                          buf_view(&b), reviewed, x, &x->question, err);
-    buf_release(&b);
-    return r;
-}
-
-static int send_reviews(struct computing *k, struct err *err) {
-    int r = 0;
-    while (r == 0 && k->sent < k->n_wanted && k->sent - k->told < AT_ONCE) {
-        r = send_review(&k->wanted[k->sent++], err);
-    }
-    return r;
-}
-
-/* ---- asking whoever answers ---- */
-
-static void answered(void *ctx, int code, struct str json, const struct err *err) {
-    struct computing *k = ctx;
-    k->under_way = NULL;
-    k->asking = false;
-    if (k->n_wanted > 0 && k->round < ROUNDS) {
-        step(k);
-    } else if (code != 0) {
-        give_up(k, code, err ? err->text : NULL);
-    } else {
-        k->over = true;
-        (void)http_add_header(k->r, "Cache-Control", STR("no-store"));
-        http_respond(k->r, str_is(str_of(k->q.verb), "create") ? 201 : 200, "application/json",
-                     json);
-    }
-}
-
-static void ask(struct computing *k) {
-    struct err err = {0};
-    struct virtual_call *call = NULL;
-    k->n_wanted = k->sent = k->told = 0;
-    k->round++;
-    k->source =
-        virtual_find(k->w->o.virtuals, str_of(k->q.kind->group), k->plural, k->q.subresource);
-    if (!k->source) {
-        give_up(k, ERR_UNAVAILABLE,
-                "this is answered by the replica that leads, and this one does not");
+static void done(void *ctx, int code, struct str json, const struct err *err) {
+    struct asked *k = ctx;
+    k->computing = NULL;
+    if (code != 0) {
+        refuse(k->r, code, err->text);
         return;
     }
-    k->asking = true;
-    int r = k->source->ask(k->source, &k->q, answered, k, &call, &err);
-    if (r != 0) {
-        answered(k, r, (struct str){0}, &err);
-    } else if (k->asking) {
-        k->under_way = call;
-    }
-}
-
-/* May the user ask this at all? */
-static enum known may_ask(struct computing *k) {
-    const struct virtual_ask *q = &k->q;
-    return look_up(k, q->verb, q->kind->group, q->kind->plural, q->subresource, q->ns, q->name);
-}
-
-static void step(struct computing *k) {
-    struct err err = {0};
-    if (k->over) {
-        return;
-    }
-    if (k->trouble) {
-        give_up(k, k->trouble, k->why.text);
-    } else if (k->told < k->n_wanted) {
-        int r = send_reviews(k, &err);
-        if (r != 0) {
-            give_up(k, r, err.text);
-        }
-    } else if (k->allowed || may_ask(k) == YES) {
-        k->allowed = true;
-        ask(k);
-    } else {
-        struct str text =
-            arena_f(&k->a, "%s.%s is forbidden: you cannot %s it %s%.*s", k->q.kind->plural,
-                    k->q.kind->group, k->q.verb,
-                    k->q.ns.n ? "in the namespace " : "at the cluster scope", STR_ARG(k->q.ns));
-        give_up(k, ERR_FORBIDDEN, text.p);
-    }
+    (void)http_add_header(k->r, "Cache-Control", STR("no-store"));
+    http_respond(k->r, str_is(str_of(k->q.verb), "create") ? 201 : 200, "application/json", json);
 }
 
 /* ---- the question ---- */
@@ -330,14 +70,15 @@ static bool unescape(struct arena *a, struct str s, struct str *ret) {
     return to != NULL;
 }
 
-static bool read_query(struct computing *k, struct str query) {
-    struct virtual_param *params = ARENA_ARRAY(&k->a, struct virtual_param, PARAMS_MAX);
+static bool read_query(struct asked *k, struct str query) {
+    struct arena *a = http_arena(k->r);
+    struct virtual_param *params = ARENA_ARRAY(a, struct virtual_param, PARAMS_MAX);
     struct str part, key, value;
     size_t n = 0;
     while (params && str_next(&query, '&', &part)) {
         str_cut(part, '=', &key, &value);
-        if (n == PARAMS_MAX || !unescape(&k->a, key, &params[n].key) ||
-            !unescape(&k->a, value, &params[n].value)) {
+        if (n == PARAMS_MAX || !unescape(a, key, &params[n].key) ||
+            !unescape(a, value, &params[n].value)) {
             return false;
         }
         n++;
@@ -348,11 +89,12 @@ static bool read_query(struct computing *k, struct str query) {
 }
 
 /* The body of a create, by the kind's tables: pruned, with defaults, valid. */
-static int read_body(struct computing *k, const struct kind_version *kv, struct err *err) {
-    struct causes causes = {.arena = &k->a};
+static int read_body(struct asked *k, const struct kind_version *kv, struct err *err) {
+    struct arena *a = http_arena(k->r);
+    struct causes causes = {.arena = a};
     yyjson_mut_doc *d;
     struct buf b;
-    int r = json_parse_mut(&k->a, http_body(k->r), &d, err);
+    int r = json_parse_mut(a, http_body(k->r), &d, err);
     yyjson_mut_val *root = r == 0 ? yyjson_mut_doc_get_root(d) : NULL;
     if (r == 0 &&
         (!yyjson_mut_is_obj(root) || !str_is(json_mstr_at(root, "kind"), k->q.kind->kind))) {
@@ -372,7 +114,7 @@ static int read_body(struct computing *k, const struct kind_version *kv, struct 
         r = err_set(err, ERR_INVALID, "%.*s", STR_ARG(buf_view(&b)));
     } else {
         json_write_mut(&b, yyjson_mut_doc_get_root(d));
-        k->q.body = arena_str(&k->a, buf_view(&b));
+        k->q.body = arena_str(a, buf_view(&b));
         r = buf_ok(&b) || !k->q.body.p ? err_set(err, ERR_NOMEM, "no memory for the object") : 0;
     }
     buf_release(&b);
@@ -409,87 +151,86 @@ static const struct kind *read_path(struct arena *a, struct str path, struct vir
     return k;
 }
 
-static struct computing *computing_new(struct way *w, struct http_request *r,
-                                       const struct session *one) {
-    struct computing *k = mem_zalloc(sizeof(*k));
-    if (!k) {
-        return NULL;
-    }
-    arena_init(&k->a, COMPUTING_BYTES);
-    buf_init(&k->key, 8192);
-    k->w = w;
-    k->r = r;
-    k->session = one->number;
-    k->user = str_hash(one->who.user);
-    k->token = arena_str(&k->a, one->who.token);
-    k->wanted = ARENA_ARRAY(&k->a, struct wanted, WAY_RIGHTS_OF_ASK);
-    k->q.may = may;
-    k->q.may_ctx = k;
-    k->next = w->computings;
-    k->prev = &w->computings;
-    if (k->next) {
-        k->next->prev = &k->next;
-    }
-    w->computings = k;
-    if (arena_ok(&k->a) != 0) {
-        computing_free(k);
-        return NULL;
+static struct asked *asked_new(struct way *w, struct http_request *r, const struct session *one) {
+    struct asked *k = mem_zalloc(sizeof(*k));
+    if (k) {
+        *k = (struct asked){
+            .w = w, .r = r, .user = str_hash(one->who.user), .next = w->asked, .prev = &w->asked};
+        if (k->next) {
+            k->next->prev = &k->next;
+        }
+        w->asked = k;
+        http_set_user(r, k, closed);
     }
     return k;
 }
 
-static int prepare(struct computing *k, const struct kind_version *kv, struct err *err) {
+static bool has_room(const struct way *w, uint64_t user) {
+    size_t n = 0, own = 0;
+    for (const struct asked *x = w->asked; x; x = x->next) {
+        n++;
+        own += x->user == user;
+    }
+    return n < ASKED_MAX && own < ASKED_OF_USER;
+}
+
+static int prepare(struct asked *k, const struct kind_version *kv, struct err *err) {
+    if (!read_query(k, http_query(k->r))) {
+        return err_set(err, ERR_BAD_REQUEST, "the query is malformed");
+    }
     k->q.verb = verb_of(k->q.kind, http_method(k->r), k->q.name.n > 0);
-    k->plural = str_of(k->q.kind->plural);
-    if (!k->q.verb || str_is(virtual_param(&k->q, "watch"), "true") ||
-        str_is(virtual_param(&k->q, "watch"), "1")) {
+    if (!k->q.verb) {
         return err_set(err, ERR_METHOD, "the server does not allow this method on %s",
                        k->q.kind->plural);
     }
     return str_is(str_of(k->q.verb), "create") ? read_body(k, kv, err) : 0;
 }
 
+static bool is_watch(const struct virtual_ask *q) {
+    struct str v = virtual_param(q, "watch");
+    return str_is(str_of(q->verb), "list") && (str_is(v, "true") || str_is(v, "1"));
+}
+
+static void answer(struct asked *k, const struct kind_version *kv, const struct session *one) {
+    struct err err = {0};
+    int code = prepare(k, kv, &err);
+    if (code == 0 && is_watch(&k->q)) {
+        struct way *w = k->w;
+        struct http_request *r = k->r;
+        struct virtual_ask q = k->q;
+        closed(k); /* it lasts, and is counted otherwise */
+        http_set_user(r, NULL, NULL);
+        way_watch(w, r, one, &q);
+        return;
+    }
+    if (code == 0) {
+        struct computing_options o = {&k->q, k->q.verb, one, done, k};
+        k->computing = computing_new(k->w, &o);
+        code = k->computing ? 0 : err_set(&err, ERR_NOMEM, "no memory to ask");
+    }
+    if (code != 0) {
+        refuse(k->r, code, err.text);
+    } else {
+        computing_start(k->computing);
+    }
+}
+
 bool way_computed(struct way *w, struct http_request *r, const struct session *one) {
     const struct kind_version *kv = NULL;
     struct virtual_ask q = {0};
-    struct err err = {0};
-    size_t n = 0, own = 0;
     const struct kind *kind = read_path(http_arena(r), http_path(r), &q, &kv);
     if (!kind ||
         (!str_is(str_of(kind->group), "berth.dev") &&
          !virtual_find(w->o.virtuals, str_of(kind->group), str_of(kind->plural), q.subresource))) {
         return false; /* Kueue's own may answer there */
     }
-    for (const struct computing *x = w->computings; x; x = x->next) {
-        n++;
-        own += x->user == str_hash(one->who.user);
-    }
-    bool room = n < COMPUTINGS_MAX && own < COMPUTINGS_OF_USER;
-    struct computing *k = room ? computing_new(w, r, one) : NULL;
+    bool room = has_room(w, str_hash(one->who.user));
+    struct asked *k = room ? asked_new(w, r, one) : NULL;
     if (!k) {
         refuse(r, room ? ERR_NOMEM : ERR_TOO_MANY, "too much is being computed");
         return true;
     }
-    q.may = k->q.may;
-    q.may_ctx = k;
-    k->q = q; /* names live in the request's arena */
-    http_set_user(r, k, closed);
-    int code = read_query(k, http_query(r))
-                   ? prepare(k, kv, &err)
-                   : err_set(&err, ERR_BAD_REQUEST, "the query is malformed");
-    if (code != 0) {
-        give_up(k, code, err.text);
-        return true;
-    }
-    (void)may_ask(k);
-    step(k);
+    k->q = q;
+    answer(k, kv, one);
     return true;
-}
-
-void way_computed_release(struct way *w) {
-    while (w->computings) {
-        computing_free(w->computings);
-    }
-    forget_rights(w);
-    map_release(&w->rights);
 }

@@ -1,6 +1,8 @@
 /* Tests of the way: what is sent on and what is not, streams both sides of which may stop, and computed kinds. */
 #include "site/way.h"
 
+#include "mirror/fake_kind.h"
+#include "mirror/mirror.h"
 #include "site/way_bed.h"
 #include "wire/json.h"
 
@@ -12,11 +14,12 @@ struct upstream {
     struct way *way;
     struct http_server *http;
     struct virtual_registry *virtuals;
+    struct mirror *mirror;
     struct virtual_source source;
     char seen[4096];             /* the last request's lines that matter */
     struct http_request *stream; /* a watch that is open */
     size_t stream_sent;
-    unsigned reviews, asks;
+    unsigned reviews, asks, version; /* version: a member of the answer; 0: it has none */
     bool all_allowed, may_ask, revoked;
     bool later; /* the source answers when it is told to, or never */
     virtual_done *done;
@@ -117,8 +120,10 @@ static int fleet(struct virtual_source *s, const struct virtual_ask *q, virtual_
     }
     bool mine = q->may(q, "list", "", "pods", STR("mine"), STR(""));
     bool theirs = q->may(q, "list", "", "pods", STR("theirs"), STR(""));
-    snprintf(text, sizeof(text), "{\"mine\":%d,\"theirs\":%d,\"name\":\"%.*s\",\"from\":\"%.*s\"}",
-             mine, theirs, STR_ARG(q->name), STR_ARG(virtual_param(q, "from")));
+    int n = snprintf(text, sizeof(text),
+                     "{\"mine\":%d,\"theirs\":%d,\"name\":\"%.*s\",\"from\":\"%.*s\"", mine, theirs,
+                     STR_ARG(q->name), STR_ARG(virtual_param(q, "from")));
+    snprintf(text + n, sizeof(text) - (size_t)n, u->version ? ",\"version\":%u}" : "}", u->version);
     done(ctx, 0, str_of(text), NULL);
     return 0;
 }
@@ -153,6 +158,7 @@ static int setup(void **state) {
     struct http_server_options h = {
         .host = STR("127.0.0.1"), .handler = upstream, .ctx = u, .out_max = 64 << 20};
     assert_ok(http_server_start(u->bed.loop, &h, &u->http, &err), &err);
+    u->mirror = mirror_new(&(struct mirror_options){.clock = loop_clock(u->bed.loop)});
     u->virtuals = virtual_new();
     u->source = (struct virtual_source){"berth.dev", "fleets", "", fleet, cancel, NULL};
     virtual_add(u->virtuals, &u->source);
@@ -160,7 +166,8 @@ static int setup(void **state) {
     struct way_options w = {.loop = u->bed.loop,
                             .sessions = u->bed.sessions,
                             .server = str_of(url),
-                            .virtuals = u->virtuals};
+                            .virtuals = u->virtuals,
+                            .mirror = u->mirror};
     u->way = way_new(&w, &err);
     assert_non_null(u->way);
     *state = u;
@@ -173,6 +180,7 @@ static int teardown(void **state) {
     way_free(u->way);
     http_server_free(u->http);
     virtual_free(u->virtuals);
+    mirror_free(u->mirror);
     bed_end(&u->bed);
     mem_free(u);
     return 0;
@@ -304,12 +312,15 @@ struct reader {
     struct bed *b;
     struct http_call *call;
     size_t got;
+    int status;
     bool hold, over;
+    char last[1024]; /* the last piece that came */
 };
 
 static bool read_data(void *ctx, struct str bytes) {
     struct reader *x = ctx;
     x->got += bytes.n;
+    (void)str_copy(str_head(bytes, sizeof(x->last) - 1), x->last, sizeof(x->last));
     if (x->hold) {
         http_call_pause(x->call, true);
     }
@@ -319,6 +330,7 @@ static bool read_data(void *ctx, struct str bytes) {
 static void read_done(void *ctx, const struct http_reply *r) {
     struct reader *x = ctx;
     x->over = true;
+    x->status = r->status;
     x->call = NULL;
 }
 
@@ -509,6 +521,94 @@ static void test_computed_later(void **state) {
     } /* teardown lets go of it */
 }
 
+/* Something that answers may depend on is there. */
+static void fake_commit(struct mirror *m) {
+    struct object *o = NULL;
+    assert_int_equal(
+        fake_object(&fake_map, STR("x"), STR("y"), STR("u"), STR(""), STR("1"), &o, NULL), 0);
+    assert_int_equal(mirror_write(m, CHANGE_ADDED, o, 0, NULL, NULL, NULL), 0);
+    mirror_flush(m);
+}
+
+static void until_got(struct reader *x, const char *text) {
+    while (!strstr(x->last, text)) {
+        assert_false(x->over);
+        turns(x->b, 1);
+    }
+    x->last[0] = 0;
+}
+
+/* A watch with the rights of its user: shared by those of one session, asked again, ended with the right. */
+static void test_computed_watch(void **state) {
+    struct bed *b = *state;
+    struct upstream *u = *state;
+    const char *path =
+        "/apis/berth.dev/v1alpha1/fleets?watch=true&fieldSelector=metadata.name%3Dcurrent&from=1";
+    struct reader x = {0}, y = {0};
+    sign_in(b);
+    watch(b, &x, path, b->client);
+    until_got(&x, "{\"type\":\"ADDED\",\"object\":{\"mine\":1,\"theirs\":0,\"name\":\"current\","
+                  "\"from\":\"1\"}}\n");
+    assert_int_equal(u->reviews, 4);
+    unsigned asks = u->asks;
+    watch(b, &y, path, b->client);
+    until_got(&y, "\"ADDED\"");
+    assert_int_equal(u->asks, asks);
+    http_call_cancel(x.call); /* the other's rights are the same */
+    turns(b, 20);
+    fake_commit(u->mirror);
+    u->version = 2;
+    until_got(&y, "{\"type\":\"MODIFIED\",\"object\":{\"mine\":1,\"theirs\":0,\"name\":\"current\","
+                  "\"from\":\"1\",\"version\":2}}\n");
+    bed_with(b, OURS, NULL, NULL);
+    ASK("DELETE", "/dashboard/session", "", 204);
+    bed_with(b, NULL, NULL, NULL);
+    while (!y.over) {
+        turns(b, 1);
+    }
+    assert_true(strstr(y.last, "\"code\":401") != NULL);
+}
+
+static void test_computed_watch_refused(void **state) {
+    struct bed *b = *state;
+    struct upstream *u = *state;
+    const char *path = "/apis/berth.dev/v1alpha1/fleets?watch=1";
+    struct reader x = {0};
+    sign_in(b);
+    ASK("GET", "/apis/berth.dev/v1alpha1/fleets?watch=1&labelSelector=a", "", 400);
+    ASK("GET", "/apis/berth.dev/v1alpha1/fleets?watch=1&fieldSelector=spec.a%3Db", "", 400);
+    ASK("GET", "/apis/berth.dev/v1alpha1/fleets?watch=1&sendInitialEvents=true", "", 422);
+    u->may_ask = false;
+    ASK("GET", path, "", 403);
+    u->may_ask = true;
+    sign_in(b);
+    watch(b, &x, path, b->client);
+    until_got(&x, "\"ADDED\"");
+    virtual_remove(u->virtuals, &u->source); /* another replica leads now */
+    fake_commit(u->mirror);
+    while (!x.over) {
+        turns(b, 1);
+    }
+    assert_true(strstr(x.last, "\"ERROR\"") && strstr(x.last, "\"code\":503"));
+    ASK("GET", path, "", 503);
+    virtual_add(u->virtuals, &u->source);
+    u->later = true;
+    x = (struct reader){0};
+    watch(b, &x, path, b->client);
+    while (!u->done) {
+        turns(b, 1);
+    }
+    http_call_cancel(x.call); /* leaves before there is an answer */
+    while (u->cancelled == 0) {
+        turns(b, 1);
+    }
+    u->done = NULL;
+    watch(b, &x, path, b->client);
+    while (!u->done) {
+        turns(b, 1);
+    } /* teardown lets go of it */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_identify, setup, teardown),
@@ -522,6 +622,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_no_server, setup, teardown),
         cmocka_unit_test_setup_teardown(test_computed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_computed_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_computed_watch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_computed_watch_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

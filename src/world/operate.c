@@ -462,6 +462,7 @@ static int make_panel(struct operate *p, struct err *err) {
 }
 
 static bool mirror_is_complete(void *ctx) {
+        .mirror = p->mirror,
     struct operate *p = ctx;
     return inlet_complete(p->inlet);
 }

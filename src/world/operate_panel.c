@@ -41,6 +41,7 @@ static int make_way(struct operate_panel *p, const struct operate_panel_options 
                    .tls_name = c->tls_name,
                    .tls_origin = c->server},
         .virtuals = p->virtuals,
+        .mirror = o->mirror,
     };
     struct str path = str_skip(c->server, strlen("https://"));
     ptrdiff_t slash = str_find(path, '/');

@@ -20,6 +20,7 @@ struct operate_panel_options {
     const char *kubeconfig, *context;
     const struct panel_at *at;
     const struct calendar_seat *calendar;
+    struct mirror *mirror; /* what is computed depends on it; outlives the panel */
     bool allow_any;
 };
 

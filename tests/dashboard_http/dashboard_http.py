@@ -111,6 +111,33 @@ class World(Berth):
         return self.berth("dashboard", "--data", self.data, *args).strip()
 
 
+class Stream:
+    """The events of a watch."""
+
+    def __init__(self, site, path):
+        self.connection, self.response = site.watch(path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.connection.close()
+
+    def next(self):
+        line = self.response.readline()
+        return json.loads(line) if line else None
+
+    def until(self, what, test):
+        """The first event that passes; those before it are returned as well."""
+        seen = []
+        while True:
+            e = self.next()
+            check(e, f"the watch ended before {what}: {seen[-1:]}")
+            seen.append(e)
+            if test(e):
+                return e, seen
+
+
 def names(listing):
     return {x["metadata"]["name"] for x in listing["items"]}
 
@@ -349,6 +376,83 @@ def test_sign_out_ends_watches(b):
     c2.close()
 
 
+FLEETS = "/apis/berth.dev/v1alpha1/fleets"
+CURRENT = FLEETS + "?watch=true&fieldSelector=metadata.name%3Dcurrent"
+INITIAL = "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+
+
+def troubles(e):
+    return [c.get("trouble", "") for c in e["object"]["cards"]] if e["object"]["kind"] == "Fleet" else []
+
+
+def cordoned(e):
+    return any("cordoned" in t for t in troubles(e))
+
+
+def follow_fleet(b, site):
+    """A Fleet that changes: told once, and what is the same is not told again."""
+    node = wait_for("the node", lambda: b.get("nodes")["items"])[0]["metadata"]["name"]
+    wait_for("its GPU", lambda: site.json(FLEETS + "/current")["cards"])
+    with Stream(site, CURRENT + INITIAL) as s:
+        first = s.next()
+        check(first["type"] == "ADDED" and first["object"]["metadata"]["name"] == "current", f"{first}")
+        _, seen = s.until("the initial events' end", lambda e: e["type"] == "BOOKMARK")
+        check("k8s.io/initial-events-end" in seen[-1]["object"]["metadata"]["annotations"], f"{seen[-1]}")
+        b.kubectl("cordon", node)
+        e, seen = s.until("the cordoned node", cordoned)
+        check(e["type"] == "MODIFIED", f"{e['type']}")
+        b.kubectl("uncordon", node)
+        _, more = s.until("the node that takes pods again", lambda e: not cordoned(e))
+        told = [{k: v for k, v in e["object"].items() if k != "computed"} for e in seen + more]
+        check(all(x != y for x, y in zip(told, told[1:])), "the same is told twice")
+    return node
+
+
+def kubectl_watches(b, node, *what):
+    form = "-o=jsonpath={.kind}{.items[*].kind}: {.cards[*].trouble}{.items[*].cards[*].trouble}{\"\\n\"}"
+    watch = subprocess.Popen([b.kubectl_program, "get", *what, "--watch", form], stdout=subprocess.PIPE, env=b.env, text=True)
+    try:
+        line = watch.stdout.readline()
+        check(line.startswith("Fleet: "), f"kubectl said {line!r}")
+        for verb in ("cordon", "uncordon"):
+            b.kubectl(verb, node)
+            while ("cordoned" in line) != (verb == "cordon"):
+                line = watch.stdout.readline()
+                check(line, "kubectl's watch ended")
+    finally:
+        watch.kill()
+        watch.wait()
+
+
+def test_computed_watch():
+    """What is computed can be watched, by pages and by kubectl, as long as one may."""
+    program, kubectl = sys.argv[1:3]
+    with World(program, kubectl, gpus="sim:1xh200") as b:
+        site, ana = b.site(), b.site()
+        site.sign_in(token=b.token("root", "system:masters"))
+        node = follow_fleet(b, site)
+        for query, code in (("labelSelector=a%3Db", 400), ("fieldSelector=spec.a%3Db", 400), ("resourceVersion=x", 400),
+                            ("sendInitialEvents=true", 422)):
+            site.get(f"{FLEETS}?watch=1&{query}", want=code)
+        site.get("/apis/berth.dev/v1alpha1/availabilities?watch=1&from=x", want=400)
+        site.get("/apis/berth.dev/v1alpha1/queuepreviews?watch=1", want=405)
+        with Stream(site, CURRENT.replace("current", "other") + INITIAL) as s:
+            check(s.next()["type"] == "BOOKMARK", "something is there that is not")
+        with Stream(site, FLEETS + "?watch=1&resourceVersion=1&timeoutSeconds=1") as s:
+            check(s.next()["type"] == "ADDED", "a watch begins with what there is")
+            while s.next():
+                pass
+        for what in (["fleets"], ["fleets", "current"]):
+            kubectl_watches(b, node, *what)
+        ana.sign_in(token=b.token("ana"))
+        with Stream(ana, CURRENT) as s:
+            check(s.next()["type"] == "ADDED", "ana's")
+            b.kubectl("-n", "kube-system", "delete", "secrets", "--field-selector", "type=berth.dev/token")
+            while s.next():
+                pass  # it ends
+        ana.get(CURRENT, want=401)
+
+
 def test_https_too(b):
     context = ssl.create_default_context(cafile=os.path.join(b.data, "pki", "ca.crt"))
     site = Site(b.port, context)
@@ -489,7 +593,15 @@ def computed(b, site, o):
     b.kubectl("delete", "clusterrolebinding", "berth:calendar", ok=False)
     stranger.get("/apis/berth.dev/v1alpha1/fleets/current", want=403)
     site.get("/apis/berth.dev/v1alpha1/fleets/current", want=200)
-    site.get("/apis/berth.dev/v1alpha1/fleets?watch=1", want=405)
+    stranger.get(CURRENT, want=403)
+    follow_fleet(b, site)
+    with Stream(site, CURRENT) as s:
+        check(s.next()["type"] == "ADDED", "the first event")
+        site.ask("DELETE", "/dashboard/session", headers=OURS, want=204)
+        _, seen = s.until("the session's end", lambda e: e["type"] == "ERROR")
+        check(seen[-1]["object"]["code"] == 401 and not s.next(), f"{seen[-1]}")
+    site.get(CURRENT, want=401)
+    site.sign_in(token=b.token("root", "system:masters"))
     site.ask("DELETE", "/apis/berth.dev/v1alpha1/fleets/current", headers=OURS, want=405)
 
 
