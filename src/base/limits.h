@@ -79,6 +79,9 @@ enum {
     LIMIT_COMPUTED_ANSWER = 12 << 20,    /* bytes of one answer that is watched; less than LIMIT_HTTP_OUT_BYTES */
     LIMIT_COMPUTED_BYTES = 128 << 20,    /* of all of them */
 
+    /* bookings */
+    LIMIT_BOOKING_LOOK = 256 << 20,      /* bytes of one look at all that have begun: see BOOKING_LOOK_EACH */
+
     /* history for watch resume */
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */
     LIMIT_HISTORY_SECONDS = 300,         /* ... this long when memory allows */

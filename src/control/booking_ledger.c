@@ -25,7 +25,7 @@ static int64_t least(int64_t a, int64_t b) {
 
 static void settle_cell(struct booking_ledger *l, size_t c) {
     int64_t left = l->hardware[c] - least(l->standing[c], l->hardware[c]);
-    bool lower = false;
+    bool lower = l->hold;
     for (size_t row = 0; row <= l->n_bookings; row++) {
         size_t at = booking_ledger_at(l, row, c);
         l->want[at] = row < l->n_bookings ? least(l->asked[at], left) : left;

@@ -41,6 +41,7 @@ static bool write_row(struct life *w, const struct booking_ledger *l, size_t row
         int64_t before = total(w, c), put = l->put[booking_ledger_at(l, row, c)];
         wrote = wrote || put != w->has[row][c];
         assert_true(put >= 0);
+        assert_true(!l->hold || put <= w->has[row][c]); /* held: nothing is raised */
         w->has[row][c] = put;
         assert_true(total(w, c) <= w->hardware[c] || total(w, c) <= before);
     }
@@ -55,6 +56,7 @@ static bool step(struct life *w, bool all) {
     arena_init(&a, 1 << 20);
     assert_int_equal(booking_ledger_init(&l, &a, CELLS, ROWS), 0);
     read(w, &l);
+    l.hold = !all && below(w, 4) == 0;
     booking_ledger_settle(&l);
     size_t from = (size_t)below(w, ROWS + 1);
     for (size_t i = 0; i <= ROWS; i++) {

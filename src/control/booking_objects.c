@@ -5,27 +5,49 @@
 #include "control/booking_objects_private.h"
 
 #include "api/codec.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "control/queue_controller.h"
 #include "wire/time.h"
 
 static const char WHO[] = "berth-booking-controller";
 
-enum { SCRATCH_MAX = 64 << 20, LOOK_EVERY_S = 30, FAILURES_MAX = 8 };
+enum {
+    SCRATCH_MAX = 64 << 20,
+    LOOK_EVERY_S = 30,
+    FAILURES_MAX = 8,
+    TELL_EVERY_S = 60,
+    /* A look goes through all bookings, some 80 us each: it waits for more news, so that others are served between. */
+    PACED_FROM = 32,
+    PACE_NS = 250000,
+};
 
 /* A Reservation that may have objects. */
 struct live_booking {
     struct str uid, ns, name; /* in memory of its own, behind it */
 };
 
-void *booking_decode(struct booking_objects_controller *c, const struct object *o,
-                     const struct schema *s) {
-    struct arena *a = &c->base.arena;
+static void *decode_in(struct arena *a, const struct object *o, const struct schema *s) {
     yyjson_doc *doc;
     void *view = arena_zalloc(a, s->size);
     if (view == NULL || object_tree(o, a, &doc, NULL) != 0 ||
         codec_decode(s, yyjson_doc_get_root(doc), a, view, NULL) != 0) {
         return NULL;
+    }
+    return view;
+}
+
+void *booking_decode(struct booking_objects_controller *c, const struct object *o,
+                     const struct schema *s) {
+    return decode_in(&c->base.arena, o, s);
+}
+
+void *booking_glance(struct booking_objects_controller *c, const struct object *o,
+                     const struct schema *s) {
+    arena_reset(&c->scratch);
+    void *view = decode_in(&c->scratch, o, s);
+    if (arena_ok(&c->scratch) != 0) {
+        c->glance_failed = true;
     }
     return view;
 }
@@ -88,18 +110,10 @@ bool booking_read(struct booking_objects_controller *c, struct booking *b, const
     return arena_ok(a) == 0;
 }
 
-static struct booking *by_uid(struct booking_picture *p, struct str uid) {
-    for (size_t i = 0; i < p->n; i++) {
-        if (str_eq(p->v[i].uid, uid)) {
-            return &p->v[i];
-        }
-    }
-    return NULL;
-}
-
 struct collecting {
     struct booking_objects_controller *c;
     struct booking_picture *p;
+    struct map by_uid; /* the Reservations */
     size_t n;
 };
 
@@ -126,7 +140,7 @@ static bool bind_queue(void *ctx, const struct object *o) {
         return true;
     }
     struct str uid = note(q, BOOKING_UID);
-    struct booking *b = uid.n > 0 ? by_uid(p, uid) : NULL;
+    struct booking *b = uid.n > 0 ? map_get(&x->by_uid, uid) : NULL;
     for (size_t i = 0; uid.n == 0 && b == NULL && i < p->n; i++) {
         b = str_eq(p->v[i].queue_name, o->name) ? &p->v[i] : NULL;
     }
@@ -168,16 +182,18 @@ static bool local_taken(const struct booking_picture *p, const struct booking *b
 static void name_queues(struct booking_objects_controller *c, struct booking_picture *p) {
     for (size_t i = 0; i < p->n; i++) {
         struct booking *b = &p->v[i];
-        bool taken =
-            b->queue_obj == NULL && mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE],
-                                               STR(""), b->queue_name) != NULL;
-        for (size_t k = 0; k < i; k++) {
-            taken = taken || (b->queue_obj == NULL && str_eq(p->v[k].queue_name, b->queue_name));
+        if (b->queue_obj != NULL) {
+            continue;
+        }
+        bool taken = mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""),
+                                b->queue_name) != NULL;
+        for (size_t k = 0; !taken && k < i; k++) {
+            taken = str_eq(p->v[k].queue_name, b->queue_name);
         }
         if (taken) {
             b->queue_name = arena_f(&c->base.arena, "rsv-%.*s", STR_ARG(b->uid));
         }
-        if (b->queue_obj == NULL && local_taken(p, b)) {
+        if (local_taken(p, b)) {
             b->local_name = b->queue_name;
         }
     }
@@ -186,7 +202,8 @@ static void name_queues(struct booking_objects_controller *c, struct booking_pic
 static int collect(struct booking_objects_controller *c, struct booking_picture *p) {
     const struct map_entry *e;
     struct mirror *m = c->base.env.mirror;
-    struct collecting x = {c, p, map_count(&c->live) + 1};
+    struct collecting x = {.c = c, .p = p, .n = map_count(&c->live) + 1};
+    int r = 0;
     mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), count_queue, &x);
     p->v = ARENA_ARRAY(&c->base.arena, struct booking, x.n);
     if (p->v == NULL) {
@@ -196,14 +213,16 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
         const struct live_booking *l = e->value;
         const struct object *o = mirror_get(m, c->kinds[BK_RESERVATION], l->ns, l->name);
         if (o != NULL && str_eq(o->uid, l->uid) && booking_read(c, &p->v[p->n], o)) {
+            r = r != 0 ? r : map_put(&x.by_uid, o->uid, &p->v[p->n], NULL);
             p->n++;
         } else {
             p->v[p->n] = (struct booking){0};
         }
     }
     mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
+    map_release(&x.by_uid);
     name_queues(c, p);
-    return arena_ok(&c->base.arena);
+    return r != 0 ? r : arena_ok(&c->base.arena);
 }
 
 /* Who is being drained keeps what it has; then who was there first. */
@@ -255,39 +274,60 @@ static void act(struct booking_objects_controller *c, struct booking_picture *p,
 struct strays {
     struct booking_objects_controller *c;
     struct booking_picture *p;
+    struct map locals; /* "namespace/name" of LocalQueues that somebody has */
     enum booking_kind kind;
 };
+
+/* A LocalQueue has the name, a profile's begins with it and a dash. */
+static bool has_owner(struct strays *s, const struct object *o) {
+    struct arena *a = &s->c->scratch;
+    arena_reset(a);
+    struct str key = arena_f(a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
+    if (s->kind == BK_LOCAL_QUEUE || key.p == NULL) {
+        return key.p == NULL || map_get(&s->locals, key) != NULL;
+    }
+    for (size_t n = key.n; n > o->ns.n; n--) {
+        if (key.p[n - 1] == '-' && map_get(&s->locals, str_head(key, n - 1)) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool remove_stray(void *ctx, const struct object *o) {
     struct strays *s = ctx;
     struct delete_options how = {.uid = o->uid, .grace_seconds = -1};
-    if (!is_ours(o) || o->deleting_ns != 0) {
-        return true;
+    if (is_ours(o) && o->deleting_ns == 0 && !has_owner(s, o)) {
+        round_remove(s->p->round, s->c->kinds[s->kind], o->ns, o->name, &how);
     }
-    for (size_t i = 0; i < s->p->n; i++) {
-        const struct booking *b = &s->p->v[i];
-        if (str_eq(b->ns, o->ns) && !b->handed_over && b->local_name.n > 0 &&
-            (b->queue_obj != NULL || b->closing == 0) && str_starts(o->name, b->local_name)) {
-            return true;
-        }
-    }
-    round_remove(s->p->round, s->c->kinds[s->kind], o->ns, o->name, &how);
     return true;
 }
 
 static void remove_strays(struct booking_objects_controller *c, struct booking_picture *p) {
-    struct strays s = {c, p, BK_LOCAL_QUEUE};
-    mirror_scan(c->base.env.mirror, c->kinds[BK_LOCAL_QUEUE], STR(""), remove_stray, &s);
-    s.kind = BK_PROFILE;
-    mirror_scan(c->base.env.mirror, c->kinds[BK_PROFILE], STR(""), remove_stray, &s);
+    struct strays s = {.c = c, .p = p};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < p->n; i++) {
+        struct booking *b = &p->v[i];
+        if (!b->handed_over && b->local_name.n > 0 && (b->queue_obj != NULL || b->closing == 0)) {
+            struct str key =
+                arena_f(&c->base.arena, "%.*s/%.*s", STR_ARG(b->ns), STR_ARG(b->local_name));
+            r = key.p != NULL ? map_put(&s.locals, key, b, NULL) : ERR_NOMEM;
+        }
+    }
+    for (size_t i = 0; r == 0 && i < 2; i++) {
+        s.kind = i == 0 ? BK_LOCAL_QUEUE : BK_PROFILE;
+        mirror_scan(c->base.env.mirror, c->kinds[s.kind], STR(""), remove_stray, &s);
+    }
+    round_fail(p->round, r);
+    map_release(&s.locals);
 }
 
 static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct booking_objects_controller *c = ctx;
-    (void)tag;
     (void)r;
     if (res->code != 0) {
         c->failed = true;
+        c->given_up += tag == BOOKING_TAG_QUOTA && res->code == ERR_TIMEOUT;
         log_debug(c->base.env.log, "booking: %s", res->err.text);
     }
     return 0; /* one that cannot be written holds up no other: see again() */
@@ -369,6 +409,7 @@ static int read_policy(struct booking_objects_controller *c, struct booking_pict
 }
 
 static int picture(struct booking_objects_controller *c, struct booking_picture *p) {
+    c->glance_failed = false;
     int r = read_policy(c, p);
     r = r == 0 ? collect(c, p) : r;
     for (size_t i = 0; r == 0 && i < p->n; i++) {
@@ -383,9 +424,11 @@ static int picture(struct booking_objects_controller *c, struct booking_picture 
     if (r != 0) {
         return r;
     }
+    p->touch = may_touch_pool(c, p);
     qsort(p->v, p->n, sizeof(*p->v), served_first);
     r = booking_pool_read(c, p);
-    return r == 0 ? booking_pool_settle(c, p) : r;
+    r = r == 0 ? booking_pool_settle(c, p) : r;
+    return r == 0 && c->glance_failed ? ERR_NOMEM : r;
 }
 
 static bool reread_node(void *ctx, const struct object *o) {
@@ -393,8 +436,28 @@ static bool reread_node(void *ctx, const struct object *o) {
     bool changed;
     arena_reset(&c->scratch);
     if (booking_hardware_put(&c->hardware, o, &c->scratch, &changed) == ERR_NOMEM) {
-        c->hardware_lost = true;
+        c->lost = true;
     }
+    return true;
+}
+
+static bool note_reservation(void *ctx, const struct object *o);
+
+/* It is the limit, not the machine, that has no more memory. */
+static bool too_many(struct booking_objects_controller *c) {
+    const struct arena *a = &c->base.arena;
+    int64_t now = clock_mono(c->base.env.clock);
+    if (arena_ok(a) == 0 || a->used < a->max / 2) {
+        return false;
+    }
+    if (now >= c->tell_at) {
+        c->tell_at = now + TELL_EVERY_S * NS_PER_SEC;
+        log_error(c->base.env.log,
+                  "%zu bookings at once are more than can be looked at in %zu MiB: their objects "
+                  "and quota stay as they are until there are fewer",
+                  map_count(&c->live), a->max >> 20);
+    }
+    workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), LOOK_EVERY_S * NS_PER_SEC);
     return true;
 }
 
@@ -405,14 +468,16 @@ static enum work look(struct booking_objects_controller *c) {
         workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), wait);
         return WORK_OK;
     }
-    if (c->hardware_lost) {
-        c->hardware_lost = false;
+    if (c->lost) {
+        c->lost = false;
         mirror_scan(c->base.env.mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
+        mirror_scan(c->base.env.mirror, c->kinds[BK_RESERVATION], STR(""), note_reservation, c);
     }
-    if (c->hardware_lost || picture(c, &p) != 0) {
-        return WORK_RETRY;
+    if (c->lost || picture(c, &p) != 0) {
+        return too_many(c) ? WORK_OK : WORK_RETRY;
     }
     c->failed = c->watching = false;
+    c->n_seen = p.n;
     for (size_t i = 0; i < p.n; i++) {
         c->watching = c->watching || p.v[i].looked;
     }
@@ -422,7 +487,8 @@ static enum work look(struct booking_objects_controller *c) {
         return WORK_RETRY;
     }
     round_on_done(p.round, answered, c);
-    if (may_touch_pool(c, &p) && p.n_groups > 0) {
+    booking_fence_put(c, &p);
+    if (p.touch && p.n_groups > 0) {
         booking_put_cohort(c, &p);
     }
     for (size_t i = 0; i < p.n; i++) {
@@ -430,6 +496,9 @@ static enum work look(struct booking_objects_controller *c) {
     }
     remove_strays(c, &p);
     again(c, &p);
+    if (p.ledger.hold) {
+        workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a mark alone is no news */
+    }
     return round_end(p.round);
 }
 
@@ -453,7 +522,8 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 /* ---- feeds ---- */
 
 static void soon(struct booking_objects_controller *c) {
-    workqueue_add(c->base.queue, (struct str){0}, STR("all"));
+    int64_t wait = c->n_seen < PACED_FROM ? 0 : (int64_t)c->n_seen * PACE_NS;
+    workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), wait);
 }
 
 static void resync(void *ctx) {
@@ -504,12 +574,22 @@ static void live_set(struct booking_objects_controller *c, const struct object *
     }
 }
 
+static void note_confirmed(struct booking_objects_controller *c, const struct object *o,
+                           bool there) {
+    if (!there) {
+        booking_confirmed_del(&c->confirmed, o->uid);
+    } else if (booking_confirmed_put(&c->confirmed, o, &c->scratch) == ERR_NOMEM) {
+        c->lost = true;
+    }
+}
+
 static void on_reservation(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     bool was = map_get(&c->live, ch->obj->uid) != NULL;
     bool is = ch->type != CHANGE_DELETED && may_have(ch->obj);
     expect_seen(c->base.expect, ch);
     live_set(c, ch->obj, is);
+    note_confirmed(c, ch->obj, ch->type != CHANGE_DELETED);
     if (was || is) {
         soon(c);
     }
@@ -556,7 +636,7 @@ static void on_node(void *ctx, const struct change *ch) {
     } else {
         arena_reset(&c->scratch);
         int r = booking_hardware_put(&c->hardware, ch->obj, &c->scratch, &changed);
-        c->hardware_lost = c->hardware_lost || r == ERR_NOMEM;
+        c->lost = c->lost || r == ERR_NOMEM;
         changed = changed || r == ERR_NOMEM;
     }
     if (changed) {
@@ -577,6 +657,7 @@ static bool note_reservation(void *ctx, const struct object *o) {
     if (may_have(o)) {
         live_set(ctx, o, true);
     }
+    note_confirmed(ctx, o, true);
     return true;
 }
 
@@ -607,8 +688,10 @@ struct booking_objects_controller *booking_objects_controller_new(const struct c
     }
     booking_hardware_init(&c->hardware);
     map_init(&c->live);
+    booking_confirmed_init(&c->confirmed);
     arena_init(&c->scratch, SCRATCH_MAX);
     int r = controller_init(&c->base, env, WHO, work, resync, c, err);
+    c->base.arena.max = LIMIT_BOOKING_LOOK;
     for (size_t i = 0; r == 0 && i < BK_COUNT; i++) {
         c->kinds[i] = kind_by_name(str_of(sources[i].group), str_of(sources[i].kind));
         c->feeds[i] = mirror_feed(env->mirror, c->kinds[i], sources[i].each, c);
@@ -639,6 +722,7 @@ void booking_objects_controller_free(struct booking_objects_controller *c) {
         mem_free(e->value);
     }
     map_release(&c->live);
+    booking_confirmed_release(&c->confirmed);
     mem_free(c->sums.v);
     booking_hardware_release(&c->hardware);
     arena_release(&c->scratch);

@@ -24,7 +24,7 @@ static struct workload *mine(struct look *l, const struct object *o) {
     if (!str_contains(o->json, l->b->local_name) && !str_contains(o->json, l->b->queue_name)) {
         return NULL;
     }
-    struct workload *w = booking_decode(l->c, o, &schema_workload);
+    struct workload *w = booking_glance(l->c, o, &schema_workload);
     if (w == NULL || w->spec == NULL ||
         (w->status != NULL && conditions_true(&w->status->conditions, "Finished"))) {
         return NULL;

@@ -110,7 +110,8 @@ static bool edited(struct booking_objects_controller *c, const struct object *o,
 static bool put(struct booking_objects_controller *c, struct booking_picture *p,
                 enum booking_kind k, struct str ns, struct str name, const struct object *o,
                 struct buf *intent) {
-    struct arena *a = &c->base.arena;
+    struct arena *a = &c->scratch;
+    arena_reset(a);
     struct str text = buf_ok(intent) == 0 ? arena_str(a, buf_view(intent)) : (struct str){0};
     yyjson_doc *want, *has;
     buf_release(intent);
@@ -121,7 +122,12 @@ static bool put(struct booking_objects_controller *c, struct booking_picture *p,
     struct str mark =
         arena_f(a, "\"" BOOKING_INTENT "\":\"%016llx\",", (unsigned long long)hash_of(text));
     text = splice(a, text, STR("\"annotations\":{"), mark);
-    if (o == NULL) {
+    bool quota = k == BK_CLUSTER_QUEUE || k == BK_COHORT;
+    if (o == NULL && quota && p->term.n > 0) {
+        mark = arena_f(a, "\"" BOOKING_TERM "\":\"%.*s\",", STR_ARG(p->term));
+        text = splice(a, text, STR("\"annotations\":{"), mark);
+    }
+    if (o == NULL && arena_ok(a) == 0) {
         round_create(p->round, c->kinds[k], ns, text);
         return true;
     }
@@ -135,13 +141,15 @@ static bool put(struct booking_objects_controller *c, struct booking_picture *p,
     }
     edited(c, o, yyjson_doc_get_root(has), yyjson_doc_get_root(want));
     text = patch_of(a, yyjson_doc_get_root(want), yyjson_doc_get_root(has));
-    if (text.p == NULL) {
+    struct str rv = arena_f(a, "\"resourceVersion\":\"%llu\",", (unsigned long long)o->rv);
+    text = splice(a, text, STR("\"metadata\":{"), rv);
+    if (arena_ok(a) != 0 || text.p == NULL) {
         round_fail(p->round, ERR_NOMEM);
         return true;
     }
-    struct str rv = arena_f(a, "\"resourceVersion\":\"%llu\",", (unsigned long long)o->rv);
-    round_patch(p->round, c->kinds[k], ns, name, "", PATCH_MERGE,
-                splice(a, text, STR("\"metadata\":{"), rv));
+    round_tag(p->round, quota ? BOOKING_TAG_QUOTA : 0);
+    round_patch(p->round, c->kinds[k], ns, name, "", PATCH_MERGE, text);
+    round_tag(p->round, 0);
     return true;
 }
 
@@ -296,7 +304,7 @@ static void groups_json(struct arena *a, struct booking_picture *p, const struct
         struct booked_group x = {.resources = ARENA_ARRAY(a, struct str, g->n_resources + 1),
                                  .flavors = ARENA_ARRAY(a, struct str, g->n_flavors + 1)};
         if (arena_ok(a) != 0) {
-            return;
+            return; /* the caller looks */
         }
         for (size_t r = 0; r < g->n_resources; r++) {
             if (has_resource(k, g->resources[r])) {
@@ -461,9 +469,17 @@ void booking_put_objects(struct booking_objects_controller *c, struct booking_pi
     if (k->queue_obj == NULL && (k->foreign_open || k->closing != 0)) {
         return;
     }
-    queue_json(&c->base.arena, p, k, &b);
-    k->behind =
-        put(c, p, BK_CLUSTER_QUEUE, (struct str){0}, k->queue_name, k->queue_obj, &b) || k->behind;
+    if (k->fenced) {
+        arena_reset(&c->scratch);
+        queue_json(&c->scratch, p, k, &b);
+        if (arena_ok(&c->scratch) != 0) {
+            buf_release(&b);
+            round_fail(p->round, ERR_NOMEM);
+            return;
+        }
+        k->behind = put(c, p, BK_CLUSTER_QUEUE, (struct str){0}, k->queue_name, k->queue_obj, &b) ||
+                    k->behind;
+    }
     put_local(c, p, k);
     put_profiles(c, p, k);
 }
@@ -516,8 +532,16 @@ void booking_remove(struct booking_objects_controller *c, struct booking_picture
 
 /* ---- the pool ---- */
 
+static int64_t put_of_pool(const struct booking_picture *p, size_t cell) {
+    return p->ledger.put[booking_ledger_at(&p->ledger, p->n, cell)];
+}
+
+/* A new one has no quota, as a new queue. */
 void booking_put_cohort(struct booking_objects_controller *c, struct booking_picture *p) {
     struct buf b;
+    if (!p->cohort_fenced) {
+        return;
+    }
     open_json(&b, "kueue.x-k8s.io/v1beta2", "Cohort", (struct str){0}, p->cohort_name);
     buf_c(&b, "},\"annotations\":{\"berth.dev/quota\":\"hardware less what is booked and what "
               "ClusterQueues have as their own\"}},\"spec\":{\"resourceGroups\":[");
@@ -538,8 +562,7 @@ void booking_put_cohort(struct booking_objects_controller *c, struct booking_pic
                 buf_c(&b, k > 0 ? ",{\"name\":" : "{\"name\":");
                 buf_json(&b, g->resources[k]);
                 buf_c(&b, ",\"nominalQuota\":\"");
-                amount_text(g->resources[k],
-                            p->ledger.put[booking_ledger_at(&p->ledger, p->n, cell)], &b);
+                amount_text(g->resources[k], p->cohort_obj != NULL ? put_of_pool(p, cell) : 0, &b);
                 buf_c(&b, "\"}");
             }
             buf_c(&b, "]}");
@@ -579,7 +602,7 @@ static struct str status_text(struct arena *a, const struct booking_picture *p,
 
 void booking_put_status(struct booking_objects_controller *c, struct booking_picture *p,
                         struct booking *k) {
-    struct arena *a = &c->base.arena;
+    struct arena *a = &c->scratch;
     const struct reservation_objects *was =
         k->rsv != NULL && k->rsv->status != NULL ? k->rsv->status->objects : NULL;
     yyjson_doc *has, *want;
@@ -587,6 +610,7 @@ void booking_put_status(struct booking_objects_controller *c, struct booking_pic
     if (k->obj == NULL || (was == NULL && k->closing != 0 && k->queue_obj == NULL)) {
         return;
     }
+    arena_reset(a);
     bool there = k->queue_obj != NULL || k->closing == 0;
     bool drained = k->closing != 0 && k->holding == 0;
     buf_init(&b, LIMIT_OBJECT_BYTES);
@@ -611,7 +635,9 @@ void booking_put_status(struct booking_objects_controller *c, struct booking_pic
         round_fail(p->round, ERR_NOMEM);
     } else if (!covers(json_path(yyjson_doc_get_root(has), "status.objects"),
                        yyjson_doc_get_root(want))) {
-        struct str body = arena_f(a, "{\"status\":{\"objects\":%.*s}}", STR_ARG(text));
+        struct str body = arena_f(
+            a, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"objects\":%.*s}}",
+            (unsigned long long)k->obj->rv, STR_ARG(text));
         round_patch(p->round, c->kinds[BK_RESERVATION], k->ns, k->obj->name, "status", PATCH_MERGE,
                     body);
     }

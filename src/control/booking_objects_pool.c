@@ -94,9 +94,12 @@ static bool is_ours(const struct object *o) {
 static bool layout_of_queue(void *ctx, const struct object *o) {
     struct pool_reader *r = ctx;
     const struct cluster_queue *q =
-        is_ours(o) ? NULL : booking_decode(r->c, o, &schema_cluster_queue);
+        is_ours(o) ? NULL : booking_glance(r->c, o, &schema_cluster_queue);
     if (q != NULL && q->spec != NULL && str_eq(q->spec->cohort_name, r->p->cohort_name)) {
-        copy_groups(r->c, r->p, &q->spec->resource_groups);
+        q = booking_decode(r->c, o, &schema_cluster_queue);
+        if (q != NULL && q->spec != NULL) {
+            copy_groups(r->c, r->p, &q->spec->resource_groups);
+        }
     }
     return r->p->n_groups == 0;
 }
@@ -283,7 +286,7 @@ static void add_nominal(struct booking_picture *p, const struct resource_group_l
 static bool add_standing_queue(void *ctx, const struct object *o) {
     struct pool_reader *r = ctx;
     const struct cluster_queue *q =
-        is_ours(o) ? NULL : booking_decode(r->c, o, &schema_cluster_queue);
+        is_ours(o) ? NULL : booking_glance(r->c, o, &schema_cluster_queue);
     if (q != NULL && q->spec != NULL) {
         add_nominal(r->p, &q->spec->resource_groups, r->p->ledger.standing);
     }
@@ -293,7 +296,7 @@ static bool add_standing_queue(void *ctx, const struct object *o) {
 static bool add_standing_cohort(void *ctx, const struct object *o) {
     struct pool_reader *r = ctx;
     const struct cohort *h =
-        str_eq(o->name, r->p->cohort_name) ? NULL : booking_decode(r->c, o, &schema_cohort);
+        str_eq(o->name, r->p->cohort_name) ? NULL : booking_glance(r->c, o, &schema_cohort);
     if (h != NULL && h->spec != NULL) {
         add_nominal(r->p, &h->spec->resource_groups, r->p->ledger.standing);
     }
@@ -530,6 +533,7 @@ int booking_pool_settle(struct booking_objects_controller *c, struct booking_pic
             ask_all(c, p, b);
         }
     }
+    booking_fence_read(c, p);
     booking_ledger_settle(&p->ledger);
     return arena_ok(&c->base.arena);
 }

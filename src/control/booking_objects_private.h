@@ -5,6 +5,8 @@
 #include "control/translate.h" /* first */
 
 #include "api/view_reservation.h"
+#include "base/limits.h"
+#include "control/booking_confirmed.h"
 #include "control/booking_hardware.h"
 #include "control/booking_ledger.h"
 #include "control/booking_objects.h"
@@ -21,7 +23,13 @@
 #define BOOKING_CLOSING "berth.dev/closing-since" /* "": it is not */
 #define BOOKING_LEAD                                                                               \
     "berth.dev/stop-lead" /* how long before a hard end it was stopped; "": it was not */
+/* On the Cohort and on ClusterQueues: who saw it last before he raised any quota (booking_fence.c). */
+#define BOOKING_TERM "berth.dev/term"
 #define BOOKING_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+
+/* Bytes of one look that a booking takes, with a line and a place: 12.5 KiB were measured, in three cells. */
+enum { BOOKING_LOOK_EACH = 16 << 10 };
+enum { BOOKING_TAG_QUOTA = 1 }; /* of a round: a patch of quota, or a mark of the term */
 
 enum booking_kind {
     BK_RESERVATION,
@@ -89,6 +97,7 @@ struct booking {
     bool whole;       /* it has all that it booked, as far as is seen */
     bool behind;      /* something of it was written, or could not be */
     bool missing_queue;
+    bool fenced; /* its ClusterQueue says what it says: nobody else's write can land there */
     size_t row; /* in the ledger */
 };
 
@@ -98,6 +107,9 @@ struct booking_picture {
     struct str cohort_name;
     const struct object *cohort_obj; /* NULL: there is none */
     struct cohort *cohort;
+    bool touch;         /* the Cohort is ours to write */
+    bool cohort_fenced; /* as a booking is */
+    struct str term;    /* who writes; empty: nobody else can */
     struct booking *v;
     size_t n;
     struct booking_group *groups; /* the layout of the pool */
@@ -122,12 +134,17 @@ struct booking_objects_controller {
         size_t n;
     } sums;
     struct map live;    /* uid -> struct live_booking: Reservations that may have objects */
-    bool hardware_lost; /* a node could not be read: all again */
+    struct booking_confirmed confirmed;
+    bool lost;          /* a node, or a confirmed Reservation, could not be read: all again */
     bool watching;      /* some booking's Workloads matter: it ends, or soon will */
     bool paused, told;
+    size_t n_seen;     /* bookings, in the last look */
+    int64_t tell_at;   /* not before, that there are too many */
+    unsigned given_up; /* patches of quota of which nobody knows whether they will yet happen */
     unsigned failures; /* looks in a row in which a write failed */
     bool failed;
-    struct arena scratch; /* of feeds */
+    struct arena scratch; /* of one object: in a feed, at a glance, being put */
+    bool glance_failed;   /* in this look */
 };
 
 /* booking_objects_pool.c */
@@ -141,6 +158,12 @@ const struct booking_sum *booking_sum(struct booking_objects_controller *c,
 /* The part of `all` that goes with so many units. */
 int64_t booking_part(int64_t all, int64_t units, const struct booking_sum *s);
 size_t booking_cell_at(const struct booking_picture *p, struct str flavor, struct str resource);
+
+/* booking_fence.c */
+/* What is fenced; the ledger holds while anything is not. Before it is settled. */
+void booking_fence_read(struct booking_objects_controller *c, struct booking_picture *p);
+/* Marks what is not. It gets no other write in this round. */
+void booking_fence_put(struct booking_objects_controller *c, struct booking_picture *p);
 
 /* booking_objects_json.c: what is to be there, and what of that has to be written */
 void booking_put_objects(struct booking_objects_controller *c, struct booking_picture *p,
@@ -172,6 +195,9 @@ void booking_decide(struct booking_objects_controller *c, struct booking_picture
 /* booking_objects.c */
 /* Decoded in the arena; NULL when it cannot be. */
 void *booking_decode(struct booking_objects_controller *c, const struct object *o,
+                     const struct schema *s);
+/* The same of one that nothing is kept of: valid until the next, or an object is put. Without memory: glance_failed. */
+void *booking_glance(struct booking_objects_controller *c, const struct object *o,
                      const struct schema *s);
 /* False: it cannot be read. */
 bool booking_read(struct booking_objects_controller *c, struct booking *b, const struct object *o);

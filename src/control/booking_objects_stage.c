@@ -85,22 +85,37 @@ void booking_take_over(struct booking_picture *p, struct booking *b) {
     x->handed_over = true;
 }
 
-/* Reservations that are confirmed have no objects, and are many: only when one of the project ends soon are those
- * looked at that begin just then. */
-struct follower {
-    struct booking_objects_controller *c;
-    struct booking *of;
-    struct str at; /* its end, as JSON */
-};
-
-static bool is_follower(void *ctx, const struct object *o) {
-    struct follower *f = ctx;
-    struct booking b = {0};
-    if (str_contains(o->json, f->at) && str_contains(o->json, STR("\"phase\":\"Confirmed\"")) &&
-        o->deleting_ns == 0 && booking_read(f->c, &b, o)) {
-        f->of->followed = b.start == f->of->end && same_people(f->of, &b) && same_shape(f->of, &b);
+/* What two that are alike in people and shape have in common; never 0. */
+static uint64_t likeness(const struct booking *b) {
+    const struct reservation_beneficiary *who = b->rsv->spec->beneficiary;
+    const struct reservation_place_list *plan = &b->rsv->status->plan;
+    uint64_t h = hash_mix(b->n_resources, plan->n);
+    for (size_t i = 0; i < b->n_resources; i++) {
+        h = hash_mix(hash_str(h, b->resources[i]), (uint64_t)b->counts[i]);
     }
-    return !f->of->followed;
+    for (size_t i = 0; i < plan->n; i++) {
+        h = hash_mix(hash_str(hash_str(h, plan->v[i].gpu), plan->v[i].flavor),
+                     (uint64_t)plan->v[i].start);
+    }
+    h = who != NULL ? hash_str(h, who->name) : h;
+    return h != 0 ? h : 1;
+}
+
+/* Of a row of the index; one that is not decoded yet, or that x may go on in, is decoded. */
+static bool follows(struct booking_objects_controller *c, struct booking_confirmed_row *row,
+                    const struct booking *x, uint64_t like) {
+    struct booking b = {0};
+    if (row->note != 0 && row->note != like) {
+        return false;
+    }
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->kinds[BK_RESERVATION], row->ns, row->name);
+    if (o == NULL || !str_eq(o->uid, row->uid) || !booking_read(c, &b, o) ||
+        b.rsv->status == NULL) {
+        return false;
+    }
+    row->note = likeness(&b);
+    return row->note == like && b.start == x->end && same_people(x, &b) && same_shape(x, &b);
 }
 
 static int64_t ahead_of_end(const struct booking_picture *p) {
@@ -110,14 +125,17 @@ static int64_t ahead_of_end(const struct booking_picture *p) {
 
 void booking_find_follower(struct booking_objects_controller *c, struct booking_picture *p,
                            struct booking *x) {
-    char at[TIME_TEXT_MAX];
-    struct follower f = {.c = c, .of = x};
+    struct booking_confirmed_row *row;
     if (x->queue_obj == NULL || x->followed || is_late(x, p) || x->rsv->status == NULL ||
         p->now < x->end - ahead_of_end(p)) {
         return;
     }
-    f.at = arena_f(&c->base.arena, "\"start\":\"%.*s\"", STR_ARG(time_text(x->end, at)));
-    mirror_scan(c->base.env.mirror, c->kinds[BK_RESERVATION], x->ns, is_follower, &f);
+    uint64_t like = likeness(x);
+    struct tree_pos at = booking_confirmed_seek(&c->confirmed, x->ns, x->end);
+    while (!x->followed &&
+           (row = booking_confirmed_next(&c->confirmed, x->ns, x->end, &at)) != NULL) {
+        x->followed = follows(c, row, x, like);
+    }
 }
 
 static enum booking_stage closing_stage(struct booking_picture *p, struct booking *b) {

@@ -44,6 +44,9 @@ struct control_env {
     struct prom *prom; /* registry of metrics (wire/prometheus.h); NULL: none are kept */
     struct str root_ca; /* PEM for each namespace's ConfigMap kube-root-ca.crt; empty: none is made */
     struct virtual_registry *virtuals; /* where controllers register what they answer; NULL: nowhere */
+    /* Who writes: unlike that of all controllers before, here or elsewhere, of whose writes some may yet land. Empty:
+     * nobody's writes outlive him. */
+    struct str term;
     const char *role; /* static; of this replica, in metrics; NULL: "standalone" */
     size_t events_waiting; /* Events that may wait to be written, of each recorder; 0: 98,304 */
     struct offload *offload; /* for what-if runs; NULL: on the loop thread */

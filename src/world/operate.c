@@ -12,6 +12,7 @@
  * Nothing is kept but what the cluster knows: a process that is killed and started again goes on where the objects say
  * that it was.
  */
+#include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ struct operate {
     struct str ns;         /* of the Lease and the Secret */
     struct writer *writer; /* of this term; NULL while we do not lead */
     struct control_env env;
+    char term_id[17]; /* of env: a new one each time, as one may lead twice in a row */
     struct control *control;
     struct gpu_inventory *gpus; /* NULL: nobody reads nodes here */
     struct metrics *metrics;
@@ -130,7 +132,11 @@ static int make_control(struct operate *p, struct err *err) {
         .random = tls_random,
         .calendar = &p->calendar,
     };
+    uint64_t term = 0;
     int r = tls_random(&p->env.seed, sizeof(p->env.seed), err);
+    r = r ? r : tls_random(&term, sizeof(term), err);
+    (void)snprintf(p->term_id, sizeof(p->term_id), "%016" PRIx64, term);
+    p->env.term = str_of(p->term_id);
     r = r || !p->hooks ? r : hooks_begin_term(p->hooks, &p->env, err);
     if (r != 0) {
         return r;
@@ -462,7 +468,6 @@ static int make_panel(struct operate *p, struct err *err) {
 }
 
 static bool mirror_is_complete(void *ctx) {
-        .mirror = p->mirror,
     struct operate *p = ctx;
     return inlet_complete(p->inlet);
 }

@@ -73,6 +73,8 @@ def main():
         installed = install(kubeconfig, berth)
         seconds = os.environ.get("BERTH_FAULT_SECONDS", "30")
         commands = [[os.path.join(HERE, "faults.py"), "--kubeconfig", kubeconfig, "--berth", berth, "--seconds", seconds]]
+        if not real: # it makes a node and the policy of bookings
+            commands.append([os.path.join(HERE, "late.py"), "--kubeconfig", kubeconfig, "--berth", berth])
         if real: # on our own server, tests/scenarios does it
             commands.append([os.path.join(HERE, "..", "scenarios", "scenarios.py"), berth, "--kubeconfig", real, "--world",
                              "operate"])

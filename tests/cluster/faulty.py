@@ -279,13 +279,14 @@ def write_kubeconfig(path, port, folder):
     os.rename(path + ".new", path)
 
 
-def start(kubeconfig, write, seed=1, rate=1.0):
-    """Serves in threads of this process; returns (server, faults). faults.down cuts everything while it is true."""
+def start(kubeconfig, write, seed=1, rate=1.0, base=Handler):
+    """Serves in threads of this process; returns (server, faults). faults.down cuts everything while it is true. `base`:
+    a Handler that does more."""
     with tempfile.TemporaryDirectory(prefix="berth-faulty.") as folder:
         upstream = Upstream(kubeconfig, folder)
         certificates(folder)
         faults = Faults(seed, rate)
-        handler = type("Handler", (Handler,), {"faults": faults, "upstream": upstream})
+        handler = type("Handler", (base,), {"faults": faults, "upstream": upstream})
         server = Server(("127.0.0.1", 0), handler)
         server.faults = faults
         server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
