@@ -462,6 +462,7 @@ static int make_panel(struct operate *p, struct err *err) {
         .context = p->o.context,
         .at = &p->o.dashboard,
         .calendar = &p->calendar,
+        .mirror = p->mirror,
         .allow_any = p->o.allow_any,
     };
     return operate_panel_new(&o, &p->panel, err);
