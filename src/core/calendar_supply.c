@@ -241,7 +241,7 @@ static int window_enter(struct calendar *c, const struct calendar_window *w, str
                                .start = w->start,
                                .end = w->end,
                                .lines = &line,
-                               .n_lines = w->n_nodes > 0 ? 0 : 1,
+                               .n_lines = w->n_nodes > 0 || w->delta > 0 ? 0 : 1,
                                .rank = INT32_MAX,
                                .order = INT64_MIN,
                                .floating = true};
@@ -364,6 +364,11 @@ int calendar_window_put(struct calendar *c, const struct calendar_window *in, st
         return err_set(err, r, "out of memory");
     }
     cal_commit(c, w->entry, NULL);
+    if (!w->entry->broken &&
+        cal_lacks(w->entry)) { /* units of cards: nothing of them is in the journal yet */
+        w->entry->broken = true;
+        c->broken++;
+    }
     (void)windows_push(&c->windows, w);
     (void)calendar_heal(c);
     return 0;
