@@ -105,6 +105,30 @@ static void of_two_in_one_breath_one_is_told(void **state) {
     done(x);
 }
 
+#define NOON "{\"start\":\"2026-03-01T12:00:00Z\",\"end\":\"2026-03-01T14:00:00Z\"," ONE
+
+/* Who of two that ask for one name gets it is not known yet: nobody else gets the place of either. */
+static void of_one_name_both_are_kept(void **state) {
+    static const char *const times[] = {NINE "}", NOON "}"};
+    struct asked *x = asked();
+    for (size_t i = 0; i < 2; i++) {
+        ask(x, "ann", "r", times[i], NULL);
+        assert_true(x->q.conflict.n == 0);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        ask(x, "bob", "q", times[i], NULL);
+        assert_true(x->q.conflict.n > 0);
+    }
+    scene_book(&x->s, "a", "r", 9, 11, SCENE_GPU, 1, NULL); /* it is known now */
+    scene_minutes(&x->s, 1);
+    assert_phase(&x->s, "a", "r", "Confirmed");
+    ask(x, "bob", "q", times[0], NULL);
+    assert_true(x->q.conflict.n > 0);
+    ask(x, "bob", "q", times[1], NULL);
+    assert_true(x->q.conflict.n == 0);
+    done(x);
+}
+
 static void bookings_of_others_are_theirs(void **state) {
     struct asked *x = asked();
     scene_book(&x->s, "a", "r", 9, 11, SCENE_GPU, 1, NULL);
@@ -243,6 +267,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_is_written_down),
         cmocka_unit_test(of_two_in_one_breath_one_is_told),
+        cmocka_unit_test(of_one_name_both_are_kept),
         cmocka_unit_test(bookings_of_others_are_theirs),
         cmocka_unit_test(what_has_begun_is_fixed),
         cmocka_unit_test(availability_names_only_ones_own),

@@ -48,8 +48,9 @@ static void tentative_keep(struct reservation_controller *c, const struct plan_w
                            const struct plan_outcome *o, struct str ns, struct str name) {
     struct plan_tentative *t = mem_zalloc(sizeof *t);
     struct calendar_ask ask = w->ask;
-    char id[600];
-    (void)snprintf(id, sizeof id, "tentative/%.*s/%.*s", STR_ARG(ns), STR_ARG(name));
+    char id[64];
+    /* Two may ask for one name in one breath: which of them gets it is not known yet, so both are kept. */
+    (void)snprintf(id, sizeof id, "tentative/%llu", (unsigned long long)c->n_tentatives++);
     if (t) {
         *t = (struct plan_tentative){.until = plan_now(c) + PLAN_TENTATIVE_S,
                                      .id = mem_cstr(str_of(id)),
@@ -65,7 +66,6 @@ static void tentative_keep(struct reservation_controller *c, const struct plan_w
     ask.id = str_of(t->id);
     ask.start = o->start;
     ask.end = o->end;
-    (void)calendar_remove(c->calendar, ask.id);
     if (calendar_insert(c->calendar, &ask, NULL) != 0) {
         tentative_free(c, t);
         return;

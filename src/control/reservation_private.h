@@ -80,7 +80,7 @@ struct plan_policy {
 struct plan_tentative {
     struct plan_tentative *next;
     int64_t until;
-    char *id; /* "tentative/<ns>/<name>": also in the calendar */
+    char *id; /* "tentative/<number>": also in the calendar */
     char *ns, *name;
 };
 
@@ -97,6 +97,7 @@ struct reservation_controller {
     struct map pools_in;       /* "flavor resource" of pools in the calendar: char * */
     struct map floors_in;      /* ids of standing quotas in the calendar: char * */
     struct plan_tentative *tentatives;
+    uint64_t n_tentatives; /* that there ever were */
     size_t n_moved; /* bookings whose moved place is not written yet */
     bool loaded;
     bool supply_dirty; /* nodes, flavors, quotas, windows or policy changed */
