@@ -51,14 +51,15 @@ def kubectl(kubeconfig, *args, stdin=None, ok=True):
 
 
 def install(kubeconfig, berth):
-    """Kueue's kinds, where they are missing; returns the names of what was installed."""
-    there = kubectl(kubeconfig, "get", "crd", "-o", "name")
-    if "workloads.kueue.x-k8s.io" in there:
+    """All definitions, where Kueue's are missing; returns the names of what was installed."""
+    there = kubectl(kubeconfig, "get", "crd", "-o", "name").split()
+    if "customresourcedefinition.apiextensions.k8s.io/workloads.kueue.x-k8s.io" in there:
         return []
     text = subprocess.run([berth, "manifests", "crds"], capture_output=True, text=True, check=True).stdout
     kubectl(kubeconfig, "apply", "-f", "-", stdin=text)
     kubectl(kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
-    return re.findall(r"^  name: (\S+\.kueue\.x-k8s\.io)$", text, re.M)
+    return [name for name in re.findall(r"^  name: (\S+)$", text, re.M)
+            if f"customresourcedefinition.apiextensions.k8s.io/{name}" not in there]
 
 
 def main():
