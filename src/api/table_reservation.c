@@ -180,7 +180,9 @@ const struct schema schema_reservation_place =
 
 static const struct field alternative_fields[] = {
     M(reservation_alternative, kind, STRING, ONE, "kind", 0,
-      .doc = "Earlier, Later, OtherFlavor, Larger, Fewer, Split or Queue."),
+      .doc =
+          "Earlier, Later, OtherFlavor, Larger, Smaller, Fewer, Shorter, Longer, Split, AskLater "
+          "or Queue."),
     M(reservation_alternative, start_ns, TIME, ONE, "start", 0, .doc = "When it would start."),
     M(reservation_alternative, end_ns, TIME, ONE, "end", 0, .doc = "When it would end."),
     M(reservation_alternative, lines, OBJECT, LIST, "lines", 0, .of = &schema_reservation_line,

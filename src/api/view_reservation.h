@@ -82,7 +82,7 @@ struct reservation_place_list {
     size_t n;
 };
 struct reservation_alternative {
-    struct str kind; /* Earlier, Later, OtherFlavor, Larger, Fewer, Split, Queue */
+    struct str kind; /* Earlier, Later, OtherFlavor, Larger, Smaller, Fewer, Shorter, Longer, Split, AskLater, Queue */
     int64_t start_ns, end_ns;
     struct reservation_line_list lines;
     struct str text;

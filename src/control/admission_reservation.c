@@ -274,9 +274,10 @@ static void told(void *ctx, int code, struct str json, const struct err *err) {
     }
 }
 
-static bool never(const struct virtual_ask *q, const char *verb, const char *group,
-                  const char *resource, struct str ns, struct str name) {
-    return false;
+/* Whether the asker may was looked at before. */
+static bool always(const struct virtual_ask *q, const char *verb, const char *group,
+                   const char *resource, struct str ns, struct str name) {
+    return true;
 }
 
 static yyjson_val *ask_planner(const struct admission_context *c, struct admission_ask *q,
@@ -294,9 +295,7 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
     buf_init(&b, 0);
     buf_c(&b, "{\"metadata\":{\"name\":");
     buf_json(&b, name);
-    buf_c(&b, ",\"annotations\":{\"" RESERVATION_USER_ANNOTATION "\":");
-    buf_json(&b, note(q->obj, RESERVATION_USER_ANNOTATION));
-    buf_c(&b, "}},\"spec\":{\"name\":");
+    buf_c(&b, "},\"spec\":{\"name\":");
     buf_json(&b, q->old ? name : STR(""));
     yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(spec);
     while ((key = yyjson_mut_obj_iter_next(&it)) != NULL) {
@@ -312,7 +311,8 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
                               .ns = q->ns,
                               .body = buf_view(&b),
                               .hold = q->old || q->dry ? STR("") : name,
-                              .may = never};
+                              .user = note(q->obj, RESERVATION_USER_ANNOTATION),
+                              .may = always};
     (void)s->ask(s, &ask, told, &v, &call, &(struct err){0});
     buf_release(&b);
     return v.status;

@@ -263,6 +263,64 @@ static void a_check_says_what_would_come_of_it(void **state) {
     done(x);
 }
 
+static bool may_all(const struct virtual_ask *q, const char *verb, const char *group,
+                    const char *resource, struct str ns, struct str name) {
+    return strcmp(resource, q->may_ctx) == 0;
+}
+
+/* Limits are those of who asks, whatever the object says, and of others only for those who may book for them. */
+static void a_check_is_for_who_asks(void **state) {
+    struct asked *x = asked();
+    struct err err = {0};
+    struct virtual_call *call = NULL;
+    scene_policy(&x->s, "{\"limits\":{\"user\":{\"concurrentUnits\":1}}}");
+    scene_book(&x->s, "a", "r", 9, 12, SCENE_2G, 1, NULL);
+    scene_minutes(&x->s, 1);
+    struct virtual_source *s =
+        virtual_find(x->s.w.env.virtuals, STR("berth.dev"), STR("reservationchecks"), STR(""));
+#define TEN                                                                                        \
+    "\"start\":\"2026-03-01T10:00:00Z\",\"end\":\"2026-03-01T11:00:00Z\",\"lines\":[{"             \
+    "\"resource\":\"nvidia.com/mig-2g.35gb\",\"count\":1}]"
+    struct virtual_ask q = {
+        .verb = "create",
+        .kind = fake_world_kind("ReservationCheck"),
+        .ns = STR("a"),
+        .user = STR("eve"),
+        .may = may_all,
+        .may_ctx = (void *)(uintptr_t) "",
+        .body = STR("{\"metadata\":{\"name\":\"x\",\"annotations\":{\"berth.dev/requested-by\":"
+                    "\"a-user\"}},\"spec\":{" TEN "}}")};
+    assert_ok(s->ask(s, &q, told, NULL, &call, &err), &err);
+    assert_non_null(strstr(answer, "\"fits\":true"));
+    q.user = STR("a-user");
+    assert_ok(s->ask(s, &q, told, NULL, &call, &err), &err);
+    assert_non_null(strstr(answer, "\"reason\":\"LimitReached\""));
+    assert_non_null(strstr(answer, "\"alternatives\":[{\"kind\":\"Later\",\"start\":"
+                                   "\"2026-03-01T12:00:00Z\""));
+    q.user = STR("eve");
+    q.body = STR("{\"metadata\":{\"name\":\"x\"},\"spec\":{" TEN
+                 ",\"beneficiary\":{\"kind\":\"User\",\"name\":\"a-user\"}}}");
+    assert_int_equal(s->ask(s, &q, told, NULL, &call, &err), ERR_FORBIDDEN);
+    q.may_ctx = (void *)(uintptr_t) "reservations/onbehalf";
+    assert_ok(s->ask(s, &q, told, NULL, &call, &err), &err);
+    assert_non_null(strstr(answer, "\"reason\":\"LimitReached\""));
+    q.body = STR("{\"metadata\":{\"name\":\"x\"},\"spec\":{\"name\":\"r\"," TEN "}}");
+    assert_int_equal(s->ask(s, &q, told, NULL, &call, &err), ERR_FORBIDDEN);
+    q.user = STR("a-user");
+    assert_ok(s->ask(s, &q, told, NULL, &call, &err), &err);
+    assert_non_null(strstr(answer, "\"fits\":true"));
+    q.user = STR("boss");
+    q.may_ctx = (void *)(uintptr_t) "reservations/manage";
+    assert_ok(s->ask(s, &q, told, NULL, &call, &err), &err);
+    assert_non_null(strstr(answer, "\"fits\":true"));
+    /* The same in the answer to a create. */
+    ask(x, "a-user", "more", "{" TEN "}", NULL);
+    assert_true(str_contains(x->q.conflict, STR("a-user may have 1 units at one time; with this it "
+                                                "would be 2; instead there is: 1 x "
+                                                "nvidia.com/mig-2g.35gb from 2026-03-01 12:00")));
+    done(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_is_written_down),
@@ -272,6 +330,7 @@ int main(void) {
         cmocka_unit_test(what_has_begun_is_fixed),
         cmocka_unit_test(availability_names_only_ones_own),
         cmocka_unit_test(a_check_says_what_would_come_of_it),
+        cmocka_unit_test(a_check_is_for_who_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

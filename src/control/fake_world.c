@@ -158,6 +158,18 @@ static const char *text_of(yyjson_val *v) {
     return look;
 }
 
+/* Like json_path, and into lists by number. */
+static yyjson_val *path_of(yyjson_val *v, const char *dotted) {
+    struct str rest = str_of(dotted), part;
+    while (v && str_next(&rest, '.', &part)) {
+        int64_t i;
+        v = !yyjson_is_arr(v)                ? json_get(v, part)
+            : str_to_i64(part, &i) && i >= 0 ? yyjson_arr_get(v, (size_t)i)
+                                             : NULL;
+    }
+    return v;
+}
+
 const char *fake_world_text(const struct object *o, const char *dotted) {
     struct arena a;
     yyjson_doc *d;
@@ -165,7 +177,7 @@ const char *fake_world_text(const struct object *o, const char *dotted) {
     assert_non_null(o);
     arena_init(&a, 8 << 20);
     assert_ok(object_tree(o, &a, &d, &err), &err);
-    const char *text = text_of(json_path(yyjson_doc_get_root(d), dotted));
+    const char *text = text_of(path_of(yyjson_doc_get_root(d), dotted));
     arena_release(&a);
     return text;
 }

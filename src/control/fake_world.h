@@ -55,8 +55,8 @@ const struct kind *fake_world_kind(const char *kind); /* by Kind in any group */
 const struct object *fake_world_get(struct fake_world *w, const char *kind, const char *ns,
                                     const char *name);
 size_t fake_world_count(struct fake_world *w, const char *kind);
-/* A member of an object's JSON as text ("spec.suspend" -> "true", strings without quotes), "" when absent; in a static
- * buffer. */
+/* A member of an object's JSON as text ("spec.suspend" -> "true", strings without quotes; "spec.nodes.0": of a list),
+ * "" when absent; in a static buffer. */
 const char *fake_world_text(const struct object *o, const char *dotted);
 /* "True", "False", "Unknown" or "" of status.conditions. */
 const char *fake_world_condition(const struct object *o, const char *type);

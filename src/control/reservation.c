@@ -64,7 +64,7 @@ static enum work booking_work(struct reservation_controller *c, struct booking *
         workqueue_add_after(c->base.queue, b->ns, b->name, wait);
         return WORK_OK;
     }
-    plan_user_set(b, r);
+    plan_user_set(c, b, r);
     plan_step(c, b, o, r);
     plan_moved(c);
     if (c->given) {
@@ -170,8 +170,7 @@ static void on_window(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
     if (!ch->old || ch->old->generation != ch->obj->generation || ch->type == CHANGE_DELETED) {
         if (ch->old && map_get(&c->windows_in, ch->obj->name)) {
-            (void)calendar_window_del(c->calendar, ch->obj->name);
-            plan_name_forget(&c->windows_in, ch->obj->name);
+            plan_window_drop(c, ch->obj->name);
         }
         on_supply(ctx, ch);
         return;
@@ -354,6 +353,7 @@ struct reservation_controller *reservation_controller_new(const struct control_e
     tree_init(&c->undecided, plan_booking_order);
     arena_init(&c->scratch, SCRATCH_MAX);
     arena_init(&c->policy.arena, SCRATCH_MAX);
+    arena_init(&c->amounts_arena, SCRATCH_MAX);
     c->calendar = calendar_new(NULL);
     if (controller_init(&c->base, env, "berth-reservation-controller", work, add_all, c, err) !=
             0 ||
@@ -387,6 +387,7 @@ void reservation_controller_free(struct reservation_controller *c) {
     map_release(&c->by_uid);
     map_release(&c->by_key);
     tree_release(&c->undecided);
+    plan_limits_release(c);
     plan_supply_release(c);
     calendar_free(c->calendar);
     controller_release(&c->base);

@@ -198,8 +198,7 @@ static void answer(struct check *k, struct buf *out) {
         buf_c(out, ",\"plan\":");
         plan_places_json(c, &k->plan, k->w.ask.lines, k->w.ask.n_lines, out);
     } else {
-        plan_outcome_json(c, k->r, &k->w, &k->o, k->instead ? k->instead->uid : STR(""), &k->a,
-                          out);
+        plan_outcome_json(c, k->r, &k->w, &k->o, k->instead, &k->a, out);
     }
     buf_c(out, ",\"objects\":[");
     reservation_json(k->root, k->q->ns, k->name, out);
@@ -208,6 +207,57 @@ static void answer(struct check *k, struct buf *out) {
         local_json(&k->w, k->q->ns, k->name, out);
     }
     buf_c(out, "]}}");
+}
+
+/* ---- for whom ---- */
+
+static bool asker_is(const struct virtual_ask *q, struct str name, bool group) {
+    for (size_t i = 0; group && i < q->n_groups; i++) {
+        if (str_eq(q->groups[i], name)) {
+            return true;
+        }
+    }
+    return !group && str_eq(q->user, name);
+}
+
+static bool is_group(const struct reservation_beneficiary *b) {
+    return b && b->name.n > 0 && str_is(b->kind, "Group");
+}
+
+/* Does the booking that is to be changed belong to the asker, or to a group of theirs? */
+static bool owns(struct check *k) {
+    const struct reservation *r = booking_view(k->c, k->instead, &k->a, NULL);
+    const struct reservation_beneficiary *b = r ? r->spec->beneficiary : NULL;
+    return asker_is(k->q, k->instead->user, false) ||
+           (is_group(b) && asker_is(k->q, b->name, true));
+}
+
+/* Limits are judged for who would have it; whoever may not book in that name is not told about them. What the object
+ * itself says of who asks is not believed. */
+static int judge_for(struct check *k, struct err *err) {
+    const struct virtual_ask *q = k->q;
+    const struct reservation_beneficiary *b = k->r->spec->beneficiary;
+    struct str_pair *by = ARENA_NEW(&k->a, struct str_pair);
+    if (!by) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *by = (struct str_pair){STR(RESERVATION_USER_ANNOTATION),
+                            k->instead ? k->instead->user : q->user};
+    k->r->metadata->annotations = (struct str_map){by, 1};
+    if (k->instead && !owns(k) &&
+        !q->may(q, "update", "berth.dev", "reservations/manage", q->ns, (struct str){0})) {
+        return err_set(err, ERR_FORBIDDEN,
+                       "this is somebody else's booking: to change it needs update of "
+                       "reservations/manage");
+    }
+    bool as_was = k->instead && str_eq(plan_user(k->r), k->instead->user);
+    if (b && b->name.n > 0 && !as_was && !asker_is(q, b->name, is_group(b)) &&
+        !q->may(q, "update", "berth.dev", "reservations/onbehalf", q->ns, (struct str){0})) {
+        return err_set(err, ERR_FORBIDDEN,
+                       "you may not book for %.*s: that needs update of reservations/onbehalf",
+                       STR_ARG(b->name));
+    }
+    return 0;
 }
 
 static int read_check(struct check *k, struct err *err) {
@@ -230,7 +280,7 @@ static int read_check(struct check *k, struct err *err) {
     if (k->instead && !k->instead->held) {
         k->instead = NULL;
     }
-    return 0;
+    return judge_for(k, err);
 }
 
 /* Times are put on the grid, as they are when the Reservation is made. */

@@ -60,6 +60,7 @@ void plan_booking_free(struct reservation_controller *c, struct booking *b) {
     char buf[600];
     undecided_drop(c, b);
     plan_moved_clear(c, b);
+    plan_uncount(c, b);
     if (b->held) {
         c->given = calendar_remove(c->calendar, b->uid) || c->given;
     }
@@ -117,6 +118,7 @@ struct reservation *booking_view(const struct reservation_controller *c, const s
 
 void booking_touch(struct reservation_controller *c, struct booking *b) {
     b->version++;
+    plan_count(c, b);
     workqueue_add(c->base.queue, b->ns, b->name);
 }
 
@@ -147,7 +149,8 @@ static int64_t sec(int64_t ns) {
     return ns / NS_PER_SEC;
 }
 
-void plan_user_set(struct booking *b, const struct reservation *r) {
+void plan_user_set(struct reservation_controller *c, struct booking *b,
+                   const struct reservation *r) {
     struct str user = plan_user(r);
     if (!str_eq(user, b->user)) {
         char *copy = mem_cstr(user);
@@ -155,6 +158,7 @@ void plan_user_set(struct booking *b, const struct reservation *r) {
             mem_free(b->user_text);
             b->user_text = copy;
             b->user = str_of(copy);
+            plan_count(c, b);
         }
     }
 }
@@ -278,7 +282,7 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
     b->phase = p == BOOKING_PHASES ? BOOKING_NEW : p;
     b->rank = plan_rank(r->spec->class_name);
     b->want = plan_want_hash(r->spec);
-    plan_user_set(b, r);
+    plan_user_set(c, b, r);
     if (b->phase == BOOKING_NEW) {
         return;
     }
@@ -295,7 +299,7 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
         bool lacks = b->generation == o->generation && !told(r, "Planned");
         int code = restore(c, b, r, lacks, &c->scratch);
         b->held = code == 0;
-        b->broken = code != 0 || lacks;
+        booking_broken(c, b, code != 0 || lacks);
         b->durable = code == 0;
     }
     struct plan_want w;
@@ -306,16 +310,17 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
     if (booking_begun(b->phase) || b->phase == BOOKING_CONFIRMED || b->active) {
         b->committed_ms = plan_gpu_ms(c, b, b->start, b->end);
     }
+    plan_count(c, b);
 }
 
 /* What did not find its place again gets another, if there is one. */
 static void place_broken(struct reservation_controller *c) {
-    const struct map_entry *e;
-    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
-        struct booking *b = e->value;
+    for (struct plan_link *l = c->lacking, *next; l; l = next) {
+        struct booking *b = l->booking;
         struct plan_want w;
         struct reservation *r;
-        if (!b->broken || b->held || !booking_holds(b->phase) || b->end <= plan_now(c)) {
+        next = l->next;
+        if (b->held || !booking_holds(b->phase) || b->end <= plan_now(c)) {
             continue;
         }
         r = booking_view(c, b, &c->scratch, NULL);
@@ -327,7 +332,7 @@ static void place_broken(struct reservation_controller *c) {
         w.ask.fixed = booking_begun(b->phase);
         if (calendar_insert(c->calendar, &w.ask, NULL) == 0) {
             b->held = true;
-            b->broken = false;
+            booking_broken(c, b, false);
             booking_touch(c, b);
         }
     }
@@ -366,20 +371,20 @@ void plan_moved(struct reservation_controller *c) {
 
 /* Who lacks places now, and who does not any more. */
 static void broken_look(struct reservation_controller *c) {
-    const struct map_entry *e;
     struct map now = {0};
     struct str id;
     for (size_t pos = 0; calendar_broken_next(c->calendar, &pos, &id);) {
         struct booking *b = booking_by_uid(c, id);
         if (b && map_put(&now, b->uid, b, NULL) == 0 && !b->broken) {
-            b->broken = true;
+            booking_broken(c, b, true);
             booking_touch(c, b);
         }
     }
-    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
-        struct booking *b = e->value;
-        if (b->broken && b->held && !map_get(&now, b->uid)) {
-            b->broken = false;
+    for (struct plan_link *l = c->lacking, *next; l; l = next) {
+        struct booking *b = l->booking;
+        next = l->next;
+        if (b->held && !map_get(&now, b->uid)) {
+            booking_broken(c, b, false);
             booking_touch(c, b);
         }
     }

@@ -131,114 +131,6 @@ const char *plan_approver(struct reservation_controller *c, const struct reserva
     return NULL;
 }
 
-/* ---- limits ---- */
-
-static struct booking_caps caps_of(const struct reservation_limits *l) {
-    return l ? (struct booking_caps){
-                   .concurrent_units = l->concurrent_units.set ? l->concurrent_units.v : 0,
-                   .future = l->future_bookings.set ? l->future_bookings.v : 0,
-                   .max_duration_s = sec(l->max_duration_ns),
-                   .gpu_ms_week = l->gpu_hours_per_week.set
-                                      ? l->gpu_hours_per_week.v * INT64_C(3600000)
-                                      : 0,
-                   .gpu_ms_month = l->gpu_hours_per_month.set
-                                       ? l->gpu_hours_per_month.v * INT64_C(3600000)
-                                       : 0,
-               }
-             : (struct booking_caps){0};
-}
-
-static bool has_caps(const struct booking_caps *k) {
-    return k->concurrent_units || k->future || k->max_duration_s || k->gpu_ms_week ||
-           k->gpu_ms_month;
-}
-
-static struct str tenant_of(const struct reservation_controller *c, struct str ns) {
-    const struct object *o = mirror_get(c->base.env.mirror, c->namespaces, STR(""), ns);
-    struct str t = o ? object_label(o, STR("berth.dev/tenant")) : (struct str){0};
-    return t;
-}
-
-/* Does b count towards this scope of a booking of `user` in `ns`? */
-static bool counts(const struct reservation_controller *c, const struct booking *b,
-                   enum booking_scope scope, struct str user, struct str ns, struct str tenant) {
-    if (b->phase == BOOKING_NEW || b->phase == BOOKING_REJECTED || b->phase == BOOKING_EXPIRED ||
-        (b->phase == BOOKING_CANCELLED && b->active == 0)) {
-        return false;
-    }
-    switch (scope) {
-    case BOOKING_USER:
-        return str_eq(b->user, user);
-    case BOOKING_PROJECT:
-        return str_eq(b->ns, ns);
-    default:
-        return tenant.n > 0 ? str_eq(tenant_of(c, b->ns), tenant) : str_eq(b->ns, ns);
-    }
-}
-
-static int uses_of(struct reservation_controller *c, enum booking_scope scope, struct str user,
-                   struct str ns, const struct booking *instead, struct arena *a,
-                   struct booking_request *ret) {
-    struct booking_use *v = ARENA_ARRAY(a, struct booking_use, map_count(&c->by_uid) + 1);
-    struct str tenant = scope == BOOKING_TENANT ? tenant_of(c, ns) : (struct str){0};
-    const struct map_entry *e;
-    size_t n = 0;
-    if (!v) {
-        return ERR_NOMEM;
-    }
-    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
-        const struct booking *b = e->value;
-        if (b != instead && counts(c, b, scope, user, ns, tenant)) {
-            v[n++] = (struct booking_use){.start = b->start,
-                                          .end = b->end,
-                                          .units = b->units,
-                                          .share = b->share,
-                                          .same_owner = str_eq(b->user, user)};
-        }
-    }
-    ret->uses[scope] = v;
-    ret->n_uses[scope] = n;
-    return 0;
-}
-
-static int check_limits(struct reservation_controller *c, const struct reservation *r,
-                        struct str ns, const struct plan_want *w, struct booking *instead,
-                        struct plan_outcome *ret) {
-    const struct reservation_policy_spec *p = c->policy.spec;
-    const struct reservation_scopes *scopes = p->limits;
-    int64_t grid = sec(p->granularity_ns), created = sec(r->metadata->creation_ns);
-    struct booking_request q = {
-        /* Judged by the time at which it was asked for. */
-        .now = created > 0 && !instead ? created : plan_now(c),
-        .use = {.start = w->ask.start,
-                .end = w->ask.end,
-                .units = w->units,
-                .share = w->share,
-                .same_owner = true},
-        .min_duration_s = sec(p->min_duration_ns),
-        .max_duration_s = sec(p->max_duration_ns),
-        .ahead_s = (int64_t)p->days_ahead * PLAN_DAY,
-        .grid_s = grid,
-        .grid_base = plan_grid_base(c, w->ask.start),
-        .past_s = grid,
-        .old_start = instead ? instead->start : 0,
-    };
-    struct arena a;
-    int code = 0;
-    arena_init(&a, 64 << 20);
-    q.caps[BOOKING_USER] = caps_of(scopes ? scopes->user : NULL);
-    q.caps[BOOKING_PROJECT] = caps_of(scopes ? scopes->project : NULL);
-    q.caps[BOOKING_TENANT] = caps_of(scopes ? scopes->tenant : NULL);
-    for (enum booking_scope s = 0; s < BOOKING_SCOPES && code == 0; s++) {
-        if (has_caps(&q.caps[s]) || (s == BOOKING_USER && q.max_duration_s > 0)) {
-            code = uses_of(c, s, plan_user(r), ns, instead, &a, &q);
-        }
-    }
-    ret->n_refusals = code == 0 ? booking_limits_check(&q, ret->refusals) : code;
-    arena_release(&a);
-    return ret->n_refusals < 0 ? ret->n_refusals : 0;
-}
-
 /* ---- the judgement ---- */
 
 int plan_judge(struct reservation_controller *c, const struct reservation *r, struct str ns,
@@ -246,7 +138,7 @@ int plan_judge(struct reservation_controller *c, const struct reservation *r, st
     struct calendar_ask ask = w->ask;
     struct str id = instead ? instead->uid : (struct str){0};
     *ret = (struct plan_outcome){.start = ask.start, .end = ask.end};
-    int code = check_limits(c, r, ns, w, instead, ret);
+    int code = plan_limits_check(c, r, ns, w, instead, ret);
     if (code != 0 || ret->n_refusals > 0) {
         ret->verdict = PLAN_LIMITS;
         return code;
@@ -277,7 +169,7 @@ static int judge_and_take(struct reservation_controller *c, struct booking *b,
     int code;
     if (w->min_s == 0) { /* one look at the calendar, not two */
         *ret = (struct plan_outcome){.start = ask.start, .end = ask.end};
-        code = check_limits(c, r, b->ns, w, NULL, ret);
+        code = plan_limits_check(c, r, b->ns, w, NULL, ret);
         ret->verdict = ret->n_refusals > 0 ? PLAN_LIMITS : PLAN_FITS;
         ret->approver = plan_approver(c, r->spec, b->ns, w, ask.end - ask.start);
     } else {
@@ -296,12 +188,12 @@ static int judge_and_take(struct reservation_controller *c, struct booking *b,
 
 static void tell_outcome(struct reservation_controller *c, struct booking *b,
                          const struct reservation *r, const struct plan_want *w,
-                         const struct plan_outcome *o, struct str instead) {
+                         const struct plan_outcome *o) {
     struct buf extra;
     struct str text = plan_outcome_text(c, r, w, o, &c->scratch);
     booking_say(b, plan_outcome_reason(o), "%.*s", STR_ARG(text));
     buf_init(&extra, 0);
-    plan_outcome_json(c, r, w, o, instead, &c->scratch, &extra);
+    plan_outcome_json(c, r, w, o, NULL, &c->scratch, &extra);
     booking_extra(b, buf_view(&extra));
     buf_release(&extra);
 }
@@ -328,7 +220,7 @@ static void decide_one(struct reservation_controller *c, struct booking *b, cons
     if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
         return;
     }
-    plan_user_set(b, r);
+    plan_user_set(c, b, r);
     b->generation = o->generation;
     b->want = plan_want_hash(r->spec);
     b->units = w.units;
@@ -360,7 +252,7 @@ static void decide_one(struct reservation_controller *c, struct booking *b, cons
         }
         return;
     }
-    tell_outcome(c, b, r, &w, &out, (struct str){0});
+    tell_outcome(c, b, r, &w, &out);
     if (out.verdict == PLAN_FULL && r->spec->waitlist) {
         c->given = true; /* its position in line */
         (void)plan_apply(c, b, o, BOOKING_WAIT, now);
@@ -409,7 +301,7 @@ static void change_refused(struct reservation_controller *c, struct booking *b,
     struct buf extra;
     booking_say(b, "ChangeRefused", "it stays as it was: %.*s", STR_ARG(text));
     buf_init(&extra, 0);
-    plan_outcome_json(c, r, w, out, b->uid, &c->scratch, &extra);
+    plan_outcome_json(c, r, w, out, b, &c->scratch, &extra);
     booking_extra(b, buf_view(&extra));
     buf_release(&extra);
     booking_touch(c, b);
@@ -498,6 +390,19 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
     }
 }
 
+/* What passes a limit is not waited for: it stays as it was, and is given nothing while that is so. */
+static bool may_wait_for(struct reservation_controller *c, struct booking *b,
+                         const struct reservation *r, const struct plan_want *w) {
+    struct plan_outcome out = {.verdict = PLAN_LIMITS, .start = w->ask.start, .end = w->ask.end};
+    if (plan_limits_check(c, r, b->ns, w, b, &out) != 0) {
+        return false;
+    }
+    if (out.n_refusals > 0) {
+        change_refused(c, b, r, w, &out);
+    }
+    return out.n_refusals == 0;
+}
+
 void plan_change(struct reservation_controller *c, struct booking *b, struct reservation *r) {
     const struct object *o = mirror_get(c->base.env.mirror, c->reservations, b->ns, b->name);
     uint64_t want = plan_want_hash(r->spec);
@@ -514,11 +419,15 @@ void plan_change(struct reservation_controller *c, struct booking *b, struct res
     }
     b->want = want;
     if (b->phase == BOOKING_WAITLISTED || b->phase == BOOKING_OFFERED) {
+        if (!may_wait_for(c, b, r, &w)) {
+            return;
+        }
         b->start = w.ask.start;
         b->end = w.ask.end;
         b->units = w.units;
         b->share = w.share;
         b->sequence++;
+        booking_say(b, NULL, NULL);
         (void)plan_apply(c, b, o, BOOKING_CHANGE_WAIT, plan_now(c));
         c->given = true;
     } else if (b->held) {
@@ -528,43 +437,37 @@ void plan_change(struct reservation_controller *c, struct booking *b, struct res
 
 /* ---- the waitlist ---- */
 
-/* What each user had booked of the last 30 days: int64_t, in the scratch. */
-static int recent_use(struct reservation_controller *c, struct map *ret) {
-    const struct map_entry *e;
-    int64_t since = plan_now(c) - 30 * PLAN_DAY;
-    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
-        const struct booking *b = e->value;
-        if (b->end <= since || !b->active) {
-            continue;
-        }
-        int64_t *sum = map_get(ret, b->user);
-        if (!sum) {
-            sum = ARENA_NEW(&c->scratch, int64_t);
-            if (!sum || map_put(ret, b->user, sum, NULL) != 0) {
-                return ERR_NOMEM;
-            }
-        }
-        *sum += b->committed_ms;
+/* What its user had booked of the last 30 days: GPU milliseconds. */
+static int64_t recent_use(const struct reservation_controller *c, const struct booking *of) {
+    int64_t now = plan_now(c), since = now - 30 * PLAN_DAY, sum = 0;
+    const struct plan_scope *s = of->of_user;
+    struct tree_pos at;
+    for (const struct booking *b = s ? plan_scope_first(s, since, &at) : NULL;
+         b && b->counted_at <= now; b = tree_next(&s->by_start, &at)) {
+        sum += b->end > since && b->active ? b->committed_ms : 0;
     }
-    return 0;
+    return sum;
 }
 
-static void waiter_fill(struct reservation_controller *c, struct booking *b, struct reservation *r,
-                        const struct map *used, struct booking_waiter *ret) {
-    const int64_t *mine = map_get(used, b->user);
+/* False: it is given nothing now. What it waits for may have changed since limits were asked. */
+static bool waiter_fill(struct reservation_controller *c, struct booking *b, struct reservation *r,
+                        struct booking_waiter *ret) {
     struct plan_want w = {0};
-    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
-        return;
+    struct plan_outcome out = {0};
+    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0 ||
+        plan_limits_check(c, r, b->ns, &w, b, &out) != 0 || out.n_refusals > 0) {
+        return false;
     }
     *ret = (struct booking_waiter){.ask = w.ask,
                                    .earliest = w.earliest,
                                    .latest = w.latest,
                                    .min_s = w.min_s,
                                    .class_rank = w.ask.rank,
-                                   .used = mine ? *mine : 0,
+                                   .used = recent_use(c, b),
                                    .since = b->since,
                                    .name = str_from(b->text, b->ns.n + 1 + b->name.n),
                                    .passes = b->passes};
+    return true;
 }
 
 static void granted(struct reservation_controller *c, struct booking *b,
@@ -583,6 +486,8 @@ static void granted(struct reservation_controller *c, struct booking *b,
     if (!r || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
         return;
     }
+    b->units = w.units;
+    b->share = w.share;
     const char *by = plan_approver(c, r->spec, b->ns, &w, b->end - b->start);
     if (by) {
         (void)plan_apply(c, b, o, BOOKING_HOLD, now);
@@ -597,25 +502,19 @@ static void granted(struct reservation_controller *c, struct booking *b,
 }
 
 void plan_waitlist(struct reservation_controller *c) {
-    const struct map_entry *e;
     struct booking_waiter *v = NULL;
-    struct map used = {0};
     size_t n = 0, cap = 0;
-    for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
-        cap += ((struct booking *)e->value)->phase == BOOKING_WAITLISTED;
+    for (const struct plan_link *l = c->waiting; l; l = l->next) {
+        cap++;
     }
     v = cap ? ARENA_ARRAY(&c->scratch, struct booking_waiter, cap) : NULL;
-    v = v && recent_use(c, &used) == 0 ? v : NULL;
-    for (size_t i = 0; v && n < cap && (e = map_next(&c->by_uid, &i));) {
-        struct booking *b = e->value;
-        struct reservation *r =
-            b->phase == BOOKING_WAITLISTED ? booking_view(c, b, &c->scratch, NULL) : NULL;
+    for (const struct plan_link *l = c->waiting; v && l; l = l->next) {
+        struct booking *b = l->booking;
+        struct reservation *r = booking_view(c, b, &c->scratch, NULL);
         if (r && !r->spec->cancel && b->want == plan_want_hash(r->spec)) {
-            waiter_fill(c, b, r, &used, &v[n]);
-            n += v[n].ask.id.n > 0;
+            n += waiter_fill(c, b, r, &v[n]);
         }
     }
-    map_release(&used);
     if (!v || booking_waitlist_run(c->calendar, v, n, plan_now(c)) != 0) {
         return;
     }

@@ -1,11 +1,11 @@
-/* reservation_outcome: why a booking is not given what it asks for, and what it could have instead. */
+/* reservation_outcome: why a booking is not given what it asks for, and what it could have instead: texts, JSON. */
 #include "control/reservation_private.h"
 
 #include "control/reservation_grid.h"
 #include "wire/time.h"
 #include "wire/zone.h"
 
-enum { CONFLICTS_TOLD = 10, LOOK_AHEAD_DAYS = 14 };
+enum { CONFLICTS_TOLD = 10 };
 
 /* ---- texts ---- */
 
@@ -200,20 +200,16 @@ static void refusals_json(struct reservation_controller *c, const struct reserva
     buf_ch(out, ']');
 }
 
-static const char *const kind_names[] = {
-    [CALENDAR_EARLIER] = "Earlier",
-    [CALENDAR_LATER] = "Later",
-    [CALENDAR_OTHER_FLAVOR] = "OtherFlavor",
-    [CALENDAR_LARGER] = "Larger",
-    [CALENDAR_FEWER] = "Fewer",
-    [CALENDAR_SPLIT] = "Split",
-};
-
 static struct str alternative_text(struct reservation_controller *c, const struct reservation *r,
-                                   const struct calendar_alternative *x, struct arena *a) {
+                                   const struct plan_offer *o, struct arena *a) {
+    const struct calendar_alternative *x = &o->x;
+    if (x->start == 0) {
+        return arena_f(a, "ask again from %.*s on: enough of those bookings are over then",
+                       STR_ARG(moment(c, r, x->end, a)));
+    }
     struct str lines = plan_lines_text(a, x->lines, x->n_lines);
     struct str from = moment(c, r, x->start, a), to = moment(c, r, x->end, a);
-    if (x->kind == CALENDAR_SPLIT) {
+    if (x->end2 > 0) {
         return arena_f(a, "%.*s from %.*s to %.*s, and from %.*s to %.*s", STR_ARG(lines),
                        STR_ARG(from), STR_ARG(to), STR_ARG(moment(c, r, x->start2, a)),
                        STR_ARG(moment(c, r, x->end2, a)));
@@ -227,33 +223,31 @@ static struct str alternative_text(struct reservation_controller *c, const struc
 
 static void alternatives_json(struct reservation_controller *c, const struct reservation *r,
                               const struct plan_want *w, const struct plan_outcome *o,
-                              struct str instead, struct arena *a, struct buf *out) {
-    struct calendar_alternative *v = NULL;
+                              struct booking *instead, struct arena *a, struct buf *out) {
+    struct plan_offer *v = NULL;
     size_t n = 0;
-    int64_t now = plan_now(c), grid = c->policy.spec->granularity_ns / NS_PER_SEC;
-    int64_t from = now - now % (grid > 0 ? grid : 1),
-            to = w->ask.start + LOOK_AHEAD_DAYS * PLAN_DAY;
-    if (o->verdict == PLAN_FULL) {
-        (void)calendar_alternatives(c->calendar, &w->ask, instead, from, to, a, &v, &n);
-    }
+    (void)plan_instead(c, r, w, o, instead, a, &v, &n);
     buf_c(out, ",\"alternatives\":[");
-    size_t told = 0;
-    for (size_t i = 0; i < n && told < RESERVATION_ALTERNATIVES; i++) {
-        buf_f(out, "%s{\"kind\":\"%s\",", told++ ? "," : "", kind_names[v[i].kind]);
-        plan_time_json(out, "start", v[i].start);
-        buf_ch(out, ',');
-        plan_time_json(out, "end", v[i].end);
-        buf_c(out, ",\"lines\":");
-        plan_lines_json(v[i].lines, v[i].n_lines, out);
-        buf_c(out, ",\"text\":");
+    for (size_t i = 0; i < n; i++) {
+        buf_f(out, "%s{\"kind\":\"%s\",", i ? "," : "", v[i].kind);
+        if (v[i].x.start) {
+            plan_time_json(out, "start", v[i].x.start);
+            buf_ch(out, ',');
+            plan_time_json(out, "end", v[i].x.end);
+            buf_c(out, ",\"lines\":");
+            plan_lines_json(v[i].x.lines, v[i].x.n_lines, out);
+            buf_ch(out, ',');
+        }
+        buf_c(out, "\"text\":");
         buf_json(out, alternative_text(c, r, &v[i], a));
         buf_ch(out, '}');
     }
-    if (told < RESERVATION_ALTERNATIVES && o->why.trouble != CALENDAR_UNKNOWN) {
+    if (n < RESERVATION_ALTERNATIVES && o->why.trouble != CALENDAR_UNKNOWN &&
+        !(instead && booking_begun(instead->phase))) {
         buf_f(out,
               "%s{\"kind\":\"Queue\",\"text\":\"send the work to the project's queue without a "
               "booking: it runs as soon as something is free\"}",
-              told ? "," : "");
+              n ? "," : "");
     }
     buf_ch(out, ']');
 }
@@ -291,11 +285,11 @@ static void conflicts_json(struct reservation_controller *c, const struct reserv
 }
 
 void plan_outcome_json(struct reservation_controller *c, const struct reservation *r,
-                       const struct plan_want *w, const struct plan_outcome *o, struct str instead,
-                       struct arena *a, struct buf *out) {
+                       const struct plan_want *w, const struct plan_outcome *o,
+                       struct booking *instead, struct arena *a, struct buf *out) {
     refusals_json(c, r, w, o, a, out);
     alternatives_json(c, r, w, o, instead, a, out);
     if (o->verdict == PLAN_FULL) {
-        conflicts_json(c, r, w, instead, a, out);
+        conflicts_json(c, r, w, instead ? instead->uid : (struct str){0}, a, out);
     }
 }

@@ -6,10 +6,11 @@
  *   reservation.c          whose turn it is: keys, writes, feeds
  *   reservation_book.c     records of Reservations; what was decided, put back into the calendar
  *   reservation_supply.c   policy, nodes, standing quotas, windows: into the calendar
- *   reservation_decide.c   what is asked for; limits; the first decision, changes, the waitlist
+ *   reservation_decide.c   what is asked for; the first decision, changes, the waitlist
+ *   reservation_limits.c   what users, projects and tenants have booked, and what the policy's limits allow
  *   reservation_step.c     one booking through its states
  *   reservation_status.c   the status as a patch; texts
- *   reservation_outcome.c  why not, and what instead
+ *   reservation_outcome.c  why not;  reservation_instead.c  what instead
  *   reservation_answer.c   ReservationCheck;  reservation_slots.c  Availability
  */
 #ifndef BERTH_CONTROL_RESERVATION_PRIVATE_H
@@ -19,6 +20,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/tree.h"
+#include "base/vec.h"
 #include "control/controller.h"
 #include "control/reservation.h"
 #include "control/views.h"
@@ -32,6 +34,22 @@ enum { PLAN_KEEP_S = 31 * PLAN_DAY };
 enum { PLAN_NODE_GRACE_S = 60 };
 /* A place that was promised in an answer to a create is held so long until its object is seen. */
 enum { PLAN_TENTATIVE_S = 2 };
+
+/* The bookings of one user or one project that count towards limits. */
+struct plan_scope {
+    struct str name;
+    struct tree by_start; /* struct booking, by counted_at */
+    int64_t longest;      /* of all that ever were in it */
+    int64_t open;         /* those that have not ended */
+    char text[];
+};
+
+/* A place in a list. */
+struct booking;
+struct plan_link {
+    struct plan_link *next, **here; /* here NULL: not in it */
+    struct booking *booking;
+};
 
 /* What is remembered of a Reservation. */
 struct booking {
@@ -54,7 +72,6 @@ struct booking {
     uint64_t want; /* hash of times and lines */
     int64_t units, share;
     int32_t rank;
-    bool decide_again; /* its spec changed before it was decided */
     /* of the world */
     bool read;    /* the object's status has been taken in */
     bool held;    /* it is in the calendar */
@@ -65,8 +82,12 @@ struct booking {
     int32_t position, passes;
     uint64_t version, written; /* of what is above: different while status has to be written */
     uint64_t rv;               /* of the object that was last read */
-    size_t next_undecided;     /* place in the tree; 0: not there */
     bool undecided;
+    /* where it counts (reservation_limits.c) */
+    struct plan_scope *of_user, *of_project; /* NULL: it does not */
+    int64_t counted_at;                      /* its start, as it stands there */
+    bool counted_open;
+    struct plan_link waits, lacks;
     char text[]; /* ns, name, uid */
 };
 
@@ -84,6 +105,13 @@ struct plan_tentative {
     char *ns, *name;
 };
 
+/* What a node on which others place adds to a plain number. */
+struct plan_amount {
+    struct str node, flavor, resource;
+    int64_t n;
+};
+VEC(plan_amounts, struct plan_amount);
+
 struct reservation_controller {
     struct controller base;
     const struct kind *reservations, *policies, *windows, *nodes, *flavors, *queues, *cohorts;
@@ -93,7 +121,14 @@ struct reservation_controller {
     struct plan_policy policy;
     struct map by_key, by_uid; /* "ns/name", uid: struct booking */
     struct tree undecided;     /* by (created, uid) */
-    struct map windows_in;     /* names of windows in the calendar: char * */
+    struct map users, projects; /* struct plan_scope, by name */
+    struct plan_link *waiting;  /* in phase Waitlisted */
+    struct plan_link *lacking;  /* broken */
+    bool uncounted;        /* for want of memory, some booking does not stand where it counts */
+    struct map windows_in; /* ids of windows' parts in the calendar: char * */
+    struct plan_amounts amounts;
+    struct arena amounts_arena;
+    int64_t windows_at;        /* the next time at which a window means something else; 0: none */
     struct map pools_in;       /* "flavor resource" of pools in the calendar: char * */
     struct map floors_in;      /* ids of standing quotas in the calendar: char * */
     struct plan_tentative *tentatives;
@@ -122,7 +157,8 @@ void plan_moved_clear(struct reservation_controller *c, struct booking *b);
 /* The booking whose ClusterQueue it is, and whether work runs in it; NULL: of none. */
 struct booking *plan_queue_use(struct reservation_controller *c, const struct object *o, bool gone,
                                bool *ret);
-void plan_user_set(struct booking *b, const struct reservation *r);
+void plan_user_set(struct reservation_controller *c, struct booking *b,
+                   const struct reservation *r);
 int64_t plan_now(const struct reservation_controller *c);
 struct booking *booking_find(const struct reservation_controller *c, struct str ns,
                              struct str name);
@@ -130,8 +166,8 @@ struct booking *booking_by_uid(const struct reservation_controller *c, struct st
 /* The object decoded into the arena; NULL when it is not there or is another one now. */
 struct reservation *booking_view(const struct reservation_controller *c, const struct booking *b,
                                  struct arena *a, const struct object **ret_object);
-void booking_touch(struct reservation_controller *c,
-                   struct booking *b); /* its status is to be written */
+/* Its status is to be written, and it counts as it is now. */
+void booking_touch(struct reservation_controller *c, struct booking *b);
 /* Sets what status says for people. NULL fmt: nothing. */
 void booking_say(struct booking *b, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -152,6 +188,7 @@ bool plan_is_device(struct str resource);
 /* reservation_window.c: CapacityWindows, standing quotas, what is never booked. */
 int plan_windows(struct reservation_controller *c, struct arena *a);
 int plan_floors(struct reservation_controller *c, struct arena *a);
+void plan_window_drop(struct reservation_controller *c, struct str name);
 enum work plan_window_work(struct reservation_controller *c, struct str name);
 void plan_supply_release(struct reservation_controller *c);
 int32_t plan_rank(struct str class_name);
@@ -190,8 +227,8 @@ int plan_judge(struct reservation_controller *c, const struct reservation *r, st
                const struct plan_want *w, struct booking *instead, struct plan_outcome *ret);
 /* "status"-members that tell of it: reason, message, refusals, alternatives, conflicts; begun by a comma. */
 void plan_outcome_json(struct reservation_controller *c, const struct reservation *r,
-                       const struct plan_want *w, const struct plan_outcome *o, struct str instead,
-                       struct arena *a, struct buf *out);
+                       const struct plan_want *w, const struct plan_outcome *o,
+                       struct booking *instead, struct arena *a, struct buf *out);
 const char *plan_outcome_reason(const struct plan_outcome *o);
 struct str plan_outcome_text(struct reservation_controller *c, const struct reservation *r,
                              const struct plan_want *w, const struct plan_outcome *o,
@@ -203,6 +240,53 @@ const char *plan_approver(struct reservation_controller *c, const struct reserva
                           struct str ns, const struct plan_want *w, int64_t length);
 int64_t plan_gpu_ms(struct reservation_controller *c, const struct booking *b, int64_t from,
                     int64_t to);
+
+/* ---- reservation_limits.c ---- */
+
+VEC(plan_uses, struct booking_use);
+
+/* What counts near a stretch of time, for any number of questions about it. */
+struct plan_limits {
+    struct reservation_controller *c;
+    const struct booking *instead;
+    struct booking_request q;
+    struct plan_uses uses[BOOKING_SCOPES];
+    int64_t from, to;
+    size_t looked; /* at so many uses so far */
+};
+
+/* A booking stands where it counts: after its phase, times or user changed. */
+void plan_count(struct reservation_controller *c, struct booking *b);
+void plan_uncount(struct reservation_controller *c, struct booking *b);
+void booking_broken(struct reservation_controller *c, struct booking *b, bool yes);
+/* Those of a scope that end after `from` and some that do not, by start; then tree_next. */
+struct booking *plan_scope_first(const struct plan_scope *s, int64_t from, struct tree_pos *at);
+/* 0 (then plan_limits_end) or ERR_NOMEM. */
+int plan_limits_begin(struct reservation_controller *c, const struct reservation *r, struct str ns,
+                      const struct booking *instead, int64_t from, int64_t to,
+                      struct plan_limits *ret);
+void plan_limits_end(struct plan_limits *l);
+/* The number of refusals in ret, or ERR_NOMEM. */
+int plan_limits_ask(struct plan_limits *l, int64_t start, int64_t end, int64_t units, int64_t share,
+                    struct booking_refusal *ret);
+/* The same of one booking, into an outcome. */
+int plan_limits_check(struct reservation_controller *c, const struct reservation *r, struct str ns,
+                      const struct plan_want *w, const struct booking *instead,
+                      struct plan_outcome *ret);
+void plan_limits_release(struct reservation_controller *c);
+
+/* ---- reservation_instead.c ---- */
+
+/* What could be had instead: within all limits, and free. Without a start: ask again at its end. */
+struct plan_offer {
+    const char *kind;
+    struct calendar_alternative x; /* its own kind says nothing */
+};
+
+/* At most RESERVATION_ALTERNATIVES of them, nearest first, in the arena. 0 or ERR_NOMEM. */
+int plan_instead(struct reservation_controller *c, const struct reservation *r,
+                 const struct plan_want *w, const struct plan_outcome *o, struct booking *instead,
+                 struct arena *a, struct plan_offer **ret, size_t *ret_n);
 
 /* ---- reservation_step.c ---- */
 

@@ -48,7 +48,12 @@ const char *scene_time(double hour) {
     return text;
 }
 
-static void node_json(struct buf *out, int gpus, const bool *broken) {
+static struct gpu_instance carved_instances[] = {
+    {.profile_id = 14, .start = 0, .size = 2, .uuid = {"MIG-a", 5}, .utilization_pct = -1},
+    {.profile_id = 9, .start = 4, .size = 4, .uuid = {"MIG-b", 5}, .utilization_pct = -1},
+};
+
+static void node_json(struct buf *out, int gpus, const bool *broken, int carved) {
     struct gpu_card cards[16] = {0};
     char uuids[16][16];
     struct inventory inv = {.gpus = cards, .n = (size_t)gpus, .simulated = true};
@@ -65,6 +70,8 @@ static void node_json(struct buf *out, int gpus, const bool *broken) {
                                      .healthy = !broken || !broken[i],
                                      .profiles = profiles,
                                      .n_profiles = 4,
+                                     .instances = i == carved ? carved_instances : NULL,
+                                     .n_instances = i == carved ? 2 : 0,
                                      .utilization_pct = -1,
                                      .temperature_c = -1,
                                      .power_mw = -1,
@@ -80,16 +87,24 @@ static void node_json(struct buf *out, int gpus, const bool *broken) {
     buf_release(&text);
 }
 
-void scene_node(struct scene *s, int gpus, const bool *broken) {
+static void node_put(struct scene *s, int gpus, const bool *broken, int carved) {
     struct buf b;
     buf_init(&b, 0);
-    node_json(&b, gpus, broken);
+    node_json(&b, gpus, broken, carved);
     if (fake_world_get(&s->w, "Node", "", "n1")) {
         fake_world_patch(&s->w, "Node", "", "n1", "", buf_cstr(&b));
     } else {
         fake_world_put(&s->w, buf_cstr(&b));
     }
     buf_release(&b);
+}
+
+void scene_node(struct scene *s, int gpus, const bool *broken) {
+    node_put(s, gpus, broken, -1);
+}
+
+void scene_carve(struct scene *s, int gpus, int carved) {
+    node_put(s, gpus, NULL, carved);
 }
 
 void scene_init(struct scene *s, int gpus) {

@@ -39,6 +39,8 @@ const char *scene_text(struct scene *s, const char *ns, const char *name, const 
 void scene_policy(struct scene *s, const char *spec);
 /* Cards of the node, healthy or not. */
 void scene_node(struct scene *s, int gpus, const bool *broken);
+/* The same, all healthy; on card `carved` there are a 2g.35gb from slice 0 and a 3g.71gb from slice 4. */
+void scene_carve(struct scene *s, int gpus, int carved);
 /* "2026-03-01T09:00:00Z" of hour 9; a static buffer for each of few calls. */
 const char *scene_time(double hour);
 

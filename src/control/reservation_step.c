@@ -22,7 +22,7 @@ static void give_back(struct reservation_controller *c, struct booking *b) {
         b->held = false;
         c->given = true;
     }
-    b->broken = false;
+    booking_broken(c, b, false);
     b->durable = false;
 }
 

@@ -277,6 +277,18 @@ static void card_put(struct supply *s, struct str node, const struct supply_flav
     }
 }
 
+/* Which node a plain number is from: for windows that name it. */
+static void amount_keep(struct supply *s, struct str node, struct str flavor, struct str resource,
+                        int64_t n) {
+    struct reservation_controller *c = s->c;
+    struct plan_amount x = {arena_str(&c->amounts_arena, node),
+                            arena_str(&c->amounts_arena, flavor),
+                            arena_str(&c->amounts_arena, resource), n};
+    if (n > 0 && (plan_amounts_push(&c->amounts, x) != 0 || arena_ok(&c->amounts_arena) != 0)) {
+        s->code = ERR_NOMEM;
+    }
+}
+
 static void pool_add(struct supply *s, struct str flavor, struct str resource, int64_t v) {
     for (size_t i = 0; i < s->n_pools; i++) {
         if (str_eq(s->pools[i].flavor, flavor) && str_eq(s->pools[i].resource, resource)) {
@@ -337,7 +349,9 @@ static bool node_read(void *ctx, const struct object *o) {
     for (size_t i = 0; n->status && i < n->status->allocatable.n; i++) {
         const struct quantity_pair *p = &n->status->allocatable.v[i];
         if (plan_is_device(p->key)) {
-            pool_add(s, f->name, p->key, translate_amount(p->key, p->value));
+            int64_t amount = translate_amount(p->key, p->value);
+            pool_add(s, f->name, p->key, amount);
+            amount_keep(s, n->metadata->name, f->name, p->key, amount);
         }
     }
     return true;
@@ -416,6 +430,8 @@ int plan_supply(struct reservation_controller *c) {
         flavors_read(&s);
     }
     if (s.code == 0) {
+        arena_reset(&c->amounts_arena);
+        c->amounts.n = 0;
         mirror_scan(c->base.env.mirror, c->nodes, STR(""), node_read, &s);
     }
     if (s.code == 0) {
@@ -427,7 +443,8 @@ int plan_supply(struct reservation_controller *c) {
     s.code = s.code == 0 && c->loaded ? plan_floors(c, &a) : s.code;
     if (s.code == 0) {
         c->supply_dirty = false;
-        c->supply_at = s.again;
+        c->supply_at =
+            s.again && (!c->windows_at || s.again < c->windows_at) ? s.again : c->windows_at;
         c->given = true;
     }
     map_release(&s.cards);
@@ -445,4 +462,6 @@ void plan_supply_release(struct reservation_controller *c) {
         map_release(maps[i]);
     }
     arena_release(&c->policy.arena);
+    arena_release(&c->amounts_arena);
+    plan_amounts_release(&c->amounts);
 }

@@ -9,18 +9,22 @@
 #include "api/codec.h"
 #include "control/translate.h"
 
-enum { NODES_MAX = 20000, CONFLICTS_TOLD = 50, FLOOR_PIECES = 256 };
+enum { NODES_MAX = 20000, PARTS_MAX = 256, CONFLICTS_TOLD = 50, FLOOR_PIECES = 256 };
 
 /* ---- windows ---- */
 
+/* One object, as the calendar takes it: a part for the cards of its nodes, and one for each number that is less or
+ * more. The first has the object's name, the others the name and a number. */
 struct window {
-    struct calendar_window w;
-    bool force, was_applied;
-    int64_t generation;
+    struct calendar_window *v;
+    size_t n;
+    struct str name;
+    int64_t start, end;
+    bool force, was_applied, added;
+    int code;
 };
 
 struct node_names {
-    struct arena *a;
     struct str *v;
     size_t n;
 };
@@ -32,83 +36,186 @@ static bool node_name(void *ctx, const struct object *o) {
 }
 
 /* Every node: what a window without any other bound is about. */
-static int all_nodes(struct reservation_controller *c, struct arena *a, struct calendar_window *w) {
-    struct node_names l = {.a = a, .v = ARENA_ARRAY(a, struct str, NODES_MAX)};
-    if (!l.v) {
+static int all_nodes(struct reservation_controller *c, struct arena *a, struct node_names *ret) {
+    *ret = (struct node_names){.v = ARENA_ARRAY(a, struct str, NODES_MAX)};
+    if (!ret->v) {
         return ERR_NOMEM;
     }
-    mirror_scan(c->base.env.mirror, c->nodes, STR(""), node_name, &l);
-    w->nodes = l.v;
-    w->n_nodes = l.n;
+    mirror_scan(c->base.env.mirror, c->nodes, STR(""), node_name, ret);
     return 0;
 }
 
-static int64_t all_units(struct reservation_controller *c, struct str flavor, struct str resource) {
-    struct calendar_type t;
-    int64_t n = 0;
-    for (size_t pos = 0; calendar_type_next(c->calendar, &pos, &t);) {
-        if ((flavor.n == 0 || str_eq(t.flavor, flavor)) && str_eq(t.resource, resource)) {
-            n += t.total;
-        }
+static void part(struct window *w, struct arena *a, struct calendar_window x) {
+    x.id = w->n == 0 ? w->name : arena_f(a, "%.*s/%zu", STR_ARG(w->name), w->n);
+    if (w->n == PARTS_MAX || !x.id.p) {
+        w->code = w->n == PARTS_MAX ? w->code : ERR_NOMEM;
+        return;
     }
-    return n;
+    w->v[w->n++] = x;
 }
 
-/* 0, or an error; a window that says nothing has no nodes and no delta. */
+static bool is_named(const struct node_names *l, struct str node) {
+    for (size_t i = 0; i < l->n; i++) {
+        if (str_eq(l->v[i], node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes are away: their cards, and what they add to plain numbers. */
+static void away(struct reservation_controller *c, struct window *w, struct arena *a,
+                 const struct node_names *l, int64_t start, int64_t end) {
+    size_t first = w->n + 1;
+    part(w, a,
+         (struct calendar_window){.start = start, .end = end, .nodes = l->v, .n_nodes = l->n});
+    for (size_t i = 0; i < c->amounts.n; i++) {
+        const struct plan_amount *x = &c->amounts.v[i];
+        size_t k = first;
+        if (!is_named(l, x->node)) {
+            continue;
+        }
+        while (k < w->n &&
+               !(str_eq(w->v[k].flavor, x->flavor) && str_eq(w->v[k].resource, x->resource))) {
+            k++;
+        }
+        if (k < w->n) {
+            w->v[k].delta -= x->n;
+        } else {
+            part(w, a,
+                 (struct calendar_window){.start = start,
+                                          .end = end,
+                                          .flavor = x->flavor,
+                                          .resource = x->resource,
+                                          .delta = -x->n});
+        }
+    }
+}
+
+/* Nodes that come are away before, and after. */
+static void nodes_parts(struct reservation_controller *c, struct window *w, struct arena *a,
+                        const struct node_names *l) {
+    if (!w->added) {
+        away(c, w, a, l, w->start, w->end);
+        return;
+    }
+    away(c, w, a, l, 0, w->start > plan_now(c) ? w->start : 1);
+    if (w->end < CALENDAR_FOREVER) {
+        away(c, w, a, l, w->end, CALENDAR_FOREVER);
+    }
+}
+
+/* Units of a resource: of one flavor, or of those that have it, one after the other. */
+static void units_parts(struct reservation_controller *c, struct window *w, struct arena *a,
+                        struct str flavor, struct str resource, int64_t count) {
+    struct calendar_type t;
+    int64_t left = count;
+    if (w->added) {
+        part(w, a,
+             (struct calendar_window){.start = w->start,
+                                      .end = w->end,
+                                      .flavor = flavor,
+                                      .resource = resource,
+                                      .delta = count});
+        return;
+    }
+    for (size_t pos = 0; left > 0 && calendar_type_next(c->calendar, &pos, &t);) {
+        int64_t n = t.total < left ? t.total : left;
+        if (n > 0 && str_eq(t.resource, resource) && (flavor.n == 0 || str_eq(t.flavor, flavor))) {
+            part(w, a,
+                 (struct calendar_window){.start = w->start,
+                                          .end = w->end,
+                                          .flavor = arena_str(a, t.flavor),
+                                          .resource = resource,
+                                          .delta = -n});
+            left -= n;
+        }
+    }
+}
+
+/* 0, or an error; of a window about nothing that there is, no parts. */
 static int window_read(struct reservation_controller *c, const struct object *o, struct arena *a,
                        struct window *ret) {
     struct capacity_window view = {0};
+    struct node_names nodes;
     yyjson_doc *d;
+    *ret = (struct window){.name = o->name};
     int r = object_tree(o, a, &d, NULL);
     r = r ? r : codec_decode(&schema_capacity_window, yyjson_doc_get_root(d), a, &view, NULL);
     if (r != 0 || !view.spec) {
         return r;
     }
     const struct capacity_window_spec *s = view.spec;
-    bool added = str_is(s->type, "Added");
-    *ret = (struct window){
-        .w = {.id = o->name,
-              .start = s->start_ns / NS_PER_SEC,
-              .end = s->end_ns ? s->end_ns / NS_PER_SEC : CALENDAR_FOREVER,
-              .nodes = s->nodes.v,
-              .n_nodes = s->nodes.n,
-              .flavor = s->flavor,
-              .resource = s->resource},
-        .force = s->force,
-        .was_applied = view.status && view.status->applied &&
-                       view.status->observed_generation == o->generation,
-        .generation = o->generation,
-    };
+    ret->v = ARENA_ARRAY(a, struct calendar_window, PARTS_MAX);
+    if (!ret->v) {
+        return ERR_NOMEM;
+    }
+    ret->start = s->start_ns / NS_PER_SEC;
+    ret->end = s->end_ns ? s->end_ns / NS_PER_SEC : CALENDAR_FOREVER;
+    ret->force = s->force;
+    ret->added = str_is(s->type, "Added");
+    ret->was_applied =
+        view.status && view.status->applied && view.status->observed_generation == o->generation;
     if (s->nodes.n > 0) {
-        return 0;
+        nodes = (struct node_names){s->nodes.v, s->nodes.n};
+        nodes_parts(c, ret, a, &nodes);
+    } else if (!ret->added && s->flavor.n == 0 && s->resource.n == 0) {
+        r = all_nodes(c, a, &nodes);
+        if (r == 0 && nodes.n > 0) {
+            nodes_parts(c, ret, a, &nodes);
+        }
+    } else {
+        units_parts(c, ret, a, s->flavor, s->resource.n ? s->resource : STR(CALENDAR_GPU),
+                    s->count.set ? s->count.v : INT64_MAX);
     }
-    if (s->resource.n == 0) {
-        ret->w.resource = STR(CALENDAR_GPU);
+    return r ? r : ret->code;
+}
+
+/* The bookings that it would break. */
+static int window_conflicts(struct reservation_controller *c, const struct window *w,
+                            struct arena *a, struct str **ret, size_t *ret_n) {
+    size_t n = 0;
+    *ret = NULL;
+    for (size_t i = 0; i < w->n; i++) {
+        struct str *ids = NULL, *all;
+        size_t found = 0;
+        if (calendar_window_check(c->calendar, &w->v[i], a, &ids, &found, NULL) == ERR_NOMEM ||
+            !(all = ARENA_ARRAY(a, struct str, n + found + 1))) {
+            return ERR_NOMEM;
+        }
+        for (size_t k = 0; k < n; k++) {
+            all[k] = (*ret)[k];
+        }
+        for (size_t k = 0; k < found; k++) { /* standing quotas make room */
+            if (booking_by_uid(c, ids[k])) {
+                all[n++] = ids[k];
+            }
+        }
+        *ret = all;
     }
-    if (!added && s->flavor.n == 0 && s->resource.n == 0) {
-        ret->w.resource = (struct str){0};
-        return all_nodes(c, a, &ret->w);
-    }
-    int64_t n = s->count.set ? s->count.v : all_units(c, s->flavor, ret->w.resource);
-    ret->w.delta = added ? n : -n;
+    *ret_n = n;
     return 0;
 }
 
 struct window_scan {
     struct reservation_controller *c;
     struct arena *a;
+    struct map now; /* ids of parts that were put */
     int code;
 };
 
-/* Those of them that are bookings, first; standing quotas make room. */
-static size_t bookings_of(struct reservation_controller *c, struct str *ids, size_t n) {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (booking_by_uid(c, ids[i])) {
-            ids[k++] = ids[i];
+static int parts_put(struct window_scan *x, const struct window *w) {
+    int code = 0;
+    for (size_t i = 0; i < w->n && code == 0; i++) {
+        int r = calendar_window_put(x->c->calendar, &w->v[i], NULL);
+        if (r == 0) {
+            code = plan_name_keep(&x->c->windows_in, w->v[i].id);
+            code = code ? code : map_put(&x->now, w->v[i].id, x, NULL);
+        } else {
+            code = r == ERR_NOMEM ? r : 0;
         }
     }
-    return k;
+    return code;
 }
 
 static bool window_put(void *ctx, const struct object *o) {
@@ -123,14 +230,14 @@ static bool window_put(void *ctx, const struct object *o) {
         return x->code == 0;
     }
     if (!w.force && !w.was_applied && !in) {
-        x->code = calendar_window_check(c->calendar, &w.w, x->a, &ids, &n, NULL);
-        x->code = x->code == ERR_NOMEM ? x->code : 0;
-        n = bookings_of(c, ids, n);
+        x->code = window_conflicts(c, &w, x->a, &ids, &n);
     }
     c->floors_short = c->floors_short || !in; /* they go around it */
+    if (w.added && w.start > plan_now(c) && (c->windows_at == 0 || w.start < c->windows_at)) {
+        c->windows_at = w.start;
+    }
     if (x->code == 0 && n == 0) {
-        int r = calendar_window_put(c->calendar, &w.w, NULL);
-        x->code = r == 0 ? plan_name_keep(&c->windows_in, o->name) : r == ERR_NOMEM ? r : 0;
+        x->code = parts_put(x, &w);
     }
     char key[300];
     int len = snprintf(key, sizeof key, "window/%.*s", STR_ARG(o->name));
@@ -138,17 +245,34 @@ static bool window_put(void *ctx, const struct object *o) {
     return x->code == 0;
 }
 
+static struct str object_of(struct str part_id) {
+    struct str name, number;
+    return str_cut(part_id, '/', &name, &number) ? name : part_id;
+}
+
+void plan_window_drop(struct reservation_controller *c, struct str name) {
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&c->windows_in, &i));) {
+        if (str_eq(object_of(e->key), name)) {
+            (void)calendar_window_del(c->calendar, e->key);
+            plan_name_forget(&c->windows_in, e->key);
+        }
+    }
+}
+
 int plan_windows(struct reservation_controller *c, struct arena *a) {
     struct window_scan x = {.c = c, .a = a};
     const struct map_entry *e;
-    for (size_t i = 0; (e = map_next(&c->windows_in, &i));) {
-        if (!mirror_get(c->base.env.mirror, c->windows, STR(""), e->key)) {
+    c->windows_at = 0;
+    mirror_scan(c->base.env.mirror, c->windows, STR(""), window_put, &x);
+    for (size_t i = 0; x.code == 0 && (e = map_next(&c->windows_in, &i));) {
+        if (!map_get(&x.now, e->key)) {
             (void)calendar_window_del(c->calendar, e->key);
             plan_name_forget(&c->windows_in, e->key);
             c->floors_short = true;
         }
     }
-    mirror_scan(c->base.env.mirror, c->windows, STR(""), window_put, &x);
+    map_release(&x.now);
     return x.code;
 }
 
@@ -174,6 +298,21 @@ static void conflicts_json(struct reservation_controller *c, struct str *ids, si
     buf_ch(b, ']');
 }
 
+/* Why it does not count. */
+static const char *window_message(struct reservation_controller *c, const struct window *w,
+                                  size_t conflicts) {
+    struct calendar_type t;
+    if (conflicts > 0) {
+        return "\"bookings are in the way; set force to take it from them\",";
+    }
+    for (size_t pos = 0; w->added && w->n > 0 && calendar_type_next(c->calendar, &pos, &t);) {
+        if (t.cards && str_eq(t.flavor, w->v[0].flavor) && str_eq(t.resource, w->v[0].resource)) {
+            return "\"these come with the GPUs of a node: name the node\",";
+        }
+    }
+    return "\"there is nothing like this to book\",";
+}
+
 /* Says what became of a window. */
 enum work plan_window_work(struct reservation_controller *c, struct str name) {
     struct arena *a = &c->base.arena;
@@ -189,16 +328,12 @@ enum work plan_window_work(struct reservation_controller *c, struct str name) {
     bool in = map_get(&c->windows_in, name) != NULL;
     int r = window_read(c, o, a, &w);
     if (r == 0 && !in) {
-        r = calendar_window_check(c->calendar, &w.w, a, &ids, &n, NULL) == ERR_NOMEM ? ERR_NOMEM
-                                                                                     : 0;
-        n = bookings_of(c, ids, n);
+        r = window_conflicts(c, &w, a, &ids, &n);
     }
     buf_init(&b, 0);
     buf_f(&b, "{\"applied\":%s,\"observedGeneration\":%lld,\"message\":", in ? "true" : "false",
           (long long)o->generation);
-    buf_c(&b, in      ? "null,"
-              : n > 0 ? "\"bookings are in the way; set force to take it from them\","
-                      : "\"there is nothing like this to book\",");
+    buf_c(&b, in ? "null," : window_message(c, &w, n));
     conflicts_json(c, ids, n, &b);
     buf_c(&b, "}");
     struct str status = arena_str(a, buf_view(&b));

@@ -154,7 +154,7 @@ struct booking_caps { /* of one scope; 0: no limit */
     int64_t concurrent_units, future, max_duration_s, gpu_ms_week, gpu_ms_month;
 };
 
-/* One booking that counts: of the scope, in a phase that holds (and waiting ones for BOOKING_FUTURE). */
+/* One booking that counts: of the scope, in a phase that holds, or waiting. */
 struct booking_use {
     int64_t start, end;
     int64_t units;
@@ -166,8 +166,9 @@ struct booking_request {
     int64_t now;
     struct booking_use use;
     struct booking_caps caps[BOOKING_SCOPES];
-    const struct booking_use *uses[BOOKING_SCOPES]; /* without the booking itself */
+    const struct booking_use *uses[BOOKING_SCOPES]; /* near it, without the booking itself */
     size_t n_uses[BOOKING_SCOPES];
+    int64_t open[BOOKING_SCOPES]; /* bookings that have not ended, without it, near or not */
     int64_t min_duration_s, max_duration_s, ahead_s; /* of the policy; 0: none */
     int64_t grid_s, grid_base;                       /* 0: no grid */
     int64_t past_s;                                  /* how far in the past a start may lie */

@@ -184,7 +184,7 @@ static int check_area(const struct booking_request *r, enum booking_scope scope,
 static int check_scope(const struct booking_request *r, enum booking_scope scope, struct edges *e,
                        struct refusals *to) {
     const struct booking_caps *caps = &r->caps[scope];
-    int64_t from = r->use.start, future = 1;
+    int64_t from = r->use.start, future = r->open[scope] + 1;
     if (caps->concurrent_units > 0) {
         int bad = edges_of(r, scope, r->use.start, r->use.end, false, e);
         if (bad != 0) {
@@ -195,9 +195,6 @@ static int check_scope(const struct booking_request *r, enum booking_scope scope
             refuse(to, (struct booking_refusal){BOOKING_CONCURRENT_UNITS, scope,
                                                 caps->concurrent_units, most, from, r->use.end});
         }
-    }
-    for (size_t i = 0; i < r->n_uses[scope]; i++) {
-        future += r->uses[scope][i].end > r->now;
     }
     if (caps->future > 0 && future > caps->future) {
         refuse(to, (struct booking_refusal){BOOKING_FUTURE, scope, caps->future, future, 0, 0});

@@ -173,6 +173,7 @@ static struct booking_request asks(const struct booking_use *uses, size_t n, dou
     for (int s = 0; s < BOOKING_SCOPES; s++) {
         r.uses[s] = uses;
         r.n_uses[s] = n;
+        r.open[s] = (int64_t)n;
     }
     return r;
 }
