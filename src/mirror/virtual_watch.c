@@ -17,7 +17,7 @@ enum {
 #define MOST_NS (60 * NS_PER_SEC)     /* between two asks of what is dear */
 #define PATIENCE_NS (30 * NS_PER_SEC) /* for an answer that cannot be had just now */
 #define BOOKMARK_NS (60 * NS_PER_SEC)
-#define NS_OF_A_MIB NS_PER_SEC /* of an answer */
+#define NS_OF_A_MIB (4 * NS_PER_SEC) /* of an answer */
 
 struct virtual_watcher {
     struct virtual_watch_options o;

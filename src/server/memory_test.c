@@ -348,6 +348,44 @@ static void check_watch(struct world *w, const char *path, const char *accept) {
     }
 }
 
+/* ---- a watch of what is computed ---- */
+
+static int compute(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
+                   void *ctx, struct virtual_call **ret, struct err *err) {
+    (void)q->may(q, "list", "", "pods", STR("x"), STR(""));
+    done(ctx, 0,
+         STR("{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"AvailabilityList\",\"metadata\":{},"
+             "\"items\":[{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Availability\","
+             "\"metadata\":{\"name\":\"one\"},\"flavor\":\"h200\",\"total\":8}]}"),
+         NULL);
+    return 0;
+}
+
+static void check_computed(struct world *w, const char *accept) {
+    static const char path[] = "/apis/berth.dev/v1alpha1/availabilities?watch=1&step=1h"
+                               "&sendInitialEvents=true&allowWatchBookmarks=true"
+                               "&resourceVersionMatch=NotOlderThan";
+    static struct answer a;
+    bool hit = true;
+    for (uint64_t nth = NTH_FIRST; hit; nth++) {
+        assert_in_range(nth, 1, NTH_MAX);
+        (void)fail_nth(w, nth);
+        int fd = dial(w);
+        ask(fd, "GET", path, NULL, accept, "");
+        size_t n = 0;
+        a.text[0] = 0;
+        bool whole = stream_until(fd, &a, &n, "initial-events-end");
+        hit = fail_nth(w, 0);
+        close(fd);
+        bool refused = strstr(a.text, " 500 ") || strstr(a.text, " 503 ") || !a.text[0];
+        bool ended = strstr(a.text, " 200 ") && strstr(a.text, "\r\n0\r\n");
+        if (whole ? !strstr(a.text, "\"type\":\"ADDED\"") : !hit || !(refused || ended)) {
+            print_error("a computed watch, allocation %lu: %s\n", (unsigned long)nth, a.text);
+            w->wrong++;
+        }
+    }
+}
+
 static const char WATCH_ALL[] = MAPS "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
                                      "&resourceVersionMatch=NotOlderThan&labelSelector=l";
 static const char WATCH_FIELD[] = MAPS "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
@@ -364,6 +402,8 @@ static void *client(void *ctx) {
     check_status(w);
     check_watch(w, WATCH_ALL, NULL);
     check_watch(w, WATCH_FIELD, TABLE);
+    check_computed(w, NULL);
+    check_computed(w, TABLE);
     assert_int_equal(loop_post(w->loop, stop, w), 0);
     return NULL;
 }
@@ -377,7 +417,13 @@ static void every_allocation_fails_once(void **unused) {
     assert_non_null(w.loop);
     struct mirror_options mo = {.clock = loop_clock(w.loop), .staged = staged, .staged_ctx = &w};
     w.mirror = mirror_new(&mo);
-    struct server_options so = {.loop = w.loop, .mirror = w.mirror, .host = STR("127.0.0.1")};
+    struct virtual_source source = {
+        .group = "berth.dev", .resource = "availabilities", .subresource = "", .ask = compute};
+    struct virtual_registry *virtuals = virtual_new();
+    assert_non_null(virtuals);
+    virtual_add(virtuals, &source);
+    struct server_options so = {
+        .loop = w.loop, .mirror = w.mirror, .virtuals = virtuals, .host = STR("127.0.0.1")};
     w.server = server_new(&so, &err);
     assert_non_null(w.server);
     assert_ok(server_bootstrap(w.server, str_of(space), &err), &err);
@@ -391,6 +437,7 @@ static void every_allocation_fails_once(void **unused) {
     mem_fault(0, 0);
     assert_int_equal(w.wrong, 0);
     server_free(w.server);
+    virtual_free(virtuals);
     mirror_free(w.mirror);
     loop_free(w.loop);
     sem_destroy(&w.posted);

@@ -227,7 +227,7 @@ static int start(struct call *c) {
         .initial_end = c->req.opt.send_initial_events.v,
         .seconds = watch_seconds(c),
     };
-    r = r ? failure_set(&c->failure, c->arena, ERR_TOO_LARGE, "the question is too long")
+    r = r ? failure_set(&c->failure, c->arena, r, "the question cannot be kept")
           : virtual_watch_start(c->s->computed, &o, &x->watcher, &err);
     buf_release(&b);
     if (r != 0) {

@@ -223,7 +223,7 @@ static int start(struct way_watcher *x, const struct session *one, struct err *e
         .initial_end = initial,
         .seconds = seconds_of(x),
     };
-    r = buf_ok(&b) ? err_set(err, ERR_TOO_LARGE, "the question is too long")
+    r = buf_ok(&b) ? err_set(err, buf_ok(&b), "the question cannot be kept")
                    : virtual_watch_start(x->w->hub, &o, &x->watcher, err);
     buf_release(&b);
     return r;
