@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { forgetAccess, mayI, deed } from '../../web/src/data/access.ts';
 import { ApiError, createObject, deleteObject, patchObject, whenSignedOut } from '../../web/src/data/client.ts';
-import { ComputedStore } from '../../web/src/data/computed.ts';
 import { jobs, pathOf, pods, reservations, workloads } from '../../web/src/data/kinds.ts';
 import { followLog } from '../../web/src/ui/log.tsx';
 import { Fake, status, until } from './fake.ts';
@@ -74,33 +73,6 @@ test('rights are asked once and kept', async () => {
   const asked = fake.calls[0]?.body as { spec: { resourceAttributes: { resource: string; namespace: string } } };
   assert.equal(asked.spec.resourceAttributes.resource, 'jobs');
   assert.equal(asked.spec.resourceAttributes.namespace, 'a');
-});
-
-test('a computed answer is read again when poked, and not twice at once', async () => {
-  let n = 0;
-  fake.answer = () => ({ n: ++n });
-  const s = new ComputedStore<{ n: number }>('/apis/x', 60_000);
-  const off = s.subscribe(() => undefined);
-  await until(() => s.get().data?.n === 1);
-  s.poke();
-  s.poke();
-  await until(() => s.get().data?.n === 2);
-  await new Promise((r) => setTimeout(r, 50));
-  assert.equal(fake.calls.length, 2);
-  off();
-  s.stop();
-});
-
-test('a computed answer that fails keeps what it had, marked stale', async () => {
-  fake.answer = () => ({ n: 1 });
-  const s = new ComputedStore<{ n: number }>('/apis/x', 60_000);
-  s.subscribe(() => undefined);
-  await until(() => s.get().data?.n === 1);
-  fake.answer = () => status(503, 'ServiceUnavailable', 'not now');
-  s.poke();
-  await until(() => s.get().phase === 'stale');
-  assert.equal(s.get().data?.n, 1);
-  s.stop();
 });
 
 test('a log goes on after the last line when it is cut', async () => {

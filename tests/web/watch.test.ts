@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { pods } from '../../web/src/data/kinds.ts';
-import { Slots } from '../../web/src/data/slots.ts';
+import { availabilities, fleets, pods } from '../../web/src/data/kinds.ts';
+import { Slots, streams } from '../../web/src/data/slots.ts';
 import type { Pod } from '../../web/src/data/types.ts';
 import { storeOf, WatchStore } from '../../web/src/data/watch.ts';
 import { Fake, pod, status, until } from './fake.ts';
@@ -169,4 +169,106 @@ test('without others a slot is held for good', async () => {
   await slots.take(() => (asked = true), new AbortController().signal);
   await new Promise((r) => setTimeout(r, 30));
   assert.equal(asked, false);
+});
+
+// ---- what is computed ----
+
+const fleet = (used: number, computed: string): unknown => ({ metadata: { name: 'current' }, types: [{ used }], computed });
+const told = { type: 'BOOKMARK', object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } } };
+
+test('what is computed is not listed: its watch tells what there is, and then what changes', async () => {
+  const s = storeOf(fleets, undefined, { fields: 'metadata.name=current' });
+  const off = s.subscribe(() => undefined);
+  const w = await fake.watch();
+  assert.equal(w.url.pathname, '/apis/berth.dev/v1alpha1/fleets');
+  assert.equal(w.url.searchParams.get('fieldSelector'), 'metadata.name=current');
+  assert.equal(w.url.searchParams.get('sendInitialEvents'), 'true');
+  assert.equal(w.url.searchParams.has('resourceVersion'), false);
+  w.send({ type: 'ADDED', object: fleet(1, 'a') });
+  await new Promise((r) => setTimeout(r, 20));
+  assert.equal(s.get().phase, 'loading', 'until all there is was told');
+  w.send(told);
+  await until(() => s.get().phase === 'live');
+  w.send({ type: 'MODIFIED', object: fleet(2, 'b') });
+  await until(() => JSON.stringify(s.get().items[0]).includes('"used":2'));
+  assert.equal(fake.calls.length, 1);
+  off();
+  await until(() => s.idle); // its stream is wanted by others
+  s.stop();
+});
+
+test('asked anew, the same answer is the same object, and what is not told again is gone', async () => {
+  const s = new WatchStore<Pod>('/apis/x', {}, undefined, true);
+  let drawn = 0;
+  s.subscribe(() => drawn++);
+  const w = await fake.watch();
+  const pod1 = (n: string, computed: string): unknown => ({ metadata: { name: n }, status: { computed } });
+  w.send({ type: 'ADDED', object: pod1('a', '1') }, { type: 'ADDED', object: pod1('b', '1') }, told);
+  await until(() => names(s).join() === 'a,b');
+  const before = s.get().items[0], drawings = drawn;
+  w.end();
+  const again = await fake.watch();
+  again.send({ type: 'ADDED', object: pod1('a', '2') }, { type: 'ADDED', object: pod1('b', '2') }, told);
+  await new Promise((r) => setTimeout(r, 30));
+  assert.equal(drawn, drawings, 'only when it was worked out is other');
+  again.cut();
+  const third = await fake.watch();
+  third.send({ type: 'ADDED', object: pod1('a', '3') }, told);
+  await until(() => names(s).join() === 'a');
+  assert.equal(s.get().items[0], before);
+  s.stop();
+});
+
+test('what is computed and cannot be asked stays, marked stale since the stream ended', async () => {
+  const s = new WatchStore<Pod>('/apis/x', {}, undefined, true);
+  s.subscribe(() => undefined);
+  const w = await fake.watch();
+  w.send({ type: 'ADDED', object: pod('x', '1') }, told);
+  await until(() => s.get().loaded);
+  await new Promise((r) => setTimeout(r, 60));
+  const at = Date.now();
+  fake.refuse.push(status(503, 'ServiceUnavailable', 'not now'));
+  w.cut();
+  await until(() => s.get().phase === 'stale');
+  assert.deepEqual(names(s), ['x']);
+  assert.ok((s.get().since ?? 0) >= at, 'until it was cut off it would have told');
+  const next = await fake.watch(); // refused
+  assert.ok(next);
+  (await fake.watch()).send({ type: 'ADDED', object: pod('x', '1') }, told);
+  await until(() => s.get().phase === 'live');
+  s.stop();
+});
+
+test('with all streams taken a question is asked once, and its turn to watch comes', async () => {
+  const c = new AbortController();
+  const held = await Promise.all([1, 2, 3, 4].map(() => streams.take(() => undefined, c.signal)));
+  fake.answer = (call) => {
+    assert.equal(call.url.pathname, '/apis/berth.dev/v1alpha1/availabilities');
+    assert.equal(call.url.searchParams.get('step'), '60m');
+    return { items: [{ metadata: { name: 'one' } }], metadata: {} };
+  };
+  const s = storeOf(availabilities, undefined, { query: 'from=a&to=b&step=60m' });
+  s.subscribe(() => undefined);
+  await until(() => s.get().phase === 'live');
+  assert.deepEqual(s.get().items.map((x) => x.metadata.name), ['one']);
+  held.forEach((h) => h.release());
+  const w = await fake.watch();
+  assert.equal(w.url.searchParams.get('from'), 'a');
+  s.stop();
+});
+
+test('one computed object is asked for by its name when there is no stream for it', async () => {
+  const c = new AbortController();
+  const held = await Promise.all([1, 2, 3, 4].map(() => streams.take(() => undefined, c.signal)));
+  fake.answer = (call) => {
+    assert.equal(call.url.pathname, '/apis/berth.dev/v1alpha1/fleets/current');
+    assert.equal(call.url.search, '');
+    return fleet(3, 'a');
+  };
+  const s = new WatchStore<Pod>('/apis/berth.dev/v1alpha1/fleets', { fields: 'metadata.name=current' }, undefined, true);
+  s.subscribe(() => undefined);
+  await until(() => s.get().phase === 'live');
+  assert.deepEqual(names(s as WatchStore<Pod>), ['current']);
+  s.stop();
+  held.forEach((h) => h.release());
 });

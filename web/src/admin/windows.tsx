@@ -16,10 +16,9 @@ import { randomSalt } from '../book/draft.ts';
 import type { CapacityWindow } from '../book/types.ts';
 import { HOUR, addDays, fromInput, instantOf, rangeText, rfc3339, toInput, wallOf } from '../calendar/zone.ts';
 import { createObject, deleteObject } from '../data/client.ts';
-import { useAllowed, useComputed, useList, useNow } from '../data/hooks.ts';
-import { capacityWindows, nodes, reservations } from '../data/kinds.ts';
-import type { Availability, KubeList } from '../data/types.ts';
-import { availabilityPath } from '../calendar/path.ts';
+import { useAllowed, useList, useNow } from '../data/hooks.ts';
+import { availabilities, capacityWindows, nodes, reservations } from '../data/kinds.ts';
+import { availabilityQuery } from '../calendar/query.ts';
 import { B } from '../strings.ts';
 import { Empty, Ready } from '../ui/states.tsx';
 import { ErrorText, toast, toastError } from '../ui/toasts.tsx';
@@ -107,8 +106,8 @@ function PlanDialog({ onClose }: { onClose: () => void }) {
   const [error, setError] = React.useState<unknown>();
   const machines = useList(nodes);
   const seen = useList(reservations);
-  const free = useComputed<KubeList<Availability>>(plan.end > plan.start ? availabilityPath(plan.start, plan.end, Math.max(HOUR, plan.end - plan.start)) : undefined);
-  const kinds = free.data?.items ?? [];
+  const kinds = useList(availabilities, undefined,
+    { query: availabilityQuery(plan.start, plan.end, Math.max(HOUR, plan.end - plan.start)), enabled: plan.end > plan.start }).items;
   const set = (d: Partial<Plan>) => {
     setPlan((p) => ({ ...p, ...d }));
     setError(undefined);

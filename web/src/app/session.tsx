@@ -3,7 +3,6 @@
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { forgetAccess } from '../data/access.ts';
 import { ApiError, ask, json, whenSignedOut } from '../data/client.ts';
-import { forgetAnswers } from '../data/computed.ts';
 import type { Session } from '../data/types.ts';
 import { forgetAll } from '../data/watch.ts';
 
@@ -22,7 +21,6 @@ const PATH = '/dashboard/session';
 
 function forgetEverything(): void {
   forgetAll();
-  forgetAnswers();
   forgetAccess();
 }
 

@@ -15,10 +15,10 @@ import type { BookDialogProps, BookingPrefill } from '../app/booking.tsx';
 import { useScope } from '../app/scope.tsx';
 import { useSession } from '../app/session.tsx';
 import { ApiError, createObject, patchObject } from '../data/client.ts';
-import { useComputed, useList, useNow, useObject } from '../data/hooks.ts';
-import { reservationPolicies, reservationSeries, reservations } from '../data/kinds.ts';
-import type { Availability, KubeList } from '../data/types.ts';
-import { availabilityPath } from '../calendar/path.ts';
+import { useList, useNow, useObject } from '../data/hooks.ts';
+import { availabilities, reservationPolicies, reservationSeries, reservations } from '../data/kinds.ts';
+import type { Availability } from '../data/types.ts';
+import { availabilityQuery } from '../calendar/query.ts';
 import { HOUR, MINUTE } from '../calendar/zone.ts';
 import { B } from '../strings.ts';
 import { ErrorText } from '../ui/toasts.tsx';
@@ -171,13 +171,12 @@ export default function BookDialog({ prefill, onClose }: BookDialogProps) {
   const step = durationMs(policy?.spec?.granularity) ?? 15 * MINUTE;
   const faults = faultsOf(draft, now);
   const [from, to, grain] = windowAround(draft.start, draft.end);
-  const answer = useComputed<KubeList<Availability>>(
-    draft.end > draft.start ? availabilityPath(from, to, grain) : undefined, [own.revision, tries]);
+  const answer = useList(availabilities, undefined, { query: availabilityQuery(from, to, grain), enabled: draft.end > draft.start });
   const kept = React.useRef<Availability[]>([]);
-  kept.current = answer.data?.items ?? kept.current;
+  kept.current = answer.loaded ? answer.items : kept.current;
   const ready = faults.length === 0;
   const check = useCheck(draft.project,
-    ready ? { ...specOf(draft), ...(edit ? { name: edit.metadata.name } : {}) } : undefined, [own.revision, answer.data, tries]);
+    ready ? { ...specOf(draft), ...(edit ? { name: edit.metadata.name } : {}) } : undefined, [own.revision, kept.current, tries]);
 
   const take = (a: Alternative) => {
     const d: Partial<Draft> = {};

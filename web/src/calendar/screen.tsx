@@ -10,9 +10,9 @@ import AngleRightIcon from '@patternfly/react-icons/dist/esm/icons/angle-right-i
 import { navigate, href, setQuery, usePlace } from '../app/router.tsx';
 import { useScope } from '../app/scope.tsx';
 import { useSession } from '../app/session.tsx';
-import { useComputed, useList, useNow } from '../data/hooks.ts';
-import { capacityWindows, reservations } from '../data/kinds.ts';
-import type { Availability, KubeList } from '../data/types.ts';
+import { useList, useNow } from '../data/hooks.ts';
+import { availabilities, capacityWindows } from '../data/kinds.ts';
+import type { Availability } from '../data/types.ts';
 import { useBooking } from '../app/booking.tsx';
 import { MayNotBook } from '../book/maynot.tsx';
 import { B } from '../strings.ts';
@@ -24,7 +24,7 @@ import { makeGroups, type Bar, type Row } from './rows.ts';
 import { makeScale, movePeriod, offsetsText, VIEWS, type Scale, type View } from './scale.ts';
 import { TableTwin } from './table_twin.tsx';
 import { HOUR, MINUTE, fromInput, rfc3339, toInput } from './zone.ts';
-import { availabilityPath } from './path.ts';
+import { availabilityQuery } from './query.ts';
 import './calendar.css';
 
 const STEP: Record<View, number> = { day: 30 * MINUTE, week: 3 * HOUR, month: 24 * HOUR };
@@ -90,7 +90,7 @@ function Legend() {
 }
 
 export default function CalendarScreen() {
-  const { zone, project } = useScope();
+  const { zone } = useScope();
   const user = useSession().session?.user ?? '';
   const booking = useBooking();
   const now = useNow(30_000);
@@ -99,16 +99,14 @@ export default function CalendarScreen() {
   const scale = React.useMemo(() => makeScale(view, at, zone, minute),
     // The period and today's mark, not each tick of the clock.
     [view, toInput(at, zone).slice(0, 10), zone, toInput(minute, zone).slice(0, 10)]);
-  const seen = useList(reservations, project);
   const windows = useList(capacityWindows);
-  const answer = useComputed<KubeList<Availability>>(
-    availabilityPath(scale.from, scale.to, STEP[view]), [seen.revision, windows.revision]);
+  const answer = useList(availabilities, undefined, { query: availabilityQuery(scale.from, scale.to, STEP[view]) });
   /* While another period is on its way the old one stays, so that the page does not jump. */
-  const kept = React.useRef<KubeList<Availability> | undefined>(undefined);
-  kept.current = answer.data ?? kept.current;
+  const kept = React.useRef<Availability[] | undefined>(undefined);
+  kept.current = answer.loaded ? answer.items : kept.current;
   const data = kept.current;
   const groups = React.useMemo(
-    () => makeGroups(data?.items ?? [], windows.items, scale.from, scale.to, (b) => b.owner === user),
+    () => makeGroups(data ?? [], windows.items, scale.from, scale.to, (b) => b.owner === user),
     [data, windows.items, scale, user]);
 
   const go = (to: number | undefined) =>
@@ -128,7 +126,7 @@ export default function CalendarScreen() {
         <MayNotBook />
         <Tools scale={scale} view={view} table={table} go={go} />
         <p id="cal-help" className="b-hidden">{booking.may === false ? B.cal.helpLook : B.cal.help}</p>
-        {answer.error && !answer.data ? <Failure error={answer.error} what={B.cal.what} cluster />
+        {answer.error && !answer.loaded ? <Failure error={answer.error} what={B.cal.what} cluster />
           : !data ? <Loading what={B.cal.what} lines={8} />
             : groups.length === 0 ? <Empty title={B.cal.emptyTitle}>{B.cal.empty}</Empty>
               : table ? <TableTwin scale={scale} groups={groups} onOpen={open} />

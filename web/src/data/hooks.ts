@@ -2,7 +2,6 @@
 
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { deed, keyOfDeed, knownAnswer, mayI, type Deed } from './access.ts';
-import { answerOf, type Answer } from './computed.ts';
 import type { Kind } from './kinds.ts';
 import { liveState, subscribeLive, type LiveState } from './live.ts';
 import type { KubeObject } from './types.ts';
@@ -25,7 +24,7 @@ export interface ListOptions extends Selector {
 
 // A collection, kept current. ns undefined: all projects, for a namespaced kind.
 export function useList<O extends KubeObject>(k: Kind<O>, ns?: string, o: ListOptions = {}): Snapshot<O> {
-  const { labels, fields } = o;
+  const { labels, fields, query } = o;
   const enabled = o.enabled !== false;
   const store = useMemo(() => {
     const sel: Selector = {};
@@ -35,8 +34,11 @@ export function useList<O extends KubeObject>(k: Kind<O>, ns?: string, o: ListOp
     if (fields) {
       sel.fields = fields;
     }
+    if (query) {
+      sel.query = query;
+    }
     return enabled ? storeOf(k, ns, sel) : undefined;
-  }, [k, ns, labels, fields, enabled]);
+  }, [k, ns, labels, fields, query, enabled]);
   return useSyncExternalStore(store?.subscribe ?? never, store?.get ?? (nothing as () => Snapshot<O>));
 }
 
@@ -48,20 +50,6 @@ export interface One<O> extends Omit<Snapshot<O>, 'items'> {
 export function useObject<O extends KubeObject>(k: Kind<O>, name: string | undefined, ns?: string): One<O> {
   const l = useList(k, ns, { fields: name ? `metadata.name=${name}` : '', enabled: name !== undefined });
   return { ...l, object: l.items.find((x) => x.metadata.name === name) };
-}
-
-// Something computed when read. `after`: revisions of what it depends on; when one changes it is read again.
-export function useComputed<T>(path: string | undefined, after: readonly unknown[] = [], everyMs?: number): Answer<T> {
-  const store = useMemo(() => (path ? answerOf<T>(path, everyMs) : undefined), [path, everyMs]);
-  const key = after.join('|');
-  useEffect(() => {
-    store?.poke();
-  }, [store, key]);
-  const none = useMemo<Answer<T>>(
-    () => ({ data: undefined, phase: 'loading', error: undefined, since: undefined }),
-    [],
-  );
-  return useSyncExternalStore(store?.subscribe ?? never, store?.get ?? (() => none));
 }
 
 export function useLive(): LiveState {

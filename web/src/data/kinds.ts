@@ -11,8 +11,8 @@ export interface Kind<O> {
   // Drops from each object of a list what no screen shows, where that is most of it. What was trimmed must not be
   // written back whole: patch it, or read it anew.
   trim?(o: O): void;
-  // Changes seldom, and nobody waits for it: looked at now and then instead of holding a stream.
-  seldom?: boolean;
+  // Computed when asked for: no revisions, and a watch tells at first what there is.
+  computed?: boolean;
   // Never there; it carries the type of the objects.
   readonly of?: O;
 }
@@ -36,10 +36,11 @@ function trimTemplate(t: Template | undefined): void {
 const KUEUE = 'kueue.x-k8s.io';
 const BERTH = 'berth.dev';
 
-export const namespaces: Kind<T.Namespace> = {
-  ...kind<T.Namespace>('', 'v1', 'namespaces', 'Namespace', false),
-  seldom: true,
-};
+function computed<O>(plural: string, name: string, namespaced: boolean): Kind<O> {
+  return { ...kind<O>(BERTH, 'v1alpha1', plural, name, namespaced), computed: true };
+}
+
+export const namespaces = kind<T.Namespace>('', 'v1', 'namespaces', 'Namespace', false);
 export const pods = kind<T.Pod>('', 'v1', 'pods', 'Pod', true);
 export const events = kind<T.CoreEvent>('', 'v1', 'events', 'Event', true);
 export const nodes = kind<T.KubeObject>('', 'v1', 'nodes', 'Node', false);
@@ -65,13 +66,7 @@ export const workloadPriorityClasses = kind<T.WorkloadPriorityClass>(
   false,
 );
 
-export const explanations = kind<T.WorkloadExplanation>(
-  BERTH,
-  'v1alpha1',
-  'workloadexplanations',
-  'WorkloadExplanation',
-  true,
-);
+export const explanations = computed<T.WorkloadExplanation>('workloadexplanations', 'WorkloadExplanation', true);
 export const reservations = kind<T.Reservation>(BERTH, 'v1alpha1', 'reservations', 'Reservation', true);
 export const reservationPolicies = kind<T.ReservationPolicy>(
   BERTH,
@@ -96,9 +91,9 @@ export const reservationChecks = kind<T.ReservationCheck>(
   'ReservationCheck',
   true,
 );
-export const availabilities = kind<T.Availability>(BERTH, 'v1alpha1', 'availabilities', 'Availability', false);
-export const fleets = kind<T.Fleet>(BERTH, 'v1alpha1', 'fleets', 'Fleet', false);
-export const fleetHistories = kind<T.FleetHistory>(BERTH, 'v1alpha1', 'fleethistories', 'FleetHistory', false);
+export const availabilities = computed<T.Availability>('availabilities', 'Availability', false);
+export const fleets = computed<T.Fleet>('fleets', 'Fleet', false);
+export const fleetHistories = computed<T.FleetHistory>('fleethistories', 'FleetHistory', false);
 
 export function apiVersion(k: Kind<unknown>): string {
   return k.group ? `${k.group}/${k.version}` : k.version;

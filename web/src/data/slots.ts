@@ -24,6 +24,10 @@ export class Slots {
     this.turn = turnMs;
   }
 
+  get full(): boolean {
+    return this.holders.size >= this.most;
+  }
+
   // From now on there are n; holders above that are asked to yield.
   limit(n: number): void {
     this.most = n;

@@ -2,6 +2,9 @@
 // it; it starts with the first reader and ends a while after the last. It lists, then watches from the revision of
 // the list, resumes where it was when a stream ends, and lists anew only when the server no longer knows that
 // revision (410). While it cannot read, what it has stays, marked stale.
+//
+// What the server computes has no revisions: its watch tells at first what there is, up to a bookmark, and then what
+// changes. It is the same each time the stream is opened, so nothing is drawn anew when nothing has changed.
 
 import { ApiError, ask, errorOf, json } from './client.ts';
 import { pathOf, type Kind } from './kinds.ts';
@@ -21,15 +24,15 @@ export interface Snapshot<O> {
 export interface Selector {
   labels?: string;
   fields?: string;
+  query?: string; // further parameters, of what is computed
 }
 
 const PAGE = 500;
 const LINGER_MS = 30_000;
 const NOTIFY_MS = 200;
 const STREAM_S = 290;
-const GLANCE_S = 1; // of what changes seldom: what happened since, and no more
-const SELDOM_MS = 10_000;
 const RETRY_REFUSED_MS = 60_000;
+const STORES_MOST = 200;
 
 type Event = { type: string; object: KubeObject & Partial<Status> };
 
@@ -40,13 +43,19 @@ function keyOf(o: KubeObject): string {
   return o.metadata.uid ?? `${o.metadata.namespace ?? ''}/${o.metadata.name}`;
 }
 
+// All but when it was worked out.
+function said(o: KubeObject): string {
+  return JSON.stringify(o, (k, v: unknown) => (k === 'computed' ? undefined : v));
+}
 
 export class WatchStore<O extends KubeObject> {
   private readonly path: string;
-  private readonly seldom: boolean;
+  private readonly computed: boolean;
+  private readonly name: string | undefined; // of the one object that is asked for
   private readonly trimOne: ((o: O) => void) | undefined;
   private readonly params: Record<string, string>;
-  private readonly objects = new Map<string, O>();
+  private objects = new Map<string, O>();
+  private named: Map<string, O> | undefined; // what a watch of what is computed has told so far of what there is
   private readonly listeners = new Set<() => void>();
   private snap: Snapshot<O> = {
     items: [],
@@ -64,11 +73,12 @@ export class WatchStore<O extends KubeObject> {
   private dirty = false;
   private freshAt = 0; // when what is here was last known to be current
 
-  constructor(path: string, sel: Selector = {}, trim?: (o: O) => void, seldom = false) {
+  constructor(path: string, sel: Selector = {}, trim?: (o: O) => void, computed = false) {
     this.path = path;
-    this.seldom = seldom;
+    this.computed = computed;
+    this.name = /^metadata\.name=(.+)$/.exec(sel.fields ?? '')?.[1];
     this.trimOne = trim;
-    this.params = {};
+    this.params = Object.fromEntries(new URLSearchParams(sel.query ?? ''));
     if (sel.labels) {
       this.params['labelSelector'] = sel.labels;
     }
@@ -87,12 +97,17 @@ export class WatchStore<O extends KubeObject> {
       this.listeners.delete(f);
       if (this.listeners.size === 0) {
         clearTimeout(this.linger);
-        this.linger = setTimeout(() => this.stop(), LINGER_MS);
+        // A question is cheaply asked again, and its stream is wanted by the next one.
+        this.linger = setTimeout(() => this.stop(), this.computed ? 0 : LINGER_MS);
       }
     };
   };
 
   readonly get = (): Snapshot<O> => this.snap;
+
+  get idle(): boolean {
+    return this.running === undefined && this.listeners.size === 0;
+  }
 
   stop(): void {
     this.running?.abort();
@@ -156,16 +171,18 @@ export class WatchStore<O extends KubeObject> {
     while (!signal.aborted) {
       try {
         await untilVisible(signal);
-        if (this.rv === undefined) {
+        if (this.computed) {
+          if (!this.snap.loaded && streams.full) {
+            await this.glance(signal); // its turn to watch may be some seconds away
+          }
+        } else if (this.rv === undefined) {
           await this.list(signal);
         }
         const began = Date.now();
         await this.watch(signal, () => {
           failures = 0;
         });
-        if (this.seldom) {
-          await pause(SELDOM_MS, signal);
-        } else if (Date.now() - began < 500) {
+        if (Date.now() - began < 500) {
           await pause(500, signal); // a server that ends every stream at once is not to be hammered
         }
       } catch (e) {
@@ -234,6 +251,34 @@ export class WatchStore<O extends KubeObject> {
     this.say('live');
   }
 
+  // What is computed, asked for once.
+  private async glance(signal: AbortSignal): Promise<void> {
+    const query = new URLSearchParams(this.params);
+    query.delete('fieldSelector');
+    const path = `${this.path}${this.name ? `/${encodeURIComponent(this.name)}` : ''}`;
+    const a = await json<O & Partial<KubeList<O>>>(query.size > 0 ? `${path}?${query.toString()}` : path, { signal });
+    this.replace(new Map((this.name ? [a as O] : (a.items ?? [])).map((o) => [keyOf(o), this.trim(o)])));
+  }
+
+  // These are all there are. One that says the same as before stays what it was.
+  private replace(found: Map<string, O>): void {
+    let other = found.size !== this.objects.size || !this.snap.loaded;
+    for (const [k, o] of found) {
+      const had = this.objects.get(k);
+      if (had && said(had) === said(o)) {
+        found.set(k, had);
+      } else {
+        other = true;
+      }
+    }
+    this.objects = found;
+    if (other) {
+      this.dirty = true;
+      this.snap = { ...this.snap, loaded: true };
+    }
+    this.say('live');
+  }
+
   // Reads one stream to its end.
   private async watch(signal: AbortSignal, onOpen: () => void): Promise<void> {
     const stop = new AbortController();
@@ -245,18 +290,18 @@ export class WatchStore<O extends KubeObject> {
     let dog: ReturnType<typeof setTimeout> | undefined;
     try {
       slot = await streams.take(() => end(new Turn()), stop.signal, this.snap.phase === 'stale');
-      const seconds = this.seldom ? GLANCE_S : STREAM_S;
-      const url = this.url({
-        watch: 'true',
-        allowWatchBookmarks: 'true',
-        resourceVersion: this.rv ?? '0',
-        timeoutSeconds: String(seconds),
-      });
+      const from: Record<string, string> = this.computed
+        ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+        : { resourceVersion: this.rv ?? '0' };
+      const url = this.url({ watch: 'true', allowWatchBookmarks: 'true', ...from, timeoutSeconds: String(STREAM_S) });
       // A connection can die without a word; no stream lasts longer than was asked for.
-      dog = setTimeout(() => end(new Turn()), (seconds + 15) * 1000);
+      dog = setTimeout(() => end(new Turn()), (STREAM_S + 15) * 1000);
       const r = await ask(url, { signal: stop.signal });
       onOpen();
-      this.say('live');
+      this.named = this.computed ? new Map<string, O>() : undefined;
+      if (!this.computed) {
+        this.say('live');
+      }
       await this.read(r);
     } catch (e) {
       if (stop.signal.aborted) {
@@ -287,9 +332,10 @@ export class WatchStore<O extends KubeObject> {
       try {
         part = await reader.read();
       } catch {
-        return; // cut off: resumed from the last revision seen; if the server is gone, that says so
+        part = { done: true, value: undefined }; // cut off: resumed from there; if the server is gone, that says so
       }
       if (part.done) {
+        this.freshAt = this.named ? this.freshAt : Date.now(); // until now it would have told
         return;
       }
       rest += text.decode(part.value, { stream: true });
@@ -317,6 +363,15 @@ export class WatchStore<O extends KubeObject> {
       this.rv = o.metadata.resourceVersion;
     }
     if (e.type === 'BOOKMARK') {
+      if (this.named) {
+        const all = this.named;
+        this.named = undefined;
+        this.replace(all);
+      }
+      return;
+    }
+    if (this.named) {
+      this.named.set(keyOf(o), this.trim(o as unknown as O));
       return;
     }
     if (e.type === 'DELETED') {
@@ -330,14 +385,28 @@ export class WatchStore<O extends KubeObject> {
 
 const stores = new Map<string, WatchStore<KubeObject>>();
 
+// Questions with times in them come and go.
+function prune(): void {
+  if (stores.size <= STORES_MOST) {
+    return;
+  }
+  for (const [key, s] of stores) {
+    if (s.idle) {
+      stores.delete(key);
+      return;
+    }
+  }
+}
+
 // The one store of a collection. ns empty: all namespaces.
 export function storeOf<O extends KubeObject>(k: Kind<O>, ns?: string, sel: Selector = {}): WatchStore<O> {
   const path = pathOf(k, ns);
-  const key = `${path}|${sel.labels ?? ''}|${sel.fields ?? ''}`;
+  const key = `${path}|${sel.labels ?? ''}|${sel.fields ?? ''}|${sel.query ?? ''}`;
   let s = stores.get(key);
   if (!s) {
-    s = new WatchStore<KubeObject>(path, sel, k.trim as ((o: KubeObject) => void) | undefined, k.seldom);
+    s = new WatchStore<KubeObject>(path, sel, k.trim as ((o: KubeObject) => void) | undefined, k.computed);
     stores.set(key, s);
+    prune();
   }
   return s as unknown as WatchStore<O>;
 }

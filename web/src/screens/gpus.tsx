@@ -10,9 +10,9 @@ import QuestionCircleIcon from '@patternfly/react-icons/dist/esm/icons/question-
 import { useMemo, type ReactNode } from 'react';
 import { Link, setQuery, usePlace } from '../app/router.tsx';
 import { useScope } from '../app/scope.tsx';
-import { useComputed, useList } from '../data/hooks.ts';
-import { clusterQueues, fleets, pathOf } from '../data/kinds.ts';
-import type { Fleet, FleetCard } from '../data/types.ts';
+import { useObject } from '../data/hooks.ts';
+import { fleets } from '../data/kinds.ts';
+import type { FleetCard } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { num } from '../ui/names.ts';
 import { useSome } from '../ui/more.tsx';
@@ -164,12 +164,11 @@ const SHOW: Record<Show, (c: FleetCard) => boolean> = {
 export default function Gpus(): ReactNode {
   const { project } = useScope();
   const { query } = usePlace();
-  const queues = useList(clusterQueues);
-  const fleet = useComputed<Fleet>(pathOf(fleets, undefined, 'current'), [queues.revision]);
+  const fleet = useObject(fleets, 'current');
   const text = query.get('q') ?? '';
   const show = (query.get('show') ?? 'all') as Show;
   const view = query.get('view') ?? 'map';
-  const cards = fleet.data?.cards ?? [];
+  const cards = fleet.object?.cards ?? [];
 
   const shown = useMemo(() => {
     const t = text.toLowerCase();
@@ -203,7 +202,7 @@ export default function Gpus(): ReactNode {
         {() =>
           cards.length === 0 ? (
             <Empty title={s.none} icon={ChipIcon}>
-              {(fleet.data?.types ?? []).length > 0 ? s.noCards : s.noneWhy}
+              {(fleet.object?.types ?? []).length > 0 ? s.noCards : s.noneWhy}
             </Empty>
           ) : (
             <>

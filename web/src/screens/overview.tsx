@@ -12,9 +12,9 @@ import { useMemo, useState, type ReactNode } from 'react';
 import { useBooking } from '../app/booking.tsx';
 import { href, Link } from '../app/router.tsx';
 import { useScope } from '../app/scope.tsx';
-import { useComputed, useList } from '../data/hooks.ts';
-import { clusterQueues, fleetHistories, fleets, pathOf } from '../data/kinds.ts';
-import type { Attention, Fleet, FleetHistory, FleetResource, FleetType, KubeList } from '../data/types.ts';
+import { useList, useObject } from '../data/hooks.ts';
+import { fleetHistories, fleets } from '../data/kinds.ts';
+import type { Attention, FleetResource, FleetType } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { TimeChart, type Series } from '../ui/chart.tsx';
 import { compareResources, num, profileOf } from '../ui/names.ts';
@@ -23,14 +23,7 @@ import { Empty, Ready } from '../ui/states.tsx';
 import { Legend, Strip } from '../ui/strip.tsx';
 
 const s = strings.overview;
-const FLEET = pathOf(fleets, undefined, 'current');
-const HISTORY = pathOf(fleetHistories);
 const DAY = 86_400_000;
-
-export function useFleet(): ReturnType<typeof useComputed<Fleet>> {
-  const queues = useList(clusterQueues); // what is admitted and what waits shows there; small also in a great fleet
-  return useComputed<Fleet>(FLEET, [queues.revision]);
-}
 
 export function productName(t: FleetType): string {
   return (t.product || t.flavor).replace(/-/g, ' ');
@@ -189,8 +182,8 @@ function TypeCard(p: { type: FleetType }): ReactNode {
 
 function History(): ReactNode {
   const { zone } = useScope();
-  const h = useComputed<KubeList<FleetHistory>>(HISTORY, [], 60_000);
-  const types = h.data?.items ?? [];
+  const h = useList(fleetHistories);
+  const types = h.items;
   const [picked, setPicked] = useState(0);
   const one = types[Math.min(picked, types.length - 1)];
   const chart = useMemo(() => {
@@ -334,8 +327,8 @@ function Needs(p: { items: Attention[] }): ReactNode {
 }
 
 export default function Overview(): ReactNode {
-  const fleet = useFleet();
-  const types = fleet.data?.types ?? [];
+  const fleet = useObject(fleets, 'current');
+  const types = fleet.object?.types ?? [];
   return (
     <Screen title={strings.nav.overview} lead={s.lead}>
       <Ready of={fleet} what={s.what} cluster lines={10}>
@@ -353,8 +346,8 @@ export default function Overview(): ReactNode {
                 ))}
                 <History />
               </div>
-              <div className={`b-overview-side${(fleet.data?.attention ?? []).length > 0 ? ' b-some' : ''}`}>
-                <Needs items={fleet.data?.attention ?? []} />
+              <div className={`b-overview-side${(fleet.object?.attention ?? []).length > 0 ? ' b-some' : ''}`}>
+                <Needs items={fleet.object?.attention ?? []} />
               </div>
             </div>
           )

@@ -9,9 +9,9 @@ import SitemapIcon from '@patternfly/react-icons/dist/esm/icons/sitemap-icon';
 import { useMemo, useState, type ReactNode } from 'react';
 import { href, Link, setQuery, usePlace } from '../app/router.tsx';
 import { useScope } from '../app/scope.tsx';
-import { useComputed, useList, useNow } from '../data/hooks.ts';
-import { clusterQueues, cohorts, events, explanations, localQueues, pathOf } from '../data/kinds.ts';
-import type { ClusterQueue, CoreEvent, KubeList, WorkloadExplanation } from '../data/types.ts';
+import { useList, useNow } from '../data/hooks.ts';
+import { clusterQueues, cohorts, events, explanations, localQueues } from '../data/kinds.ts';
+import type { ClusterQueue, CoreEvent } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { amount, num, resourceName } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
@@ -204,12 +204,10 @@ function Policy(p: { queue: ClusterQueue }): ReactNode {
 function Pending(p: { queue: string }): ReactNode {
   const { project, zone } = useScope();
   const now = useNow(5000);
-  const queues = useList(clusterQueues);
-  const locals = useList(localQueues, project);
-  const list = useComputed<KubeList<WorkloadExplanation>>(pathOf(explanations, project), [queues.revision, locals.revision]);
+  const list = useList(explanations, project);
   const rows = useMemo(
     () =>
-      (list.data?.items ?? [])
+      list.items
         .filter((e) => {
           const st = e.status;
           return (st?.state === 'Waiting' || st?.state === 'Held' || st?.state === 'Reserved') && (!p.queue || st.clusterQueue === p.queue);
@@ -219,7 +217,7 @@ function Pending(p: { queue: string }): ReactNode {
             (a.status?.clusterQueue ?? '').localeCompare(b.status?.clusterQueue ?? '') ||
             (a.status?.position?.clusterQueue ?? 1e9) - (b.status?.position?.clusterQueue ?? 1e9),
         ),
-    [list.data, p.queue],
+    [list.items, p.queue],
   );
   return (
     <Card>

@@ -12,9 +12,9 @@ import { href, Link, navigate, setQuery, usePlace } from '../app/router.tsx';
 import { useScope } from '../app/scope.tsx';
 import { toYaml } from '../book/yaml.ts';
 import { deleteObject, getObject, patchObject } from '../data/client.ts';
-import { useAllowed, useComputed, useList, useNow, useObject } from '../data/hooks.ts';
-import { events, explanations, fleets, jobs, pathOf, pods, workloadPriorityClasses, workloads } from '../data/kinds.ts';
-import type { CoreEvent, Fleet, Pod, Workload, WorkloadExplanation } from '../data/types.ts';
+import { useAllowed, useList, useNow, useObject } from '../data/hooks.ts';
+import { events, explanations, fleets, jobs, pods, workloadPriorityClasses, workloads } from '../data/kinds.ts';
+import type { CoreEvent, Pod, Workload } from '../data/types.ts';
 import { strings } from '../strings.ts';
 import { Log } from '../ui/log.tsx';
 import { asked, compareResources, num, resourceName } from '../ui/names.ts';
@@ -73,9 +73,9 @@ function Life(p: { w: Workload; until: number | undefined }): ReactNode {
 function Why(p: { w: Workload }): ReactNode {
   const { zone } = useScope();
   const m = p.w.metadata;
-  const e = useComputed<WorkloadExplanation>(pathOf(explanations, m.namespace, m.name), [m.resourceVersion]);
+  const e = useObject(explanations, m.name, m.namespace);
   const now = useNow(5000);
-  const x = e.data?.status;
+  const x = e.object?.status;
   return (
     <Card className="b-why">
       <CardHeader>
@@ -192,9 +192,9 @@ function Facts(p: { w: Workload }): ReactNode {
   const { zone } = useScope();
   const w = p.w;
   const cls = priorityClass(w);
-  const fleet = useComputed<Fleet>(pathOf(fleets, undefined, 'current'));
+  const fleet = useObject(fleets, 'current').object;
   const cardName = (uuid: string): string => {
-    const c = fleet.data?.cards?.find((x) => x.uuid === uuid);
+    const c = fleet?.cards?.find((x) => x.uuid === uuid);
     return c ? strings.gpus.gpu(c.index) : uuid.slice(-8);
   };
   const put = w.status?.admission ? places(w) : []; // one that waits again has those of its last run
@@ -252,10 +252,10 @@ function Facts(p: { w: Workload }): ReactNode {
 
 // What its parts of cards do, as far as nodes tell it.
 function Use(p: { w: Workload }): ReactNode {
-  const fleet = useComputed<Fleet>(pathOf(fleets, undefined, 'current'), [p.w.metadata.resourceVersion]);
+  const fleet = useObject(fleets, 'current').object;
   const ns = p.w.metadata.namespace;
   const own = ownerName(p.w);
-  const mine = (fleet.data?.cards ?? []).flatMap((c) =>
+  const mine = (fleet?.cards ?? []).flatMap((c) =>
     (c.instances ?? [])
       .filter((i) => i.namespace === ns && (i.workload ? i.workload === p.w.metadata.name : (i.pod ?? '').startsWith(`${own}-`)))
       .map((i) => ({ c, i })),
