@@ -363,7 +363,11 @@ static void test_trouble(void **state) {
     world.now = NULL;
     world.code = ERR_TOO_MANY; /* passes */
     commit();
-    pass(5000 * MS);
+    pass(1000 * MS);
+    assert_int_equal(world.asked, 2);
+    pass(2000 * MS); /* asked again, after twice as long */
+    assert_int_equal(world.asked, 3);
+    pass(2000 * MS);
     assert_int_equal(p.ended, 0);
     world.now = LIST(A ",\"n\":2}");
     pass(10000 * MS);
@@ -399,8 +403,13 @@ static void test_answers_later(void **state) {
     commit();
     pass(1000 * MS);
     assert_non_null(q.done);
+    start(&p);
     stop(&q);
     assert_int_equal(q.cancelled, 1);
+    pass(0);
+    assert_got(&p, EVENT("ADDED", A "}"));
+    assert_non_null(p.done);
+    stop(&p);
 }
 
 static void test_time_is_over(void **state) {

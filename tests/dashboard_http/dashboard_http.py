@@ -472,6 +472,24 @@ def test_https_too(b):
     plain.get("/dashboard/session", want=401)  # that cookie is for TLS alone
 
 
+def test_certificate_of_a_browser(b):
+    """A browser shows a client certificate to any site's page; kubectl's requests have nothing that tells of a page."""
+    context = ssl.create_default_context(cafile=os.path.join(b.data, "pki", "ca.crt"))
+    context.load_cert_chain(os.path.join(b.data, "pki", "admin.crt"), os.path.join(b.data, "pki", "admin.key"))
+    site = Site(b.port, context)
+    path, own = "/api/v1/namespaces/default/configmaps", {"Origin": f"https://127.0.0.1:{b.port}"}
+    cm = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "forged"}}
+    site.get(path, want=200)
+    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, own):
+        site.ask("POST", path, cm, headers, 403)
+    site.get(path, headers={"Sec-Fetch-Site": "cross-site"}, want=403)
+    check("forged" not in names(site.json(path)), "a forged request got through")
+    site.get(path, headers=own, want=200)
+    site.ask("POST", path, cm, {**OURS, **own}, 201)
+    cm["metadata"]["name"] = "kubectl"
+    site.ask("POST", path, cm, want=201)
+
+
 def test_feeds(b):
     site = b.site()
     for name in ("x.ics", "x", "../x.ics", ".ics", "a/b.ics"):
