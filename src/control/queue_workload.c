@@ -413,6 +413,8 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     bool orphan = o->n_owners == 0;
     if (ended(w) || (o->deleting_ns != 0 && (orphan || !reserves(w)))) {
         (void)queue_count(c, q, QW_IDLE);
+        queue_work_clear(q); /* kept for as long as its Workload is, with nothing to say */
+        q->reason = NULL;
         forget(c, q->uid);
         return o->deleting_ns != 0 && orphan ? queue_finalizer_drop(c, o, w) : WORK_OK;
     }
