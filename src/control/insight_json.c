@@ -285,6 +285,7 @@ static void estimate_note(const struct page *p, struct buf *out) {
 
 static void estimate_json(const struct page *p) {
     const struct forecast_work *f = &p->in->runs[p->i];
+    const struct forecast_work *least = p->in->least != NULL ? &p->in->least[p->i] : NULL;
     struct buf text;
     buf_init(&text, 1024);
     bool known = f->start != FORECAST_NEVER;
@@ -294,8 +295,9 @@ static void estimate_json(const struct page *p) {
                                  : "none needed");
     if (known) {
         time_member(p->out, "start", f->start);
-    } else if (p->in->least != NULL && p->in->least[p->i].start != FORECAST_NEVER) {
-        time_member(p->out, "notBefore", p->in->least[p->i].start);
+    } else if (least != NULL && least->start != FORECAST_NEVER && least->start > p->in->now) {
+        /* "Not before now" would say nothing, and something else each second. */
+        time_member(p->out, "notBefore", least->start);
     }
     estimate_text(p, &text);
     text_member(p->out, "text", buf_view(&text));

@@ -262,6 +262,7 @@ static void unknown_and_observed(void **state) {
     why(&s, "a", "run-2");
     is(&s, s.json, "status.estimate.basis", "unknown");
     assert_null(at(&s, "status.estimate.start"));
+    assert_null(at(&s, "status.estimate.notBefore")); /* now */
     is(&s, s.json, "status.estimate.text", "unknown (run times are not known)");
     fake_world_run(&s.w, 100 * NS_PER_SEC);
     int64_t from = admitted_at(&s, "a", "run-1");
