@@ -19,54 +19,92 @@ struct look {
     struct str to; /* the project's own queue; empty: none */
 };
 
-/* A Workload of this booking that is not finished; NULL: another one. */
-static struct workload *mine(struct look *l, const struct object *o) {
-    if (!str_contains(o->json, l->b->local_name) && !str_contains(o->json, l->b->queue_name)) {
-        return NULL;
-    }
-    struct workload *w = booking_glance(l->c, o, &schema_workload);
-    if (w == NULL || w->spec == NULL ||
-        (w->status != NULL && conditions_true(&w->status->conditions, "Finished"))) {
-        return NULL;
-    }
-    bool held = w->status != NULL && w->status->admission != NULL;
-    bool here = held ? str_eq(w->status->admission->cluster_queue, l->b->queue_name)
-                     : str_eq(w->spec->queue_name, l->b->local_name);
-    return here ? w : NULL;
-}
+/* ---- whose Workloads they are ---- */
+
+struct sorting { /* of one project */
+    struct booking_objects_controller *c;
+    struct map by_queue, by_local; /* of ClusterQueues, of LocalQueues */
+};
 
 static bool holds(const struct workload *w) {
     return w->status != NULL && w->status->admission != NULL;
 }
 
-static bool count(void *ctx, const struct object *o) {
-    struct look *l = ctx;
-    const struct workload *w = mine(l, o);
-    if (w == NULL) {
-        return true;
-    }
-    l->b->holding += holds(w);
-    l->b->waiting += !holds(w);
-    for (size_t i = 0; holds(w) && i < w->spec->pod_sets.n; i++) {
+static int64_t grace_of(const struct workload *w) {
+    int64_t most = 0;
+    for (size_t i = 0; i < w->spec->pod_sets.n; i++) {
         const struct pod_template *t = w->spec->pod_sets.v[i].template;
         int64_t s = GRACE_DEFAULT_S;
         if (t != NULL && t->spec != NULL && t->spec->termination_grace_period_seconds.set) {
             s = t->spec->termination_grace_period_seconds.v;
         }
         s = s < GRACE_MAX_S ? s : GRACE_MAX_S;
-        l->b->grace_ns = s * NS_PER_SEC > l->b->grace_ns ? s * NS_PER_SEC : l->b->grace_ns;
+        most = s > most ? s : most;
+    }
+    return most * NS_PER_SEC;
+}
+
+/* What holds quota is where it holds it, the rest where it waits. */
+static struct booking *owner_of(struct sorting *s, const struct workload *w) {
+    return holds(w) ? map_get(&s->by_queue, w->status->admission->cluster_queue)
+                    : map_get(&s->by_local, w->spec->queue_name);
+}
+
+static bool sort_one(void *ctx, const struct object *o) {
+    struct sorting *s = ctx;
+    if (!str_contains(o->json, STR("\"rsv-"))) {
+        return true;
+    }
+    const struct workload *w = booking_glance(s->c, o, &schema_workload);
+    if (w == NULL || w->spec == NULL ||
+        (w->status != NULL && conditions_true(&w->status->conditions, "Finished"))) {
+        return true;
+    }
+    struct booking *b = owner_of(s, w);
+    struct booking_work *x = b != NULL ? ARENA_NEW(&s->c->base.arena, struct booking_work) : NULL;
+    if (x != NULL) {
+        *x = (struct booking_work){b->works, o, holds(w), holds(w) ? grace_of(w) : 0};
+        b->works = x;
     }
     return true;
 }
 
+/* Of a project all at once: thousands of bookings may end together, and there are more Workloads. */
+static int sort_works(struct booking_objects_controller *c, struct booking_picture *p,
+                      struct str ns) {
+    struct sorting s = {.c = c};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < p->n; i++) {
+        struct booking *b = &p->v[i];
+        if (!str_eq(b->ns, ns)) {
+            continue;
+        }
+        b->works_read = true;
+        if (!b->handed_over && b->local_name.n > 0) {
+            r = map_put(&s.by_local, b->local_name, b, NULL);
+            r = r != 0 ? r : map_put(&s.by_queue, b->queue_name, b, NULL);
+        }
+    }
+    if (r == 0) {
+        mirror_scan(c->base.env.mirror, c->kinds[BK_WORKLOAD], ns, sort_one, &s);
+    }
+    map_release(&s.by_local);
+    map_release(&s.by_queue);
+    return r;
+}
+
 void booking_workloads_look(struct booking_objects_controller *c, struct booking_picture *p,
                             struct booking *b) {
-    struct look l = {.c = c, .p = p, .b = b};
+    if (!b->works_read && b->ns.n > 0 && sort_works(c, p, b->ns) != 0) {
+        c->glance_failed = true;
+    }
     b->looked = true;
     b->holding = b->waiting = 0;
     b->grace_ns = b->lead_ns;
-    if (b->ns.n > 0) {
-        mirror_scan(c->base.env.mirror, c->kinds[BK_WORKLOAD], b->ns, count, &l);
+    for (const struct booking_work *w = b->works; w != NULL; w = w->next) {
+        b->holding += w->holds;
+        b->waiting += !w->holds;
+        b->grace_ns = w->grace_ns > b->grace_ns ? w->grace_ns : b->grace_ns;
     }
     int64_t least = (b->end - b->start) / 4; /* nobody starts just before the end either */
     least = least < GRACE_DEFAULT_S * NS_PER_SEC ? least : GRACE_DEFAULT_S * NS_PER_SEC;
@@ -217,15 +255,17 @@ static void send_on(struct look *l, const struct object *o) {
     buf_release(&b);
 }
 
-static bool act(void *ctx, const struct object *o) {
-    struct look *l = ctx;
-    const struct workload *w = mine(l, o);
-    if (w != NULL && l->b->closing != 0 && !holds(w)) {
-        send_on(l, o);
-    } else if (w != NULL && l->b->closing == 0 && holds(w)) {
-        warn(l, o, w, due_warning(l->p, l->b));
+static void act(struct look *l, const struct booking_work *x) {
+    if (l->b->closing != 0) {
+        if (!x->holds) {
+            send_on(l, x->obj);
+        }
+        return;
     }
-    return true;
+    const struct workload *w = x->holds ? booking_glance(l->c, x->obj, &schema_workload) : NULL;
+    if (w != NULL) {
+        warn(l, x->obj, w, due_warning(l->p, l->b));
+    }
 }
 
 void booking_workloads_act(struct booking_objects_controller *c, struct booking_picture *p,
@@ -240,5 +280,7 @@ void booking_workloads_act(struct booking_objects_controller *c, struct booking_
     if (b->closing != 0) {
         mirror_scan(c->base.env.mirror, c->kinds[BK_LOCAL_QUEUE], b->ns, own_queue, &l);
     }
-    mirror_scan(c->base.env.mirror, c->kinds[BK_WORKLOAD], b->ns, act, &l);
+    for (const struct booking_work *x = b->works; x != NULL; x = x->next) {
+        act(&l, x);
+    }
 }

@@ -70,6 +70,14 @@ struct booking_group { /* of the pool's Cohort */
     size_t n_resources, n_flavors;
 };
 
+/* A Workload of a booking that is not finished. In the controller's arena. */
+struct booking_work {
+    struct booking_work *next;
+    const struct object *obj;
+    bool holds;       /* quota */
+    int64_t grace_ns; /* of the pod that takes longest to end */
+};
+
 /* A Reservation that has, or is to have, objects; or only the objects of one that is gone. */
 struct booking {
     const struct object *obj; /* the Reservation; NULL: gone */
@@ -91,6 +99,8 @@ struct booking {
     bool foreign_open; /* the project is going or gone: nothing is made in it */
     /* of its Workloads, where somebody looked */
     bool looked;
+    bool works_read; /* so of all of the project */
+    struct booking_work *works;
     size_t holding, waiting;
     int64_t grace_ns; /* a hard end stops so long before: the longest of a pod that runs */
     int64_t lead_ns;  /* it was stopped so long before; 0: it was not */
