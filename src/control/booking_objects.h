@@ -19,7 +19,8 @@
  * A booking that begins where one of the same people with the same shape ends takes its objects over.
  *
  * The quota of the pool's Cohort is what the hardware has less what is booked and less what other ClusterQueues and
- * Cohorts have as their own (booking_ledger.h): the sum is the hardware, and at no revision more by our hand.
+ * Cohorts have as their own (booking_ledger.h): the sum is the hardware, and at no revision more by our hand, nor by
+ * that of a leader before (booking_fence.c).
  *
  * Everything is decided from what the objects say, all of it at each look: what was deleted is made again, an edit of
  * what belongs here is reverted with an Event, and a restart goes on wherever it stopped. What others add is left
