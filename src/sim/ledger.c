@@ -258,6 +258,12 @@ static void reserve(struct ledger *l, struct ledger_work *w, const struct seen *
     if (q != w->queue) { /* its LocalQueue leads elsewhere than when it came */
         ledger_open(l, w->queue, -1);
         ledger_open(l, q, 1);
+        if (w->queue) {
+            w->queue->group.submitted--;
+        }
+        if (q) {
+            q->group.submitted++; /* it ends there */
+        }
         w->queue = q;
         ledger_settle(l);
     }

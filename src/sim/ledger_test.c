@@ -3,6 +3,7 @@
  * the controllers, which keep them, would never show it.
  */
 #include "sim/ledger.h"
+#include "sim/ledger_private.h"
 
 #include "base/test.h"
 #include "base/virtual_clock.h"
@@ -187,6 +188,24 @@ static void test_beyond_cohort(void **state) {
     broke("at 0.000 s: workload ns/w2: the queues of all hold 21000 of cpu in f, more than 20000");
 }
 
+/* Who comes before the queue does, or is led to another one, counts where it ends. */
+static void test_moved(void **state) {
+    struct report_group g;
+    workload("w1", "later");
+    workload("w2", "a");
+    virtual_clock_run(&clock_, NS_PER_SEC);
+    admit("w1", "a", "5");
+    admit("w2", "b", "5");
+    virtual_clock_run(&clock_, NS_PER_SEC);
+    finish("w1");
+    finish("w2");
+    ledger_close(&ledger);
+    report_group(&ledger_queue_of(&ledger, STR("a"))->group, &g);
+    assert_true(g.submitted == 1 && g.finished == 1 && g.left == 0);
+    report_group(&ledger_queue_of(&ledger, STR("b"))->group, &g);
+    assert_true(g.submitted == 1 && g.finished == 1 && g.left == 0);
+}
+
 static void test_edit(void **state) {
     virtual_clock_run(&clock_, 5 * NS_PER_SEC);
     workload("w1", "a");
@@ -281,6 +300,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beyond_borrowing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beyond_cohort, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stopped_borrower, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twice, setup, teardown),

@@ -26,6 +26,7 @@ RUNS = {
     "load": "--load load.yaml",
     "story": "-f queues.yaml -f jobs.yaml --story",
     "fair": "--load load.yaml --config fair.yaml",
+    "bookings": "-f bookings.yaml --story",
 }
 # (arguments, exit status, standard error); files named here are made in the folder where it runs.
 FILES = {
