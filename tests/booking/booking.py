@@ -6,11 +6,14 @@
 Each test is a function test_*; prints a line each, closes with "N passed, N failed". Windows are seconds long, which the
 policy allows here. All revisions of ClusterQueues and Cohorts are watched: their quota is never more than the hardware.
 """
+import base64
 import datetime
+import http.client
 import json
 import os
 import random
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -318,6 +321,56 @@ def test_drain_and_hard(program, kubectl):
         b.gone("drain")
         b.gone("hard")
         wait_for("the pool", lambda: b.pool() == 3)
+
+
+def tls(b):
+    """What a client needs to come as the administrator."""
+    config = json.loads(b.kubectl("config", "view", "--raw", "-o", "json"))
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+    files = [os.path.join(b.root, name) for name in ("client-certificate-data", "client-key-data")]
+    for path in files:
+        with open(path, "wb") as f:
+            f.write(base64.b64decode(user[os.path.basename(path)]))
+    context.load_cert_chain(*files)
+    return context
+
+
+def test_race(program, kubectl):
+    """Of 200 clients who want the last slice in one moment one has it; all others are told, with what there is instead."""
+    clients = 200
+    with World(program, kubectl) as b:
+        start = minute(3600)
+        b.apply(reservation("most", start, start + 3600, count=2))
+        b.phase("most", "Confirmed")
+        context, gate, answers = tls(b), threading.Barrier(clients, timeout=60), [None] * clients
+
+        def race(i):
+            http_ = http.client.HTTPSConnection("127.0.0.1", b.port, context=context, timeout=60)
+            http_.connect()
+            gate.wait()
+            http_.request("POST", "/apis/berth.dev/v1alpha1/namespaces/team/reservations",
+                          json.dumps(reservation(f"race{i}", start, start + 3600)), {"Content-Type": "application/json"})
+            answer = http_.getresponse()
+            answers[i] = answer.status, json.loads(answer.read())
+            http_.close()
+        threads = [threading.Thread(target=race, args=(i,), daemon=True) for i in range(clients)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+        check(all(answers), "all are answered")
+        won = [i for i in range(clients) if answers[i][0] == 201]
+        check(len(won) == 1, f"{len(won)} have it: {[answers[i][1] for i in won][:2]}")
+        for i, (code, answer) in enumerate(answers):
+            if i in won:
+                continue
+            causes = [c for c in answer["details"]["causes"] if c["field"].startswith("alternatives[")]
+            check(code == 409 and "instead there is: 1 x nvidia.com/mig-2g.35gb" in answer["message"], f"{code} {answer}")
+            check(causes and any(c["message"].startswith(("Earlier", "Later")) for c in causes), f"{causes}")
+        b.phase(f"race{won[0]}", "Confirmed")
+        there = [o["metadata"]["name"] for o in b.get("reservations", "-n", "team")["items"]]
+        check(sorted(there) == sorted(["most", f"race{won[0]}"]), f"and nothing else is there: {there}")
 
 
 def test_back_to_back(program, kubectl):
