@@ -274,13 +274,38 @@ static void take_times(struct booking *b, const struct reservation_status *s) {
     b->generation = s->observed_generation;
 }
 
-/* The state of a booking that was decided before this controller began. */
+/* What it holds, by its plan: its spec may say something else by now. */
+static void held_amounts(struct reservation_controller *c, struct booking *b,
+                         const struct reservation_place_list *plan) {
+    b->units = b->share = 0;
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct reservation_place *p = &plan->v[i];
+        struct calendar_line line = {.resource = p->resource,
+                                     .count = p->count > 0 ? p->count : 1,
+                                     .flavors = &p->flavor,
+                                     .n_flavors = p->flavor.n > 0};
+        b->units += line.count;
+        b->share += line.count * plan_share(c, &line);
+    }
+}
+
+/*
+ * The state of a booking that was decided before this controller began.
+ *
+ * Who edited it meanwhile asked for a change, as at any other time: it is put back as it was decided, and the change is
+ * judged after that, by limits, the calendar and who must approve (plan_change). So what it had is not read from the
+ * spec: amounts are those of its plan. Its class stands nowhere else; it counts where it cannot have changed, or is
+ * approved.
+ */
 static void take_in(struct reservation_controller *c, struct booking *b, const struct object *o,
                     const struct reservation *r) {
     enum booking_phase p = r->status ? booking_phase_of(r->status->phase) : BOOKING_NEW;
     b->read = true;
     b->phase = p == BOOKING_PHASES ? BOOKING_NEW : p;
-    b->rank = plan_rank(r->spec->class_name);
+    bool edited = b->phase != BOOKING_NEW && r->status->observed_generation != o->generation;
+    b->rank = edited && !booking_begun(b->phase) && !r->spec->approval
+                  ? plan_rank(STR(""))
+                  : plan_rank(r->spec->class_name);
     b->want = plan_want_hash(r->spec);
     plan_user_set(c, b, r);
     if (b->phase == BOOKING_NEW) {
@@ -292,7 +317,7 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
     b->message = r->status->message.n ? mem_cstr(r->status->message) : NULL;
     b->unused_told = told(r, "Unused");
     b->lost_from = b->phase == BOOKING_DEGRADED ? lacks_since(b, r) : 0;
-    if (b->generation != o->generation) {
+    if (edited) {
         b->want = ~b->want; /* the change has not been looked at */
     }
     if (booking_holds(b->phase) && b->end > plan_now(c)) {
@@ -303,7 +328,9 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
         b->durable = code == 0;
     }
     struct plan_want w;
-    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) == 0) {
+    if (edited && r->status->plan.n > 0) {
+        held_amounts(c, b, &r->status->plan);
+    } else if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) == 0) {
         b->units = w.units;
         b->share = w.share;
     }

@@ -301,11 +301,37 @@ static bool next_allowed(struct search *s, int64_t *t, bool later) {
     return false;
 }
 
+/* Is it too much by itself, at whatever time? */
+static bool never_allowed(struct search *s) {
+    struct booking_refusal v[BOOKING_REFUSALS_MAX];
+    struct booking_request alone = s->l.q;
+    for (int k = 0; k < BOOKING_SCOPES; k++) {
+        alone.n_uses[k] = 0;
+        alone.open[k] = 0;
+    }
+    alone.use = (struct booking_use){.start = s->ask.start, .end = s->ask.end, .same_owner = true};
+    for (size_t i = 0; i < s->ask.n_lines; i++) {
+        alone.use.units += s->ask.lines[i].count;
+        alone.use.share += s->ask.lines[i].count * plan_share(s->c, &s->ask.lines[i]);
+    }
+    int n = booking_limits_check(&alone, v);
+    for (int i = 0; i < n; i++) {
+        if (v[i].limit != BOOKING_AHEAD && v[i].limit != BOOKING_PAST &&
+            v[i].limit != BOOKING_GRID) {
+            return true;
+        }
+    }
+    return n < 0;
+}
+
 static void offer_time(struct search *s, bool later) {
     const struct calendar_ask *ask = &s->ask;
     int64_t d = ask->end - ask->start, t = later ? up(s, ask->start + 1) : down(s, ask->start - 1);
     t = later && t < s->from ? up(s, s->from) : t;
     t = !later && t > s->to ? down(s, s->to) : t;
+    if (never_allowed(s)) {
+        return;
+    }
     find_edges(s, later);
     for (int i = 0; i < SEARCHES && t >= s->from && t <= s->to; i++) {
         int64_t free = t;

@@ -175,16 +175,14 @@ static bool has_caps(const struct booking_caps *k) {
            k->gpu_ms_month;
 }
 
-/* How far from a booking another one may be and still matter. */
-static int64_t reach(const struct booking_request *q) {
-    int64_t far = q->max_duration_s;
-    for (int s = 0; s < BOOKING_SCOPES; s++) {
-        const struct booking_caps *k = &q->caps[s];
-        int64_t area = k->gpu_ms_month ? 30 * PLAN_DAY : k->gpu_ms_week ? 7 * PLAN_DAY : 0;
-        far = area > far ? area : far;
-        far = k->max_duration_s > far ? k->max_duration_s : far;
-    }
-    return far + q->grid_s;
+/* How far from a booking another one of the scope may be and still matter. */
+static int64_t reach(const struct booking_request *q, enum booking_scope scope) {
+    const struct booking_caps *k = &q->caps[scope];
+    int64_t far = k->gpu_ms_month ? 30 * PLAN_DAY : k->gpu_ms_week ? 7 * PLAN_DAY : 0;
+    int64_t longest = scope == BOOKING_USER && q->max_duration_s > k->max_duration_s
+                          ? q->max_duration_s
+                          : k->max_duration_s;
+    return (longest > far ? longest : far) + q->grid_s;
 }
 
 static struct str tenant_of(const struct reservation_controller *c, struct str ns) {
@@ -192,10 +190,11 @@ static struct str tenant_of(const struct reservation_controller *c, struct str n
     return o ? object_label(o, STR("berth.dev/tenant")) : (struct str){0};
 }
 
-/* Those of one user or project that touch [from, to]. */
+/* Those of one user or project that matter for bookings in [from, to]. */
 static int uses_add(struct plan_limits *l, enum booking_scope scope, const struct plan_scope *s,
                     struct str user) {
     struct plan_uses *to = &l->uses[scope];
+    int64_t far = reach(&l->q, scope), from = l->from - far, until = l->to + far;
     struct tree_pos at;
     int r = 0;
     if (!s) {
@@ -206,9 +205,9 @@ static int uses_add(struct plan_limits *l, enum booking_scope scope, const struc
         (s == l->instead->of_user || s == l->instead->of_project)) {
         l->q.open[scope]--;
     }
-    for (const struct booking *b = plan_scope_first(s, l->from, &at);
-         b && b->counted_at <= l->to && r == 0; b = tree_next(&s->by_start, &at)) {
-        if (b != l->instead && b->end >= l->from) {
+    for (const struct booking *b = plan_scope_first(s, from, &at);
+         b && b->counted_at <= until && r == 0; b = tree_next(&s->by_start, &at)) {
+        if (b != l->instead && b->end >= from) {
             r = plan_uses_push(to, (struct booking_use){.start = b->start,
                                                         .end = b->end,
                                                         .units = b->units,
@@ -265,9 +264,8 @@ int plan_limits_begin(struct reservation_controller *c, const struct reservation
             .past_s = grid,
             .old_start = instead ? instead->start : 0,
         }};
-    int64_t far = reach(&ret->q);
-    ret->from = from - far;
-    ret->to = to + far;
+    ret->from = from;
+    ret->to = to;
     for (enum booking_scope s = 0; s < BOOKING_SCOPES && code == 0; s++) {
         if (has_caps(&ret->q.caps[s]) || (s == BOOKING_USER && ret->q.max_duration_s > 0)) {
             code = uses_of(ret, s, plan_user(r), ns);

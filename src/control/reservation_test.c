@@ -396,6 +396,55 @@ static void a_deleted_project_and_a_long_sleep(void **state) {
     scene_release(s);
 }
 
+/* Edited while nobody was there: each is a change, judged as it would have been. */
+static void what_was_edited_meanwhile_is_a_change(void **state) {
+    struct scene *s = scene(1);
+    scene_policy(s, "{\"approval\":[{\"match\":{\"minUnits\":2},\"by\":\"manager\"},{\"match\":{"
+                    "\"class\":\"production\"},\"by\":\"admin\"}],\"limits\":{\"user\":{"
+                    "\"maxDuration\":\"8h\"}}}");
+    scene_minutes(s, 1);
+    scene_book(s, "a", "more", 10, 14, SCENE_2G, 1, NULL);
+    scene_book(s, "a", "higher", 20, 24, SCENE_2G, 1, NULL);
+    scene_book(s, "a", "longer", 30, 34, SCENE_2G, 1, NULL);
+    scene_book(s, "a", "moved", 40, 44, SCENE_GPU, 1, NULL);
+    scene_book(s, "a", "in-the-way", 50, 54, SCENE_GPU, 1, NULL);
+    scene_book(s, "a", "same", 70, 74, SCENE_2G, 1, NULL);
+    scene_minutes(s, 1);
+    reservation_controller_free(s->c);
+    s->c = NULL;
+    scene_spec(s, "a", "more",
+               "{\"lines\":[{\"resource\":\"nvidia.com/mig-2g.35gb\",\"count\":2}]}");
+    scene_spec(s, "a", "higher", "{\"class\":\"production\"}");
+    scene_spec(s, "a", "longer", "{\"end\":\"2026-03-02T16:00:00Z\"}");
+    scene_spec(s, "a", "moved",
+               "{\"start\":\"2026-03-03T12:00:00Z\",\"end\":"
+               "\"2026-03-03T15:00:00Z\"}");
+    scene_spec(s, "a", "in-the-way",
+               "{\"start\":\"2026-03-03T13:00:00Z\",\"end\":"
+               "\"2026-03-03T17:00:00Z\"}");
+    scene_spec(s, "a", "same", "{\"purpose\":\"a word\"}");
+    scene_restart(s);
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "more", "PendingApproval");
+    assert_reason(s, "a", "more", "NeedsManager");
+    assert_phase(s, "a", "higher", "PendingApproval");
+    assert_reason(s, "a", "higher", "NeedsAdmin");
+    assert_phase(s, "a", "longer", "Confirmed");
+    assert_reason(s, "a", "longer", "ChangeRefused");
+    assert_string_equal(scene_text(s, "a", "longer", "status.refusals.0.limit"), "maxDuration");
+    assert_string_equal(scene_text(s, "a", "longer", "status.end"), scene_time(34));
+    /* Of two that want one place each time the one that comes first has it; the other stays where it was. */
+    bool first = strcmp(scene_text(s, "a", "moved", "status.reason"), "ChangeRefused") != 0;
+    assert_string_equal(scene_text(s, "a", first ? "in-the-way" : "moved", "status.reason"),
+                        "ChangeRefused");
+    assert_string_equal(scene_text(s, "a", "moved", "status.start"), scene_time(first ? 60 : 40));
+    assert_string_equal(scene_text(s, "a", "in-the-way", "status.start"),
+                        scene_time(first ? 50 : 61));
+    assert_phase(s, "a", "same", "Confirmed");
+    assert_string_equal(scene_text(s, "a", "same", "status.observedGeneration"), "2");
+    scene_release(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_booking_lives_and_ends),
@@ -414,6 +463,7 @@ int main(void) {
         cmocka_unit_test(a_flexible_one_finds_its_time),
         cmocka_unit_test(windows_and_quotas_are_not_booked),
         cmocka_unit_test(a_deleted_project_and_a_long_sleep),
+        cmocka_unit_test(what_was_edited_meanwhile_is_a_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
