@@ -1,7 +1,10 @@
-// A table of very many rows: only those in sight are in the page. Rows are of one height; on a small screen each is a
-// card of a few lines. Arrow keys move between the links of rows.
+// A table of very many rows: only those in sight are in the page, and the one that has the focus, so that scrolling
+// takes it from nobody. Rows are of one height; on a small screen each is a card of a few lines. Arrow keys, Page up,
+// Page down, Home and End move between the links of rows; how many there are, and which one this is, is told by
+// aria-rowcount and aria-rowindex.
 
 import { memo, useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { flushSync } from 'react-dom';
 import { useMedia } from '../app/theme.ts';
 import { strings } from '../strings.ts';
 
@@ -21,7 +24,23 @@ export interface Sorting {
 
 const ROW = 44;
 const CARD = 92;
-const SPARE = 6;
+const SPARE = 10; // rows above and below those in sight
+const STEP = 4; // rows that are scrolled before others are drawn
+
+// The rows in the page: those in sight, and the one with the focus. What lies between is a gap.
+export function segments(first: number, last: number, focused: number | undefined, all: number): [number, number][] {
+  const out: [number, number][] = first < last ? [[first, last]] : [];
+  if (focused !== undefined && focused < all && (focused < first || focused >= last)) {
+    out.push([focused, focused + 1]);
+  }
+  return out.sort((a, b) => a[0] - b[0]);
+}
+
+// Where a key leads from row i; undefined where it is not ours.
+export function rowAfter(key: string, i: number, page: number, all: number): number | undefined {
+  const to = { ArrowDown: i + 1, ArrowUp: i - 1, PageDown: i + page, PageUp: i - page, Home: 0, End: all - 1 }[key];
+  return to === undefined ? undefined : Math.max(0, Math.min(all - 1, to));
+}
 
 interface RowProps<T> {
   row: T;
@@ -86,39 +105,71 @@ export function VTable<T>(p: {
     return () => window.removeEventListener('resize', fit);
   }, []);
 
-  const first = Math.max(0, Math.min(at, p.rows.length - 1) - SPARE);
-  const last = Math.min(p.rows.length, at + Math.ceil(height / row) + 1 + SPARE);
-  const shown = p.rows.slice(first, last);
+  const many = p.rows.length;
+  const first = Math.max(0, Math.min(at, many - 1) - SPARE);
+  const last = Math.min(many, at + STEP + Math.ceil(height / row) + SPARE);
+  const [focused, setFocused] = useState<string>();
+  const held = focused === undefined ? -1 : p.rows.findIndex((r) => p.idOf(r) === focused);
+
+  const topOf = (el: HTMLElement): number => Math.floor(el.scrollTop / row / STEP) * STEP;
+  const scrolled = (el: HTMLElement): void => {
+    const next = topOf(el);
+    if (Math.abs(next - at) > SPARE) {
+      flushSync(() => setAt(next)); // a jump: nothing of what is in the page is in sight
+    } else {
+      setAt(next);
+    }
+  };
 
   // The list became shorter than where we stood.
   useEffect(() => {
-    setAt(Math.floor((box.current?.scrollTop ?? 0) / row));
-  }, [p.rows.length, row]);
+    setAt(Math.floor((box.current?.scrollTop ?? 0) / row / STEP) * STEP);
+  }, [many, row]);
 
   const key = (e: KeyboardEvent<HTMLDivElement>): void => {
-    if (e.key !== 'ArrowDown' && e.key !== 'ArrowUp') {
-      return;
-    }
-    const at = (e.target as HTMLElement).closest('tr')?.getAttribute('aria-rowindex');
-    if (!at) {
+    const here = (e.target as HTMLElement).closest('tbody tr')?.getAttribute('aria-rowindex');
+    const el = box.current;
+    const head = narrow ? 0 : ROW * scale;
+    const to = here && el ? rowAfter(e.key, Number(here) - 2, Math.max(1, Math.floor((el.clientHeight - head) / row) - 1), many) : undefined;
+    if (to === undefined || !el || e.ctrlKey || e.altKey || e.metaKey) {
       return;
     }
     e.preventDefault();
-    const next = Number(at) - 2 + (e.key === 'ArrowDown' ? 1 : -1);
-    if (next < 0 || next >= p.rows.length || !box.current) {
-      return;
-    }
-    const el = box.current;
-    const y = next * row;
+    const y = to * row;
     if (y < el.scrollTop) {
       el.scrollTop = y;
-    } else if (y + row * 2 > el.scrollTop + el.clientHeight) {
-      el.scrollTop = y + row * 2 - el.clientHeight;
+    } else if (y + row + head > el.scrollTop + el.clientHeight) {
+      el.scrollTop = y + row + head - el.clientHeight;
     }
-    requestAnimationFrame(() => {
-      el.querySelector<HTMLElement>(`tr[aria-rowindex="${next + 2}"] a`)?.focus({ preventScroll: true });
-    });
+    flushSync(() => setAt(topOf(el)));
+    el.querySelector<HTMLElement>(`tr[aria-rowindex="${to + 2}"] a`)?.focus({ preventScroll: true });
   };
+
+  // Which row has the focus is remembered by what it is: a list that is sorted anew takes it along.
+  const focus = (target: EventTarget): void => {
+    const here = (target as HTMLElement).closest?.('tbody tr')?.getAttribute('aria-rowindex');
+    const r = here ? p.rows[Number(here) - 2] : undefined;
+    setFocused(r && p.idOf(r));
+  };
+
+  // Their keys keep the row with the focus where it is in the page: what is moved loses it.
+  const gap = (from: number, to: number): ReactNode =>
+    to > from && (
+      <tr key={`gap-${from === 0 ? 'first' : to === many ? 'last' : held < from ? 'below' : 'above'}`} aria-hidden="true" className="b-gap">
+        <td colSpan={p.columns.length} style={{ height: (to - from) * row }} />
+      </tr>
+    );
+  const body: ReactNode[] = [];
+  let end = 0;
+  for (const [from, to] of segments(first, last, held >= 0 ? held : undefined, many)) {
+    body.push(gap(end, from));
+    for (let i = from; i < to; i++) {
+      const r = p.rows[i] as T;
+      body.push(<Row key={p.idOf(r)} row={r} index={i + 2} height={row} columns={p.columns} card={narrow ? p.card : undefined} />);
+    }
+    end = to;
+  }
+  body.push(gap(end, many));
 
   return (
     <div
@@ -128,8 +179,10 @@ export function VTable<T>(p: {
       tabIndex={0}
       role="region"
       aria-label={p.label}
-      onScroll={(e) => setAt(Math.floor(e.currentTarget.scrollTop / row))}
+      onScroll={(e) => scrolled(e.currentTarget)}
       onKeyDown={key}
+      onFocus={(e) => focus(e.target)}
+      onBlur={(e) => !e.currentTarget.contains(e.relatedTarget) && document.hasFocus() && setFocused(undefined)}
     >
       <table className="b-table" aria-rowcount={p.rows.length + 1}>
         <caption className="b-hidden">{p.label}</caption>
@@ -171,26 +224,7 @@ export function VTable<T>(p: {
           </tr>
         </thead>
         <tbody>
-          {first > 0 && (
-            <tr aria-hidden="true" className="b-gap">
-              <td colSpan={p.columns.length} style={{ height: first * row }} />
-            </tr>
-          )}
-          {shown.map((r, k) => (
-            <Row
-              key={p.idOf(r)}
-              row={r}
-              index={first + k + 2}
-              height={row}
-              columns={p.columns}
-              card={narrow ? p.card : undefined}
-            />
-          ))}
-          {last < p.rows.length && (
-            <tr aria-hidden="true" className="b-gap">
-              <td colSpan={p.columns.length} style={{ height: (p.rows.length - last) * row }} />
-            </tr>
-          )}
+          {body}
         </tbody>
       </table>
       {p.rows.length === 0 && <p className="b-quiet b-pad">{strings.states.none}</p>}
