@@ -3,7 +3,7 @@
  *
  *     STREAM   one watch that begins with everything there is (sendInitialEvents); its bookmark
  *              k8s.io/initial-events-end makes the mirror complete, and the stream goes on as a watch
- *     LIST     pages, where the server does not know that
+ *     LIST     pages, where the server does not know that, or where the way to it is too bad for so much in one answer
  *     WATCH    changes after the list's revision
  *     PAUSE    back-off before one of the above
  *
@@ -40,6 +40,8 @@ enum {
     TREE_MAX = 64 << 20,
     SEEN_MAX = 512 << 20,
     TELL_S = 60, /* between two words about what is skipped */
+    CUT_SETS = 2,   /* streams in a row that ended inside a set, before pages are asked for */
+    PAGE_TRIES = 8, /* of one page, before the first is asked for again */
 };
 
 enum step { STEP_STREAM, STEP_LIST, STEP_WATCH };
@@ -61,6 +63,7 @@ struct reflector {
     bool any_version; /* the last revision is too old or too new: take what is there */
     bool whole_list;  /* its pages expire before they are read */
     bool set_failed;  /* part of the set was lost: it does not count */
+    int cut_sets, page_tries;
     uint64_t set_rv;  /* of the set's pages */
     kube_trim *trim;
     struct log *log;
@@ -254,7 +257,7 @@ static bool collect_end(struct reflector *r, uint64_t set_rv) {
     }
     r->collecting = false;
     r->any_version = r->whole_list = false;
-    r->failures = 0;
+    r->failures = r->cut_sets = r->page_tries = 0;
     r->stats.sets++;
     pass(r, set_rv);
     map_release(&r->seen);
@@ -477,6 +480,8 @@ static void stream_ended(void *ctx, const struct kube_reply *reply) {
         run_step(r);
     } else if (starting && reply->status >= 400 && !is_temporary(reply->code)) {
         pause_then(r, STEP_LIST);
+    } else if (starting && r->got_event && ++r->cut_sets >= CUT_SETS) {
+        pause_then(r, STEP_LIST);
     } else if (starting || (reply->code != 0 && reply->code != ERR_TIMEOUT) || brief) {
         pause_then(r, was);
     } else {
@@ -514,6 +519,11 @@ static void on_silence(void *ctx) {
 
 static void list_failed(struct reflector *r, const struct kube_reply *reply) {
     bool paging = r->next_page.n > 0;
+    if (paging && is_temporary(reply->code) && ++r->page_tries < PAGE_TRIES) {
+        pause_then(r, STEP_LIST); /* what came before it need not come again */
+        return;
+    }
+    r->page_tries = 0;
     buf_reset(&r->next_page);
     if (reply->code == ERR_EXPIRED && paging && !r->whole_list) {
         r->whole_list = true; /* pages that go on from another state would hide deletions */
@@ -570,6 +580,7 @@ static void list_answered(void *ctx, const struct kube_reply *reply) {
     }
     int code = take_page(r, reply->body);
     if (code == 0 && r->next_page.n > 0) {
+        r->failures = r->page_tries = 0;
         run_step(r);
         return;
     }

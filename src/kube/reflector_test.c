@@ -401,6 +401,31 @@ static void test_worked_between(void **state) {
     stop();
 }
 
+/* Where a stream does not live long enough for all there is, pages bring it, and one that fails is asked for again. */
+static void test_cut_sets(void **state) {
+    static const struct fake_answer script[] = {
+        {.status = 200, .stream = true, .body = EVENT("ADDED", "x", "3")},
+        {.status = 200, .stream = true, .body = EVENT("ADDED", "x", "3") EVENT("ADDED", "y", "4")},
+        {.status = 200,
+         .body = "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"9\","
+                 "\"continue\":\"p2\"},\"items\":[{" META("y", "5") "}]}"},
+        {.status = 500, .body = "oops"},
+        {.status = 200,
+         .body = "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"9\"},"
+                 "\"items\":[{" META("z", "6") "}]}"},
+    };
+    start(script, 5, 6);
+    loop_run(b.f.loop);
+    assert_int_equal(b.synced, 1);
+    assert_true(str_contains(request(1), STR("sendInitialEvents=true")));
+    assert_true(str_contains(request(2), STR("limit=500")));
+    assert_true(str_contains(request(3), STR("continue=p2")));
+    assert_true(str_contains(request(4), STR("continue=p2")));
+    assert_true(str_contains(request(5), STR("&resourceVersion=9")));
+    assert_true(!has("x", 3) && has("y", 5) && has("z", 6));
+    stop();
+}
+
 static void test_pause(void **state) {
     static const int64_t want[] = {800, 1600, 3200, 6400, 12800, 25600, 30000, 30000};
     static const int64_t first[] = {200, 400, 800, 1600, 3200, 5000, 5000, 5000};
@@ -420,7 +445,7 @@ int main(void) {
         cmocka_unit_test(test_expired_pages), cmocka_unit_test(test_not_kept),
         cmocka_unit_test(test_grown),         cmocka_unit_test(test_bad_line),
         cmocka_unit_test(test_put_off),       cmocka_unit_test(test_worked_between),
-        cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_cut_sets),      cmocka_unit_test(test_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
