@@ -1,71 +1,119 @@
 /*
  * calendar_cover (core): which cards need not be looked at.
  *
- * For each hour of the months to come a flavor keeps a bit for each card and resource: what is on it for the whole hour
- * leaves no place for one. A bit that is set is true; one that is not set says nothing. So taking a span away clears
- * bits at once, putting one there sets them later, when the trial is over. Without memory there are no bits, and all
- * cards are looked at.
+ * For the months to come a flavor keeps bits for each quarter of an hour, card and resource: what is on the card for
+ * all of that quarter leaves no place for one. With the four bits of an hour goes a fifth: one of them is set. A bit
+ * that is set is true; one that is not set says nothing. So taking a span away clears bits at once, putting one there
+ * sets them later, when the trial is over. Without memory there are no bits, and all cards are looked at.
  */
 #include "core/calendar_private.h"
 
-enum { HOUR = 3600, HOURS_MAX = 4096, COVER_BYTES = 32 << 20, AGE_HOURS = 720 };
+enum {
+    HOUR = 3600,
+    PARTS = 4, /* of an hour */
+    PART = HOUR / PARTS,
+    ANY = PARTS, /* the fifth word: a part of the hour */
+    WORDS,       /* for an hour, a resource and 64 cards */
+    BLOCK = 32,  /* hours that are learned at once */
+    HOURS_MAX = 4096,
+    COVER_BYTES = 64 << 20,
+    AGE_HOURS = 720,
+};
 
 void cover_release(struct cover *v) {
     mem_free(v->bits);
     *v = (struct cover){.stale = true};
 }
 
-static void hours_of(const struct cover *v, int64_t from, int64_t to, bool whole, size_t *a,
-                     size_t *b) {
-    int64_t lo = from <= v->base ? 0 : (from - v->base + (whole ? HOUR - 1 : 0)) / HOUR;
+static bool none(const struct cover *v) {
+    return v->stale || v->hours == 0;
+}
+
+static uint64_t *words_of(const struct cover *v, size_t hour, size_t plane, size_t word) {
+    return v->bits + ((hour * v->planes + plane) * v->words + word) * WORDS;
+}
+
+/* The hours that meet [from, to): [*a, *b). */
+static void hours_of(const struct cover *v, int64_t from, int64_t to, size_t *a, size_t *b) {
     int64_t end = v->base + (int64_t)v->hours * HOUR;
+    int64_t lo = from <= v->base ? 0 : from >= end ? (int64_t)v->hours : (from - v->base) / HOUR;
     int64_t hi = to <= v->base ? 0
                  : to >= end   ? (int64_t)v->hours
-                               : (to - v->base + (whole ? 0 : HOUR - 1)) / HOUR;
-    *a = (size_t)(lo < (int64_t)v->hours ? lo : (int64_t)v->hours);
+                               : (to - v->base + HOUR - 1) / HOUR;
+    *a = (size_t)lo;
     *b = (size_t)hi;
 }
 
-static void learn_hour(struct cover *v, const struct card *card, size_t hour) {
-    int64_t from = v->base + (int64_t)hour * HOUR;
-    uint64_t *word = &v->bits[hour * v->planes * v->words + card->pos / 64];
-    uint64_t mask = UINT64_C(1) << card->pos % 64, blocked = 0;
+/* What no other can have: for each part of n hours, the placements that are blocked for all of it. */
+static bool blocked_parts(const struct card *card, int64_t from, size_t n, uint64_t *ret) {
+    int64_t to = from + (int64_t)n * HOUR;
     struct spans_at at = {0};
     const struct span *x;
-    while ((x = spans_next(&card->spans, &at, from, from + HOUR)) != NULL) {
-        if (x->start <= from && x->end >= from + HOUR) {
-            blocked |=
-                x->placement == SPAN_CLOSED ? UINT64_MAX : card->class->p[x->placement].block;
+    bool some = false;
+    memset(ret, 0, n * PARTS * sizeof(*ret));
+    while ((x = spans_next(&card->spans, &at, from, to)) != NULL) {
+        uint64_t block =
+            x->placement == SPAN_CLOSED ? UINT64_MAX : card->class->p[x->placement].block;
+        int64_t i = x->start <= from ? 0 : (x->start - from + PART - 1) / PART;
+        int64_t end = x->end >= to ? (int64_t)n * PARTS : (x->end - from) / PART;
+        some = some || i < end;
+        for (; i < end; i++) {
+            ret[i] |= block;
         }
     }
-    for (size_t p = 0; p < v->planes; p++, word += v->words) {
-        bool none = (v->masks[card->class_no][p] & ~blocked) == 0;
-        *word = none ? *word | mask : *word & ~mask;
+    return some;
+}
+
+static void learn_hours(struct cover *v, const struct card *card, size_t hour, size_t n) {
+    uint64_t blocked[BLOCK * PARTS], mask = UINT64_C(1) << card->pos % 64;
+    if (!blocked_parts(card, v->base + (int64_t)hour * HOUR, n, blocked)) {
+        return;
+    }
+    for (size_t h = 0; h < n; h++) {
+        const uint64_t *b = &blocked[h * PARTS];
+        uint64_t ever = b[0] | b[1] | b[2] | b[3];
+        for (size_t p = 0; ever != 0 && p < v->planes; p++) {
+            uint64_t need = v->masks[card->class_no][p];
+            if ((need & ~ever) != 0) {
+                continue;
+            }
+            uint64_t *words = words_of(v, hour + h, p, card->pos / 64);
+            for (size_t i = 0; i < PARTS; i++) {
+                bool full = (need & ~b[i]) == 0;
+                words[i] |= full ? mask : 0;
+                words[ANY] |= full ? mask : 0;
+            }
+        }
     }
 }
 
 void cover_learn(const struct card *card, int64_t from, int64_t to) {
     struct cover *v = &card->flavor->cover;
     size_t a, b;
-    if (v->stale || v->hours == 0) {
+    if (none(v)) {
         return;
     }
-    hours_of(v, from, to, true, &a, &b);
-    for (; a < b; a++) {
-        learn_hour(v, card, a);
+    hours_of(v, from, to, &a, &b);
+    for (; a < b; a += BLOCK) {
+        learn_hours(v, card, a, b - a < BLOCK ? b - a : BLOCK);
     }
 }
 
 void cover_forget(const struct card *card, int64_t from, int64_t to) {
     struct cover *v = &card->flavor->cover;
-    uint64_t mask = ~(UINT64_C(1) << card->pos % 64);
+    uint64_t mask = UINT64_C(1) << card->pos % 64;
     size_t a, b;
-    if (v->stale || v->hours == 0) {
+    if (none(v)) {
         return;
     }
-    hours_of(v, from, to, true, &a, &b);
-    for (size_t i = a * v->planes; i < b * v->planes; i++) {
-        v->bits[i * v->words + card->pos / 64] &= mask;
+    hours_of(v, from, to, &a, &b);
+    for (; a < b; a++) {
+        for (size_t p = 0; p < v->planes; p++) {
+            uint64_t *words = words_of(v, a, p, card->pos / 64);
+            for (size_t i = 0; (words[ANY] & mask) != 0 && i < WORDS; i++) {
+                words[i] &= ~mask;
+            }
+        }
     }
 }
 
@@ -95,48 +143,64 @@ static void rebuild(const struct calendar *c, struct flavor *f) {
     size_t words = (f->cards.n + 63) / 64;
     cover_release(v);
     name_planes(f, v);
-    size_t hours = COVER_BYTES / 8 / (v->planes * (words > 0 ? words : 1));
+    size_t hour = v->planes * (words > 0 ? words : 1) * WORDS;
+    size_t hours = COVER_BYTES / sizeof(*v->bits) / hour;
     hours = hours < HOURS_MAX ? hours : HOURS_MAX;
-    v->bits = mem_array(v->planes * words * hours + words, sizeof(*v->bits));
+    v->bits = mem_array(hours * hour + words, sizeof(*v->bits));
     if (v->bits == NULL || words == 0) {
         return;
     }
     int64_t now = c->now > 0 ? c->now : 0;
-    v->skip = v->bits + v->planes * words * hours;
+    v->skip = v->bits + hours * hour;
     v->base = now - now % HOUR;
     v->hours = hours;
     v->words = words;
     v->stale = false;
     for (size_t i = 0; i < f->cards.n; i++) {
-        struct card *card = f->cards.v[i];
-        struct spans_at at = {0};
-        const struct span *x;
-        card->pos = (uint32_t)i;
-        while ((x = spans_next(&card->spans, &at, v->base, CALENDAR_FOREVER)) != NULL) {
-            cover_learn(card, x->start, x->end);
+        f->cards.v[i]->pos = (uint32_t)i;
+        cover_learn(f->cards.v[i], v->base, CALENDAR_FOREVER);
+    }
+}
+
+/* Adds one word of each hour, of all cards. */
+static void skip_more(struct cover *v, size_t hour, size_t plane, size_t word) {
+    const uint64_t *bits = words_of(v, hour, plane, 0) + word;
+    for (size_t i = 0; i < v->words; i++) {
+        v->skip[i] |= bits[i * WORDS];
+    }
+}
+
+/* Only between trials: what is put somewhere in one may be taken away without a word. */
+void cover_ready(struct calendar *c) {
+    for (size_t i = 0; c->journal.n == 0 && i < c->flavors.n; i++) {
+        struct flavor *f = c->flavors.v[i];
+        if (f->cover.stale || c->now > f->cover.base + (int64_t)AGE_HOURS * HOUR) {
+            rebuild(c, f);
         }
     }
 }
 
-const uint64_t *cover_skip(const struct calendar *c, struct flavor *f, struct str resource,
-                           int64_t from, int64_t to) {
+const uint64_t *cover_skip(struct flavor *f, struct str resource, int64_t from, int64_t to) {
     struct cover *v = &f->cover;
     size_t a, b, plane;
-    if (v->stale || c->now > v->base + (int64_t)AGE_HOURS * HOUR) {
-        rebuild(c, f);
-    }
-    if (v->stale || v->hours == 0) {
+    if (none(v)) {
         return NULL;
     }
     for (plane = v->planes - 1; plane > 0 && !str_eq(v->names[plane], resource);) {
         plane--;
     }
-    hours_of(v, from, to, false, &a, &b);
+    hours_of(v, from, to, &a, &b);
     memset(v->skip, 0, v->words * sizeof(*v->skip));
     for (; a < b; a++) {
-        const uint64_t *bits = v->bits + (a * v->planes + plane) * v->words;
-        for (size_t i = 0; i < v->words; i++) {
-            v->skip[i] |= bits[i];
+        int64_t at = v->base + (int64_t)a * HOUR;
+        if (from <= at && to >= at + HOUR) {
+            skip_more(v, a, plane, ANY);
+            continue;
+        }
+        for (size_t i = 0; i < PARTS; i++) {
+            if (at + (int64_t)(i + 1) * PART > from && at + (int64_t)i * PART < to) {
+                skip_more(v, a, plane, i);
+            }
         }
     }
     return v->skip;

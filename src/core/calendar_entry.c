@@ -245,6 +245,7 @@ int cal_try(struct calendar *c, const struct calendar_ask *ask, struct entry *ol
         entry_free(e);
         return r;
     }
+    cover_ready(c);
     c->steps = c->most_steps;
     c->gave_up = false;
     e->fresh = true;

@@ -20,23 +20,25 @@ static void drop_made(struct steps *s, unsigned made, const struct span *x) {
     }
 }
 
-static int span_in(struct calendar *c, struct card *card, const struct span *x,
+static int span_in(struct calendar *c, struct card *card, const struct span *x, bool still,
                    unsigned *ret_made) {
     int32_t size = slack_of(card, x->placement);
-    int r = steps_add(&card->flavor->slack, x->start, x->end, -size, ret_made);
+    int r = still ? 0 : steps_add(&card->flavor->slack, x->start, x->end, -size, ret_made);
     if (r != 0) {
         return r;
     }
     r = spans_insert(&card->spans, &c->store, x);
-    if (r != 0) {
+    if (r != 0 && !still) {
         steps_sub(&card->flavor->slack, x->start, x->end, -size);
         drop_made(&card->flavor->slack, *ret_made, x);
     }
     return r;
 }
 
-static void span_out(struct calendar *c, struct card *card, const struct span *x) {
-    steps_sub(&card->flavor->slack, x->start, x->end, -slack_of(card, x->placement));
+static void span_out(struct calendar *c, struct card *card, const struct span *x, bool still) {
+    if (!still) {
+        steps_sub(&card->flavor->slack, x->start, x->end, -slack_of(card, x->placement));
+    }
     (void)spans_remove(&card->spans, &c->store, x);
 }
 
@@ -45,14 +47,16 @@ static struct span span_of(const struct entry *e, size_t unit, uint8_t placement
                          .end = e->end,
                          .entry = e->number,
                          .unit = (uint16_t)unit,
-                         .placement = placement};
+                         .placement = placement,
+                         .together = e->n_lines > 0 && e->lines[e->units.v[unit].line].same_node};
 }
 
 int cal_add(struct calendar *c, struct entry *e, size_t unit, struct card *card,
             uint8_t placement) {
-    struct op op = {.kind = OP_ADD, .card = card, .span = span_of(e, unit, placement)};
+    struct op op = {
+        .kind = OP_ADD, .still = c->still, .card = card, .span = span_of(e, unit, placement)};
     int r = ops_room(&c->journal, 1);
-    r = r != 0 ? r : span_in(c, card, &op.span, &op.made);
+    r = r != 0 ? r : span_in(c, card, &op.span, op.still, &op.made);
     if (r != 0) {
         return r;
     }
@@ -64,7 +68,8 @@ int cal_add(struct calendar *c, struct entry *e, size_t unit, struct card *card,
 
 int cal_del(struct calendar *c, struct entry *e, size_t unit) {
     struct unit *u = &e->units.v[unit];
-    struct op op = {.kind = OP_DEL, .card = u->card, .span = span_of(e, unit, u->placement)};
+    struct op op = {
+        .kind = OP_DEL, .still = c->still, .card = u->card, .span = span_of(e, unit, u->placement)};
     int r = ops_room(&c->journal, 1);
     r = r != 0 ? r : spans_reserve(&u->card->spans, &c->store, c->dels + 2);
     r = r != 0 ? r : ranges_push(&c->forgotten, (struct range){u->card, e->start, e->end});
@@ -72,7 +77,7 @@ int cal_del(struct calendar *c, struct entry *e, size_t unit) {
         return r;
     }
     cover_forget(u->card, e->start, e->end);
-    span_out(c, u->card, &op.span);
+    span_out(c, u->card, &op.span, op.still);
     c->dels++;
     u->card = NULL;
     return ops_push(&c->journal, op);
@@ -112,7 +117,7 @@ void cal_release(struct calendar *c, struct entry *e) {
         if (u->card != NULL) {
             struct span x = span_of(e, i, u->placement);
             cover_forget(u->card, x.start, x.end);
-            span_out(c, u->card, &x);
+            span_out(c, u->card, &x, false);
             cover_learn(u->card, x.start, x.end);
         } else if (u->pool != NULL) {
             steps_sub(s, e->start, e->end, -u->count);
@@ -131,12 +136,13 @@ static void undo_one(struct calendar *c, const struct op *op) {
     struct unit *u = &e->units.v[op->span.unit];
     switch (op->kind) {
     case OP_ADD:
-        span_out(c, op->card, &op->span);
+        span_out(c, op->card, &op->span, op->still);
         drop_made(&op->card->flavor->slack, op->made, &op->span);
         u->card = NULL;
         break;
     case OP_DEL:
-        (void)span_in(c, op->card, &op->span, &(unsigned){0}); /* room was kept, jumps are there */
+        /* room was kept, jumps are there */
+        (void)span_in(c, op->card, &op->span, op->still, &(unsigned){0});
         c->dels--;
         u->card = op->card;
         u->placement = op->span.placement;
@@ -224,7 +230,7 @@ void cal_lose(struct calendar *c, struct entry *e, size_t unit) {
     struct card *card = e->units.v[unit].card;
     struct span x = span_of(e, unit, e->units.v[unit].placement);
     cover_forget(card, x.start, x.end);
-    span_out(c, card, &x);
+    span_out(c, card, &x, false);
     steps_drop(&card->flavor->slack, x.start);
     steps_drop(&card->flavor->slack, x.end);
     e->units.v[unit].card = NULL;
@@ -233,12 +239,12 @@ void cal_lose(struct calendar *c, struct entry *e, size_t unit) {
 }
 
 static struct span closed_span(int64_t from, int64_t to, uint32_t window) {
-    return (struct span){from, to, window | CLOSED_BIT, 0, SPAN_CLOSED, 0};
+    return (struct span){from, to, window | CLOSED_BIT, 0, SPAN_CLOSED, false};
 }
 
 int cal_close(struct calendar *c, struct card *card, int64_t from, int64_t to, uint32_t window) {
     struct span x = closed_span(from, to, window);
-    return span_in(c, card, &x, &(unsigned){0});
+    return span_in(c, card, &x, false, &(unsigned){0});
 }
 
 void cal_reopen(struct calendar *c, struct card *card, int64_t from, int64_t to, uint32_t window) {
@@ -249,7 +255,7 @@ void cal_reopen(struct calendar *c, struct card *card, int64_t from, int64_t to,
         if (s->placement == SPAN_CLOSED && s->entry == x.entry && s->start == from &&
             s->end == to) {
             cover_forget(card, from, to);
-            span_out(c, card, &x);
+            span_out(c, card, &x, false);
             steps_drop(&card->flavor->slack, from);
             steps_drop(&card->flavor->slack, to);
             return;

@@ -105,17 +105,17 @@ static bool skipped(const uint64_t *skip, size_t i) {
 
 int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss) {
     const struct cards *cards = w->node != NULL ? &w->node->cards : &w->flavor->cards;
-    const uint64_t *skip =
-        w->node != NULL ? NULL : cover_skip(c, w->flavor, w->resource, w->e->start, w->e->end);
+    const uint64_t *skip = cover_skip(w->flavor, w->resource, w->e->start, w->e->end);
     struct card *best = NULL;
     uint8_t place = 0;
     int32_t least = INT32_MAX, fuller = INT32_MAX;
     for (size_t i = 0, found = 0; i < cards->n && found < CANDIDATES; i++) {
-        if (skipped(skip, i)) {
+        if (w->node == NULL && skipped(skip, i)) { /* the list's order */
             continue;
         }
         struct card *card = cards->v[i];
-        uint64_t mask = card->flavor == w->flavor ? w->masks[card->class_no] : 0;
+        uint64_t mask =
+            card->flavor == w->flavor && !skipped(skip, card->pos) ? w->masks[card->class_no] : 0;
         uint64_t free = mask != 0 ? cal_card_free(c, card, w->e->start, w->e->end) : 0;
         if ((free & mask) == 0) {
             continue;
@@ -230,7 +230,7 @@ struct roomy {
 /* The first few nodes with room for so many, the tightest first. */
 static size_t roomy_nodes(const struct calendar *c, const struct want *w, int64_t need,
                           struct roomy v[NODES_COMPARED]) {
-    const uint64_t *skip = cover_skip(c, w->flavor, w->resource, w->e->start, w->e->end);
+    const uint64_t *skip = cover_skip(w->flavor, w->resource, w->e->start, w->e->end);
     const struct node *node;
     size_t n = 0;
     for (size_t i = 0; n < NODES_COMPARED && (node = next_node(w->flavor, &i)) != NULL;) {
@@ -262,14 +262,14 @@ static int place_on_node(struct calendar *c, struct want *w, uint16_t line, int6
 }
 
 /* What fits on the node when it begins: with less, one would have to move who runs into it from before. */
-static int64_t room_at_start(const struct calendar *c, const struct want *w,
-                             const struct node *node) {
-    int64_t n = 0;
+static int64_t room_at_start(struct calendar *c, const struct want *w, const struct node *node) {
+    int64_t n = 0, at = w->e->start;
+    const uint64_t *skip = cover_skip(w->flavor, w->resource, at, at + 1);
     for (size_t i = 0; i < node->cards.n; i++) {
         const struct card *card = node->cards.v[i];
-        const struct class_resource *r =
-            card->flavor == w->flavor ? class_resource(card->class, w->resource) : NULL;
-        int64_t at = w->e->start;
+        const struct class_resource *r = card->flavor == w->flavor && !skipped(skip, card->pos)
+                                             ? class_resource(card->class, w->resource)
+                                             : NULL;
         n += r != NULL ? class_most(card->class, r, cal_card_free(c, card, at, at + 1)) : 0;
     }
     return n;

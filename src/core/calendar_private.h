@@ -153,6 +153,7 @@ enum op_kind { OP_ADD, OP_DEL, OP_USE, OP_UNUSE };
 
 struct op {
     enum op_kind kind;
+    bool still;    /* the slack was left alone */
     unsigned made; /* jumps made in the slack */
     struct card *card;
     struct pool_of *pool;
@@ -204,6 +205,7 @@ struct calendar {
     int64_t steps;      /* left of the budget of the repair that runs */
     int64_t most_steps; /* what a trial may have: fewer while starts are searched */
     bool gave_up;
+    bool still; /* places change among like cards: sums stay as they are */
 };
 
 static inline uint64_t bit(size_t i) {
@@ -244,10 +246,10 @@ int32_t class_size(const struct card_class *k,
 void cover_release(struct cover *v);
 void cover_learn(const struct card *card, int64_t from, int64_t to);  /* after spans came or went */
 void cover_forget(const struct card *card, int64_t from, int64_t to); /* before one goes */
+void cover_ready(struct calendar *c); /* before a trial: cards may have come or gone */
 /* Cards, by place in the flavor's list, that cannot take one of the resource (empty: anything) at some time of
  * [from, to). Valid until the next removal or call; NULL: not known. */
-const uint64_t *cover_skip(const struct calendar *c, struct flavor *f, struct str resource,
-                           int64_t from, int64_t to);
+const uint64_t *cover_skip(struct flavor *f, struct str resource, int64_t from, int64_t to);
 
 /* ---- calendar_journal.c ---- */
 

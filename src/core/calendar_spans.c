@@ -206,8 +206,10 @@ const struct span *spans_next(const struct spans *s, struct spans_at *at, int64_
             continue;
         }
         const struct spans_chunk *c = h->chunk;
-        for (at->i = at->i > 0 ? at->i : first_near(h, from);
-             at->i < c->n && c->v[at->i].start < to; at->i++) {
+        for (at->i = at->i > 0 ? at->i : first_near(h, from); at->i < c->n; at->i++) {
+            if (c->v[at->i].start >= to) {
+                return NULL;
+            }
             if (c->v[at->i].end > from) {
                 return &c->v[at->i++];
             }

@@ -17,7 +17,7 @@ struct span {
     uint32_t entry; /* number of the entry; of the window when closed */
     uint16_t unit;
     uint8_t placement; /* of the card's class; SPAN_CLOSED: out of service */
-    uint8_t pad;
+    bool together;     /* its line is on one node */
 };
 
 struct spans_chunk {
@@ -53,7 +53,7 @@ int spans_reserve(struct spans *s, struct spans_store *st, size_t more);
 /* 0 or ERR_NOMEM, never after spans_reserve. Equal (start, entry, unit) must not be there. */
 int spans_insert(struct spans *s, struct spans_store *st, const struct span *x);
 bool spans_remove(struct spans *s, struct spans_store *st, const struct span *x);
-/* Those that overlap [from, to), by start, entry, unit; *at starts as {0}. NULL: no more. */
+/* Those that overlap [from, to), by start, entry, unit; *at starts as {0}. NULL: no more, before a later `to`. */
 const struct span *spans_next(const struct spans *s, struct spans_at *at, int64_t from, int64_t to);
 
 struct steps_chunk {

@@ -148,6 +148,7 @@ static int list_lacking(const struct calendar *c, struct entries *ret) {
 static int heal(struct calendar *c, struct entries *lacking) {
     int64_t budget = c->o.repair_steps < 0 ? 0 : (int64_t)c->o.repair_steps * HEAL_BUDGET;
     struct calendar_why why;
+    cover_ready(c);
     int r = list_lacking(c, lacking);
     for (size_t i = lacking->n; r == 0 && i-- > 0;) {
         size_t mark = cal_mark(c);
@@ -246,6 +247,7 @@ static int window_enter(struct calendar *c, const struct calendar_window *w, str
                                .order = INT64_MIN,
                                .floating = true};
     struct entry *e;
+    cover_ready(c);
     int r = entry_new(&ask, &e);
     if (r != 0) {
         return r;

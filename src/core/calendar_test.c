@@ -1,4 +1,6 @@
 /* Tests of the calendar: feasibility in time, geometry, changes, searches, and what is shown. */
+#include <stdlib.h>
+
 #include "base/prng.h"
 #include "core/calendar_scene.h"
 
@@ -96,6 +98,25 @@ static void keeps_a_line_on_one_node(void **state) {
     assert_int_equal(book(c, "y", CALENDAR_GPU, 4, 5, 6, NULL), 0);
     assert_int_equal(whole_node(c, "z", 3, 5, 6, NULL), 0);
     assert_int_equal(whole_node(c, "w", 2, 5, 6, &why), ERR_CONFLICT);
+    calendar_free(c);
+}
+
+/* A trial that was taken back leaves nothing behind, though what is known of the cards was made in the midst of it. */
+static void a_trial_leaves_nothing_behind(void **state) {
+    struct calendar *c = fleet(1, 1, 0);
+    struct calendar_line line = {.resource = STR(CALENDAR_GPU), .count = 2};
+    struct calendar_ask ask = {
+        .id = STR("a"), .start = T0 + H, .end = T0 + 6 * H, .lines = &line, .n_lines = 1};
+    struct calendar_card card;
+    struct err err;
+    char buf[48];
+    (void)state;
+    calendar_set_options(c, &(struct calendar_options){.repair_steps = -1}); /* no search */
+    assert_int_equal(book(c, "a", CALENDAR_GPU, 1, 1, 3, NULL), 0);
+    card = h200(buf, 0, 1, 0);
+    assert_ok(calendar_card_put(c, &card, &err), &err);
+    assert_int_equal(calendar_check(c, &ask, STR("a"), NULL, NULL, NULL), 0);
+    assert_int_equal(book(c, "b", CALENDAR_GPU, 2, 3, 6, NULL), 0);
     calendar_free(c);
 }
 
@@ -482,6 +503,7 @@ int main(void) {
         cmocka_unit_test(exchanges_cards_when_the_count_fits),
         cmocka_unit_test(the_count_decides_among_many),
         cmocka_unit_test(keeps_a_line_on_one_node),
+        cmocka_unit_test(a_trial_leaves_nothing_behind),
         cmocka_unit_test(moves_singles_away_for_a_node),
         cmocka_unit_test(refuses_what_only_fits_at_each_instant),
         cmocka_unit_test(moves_a_slice_that_is_in_the_way),
