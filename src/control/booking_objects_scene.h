@@ -8,7 +8,7 @@
 
 #include "base/test.h"
 
-#include "api/inventory.h"
+#include "api/h200_fixture.h"
 #include "base/mem.h"
 #include "base/prng.h"
 #include "control/booking_objects.h"
@@ -106,10 +106,7 @@ __attribute__((unused)) static void stop(struct scene *s) {
     queue_controller_free(s->q);
 }
 
-static struct gpu_profile PROFILES[] = {
-    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
-    {STR("2g.35gb"), STR(SLICE), 14, 2, 2, 33024, 3, 0x15, false},
-};
+static struct gpu_profile PROFILES[] = {H200_1G_18GB, H200_2G_35GB};
 
 __attribute__((unused)) static void node(struct scene *s, const char *name, size_t gpus) {
     struct gpu_card cards[GPUS] = {0};

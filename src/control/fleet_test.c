@@ -1,7 +1,7 @@
 /* Tests of fleet: what is counted as what, who sees holders, what needs attention, the day's samples. */
 #include "base/test.h"
 
-#include "api/inventory.h"
+#include "api/h200_fixture.h"
 #include "base/mem.h"
 #include "control/fake_world.h"
 #include "control/gpu_inventory.h"
@@ -49,32 +49,7 @@ static void end(struct scene *s) {
 
 /* ---- what there is ---- */
 
-static struct gpu_profile profiles[] = {
-    {.name = {"1g.18gb", 7},
-     .resource = {"nvidia.com/mig-1g.18gb", 22},
-     .id = 19,
-     .size = 1,
-     .compute_slices = 1,
-     .memory_mib = 16384,
-     .max_instances = 7,
-     .starts = 0x7f},
-    {.name = {"2g.35gb", 7},
-     .resource = {"nvidia.com/mig-2g.35gb", 22},
-     .id = 14,
-     .size = 2,
-     .compute_slices = 2,
-     .memory_mib = 33280,
-     .max_instances = 3,
-     .starts = 0x15},
-    {.name = {"3g.71gb", 7},
-     .resource = {"nvidia.com/mig-3g.71gb", 22},
-     .id = 9,
-     .size = 4,
-     .compute_slices = 3,
-     .memory_mib = 71680,
-     .max_instances = 2,
-     .starts = 0x11},
-};
+static struct gpu_profile profiles[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB};
 
 static struct gpu_card card(int32_t index, const char *uuid) {
     return (struct gpu_card){.uuid = str_of(uuid),

@@ -1,44 +1,11 @@
 /* reservation_scene: see reservation_scene.h. */
 #include "control/reservation_scene.h"
 
-#include "api/inventory.h"
+#include "api/h200_fixture.h"
 #include "base/zoneinfo.h"
 #include "wire/time.h"
 
-static struct gpu_profile profiles[] = {
-    {.name = {"1g.18gb", 7},
-     .resource = {"nvidia.com/mig-1g.18gb", 22},
-     .id = 19,
-     .size = 1,
-     .compute_slices = 1,
-     .memory_mib = 16384,
-     .max_instances = 7,
-     .starts = 0x7f},
-    {.name = {"2g.35gb", 7},
-     .resource = {SCENE_2G, 22},
-     .id = 14,
-     .size = 2,
-     .compute_slices = 2,
-     .memory_mib = 33280,
-     .max_instances = 3,
-     .starts = 0x15},
-    {.name = {"3g.71gb", 7},
-     .resource = {SCENE_3G, 22},
-     .id = 9,
-     .size = 4,
-     .compute_slices = 3,
-     .memory_mib = 71680,
-     .max_instances = 2,
-     .starts = 0x11},
-    {.name = {"7g.141gb", 8},
-     .resource = {"nvidia.com/mig-7g.141gb", 23},
-     .id = 0,
-     .size = 8,
-     .compute_slices = 7,
-     .memory_mib = 143360,
-     .max_instances = 1,
-     .starts = 0x01},
-};
+static struct gpu_profile profiles[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB};
 
 const char *scene_time(double hour) {
     static char texts[8][TIME_TEXT_MAX];

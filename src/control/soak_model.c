@@ -3,18 +3,13 @@
 
 #include <stdlib.h>
 
-#include "api/inventory.h"
+#include "api/h200_fixture.h"
 #include "base/test.h"
 #include "control/translate.h"
 
 const struct gpu_profile soak_profiles[SOAK_PROFILES] = {
-    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
-    {STR("1g.18gb+me"), STR("nvidia.com/mig-1g.18gb.me"), 20, 1, 1, 16384, 1, 0x7f, true},
-    {STR("1g.35gb"), STR("nvidia.com/mig-1g.35gb"), 15, 2, 1, 33024, 4, 0x55, false},
-    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
-    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
-    {STR("4g.71gb"), STR("nvidia.com/mig-4g.71gb"), 5, 4, 4, 71168, 1, 0x01, false},
-    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
+    H200_1G_18GB, H200_1G_18GB_ME, H200_1G_35GB,  H200_2G_35GB,
+    H200_3G_71GB, H200_4G_71GB,    H200_7G_141GB,
 };
 
 const char *const soak_resources[SOAK_RESOURCES] = {

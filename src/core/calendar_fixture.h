@@ -4,25 +4,14 @@
 
 #include <stdio.h>
 
+#include "api/h200_fixture.h"
 #include "core/calendar.h"
 
 #define MIG(name) "nvidia.com/mig-" name
 
 static const struct gpu_profile H200[] = {
-    {.name = {"1g.18gb", 7}, .resource = {MIG("1g.18gb"), 22}, .size = 1, .compute_slices = 1,
-     .max_instances = 7, .starts = 0x7f},
-    {.name = {"1g.35gb", 7}, .resource = {MIG("1g.35gb"), 22}, .size = 2, .compute_slices = 1,
-     .max_instances = 4, .starts = 0x55},
-    {.name = {"2g.35gb", 7}, .resource = {MIG("2g.35gb"), 22}, .size = 2, .compute_slices = 2,
-     .max_instances = 3, .starts = 0x15},
-    {.name = {"3g.71gb", 7}, .resource = {MIG("3g.71gb"), 22}, .size = 4, .compute_slices = 3,
-     .max_instances = 2, .starts = 0x11},
-    {.name = {"4g.71gb", 7}, .resource = {MIG("4g.71gb"), 22}, .size = 4, .compute_slices = 4,
-     .max_instances = 1, .starts = 0x01},
-    {.name = {"7g.141gb", 8}, .resource = {MIG("7g.141gb"), 23}, .size = 8, .compute_slices = 7,
-     .max_instances = 1, .starts = 0x01},
-    {.name = {"1g.18gb+me", 10}, .resource = {MIG("1g.18gb.me"), 25}, .size = 1,
-     .compute_slices = 1, .max_instances = 1, .starts = 0x7f, .media = true},
+    H200_1G_18GB, H200_1G_35GB,  H200_2G_35GB,    H200_3G_71GB,
+    H200_4G_71GB, H200_7G_141GB, H200_1G_18GB_ME,
 };
 enum { H200_PROFILES = 7, H200_PLAIN = 6 };
 

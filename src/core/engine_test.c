@@ -2,6 +2,7 @@
  * the invariants. */
 #include "core/engine_fixture.h"
 
+#include "api/h200_fixture.h"
 #include "base/prng.h"
 
 static void waits_and_goes(void **state) {
@@ -161,12 +162,7 @@ static void held_and_undone(void **state) {
 /* ---- places ---- */
 
 static struct gpu_profile PROFILES[] = {
-    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
-    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
-    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
-    {STR("4g.71gb"), STR("nvidia.com/mig-4g.71gb"), 5, 4, 4, 71168, 1, 0x01, false},
-    {STR("1g.35gb"), STR("nvidia.com/mig-1g.35gb"), 15, 2, 1, 33024, 4, 0x55, false},
-    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
+    H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_4G_71GB, H200_1G_35GB, H200_7G_141GB,
 };
 
 static void node(struct world *w, const char *name, int gpus, bool ready) {

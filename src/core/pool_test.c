@@ -1,16 +1,13 @@
 /* Tests of places: what is chosen, what is never done, and that nothing is lost when memory is short. */
 #include "core/pool.h"
 
+#include "api/h200_fixture.h"
 #include "base/prng.h"
 #include "base/test.h"
 #include "core/engine.h"
 
 static struct gpu_profile PROFILES[] = {
-    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
-    {STR("1g.18gb+me"), STR("nvidia.com/mig-1g.18gb.me"), 20, 1, 1, 16384, 1, 0x7f, true},
-    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
-    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
-    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
+    H200_1G_18GB, H200_1G_18GB_ME, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB,
 };
 enum { N_PROFILES = sizeof(PROFILES) / sizeof(*PROFILES) };
 
