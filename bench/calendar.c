@@ -21,13 +21,16 @@ struct load {
     bool cards, slices;
     int64_t longest; /* in quarters of an hour */
     int days;
+    size_t most; /* reservations, where there is no room for as many as are asked for; 0: those */
 };
 
 static const struct load LOADS[] = {
-    {"512 H200, whole GPUs and slices", true, true, 32, DAYS},
-    {"the same, crowded", true, true, 32, DAYS / 6},
-    {"512 whole GPUs, crowded", true, false, 32, DAYS / 2},
-    {"a pool of 512 GPUs", false, false, 32, DAYS},
+    {"512 H200, whole GPUs and slices", true, true, 32, DAYS, 0},
+    {"the same, crowded", true, true, 32, DAYS / 6, 0},
+    {"512 whole GPUs, crowded", true, false, 32, DAYS / 2, 0},
+    {"a pool of 512 GPUs", false, false, 32, DAYS, 0},
+    {"512 whole GPUs, more asked for than there is", true, false, 32, DAYS / 3, 0},
+    {"512 H200, slices, more asked for than there is", true, true, 32, DAYS / 40, 20000},
 };
 
 static int64_t cpu_now(void) {
@@ -235,6 +238,7 @@ static int64_t clock_cost(void) {
 }
 
 static void one_load(const struct load *l, size_t reservations) {
+    reservations = l->most > 0 && l->most < reservations ? l->most : reservations;
     size_t tries = 0, most = 20 * reservations + 8 * SAMPLES;
     struct run x = {.load = l, .c = calendar_new(NULL), .clock = clock_cost()};
     int64_t ns;
