@@ -10,14 +10,18 @@ enum {
     SHARE_OF_ONE = 20, /* a question takes at most so much of the time: one part in this */
     SHARE_OF_ALL = 4,
 };
+/* Between two asks of a question: at least; without a commit, for what none tells (time, measurements); for what is
+ * dear, by the time that it took and the bytes that it has, at most. */
 #define LEAST_NS NS_PER_SEC
-#define TICK_NS                                                                                    \
-    (5 * NS_PER_SEC) /* what no commit tells: the time, measurements, what controllers know */
-#define SETTLE_NS (100 * NS_PER_MS)   /* a commit is seldom alone */
-#define MOST_NS (60 * NS_PER_SEC)     /* between two asks of what is dear */
-#define PATIENCE_NS (30 * NS_PER_SEC) /* for an answer that cannot be had just now */
+#define TICK_NS (5 * NS_PER_SEC)
+#define MOST_NS (60 * NS_PER_SEC)
+#define NS_OF_A_MIB (4 * NS_PER_SEC)
+/* After a commit, which is seldom alone; and once more, as who answers may have kept what was before it. */
+#define SETTLE_NS (100 * NS_PER_MS)
+#define ECHO_NS (2 * NS_PER_SEC)
+/* For an answer that cannot be had just now. */
+#define PATIENCE_NS (30 * NS_PER_SEC)
 #define BOOKMARK_NS (60 * NS_PER_SEC)
-#define NS_OF_A_MIB (4 * NS_PER_SEC) /* of an answer */
 
 struct virtual_watcher {
     struct virtual_watch_options o;
@@ -41,6 +45,7 @@ struct topic {
     int64_t asked, done;             /* monotonic; done: the last answer */
     int64_t good;                    /* the last one that was no error */
     int64_t interval;
+    bool echo;            /* a commit is why it was asked, or nothing yet */
     int64_t stirred;      /* the first commit since it was asked; -1: none */
     uint64_t asked_moved; /* of the hub, when it was asked */
     size_t n_key;
@@ -335,6 +340,7 @@ static void ask(struct topic *t) {
     struct virtual_watcher *w = t->first;
     struct err err = {0};
     t->asked = clock_mono(h->clock);
+    t->echo = !t->answered || t->asked_moved != h->moved;
     t->asked_moved = h->moved;
     t->stirred = -1;
     t->again = false;
@@ -364,7 +370,7 @@ static int64_t due(struct topic *t, int64_t now) {
         return earliest;
     }
     if (t->asked_moved == t->h->moved) {
-        return t->done + at_least(TICK_NS, t->interval);
+        return t->done + at_least(t->echo ? ECHO_NS : TICK_NS, t->interval);
     }
     t->stirred = t->stirred >= 0 ? t->stirred : now;
     return at_least(earliest, t->stirred + SETTLE_NS);
