@@ -103,6 +103,20 @@ def test_full(b):
     check("later Waitlisted" in waits and phase(b, "later") == "Waitlisted", waits)
 
 
+def test_limits(b):
+    """What a limit refuses is told by its name, with commands that keep to it; one of them, as it stands, books."""
+    wait_for("the policy", lambda: b.kubectl("get", "reservationpolicy", "default", ok=False).returncode == 0)
+    b.kubectl("patch", "reservationpolicy", "default", "--type=merge", "-p",
+              '{"spec":{"limits":{"user":{"concurrentUnits":1,"gpuHoursPerWeek":2}}}}')
+    b.berth("book", "first", "--slice", "2g.35gb", "--date", "tomorrow", "--from", "10:00", "--for", "2h")
+    for limit, words in (("concurrentUnits", ("--slice", "2g.35gb", "--from", "11:00", "--for", "2h")),
+                         ("gpuHoursPerWeek", ("--gpu", "1", "--from", "14:00", "--for", "2h"))):
+        said = refused(b, "book", *words, "--date", "tomorrow")
+        check(f"limit {limit} (user): " in said and "What would fit:" in said, said)
+        command = next(line for line in said.split("\n") if line.startswith("    berth book "))
+        check(made(b.berth(*shlex.split(command)[1:])), command)
+
+
 def test_two_at_once(b):
     """Two people and the last place: one has it, the other hears what would fit."""
     words = [b.program, "book", "--gpu", "1", "--date", "tomorrow", "--from", "9:00", "--for", "8h"]
