@@ -8,7 +8,7 @@
  * So each patch of quota names the resourceVersion it was decided from, what is created has none, and who comes to lead
  * first gives all that there is a new resourceVersion: annotation TERM, unlike that of all leaders before. Whatever
  * they sent is refused from then on; what landed just before has that patch refused, is seen, and is marked then.
- * Until all is marked nothing is raised; what lowers goes on.
+ * Until all is marked nothing is raised, nor before the Cohort is seen; what lowers goes on.
  *
  * The same when a patch of our own was given up with its end unknown: a new mark settles it.
  *
@@ -39,7 +39,8 @@ void booking_fence_read(struct booking_objects_controller *c, struct booking_pic
     p->term = term_now(c, &c->base.arena);
     p->cohort_fenced =
         !p->touch || fenced(p, p->cohort_obj, p->cohort != NULL ? p->cohort->metadata : NULL);
-    p->ledger.hold = !p->cohort_fenced;
+    /* A Cohort that is not seen may be there all the same, and have everything. */
+    p->ledger.hold = !p->cohort_fenced || (p->touch && p->cohort_obj == NULL);
     for (size_t i = 0; i < p->n; i++) {
         struct booking *b = &p->v[i];
         b->fenced = fenced(p, b->queue_obj, b->queue != NULL ? b->queue->metadata : NULL);
@@ -58,13 +59,16 @@ static void mark(struct booking_objects_controller *c, struct booking_picture *p
     round_tag(p->round, 0);
 }
 
-void booking_fence_put(struct booking_objects_controller *c, struct booking_picture *p) {
+bool booking_fence_put(struct booking_objects_controller *c, struct booking_picture *p) {
+    bool any = !p->cohort_fenced;
     if (!p->cohort_fenced) {
         mark(c, p, BK_COHORT, p->cohort_obj);
     }
     for (size_t i = 0; i < p->n; i++) {
         if (!p->v[i].fenced) {
             mark(c, p, BK_CLUSTER_QUEUE, p->v[i].queue_obj);
+            any = true;
         }
     }
+    return any;
 }

@@ -328,6 +328,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
     if (res->code != 0) {
         c->failed = true;
         c->given_up += tag == BOOKING_TAG_QUOTA && res->code == ERR_TIMEOUT;
+        workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a failure alone is no news */
         log_debug(c->base.env.log, "booking: %s", res->err.text);
     }
     return 0; /* one that cannot be written holds up no other: see again() */
@@ -487,7 +488,7 @@ static enum work look(struct booking_objects_controller *c) {
         return WORK_RETRY;
     }
     round_on_done(p.round, answered, c);
-    booking_fence_put(c, &p);
+    bool marked = booking_fence_put(c, &p);
     if (p.touch && p.n_groups > 0) {
         booking_put_cohort(c, &p);
     }
@@ -496,7 +497,7 @@ static enum work look(struct booking_objects_controller *c) {
     }
     remove_strays(c, &p);
     again(c, &p);
-    if (p.ledger.hold) {
+    if (marked) {
         workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a mark alone is no news */
     }
     return round_end(p.round);

@@ -172,8 +172,8 @@ size_t booking_cell_at(const struct booking_picture *p, struct str flavor, struc
 /* booking_fence.c */
 /* What is fenced; the ledger holds while anything is not. Before it is settled. */
 void booking_fence_read(struct booking_objects_controller *c, struct booking_picture *p);
-/* Marks what is not. It gets no other write in this round. */
-void booking_fence_put(struct booking_objects_controller *c, struct booking_picture *p);
+/* Marks what is not; true: something was. It gets no other write in this round. */
+bool booking_fence_put(struct booking_objects_controller *c, struct booking_picture *p);
 
 /* booking_objects_json.c: what is to be there, and what of that has to be written */
 void booking_put_objects(struct booking_objects_controller *c, struct booking_picture *p,
