@@ -532,6 +532,11 @@ def test_addresses():
             done = b.run([program, "up", "--data", other, "--listen", "127.0.0.1:0", "--gpus", "none", "--no-node",
                           *args], ok=False, seconds=20)
             check(done.returncode == code and "--dashboard" in done.stderr, f"{args}: {done.returncode} {done.stderr}")
+        for berth in (program, os.environ.get("BERTH_SANITIZED", program)):  # a start that fails holds on to nothing
+            done = b.run([berth, "up", "--data", os.path.join(b.root, "third"), "--listen", f"127.0.0.1:{b.port}", "--gpus",
+                          "none", "--no-node", "--dashboard", "none"], ok=False, seconds=30)
+            check(done.returncode == 1 and "address already in use" in done.stderr and "Sanitizer" not in done.stderr,
+                  f"{done.returncode} {done.stderr}")
     with World(program, kubectl, "--dashboard", "none") as b:
         check("dashboard" not in b.ready, b.ready)
         check("is off" in b.berth("dashboard", "--data", b.data, ok=False).stderr, "a link to nowhere")

@@ -4,4 +4,6 @@
 #   run.sh BUILD SANITIZED_BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+BERTH_SANITIZED=$(realpath "$2")/berth
+export BERTH_SANITIZED
 exec python3 "$here/dashboard_http.py" "$(realpath "$1")/berth" "$here/../../.tools/kubectl"
