@@ -115,6 +115,16 @@ def test_limits(b):
         check(f"limit {limit} (user): " in said and "What would fit:" in said, said)
         command = next(line for line in said.split("\n") if line.startswith("    berth book "))
         check(made(b.berth(*shlex.split(command)[1:])), command)
+    first = b.get("reservation", "first")
+    lines, key = [{"resource": "nvidia.com/gpu", "count": 1}], "berth.dev/requested-by"
+    asked = {"apiVersion": "berth.dev/v1alpha1", "kind": "ReservationCheck",
+             "metadata": {"name": "x", "annotations": {key: first["metadata"]["annotations"][key]}},
+             "spec": {"start": first["spec"]["start"], "end": first["spec"]["end"], "lines": lines}}
+    b.kubectl("create", "rolebinding", "eve", "--clusterrole=edit", "--user=eve")
+    for who, name, want in ((), None, "LimitReached"), (("--as=eve",), None, "NoCapacity"), (("--as=eve",), "first", ""):
+        asked["spec"]["name"] = name
+        said = b.kubectl("create", "-f", "-", "-o", "jsonpath={.status.reason}", *who, stdin=json.dumps(asked), ok=False)
+        check(want == said.stdout and (want or "somebody else's booking" in said.stderr), f"{who} {name}: {said}")
 
 
 def test_two_at_once(b):
