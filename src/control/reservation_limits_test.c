@@ -67,8 +67,8 @@ static bool can_be_had(struct scene *s, const char *ns, yyjson_val *x, bool both
     bool yes = *phase &&
                strcmp(phase, "Rejected") != 0; /* what begins at once is not Confirmed any more */
     if (!yes) {
-        printf("%s: %s\n", scene_text(s, ns, "try0", "status.reason"),
-               scene_text(s, ns, "try0", "status.message"));
+        printf("%s is refused: ", json_str_at(x, "text").p);
+        printf("%s\n", scene_text(s, ns, "try0", "status.message"));
     }
     fake_world_delete(&s->w, "Reservation", ns, "try0", "");
     fake_world_run(&s->w, 2 * NS_PER_SEC);
@@ -163,6 +163,22 @@ static void hours_of_a_month(void **state) {
     scene_minutes(s, 1);
     assert_refused(s, "a", "x", "gpuHoursPerMonth", "Later Queue");
     assert_string_equal(offered(s, "a", "x", "Later", "start"), scene_time(30 * 24 + 10));
+    scene_release(s);
+}
+
+/* What counts may be days away, also where bookings are short. */
+static void hours_far_apart(void **state) {
+    struct scene *s = scene(2, "{\"maxDuration\":\"12h\",\"daysAhead\":60,\"limits\":{\"project\":{"
+                               "\"gpuHoursPerWeek\":10},\"tenant\":{\"gpuHoursPerMonth\":14}}}");
+    scene_book(s, "a", "r", 10, 18, SCENE_GPU, 1, NULL);
+    scene_book(s, "a", "x", 4 * 24, 4 * 24 + 4, SCENE_GPU, 1, NULL);
+    scene_minutes(s, 1);
+    assert_refused(s, "a", "x", "gpuHoursPerWeek", "Shorter Smaller Later Queue");
+    scene_book(s, "a", "y", 10 * 24, 10 * 24 + 4, SCENE_GPU, 1, NULL);
+    scene_book(s, "b", "z", 20 * 24, 20 * 24 + 4, SCENE_GPU, 1, NULL);
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "y", "Confirmed");
+    assert_refused(s, "b", "z", "gpuHoursPerMonth", "Shorter Smaller Later Queue");
     scene_release(s);
 }
 
@@ -295,6 +311,7 @@ int main(void) {
         cmocka_unit_test(length_of_one_and_of_those_without_a_gap),
         cmocka_unit_test(hours_of_a_week),
         cmocka_unit_test(hours_of_a_month),
+        cmocka_unit_test(hours_far_apart),
         cmocka_unit_test(so_many_bookings),
         cmocka_unit_test(how_far_ahead_how_short_and_what_is_past),
         cmocka_unit_test(what_is_full_is_offered_within_limits),
