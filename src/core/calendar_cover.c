@@ -1,8 +1,8 @@
 /*
  * calendar_cover (core): which cards need not be looked at.
  *
- * For the months to come a flavor keeps bits for each quarter of an hour, card and resource: what is on the card for
- * all of that quarter leaves no place for one. With the four bits of an hour goes a fifth: one of them is set. A bit
+ * As far ahead as something begins a flavor keeps bits for each quarter of an hour, card and resource: what is on the
+ * card for all of that quarter leaves no place for one. With the four bits of an hour goes a fifth: one of them is set. A bit
  * that is set is true; one that is not set says nothing. So taking a span away clears bits at once, putting one there
  * sets them later, when the trial is over. Without memory there are no bits, and all cards are looked at.
  */
@@ -15,6 +15,7 @@ enum {
     ANY = PARTS, /* the fifth word: a part of the hour */
     WORDS,       /* for an hour, a resource and 64 cards */
     BLOCK = 32,  /* hours that are learned at once */
+    HOURS_MIN = 336,
     HOURS_MAX = 4096,
     COVER_BYTES = 64 << 20,
     AGE_HOURS = 720,
@@ -138,22 +139,34 @@ static void name_planes(const struct flavor *f, struct cover *v) {
     }
 }
 
+/* Hours until the last entry begins. */
+static size_t hours_ahead(const struct calendar *c, int64_t base) {
+    int64_t ahead = 0, last = spans_last(&c->time);
+    if (last > base && !__builtin_sub_overflow(last, base, &ahead)) {
+        ahead /= HOUR;
+    }
+    return ahead > HOURS_MAX ? HOURS_MAX : ahead < HOURS_MIN ? HOURS_MIN : (size_t)ahead;
+}
+
 static void rebuild(const struct calendar *c, struct flavor *f) {
     struct cover *v = &f->cover;
-    size_t words = (f->cards.n + 63) / 64;
+    size_t words = (f->cards.n + 63) / 64, ahead;
+    int64_t now = c->now > 0 ? c->now : 0;
     cover_release(v);
     name_planes(f, v);
+    v->base = now - now % HOUR;
+    ahead = 2 * hours_ahead(c, v->base); /* so that it is not made anew for each that is later */
     size_t hour = v->planes * (words > 0 ? words : 1) * WORDS;
-    size_t hours = COVER_BYTES / sizeof(*v->bits) / hour;
-    hours = hours < HOURS_MAX ? hours : HOURS_MAX;
+    size_t most = COVER_BYTES / sizeof(*v->bits) / hour;
+    most = most < HOURS_MAX ? most : HOURS_MAX;
+    size_t hours = ahead < most ? ahead : most;
     v->bits = mem_array(hours * hour + words, sizeof(*v->bits));
     if (v->bits == NULL || words == 0) {
         return;
     }
-    int64_t now = c->now > 0 ? c->now : 0;
     v->skip = v->bits + hours * hour;
-    v->base = now - now % HOUR;
     v->hours = hours;
+    v->most = most;
     v->words = words;
     v->stale = false;
     for (size_t i = 0; i < f->cards.n; i++) {
@@ -174,7 +187,9 @@ static void skip_more(struct cover *v, size_t hour, size_t plane, size_t word) {
 void cover_ready(struct calendar *c) {
     for (size_t i = 0; c->journal.n == 0 && i < c->flavors.n; i++) {
         struct flavor *f = c->flavors.v[i];
-        if (f->cover.stale || c->now > f->cover.base + (int64_t)AGE_HOURS * HOUR) {
+        const struct cover *v = &f->cover;
+        bool far = v->hours < v->most && hours_ahead(c, v->base) > v->hours;
+        if (v->stale || far || c->now > v->base + (int64_t)AGE_HOURS * HOUR) {
             rebuild(c, f);
         }
     }

@@ -240,12 +240,12 @@ int cal_try(struct calendar *c, const struct calendar_ask *ask, struct entry *ol
     if (r != 0) {
         return r;
     }
+    cover_ready(c);
     r = entry_add(c, e);
     if (r != 0) {
         entry_free(e);
         return r;
     }
-    cover_ready(c);
     c->steps = c->most_steps;
     c->gave_up = false;
     e->fresh = true;

@@ -85,7 +85,7 @@ struct node {
 struct cover {
     uint64_t *bits, *skip; /* one allocation; by hour, then plane, then card */
     int64_t base;
-    size_t hours, words, planes;
+    size_t hours, most, words, planes;                /* most: hours that there may be */
     struct str names[COVER_PLANES];                   /* resources; the first plane: anything */
     uint64_t masks[FLAVOR_CLASSES_MAX][COVER_PLANES]; /* their placements in each class */
     bool stale;

@@ -179,6 +179,11 @@ bool spans_remove(struct spans *s, struct spans_store *st, const struct span *x)
     return true;
 }
 
+int64_t spans_last(const struct spans *s) {
+    const struct spans_chunk *c = s->n_chunks > 0 ? s->v[s->n_chunks - 1].chunk : NULL;
+    return c == NULL ? INT64_MIN : c->v[c->n - 1].start;
+}
+
 /* The first of the chunk that is long enough to last until after `from`, by the longest of all. */
 static size_t first_near(const struct spans_head *h, int64_t from) {
     const struct spans_chunk *c = h->chunk;

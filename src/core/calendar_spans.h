@@ -53,6 +53,7 @@ int spans_reserve(struct spans *s, struct spans_store *st, size_t more);
 /* 0 or ERR_NOMEM, never after spans_reserve. Equal (start, entry, unit) must not be there. */
 int spans_insert(struct spans *s, struct spans_store *st, const struct span *x);
 bool spans_remove(struct spans *s, struct spans_store *st, const struct span *x);
+int64_t spans_last(const struct spans *s); /* the latest start; INT64_MIN: there are none */
 /* Those that overlap [from, to), by start, entry, unit; *at starts as {0}. NULL: no more, before a later `to`. */
 const struct span *spans_next(const struct spans *s, struct spans_at *at, int64_t from, int64_t to);
 

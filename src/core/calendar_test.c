@@ -305,6 +305,15 @@ static void plain_numbers_have_no_geometry(void **state) {
     pos = 0;
     assert_false(calendar_broken_next(c, &pos, &id));
     sound(c);
+    /* a standing quota has no end */
+    struct calendar_line line = {.resource = STR(CALENDAR_GPU), .count = 3};
+    struct calendar_ask ask = {
+        .id = STR("q"), .start = T0, .end = CALENDAR_FOREVER, .lines = &line, .n_lines = 1};
+    assert_true(calendar_remove(c, STR("b")));
+    assert_int_equal(calendar_insert(c, &ask, NULL), 0);
+    sound(c);
+    assert_int_equal(book(c, "d", CALENDAR_GPU, 1, 2, 3, NULL), ERR_CONFLICT);
+    assert_int_equal(book(c, "d", CALENDAR_GPU, 5, 3, 4, NULL), 0);
     calendar_free(c);
 }
 

@@ -205,7 +205,9 @@ static int check_pool(const struct calendar *c, const struct pool_of *p, struct 
         for (size_t k = 0; e != NULL && r == 0 && k < e->units.n; k++) {
             if (e->units.v[k].pool == p) {
                 r = edges_push(&v, (struct edge){e->start, e->units.v[k].count});
-                r = r != 0 ? r : edges_push(&v, (struct edge){e->end, -e->units.v[k].count});
+                r = r != 0 || e->end == CALENDAR_FOREVER
+                        ? r
+                        : edges_push(&v, (struct edge){e->end, -e->units.v[k].count});
                 windows += e->closed && e->units.v[k].count > 0 ? e->units.v[k].count : 0;
             }
         }
