@@ -2,9 +2,9 @@
  * calendar_cover (core): which cards need not be looked at.
  *
  * As far ahead as something begins a flavor keeps bits for each quarter of an hour, card and resource: what is on the
- * card for all of that quarter leaves no place for one. With the four bits of an hour goes a fifth: one of them is set. A bit
- * that is set is true; one that is not set says nothing. So taking a span away clears bits at once, putting one there
- * sets them later, when the trial is over. Without memory there are no bits, and all cards are looked at.
+ * card for all of that quarter leaves no place for one. With the four bits of an hour goes a fifth: one of them is set.
+ * A bit that is set is true; one that is not set says nothing. So taking a span away clears bits at once, putting one
+ * there sets them later, when the trial is over. Without memory there are no bits, and all cards are looked at.
  */
 #include "core/calendar_private.h"
 
