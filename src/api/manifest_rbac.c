@@ -113,6 +113,7 @@ static const struct rule booking_admin_rules[] = {
 static const struct rule calendar_rules[] = {
     {"berth.dev", "availabilities, capacitywindows, reservationpolicies, fleets, fleethistories",
      READ, NULL},
+    {"kueue.x-k8s.io", "workloadpriorityclasses", READ, NULL}, /* who has work chooses among them */
 };
 
 static void write_rule(struct buf *b, const struct rule *r) {

@@ -275,7 +275,7 @@ static void conflicts_json(struct reservation_controller *c, const struct reserv
             buf_c(out, ",\"resource\":");
             buf_json(out, l->resource);
             buf_f(out, ",\"count\":%lld,\"text\":", (long long)v[k].count);
-            buf_json(out, standing ? arena_f(a, "%lld are kept for queues", (long long)v[k].count)
+            buf_json(out, standing ? arena_f(a, "%lld kept for queues", (long long)v[k].count)
                                    : arena_f(a, "%lld taken until %.*s", (long long)v[k].count,
                                              STR_ARG(moment(c, r, v[k].end, a))));
             buf_ch(out, '}');

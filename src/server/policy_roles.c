@@ -89,6 +89,7 @@ static const struct rule berth_admin[] = {
 };
 static const struct rule berth_calendar[] = {
     {"berth.dev", "availabilities capacitywindows reservationpolicies fleets fleethistories", READ},
+    {"kueue.x-k8s.io", "workloadpriorityclasses", READ}, /* who has work chooses among them */
     {0},
 };
 static const struct rule booking_admin[] = {
