@@ -1,9 +1,10 @@
 // A table of very many rows: only those in sight are in the page, and the one that has the focus, so that scrolling
-// takes it from nobody. Rows are of one height; on a small screen each is a card of a few lines. Arrow keys, Page up,
+// takes it from nobody. Rows are of one height, each laid out by itself at its place, since a browser lays out a table
+// anew as a whole; roles say what its elements are no more. On a small screen a row is a card. Arrow keys, Page up,
 // Page down, Home and End move between the links of rows; how many there are, and which one this is, is told by
 // aria-rowcount and aria-rowindex.
 
-import { memo, useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { memo, useEffect, useLayoutEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type ReactNode } from 'react';
 import { flushSync } from 'react-dom';
 import { useMedia } from '../app/theme.ts';
 import { strings } from '../strings.ts';
@@ -11,7 +12,7 @@ import { strings } from '../strings.ts';
 export interface Column<T> {
   key: string;
   label: string;
-  width: string; // of a table column: "12%", "8rem"
+  width: string; // "8rem", or "12%": a part of what the others leave
   num?: boolean;
   sort?: (a: T, b: T) => number;
   cell: (row: T) => ReactNode; // the first column has the link
@@ -22,12 +23,13 @@ export interface Sorting {
   down: boolean;
 }
 
+const HEAD = 40;
 const ROW = 44;
 const CARD = 92;
 const SPARE = 10; // rows above and below those in sight
 const STEP = 4; // rows that are scrolled before others are drawn
 
-// The rows in the page: those in sight, and the one with the focus. What lies between is a gap.
+// The rows in the page: those in sight, and the one with the focus.
 export function segments(first: number, last: number, focused: number | undefined, all: number): [number, number][] {
   const out: [number, number][] = first < last ? [[first, last]] : [];
   if (focused !== undefined && focused < all && (focused < first || focused >= last)) {
@@ -53,19 +55,19 @@ interface RowProps<T> {
 // A row is drawn anew only when it, or how it is shown, has changed; scrolling moves the others.
 const Row = memo(function Row<T>(p: RowProps<T>): ReactNode {
   return (
-    <tr aria-rowindex={p.index} style={{ height: p.height }}>
+    <tr role="row" aria-rowindex={p.index} style={{ height: p.height, insetBlockStart: (p.index - 2) * p.height }}>
       {p.card ? (
-        <td colSpan={p.columns.length}>
+        <td role="cell" aria-colspan={p.columns.length}>
           <div className="b-vcard">{p.card(p.row)}</div>
         </td>
       ) : (
         p.columns.map((c, n) =>
           n === 0 ? (
-            <th key={c.key} scope="row">
+            <th key={c.key} scope="row" role="rowheader">
               <div className="b-cut">{c.cell(p.row)}</div>
             </th>
           ) : (
-            <td key={c.key} className={c.num ? 'b-num' : ''}>
+            <td key={c.key} role="cell" className={c.num ? 'b-num' : ''}>
               <div className="b-cut">{c.cell(p.row)}</div>
             </td>
           ),
@@ -111,6 +113,7 @@ export function VTable<T>(p: {
   const [focused, setFocused] = useState<string>();
   const held = focused === undefined ? -1 : p.rows.findIndex((r) => p.idOf(r) === focused);
 
+  const head = narrow ? 0 : HEAD * scale;
   const topOf = (el: HTMLElement): number => Math.floor(el.scrollTop / row / STEP) * STEP;
   const scrolled = (el: HTMLElement): void => {
     const next = topOf(el);
@@ -129,7 +132,6 @@ export function VTable<T>(p: {
   const key = (e: KeyboardEvent<HTMLDivElement>): void => {
     const here = (e.target as HTMLElement).closest('tbody tr')?.getAttribute('aria-rowindex');
     const el = box.current;
-    const head = narrow ? 0 : ROW * scale;
     const to = here && el ? rowAfter(e.key, Number(here) - 2, Math.max(1, Math.floor((el.clientHeight - head) / row) - 1), many) : undefined;
     if (to === undefined || !el || e.ctrlKey || e.altKey || e.metaKey) {
       return;
@@ -152,24 +154,14 @@ export function VTable<T>(p: {
     setFocused(r && p.idOf(r));
   };
 
-  // Their keys keep the row with the focus where it is in the page: what is moved loses it.
-  const gap = (from: number, to: number): ReactNode =>
-    to > from && (
-      <tr key={`gap-${from === 0 ? 'first' : to === many ? 'last' : held < from ? 'below' : 'above'}`} aria-hidden="true" className="b-gap">
-        <td colSpan={p.columns.length} style={{ height: (to - from) * row }} />
-      </tr>
-    );
+  const columns = narrow ? 'minmax(0, 1fr)' : p.columns.map((c) => c.width.replace(/^(\d+)%$/, 'minmax(0, $1fr)')).join(' ');
   const body: ReactNode[] = [];
-  let end = 0;
   for (const [from, to] of segments(first, last, held >= 0 ? held : undefined, many)) {
-    body.push(gap(end, from));
     for (let i = from; i < to; i++) {
       const r = p.rows[i] as T;
       body.push(<Row key={p.idOf(r)} row={r} index={i + 2} height={row} columns={p.columns} card={narrow ? p.card : undefined} />);
     }
-    end = to;
   }
-  body.push(gap(end, many));
 
   return (
     <div
@@ -184,23 +176,16 @@ export function VTable<T>(p: {
       onFocus={(e) => focus(e.target)}
       onBlur={(e) => !e.currentTarget.contains(e.relatedTarget) && document.hasFocus() && setFocused(undefined)}
     >
-      <table className="b-table" aria-rowcount={p.rows.length + 1}>
-        <caption className="b-hidden">{p.label}</caption>
-        {!narrow && (
-          <colgroup>
-            {p.columns.map((c) => (
-              <col key={c.key} style={{ width: c.width }} />
-            ))}
-          </colgroup>
-        )}
-        <thead className={narrow ? 'b-hidden' : ''}>
-          <tr aria-rowindex={1}>
+      <table className="b-table" role="table" aria-label={p.label} aria-rowcount={many + 1} style={{ '--b-columns': columns } as CSSProperties}>
+        <thead role="rowgroup" className={narrow ? 'b-hidden' : ''}>
+          <tr role="row" aria-rowindex={1}>
             {p.columns.map((c) => {
               const here = p.sorting.key === c.key;
               return (
                 <th
                   key={c.key}
                   scope="col"
+                  role="columnheader"
                   className={c.num ? 'b-num' : ''}
                   aria-sort={here ? (p.sorting.down ? 'descending' : 'ascending') : undefined}
                 >
@@ -223,7 +208,7 @@ export function VTable<T>(p: {
             })}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup" style={{ height: many * row }}>
           {body}
         </tbody>
       </table>
