@@ -47,7 +47,8 @@ for (const [name, path] of [['overview', ''], ['calendar', 'calendar'], ['queues
 await go(admin, 'admin/quotas');
 await admin.getByRole('button', { name: 'Edit vision' }).first().click();
 await admin.getByLabel(/^Nominal, nvidia.com\/gpu/).fill('0');
-await admin.getByTestId('preview').getByText(/would|No running/).first().waitFor();
+await admin.getByLabel('Admits').selectOption('HoldAndDrain');
+await admin.getByText(/workloads? would be evicted/).waitFor();
 await shot(admin, 'admin');
 
 const ana = await visit(['ana', 'vision']);
