@@ -324,6 +324,12 @@ export async function shot(page, name) {
 // Colours fade from one theme to the other, and what is inside fades after; what is looked at is where they end.
 const settle = (page) =>
   page.evaluate(() => {
+    // What is out of sight would keep the colours it had until one scrolls there.
+    for (const e of document.querySelectorAll('article, li, tr, section')) {
+      if (getComputedStyle(e).contentVisibility === 'auto') {
+        e.style.contentVisibility = 'visible';
+      }
+    }
     for (let i = 0; i < 20; i++) {
       const moving = document.getAnimations().filter((a) => a.playState !== 'finished' && a.effect?.getComputedTiming().iterations !== Infinity);
       if (moving.length === 0) {

@@ -152,3 +152,38 @@ test('maintenance is planned, seen in the calendar, and called off', async () =>
   await until('the window is gone', () => !get('capacitywindows').items.some((w) => w.spec.reason === 'New firmware'));
   await row.waitFor({ state: 'detached' });
 });
+
+test('flavors are made, changed and deleted', async () => {
+  const page = await person();
+  await signInAsAdmin(page);
+  await go(page, 'admin/flavors');
+  await page.getByRole('button', { name: 'Add a flavor' }).click();
+  await dialog(page).getByLabel(/^Name/).fill('spot');
+  await dialog(page).getByRole('button', { name: 'Add a label' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Node labels, 1: Key' }).fill('pool name');
+  assert.ok(await dialog(page).getByRole('button', { name: 'Save' }).isDisabled(), 'a key with a blank is none');
+  await dialog(page).getByRole('textbox', { name: 'Node labels, 1: Key' }).fill('pool');
+  await dialog(page).getByRole('textbox', { name: 'Node labels, 1: Value' }).fill('spot');
+  await dialog(page).getByText('0 nodes have these labels.').waitFor();
+  await axe(page, 'flavor-new');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+  const spec = () => get('resourceflavor', 'spot').spec;
+  assert.deepEqual(spec(), { nodeLabels: { pool: 'spot' } });
+  const row = page.getByRole('row', { name: /^spot/ });
+  await row.getByText('pool=spot').waitFor();
+  await row.getByRole('button', { name: 'Edit spot' }).click();
+  await dialog(page).getByRole('button', { name: 'Add a taint' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Taints, 1: Key' }).fill('spot');
+  await dialog(page).getByRole('combobox', { name: 'Taints, 1: Effect' }).selectOption('NoSchedule');
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+  assert.deepEqual(spec().nodeTaints.map((t) => [t.key, t.effect]), [['spot', 'NoSchedule']]);
+  assert.deepEqual(spec().nodeLabels, { pool: 'spot' });
+  await row.getByRole('button', { name: 'Delete spot' }).click();
+  await dialog(page).getByRole('heading', { name: /Delete flavor spot\?/ }).waitFor();
+  await axe(page, 'flavor-delete');
+  await dialog(page).getByRole('button', { name: 'Delete', exact: true }).click();
+  await until('the flavor is gone', () => !tried('get', 'resourceflavor', 'spot').ok);
+  await row.waitFor({ state: 'detached' });
+});

@@ -64,18 +64,18 @@ test('menus and small dialogs, by the same rules', async () => {
   const page = await person();
   await signInAsAdmin(page);
   await go(page, 'workloads');
-  await page.getByRole('button', { name: /^Project:/ }).click();
-  await page.getByRole('option', { name: 'red' }).waitFor();
-  await axe(page, 'menu-project', [DESK, WALL]);
-  await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: /^Time zone:/ }).click();
-  await page.getByRole('textbox', { name: 'Find a time zone' }).waitFor();
-  await axe(page, 'menu-zone', [DESK, WALL]);
-  await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: /^Account:/ }).click();
-  await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
-  await axe(page, 'menu-account');
-  await page.keyboard.press('Escape');
+  const menus = [[/^Project:/, page.getByRole('option', { name: 'red' }), [DESK, WALL]], [/^Time zone:/, page.getByRole('textbox', { name: 'Find a time zone' }), [DESK, WALL]],
+    [/^Account:/, page.getByRole('menuitem', { name: 'Sign out' }), [DESK, PHONE, WALL]]];
+  for (const [name, inside, sizes] of menus) {
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      await page.getByRole('button', { name }).click();
+      await inside.waitFor();
+      await axe(page, `menu-${name.source.replace(/\W/g, '')}`, [size]);
+      await page.keyboard.press('Escape');
+      await inside.waitFor({ state: 'detached' });
+    }
+  }
   await go(page, 'admin/approvals');
   await page.getByRole('row', { name: /asked/ }).getByRole('button', { name: 'Reject' }).click();
   await dialog(page).waitFor();
