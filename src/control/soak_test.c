@@ -48,7 +48,7 @@ static void queues_start(struct run *x) {
 
 static void rest_start(struct run *x) {
     struct err err = {0};
-    /* Bookings have restarts of their own (reservation_restart_test); nodes that flap cost them most of the time. */
+    /* Bookings have restarts of their own: reservation_restart_test. */
     unsigned without = CONTROL_DEFAULTS | CONTROL_QUEUES | CONTROL_RESERVATIONS;
     x->rest = control_new(&x->s.w.env, CONTROL_ALL & ~without, &err);
     assert_non_null(x->rest);
