@@ -64,7 +64,7 @@ test('workloads: the list and one of them, with its events', async () => {
   await axe(page, 'workload-events');
   await page.getByRole('tab', { name: 'YAML' }).click();
   await page.getByText(w.metadata.uid).waitFor();
-  await remove('red', 'toobig', 'trainee');
+  await remove('red', 'thinker', 'toobig', 'trainee');
   await remove('blue', 'stranger');
 });
 
@@ -111,7 +111,6 @@ test('logs follow what a job prints, until one scrolls away or it ends', async (
 });
 
 test('priority: a higher one goes first', async () => {
-  await remove('red', 'thinker');
   apply(job('red', 'wall', 'sleep 600', { gpu: GPU, pods: 8 }));
   await admitted('red', 'wall');
   apply(job('red', 'early', 'sleep 600', { gpu: SLICE }));
