@@ -4,9 +4,9 @@
 
 #include "net/http_server.h"
 
-/* code: of base/err.h, which gives the HTTP status and the reason. Headers that were added go out as well. */
-/* That Status as JSON. */
+/* A Status as JSON; code: of base/err.h, which gives the HTTP status and the reason. */
 void refuse_status(int code, const char *text, struct buf *out);
+/* The same as the answer. Headers that were added go out as well. */
 void refuse(struct http_request *r, int code, const char *text);
 
 #endif
