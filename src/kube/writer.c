@@ -158,7 +158,10 @@ static void land(struct pending *p, const struct kube_reply *r, int code) {
  * A write that was sent and not answered may have happened, and may yet happen. Whoever decided it must not decide
  * anything else on the belief that it did not: an admission forgotten is quota given twice. A conditional write is
  * therefore sent again until there is an answer, which settles both: it happens now, or it conflicts, since the version
- * is another by then; in that case the object is read, so that the mirror knows it before anybody is told. */
+ * is another by then; in that case the object is read, so that the mirror knows it before anybody is told.
+ *
+ * Any conflict may be such a one: libcurl by itself sends a request again when a connection that was used before ends
+ * without an answer, and what we are told is the answer to the second. */
 
 static void send_again(struct pending *p);
 
@@ -178,7 +181,7 @@ static void wait_in_doubt(struct pending *p) {
 
 static void on_read(void *ctx, const struct kube_reply *r) {
     struct pending *p = ctx;
-    if (is_doubtful(p, r)) {
+    if (is_doubtful(p, r) || (r->code == ERR_TOO_MANY && p->tries < DOUBT_TRIES)) {
         wait_in_doubt(p);
         return;
     }
@@ -189,8 +192,8 @@ static void on_reply(void *ctx, const struct kube_reply *r) {
     struct pending *p = ctx;
     if (is_doubtful(p, r)) {
         wait_in_doubt(p);
-    } else if (p->doubt && r->code == ERR_CONFLICT) {
-        p->asking = true;
+    } else if (p->conditional && r->code == ERR_CONFLICT) {
+        p->asking = p->doubt = true;
         send_again(p);
     } else {
         bool maybe = r->code != 0 && (p->doubt ? r->status == 0 || r->status >= 500 : r->sent);

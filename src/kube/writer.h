@@ -21,7 +21,8 @@
  * nothing was sent, ERR_TIMEOUT ("it may have happened: ...") when it was; the controllers decide again from what the
  * watch tells. But a patch that begins with the resourceVersion that it changes is sent again, for a minute at most,
  * until it is known what became of it, and nobody is told before: who believes that an admission did not happen gives
- * its quota to another. Where the end is a conflict, the mirror has the object's state first.
+ * its quota to another. Where the end is a conflict, also the first time, the object is read, and the mirror has its
+ * state first.
  */
 #ifndef BERTH_KUBE_WRITER_H
 #define BERTH_KUBE_WRITER_H

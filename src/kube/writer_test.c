@@ -212,10 +212,13 @@ static void doubt_is_settled(void **state) {
         {.status = 200, .body = OBJECT("a", "7", "")},
         {.status = 504, .body = status},
         {.status = 200, .body = OBJECT("a", "9", "")}, /* it did not, and does now */
+        {.status = 409, .body = conflict},             /* to us alone the first answer */
+        {.status = 504, .body = status},
+        {.status = 200, .body = OBJECT("a", "11", "")},
     };
     static const char body[] = "{\"metadata\":{\"resourceVersion\":\"3\"},\"data\":{}}";
     struct err err;
-    start(script, 7, (struct kube_writer_options){0});
+    start(script, 10, (struct kube_writer_options){0});
     struct reflector_options o = {.kind = &fake_map, .synced = on_synced};
     struct reflector *r = reflector_start(b.f.client, b.m, &o, &err);
     loop_run(b.f.loop);
@@ -227,6 +230,10 @@ static void doubt_is_settled(void **state) {
     run(2);
     assert_int_equal(b.codes[1], 0);
     assert_int_equal(rv_of("a"), 9);
+    patch(&fake_map, "a", "status", body, "a");
+    run(3);
+    assert_int_equal(b.codes[2], ERR_CONFLICT);
+    assert_int_equal(rv_of("a"), 11);
     assert_true(str_contains(buf_view(&b.f.seen), STR("|GET /api/v1/namespaces/n/configmaps/a |")));
     reflector_free(r);
     stop();
