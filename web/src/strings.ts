@@ -759,7 +759,7 @@ export const B = {
       preview: 'What it would do',
       previewing: 'Working it out',
       unchanged: 'Nothing is changed yet.',
-      nothing: 'No running or pending work would be affected.',
+      nothing: 'It would start nothing and evict nothing.',
       wouldAdmit: (n: number) => count(n, 'workload would start', 'workloads would start'),
       wouldEvict: (n: number) => count(n, 'workload would be evicted', 'workloads would be evicted'),
       wouldWait: (n: number) => count(n, 'workload would wait', 'workloads would wait'),

@@ -56,6 +56,7 @@ function Actions({ r, deeds, start }: { r: Reservation; deeds: Deed[]; start: (d
   }
   return (
     <Dropdown isOpen={open} onOpenChange={setOpen} onSelect={() => setOpen(false)} popperProps={{ position: 'right' }}
+      shouldFocusToggleOnSelect // a dialog gives the focus back to who had it when it opened
       toggle={(ref) => (
         <MenuToggle ref={ref} variant="plain" isExpanded={open} onClick={() => setOpen(!open)} icon={<EllipsisIcon />}
           aria-label={B.mine.actions(r.metadata.name)} />

@@ -110,6 +110,15 @@ export function whenHidden(f: () => void, afterMs = 500): () => void {
   };
 }
 
+// Calls f when the browser says that there is no network: a stream may not notice for minutes.
+export function whenOffline(f: () => void): () => void {
+  if (!seen) {
+    return () => undefined;
+  }
+  window.addEventListener('offline', f);
+  return () => window.removeEventListener('offline', f);
+}
+
 // A pause that ends early when the network comes back or the page is looked at again.
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

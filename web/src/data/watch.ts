@@ -8,7 +8,7 @@
 
 import { ApiError, ask, errorOf, json } from './client.ts';
 import { pathOf, type Kind } from './kinds.ts';
-import { backoff, forget, pause, report, untilVisible, whenHidden, type Phase } from './live.ts';
+import { backoff, forget, pause, report, untilVisible, whenHidden, whenOffline, type Phase } from './live.ts';
 import { streams, type Slot } from './slots.ts';
 import type { KubeList, KubeObject, Status } from './types.ts';
 
@@ -286,6 +286,7 @@ export class WatchStore<O extends KubeObject> {
     const outer = (): void => end(new Error('stopped'));
     signal.addEventListener('abort', outer, { once: true });
     const unhide = whenHidden(() => end(new Turn()));
+    const online = whenOffline(() => end(new Turn())); // a server on this machine is there all the same
     let slot: Slot | undefined;
     let dog: ReturnType<typeof setTimeout> | undefined;
     try {
@@ -315,6 +316,7 @@ export class WatchStore<O extends KubeObject> {
       clearTimeout(dog);
       slot?.release();
       unhide();
+      online();
       signal.removeEventListener('abort', outer);
       stop.abort(new Turn());
     }
