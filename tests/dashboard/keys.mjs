@@ -78,7 +78,7 @@ test('keyboard alone: sign in, extend a booking, cancel it', async () => {
   await keys('Escape');
   await dialog(page).waitFor({ state: 'detached' });
   assert.equal(Date.parse(get('reservation', 'by-keys', '-n', 'red').spec.end), start + 2 * HOUR);
-  await tabTo(page, /^Actions for by-keys$/);
+  await eventually(async () => assert.equal(await focused(page), 'Actions for by-keys', 'the focus is back where it came from'));
   await keys('Enter');
   await page.getByRole('menuitem', { name: 'Extend' }).waitFor();
   await downTo(page, /^Extend$/);
@@ -92,7 +92,7 @@ test('keyboard alone: sign in, extend a booking, cancel it', async () => {
   await keys('Enter');
   await dialog(page).waitFor({ state: 'detached' });
   await until('kubectl sees the new end', () => Date.parse(get('reservation', 'by-keys', '-n', 'red').status.end) === start + 4 * HOUR);
-  await tabTo(page, /^Actions for by-keys$/);
+  await eventually(async () => assert.equal(await focused(page), 'Actions for by-keys'));
   await keys('Enter');
   await page.getByRole('menuitem', { name: 'Cancel the booking' }).waitFor();
   await downTo(page, /^Cancel the booking$/);

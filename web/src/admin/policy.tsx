@@ -93,14 +93,19 @@ function Times({ spec, set }: PartProps) {
   );
 }
 
-function LimitTable({ spec, set }: PartProps) {
+/* What is inside can be read and not changed. Not around what scrolls: that takes the focus all the same. */
+function Locked({ when, children }: { when: boolean; children: React.ReactNode }) {
+  return <fieldset className="bk-locked" role="none" disabled={when}>{children}</fieldset>;
+}
+
+function LimitTable({ spec, set, may }: PartProps & { may: boolean }) {
   const scopes: Scope[] = ['user', 'project', 'tenant'];
   return (
     <section className="bk-panel bk-wide">
       <h2>{t.limits}</h2>
       <p className="bk-faint">{t.limitsHow}</p>
       <div className="bk-scroll-x" role="region" aria-label={t.limits} tabIndex={0}>
-        <table className="bk-table">
+        <Locked when={!may}><table className="bk-table">
           <thead>
             <tr><th scope="col"><span className="b-hidden">{t.limits}</span></th>{LIMITS.map(([k, name]) => <th scope="col" key={k}>{name}</th>)}</tr>
           </thead>
@@ -126,7 +131,7 @@ function LimitTable({ spec, set }: PartProps) {
               </tr>
             ))}
           </tbody>
-        </table>
+        </table></Locked>
       </div>
     </section>
   );
@@ -248,11 +253,11 @@ function PolicyForm({ policy }: { policy: ReservationPolicy }) {
       }
     }}>
       {may === false && <p className="bk-faint bk-wide" data-testid="read-only">{B.admin.readOnly}</p>}
-      <fieldset className="bk-panels bk-wide" disabled={may === false}>
-        <div className="bk-wide"><Times spec={spec} set={set} /></div>
-        <LimitTable spec={spec} set={set} />
-        <Rules spec={spec} set={set} may={may !== false} />
-      </fieldset>
+      <div className="bk-panels bk-wide">
+        <Locked when={may === false}><div className="bk-wide"><Times spec={spec} set={set} /></div></Locked>
+        <LimitTable spec={spec} set={set} may={may !== false} />
+        <Locked when={may === false}><Rules spec={spec} set={set} may={may !== false} /></Locked>
+      </div>
       <div className="bk-form-foot bk-wide">
         {error !== undefined && <Alert component="p" isInline variant="danger" title={B.mine.failed} isLiveRegion><ErrorText error={error} /></Alert>}
         {may !== false && (
