@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "api/inventory.h"
+#include "api/h200_fixture.h"
 #include "base/prng.h"
 #include "base/test.h"
 #include "control/fake_world.h"
@@ -30,40 +30,7 @@ enum { SAMPLES = 1000 };
 #define GPU "nvidia.com/gpu"
 #define MIG "nvidia.com/mig-"
 
-static struct gpu_profile profiles[] = {
-    {{"1g.18gb", 7},
-     {MIG "1g.18gb", 22},
-     .id = 19,
-     .size = 1,
-     .compute_slices = 1,
-     .memory_mib = 16384,
-     .max_instances = 7,
-     .starts = 0x7f},
-    {{"2g.35gb", 7},
-     {MIG "2g.35gb", 22},
-     .id = 14,
-     .size = 2,
-     .compute_slices = 2,
-     .memory_mib = 33280,
-     .max_instances = 3,
-     .starts = 0x15},
-    {{"3g.71gb", 7},
-     {MIG "3g.71gb", 22},
-     .id = 9,
-     .size = 4,
-     .compute_slices = 3,
-     .memory_mib = 71680,
-     .max_instances = 2,
-     .starts = 0x11},
-    {{"7g.141gb", 8},
-     {MIG "7g.141gb", 23},
-     .id = 0,
-     .size = 8,
-     .compute_slices = 7,
-     .memory_mib = 143360,
-     .max_instances = 1,
-     .starts = 0x01},
-};
+static struct gpu_profile profiles[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB};
 
 enum event { BOOK, REFUSED, EXTEND, CANCEL, CHECKED, NODE_TELLS, EVENTS };
 static const char *const names[EVENTS] = {"a new booking",      "one that a limit refuses",
@@ -114,20 +81,8 @@ static void node_json(struct buf *out, int node, int temperature) {
     struct buf text;
     for (int i = 0; i < CARDS; i++) {
         (void)snprintf(uuids[i], sizeof uuids[i], "GPU-%d-%d", node, i);
-        cards[i] = (struct gpu_card){.uuid = str_of(uuids[i]),
-                                     .model = STR("NVIDIA H200"),
-                                     .index = i,
-                                     .memory_mib = 144384,
-                                     .slices = 8,
-                                     .mig_enabled = true,
-                                     .mig_managed = true,
-                                     .healthy = true,
-                                     .profiles = profiles,
-                                     .n_profiles = 4,
-                                     .utilization_pct = -1,
-                                     .temperature_c = temperature,
-                                     .power_mw = -1,
-                                     .memory_used_mib = -1};
+        cards[i] = h200_card(uuids[i], i, profiles, 4);
+        cards[i].temperature_c = temperature;
     }
     buf_init(&text, 0);
     inventory_encode(&inv, &text);

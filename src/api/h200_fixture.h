@@ -1,6 +1,7 @@
 /*
  * h200_fixture: for tests: the GPU instance profiles of an H200 (141 GB) as NVML tells them, one initializer each, so
  * that a test has as many of them as it wants:   static struct gpu_profile profiles[] = {H200_1G_18GB, H200_7G_141GB};
+ * and a card with them, which is whole, empty, and not measured.
  */
 #ifndef BERTH_API_H200_FIXTURE_H
 #define BERTH_API_H200_FIXTURE_H
@@ -31,5 +32,23 @@
 #define H200_7G_141GB                                                                              \
     H200_PROFILE("7g.141gb", "7g.141gb", .id = 0, .size = 8, .compute_slices = 7,                  \
                  .memory_mib = 143360, .max_instances = 1, .starts = 0x01)
+
+static inline struct gpu_card h200_card(const char *uuid, int32_t index,
+                                        struct gpu_profile *profiles, size_t n) {
+    return (struct gpu_card){.uuid = str_of(uuid),
+                             .model = STR("NVIDIA H200"),
+                             .index = index,
+                             .memory_mib = 144384,
+                             .slices = 8,
+                             .mig_enabled = true,
+                             .mig_managed = true,
+                             .healthy = true,
+                             .profiles = profiles,
+                             .n_profiles = n,
+                             .utilization_pct = -1,
+                             .temperature_c = -1,
+                             .power_mw = -1,
+                             .memory_used_mib = -1};
+}
 
 #endif

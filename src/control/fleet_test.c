@@ -52,20 +52,10 @@ static void end(struct scene *s) {
 static struct gpu_profile profiles[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB};
 
 static struct gpu_card card(int32_t index, const char *uuid) {
-    return (struct gpu_card){.uuid = str_of(uuid),
-                             .model = STR("NVIDIA H200"),
-                             .index = index,
-                             .memory_mib = 144384,
-                             .slices = 8,
-                             .mig_enabled = true,
-                             .mig_managed = true,
-                             .healthy = true,
-                             .profiles = profiles,
-                             .n_profiles = 3,
-                             .utilization_pct = -1,
-                             .temperature_c = 41,
-                             .power_mw = 120400,
-                             .memory_used_mib = -1};
+    struct gpu_card c = h200_card(uuid, index, profiles, 3);
+    c.temperature_c = 41;
+    c.power_mw = 120400;
+    return c;
 }
 
 static void node(struct scene *s, const char *name, struct gpu_card *cards, size_t n, bool ready) {

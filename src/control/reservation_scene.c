@@ -27,22 +27,10 @@ static void node_json(struct buf *out, int gpus, const bool *broken, int carved)
     struct buf text;
     for (int i = 0; i < gpus; i++) {
         (void)snprintf(uuids[i], sizeof uuids[i], "GPU-%d", i);
-        cards[i] = (struct gpu_card){.uuid = str_of(uuids[i]),
-                                     .model = STR("NVIDIA H200"),
-                                     .index = i,
-                                     .memory_mib = 144384,
-                                     .slices = 8,
-                                     .mig_enabled = true,
-                                     .mig_managed = true,
-                                     .healthy = !broken || !broken[i],
-                                     .profiles = profiles,
-                                     .n_profiles = 4,
-                                     .instances = i == carved ? carved_instances : NULL,
-                                     .n_instances = i == carved ? 2 : 0,
-                                     .utilization_pct = -1,
-                                     .temperature_c = -1,
-                                     .power_mw = -1,
-                                     .memory_used_mib = -1};
+        cards[i] = h200_card(uuids[i], i, profiles, 4);
+        cards[i].healthy = !broken || !broken[i];
+        cards[i].instances = i == carved ? carved_instances : NULL;
+        cards[i].n_instances = i == carved ? 2 : 0;
     }
     buf_init(&text, 0);
     inventory_encode(&inv, &text);

@@ -49,20 +49,7 @@ static void node(void) {
     struct buf text, b;
     for (int i = 0; i < GPUS; i++) {
         (void)snprintf(uuids[i], sizeof uuids[i], "GPU-%d", i);
-        cards[i] = (struct gpu_card){.uuid = str_of(uuids[i]),
-                                     .model = STR("NVIDIA H200"),
-                                     .index = i,
-                                     .memory_mib = 144384,
-                                     .slices = 8,
-                                     .mig_enabled = true,
-                                     .mig_managed = true,
-                                     .healthy = true,
-                                     .profiles = profiles,
-                                     .n_profiles = sizeof profiles / sizeof *profiles,
-                                     .utilization_pct = -1,
-                                     .temperature_c = -1,
-                                     .power_mw = -1,
-                                     .memory_used_mib = -1};
+        cards[i] = h200_card(uuids[i], i, profiles, sizeof profiles / sizeof *profiles);
     }
     buf_init(&text, 0);
     buf_init(&b, 0);

@@ -299,19 +299,25 @@ static void gather(void *ctx, const struct http_reply *r) {
     loop_stop(b->loop);
 }
 
+/* A sign-in that is not waited for. */
+static struct http_call_options signing_in(struct bed *b, struct str body,
+                                           void (*done)(void *ctx, const struct http_reply *r)) {
+    static const struct str headers[] = {STR(JSON), STR(OURS)};
+    static char url[2048];
+    bed_url(b, "/dashboard/session", url);
+    return (struct http_call_options){.method = "POST",
+                                      .url = str_of(url),
+                                      .headers = headers,
+                                      .n_headers = 2,
+                                      .body = body,
+                                      .done = done,
+                                      .ctx = b};
+}
+
 /* Those that are still looked at count; those that were right do not any more. */
 static void test_tries_at_once(void **state) {
     struct bed *b = *state;
-    char url[2048];
-    const struct str headers[] = {STR(JSON), STR(OURS)};
-    bed_url(b, "/dashboard/session", url);
-    struct http_call_options o = {.method = "POST",
-                                  .url = str_of(url),
-                                  .headers = headers,
-                                  .n_headers = 2,
-                                  .body = STR("{\"token\":\"held\"}"),
-                                  .done = gather,
-                                  .ctx = b};
+    struct http_call_options o = signing_in(b, STR("{\"token\":\"held\"}"), gather);
     bed_with(b, JSON, OURS, NULL);
     later = true;
     for (size_t i = 0; i < TRIES_AT_ONCE; i++) {
@@ -365,16 +371,7 @@ static void leave(void *ctx) {
 /* The browser leaves before the token was looked at; and the server, too. */
 static void test_nobody_waits(void **state) {
     struct bed *b = *state;
-    char url[2048];
-    const struct str headers[] = {STR(JSON), STR(OURS)};
-    bed_url(b, "/dashboard/session", url);
-    struct http_call_options o = {.method = "POST",
-                                  .url = str_of(url),
-                                  .headers = headers,
-                                  .n_headers = 2,
-                                  .body = STR("{\"token\":\"good\"}"),
-                                  .done = bed_done,
-                                  .ctx = b};
+    struct http_call_options o = signing_in(b, STR("{\"token\":\"good\"}"), bed_done);
     later = true;
     struct clock *c = loop_clock(b->loop);
     struct timer *t = c->timer_new(c, leave, b);
