@@ -165,7 +165,7 @@ static struct gpu_profile PROFILES[] = {
     H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_4G_71GB, H200_1G_35GB, H200_7G_141GB,
 };
 
-static void node(struct world *w, const char *name, int gpus, bool ready) {
+static void node_with(struct world *w, const char *name, int gpus, bool ready, int64_t cpu) {
     struct gpu_card cards[8] = {0};
     char uuid[8][32];
     for (int i = 0; i < gpus; i++) {
@@ -175,10 +175,14 @@ static void node(struct world *w, const char *name, int gpus, bool ready) {
                                      .profiles = PROFILES, .n_profiles = 6};
     }
     struct inventory inv = {cards, (size_t)gpus, true};
-    struct node_amount amounts[] = {{STR("cpu"), 16000}, {STR("pods"), 110}};
+    struct node_amount amounts[] = {{STR("cpu"), cpu}, {STR("pods"), 110}};
     struct node_input in = {.name = str_of(name), .managed = true, .ready = ready,
                             .amounts = amounts, .n_amounts = 2, .inventory = &inv};
     assert_int_equal(pool_node_put(engine_pool(w->e), &in, NULL), 0);
+}
+
+static void node(struct world *w, const char *name, int gpus, bool ready) {
+    node_with(w, name, gpus, ready, 16000);
 }
 
 static void mig_queue(struct world *w, int64_t quota) {
@@ -372,6 +376,26 @@ static void nodes_out_of_service(void **state) {
     engine_free(w.e);
 }
 
+/* One that joins others without a place takes nobody's turn: they are looked at again, and whoever comes after them. */
+static void one_more_without_a_place(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue(&w, "q", "", false, (struct fq[]){{"f", {64000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    node(&w, "n1", 0, true);
+    submit(&w, "large", "q", 0, 1, 20000);
+    run(&w);
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    submit(&w, "alike", "q", 0, 2, 20000);
+    run(&w);
+    assert_int_equal(w.pended, 2); /* both were looked at, and told */
+    assert_int_equal(counts(&w, "q").parked, 2);
+    submit(&w, "small", "q", 0, 3, 1000);
+    run(&w);
+    assert_true(holds(&w, "small"));
+    engine_free(w.e);
+}
+
 /* Random queues, nodes and workloads that come and go, with random budgets: invariants hold after
  * every step, nothing is
  * admitted twice, and when all is quiet a parked workload that would fit does not exist. */
@@ -385,14 +409,18 @@ static void random_runs(void **state) {
         flavor(&w, "f1", (struct flavor_input){0});
         flavor(&w, "f2", (struct flavor_input){0});
         const char *queues[] = {"q0", "q1", "q2"};
+        bool any_strict = false;
         for (int i = 0; i < 3; i++) {
+            bool strict = prng_below(&r, 3) == 0;
             struct fq fq[] = {{"f1", {(int64_t)prng_below(&r, 6) * 1000, NO, NO}},
                               {"f2", {(int64_t)prng_below(&r, 6) * 1000, NO, NO}}};
-            queue(&w, queues[i], prng_below(&r, 2) ? "co" : "", prng_below(&r, 3) == 0, fq, 2,
+            queue(&w, queues[i], prng_below(&r, 2) ? "co" : "", strict, fq, 2,
                   prng_below(&r, 2) ? FUNGIBILITY_NEXT : FUNGIBILITY_STOP);
+            any_strict = any_strict || strict; /* its head may keep quota from others for ever */
         }
+        bool alike = seed % 4 == 0; /* few kinds, and too little of a node for them */
         if (seed % 2 == 0) {
-            node(&w, "n1", 0, true);
+            node_with(&w, "n1", 0, true, alike ? 5000 : 16000);
         }
         for (int step = 0; step < 150; step++) {
             char uid[8];
@@ -404,10 +432,16 @@ static void random_runs(void **state) {
             } else {
                 submit_as(&w, uid, queues[prng_below(&r, 3)], (int64_t)prng_below(&r, 3), step,
                           1 + (int32_t)prng_below(&r, 2), "cpu",
-                          1 + (int64_t)prng_below(&r, 3000), &ANY);
+                          alike ? 1000 + 1000 * (int64_t)prng_below(&r, 2)
+                                : 1 + (int64_t)prng_below(&r, 3000),
+                          &ANY);
             }
             alive[i] = !alive[i];
             run_by(&w, 1 + prng_below(&r, 7));
+            for (int k = 0; k < 3; k++) {
+                struct engine_counts n = counts(&w, queues[k]);
+                assert_true(any_strict || n.pending == n.parked); /* all were looked at */
+            }
         }
         /* quiet: an edit that changes nothing makes everybody try again, and nobody gets in */
         flavor(&w, "f1", (struct flavor_input){0});
@@ -436,6 +470,7 @@ int main(void) {
         cmocka_unit_test(victims_that_leave_a_place),
         cmocka_unit_test(nodes_out_of_service),
         cmocka_unit_test(places_of_flavors),
+        cmocka_unit_test(one_more_without_a_place),
         cmocka_unit_test(stopped_and_back),
         cmocka_unit_test(random_runs),
     };

@@ -239,14 +239,15 @@ static int input_check(const struct engine *e, const struct workload_input *in, 
  * with its tree. */
 static void enqueue(struct engine *e, struct engine_workload *w) {
     struct engine_queue *q = w->queue;
-    if (w->class->parked && w->class->wants_place) {
+    bool again = w->class->parked && w->class->wants_place;
+    if (again) {
         class_unpark(e, w->class); /* one that joins looks for a place itself, with all */
     }
     if (queue_push(e, w) != 0) {
         queue_park(e, w);
         tree_retry(e, q);
-    } else if (!w->class->parked && queue_head(e, q) == w) {
-        tree_wake(e, q);
+    } else if (!w->class->parked && (again || queue_head(e, q) == w)) {
+        tree_wake(e, q); /* another head: itself, or the first of those that it joined */
     }
 }
 
