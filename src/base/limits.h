@@ -99,7 +99,8 @@ enum {
     /* the queues */
     LIMIT_WORKLOADS = 2000000,           /* that wait or hold quota, unless told otherwise */
     LIMIT_WORKLOAD_PODS = 100000,        /* of one that is queued */
-    LIMIT_WORKLOAD_PLACES = 2000,        /* pods that Berth places, and their devices: all are in one annotation */
+    LIMIT_WORKLOAD_PLACES = 2000,        /* pods with devices that Berth places, and the devices: in one annotation */
+    LIMIT_WORKLOAD_PLAIN = 20000,        /* pods without: that annotation counts those together on a node */
 
     /* time zones and calendars */
     LIMIT_ZONE_BYTES = 64 << 10,         /* one TZif file; the largest known has 4 KB */

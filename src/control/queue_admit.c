@@ -279,7 +279,8 @@ bool queue_unwritable(struct queue_controller *c, const struct workload *w,
     }
     *text = arena_f(&c->arena,
                     "quota is available, but the places of its pods would take %zu bytes in the "
-                    "annotation " PLACEMENT_ANNOTATION ", and there is room for %zu",
+                    "annotation " PLACEMENT_ANNOTATION ", and there is room for %zu: let it ask "
+                    "for fewer pods, or shorten its other annotations",
                     q->unwritable_bytes, q->unwritable_room);
     return true;
 }

@@ -292,7 +292,7 @@ static enum work say_too_long(struct queue_controller *c, const struct object *o
                              arena_f(&c->arena,
                                      "the places of its Workload would take %zu bytes in the "
                                      "annotation " PLACEMENT_ANNOTATION
-                                     ", and there is room for %zu",
+                                     ", and there is room for %zu: shorten its other annotations",
                                      bytes, room));
 }
 

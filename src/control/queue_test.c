@@ -490,7 +490,8 @@ static void another_place_too_long(void **state) {
     assert_string_equal(fake_world_condition_reason(pa, "PodScheduled"), "Unschedulable");
     assert_string_equal(fake_world_condition_message(pa, "PodScheduled"),
                         "the places of its Workload would take 481 bytes in the annotation "
-                        "berth.dev/placement, and there is room for 227");
+                        "berth.dev/placement, and there is room for 227: shorten its other "
+                        "annotations");
     uint64_t writes = s.w.writes;
     settle(&s);
     assert_int_equal(s.w.writes, writes);
@@ -539,14 +540,16 @@ static void no_plan(void **state) {
 static void too_long_to_write(void **state) {
     struct scene s;
     struct buf note;
-    char name[221];
-    snprintf(name, sizeof(name), "n.%0*d", (int)sizeof(name) - 3, 1);
+    char name[240];
     start(&s);
-    quota(&s, "2", "BestEffortFIFO");
-    node_of(&s, name, NULL, 0, NULL);
-    workload(&s, "long", 1900, "\"cpu\":\"1m\"");
+    quota(&s, "20000", "BestEffortFIFO");
+    for (int i = 0; i < 1100; i++) { /* each has room for one of its pods */
+        snprintf(name, sizeof(name), "n.%0*d", (int)sizeof(name) - 3, i);
+        node_of(&s, name, NULL, 0, NULL);
+    }
+    workload(&s, "long", 1100, "\"cpu\":\"16\"");
     settle(&s);
-    workload(&s, "b", 1, "\"cpu\":\"2\"");
+    workload(&s, "b", 1, "\"cpu\":\"16\"");
     settle(&s);
     assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
     fake_world_delete(&s.w, "Workload", "default", "b", "");
@@ -555,8 +558,9 @@ static void too_long_to_write(void **state) {
     assert_string_equal(fake_world_condition_reason(get(&s, "long"), "QuotaReserved"),
                         "WaitingForPlacement");
     assert_string_equal(fake_world_condition_message(get(&s, "long"), "QuotaReserved"),
-                        "quota is available, but the places of its pods would take 494791 bytes in "
-                        "the annotation berth.dev/placement, and there is room for 262125");
+                        "quota is available, but the places of its pods would take 306891 bytes in "
+                        "the annotation berth.dev/placement, and there is room for 262125: let it "
+                        "ask for fewer pods, or shorten its other annotations");
     buf_init(&note, 0); /* the same of a small one whose annotations are full */
     buf_c(&note, "{\"metadata\":{\"annotations\":{\"note\":\"");
     for (int i = 0; i < (256 << 10) - 100; i++) {

@@ -58,7 +58,8 @@ int translate_node(const struct node *n, const struct inventory *inventory, stru
 /* status.admission as JSON. counts: pods per set, in order. */
 void translate_admission_json(struct engine *e, struct str cq, const struct workload_input *w,
                               const struct held_amount *held, size_t n, struct buf *out);
-/* The placement annotation of the seats of a workload, and back: each seat restored into the pool. */
+/* The placement annotation of the seats of a workload, and back: each seat restored into the pool. Pods without devices
+ * that follow one another on a node are one item with a count. ERR_INVALID: an item counts more than a workload has. */
 void translate_placement_json(const struct seat *first, struct buf *out);
 int translate_placement_restore(struct str json, struct engine *e, const struct workload_input *w,
                                 struct arena *a, struct err *err);

@@ -1,6 +1,8 @@
 /* translate_json: what the engine decided, as the JSON that is written down; and placements read back. */
 #include "control/translate.h"
 
+#include "base/limits.h"
+
 static void quantity_json(struct buf *out, struct str resource, int64_t v) {
     buf_ch(out, '"');
     amount_text(resource, v, out);
@@ -58,12 +60,26 @@ static void devices_json(const struct seat *s, struct buf *out) {
     pod_devices_encode(&d, out);
 }
 
+/* Whether b is the next pod of a's set, on its node, and neither has devices: they are written together. */
+static bool seats_adjoin(const struct seat *a, const struct seat *b) {
+    return b != NULL && a->n_devices == 0 && b->n_devices == 0 && b->ordinal == a->ordinal + 1 &&
+           str_eq(a->node, b->node) && str_eq(a->set, b->set);
+}
+
 void translate_placement_json(const struct seat *first, struct buf *out) {
     buf_ch(out, '[');
     for (const struct seat *s = first; s != NULL; s = s->group_next) {
         buf_c(out, s == first ? "{\"podSet\":" : ",{\"podSet\":");
         buf_json(out, s->set);
-        buf_f(out, ",\"index\":%d,\"node\":", s->ordinal);
+        buf_f(out, ",\"index\":%d,", s->ordinal);
+        int32_t from = s->ordinal;
+        while (seats_adjoin(s, s->group_next)) {
+            s = s->group_next;
+        }
+        if (s->ordinal > from) {
+            buf_f(out, "\"count\":%d,", s->ordinal - from + 1);
+        }
+        buf_c(out, "\"node\":");
         buf_json(out, s->node);
         if (s->n_devices > 0) {
             buf_c(out, ",\"devices\":");
@@ -99,8 +115,18 @@ int translate_devices(const struct pod_devices *d, struct names *resources, stru
     return r;
 }
 
-static int restore_one(yyjson_val *item, struct engine *e, const struct workload_input *w,
-                       struct arena *a, struct err *err) {
+/* How many pods an item stands for; 0: it says no number that could be. `so_far`: of those before it. */
+static int64_t item_count(yyjson_val *item, int64_t so_far) {
+    int64_t n = json_i64_at(item, "count", 1), index = json_i64_at(item, "index", 0);
+    bool devices = json_get(item, STR("devices")) != NULL;
+    return n >= 1 && n <= LIMIT_WORKLOAD_PODS - so_far && index >= 0 &&
+                   index <= INT32_MAX - LIMIT_WORKLOAD_PODS && (n == 1 || !devices)
+               ? n
+               : 0;
+}
+
+static int restore_item(yyjson_val *item, int64_t n, struct engine *e,
+                        const struct workload_input *w, struct arena *a, struct err *err) {
     struct seat as = {.workload = w->uid, .set = json_str_at(item, "podSet"),
                       .node = json_str_at(item, "node"),
                       .ordinal = (int32_t)json_i64_at(item, "index", 0)};
@@ -132,7 +158,10 @@ static int restore_one(yyjson_val *item, struct engine *e, const struct workload
         }
     }
     struct seat *made;
-    return r == 0 ? pool_seat_restore(engine_pool(e), &as, &made) : r;
+    for (int64_t i = 0; i < n && r == 0; i++, as.ordinal++) {
+        r = pool_seat_restore(engine_pool(e), &as, &made);
+    }
+    return r;
 }
 
 int translate_placement_restore(struct str json, struct engine *e, const struct workload_input *w,
@@ -140,16 +169,20 @@ int translate_placement_restore(struct str json, struct engine *e, const struct 
     yyjson_doc *doc;
     yyjson_val *item;
     size_t i, max;
+    int64_t n, pods = 0;
     int r = json_parse(a, json, &doc, err);
     if (r != 0) {
         return r;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_arr_foreach(root, i, max, item) {
-        r = restore_one(item, e, w, a, err);
+        n = item_count(item, pods);
+        r = n > 0 ? restore_item(item, n, e, w, a, err)
+                  : err_set(err, ERR_INVALID, "item %zu: expected count and index of pods", i);
         if (r != 0) {
             return r;
         }
+        pods += n;
     }
     return 0;
 }

@@ -152,6 +152,60 @@ static void workload_and_placement(void **state) {
     engine_free(e);
 }
 
+/* There and back; NULL: it comes back as it was. */
+static void placement_restored(const char *text, const char *want, int seats) {
+    struct engine_options o = {0};
+    struct engine *e = engine_new(&o);
+    const struct workload *w = view(&schema_workload, WORKLOAD);
+    struct workload_input in;
+    struct err err = {0};
+    struct buf b;
+    int n = 0;
+    assert_int_equal(translate_workload(w, STR("q"), &arena, &in), 0);
+    int r = translate_placement_restore(str_of(text), e, &in, &arena, &err);
+    if (want == NULL) {
+        assert_int_equal(r, ERR_INVALID);
+        assert_non_null(strstr(err.text, "expected count and index of pods"));
+    } else {
+        const struct seat *first = pool_workload_first(engine_pool(e), STR("u1"));
+        assert_ok(r, &err);
+        buf_init(&b, 0);
+        translate_placement_json(first, &b);
+        assert_str_eq(buf_view(&b), str_of(want));
+        buf_release(&b);
+        for (const struct seat *s = first; s != NULL; s = s->group_next) {
+            n++;
+        }
+        assert_int_equal(n, seats);
+    }
+    engine_free(e);
+}
+
+/* Pods without devices that follow one another on a node are counted. */
+static void placement_counts(void **state) {
+    static const char counted[] =
+        "[{\"podSet\":\"main\",\"index\":0,\"count\":5999,\"node\":\"n1\"},"
+        "{\"podSet\":\"main\",\"index\":5999,\"node\":\"n2\"},"
+        "{\"podSet\":\"main\",\"index\":6001,\"count\":2,\"node\":\"n2\"},"
+        "{\"podSet\":\"other\",\"index\":6003,\"node\":\"n2\"}]";
+    placement_restored(counted, counted, 6003);
+    placement_restored("[{\"podSet\":\"main\",\"index\":0,\"node\":\"n1\"},"
+                       "{\"podSet\":\"main\",\"index\":1,\"node\":\"n1\"},"
+                       "{\"podSet\":\"main\",\"index\":2,\"node\":\"n1\"}]",
+                       "[{\"podSet\":\"main\",\"index\":0,\"count\":3,\"node\":\"n1\"}]", 3);
+    static const char *const bad[] = {
+        "[{\"podSet\":\"main\",\"index\":0,\"count\":0,\"node\":\"n1\"}]",
+        "[{\"podSet\":\"main\",\"index\":0,\"count\":100001,\"node\":\"n1\"}]",
+        "[{\"podSet\":\"main\",\"index\":0,\"count\":99999,\"node\":\"n1\"},"
+        "{\"podSet\":\"main\",\"index\":0,\"count\":2,\"node\":\"n1\"}]",
+        "[{\"podSet\":\"main\",\"index\":-1,\"node\":\"n1\"}]",
+        "[{\"podSet\":\"main\",\"index\":2147483647,\"count\":2,\"node\":\"n1\"}]",
+        "[{\"podSet\":\"main\",\"index\":0,\"count\":2,\"node\":\"n1\",\"devices\":[]}]"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        placement_restored(bad[i], NULL, 0);
+    }
+}
+
 static void amounts_as_text(void **state) {
     const struct {
         const char *resource;
@@ -176,6 +230,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(affinity, setup, teardown),
         cmocka_unit_test_setup_teardown(queue, setup, teardown),
         cmocka_unit_test_setup_teardown(workload_and_placement, setup, teardown),
+        cmocka_unit_test_setup_teardown(placement_counts, setup, teardown),
         cmocka_unit_test(amounts_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

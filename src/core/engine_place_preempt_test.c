@@ -123,25 +123,26 @@ static int seats(struct world *w, const char *uid) {
 static void as_many_as_can_be_written(void **state) {
     struct world w;
     wide(&w, true);
-    submit_as(&w, "most", "q", 0, 1, LIMIT_WORKLOAD_PLACES, "cpu", 1, &ANY);
-    submit_as(&w, "more", "q", 0, 2, LIMIT_WORKLOAD_PLACES + 1, "cpu", 1, &ANY);
+    submit_as(&w, "most", "q", 0, 1, LIMIT_WORKLOAD_PLAIN, "cpu", 1, &ANY);
+    submit_as(&w, "more", "q", 0, 2, LIMIT_WORKLOAD_PLAIN + 1, "cpu", 1, &ANY);
     submit_as(&w, "next", "q", 0, 3, 1, "cpu", 1, &ANY);
     run(&w);
     assert_string_equal(w.story, "+most +next ");
     assert_string_equal(w.reason, "WaitingForPlacement");
     assert_string_equal(w.text,
-                        "quota is available, but its pods and their devices would take 2001 "
-                        "places, and one workload may have at most 2000 (pod set main)");
-    assert_int_equal(seats(&w, "most"), LIMIT_WORKLOAD_PLACES);
+                        "quota is available, but it has 20001 pods without devices, and one "
+                        "workload may have at most 20000 on nodes of Berth: let it ask for fewer "
+                        "at once, or make several of it (pod set main)");
+    assert_int_equal(seats(&w, "most"), LIMIT_WORKLOAD_PLAIN);
     assert_int_equal(seats(&w, "more"), 0);
     struct node_amount a = {STR("cpu"), 1};
     struct set_input sets[] = {{STR("few"), 1, 0, &ANY, &a, 1},
-                               {STR("many"), LIMIT_WORKLOAD_PLACES, 0, &ANY, &a, 1}};
+                               {STR("many"), LIMIT_WORKLOAD_PLAIN, 0, &ANY, &a, 1}};
     struct workload_input in = {.uid = STR("sets"), .queue = STR("q"), .sets = sets, .n_sets = 2};
     assert_int_equal(engine_workload_put(w.e, &in), 0);
     run(&w);
     assert_string_equal(w.story, "");
-    assert_non_null(strstr(w.text, "2001 places"));
+    assert_non_null(strstr(w.text, "20001 pods"));
     assert_non_null(strstr(w.text, "(pod set many)"));
     engine_free(w.e);
 }
@@ -174,7 +175,8 @@ static void devices_count(void **state) {
     assert_string_equal(w.text,
                         "the preemption of 1 workload(s) would not help: then its pods and "
                         "their devices would take 3974 places, and one workload may have at "
-                        "most 2000 (pod set main)");
+                        "most 2000: let it ask for fewer at once, or make several of it (pod set "
+                        "main)");
     assert_true(holds(&w, "low"));
     engine_free(w.e);
 }

@@ -376,7 +376,7 @@ int seat_victims(struct engine *e, struct entry *n, bool *ret_leaving, int64_t *
 enum { SEAT_TRIAL_COST_MAX = 1 << 18 }; /* nodes looked at in one search */
 struct seat_trial {
     struct engine *e;
-    struct place_input *in;
+    struct place_input *in; /* its own */
     size_t n;
     struct place_why why; /* of the last that did not fit */
     int error;

@@ -24,11 +24,32 @@ static size_t set_flavors(struct engine *e, const struct assignment *a, uint32_t
     return n;
 }
 
+/* What the pods of a workload take: those with devices and these, and those without. */
+struct places {
+    int64_t full, plain;
+};
+
+/* Pods of one set more; `why`: now they are more than one workload may have. */
+static void places_add(struct places *x, struct str set, int64_t of_one, int32_t pods,
+                       struct place_why *why) {
+    int64_t *sum = of_one > 1 ? &x->full : &x->plain;
+    const int64_t most = of_one > 1 ? LIMIT_WORKLOAD_PLACES : LIMIT_WORKLOAD_PLAIN;
+    enum place_trouble trouble = of_one > 1 ? PLACE_TOO_MANY : PLACE_TOO_MANY_PLAIN;
+    *sum = amount_add(*sum, amount_mul(of_one, pods));
+    if (*sum <= most || (why->trouble != PLACE_OK && why->trouble != trouble)) {
+        return;
+    }
+    *why = (struct place_why){.trouble = trouble,
+                              .set = str_empty(why->set) ? set : why->set,
+                              .need = *sum,
+                              .most = most};
+}
+
 /* One for each set that is Berth's to place, with its first ordinal; the count of pods in *ret_pods. `why`: they take
  * more places than one workload may have. */
 static int places_sum(struct engine *e, const struct engine_workload *w, const struct assignment *a,
                       struct place_input *sets, size_t *ret_pods, struct place_why *why) {
-    int64_t places = 0;
+    struct places sum = {0};
     *ret_pods = 0;
     for (uint32_t i = 0; i < w->n_sets; i++) {
         const struct flavor_input **flavors =
@@ -48,20 +69,15 @@ static int places_sum(struct engine *e, const struct engine_workload *w, const s
         if (pods > 0 && pool_is_ours(e->pool, &one)) {
             one.ordinal = 0;
             *ret_pods += (size_t)pods;
-            places = amount_add(places, amount_mul(pool_places(e->pool, &one), pods));
-            why->set = places > LIMIT_WORKLOAD_PLACES && str_empty(why->set) ? one.set : why->set;
+            places_add(&sum, one.set, pool_places(e->pool, &one), pods, why);
         }
         sets[i] = one;
-    }
-    if (places > LIMIT_WORKLOAD_PLACES) {
-        why->trouble = PLACE_TOO_MANY;
-        why->need = places;
-        why->most = LIMIT_WORKLOAD_PLACES;
     }
     return 0;
 }
 
-/* The pods that are Berth's to place; *ret_n 0: none, or, with `why`, too many. */
+/* The pods that are Berth's to place, for the caller to free: a cycle looks at many large ones. *ret_n 0: none, or,
+ * with `why`, too many; then *ret is untouched. */
 static int places_of(struct engine *e, const struct engine_workload *w, const struct assignment *a,
                      struct place_input **ret, size_t *ret_n, struct place_why *why) {
     size_t pods = 0;
@@ -75,7 +91,7 @@ static int places_of(struct engine *e, const struct engine_workload *w, const st
     if (r != 0 || pods == 0 || why->trouble != PLACE_OK) {
         return r;
     }
-    struct place_input *in = ARENA_ARRAY(&e->tick, struct place_input, pods);
+    struct place_input *in = mem_array(pods, sizeof(*in));
     if (in == NULL) {
         return ERR_NOMEM;
     }
@@ -115,6 +131,7 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
         pool_claims_open(e->pool, n->w->queue->name);
     }
     r = pool_plan(e->pool, n->w->uid, (struct str){0}, in, used, ret_ok, &why);
+    mem_free(in);
     if (n->w->queue->claims) {
         pool_claims_shut(e->pool, n->w->queue->name);
     }
@@ -152,6 +169,8 @@ void seat_trial_end(struct seat_trial *t) {
         t->lifted.v[i]->lifted = 0;
     }
     workload_vec_release(&t->lifted);
+    mem_free(t->in);
+    t->in = NULL;
     t->open = false;
 }
 

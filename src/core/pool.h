@@ -103,6 +103,7 @@ enum place_trouble {
     PLACE_TAKEN,       /* all seats of its workload have pods that have not ended */
     PLACE_NO_TOGETHER, /* each part fits somewhere, not all on one node */
     PLACE_TOO_MANY, /* a workload takes `need` places, and may have `most` (LIMIT_WORKLOAD_PLACES) */
+    PLACE_TOO_MANY_PLAIN, /* the same of its pods without devices (LIMIT_WORKLOAD_PLAIN) */
 };
 
 /* Why a plan failed, as data. */
@@ -129,7 +130,7 @@ uint64_t pool_generation(const struct pool *p);
 
 /* Whether pods like this are Berth's to place: there are managed nodes, and no unmanaged one matches. */
 bool pool_is_ours(const struct pool *p, const struct place_input *in);
-/* What such a pod takes: one for itself, and one for each whole GPU or slice that it asks for. */
+/* What such a pod takes: one for itself, and one for each whole GPU or slice that it asks for. 1: it is plain. */
 int64_t pool_places(const struct pool *p, const struct place_input *in);
 /* Seats for all pods, or none. *ret_placed false: *why says it. 0, ERR_NOMEM, ERR_TOO_MANY. */
 int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,

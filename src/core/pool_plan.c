@@ -272,9 +272,28 @@ bool plan_eligible(const struct pool_node *n, const struct place_input *in) {
     return n->managed && n->ready && matches(n, in);
 }
 
+bool plan_alike(const struct place_input *a, const struct place_input *b) {
+    return a->shape == b->shape && a->flavors == b->flavors && a->amounts == b->amounts &&
+           a->n_flavors == b->n_flavors && a->n_amounts == b->n_amounts &&
+           str_eq(a->queue, b->queue);
+}
+
+/* A node that is the best for a pod without devices is so for the next one like it, while that fits: by the first it
+ * has only become fuller. */
+static bool plan_again(const struct pool *p, const struct place_input *in,
+                       const struct plan_last *last, struct fitting *ret) {
+    return last->node != NULL && last->n_devices == 0 && plan_alike(last->in, in) &&
+           plan_node_try(p, last->node, in, ret) && ret->n == 0;
+}
+
 struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
-                           struct fitting *ret) {
+                           struct plan_last *last, size_t *cost, struct fitting *ret) {
     struct pool_node *best = NULL;
+    *cost += 1;
+    if (plan_again(p, in, last, ret)) {
+        return last->node;
+    }
+    *cost += p->nodes.n;
     for (size_t i = 0; i < p->nodes.n; i++) {
         struct pool_node *n = p->nodes.v[i];
         struct fitting t;
@@ -286,13 +305,15 @@ struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
             *ret = t;
         }
     }
+    *last = (struct plan_last){in, best, best != NULL ? ret->n : 0};
     return best;
 }
 
 static int pod_plan(struct pool *p, const struct seat *as, const struct place_input *in,
-                    bool *ret_placed) {
+                    struct plan_last *last, bool *ret_placed) {
     struct fitting t;
-    const struct pool_node *best = plan_pod(p, in, &t);
+    size_t cost = 0;
+    const struct pool_node *best = plan_pod(p, in, last, &cost, &t);
     *ret_placed = best != NULL;
     return best != NULL ? seat_commit(p, *as, best, in, &t) : 0;
 }
@@ -415,7 +436,8 @@ int plan_order(const struct pool *p, const struct place_input *in, size_t n, str
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        turns[i] = (struct turn){weight(p, &in[i]), i};
+        bool same = i > 0 && plan_alike(&in[i], &in[i - 1]);
+        turns[i] = (struct turn){same ? turns[i - 1].weight : weight(p, &in[i]), i};
     }
     if (n > 1) {
         qsort(turns, n, sizeof(*turns), turn_cmp);
@@ -432,11 +454,12 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
         return r;
     }
     const struct seat as = {.workload = workload, .pod = pod};
+    struct plan_last last = {0};
     struct seat *before = p->last;
     bool placed = true;
     size_t done = 0;
     for (; done < n && placed && r == 0; done++) {
-        r = pod_plan(p, &as, &in[turns[done].at], &placed);
+        r = pod_plan(p, &as, &in[turns[done].at], &last, &placed);
     }
     if (r == 0 && !placed) {
         plan_why(p, &in[turns[done - 1].at], why);
@@ -456,7 +479,8 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
 int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
                     const struct place_input *in, bool *ret_placed, struct place_why *why) {
     const struct seat as = {.workload = workload, .pod = pod, .loose = true};
-    int r = pod_plan(p, &as, in, ret_placed);
+    struct plan_last last = {0};
+    int r = pod_plan(p, &as, in, &last, ret_placed);
     if (r == 0 && !*ret_placed) {
         plan_why(p, in, why);
         why->pods = 1;

@@ -149,8 +149,16 @@ struct turn {
 bool plan_eligible(const struct pool_node *n, const struct place_input *in);
 bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place_input *in,
                    struct fitting *t);
-/* The best node for a pod, or NULL. */
-struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, struct fitting *t);
+/* The pod before, of the same plan, which has its place by now; all 0: there is none. */
+struct plan_last {
+    const struct place_input *in;
+    struct pool_node *node;
+    size_t n_devices;
+};
+bool plan_alike(const struct place_input *a, const struct place_input *b); /* but for the ordinal */
+/* The best node for a pod, or NULL. *cost grows by the nodes looked at. */
+struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
+                           struct plan_last *last, size_t *cost, struct fitting *t);
 void plan_pick(const struct pick *k, bool on);
 int plan_order(const struct pool *p, const struct place_input *in, size_t n, struct turn **ret);
 void plan_why(const struct pool *p, const struct place_input *in, struct place_why *ret);

@@ -107,6 +107,76 @@ static void packs(void **state) {
     teardown(&m);
 }
 
+enum { TOGETHER = 30 };
+
+/* Pods of three sets: slices first, which is the order of a plan, then two sizes of those without devices. */
+static void together_inputs(struct machine *m, struct prng *rng, struct pool_amount v[3][2],
+                            struct place_input *in) {
+    uint32_t slice, cpu;
+    assert_int_equal(names_intern(&m->names, STR("nvidia.com/mig-1g.18gb"), &slice), 0);
+    assert_int_equal(names_intern(&m->names, STR("cpu"), &cpu), 0);
+    for (int k = 0; k < 3; k++) {
+        v[k][0] = (struct pool_amount){cpu, 300 + (int64_t)prng_below(rng, 1000)};
+        v[k][1] = (struct pool_amount){slice, k == 0};
+    }
+    for (int i = 0; i < TOGETHER; i++) {
+        int k = i / (TOGETHER / 3);
+        in[i] = (struct place_input){
+            .set = STR("main"), .ordinal = i, .shape = &ANY, .amounts = v[k], .n_amounts = 2};
+    }
+}
+
+/* All pods of a workload at once go where they would go one after the other. */
+static void together(void **state) {
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct machine m[2];
+        struct place_why why;
+        for (int k = 0; k < 2; k++) {
+            struct prng rng;
+            struct pool_amount v[3][2];
+            struct place_input in[TOGETHER];
+            char name[8];
+            bool placed = true;
+            setup(&m[k]);
+            prng_seed(&rng, seed);
+            for (int i = 0; i < 6; i++) {
+                snprintf(name, sizeof(name), "n%d", i);
+                assert_int_equal(node_put(&m[k], name, (int)prng_below(&rng, 3), ""), 0);
+            }
+            together_inputs(&m[k], &rng, v, in); /* some room is taken first */
+            for (int i = 0; i < TOGETHER && i < (int)(seed % 9); i++) {
+                char pod[8];
+                snprintf(pod, sizeof(pod), "p%d", i);
+                assert_int_equal(
+                    pool_plan_loose(m[k].pool, STR("x"), str_of(pod), &in[i * 3], &placed, &why),
+                    0);
+            }
+            together_inputs(&m[k], &rng, v, in);
+            bool all = false;
+            if (k == 0) {
+                assert_int_equal(
+                    pool_plan(m[k].pool, STR("w"), (struct str){0}, in, TOGETHER, &all, &why), 0);
+            }
+            for (int i = 0; i < TOGETHER && placed && k == 1; i++) {
+                assert_int_equal(
+                    pool_plan(m[k].pool, STR("w"), (struct str){0}, &in[i], 1, &placed, &why), 0);
+            }
+            assert_true(k == 1 || all || pool_workload_first(m[0].pool, STR("w")) == NULL);
+        }
+        const struct seat *a = pool_workload_first(m[0].pool, STR("w"));
+        const struct seat *b = a != NULL ? pool_workload_first(m[1].pool, STR("w")) : NULL;
+        for (; a != NULL && b != NULL; a = a->group_next, b = b->group_next) {
+            assert_int_equal(a->ordinal, b->ordinal);
+            assert_str_eq(a->node, b->node);
+            assert_true(a->n_devices == 0 || a->devices[0].start == b->devices[0].start);
+        }
+        assert_null(a);
+        assert_null(b);
+        teardown(&m[0]);
+        teardown(&m[1]);
+    }
+}
+
 static void the_node_has_the_last_word(void **state) {
     struct machine m;
     setup(&m);
@@ -422,6 +492,7 @@ static void pinned_cards(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packs),
+        cmocka_unit_test(together),
         cmocka_unit_test(the_node_has_the_last_word),
         cmocka_unit_test(media_once),
         cmocka_unit_test(seats_written_down),

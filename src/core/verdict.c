@@ -157,7 +157,13 @@ static void place_text(const struct verdict *v, const struct names *resources, s
     case PLACE_TOO_MANY:
         buf_f(b,
               "its pods and their devices would take %lld places, and one workload may have at "
-              "most %lld",
+              "most %lld: let it ask for fewer at once, or make several of it",
+              (long long)w->need, (long long)w->most);
+        break;
+    case PLACE_TOO_MANY_PLAIN:
+        buf_f(b,
+              "it has %lld pods without devices, and one workload may have at most %lld on nodes "
+              "of Berth: let it ask for fewer at once, or make several of it",
               (long long)w->need, (long long)w->most);
         break;
     case PLACE_NO_TOGETHER:

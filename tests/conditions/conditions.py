@@ -273,6 +273,28 @@ def test_waits_for_quota(w):
          r"podsets requests \(0\) \+ current podset request \(150m\) > maximum capacity \(100m\)")
 
 
+def test_many_pods(w):
+    """A few thousand are written in a line; more than may be hold nothing, and are told what to do."""
+    def workload(name, memory, count):
+        template = {"spec": {"restartPolicy": "Never", "containers": [
+            {"name": "c", "image": "busybox", "resources": {"requests": {"memory": memory}}}]}}
+        w.b.apply({"apiVersion": API, "kind": "Workload", "metadata": {"name": name, "namespace": "default"},
+                   "spec": {"queueName": "many", "podSets": [{"name": "main", "count": count, "template": template}]}})
+
+    w.queue("many", 100)
+    workload("many-beyond", "10Ki", 20001)
+    w.wl("many-beyond", "QuotaReserved", "False", "WaitingForPlacement",
+         r"quota is available, but it has 20001 pods without devices, and one workload may have at most 20000 on nodes "
+         r"of Berth: let it ask for fewer at once, or make several of it \(pod set main\)")
+    workload("many-good", "10Ki", 6000)
+    w.wl("many-good", "Admitted", "True", "Admitted", "The workload is admitted")
+    plan = json.loads(w.b.get("workload", "many-good")["metadata"]["annotations"]["berth.dev/placement"])
+    check([(p["podSet"], p["index"], p["count"]) for p in plan] == [("main", 0, 6000)], f"placement {plan}")
+    used = w.b.get("clusterqueue", "many")["status"]["flavorsUsage"]
+    check('"60000Ki"' in json.dumps(used), f"held {used}")
+    w.b.kubectl("delete", "workload", "many-good", "many-beyond")
+
+
 def test_no_flavor_matches(w):
     w.queue("marks", 100, flavors=("marked",))
     w.workload("marks-other", "marks", 10, selector={"disk": "slow"})
