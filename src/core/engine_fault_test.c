@@ -35,8 +35,9 @@ static int put_queue(struct engine *e, const char *name, enum preempt_policy rec
 
 static int run_once(struct life *l, bool *ret_more) {
     const struct engine_action *a;
-    size_t n;
+    size_t n = SIZE_MAX;
     int r = engine_run(l->w.e, 0, 3, &a, &n, ret_more, NULL);
+    assert_int_equal(n != SIZE_MAX, r == 0); /* what failed says nothing */
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (a[i].type == ACTION_PREEMPT) {
             str_copy(a[i].uid, l->back, sizeof(l->back));

@@ -124,6 +124,7 @@ FIXTURE void hear(struct world *w, const struct engine_action *a) {
     if (a->type == ACTION_ADMIT) {
         w->admitted++;
         w->count = a->counts != NULL ? a->counts[0] : -1;
+        assert_int_equal(a->seated, pool_workload_first(engine_pool(w->e), a->uid) != NULL);
         str_copy(a->uid, w->last, sizeof(w->last));
         snprintf(end, room, "+%.*s ", STR_ARG(a->uid));
     } else if (a->type == ACTION_PREEMPT) {

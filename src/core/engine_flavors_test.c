@@ -81,6 +81,39 @@ static void fungibility(void **state) {
     }
 }
 
+/* What a pod asks of a flavor's labels. */
+static void affinity(void **state) {
+    static const struct {
+        enum select_op op;
+        const char *value;
+        bool absent; /* the flavor's label is another key: then the rule does not count */
+        bool fits;
+    } cases[] = {
+        {SELECT_IN, "7", false, true},      {SELECT_IN, "8", false, false},
+        {SELECT_NOT_IN, "8", false, true},  {SELECT_NOT_IN, "7", false, false},
+        {SELECT_EXISTS, NULL, false, true}, {SELECT_ABSENT, NULL, false, false},
+        {SELECT_GT, "6", false, true},      {SELECT_GT, "7", false, false},
+        {SELECT_LT, "8", false, true},      {SELECT_LT, "7", false, false},
+        {SELECT_GT, "six", false, false},   {SELECT_IN, "8", true, true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world w;
+        struct str_pair label = {cases[i].absent ? STR("other") : STR("size"), STR("7")};
+        struct str value = str_of(cases[i].value != NULL ? cases[i].value : "");
+        struct select_rule rule = {
+            STR("size"), cases[i].op, {&value, cases[i].value != NULL ? 1 : 0}};
+        struct select_term term = {.labels = &rule, .n_labels = 1};
+        struct shape shape = {.has_affinity = true, .terms = &term, .n_terms = 1};
+        setup(&w);
+        flavor(&w, "f", (struct flavor_input){.labels = {&label, 1}});
+        queue(&w, "q", "", false, (struct fq[]){{"f", {9000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+        submit_as(&w, "a", "q", 0, 1, 1, "cpu", 1000, &shape);
+        run(&w);
+        assert_int_equal(w.admitted, cases[i].fits);
+        engine_free(w.e);
+    }
+}
+
 /* No victims in the first, never room in the second: it waits for the first. */
 static void waits_for_quota(void **state) {
     struct world w;
@@ -200,6 +233,7 @@ int main(void) {
         cmocka_unit_test(fungibility), cmocka_unit_test(waits_for_quota),
         cmocka_unit_test(scans),       cmocka_unit_test(fewer_pods),
         cmocka_unit_test(undeclared),  cmocka_unit_test(fewer_with_victims),
+        cmocka_unit_test(affinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,28 @@ static void amounts_and_holders(void **state) {
     teardown(&w);
 }
 
+/* A flavor of other nodes than its pods ask for. */
+static void other_nodes(void **state) {
+    struct world w;
+    struct str_pair have = {STR("kind"), STR("new")}, want = {STR("kind"), STR("old")};
+    struct flavor_input f = {.name = STR("f"), .labels = {&have, 1}};
+    struct shape shape = {.selector = {&want, 1}};
+    struct node_amount a = {STR("gpu"), 1};
+    struct set_input s = {STR("main"), 1, 0, &shape, &a, 1};
+    struct workload_input in = {
+        .uid = STR("p"), .queue = STR("a"), .queued_ns = 1, .sets = &s, .n_sets = 1};
+    setup(&w);
+    assert_int_equal(engine_flavor_put(w.e, &f), 0);
+    queue(&w, base("a", ""), (struct quota_input){8, NO, NO});
+    assert_int_equal(engine_workload_put(w.e, &in), 0);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(w.out.n_lacks, 2);
+    assert_int_equal(w.out.lacks[0].kind, LACK_TAINT);
+    assert_int_equal(w.out.lacks[1].kind, LACK_AFFINITY);
+    assert_false(w.out.fits);
+    teardown(&w);
+}
+
 static void resource_of_no_group(void **state) {
     struct world w;
     setup(&w);
@@ -190,6 +212,7 @@ static void rules_of_the_queue(void **state) {
     assert_int_equal(within(PREEMPT_LOWER, 5, 1), KEEP_PRIORITY);
     assert_int_equal(within(PREEMPT_LOWER, 4, 1), KEEP_NOT_ENOUGH);
     assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 5, 1), KEEP_OLDER);
+    assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 5, 10), KEEP_OLDER); /* just as old */
     assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 5, 11), KEEP_NOT_ENOUGH);
     assert_int_equal(within(PREEMPT_LOWER_OR_NEWER, 6, 11), KEEP_PRIORITY);
 }
@@ -340,7 +363,7 @@ int main(void) {
         cmocka_unit_test(resource_of_no_group), cmocka_unit_test(rules_of_the_queue),
         cmocka_unit_test(rules_of_the_cohort),  cmocka_unit_test(own_limit),
         cmocka_unit_test(protections),          cmocka_unit_test(every_rule_has_words),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_memory),       cmocka_unit_test(other_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void teardown(struct machine *m) {
     names_release(&m->names);
 }
 
-/* `busy` (may be empty): a pod that the inventory shows on slices 4 to 7 of GPU 0. */
+/* `busy` (may be empty): a pod that the inventory shows on slices 4 to 7 of GPU 0; "whole...": on all of the last. */
 static int node_put(struct machine *m, const char *name, int gpus, const char *busy) {
     struct gpu_instance held = {9, 4, 4, STR("MIG-1"), str_of(busy)};
     struct gpu_card cards[8] = {0};
@@ -45,7 +45,9 @@ static int node_put(struct machine *m, const char *name, int gpus, const char *b
                                      .profiles = PROFILES,
                                      .n_profiles = N_PROFILES};
     }
-    if (*busy != '\0') {
+    if (str_starts(str_of(busy), STR("whole"))) {
+        cards[gpus - 1].pod_uid = str_of(busy);
+    } else if (*busy != '\0') {
         cards[0].instances = &held;
         cards[0].n_instances = 1;
     }
@@ -392,6 +394,39 @@ static void set_aside(void **state) {
     teardown(&m);
 }
 
+/* The same of a whole GPU; what the inventory shows of a stranger there stays in the way. */
+static void set_aside_whole(void **state) {
+    struct machine m;
+    struct place_why why;
+    struct pool_amount v = {0, 2};
+    struct place_input in = {.set = STR("main"), .shape = &ANY, .amounts = &v, .n_amounts = 1};
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 2, ""), 0);
+    assert_int_equal(names_intern(&m.names, STR("nvidia.com/gpu"), &v.resource), 0);
+    assert_int_equal(planned(&m, "holder", "nvidia.com/gpu", 1)->devices[0].gpu_index, 1);
+    assert_non_null(
+        pool_take(m.pool, STR("holder"), STR("main"), STR("whole-pod"), (struct str){0}));
+    for (int stranger = 0; stranger < 2; stranger++) {
+        assert_int_equal(node_put(&m, "n1", 2, stranger ? "whole-other" : "whole-pod"), 0);
+        uint64_t before = pool_digest(m.pool);
+        for (int round = 0; round < 3; round++) { /* away, back, and away until the end */
+            bool placed = round != 1, away = round != 1;
+            if (round == 0) {
+                pool_trial_begin(m.pool, STR("me"));
+                assert_int_equal(pool_trial_place(m.pool, &in, 1, &placed, &why), 0);
+                assert_false(placed);
+            }
+            (away ? pool_trial_lift : pool_trial_unlift)(m.pool, STR("holder"));
+            assert_int_equal(pool_trial_place(m.pool, &in, 1, &placed, &why), 0);
+            assert_int_equal(placed, away && !stranger);
+        }
+        pool_trial_end(m.pool);
+        assert_true(pool_digest(m.pool) == before);
+    }
+    assert_null(planned(&m, "next", "nvidia.com/gpu", 2));
+    teardown(&m);
+}
+
 /* ---- pins ---- */
 
 static int plan_for(struct machine *m, const char *queue, const char *workload,
@@ -498,6 +533,7 @@ int main(void) {
         cmocka_unit_test(seats_written_down),
         cmocka_unit_test(random_plans),
         cmocka_unit_test(set_aside),
+        cmocka_unit_test(set_aside_whole),
         cmocka_unit_test(pins),
         cmocka_unit_test(pinned_cards),
         cmocka_unit_test(short_of_memory),
