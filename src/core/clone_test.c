@@ -4,6 +4,7 @@
  */
 #include "core/clone.h"
 
+#include "api/h200_fixture.h"
 #include "base/prng.h"
 #include "base/test.h"
 #include "core/engine_private.h"
@@ -297,6 +298,98 @@ static void by_usage(void **state) {
     buf_release(&b);
 }
 
+/* ---- places ---- */
+
+#define TWO "nvidia.com/mig-2g.35gb"
+
+/* A GPU of which a stranger has the upper half, and one that a stranger has all of. */
+static void node(struct engine *e) {
+    struct gpu_profile profiles[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB};
+    struct gpu_instance half = {9, 4, 4, STR("MIG-1"), STR("stranger")};
+    struct gpu_card cards[2] = {{.uuid = STR("GPU-0"),
+                                 .slices = 8,
+                                 .mig_enabled = true,
+                                 .mig_managed = true,
+                                 .healthy = true,
+                                 .profiles = profiles,
+                                 .n_profiles = 4,
+                                 .instances = &half,
+                                 .n_instances = 1}};
+    cards[1] = cards[0];
+    cards[1].uuid = STR("GPU-1");
+    cards[1].index = 1;
+    cards[1].mig_enabled = false;
+    cards[1].n_instances = 0;
+    cards[1].pod_uid = STR("another");
+    struct inventory inv = {cards, 2, true};
+    struct node_amount cpu = {STR("cpu"), 8000};
+    struct node_input in = {.name = STR("n1"),
+                            .managed = true,
+                            .ready = true,
+                            .amounts = &cpu,
+                            .n_amounts = 1,
+                            .inventory = &inv};
+    assert_int_equal(pool_node_put(engine_pool(e), &in, NULL), 0);
+}
+
+static void slice(struct engine *e, const char *uid, const char *q, int64_t at) {
+    struct node_amount a = {STR(TWO), 1};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &a, 1};
+    struct workload_input in = {
+        .uid = str_of(uid), .queue = str_of(q), .queued_ns = at, .sets = &s, .n_sets = 1};
+    assert_int_equal(engine_workload_put(e, &in), 0);
+}
+
+/* Where its slice begins; -1: it has none. */
+static int start_of(struct engine *e, const char *uid) {
+    const struct seat *s = pool_workload_first(engine_pool(e), str_of(uid));
+    return s != NULL ? s->devices[0].start : -1;
+}
+
+/* Nodes, who sits there and what is promised are in the copy: the next ones get the places that they get here. */
+static void places_alike(void **state) {
+    struct engine *e = engine(), *copy;
+    struct str resource = STR(TWO);
+    struct quota_input q = {9, NO, NO};
+    struct group_flavor_input f = {STR("f"), &q};
+    struct group_input g = {&resource, 1, &f, 1};
+    struct pool_pin pin = {STR("n1"), STR("GPU-0"), STR(TWO), 2, 2};
+    const char *const queues[] = {"a", "rsv"};
+    struct clone c;
+    struct buf b;
+    buf_init(&b, 0);
+    node(e);
+    for (int i = 0; i < 2; i++) {
+        struct queue_input in = {.name = str_of(queues[i]),
+                                 .cohort = STR("left"),
+                                 .groups = &g,
+                                 .n_groups = 1,
+                                 .weight = 1};
+        assert_int_equal(engine_queue_put(e, &in), 0);
+    }
+    assert_int_equal(pool_pins_set(engine_pool(e), STR("rsv"), &pin, 1), 0);
+    slice(e, "a1", "a", 1);
+    decide(e, &b);
+    assert_int_equal(start_of(e, "a1"), 0);
+    take(e, "a", &c);
+    assert_int_equal(clone_build(&c, &copy), 0);
+    clone_release(&c);
+    assert_true(pool_digest(engine_pool(copy)) == pool_digest(engine_pool(e)));
+    for (struct engine *x = e; x != NULL; x = x == e ? copy : NULL) {
+        slice(x, "r1", "rsv", 2);
+        decide(x, &b);
+        assert_int_equal(start_of(x, "r1"), 2);
+        slice(x, "r2", "rsv", 3);
+        slice(x, "a2", "a", 4);
+        decide(x, &b);
+        assert_int_equal(start_of(x, "r2"), -1); /* it has one place */
+        assert_int_equal(start_of(x, "a2"), -1); /* strangers have the others */
+    }
+    engine_free(copy);
+    engine_free(e);
+    buf_release(&b);
+}
+
 static void edits(void **state) {
     struct engine *e = engine(), *copy;
     struct clone c;
@@ -486,6 +579,7 @@ int main(void) {
         cmocka_unit_test(without_memory),    cmocka_unit_test(starts_exactly),
         cmocka_unit_test(unknown_run_times), cmocka_unit_test(settles_only),
         cmocka_unit_test(is_stopped),        cmocka_unit_test(stopped_borrower),
+        cmocka_unit_test(places_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

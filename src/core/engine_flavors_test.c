@@ -81,27 +81,28 @@ static void fungibility(void **state) {
     }
 }
 
-/* What a pod asks of a flavor's labels. */
+/* What a pod asks of a flavor's labels: of "size", here; a flavor with another label is not asked. */
 static void affinity(void **state) {
     static const struct {
+        const char *key, *have;
         enum select_op op;
-        const char *value;
-        bool absent; /* the flavor's label is another key: then the rule does not count */
+        const char *want; /* NULL: no value */
         bool fits;
     } cases[] = {
-        {SELECT_IN, "7", false, true},      {SELECT_IN, "8", false, false},
-        {SELECT_NOT_IN, "8", false, true},  {SELECT_NOT_IN, "7", false, false},
-        {SELECT_EXISTS, NULL, false, true}, {SELECT_ABSENT, NULL, false, false},
-        {SELECT_GT, "6", false, true},      {SELECT_GT, "7", false, false},
-        {SELECT_LT, "8", false, true},      {SELECT_LT, "7", false, false},
-        {SELECT_GT, "six", false, false},   {SELECT_IN, "8", true, true},
+        {"size", "7", SELECT_IN, "7", true},      {"size", "7", SELECT_IN, "8", false},
+        {"size", "7", SELECT_NOT_IN, "8", true},  {"size", "7", SELECT_NOT_IN, "7", false},
+        {"size", "7", SELECT_EXISTS, NULL, true}, {"size", "7", SELECT_ABSENT, NULL, false},
+        {"size", "7", SELECT_GT, "6", true},      {"size", "7", SELECT_GT, "7", false},
+        {"size", "7", SELECT_LT, "8", true},      {"size", "7", SELECT_LT, "7", false},
+        {"size", "7", SELECT_GT, "six", false},   {"size", "big", SELECT_LT, "8", false},
+        {"size", "big", SELECT_GT, "-8", false},  {"other", "7", SELECT_IN, "8", true},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world w;
-        struct str_pair label = {cases[i].absent ? STR("other") : STR("size"), STR("7")};
-        struct str value = str_of(cases[i].value != NULL ? cases[i].value : "");
+        struct str_pair label = {str_of(cases[i].key), str_of(cases[i].have)};
+        struct str value = str_of(cases[i].want != NULL ? cases[i].want : "");
         struct select_rule rule = {
-            STR("size"), cases[i].op, {&value, cases[i].value != NULL ? 1 : 0}};
+            STR("size"), cases[i].op, {&value, cases[i].want != NULL ? 1 : 0}};
         struct select_term term = {.labels = &rule, .n_labels = 1};
         struct shape shape = {.has_affinity = true, .terms = &term, .n_terms = 1};
         setup(&w);

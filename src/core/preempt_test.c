@@ -226,6 +226,61 @@ static void a_further_test(void **state) {
     engine_free(e);
 }
 
+static bool is_among(void *ctx, const struct victim *v, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(v[i].w->uid, ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For a place, with quota to spare: who holds what its queue borrows may go, who holds what is its own may not, although
+ * the queue borrows something else. */
+static void a_place_of_borrowers(void **state) {
+    struct engine *e = fixture_new((struct engine_options){0});
+    struct str cpu = STR("cpu");
+    struct quota_input q[2] = {{4, NO, NO}, {0, NO, NO}};
+    struct group_flavor_input f[2] = {{STR("f"), &q[0]}, {STR("g"), &q[1]}};
+    struct group_input g = {&cpu, 1, f, 2};
+    struct queue_input z = {
+        .name = STR("z"), .cohort = STR("co"), .groups = &g, .n_groups = 1, .weight = 1};
+    assert_int_equal(engine_queue_put(e, &z), 0);
+    q[0].nominal = q[1].nominal = 8;
+    z.name = STR("q");
+    z.reclaim = PREEMPT_ANY;
+    assert_int_equal(engine_queue_put(e, &z), 0);
+    uint32_t r = names_find(&e->resource_names, cpu);
+    struct held_amount held[2] = {{0, names_find(&e->flavor_names, STR("f")), r, 1},
+                                  {0, names_find(&e->flavor_names, STR("g")), r, 1}};
+    fixture_hold_pairs(e, &(struct fixture_held){"own", "z", 0, 1, 1}, &held[0], 1);
+    fixture_hold_pairs(e, &(struct fixture_held){"lent", "z", 0, 1, 1}, &held[1], 1);
+    struct engine_workload *w = fixture_wait(e, "w", "q", 0, 1);
+    assert_int_equal(quota_settle(&e->forest), 0);
+    struct preempt_need needs[2];
+    char to[2][8] = {"own", "lent"}; /* whose place would do */
+    for (int i = 0; i < 2; i++) {
+        needs[i] = (struct preempt_need){
+            quota_cell_of(w->queue->node, quota_pair(held[i].flavor, r)), 1, true};
+    }
+    for (int lent = 0; lent < 2; lent++) {
+        struct preempt_ask ask = {.w = w,
+                                  .needs = needs,
+                                  .n_needs = 2,
+                                  .fits = is_among,
+                                  .ctx = lent ? to[1] : to[0],
+                                  .place = true};
+        struct victim *v;
+        size_t n;
+        bool protected;
+        int64_t wake = INT64_MAX;
+        assert_int_equal(preempt_find(e, &ask, &v, &n, &protected, &wake), 0);
+        assert_int_equal(n, lent);
+        assert_true(n == 0 || str_is(v[0].w->uid, "lent"));
+    }
+    engine_free(e);
+}
+
 static void usage_orders_the_own(void **state) {
     struct engine *e = fixture_new((struct engine_options){
         .local_usage = true, .usage_half_life_ns = 1000, .usage_interval_ns = 1000});
@@ -289,6 +344,7 @@ int main(void) {
         cmocka_unit_test(spares_the_protected),
         cmocka_unit_test(oracle_answers),
         cmocka_unit_test(a_further_test),
+        cmocka_unit_test(a_place_of_borrowers),
         cmocka_unit_test(usage_orders_the_own),
         cmocka_unit_test(without_memory),
     };
