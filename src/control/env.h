@@ -52,6 +52,9 @@ struct control_env {
     struct offload *offload; /* for what-if runs; NULL: on the loop thread */
     struct gpu_inventory *gpus; /* of nodes that others run; NULL: not kept */
     struct zones *zones;     /* time zones of bookings; NULL: UTC alone */
+    /* How many queued objects, and heads of queues, are looked at before others have their turn; 0: few, as suits a
+     * loop that serves requests. Where time stands still, many: what comes at one moment is decided at once. */
+    size_t turn;
     /* The machine's randomness, for what nobody may guess; NULL: from the seed, for simulations and tests. */
     int (*random)(void *p, size_t n, struct err *err);
     struct calendar_seat *calendar; /* where calendars are answered from; NULL: nobody serves them */

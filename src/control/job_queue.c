@@ -277,7 +277,8 @@ static bool lane_init(struct lane *lane, struct job_queue_controller *c,
         workqueue_new(&(struct workqueue_options){.clock = c->env.clock,
                                                   .work = row ? sync_object : sync_orphaned,
                                                   .resync = resync,
-                                                  .ctx = lane});
+                                                  .ctx = lane,
+                                                  .budget = c->env.turn});
     lane->expect = expect_new(c->env.mirror, c->env.clock);
     return lane->queue && lane->expect;
 }

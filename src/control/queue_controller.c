@@ -167,7 +167,8 @@ static void run(void *ctx) {
     if (c->activity_due) {
         activity_scan(c);
     }
-    int r = engine_run(c->engine, now, RUN_BUDGET, &a, &n, &more, &wake);
+    size_t budget = c->env->turn > RUN_BUDGET ? c->env->turn : RUN_BUDGET;
+    int r = engine_run(c->engine, now, budget, &a, &n, &more, &wake);
     queue_metrics_run(c, a, r == 0 ? n : 0, started);
     for (size_t i = 0; r == 0 && i < n; i++) {
         note(c, &a[i]);
@@ -540,7 +541,8 @@ static void resync(void *ctx) {
 
 static struct workqueue *queue_of(struct queue_controller *c,
                                   enum work (*work)(void *, struct str, struct str)) {
-    struct workqueue_options o = {.clock = c->env->clock, .work = work, .resync = resync, .ctx = c};
+    struct workqueue_options o = {
+        .clock = c->env->clock, .work = work, .resync = resync, .ctx = c, .budget = c->env->turn};
     return workqueue_new(&o);
 }
 

@@ -10,6 +10,7 @@ enum {
     CHECK_STEPS = 20000,      /* between looks at the engine */
     QUIET_HOURS = 24,         /* without any change of a Workload: nothing will move any more */
     STEPS_AT_ONCE = 20000000, /* in one moment of virtual time */
+    TURN_MAX = 1 << 20, /* decisions wait for all that comes at a moment: its order is nobody's */
 };
 #define ARENA_MAX ((size_t)16 << 30)
 
@@ -67,6 +68,7 @@ static int parts_new(struct sim *s, struct err *err) {
                                   .log = s->o.log,
                                   .settings = s->o.settings,
                                   .zones = s->zones,
+                                  .turn = TURN_MAX,
                                   .seed = s->o.seed};
     struct ledger_options lo = {.mirror = s->mirror,
                                 .clock = clock,

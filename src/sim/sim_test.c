@@ -326,6 +326,23 @@ static void test_not_there(void **state) {
     "{count: 50, creationIntervalMs: 1200, workloads: [{className: large, runtimeMs: 1000, "       \
     "priority: 200, request: 20}]}]}]}]"
 
+/* 150 queues give their quota back at one moment, and one of higher priority comes to each at the same moment: it is
+ * admitted, and none of those that waited is admitted first and evicted at once. */
+static void test_one_moment(void **state) {
+    w.o.jobs = false;
+    begin();
+    load("cohorts: [{className: cohort, count: 1, queuesSets: [{className: cq, count: 150, "
+         "nominalQuota: 1, withinClusterQueue: LowerPriority, workloadsSets: ["
+         "{count: 2, creationIntervalMs: 100, workloads: [{className: small, runtimeMs: 1000, "
+         "priority: 50, request: 1}]},"
+         "{count: 1, creationIntervalMs: 1100, workloads: [{className: large, runtimeMs: 100, "
+         "priority: 200, request: 1}]}]}]}]");
+    run(SIM_DONE);
+    assert_int_equal(all().finished, 450);
+    assert_int_equal(all().evicted, 0);
+    assert_true(whole().makespan_s > 2.19 && whole().makespan_s < 2.21);
+}
+
 /* One cohort of the baseline load; its cohorts do not see one another. What is evicted starts anew, and that work is
  * counted; when it goes on where it was, nothing is lost. */
 static void test_baseline(void **state) {
@@ -385,6 +402,7 @@ int main(void) {
         TEST(test_deletion),
         TEST(test_until),
         TEST(test_not_there),
+        TEST(test_one_moment),
         TEST(test_baseline),
         TEST(test_same_again),
     };
