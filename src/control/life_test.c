@@ -435,6 +435,8 @@ static void words_of_old(void **state) {
     scene_spec(&s, "LocalQueue", "q", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
     scene_settle(&s);
     IS("a", "QuotaReserved", "False", "Inadmissible", "");
+    IS("a", "Admitted", "False", "NoReservationUnsatisfiedChecks",
+       "The workload has no reservation and not all checks ready");
     scene_end(&s);
 }
 

@@ -135,8 +135,9 @@ static size_t wait_conditions(const struct queue_controller *c, const struct obj
     ch[n++] = (struct condition_change){"QuotaReserved", "False",
                                         workload_wait_reason(c->settings, q->reason), text};
     if (condition_find(l, "Admitted") != NULL) {
-        ch[n++] = (struct condition_change){"Admitted", "False", "NoReservation",
-                                            STR("The workload has no reservation")};
+        ch[n] = (struct condition_change){.type = "Admitted", .status = "False"};
+        ch[n].reason = workload_unreserved_reason(c->settings, w, false, &ch[n].message);
+        n++;
     }
     if (unready(c, o, w)) {
         ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};

@@ -159,8 +159,9 @@ void workload_change_unset(struct workload_change *c, const char *reason, struct
     workload_change_set(c, "QuotaReserved", false, workload_wait_reason(c->settings, reason),
                         message);
     if (conditions_find(&c->conditions, "Admitted")) {
-        workload_change_set(c, "Admitted", false, "NoReservation",
-                            STR("The workload has no reservation"));
+        struct str text;
+        const char *why = workload_unreserved_reason(c->settings, c->wl, c->checks.n > 0, &text);
+        workload_change_set(c, "Admitted", false, why, text);
     }
     if (past >= 0) {
         const struct opt_i32 *before = &c->wl->status->accumulated_past_execution_time_seconds;
@@ -280,6 +281,19 @@ const char *workload_wait_reason(const struct queue_settings *s, const char *rea
         }
     }
     return reason;
+}
+
+const char *workload_unreserved_reason(const struct queue_settings *s, const struct workload *w,
+                                       bool reset, struct str *ret_message) {
+    const struct workload_status *st = w->status;
+    bool missing = reset;
+    for (size_t i = 0; st && i < st->admission_checks.n; i++) {
+        missing |= !str_is(st->admission_checks.v[i].state, "Ready");
+    }
+    bool of_old = s && !s->gates.unadmitted_observability && missing;
+    *ret_message = of_old ? STR("The workload has no reservation and not all checks ready")
+                          : STR("The workload has no reservation");
+    return of_old ? "NoReservationUnsatisfiedChecks" : "NoReservation";
 }
 
 const char *workload_evicted_event(struct str reason, struct str cause) {

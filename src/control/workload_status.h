@@ -53,6 +53,10 @@ void workload_change_release(struct workload_change *c);
 /* What QuotaReserved False says, without the gate UnadmittedWorkloadsObservability in the few words of old. Static when
  * `reason` is. */
 const char *workload_wait_reason(const struct queue_settings *s, const char *reason);
+/* What Admitted False says of one without quota, and its message; static. Without that gate it says so too when checks
+ * are not ready; reset: they go back to Pending with this write. */
+const char *workload_unreserved_reason(const struct queue_settings *s, const struct workload *w,
+                                       bool reset, struct str *ret_message);
 /* The event of an eviction: "EvictedDueTo...", static. cause: of a deactivation. */
 const char *workload_evicted_event(struct str reason, struct str cause);
 /* Appends the patch; 0, ERR_NOMEM, or ERR_NOT_FOUND when nothing changed. */

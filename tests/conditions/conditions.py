@@ -534,6 +534,71 @@ def test_finished(w):
     w.b.kubectl("delete", "job", "ends-alone", "--cascade=orphan")
     w.wl("job-ends-alone-", "Finished", "True", "OwnerNotFound", "The workload's owner does not exist")
 
+def test_made_beforehand(w):
+    w.queue("before", 200)
+    w.workload("before-made", "before", 10)
+    w.job("before-a", "sleep 300", "before", labels={"kueue.x-k8s.io/prebuilt-workload-name": "before-made"},
+          parallelism=3, completions=3)
+    w.wl("before-made", "Finished", "True", "OutOfSync", "The prebuilt workload is out of sync with its user job")
+    w.b.kubectl("delete", "job", "before-a")
+
+
+def test_on_hold(w):
+    """A RayJob that its operator finds invalid is on hold; what the operator would write is written here."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    w.b.apply({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+               "metadata": {"name": "rayjobs.ray.io"}, "spec": {
+                   "group": "ray.io", "scope": "Namespaced", "names": {"kind": "RayJob", "plural": "rayjobs"},
+                   "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
+                                 "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                                     "spec": anything, "status": anything}}}}]}})
+    w.b.kubectl("wait", "--for=condition=Established", "crd/rayjobs.ray.io", "--timeout=10s")
+    w.queue("holds", 2000)
+    pod = {"spec": {"containers": [{"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "10m"}}}]}}
+    ray = {"apiVersion": "ray.io/v1", "kind": "RayJob",
+           "metadata": {"name": "holds-a", "labels": {"kueue.x-k8s.io/queue-name": "holds"}},
+           "spec": {"shutdownAfterJobFinishes": True, "rayClusterSpec": {
+               "headGroupSpec": {"template": pod}, "workerGroupSpecs": []}}}
+    wait_for("RayJobs", lambda: w.b.kubectl("apply", "-f", "-", stdin=json.dumps(ray), ok=False).returncode == 0)
+    w.wl("rayjob-holds-a-", "QuotaReserved", "True", "QuotaReserved")
+    for status, row in (({"jobDeploymentStatus": "ValidationFailed"}, ("OnHold", "Job is on hold")),
+                        ({"jobDeploymentStatus": "Initializing"},
+                         ("PendingEvaluation", "Workload no longer on hold; waiting for quota reservation"))):
+        w.patch("rayjobs.ray.io", "holds-a", {"status": status}, "status")
+        w.wl("rayjob-holds-a-", "QuotaReserved", "False", *row)
+    w.b.kubectl("delete", "rayjobs.ray.io", "holds-a")
+
+
+def group_pod(name, group, script, to, **labels):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": name, "labels": {"kueue.x-k8s.io/queue-name": to, "kueue.x-k8s.io/pod-group-name": group, **labels},
+        "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}},
+        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [
+            {"name": "c", "image": "busybox", "command": ["sh", "-c", script],
+             "resources": {"requests": {"cpu": "40m"}}}]}}
+
+
+def test_pods_are_replaced(w):
+    w.b.apply({"apiVersion": API, "kind": "WorkloadPriorityClass", "metadata": {"name": "above"}, "value": 9})
+    w.queue("groups", 100, **WITHIN)
+    w.b.apply(group_pod("pair-a", "pair", "sleep 300", "groups"), group_pod("pair-b", "pair", "exit 1", "groups"))
+    w.wl("pair", "WaitingForReplacementPods", "True", "PodsFailed", "Some Failed pods need replacement")
+    w.b.apply(group_pod("pair-c", "pair", "sleep 300", "groups"))
+    w.wl("pair", "WaitingForReplacementPods", "False", "PodsReady", "No pods need replacement")
+    w.workload("groups-high", "groups", 90, priority=5)
+    w.wl("pair", "WaitingForReplacementPods", "True", "Preempted", "Preempted to accommodate a workload .*")
+    w.b.kubectl("delete", "workload", "groups-high", "pair", "--wait=false")
+
+
+def test_no_place(w):
+    """The node has less than the queue: Berth's own reason, where Kueue has one for topologies."""
+    w.queue("places", 10 ** 9)
+    w.workload("places-a", "places", 10 ** 8, selector={"kubernetes.io/os": "linux"})
+    w.wl("places-a", "QuotaReserved", "False", "WaitingForPlacement",
+         "quota is available, but no node has enough cpu free: 100k needed for one pod, at most .* free on one node "
+         r"\(pod set main\)")
+    w.b.kubectl("delete", "workload", "places-a")
+
 # ---- with a Configuration: short time for readiness ----
 
 
@@ -591,6 +656,28 @@ def test_preempted_for_a_fair_share(w):
     w.wl("fair-b-0", "Admitted", "True", "Admitted")
 
 
+# ---- with a Configuration: the words of old ----
+
+
+def test_of_old(w):
+    w.check("asked")
+    w.queue("old", 100, admissionChecksStrategy=strategy("asked"))
+    w.job("old-a", "sleep 300", "old", pod=SLOW)
+    w.wl("job-old-a-", "Admitted", "False", "UnsatisfiedChecks", "The workload has not all checks ready")
+    w.decide(w.full("job-old-a-"), "asked", "Ready")
+    w.wl("job-old-a-", "Admitted", "True", "Admitted")
+    w.workload("old-b", "old", 10)
+    w.wl("old-b", "QuotaReserved", "False", "Waiting",
+         "waiting for all admitted workloads to be in PodsReady condition")
+    w.decide(w.full("job-old-a-"), "asked", "Retry", requeueAfterSeconds=300)
+    w.wl("job-old-a-", "Admitted", "False", "NoReservationUnsatisfiedChecks",
+         "The workload has no reservation and not all checks ready")
+    w.workload("old-c", "old", 200)
+    w.wl("old-c", "QuotaReserved", "False", "Pending", "couldn't assign flavors to pod set main: insufficient quota .*")
+    w.workload("old-d", "nowhere", 10)
+    w.wl("old-d", "QuotaReserved", "False", "Inadmissible", "LocalQueue nowhere doesn't exist")
+
+
 CONFIGURED = [
     (None, None),
     ("readiness", {"waitForPodsReady": {"timeout": "3s", "recoveryTimeout": "60s", "requeuingStrategy": {
@@ -598,13 +685,17 @@ CONFIGURED = [
     ("one at a time", {"waitForPodsReady": {"timeout": "5m", "blockAdmission": True}}),
     ("fair sharing", {"fairSharing": {"preemptionStrategies": ["LessThanOrEqualToFinalShare",
                                                                "LessThanInitialShare"]}}),
+    ("of old", {"featureGates": {"UnadmittedWorkloadsObservability": False},
+                "waitForPodsReady": {"timeout": "5m", "blockAdmission": True}}),
 ]
 TESTS = {
     None: [v for k, v in list(globals().items()) if k.startswith("test_") and k not in (
-        "test_never_ready", "test_ready_again", "test_one_at_a_time", "test_preempted_for_a_fair_share")],
+        "test_never_ready", "test_ready_again", "test_one_at_a_time", "test_preempted_for_a_fair_share",
+        "test_of_old")],
     "readiness": [test_never_ready, test_ready_again],
     "one at a time": [test_one_at_a_time],
     "fair sharing": [test_preempted_for_a_fair_share],
+    "of old": [test_of_old],
 }
 
 

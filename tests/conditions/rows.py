@@ -25,13 +25,15 @@ KEPT_OUT = [r for r in EVICTED if r not in ("Preempted", "NodeFailures", "Flavor
 WORKLOAD = [("Workload", *row) for row in [
     ("QuotaReserved", "True", "QuotaReserved"),
     *[("QuotaReserved", "False", r) for r in (
-        "PendingEvaluation", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed",
+        "WaitingForPlacement", "PendingEvaluation", "WaitingForQuota", "ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed",
         "WaitingForPreemptedWorkloads", "WaitingForPodsReady", "Misconfigured", "Suspended", "AdmissionGated",
         "OnHold", "Deactivated")],
     ("Admitted", "True", "Admitted"),
     *[("Admitted", "False", r) for r in (
         "NoReservation", "UnsatisfiedAdmissionChecks", "PendingDelayedTopologyRequests",
-        "NoReservationUnsatisfiedChecks")],
+        "NoReservationUnsatisfiedChecks", "UnsatisfiedChecks")],
+    # The words of old: without the gate UnadmittedWorkloadsObservability.
+    *[("QuotaReserved", "False", r) for r in ("Pending", "Waiting", "Inadmissible")],
     *[("Evicted", "True", r) for r in EVICTED],
     ("Evicted", "False", "QuotaReserved"), ("Preempted", "False", "QuotaReserved"),
     ("BlockedOnPreemptionGates", "False", "QuotaReserved"),
@@ -48,7 +50,8 @@ WORKLOAD = [("Workload", *row) for row in [
         "RequeuingLimitExceeded", "MaximumExecutionTimeExceeded", "AdmissionCheck", "EvictedOnManagerCluster")],
     *[("Finished", "True", r) for r in (
         "Succeeded", "Failed", "OutOfSync", "OwnerNotFound", "WorkloadSliceReplaced", "FailedToStart")],
-    ("WaitingForReplacementPods", "True", "PodsFailed"),
+    ("WaitingForReplacementPods", "True", "PodsFailed"), ("WaitingForReplacementPods", "True", "Preempted"),
+    ("WaitingForReplacementPods", "False", "PodsReady"),
     ("BlockedOnPreemptionGates", "True", "PreemptionGated")]]
 
 TAS = "topology-aware scheduling is not offered yet"
@@ -57,19 +60,14 @@ CANNOT = {
     ("ClusterQueue", "Active", "False", "Unknown"): "every cause of inactivity has a reason of its own",
     ("ClusterQueue", "Active", "False", "NotFound"): "there is no cache that could lag behind the objects",
     ("Workload", "QuotaReserved", "False", "TopologyPlacementFailed"): TAS + "; places say WaitingForPlacement",
-    ("Workload", "QuotaReserved", "False", "OnHold"): "only RayJobs are put on hold, and they have no integration yet",
     ("Workload", "Admitted", "False", "PendingDelayedTopologyRequests"): TAS,
-    ("Workload", "Admitted", "False", "NoReservationUnsatisfiedChecks"):
-        "of old: written only without the gate UnadmittedWorkloadsObservability",
     ("Workload", "Evicted", "True", "NodeFailures"): TAS,
     ("Workload", "Evicted", "True", "FlavorMigration"): "concurrent admission is not offered",
     ("Workload", "Evicted", "True", "DeactivatedDueToEvictedOnManagerCluster"): MULTIKUEUE,
     ("Workload", "DeactivationTarget", "True", "EvictedOnManagerCluster"): MULTIKUEUE,
     ("Workload", "Requeued", "True", "NodeFailures"): TAS,
     ("Workload", "Requeued", "False", "Inadmissible"): "dynamic resource allocation is not offered",
-    ("Workload", "Finished", "True", "OutOfSync"): "prebuilt Workloads are not offered yet",
     ("Workload", "Finished", "True", "WorkloadSliceReplaced"): "elastic jobs are not offered yet",
-    ("Workload", "WaitingForReplacementPods", "True", "PodsFailed"): "pod groups are not offered yet",
 }
 
 ALL = CLUSTER_QUEUE + LOCAL_QUEUE + WORKLOAD
