@@ -155,6 +155,48 @@ static int reduce(struct engine *e, struct engine_workload *w, const struct assi
     return 0;
 }
 
+/* Has it room in the flavors of `full` with so many pods, and each of them a place? */
+static int has_place(struct engine *e, struct engine_workload *w, const int32_t *counts,
+                     const struct assignment *full, struct assignment *ret, bool *ret_ok) {
+    struct entry n = {.w = w};
+    bool seated = false;
+    *ret_ok = false;
+    int r = counts != NULL ? assign_flavors(e, w, counts, full, &n.a) : ERR_NOMEM;
+    if (r != 0 || n.a.mode != MODE_FIT) {
+        return r;
+    }
+    r = entry_seat(e, &n, ret_ok, &seated);
+    if (seated) {
+        pool_undo(e->pool, w->uid); /* to know it was enough */
+    }
+    *ret = n.a;
+    return r;
+}
+
+int nominate_fewer(struct engine *e, struct engine_workload *w, const struct assignment *full,
+                   struct assignment *ret, bool *ret_found) {
+    int64_t total = spare_pods(w), lo = 1, hi = total + 1;
+    *ret_found = false;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        struct assignment a;
+        bool ok;
+        int r = has_place(e, w, counts_at(e, w, mid, total), full, &a, &ok);
+        e->left -= e->left > 0;
+        if (r != 0) {
+            return r;
+        }
+        if (ok) {
+            *ret = a;
+            *ret_found = true;
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return 0;
+}
+
 int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
              struct assignment *ret) {
     int r = plan(e, w, NULL, pin, ret);

@@ -367,13 +367,33 @@ static bool evicts_for_place(const struct engine_workload *w) {
             (!scan_left(w) && !w->missed_place));
 }
 
+/* Fewer pods than it asks for, where it may start with fewer, and nothing else is left to try. */
+static int with_fewer(struct engine *e, struct entry *n) {
+    struct assignment full = n->a, fewer;
+    bool ok = false;
+    chosen_out(e);
+    int r = scan_left(n->w) ? 0 : nominate_fewer(e, n->w, &full, &fewer, &ok);
+    if (r != 0 || !ok) {
+        return r;
+    }
+    chosen_in(e); /* it runs beside them until they have gone */
+    n->a = fewer;
+    r = admit(e, n, &ok);
+    if (!ok) {
+        n->a = full;
+    }
+    return r;
+}
+
 static int without_place(struct engine *e, struct entry *n) {
     struct engine_workload *w = n->w;
     int64_t wake = INT64_MAX;
     bool leaving;
     n->outcome = OUTCOME_NO_PLACE;
     if (!evicts_for_place(w)) {
-        return 0;
+        return w->queue->within_queue == PREEMPT_NEVER && w->queue->reclaim == PREEMPT_NEVER
+                   ? with_fewer(e, n)
+                   : 0;
     }
     chosen_out(e);
     chosen_hide(e, true);
@@ -382,7 +402,10 @@ static int without_place(struct engine *e, struct entry *n) {
     if (r == 0 && wake != INT64_MAX) {
         tree_wake_at(e, w->queue->tree, wake);
     }
-    if (r != 0 || (n->a.n_victims == 0 && !(leaving && w->queue->preemptor == w))) {
+    if (r == 0 && n->a.n_victims == 0 && !leaving) {
+        return with_fewer(e, n);
+    }
+    if (r != 0 || (n->a.n_victims == 0 && w->queue->preemptor != w)) {
         return r;
     }
     return n->a.n_victims > 0 && with_victims(e, n) == 0 ? 0 : evict(e, n);

@@ -396,6 +396,38 @@ static void one_more_without_a_place(void **state) {
     engine_free(w.e);
 }
 
+/* One that may start with fewer pods starts with as many as have a place, once nobody can be evicted for more. */
+static void fewer_where_there_is_no_place(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    struct fq fq = {"f", {64000, NO, NO}};
+    queue_as(&w, (struct queue_input){.name = STR("q"), .within_queue = PREEMPT_LOWER}, &fq, 1);
+    queue(&w, "none", "", false, &fq, 1, FUNGIBILITY_STOP);
+    node(&w, "n1", 0, true);
+    put_as(&w, (struct workload_input){.uid = STR("a"), .queue = STR("q"), .queued_ns = 1}, 40, 3,
+           1000);
+    run(&w);
+    assert_true(holds(&w, "a"));
+    assert_int_equal(w.count, 16); /* quota for 40, places for 16 */
+    put_as(&w, (struct workload_input){.uid = STR("b"), .queue = STR("none"), .queued_ns = 2}, 8, 3,
+           1000);
+    run(&w);
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    node_with(&w, "n2", 0, true, 2000);
+    run(&w);
+    assert_false(holds(&w, "b")); /* not with fewer than its least */
+    node_with(&w, "n3", 0, true, 5500);
+    run(&w);
+    assert_true(holds(&w, "b"));
+    assert_int_equal(w.count, 7);
+    put_as(&w, (struct workload_input){STR("c"), STR("q"), 1, 3}, 2, 1, 1000);
+    run(&w);
+    assert_int_equal(w.evicted, 1); /* all of it, where somebody may go for it */
+    assert_int_equal(pool_seats(engine_pool(w.e)), 23);
+    engine_free(w.e);
+}
+
 /* Random queues, nodes and workloads that come and go, with random budgets: invariants hold after
  * every step, nothing is
  * admitted twice, and when all is quiet a parked workload that would fit does not exist. */
@@ -471,6 +503,7 @@ int main(void) {
         cmocka_unit_test(nodes_out_of_service),
         cmocka_unit_test(places_of_flavors),
         cmocka_unit_test(one_more_without_a_place),
+        cmocka_unit_test(fewer_where_there_is_no_place),
         cmocka_unit_test(stopped_and_back),
         cmocka_unit_test(random_runs),
     };
