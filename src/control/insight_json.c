@@ -329,7 +329,7 @@ static void lack_words(const struct page *p, const struct explain_lack *l, struc
         amount(p, l->resource, l->missing, b);
         buf_f(b, " %.*s missing", STR_ARG(resource_of(p, l->resource)));
         buf_f(b, flavor.n > 0 ? " in flavor %.*s" : "%.*s", STR_ARG(flavor));
-        buf_c(b, " (");
+        buf_c(b, l->least ? " (at least " : " (");
         amount(p, l->resource, l->need, b);
         buf_c(b, " needed, ");
         if (l->kind == LACK_QUOTA) {

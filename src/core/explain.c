@@ -314,13 +314,17 @@ static int borrowers_of(struct asker *k, const struct quota_cell *c, const struc
     return 0;
 }
 
-/* What all pod sets together ask of a resource. */
-static int64_t need_of(const struct engine_workload *w, uint32_t resource) {
+/* What all pod sets together ask of a resource: of one that may start with fewer pods, the least that lets it start. */
+static int64_t need_of(const struct engine_workload *w, uint32_t resource, bool *ret_least) {
     int64_t v = 0;
+    *ret_least = false;
     for (size_t i = 0; i < w->n_sets; i++) {
-        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
-            if (w->sets[i].requests[k].resource == resource) {
-                v = amount_add(v, amount_mul(w->sets[i].requests[k].v, w->sets[i].count));
+        const struct engine_set *s = &w->sets[i];
+        bool fewer = s->min_count > 0 && s->min_count < s->count;
+        for (size_t k = 0; k < s->n_requests; k++) {
+            if (s->requests[k].resource == resource) {
+                v = amount_add(v, amount_mul(s->requests[k].v, fewer ? s->min_count : s->count));
+                *ret_least = *ret_least || fewer;
             }
         }
     }
@@ -346,10 +350,8 @@ static int lack_add(struct asker *k, const struct explain_lack *l) {
 
 static int look_at_quota(struct asker *k, uint32_t flavor, uint32_t resource, bool *ret_ok) {
     const struct quota_cell *c = quota_cell_of(k->w->queue->node, quota_pair(flavor, resource));
-    struct explain_lack l = {.kind = LACK_QUOTA,
-                             .flavor = flavor,
-                             .resource = resource,
-                             .need = need_of(k->w, resource)};
+    struct explain_lack l = {.kind = LACK_QUOTA, .flavor = flavor, .resource = resource};
+    l.need = need_of(k->w, resource, &l.least);
     *ret_ok = true;
     if (c == NULL) {
         return 0;
@@ -414,13 +416,13 @@ static const struct engine_set *first_asking(const struct engine_workload *w,
 
 static int look_at_group(struct asker *k, const struct engine_group *g) {
     const struct engine_set *s = first_asking(k->w, g);
-    bool some = s == NULL;
+    bool some = s == NULL, least;
     for (size_t f = 0; f < g->n_flavors && s != NULL; f++) {
         bool ok, all = true;
         int r = look_at_flavor(k, g->flavors[f], s, &ok);
         for (size_t i = 0; i < g->n_resources && r == 0 && ok; i++) {
             bool enough = true;
-            r = need_of(k->w, g->resources[i]) > 0
+            r = need_of(k->w, g->resources[i], &least) > 0
                     ? look_at_quota(k, g->flavors[f], g->resources[i], &enough)
                     : 0;
             all = all && enough;
@@ -450,10 +452,9 @@ static int look_at_uncovered(struct asker *k) {
     for (size_t i = 0; i < k->w->n_sets && r == 0; i++) {
         for (size_t n = 0; n < k->w->sets[i].n_requests && r == 0; n++) {
             uint32_t resource = k->w->sets[i].requests[n].resource;
-            struct explain_lack l = {.kind = LACK_RESOURCE,
-                                     .flavor = NAME_ABSENT,
-                                     .resource = resource,
-                                     .need = need_of(k->w, resource)};
+            struct explain_lack l = {
+                .kind = LACK_RESOURCE, .flavor = NAME_ABSENT, .resource = resource};
+            l.need = need_of(k->w, resource, &l.least);
             if (l.need > 0 && !k->x->e->o.ignore_undeclared && !covered(k->w->queue, resource)) {
                 k->out->fits = false;
                 l.missing = l.need;

@@ -54,6 +54,7 @@ struct explain_lack {
     enum lack_kind kind;
     uint32_t flavor, resource;
     int64_t need, available, missing, capacity;
+    bool least;            /* need is that of the fewest pods that it may start with */
     struct str limit_at;   /* LACK_QUOTA: the node whose limit is met */
     bool limit_is_queue;   /* the asker's own borrowing limit, or it has no cohort */
     struct str taint_key, taint_value, taint_effect;

@@ -47,10 +47,10 @@ static void queue(struct world *w, struct queue_input in, struct quota_input q) 
     assert_int_equal(engine_queue_put(w->e, &in), 0);
 }
 
-static void submit(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
-                   int32_t pods, int64_t gpus) {
+static void submit_least(struct world *w, const char *uid, const char *q, int64_t priority,
+                         int64_t at, int32_t pods, int32_t least, int64_t gpus) {
     struct node_amount a = {STR("gpu"), gpus};
-    struct set_input s = {STR("main"), pods, 0, &ANY, &a, 1};
+    struct set_input s = {STR("main"), pods, least, &ANY, &a, 1};
     struct workload_input in = {.uid = str_of(uid),
                                 .queue = str_of(q),
                                 .priority = priority,
@@ -58,6 +58,11 @@ static void submit(struct world *w, const char *uid, const char *q, int64_t prio
                                 .sets = &s,
                                 .n_sets = 1};
     assert_int_equal(engine_workload_put(w->e, &in), 0);
+}
+
+static void submit(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
+                   int32_t pods, int64_t gpus) {
+    submit_least(w, uid, q, priority, at, pods, 0, gpus);
 }
 
 static void hold(struct world *w, const char *uid, const char *q, int64_t priority, int64_t at,
@@ -152,6 +157,24 @@ static void amounts_and_holders(void **state) {
     assert_true(w.out.fits);
     assert_int_equal(explain(&w, "h1"), ERR_NOT_FOUND);
     assert_int_equal(explain(&w, "nobody"), ERR_NOT_FOUND);
+    teardown(&w);
+}
+
+/* What may start with fewer pods lacks what the fewest need. */
+static void fewer_pods(void **state) {
+    struct world w;
+    setup(&w);
+    queue(&w, base("a", ""), (struct quota_input){8, NO, NO});
+    hold(&w, "h1", "a", 0, 1, 4);
+    submit_least(&w, "some", "a", 0, 2, 20, 3, 2);
+    submit_least(&w, "few", "a", 0, 3, 20, 2, 2);
+    assert_int_equal(explain(&w, "some"), 0);
+    assert_int_equal(w.out.lacks[1].kind, LACK_QUOTA); /* not more than there is */
+    assert_int_equal(w.out.lacks[1].need, 6);
+    assert_int_equal(w.out.lacks[1].missing, 2);
+    assert_true(w.out.lacks[1].least);
+    assert_int_equal(explain(&w, "few"), 0);
+    assert_true(w.out.fits);
     teardown(&w);
 }
 
@@ -364,6 +387,7 @@ int main(void) {
         cmocka_unit_test(rules_of_the_cohort),  cmocka_unit_test(own_limit),
         cmocka_unit_test(protections),          cmocka_unit_test(every_rule_has_words),
         cmocka_unit_test(without_memory),       cmocka_unit_test(other_nodes),
+        cmocka_unit_test(fewer_pods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
