@@ -6,6 +6,12 @@
  * `default`, the marker. Made once, over the nodes there are then: what people change or delete afterwards stays as
  * they left it.
  *
+ * GPUs that come later, of a type or with resources that ClusterQueue `default` does not cover, are added to the
+ * Cohort and, last, to that queue, if nobody edited its spec: its generation is still the one that annotation
+ * berth.dev/default-generation says (none: 1), which changes by the same write. If somebody did, nothing is touched,
+ * and a line of the log and an Event say what to do. How much there is of what the Cohort has is not this controller's
+ * to keep up with (booking_objects.h).
+ *
  * The machine's quota is the Cohort's. The ClusterQueue in it has none of its own, so that everybody without a
  * reservation borrows, and whoever has one takes back what is his.
  *
@@ -17,13 +23,18 @@
 #include "api/codec.h"
 #include "base/limits.h"
 #include "control/queue_controller.h"
+#include "control/recorder.h"
 #include "control/round.h"
 
 static const char WHO[] = "berth-defaults-controller";
 #define DEFAULT_LABEL "berth.dev/default"
+#define DEFAULT_GENERATION "berth.dev/default-generation"
+#define PRODUCT_LABEL "nvidia.com/gpu.product"
 
 enum { ARENA_MAX = 512 << 20 }; /* every node is read */
 enum { D_FLAVOR, D_COHORT, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE, D_COUNT };
+
+VEC(shape_vec, uint64_t);
 
 struct defaults_controller {
     struct control_env env_copy;
@@ -31,8 +42,13 @@ struct defaults_controller {
     const struct kind *kinds[D_COUNT];
     struct workqueue *queue; /* one key */
     struct expect *expect;
-    struct feed *nodes;
+    struct feed *nodes, *cluster_queues;
+    struct recorder *recorder;
     struct arena arena;
+    struct shape_vec
+        known; /* the GPUs of a node, as a number: what there is of these is covered, or was told */
+    bool settled;  /* a node with known GPUs is no news */
+    uint64_t told; /* the text that was told last, as a number; 0: all is covered */
 };
 
 /* Nodes with the same GPUs. */
@@ -50,6 +66,7 @@ struct machine {
     size_t n_types, n_nodes;
     struct str *gpu_resources; /* nvidia.com/gpu, nvidia.com/mig-*: of all types */
     size_t n_gpu_resources;
+    struct shape_vec shapes; /* of nodes that are described */
 };
 
 struct nodes_found {
@@ -102,8 +119,7 @@ static struct gpu_type *type_of(struct arena *a, struct machine *m, const struct
         }
     }
     struct gpu_type *t = &m->types[m->n_types];
-    *t = (struct gpu_type){flavor, object_label(o, STR("nvidia.com/gpu.product")),
-                           pool_new(&m->names)};
+    *t = (struct gpu_type){flavor, object_label(o, STR(PRODUCT_LABEL)), pool_new(&m->names)};
     if (flavor.p == NULL || t->pool == NULL) {
         return NULL;
     }
@@ -133,38 +149,67 @@ static int gpus_read(struct arena *a, const struct inventory *inv, struct machin
     return 0;
 }
 
-/* A node that is not described yet is left out: it comes again when it is. */
-static int node_read(struct arena *a, const struct object *o, struct machine *m) {
-    struct inventory inv = {0};
+/* A node as it was decoded. */
+struct node_view {
+    struct inventory gpus;
     struct node_input in;
+    int64_t cpu, memory;
+    bool described; /* it says how much it has */
+};
+
+static int node_decode(struct arena *a, const struct object *o, struct node_view *v) {
     yyjson_doc *doc;
     struct node *n = ARENA_NEW(a, struct node);
-    bool described = false;
+    *v = (struct node_view){.described = false};
     int r = n != NULL ? object_tree(o, a, &doc, NULL) : ERR_NOMEM;
     r = r == 0 ? codec_decode(&schema_node, yyjson_doc_get_root(doc), a, n, NULL) : r;
     for (size_t i = 0; r == 0 && i < n->metadata->annotations.n; i++) {
         if (str_is(n->metadata->annotations.v[i].key, INVENTORY_ANNOTATION)) {
-            r = inventory_decode(n->metadata->annotations.v[i].value, a, &inv, NULL);
+            r = inventory_decode(n->metadata->annotations.v[i].value, a, &v->gpus, NULL);
         }
     }
-    r = r == 0 ? translate_node(n, &inv, a, &in) : r;
-    for (size_t i = 0; r == 0 && i < in.n_amounts; i++) {
-        bool cpu = str_is(in.amounts[i].resource, "cpu");
-        bool memory = str_is(in.amounts[i].resource, "memory");
-        m->cpu += cpu ? in.amounts[i].v : 0;
-        m->memory += memory ? in.amounts[i].v : 0;
-        described = described || cpu || memory;
+    r = r == 0 ? translate_node(n, &v->gpus, a, &v->in) : r;
+    for (size_t i = 0; r == 0 && i < v->in.n_amounts; i++) {
+        bool cpu = str_is(v->in.amounts[i].resource, "cpu");
+        bool memory = str_is(v->in.amounts[i].resource, "memory");
+        v->cpu += cpu ? v->in.amounts[i].v : 0;
+        v->memory += memory ? v->in.amounts[i].v : 0;
+        v->described = v->described || cpu || memory;
     }
-    if (r != 0 || !described) {
+    return r;
+}
+
+/* All of a node's GPUs that decides what a queue has to cover. */
+static uint64_t gpus_shape(const struct object *o, const struct inventory *inv) {
+    uint64_t h = str_hash(object_label(o, STR(PRODUCT_LABEL)));
+    for (size_t i = 0; i < inv->n; i++) {
+        const struct gpu_card *g = &inv->gpus[i];
+        uint64_t modes = (uint64_t)(g->mig_enabled || g->mig_managed) << 1;
+        h = hash_mix(hash_mix(h, str_hash(g->model)), modes | (!g->mig_enabled || g->mig_managed));
+        for (size_t k = 0; k < g->n_profiles; k++) {
+            h = hash_mix(h, str_hash(g->profiles[k].resource));
+        }
+    }
+    return h;
+}
+
+/* A node that is not described yet is left out: it comes again when it is. */
+static int node_read(struct arena *a, const struct object *o, struct machine *m) {
+    struct node_view v;
+    int r = node_decode(a, o, &v);
+    if (r != 0 || !v.described) {
         return r;
     }
+    m->cpu += v.cpu;
+    m->memory += v.memory;
     m->n_nodes++;
-    if (inv.n == 0) {
-        return 0;
+    r = shape_vec_push(&m->shapes, gpus_shape(o, &v.gpus));
+    if (r != 0 || v.gpus.n == 0) {
+        return r;
     }
-    struct gpu_type *t = type_of(a, m, o, &inv);
-    r = t != NULL ? pool_node_put(t->pool, &in, NULL) : ERR_NOMEM;
-    return r != 0 ? r : gpus_read(a, &inv, m);
+    struct gpu_type *t = type_of(a, m, o, &v.gpus);
+    r = t != NULL ? pool_node_put(t->pool, &v.in, NULL) : ERR_NOMEM;
+    return r != 0 ? r : gpus_read(a, &v.gpus, m);
 }
 
 static int machine_read(struct defaults_controller *c, struct machine *m) {
@@ -187,6 +232,7 @@ static void machine_release(struct machine *m) {
         pool_free(m->types[i].pool);
     }
     names_release(&m->names);
+    shape_vec_release(&m->shapes);
 }
 
 /* ---- manifests ---- */
@@ -264,7 +310,7 @@ static void flavor_json(const struct gpu_type *t, struct buf *b) {
               t != NULL ? t->flavor : STR("default"));
     buf_c(b, ",\"spec\":{");
     if (t != NULL && !str_empty(t->product)) {
-        buf_c(b, "\"nodeLabels\":{\"nvidia.com/gpu.product\":");
+        buf_c(b, "\"nodeLabels\":{\"" PRODUCT_LABEL "\":");
         buf_json(b, t->product);
         buf_ch(b, '}');
     }
@@ -319,28 +365,297 @@ static enum work next(struct defaults_controller *c, struct machine *m, struct b
     return create(c, D_CONFIG_MAP, "kube-system", b);
 }
 
+/* ---- GPUs that came later ---- */
+
+/* One of the two that have groups; o NULL: there is none that was made here. */
+struct grouped {
+    const struct object *o;
+    yyjson_mut_doc *doc;
+    yyjson_mut_val *root, *groups;
+};
+
+static int grouped_read(struct defaults_controller *c, int kind, struct str name,
+                        struct grouped *ret) {
+    const struct object *o = mirror_get(c->env->mirror, c->kinds[kind], (struct str){0}, name);
+    yyjson_doc *doc;
+    *ret = (struct grouped){0};
+    if (o == NULL || str_empty(object_label(o, STR(DEFAULT_LABEL))) || o->deleting_ns != 0) {
+        return 0;
+    }
+    int r = object_tree(o, &c->arena, &doc, NULL);
+    if (r != 0) {
+        return r;
+    }
+    ret->doc = json_mut_copy(&c->arena, yyjson_doc_get_root(doc));
+    ret->root = ret->doc != NULL ? yyjson_mut_doc_get_root(ret->doc) : NULL;
+    ret->groups = json_mpath(ret->root, "spec.resourceGroups");
+    if (ret->groups == NULL && ret->doc != NULL) {
+        ret->groups = yyjson_mut_arr(ret->doc);
+    }
+    ret->o = o;
+    return ret->groups != NULL ? 0 : ERR_NOMEM;
+}
+
+static bool lists(yyjson_mut_val *texts, struct str one) {
+    size_t i, n;
+    yyjson_mut_val *v;
+    yyjson_mut_arr_foreach(texts, i, n, v) {
+        if (str_eq(json_mstr(v), one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static yyjson_mut_val *named(yyjson_mut_val *list, struct str name) {
+    size_t i, n;
+    yyjson_mut_val *v;
+    yyjson_mut_arr_foreach(list, i, n, v) {
+        if (str_eq(json_mstr_at(v, "name"), name)) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+/* The group with GPUs, or NULL. */
+static yyjson_mut_val *gpu_group(yyjson_mut_val *groups) {
+    size_t i, n, k, m;
+    yyjson_mut_val *g, *r;
+    yyjson_mut_arr_foreach(groups, i, n, g) {
+        yyjson_mut_arr_foreach(json_mget(g, STR("coveredResources")), k, m, r) {
+            if (str_starts(json_mstr(r), STR("nvidia.com/"))) {
+                return g;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool covers(yyjson_mut_val *groups, const struct machine *m, const struct gpu_type *t) {
+    yyjson_mut_val *f = named(json_mget(gpu_group(groups), STR("flavors")), t->flavor);
+    for (size_t i = 0; i < m->n_gpu_resources; i++) {
+        uint32_t id = names_find(&m->names, m->gpu_resources[i]);
+        if (pool_most(t->pool, id) > 0 &&
+            named(json_mget(f, STR("resources")), m->gpu_resources[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool covers_all(yyjson_mut_val *groups, const struct machine *m) {
+    bool all = true;
+    for (size_t i = 0; i < m->n_types && all; i++) {
+        all = covers(groups, m, &m->types[i]);
+    }
+    return all;
+}
+
+static yyjson_mut_val *text(yyjson_mut_doc *d, struct str s) {
+    return yyjson_mut_strncpy(d, s.p, s.n);
+}
+
+/* {"name": name, key: v} at the end of a list. */
+static int append(yyjson_mut_doc *d, yyjson_mut_val *list, struct str name, const char *key,
+                  yyjson_mut_val *v) {
+    yyjson_mut_val *o = yyjson_mut_obj(d);
+    int r = o != NULL && v != NULL && yyjson_mut_arr_append(list, o) ? 0 : ERR_NOMEM;
+    r = r == 0 ? json_mset_str(d, o, "name", name) : r;
+    return r == 0 ? json_mset(d, o, str_of(key), v) : r;
+}
+
+static int quotas_fill(yyjson_mut_doc *d, struct machine *m, yyjson_mut_val *covered, bool none,
+                       yyjson_mut_val *flavor) {
+    const struct gpu_type *t = NULL;
+    size_t i, n;
+    yyjson_mut_val *v, *quotas = json_mget(flavor, STR("resources"));
+    int r = 0;
+    for (size_t k = 0; k < m->n_types; k++) {
+        t = str_eq(m->types[k].flavor, json_mstr_at(flavor, "name")) ? &m->types[k] : t;
+    }
+    yyjson_mut_arr_foreach(covered, i, n, v) {
+        if (r != 0 || named(quotas, json_mstr(v)) != NULL) {
+            continue;
+        }
+        struct buf b;
+        uint32_t id = names_find(&m->names, json_mstr(v));
+        buf_init(&b, 64);
+        amount_text(json_mstr(v), none || t == NULL ? 0 : pool_most(t->pool, id), &b);
+        r = append(d, quotas, json_mstr(v), "nominalQuota", text(d, buf_view(&b)));
+        buf_release(&b);
+    }
+    return r;
+}
+
+/* All GPUs of the machine are in the groups afterwards; what is there stays. none: as in groups_json. */
+static int widen(const struct grouped *x, struct machine *m, bool none) {
+    yyjson_mut_doc *d = x->doc;
+    yyjson_mut_val *f, *g = gpu_group(x->groups);
+    size_t i, n;
+    int r = 0;
+    if (g == NULL) {
+        g = yyjson_mut_obj(d);
+        r = g != NULL && yyjson_mut_arr_append(x->groups, g) ? 0 : ERR_NOMEM;
+        r = r == 0 ? json_mset(d, g, STR("coveredResources"), yyjson_mut_arr(d)) : r;
+        r = r == 0 ? json_mset(d, g, STR("flavors"), yyjson_mut_arr(d)) : r;
+    }
+    yyjson_mut_val *covered = json_mget(g, STR("coveredResources"));
+    yyjson_mut_val *flavors = json_mget(g, STR("flavors"));
+    for (size_t k = 0; k < m->n_gpu_resources && r == 0; k++) {
+        if (!lists(covered, m->gpu_resources[k])) {
+            r = yyjson_mut_arr_append(covered, text(d, m->gpu_resources[k])) ? 0 : ERR_NOMEM;
+        }
+    }
+    for (size_t k = 0; k < m->n_types && r == 0; k++) {
+        if (named(flavors, m->types[k].flavor) == NULL) {
+            r = append(d, flavors, m->types[k].flavor, "resources", yyjson_mut_arr(d));
+        }
+    }
+    yyjson_mut_arr_foreach(flavors, i, n, f) {
+        r = r == 0 ? quotas_fill(d, m, covered, none, f) : r;
+    }
+    return r;
+}
+
+/* queue: it is the ClusterQueue, which says that its next generation is ours as well. */
+static enum work groups_write(struct defaults_controller *c, int kind, const struct grouped *x,
+                              bool queue, struct buf *b) {
+    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)x->o->rv);
+    if (queue) {
+        buf_f(b, ",\"annotations\":{\"" DEFAULT_GENERATION "\":\"%lld\"}",
+              (long long)x->o->generation + 1);
+    }
+    buf_c(b, "},\"spec\":{\"resourceGroups\":");
+    json_write_mut(b, x->groups);
+    buf_c(b, "}}");
+    struct round *r = buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, c->expect, WHO,
+                                                 (struct str){0}, STR("defaults"))
+                                     : NULL;
+    if (r == NULL) {
+        return WORK_RETRY;
+    }
+    round_patch(r, c->kinds[kind], (struct str){0}, x->o->name, "", PATCH_MERGE, buf_view(b));
+    workqueue_add(c->queue, (struct str){0}, STR("defaults")); /* the next one, after this */
+    return round_end(r);
+}
+
+static bool edited(const struct grouped *queue) {
+    struct str said = json_mstr(
+        json_mget(json_mpath(queue->root, "metadata.annotations"), STR(DEFAULT_GENERATION)));
+    int64_t ours = 1;
+    return (!str_empty(said) && !str_to_i64(said, &ours)) || ours != queue->o->generation;
+}
+
+/* What there is by now needs nothing more of us. */
+static enum work settle(struct defaults_controller *c, struct machine *m, uint64_t told) {
+    struct shape_vec before = c->known;
+    c->known = m->shapes;
+    m->shapes = before;
+    c->settled = true;
+    c->told = told;
+    return WORK_OK;
+}
+
+static enum work tell(struct defaults_controller *c, struct machine *m,
+                      const struct grouped *queue) {
+    struct buf b;
+    buf_init(&b, LIMIT_EVENT_MESSAGE / 2);
+    for (size_t i = 0; i < m->n_types; i++) {
+        if (!covers(queue->groups, m, &m->types[i])) {
+            buf_f(&b, "%s%.*s", b.n > 0 ? ", " : "", STR_ARG(m->types[i].flavor));
+        }
+    }
+    struct str flavors = buf_view(&b);
+    uint64_t told = str_hash(flavors) | 1;
+    if (told != c->told) {
+        static const char say[] =
+            "GPUs that came later are not covered (%.*s), and nothing is added to this queue "
+            "because somebody edited it. To have Berth add them: kubectl annotate clusterqueue "
+            "default --overwrite " DEFAULT_GENERATION "=%lld";
+        log_warn(c->env->log,
+                 "clusterqueue default: GPUs that came later are not covered (%.*s); "
+                 "see docs/hardware.md",
+                 STR_ARG(flavors));
+        recorder_event(c->recorder, queue->o, EVENT_WARNING, "GpusNotCovered", say,
+                       STR_ARG(flavors), (long long)queue->o->generation);
+    }
+    buf_release(&b);
+    return settle(c, m, told);
+}
+
+/* The Cohort first: a queue that has nothing of its own gains by what it borrows. */
+static enum work extend(struct defaults_controller *c, struct machine *m, struct buf *b) {
+    struct grouped queue, pool;
+    int r = grouped_read(c, D_CLUSTER_QUEUE, STR("default"), &queue);
+    r = r == 0 ? grouped_read(c, D_COHORT, STR(POOL_COHORT), &pool) : r;
+    if (r != 0) {
+        return WORK_RETRY;
+    }
+    if (queue.o == NULL || covers_all(queue.groups, m)) {
+        return settle(c, m, 0);
+    }
+    if (edited(&queue)) {
+        return tell(c, m, &queue);
+    }
+    for (size_t i = 0; i < m->n_types; i++) {
+        if (missing(c, D_FLAVOR, NULL, m->types[i].flavor)) {
+            flavor_json(&m->types[i], b);
+            return create(c, D_FLAVOR, NULL, b);
+        }
+    }
+    bool borrows = str_is(json_mstr_at(queue.root, "spec.cohortName"), POOL_COHORT);
+    if (borrows && pool.o != NULL && !covers_all(pool.groups, m)) {
+        return widen(&pool, m, false) == 0 ? groups_write(c, D_COHORT, &pool, false, b)
+                                           : WORK_RETRY;
+    }
+    return widen(&queue, m, borrows) == 0 ? groups_write(c, D_CLUSTER_QUEUE, &queue, true, b)
+                                          : WORK_RETRY;
+}
+
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct defaults_controller *c = ctx;
     arena_reset(&c->arena);
-    if (!missing(c, D_CONFIG_MAP, "kube-system", STR("berth-defaults"))) {
-        return WORK_OK;
-    }
+    bool made = !missing(c, D_CONFIG_MAP, "kube-system", STR("berth-defaults"));
     struct machine m = {0};
     struct buf b;
     enum work w = WORK_RETRY;
     buf_init(&b, LIMIT_OBJECT_BYTES);
     names_init(&m.names);
     if (machine_read(c, &m) == 0) {
-        w = m.n_nodes > 0 ? next(c, &m, &b) : WORK_OK;
+        w = m.n_nodes == 0 ? WORK_OK : made ? extend(c, &m, &b) : next(c, &m, &b);
     }
     machine_release(&m);
     buf_release(&b);
     return w;
 }
 
+/* Whether nothing about its GPUs is news. */
+static bool known(struct defaults_controller *c, const struct object *o) {
+    struct node_view v;
+    arena_reset(&c->arena);
+    if (!c->settled || node_decode(&c->arena, o, &v) != 0) {
+        return false;
+    }
+    bool there = !v.described;
+    uint64_t shape = gpus_shape(o, &v.gpus);
+    for (size_t i = 0; i < c->known.n && !there; i++) {
+        there = c->known.v[i] == shape;
+    }
+    return there;
+}
+
 static void on_node(void *ctx, const struct change *ch) {
     struct defaults_controller *c = ctx;
-    if (str_is(object_label(ch->obj, STR(MANAGED_LABEL)), "true")) {
+    if (str_is(object_label(ch->obj, STR(MANAGED_LABEL)), "true") && !known(c, ch->obj)) {
+        workqueue_add(c->queue, (struct str){0}, STR("defaults"));
+    }
+}
+
+/* Somebody may have done what he was told to do. */
+static void on_cluster_queue(void *ctx, const struct change *ch) {
+    struct defaults_controller *c = ctx;
+    if (c->told != 0 && str_is(ch->obj->name, "default")) {
         workqueue_add(c->queue, (struct str){0}, STR("defaults"));
     }
 }
@@ -374,8 +689,11 @@ struct defaults_controller *defaults_controller_new(const struct control_env *en
     struct workqueue_options o = {.clock = c->env->clock, .work = work, .resync = resync, .ctx = c};
     c->queue = workqueue_new(&o);
     c->expect = expect_new(c->env->mirror, c->env->clock);
+    c->recorder = recorder_new(c->env, WHO);
     c->nodes = mirror_feed(env->mirror, c->kinds[D_NODE], on_node, c);
-    if (c->queue == NULL || c->expect == NULL || c->nodes == NULL) {
+    c->cluster_queues = mirror_feed(env->mirror, c->kinds[D_CLUSTER_QUEUE], on_cluster_queue, c);
+    if (c->queue == NULL || c->expect == NULL || c->nodes == NULL || c->cluster_queues == NULL ||
+        c->recorder == NULL) {
         defaults_controller_free(c);
         err_set(err, ERR_NOMEM, "defaults controller: out of memory");
         return NULL;
@@ -391,6 +709,11 @@ void defaults_controller_free(struct defaults_controller *c) {
     if (c->nodes != NULL) {
         feed_free(c->nodes);
     }
+    if (c->cluster_queues != NULL) {
+        feed_free(c->cluster_queues);
+    }
+    recorder_free(c->recorder);
+    shape_vec_release(&c->known);
     workqueue_free(c->queue);
     expect_free(c->expect);
     arena_release(&c->arena);

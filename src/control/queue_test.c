@@ -1,61 +1,8 @@
-/* Tests of the queue and defaults controllers in a fake world: from objects to objects. */
-#include "base/test.h"
+/* Tests of the queue controller in a fake world: from objects to objects. */
+#include "control/queue_scene.h"
 
-#include "api/inventory.h"
-#include "control/fake_world.h"
 #include "control/job.h"
 #include "control/job_queue.h"
-#include "control/queue_controller.h"
-
-struct scene {
-    struct fake_world w;
-    struct queue_controller *q;
-};
-
-static void controllers(struct scene *s) {
-    struct err err = {0};
-    s->q = queue_controller_new(&s->w.env, &err);
-    if (s->q == NULL) {
-        print_error("%s\n", err.text);
-    }
-    assert_non_null(s->q);
-}
-
-static void settle(struct scene *s) {
-    fake_world_run(&s->w, 5 * NS_PER_SEC);
-}
-
-static void quota(struct scene *s, const char *cpu, const char *strategy) {
-    char json[2048];
-    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
-                          "\"metadata\":{\"name\":\"f\"},\"spec\":{}}");
-    snprintf(
-        json, sizeof(json),
-        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":"
-        "{\"name\":\"cq\"},\"spec\":{\"namespaceSelector\":{},\"queueingStrategy\":\"%s\","
-        "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/mig-2g.35gb\"],"
-        "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"%s\"},"
-        "{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"100\"}]}]}]}}",
-        strategy, cpu);
-    fake_world_put(&s->w, json);
-    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\","
-                          "\"metadata\":{\"name\":\"lq\",\"namespace\":\"default\"},\"spec\":"
-                          "{\"clusterQueue\":\"cq\"}}");
-}
-
-static void start(struct scene *s) {
-    fake_world_init(&s->w);
-    if (fake_world_get(&s->w, "Namespace", "", "default") == NULL) {
-        fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
-                              "{\"name\":\"default\"}}");
-    }
-    controllers(s);
-}
-
-static void end(struct scene *s) {
-    queue_controller_free(s->q);
-    fake_world_release(&s->w);
-}
 
 static void workload(struct scene *s, const char *name, int count, const char *requests) {
     char json[1024];
@@ -225,61 +172,6 @@ static void limit_range(void **state) {
 }
 
 /* ---- places ---- */
-
-static struct gpu_profile PROFILES[] = {
-    {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 19, 1, 1, 16384, 7, 0x7f, false},
-    {STR("2g.35gb"), STR("nvidia.com/mig-2g.35gb"), 14, 2, 2, 33024, 3, 0x15, false},
-    {STR("3g.71gb"), STR("nvidia.com/mig-3g.71gb"), 9, 4, 3, 71168, 2, 0x11, false},
-    {STR("7g.141gb"), STR("nvidia.com/mig-7g.141gb"), 0, 8, 7, 143360, 1, 0x01, false},
-};
-
-/* A node with these cards, of which the label names the first. */
-static void node_of(struct scene *s, const char *name, struct gpu_card *cards, size_t n,
-                    const char *product) {
-    struct inventory inv = {cards, n, true};
-    struct buf gpus, json;
-    buf_init(&gpus, 0);
-    buf_init(&json, 0);
-    inventory_encode(&inv, &gpus);
-    buf_f(
-        &json,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\","
-        "\"labels\":{\"berth.dev/managed\":\"true\"%s%s%s},\"annotations\":{\"" INVENTORY_ANNOTATION
-        "\":",
-        name, product ? ",\"nvidia.com/gpu.product\":\"" : "", product ? product : "",
-        product ? "\"" : "");
-    buf_json(&json, buf_view(&gpus));
-    buf_c(&json, "}},\"spec\":{}}");
-    if (fake_world_get(&s->w, "Node", "", name) == NULL) {
-        fake_world_put(&s->w, buf_cstr(&json));
-    } else {
-        fake_world_patch(&s->w, "Node", "", name, "", buf_cstr(&json));
-    }
-    fake_world_patch(&s->w, "Node", "", name, "status",
-                     "{\"status\":{\"allocatable\":{\"cpu\":\"16\",\"memory\":\"64Gi\"},"
-                     "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
-    buf_release(&gpus);
-    buf_release(&json);
-}
-
-static struct gpu_card h200(const char *uuid, bool healthy) {
-    return (struct gpu_card){.uuid = str_of(uuid),
-                             .model = STR("NVIDIA H200"),
-                             .slices = 8,
-                             .board = STR("0x233510DE"),
-                             .memory_mib = 143771,
-                             .healthy = healthy,
-                             .mig_enabled = true,
-                             .mig_managed = true,
-                             .profiles = PROFILES,
-                             .n_profiles = 4,
-                             .trouble = healthy ? (struct str){0} : STR("Xid 79")};
-}
-
-static void node(struct scene *s, const char *name, bool healthy) {
-    struct gpu_card card = h200("GPU-0", healthy);
-    node_of(s, name, &card, 1, "NVIDIA-H200");
-}
 
 static void pod(struct scene *s, const char *name, const char *owner, const char *requests) {
     char json[2048], ref[512] = "";
@@ -604,131 +496,6 @@ static void sick_gpu(void **state) {
     end(&s);
 }
 
-static void defaults(void **state) {
-    struct scene s;
-    struct err err = {0};
-    start(&s);
-    fake_world_put(&s.w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
-                         "\"kube-system\"}}");
-    struct defaults_controller *d = defaults_controller_new(&s.w.env, &err);
-    assert_non_null(d);
-    settle(&s);
-    assert_int_equal(fake_world_count(&s.w, "ClusterQueue"), 0);
-    assert_int_equal(fake_world_count(&s.w, "Cohort"), 0);
-    node(&s, "n1", true);
-    settle(&s);
-    const struct object *pool = fake_world_get(&s.w, "Cohort", "", "pool");
-    assert_non_null(pool);
-    assert_true(str_contains(pool->json,
-                             STR("{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"3\"}")));
-    assert_true(str_contains(pool->json, STR("{\"name\":\"memory\",\"nominalQuota\":\"64Gi\"}")));
-    const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "default");
-    assert_non_null(cq);
-    assert_string_equal(fake_world_text(cq, "spec.cohortName"), "pool");
-    assert_true(str_contains(cq->json,
-                             STR("{\"name\":\"nvidia.com/mig-2g.35gb\",\"nominalQuota\":\"0\"}")));
-    assert_string_equal(fake_world_condition(cq, "Active"), "True");
-    assert_non_null(fake_world_get(&s.w, "LocalQueue", "default", "default"));
-    assert_non_null(fake_world_get(&s.w, "ResourceFlavor", "", "nvidia-h200"));
-    assert_non_null(fake_world_get(&s.w, "ConfigMap", "kube-system", "berth-defaults"));
-    fake_world_delete(&s.w, "LocalQueue", "default", "default", "");
-    node(&s, "n1", false); /* what was deleted stays deleted */
-    settle(&s);
-    assert_null(fake_world_get(&s.w, "LocalQueue", "default", "default"));
-    defaults_controller_free(d);
-    end(&s);
-}
-
-/* Whether the pool has so much of a resource in a flavor. */
-static void has_quota(struct scene *s, const char *flavor, const char *resource, const char *want) {
-    char open[256], line[256];
-    const struct object *cq = fake_world_get(&s->w, "Cohort", "", "pool");
-    assert_non_null(cq);
-    snprintf(open, sizeof(open), "{\"name\":\"%s\",\"resources\":[", flavor);
-    snprintf(line, sizeof(line), "{\"name\":\"%s\",\"nominalQuota\":\"%s\"}", resource, want);
-    struct str mine = cq->json, rest;
-    while (mine.n && !str_starts(mine, str_of(open))) {
-        mine = str_skip(mine, 1);
-    }
-    str_cut(str_skip(mine, strlen(open)), ']', &mine, &rest);
-    if (!str_contains(mine, str_of(line))) {
-        print_error("%s of %s: %.*s\n", line, flavor, STR_ARG(mine));
-    }
-    assert_true(str_contains(mine, str_of(line)));
-}
-
-static struct defaults_controller *defaults_of(struct scene *s) {
-    struct err err = {0};
-    if (fake_world_get(&s->w, "Namespace", "", "kube-system") == NULL) {
-        fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
-                              "{\"name\":\"kube-system\"}}");
-    }
-    struct defaults_controller *d = defaults_controller_new(&s->w.env, &err);
-    assert_non_null(d);
-    settle(s);
-    return d;
-}
-
-/* A flavor for each GPU type; one node has two boards, of which some profiles have the same name. */
-static void defaults_of_types(void **state) {
-    struct gpu_profile small[] = {
-        {STR("1g.10gb"), STR("nvidia.com/mig-1g.10gb"), 19, 1, 1, 9728, 7, 0x7f, false},
-        {STR("1g.18gb"), STR("nvidia.com/mig-1g.18gb"), 20, 2, 1, 16384, 4, 0x55, false}};
-    struct scene s;
-    start(&s);
-    struct gpu_card two[] = {h200("GPU-1", true), h200("GPU-2", true)}, mixed[2];
-    mixed[0] = h200("GPU-3", true);
-    mixed[1] = h200("GPU-4", true);
-    mixed[1].model = STR("NVIDIA A100-SXM4-80GB");
-    mixed[1].board = STR("0x20B210DE");
-    mixed[1].profiles = small;
-    mixed[1].n_profiles = 2;
-    node_of(&s, "n1", two, 2, "NVIDIA-H200");
-    node_of(&s, "n2", mixed, 2, "NVIDIA-H200");
-    struct defaults_controller *d = defaults_of(&s);
-    has_quota(&s, "default", "cpu", "32");
-    has_quota(&s, "default", "memory", "128Gi");
-    has_quota(&s, "nvidia-h200", "nvidia.com/gpu", "2");
-    has_quota(&s, "nvidia-h200", "nvidia.com/mig-1g.18gb", "14");
-    has_quota(&s, "nvidia-h200", "nvidia.com/mig-1g.10gb", "0");
-    has_quota(&s, "nvidia-h200-nvidia-a100-sxm4-80gb", "nvidia.com/mig-1g.18gb", "11");
-    has_quota(&s, "nvidia-h200-nvidia-a100-sxm4-80gb", "nvidia.com/mig-1g.10gb", "7");
-    assert_int_equal(fake_world_count(&s.w, "ResourceFlavor"), 3);
-    const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "default");
-    assert_string_equal(fake_world_condition(cq, "Active"), "True");
-    defaults_controller_free(d);
-    end(&s);
-}
-
-/* No GPUs: cpu and memory alone. An edit stays, also over a second start; so does what was there before. */
-static void defaults_without_gpus(void **state) {
-    struct scene s;
-    start(&s);
-    fake_world_put(&s.w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
-                         "\"metadata\":{\"name\":\"default\",\"labels\":{\"mine\":\"yes\"}},"
-                         "\"spec\":{}}");
-    quota(&s, "1", "BestEffortFIFO"); /* another queue, made first, is no reason to go without */
-    node_of(&s, "n1", NULL, 0, NULL);
-    struct defaults_controller *d = defaults_of(&s);
-    has_quota(&s, "default", "cpu", "16");
-    assert_int_equal(fake_world_count(&s.w, "ResourceFlavor"), 2);
-    assert_string_equal(fake_world_text(fake_world_get(&s.w, "ResourceFlavor", "", "default"),
-                                        "metadata.labels.mine"),
-                        "yes");
-    fake_world_patch(&s.w, "ClusterQueue", "", "default", "",
-                     "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
-    defaults_controller_free(d);
-    d = defaults_of(&s);
-    node_of(&s, "n2", NULL, 0, NULL);
-    settle(&s);
-    has_quota(&s, "default", "cpu", "16");
-    assert_string_equal(
-        fake_world_text(fake_world_get(&s.w, "ClusterQueue", "", "default"), "spec.stopPolicy"),
-        "Hold");
-    defaults_controller_free(d);
-    end(&s);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(admitted_and_waiting),
@@ -745,9 +512,6 @@ int main(void) {
         cmocka_unit_test(no_plan),
         cmocka_unit_test(too_long_to_write),
         cmocka_unit_test(sick_gpu),
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(defaults_of_types),
-        cmocka_unit_test(defaults_without_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,34 @@ def test_a100(program, kubectl):
         check(len(seen) == 3, f"three slices: {seen}")
 
 
+def test_gpus_that_come_later(program, kubectl):
+    """A machine gets its GPUs after the first start, and then others: the queue `default` covers them, unless somebody
+    edited it; then he is told what to do, and that does it."""
+    with Berth(program, kubectl, gpus="none") as b:
+        b.apply(job("plain", "echo no GPU"))
+        b.kubectl("wait", "--for=condition=complete", "job/plain", "--timeout=30s")
+        b.stop()
+        b.gpus = "sim:1xh200"
+        b.up()
+        b.apply(job("slice", "echo $CUDA_VISIBLE_DEVICES", limits={"nvidia.com/mig-1g.18gb": 1}))
+        b.kubectl("wait", "--for=condition=complete", "job/slice", "--timeout=30s")
+        groups = b.get("cohort", "pool")["spec"]["resourceGroups"]
+        check([[f["name"] for f in g["flavors"]] for g in groups] == [["default"], ["nvidia-h200"]], f"pool: {groups}")
+        b.kubectl("patch", "clusterqueue", "default", "--type=merge", "-p", '{"spec":{"queueingStrategy":"StrictFIFO"}}')
+        b.stop()
+        b.gpus = "sim:4xa100-80gb"
+        b.up()
+        told = wait_for("what to do", lambda: [e["message"] for e in b.get("events")["items"]
+                                               if e["reason"] == "GpusNotCovered"])
+        check(len(told) == 1 and "nvidia-a100" in told[0], f"told: {told}")
+        check("a100" not in json.dumps(b.get("clusterqueue", "default")["spec"]), "an edited queue was changed")
+        b.apply(job("other", "echo $CUDA_VISIBLE_DEVICES", limits={"nvidia.com/mig-1g.10gb": 1}))
+        b.kubectl(*told[0].partition(": kubectl ")[2].split())
+        b.kubectl("wait", "--for=condition=complete", "job/other", "--timeout=30s")
+        spec = b.get("clusterqueue", "default")["spec"]
+        check(spec["queueingStrategy"] == "StrictFIFO", "the edit is gone")
+
+
 def main():
     program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
     tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
