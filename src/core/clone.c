@@ -304,8 +304,11 @@ static int first_find(struct take *t, const struct engine_queue *q, size_t limit
     }
     heap_init(&x.heap, front_order, t->e, HEAP_NO_PLACE);
     r = front_add(&x, NULL, 0, q->flight);
-    for (size_t i = 0; i < q->heap.n && x.n < CLASSES_MAX && r == 0; i++) {
-        r = front_add(&x, q->heap.v[i], 0, NULL);
+    for (size_t i = 0; i < q->heap.n; i++) {
+        const struct engine_lane *l = q->heap.v[i];
+        for (size_t k = 0; k < l->heap.n && x.n < CLASSES_MAX && r == 0; k++) {
+            r = front_add(&x, l->heap.v[k], 0, NULL);
+        }
     }
     for (const struct engine_class *c = q->parked_classes; c != NULL && x.n < CLASSES_MAX && r == 0;
          c = c->next) {

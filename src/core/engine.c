@@ -39,7 +39,7 @@ void engine_free(struct engine *e) {
     }
     i = 0;
     for (const struct map_entry *m; (m = map_next(&e->queues, &i)) != NULL;) {
-        queue_free(m->value);
+        queue_free(e, m->value);
     }
     for (i = 0; i < e->flavors.n; i++) {
         mem_free(e->flavors.v[i].memory);
@@ -244,7 +244,7 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
         mem_free(memory);
         if (made && q != NULL) {
             map_del(&e->queues, q->name);
-            queue_free(q);
+            queue_free(e, q);
         }
         return r;
     }
@@ -262,7 +262,10 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
     q->borrow_within = in->borrow_within;
     q->has_threshold = in->has_threshold;
     q->threshold = in->threshold;
-    q->local_usage = in->local_usage;
+    if (q->local_usage != in->local_usage) {
+        q->local_usage = in->local_usage;
+        lanes_order(q);
+    }
     q->node->user = q;
     q->node->weight = in->weight;
     return 0;
@@ -334,5 +337,5 @@ void engine_queue_del(struct engine *e, struct str name) {
     tree_leave(e, q);
     quota_del(&e->forest, q->node);
     map_del(&e->queues, q->name);
-    queue_free(q);
+    queue_free(e, q);
 }

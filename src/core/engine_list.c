@@ -251,7 +251,7 @@ bool engine_hashes(const struct engine *e, struct str queue, size_t *ret_active,
     if (q == NULL) {
         return false;
     }
-    *ret_active = q->heap.n;
+    *ret_active = lanes_active(q);
     *ret_parked = 0;
     for (const struct engine_class *c = q->parked_classes; c != NULL; c = c->next) {
         *ret_parked += c->members.n > 0;

@@ -34,10 +34,14 @@ struct engine_class {
     uint64_t hash; /* of what decisions look at */
     uint64_t key;  /* and of the LocalQueue where usage may order: the map's key, by its bytes */
     struct engine_queue *queue;
+    struct engine_lane *lane;
+    struct engine_class *alike;   /* a ring: those of the same hash in the queue */
+    struct engine_workload *head; /* the first of members, and what orders it */
+    int64_t priority, queued_ns;
     struct heap members;                  /* by queue time, then uid */
     struct engine_workload *first, *last; /* the same: those not told their reason come first */
     size_t n;                             /* joined, in whatever state but holding */
-    size_t place;                         /* in the queue's heap */
+    size_t place;                         /* in its lane's heap */
     bool parked;
     bool wants_place;                           /* parked for want of a place */
     bool telling;                               /* in engine.tell */
@@ -45,6 +49,17 @@ struct engine_class {
     enum pend_reason told_reason;               /* which reason that is */
     struct engine_class *prev, *next;           /* parked classes of the queue */
     struct engine_class *tell_prev, *tell_next; /* of engine.tell */
+};
+
+/* The active classes of a LocalQueue, or of a queue (engine_lane.c). */
+struct engine_lane {
+    struct str local; /* in its memory */
+    struct engine_queue *queue;
+    struct heap heap; /* of active classes with members */
+    size_t place;     /* in the queue's heap, when it has any */
+    size_t n;         /* classes, active or not */
+    struct usage_local *usage;
+    struct engine_lane *usage_next, *usage_prev; /* of the same LocalQueue, in other queues */
 };
 
 enum workload_state {
@@ -110,7 +125,10 @@ struct engine_queue {
     struct engine_group *groups;
     size_t n_groups;
     char *memory;                        /* of groups */
-    struct heap heap;                    /* of active classes with members */
+    struct heap heap;                    /* of lanes with active classes */
+    struct engine_lane lane;             /* where usage never orders; otherwise: */
+    struct map lanes;                    /* by LocalQueue */
+    struct map kinds;                    /* hash -> a class of that hash */
     struct engine_class *parked_classes; /* with or without members */
     struct engine_workload *parked;      /* alone */
     struct engine_workload *flight;      /* its head in the cycle under way */
@@ -119,7 +137,6 @@ struct engine_queue {
     struct tree holders;                 /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
     uint64_t generation; /* of what can be allocated: quota changed, or something left */
-    uint64_t usage_seen; /* usage_generation of the heap's order, and one; 0: usage does not order */
     bool listed;         /* in its tree's ready */
     bool parks;          /* in its tree's list of queues that have parked ones */
     bool waits_place;    /* in engine.placeless */
@@ -305,10 +322,24 @@ void class_tell(struct engine *e, struct engine_class *c, enum pend_reason reaso
 void class_told(struct engine_class *c, struct engine_workload *w);
 void class_tell_end(struct engine *e, struct engine_class *c);
 int workload_order(const void *a, const void *b, void *ctx);
-void queue_free(struct engine_queue *q);
+void queue_free(struct engine *e, struct engine_queue *q);
 /* Appends at most `limit` of those that wait: the active ones first, about in their order. */
 int queue_waiting(const struct engine_queue *q, size_t limit, struct workload_vec *out);
 struct engine_queue *queue_new(struct engine *e, struct str name);
+
+/* engine_lane.c */
+void lanes_init(struct engine *e, struct engine_queue *q);
+void lanes_release(struct engine *e, struct engine_queue *q);
+/* A new class of that LocalQueue; ERR_NOMEM. */
+int lane_join(struct engine *e, struct engine_class *c, struct str local);
+void lane_leave(struct engine *e, struct engine_class *c);
+int lane_push(struct engine_class *c);    /* it is active; ERR_NOMEM: no change */
+void lane_remove(struct engine_class *c); /* and no more */
+void lane_moved(struct engine_class *c);  /* it has another head */
+void lane_used(struct engine_lane *l);    /* what its LocalQueue used is another amount */
+void lanes_order(struct engine_queue *q); /* usage orders now, or no longer */
+struct engine_class *lanes_first(const struct engine_queue *q);
+size_t lanes_active(const struct engine_queue *q); /* how many classes are */
 
 /* engine_tree.c */
 /* False: it is made anew before the next question, and all that waits in it is tried again then. */

@@ -18,15 +18,6 @@ int workload_order(const void *a, const void *b, void *ctx) {
     return str_cmp(x->uid, y->uid);
 }
 
-/* Of classes with members, by their first; ctx: the engine. */
-static int class_order(const void *a, const void *b, void *ctx) {
-    const struct engine_class *c = a, *d = b;
-    const struct engine *e = ctx;
-    const struct engine_workload *x = heap_peek(&c->members), *y = heap_peek(&d->members);
-    int r = usage_orders(e, c->queue) ? usage_cmp(e, x, y) : 0;
-    return r != 0 ? r : workload_order(x, y, NULL);
-}
-
 struct engine_queue *queue_new(struct engine *e, struct str name) {
     struct engine_queue *q = mem_zalloc(sizeof(*q) + name.n);
     if (q == NULL) {
@@ -36,7 +27,7 @@ struct engine_queue *queue_new(struct engine *e, struct str name) {
         memcpy(q + 1, name.p, name.n);
     }
     q->name = str_from((const char *)(q + 1), name.n);
-    heap_init(&q->heap, class_order, e, offsetof(struct engine_class, place));
+    lanes_init(e, q);
     tree_init(&q->holders, holder_order);
     if (map_put(&e->queues, q->name, q, NULL) != 0) {
         mem_free(q);
@@ -50,7 +41,7 @@ static void class_free(struct engine_class *c) {
     mem_free(c);
 }
 
-void queue_free(struct engine_queue *q) {
+void queue_free(struct engine *e, struct engine_queue *q) {
     if (q == NULL) {
         return;
     }
@@ -59,7 +50,8 @@ void queue_free(struct engine_queue *q) {
         class_free(m->value);
     }
     map_release(&q->classes);
-    heap_release(&q->heap);
+    map_release(&q->kinds);
+    lanes_release(e, q);
     tree_release(&q->holders);
     mem_free(q->memory);
     mem_free(q);
@@ -89,23 +81,70 @@ void preemptor_gone(const struct engine_workload *w) {
     }
 }
 
+/* Those alike, of other LocalQueues, are a ring; with one LocalQueue for all there is one of a kind. */
+static int kind_join(struct engine *e, struct engine_class *c) {
+    struct map *kinds = &c->queue->kinds;
+    struct engine_class *other = e->o.local_usage ? map_get(kinds, class_key(&c->hash)) : NULL;
+    c->alike = other != NULL ? other->alike : c;
+    if (other != NULL) {
+        other->alike = c;
+    }
+    return other == NULL && e->o.local_usage ? map_put(kinds, class_key(&c->hash), c, NULL) : 0;
+}
+
+static void kind_leave(struct engine_class *c) {
+    struct map *kinds = &c->queue->kinds;
+    struct engine_class *before = c->alike;
+    while (before->alike != c) {
+        before = before->alike;
+    }
+    before->alike = c->alike;
+    if (map_get(kinds, class_key(&c->hash)) == c) {
+        map_del(kinds, class_key(&c->hash)); /* the key is its memory */
+        if (before != c) {
+            int r = map_put(kinds, class_key(&before->hash), before, NULL);
+            assert(r == 0); /* there is room: one has just gone */
+            (void)r;
+        }
+    }
+}
+
+static struct engine_class *class_new(struct engine *e, struct engine_queue *q, uint64_t key,
+                                      const struct engine_workload *w) {
+    struct engine_class *c = mem_zalloc(sizeof(*c));
+    if (c == NULL) {
+        return NULL;
+    }
+    c->hash = w->hash;
+    c->key = key;
+    c->queue = q;
+    c->told = 1;
+    c->priority = w->priority;
+    heap_init(&c->members, workload_order, NULL, offsetof(struct engine_workload, place));
+    if (lane_join(e, c, w->local) != 0) {
+        class_free(c);
+        return NULL;
+    }
+    if (kind_join(e, c) != 0) {
+        lane_leave(e, c);
+        class_free(c);
+        return NULL;
+    }
+    if (map_put(&q->classes, class_key(&c->key), c, NULL) != 0) {
+        kind_leave(c);
+        lane_leave(e, c);
+        class_free(c);
+        return NULL;
+    }
+    return c;
+}
+
 int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w) {
     uint64_t key = e->o.local_usage ? hash_str(w->hash, w->local) : w->hash;
     struct engine_class *c = map_get(&q->classes, class_key(&key));
+    c = c != NULL ? c : class_new(e, q, key, w);
     if (c == NULL) {
-        c = mem_zalloc(sizeof(*c));
-        if (c == NULL) {
-            return ERR_NOMEM;
-        }
-        c->hash = w->hash;
-        c->key = key;
-        c->queue = q;
-        c->told = 1;
-        heap_init(&c->members, workload_order, NULL, offsetof(struct engine_workload, place));
-        if (map_put(&q->classes, class_key(&c->key), c, NULL) != 0) {
-            class_free(c);
-            return ERR_NOMEM;
-        }
+        return ERR_NOMEM;
     }
     c->n++;
     w->class = c;
@@ -137,6 +176,8 @@ void class_leave(struct engine *e, struct engine_workload *w) {
     }
     class_tell_end(e, c);
     map_del(&c->queue->classes, class_key(&c->key));
+    kind_leave(c);
+    lane_leave(e, c);
     class_free(c);
 }
 
@@ -200,14 +241,20 @@ void class_told(struct engine_class *c, struct engine_workload *w) {
 /* ---- in and out ---- */
 
 /* The class's first member may have changed. */
-static void class_fix(struct engine_queue *q, struct engine_class *c) {
-    if (c->parked) {
+static void class_fix(struct engine_class *c) {
+    struct engine_workload *w = heap_peek(&c->members);
+    bool same = w == c->head;
+    c->head = w;
+    if (!same && w != NULL) {
+        c->queued_ns = w->queued_ns;
+    }
+    if (c->parked || same) {
         return;
     }
-    if (c->members.n == 0) {
-        heap_remove(&q->heap, c);
+    if (w == NULL) {
+        lane_remove(c);
     } else {
-        heap_fix(&q->heap, c);
+        lane_moved(c);
     }
 }
 
@@ -216,16 +263,18 @@ int queue_push(struct engine *e, struct engine_workload *w) {
     struct engine_class *c = w->class;
     assert(w->state == WORKLOAD_IDLE);
     int r = heap_push(&c->members, w);
-    if (r == 0 && !c->parked && c->place == 0) {
-        r = heap_push(&q->heap, c);
-        if (r != 0) {
-            heap_remove(&c->members, w);
-        }
-    }
     if (r != 0) {
         return r;
     }
-    class_fix(q, c);
+    class_fix(c);
+    if (!c->parked && c->place == 0) {
+        r = lane_push(c);
+        if (r != 0) {
+            heap_remove(&c->members, w);
+            class_fix(c);
+            return r;
+        }
+    }
     w->state = WORKLOAD_HEAP;
     member_link(c, w);
     if (c->parked) {
@@ -268,7 +317,7 @@ static void member_remove(struct engine_workload *w) {
     struct engine_class *c = w->class;
     heap_remove(&c->members, w);
     member_unlink(c, w);
-    class_fix(q, c);
+    class_fix(c);
     *(c->parked ? &q->n_parked : &q->n_active) -= 1;
 }
 
@@ -297,27 +346,9 @@ void queue_forget(struct engine *e, struct engine_workload *w) {
 
 /* ---- the head ---- */
 
-/* Usage moves all members of a LocalQueue at once: then the heap is made anew; also when a queue comes to order by it,
- * or no longer does. */
-static void heap_order(struct engine *e, struct engine_queue *q) {
-    uint64_t order = usage_orders(e, q) ? usage_generation(e) + 1 : 0;
-    if (q->usage_seen == order) {
-        return;
-    }
-    q->usage_seen = order;
-    size_t n = q->heap.n;
-    q->heap.n = 0;
-    for (size_t i = 0; i < n; i++) {
-        int r = heap_push(&q->heap, q->heap.v[i]);
-        assert(r == 0); /* there is room for those it had */
-        (void)r;
-    }
-}
-
 struct engine_workload *queue_head(struct engine *e, struct engine_queue *q) {
-    heap_order(e, q);
-    struct engine_class *c = heap_peek(&q->heap);
-    struct engine_workload *p = q->preemptor, *w = c != NULL ? heap_peek(&c->members) : NULL;
+    struct engine_class *c = lanes_first(q);
+    struct engine_workload *p = q->preemptor, *w = c != NULL ? c->head : NULL;
     bool sticky = p != NULL && !q->strict && p->state == WORKLOAD_HEAP && !p->class->parked;
     if (sticky && (w == NULL || !usage_orders(e, q) || usage_cmp(e, p, w) <= 0)) {
         return p;
@@ -333,9 +364,7 @@ static void class_park(struct engine *e, struct engine_class *c, bool place) {
     if (c->parked) {
         return;
     }
-    if (c->place != 0) {
-        heap_remove(&q->heap, c);
-    }
+    lane_remove(c);
     c->parked = true;
     c->prev = NULL;
     c->next = q->parked_classes;
@@ -350,23 +379,18 @@ static void class_park(struct engine *e, struct engine_class *c, bool place) {
 
 void queue_park_alike(struct engine *e, struct engine_workload *w, bool place,
                       enum pend_reason reason) {
-    struct engine_queue *q = w->queue;
-    class_park(e, w->class, place);
-    class_tell(e, w->class, reason);
-    size_t i = 0;
-    for (const struct map_entry *m; e->o.local_usage && (m = map_next(&q->classes, &i)) != NULL;) {
-        struct engine_class *c = m->value;
-        if (c->hash == w->hash && c != w->class) {
-            class_park(e, c, place);
-            class_tell(e, c, reason);
-        }
-    }
+    struct engine_class *c = w->class;
+    do {
+        class_park(e, c, place);
+        class_tell(e, c, reason);
+        c = c->alike;
+    } while (c != w->class);
 }
 
 int class_unpark(struct engine *e, struct engine_class *c) {
     struct engine_queue *q = c->queue;
     if (c->members.n > 0) {
-        int r = heap_push(&q->heap, c);
+        int r = lane_push(c);
         if (r != 0) {
             return r;
         }
@@ -414,7 +438,10 @@ int queue_waiting(const struct engine_queue *q, size_t limit, struct workload_ve
         out->v[out->n++] = q->flight;
     }
     for (size_t i = 0; i < q->heap.n; i++) {
-        members_take(q->heap.v[i], limit, out);
+        const struct engine_lane *l = q->heap.v[i];
+        for (size_t k = 0; k < l->heap.n; k++) {
+            members_take(l->heap.v[k], limit, out);
+        }
     }
     for (const struct engine_class *c = q->parked_classes; c != NULL; c = c->next) {
         members_take(c, limit, out);

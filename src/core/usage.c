@@ -25,11 +25,11 @@ struct usage_local {
     int64_t sampled_ns;  /* 0: never */
     struct row_vec rows; /* by resource number */
     size_t n_workloads;
+    struct engine_lane *lanes; /* where its workloads wait */
 };
 
 struct usage_ledger {
     struct map locals;
-    uint64_t generation;
 };
 
 static void local_free(struct usage_local *l) {
@@ -77,9 +77,12 @@ static struct usage_local *local_get(struct engine *e, struct str name) {
     return l;
 }
 
+/* When nothing refers to it any more. */
 static void local_drop(struct engine *e, struct usage_local *l) {
-    map_del(&e->usage->locals, l->name);
-    local_free(l);
+    if (!l->put && l->n_workloads == 0 && l->lanes == NULL) {
+        map_del(&e->usage->locals, l->name);
+        local_free(l);
+    }
 }
 
 static int row_at(struct usage_local *l, uint32_t resource, struct usage_row **ret) {
@@ -108,6 +111,14 @@ static double weight_of(const struct engine *e, uint32_t resource) {
     return 1;
 }
 
+static void lanes_moved(const struct engine *e, struct usage_local *l) {
+    for (struct engine_lane *x = l->lanes; x != NULL; x = x->usage_next) {
+        if (usage_orders(e, x->queue)) {
+            lane_used(x);
+        }
+    }
+}
+
 static void reorder(struct engine *e, struct usage_local *l) {
     double sum = 0;
     for (uint32_t i = 0; i < l->rows.n; i++) {
@@ -115,8 +126,10 @@ static void reorder(struct engine *e, struct usage_local *l) {
         sum += weight_of(e, i) * (r->consumed + r->penalty);
     }
     double order = l->weight > 0 ? sum / l->weight : INFINITY;
-    e->usage->generation += order != l->order;
-    l->order = order;
+    if (order != l->order) {
+        l->order = order;
+        lanes_moved(e, l);
+    }
 }
 
 double engine_local_usage(const struct engine *e, struct str local) {
@@ -137,8 +150,43 @@ int usage_cmp(const struct engine *e, const struct engine_workload *a,
     return x < 0 || y < 0 ? 0 : (x > y) - (x < y);
 }
 
-uint64_t usage_generation(const struct engine *e) {
-    return e->usage != NULL ? e->usage->generation : 0;
+/* ---- lanes ---- */
+
+int usage_lane_add(struct engine *e, struct engine_lane *x) {
+    struct usage_local *l = local_get(e, x->local);
+    if (l == NULL) {
+        return ERR_NOMEM;
+    }
+    x->usage = l;
+    x->usage_prev = NULL;
+    x->usage_next = l->lanes;
+    if (l->lanes != NULL) {
+        l->lanes->usage_prev = x;
+    }
+    l->lanes = x;
+    return 0;
+}
+
+void usage_lane_del(struct engine *e, struct engine_lane *x) {
+    struct usage_local *l = x->usage;
+    if (l == NULL) {
+        return;
+    }
+    *(x->usage_prev != NULL ? &x->usage_prev->usage_next : &l->lanes) = x->usage_next;
+    if (x->usage_next != NULL) {
+        x->usage_next->usage_prev = x->usage_prev;
+    }
+    x->usage = NULL;
+    local_drop(e, l);
+}
+
+static double lane_order(const struct engine_lane *l) {
+    return l->usage->put ? l->usage->order : -1;
+}
+
+int usage_lane_cmp(const struct engine_lane *a, const struct engine_lane *b) {
+    double x = lane_order(a), y = lane_order(b);
+    return x < 0 || y < 0 ? 0 : (x > y) - (x < y);
 }
 
 /* ---- what workloads hold ---- */
@@ -193,9 +241,7 @@ void usage_give(struct engine *e, struct engine_workload *w) {
     }
     l->n_workloads--;
     reorder(e, l);
-    if (!l->put && l->n_workloads == 0) {
-        local_drop(e, l);
-    }
+    local_drop(e, l);
 }
 
 void engine_workload_admitted(struct engine *e, struct str uid) {
@@ -226,10 +272,13 @@ int engine_local_put(struct engine *e, struct str local, double weight) {
     if (l == NULL) {
         return ERR_NOMEM;
     }
-    e->usage->generation += !l->put;
+    bool fresh = !l->put;
     l->put = true;
     l->weight = weight;
     reorder(e, l);
+    if (fresh) {
+        lanes_moved(e, l);
+    }
     return 0;
 }
 
@@ -238,16 +287,13 @@ void engine_local_del(struct engine *e, struct str local) {
     if (l == NULL) {
         return;
     }
-    e->usage->generation++;
-    if (l->n_workloads == 0) {
-        local_drop(e, l);
-        return;
-    }
     l->put = false; /* what it used is forgotten with it */
     l->sampled_ns = 0;
     for (size_t i = 0; i < l->rows.n; i++) {
         l->rows.v[i].consumed = l->rows.v[i].penalty = 0;
     }
+    lanes_moved(e, l);
+    local_drop(e, l);
 }
 
 int engine_local_usage_set(struct engine *e, struct str local, const struct resource_weight *used,

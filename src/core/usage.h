@@ -8,7 +8,7 @@
  *     sum over resources of weight * (consumed + penalty), over the LocalQueue's own weight
  *
  * in whole units, cpu in cores; a LocalQueue of weight zero or less comes last. The functions engine_local_* of
- * engine.h are here too. Heaps that are ordered by usage are stale when usage_generation has moved.
+ * engine.h are here too. Whatever changes a LocalQueue's place in the order moves its lanes (engine_lane.c) at once.
  */
 #ifndef BERTH_CORE_USAGE_H
 #define BERTH_CORE_USAGE_H
@@ -27,8 +27,10 @@ double usage_of(const struct engine *e, const struct engine_workload *w);
 /* Negative when a's LocalQueue used less; 0 when alike, or when either is unknown. */
 int usage_cmp(const struct engine *e, const struct engine_workload *a,
               const struct engine_workload *b);
-/* Moves with every change of what usage_cmp answers. */
-uint64_t usage_generation(const struct engine *e);
+/* A lane and the record of its LocalQueue know each other from add to del. ERR_NOMEM. */
+int usage_lane_add(struct engine *e, struct engine_lane *l);
+void usage_lane_del(struct engine *e, struct engine_lane *l);
+int usage_lane_cmp(const struct engine_lane *a, const struct engine_lane *b); /* as usage_cmp */
 
 /* w holds quota from now on (w->held is set). anew: given now, so that an entry penalty is due; false: adopted. */
 int usage_take(struct engine *e, struct engine_workload *w, bool anew);

@@ -1,6 +1,7 @@
 /* Tests of the ledger of LocalQueues: worked numbers, and what comes and goes. */
 #include <math.h>
 
+#include "base/prng.h"
 #include "core/search_fixture.h"
 
 static const int64_t MINUTE = 60LL * 1000000000;
@@ -60,13 +61,11 @@ static void penalty_on_entry(void **state) {
     struct held_amount held, other;
     struct engine_workload w = one(e, "ns/a", "cpu", &held, 4000),
                            x = one(e, "ns/b", "cpu", &other, 1000);
-    uint64_t generation = usage_generation(e);
     int64_t next;
     engine_local_sample(e, MINUTE, &next);
     w.admitted = x.admitted = false;
     assert_int_equal(usage_cmp(e, &w, &x), 0);
     assert_int_equal(usage_take(e, &w, true), 0);
-    assert_true(usage_generation(e) != generation);
     near(usage_of(e, &w), 1.17157);
     assert_int_equal(usage_cmp(e, &w, &x), 1);
     assert_int_equal(usage_cmp(e, &x, &w), -1);
@@ -226,12 +225,75 @@ static void order_of_a_queue(void **state) {
     engine_free(e);
 }
 
+enum { LOCALS = 4, WAITING = 90 };
+
+static struct str numbered(const char *kind, uint64_t i, char *out) {
+    return str_from(out, (size_t)snprintf(out, 24, "%s%02u", kind, (unsigned)i));
+}
+
+/* The first of all that wait, by asking each. */
+static const struct engine_workload *first_of(struct engine *e, const struct engine_queue *q) {
+    struct workload_vec all = {0};
+    const struct engine_workload *first = NULL;
+    assert_int_equal(queue_waiting(q, SIZE_MAX, &all), 0);
+    for (size_t i = 0; i < all.n; i++) {
+        const struct engine_workload *w = all.v[i];
+        int c = first != NULL && usage_orders(e, q) ? usage_cmp(e, w, first) : 0;
+        c = c != 0 || first == NULL ? c : workload_order(w, first, NULL);
+        first = first == NULL || c < 0 ? w : first;
+    }
+    workload_vec_release(&all);
+    return first;
+}
+
+/* Workloads come and go, LocalQueues use more and less, their weights change, they are forgotten and come back, and the
+ * queue orders by usage, or not: the first is always the first. */
+static void first_is_first(void **state) {
+    struct engine *e = setup(NULL, 0);
+    struct fixture_queue at = {"q", "", 100000, NO, NO, .local_usage = true};
+    struct engine_queue *q = map_get(&e->queues, STR("q"));
+    const struct shape any = {0};
+    struct prng r;
+    prng_seed(&r, 1);
+    for (int step = 0; step < 20000; step++) {
+        char uid[24], local[24];
+        struct resource_weight used = {STR("cpu"), (double)prng_below(&r, 6)};
+        struct set_input set = {
+            .name = STR("s"), .count = 1 + (int32_t)prng_below(&r, 3), .shape = &any};
+        struct workload_input in = {.uid = numbered("w", prng_below(&r, WAITING), uid),
+                                    .queue = STR("q"),
+                                    .local = numbered("l", prng_below(&r, LOCALS), local),
+                                    .sets = &set,
+                                    .n_sets = 1,
+                                    .priority = (int64_t)prng_below(&r, 2),
+                                    .queued_ns = (int64_t)prng_below(&r, 50)};
+        uint64_t what = prng_below(&r, 16);
+        if (what == 0) {
+            engine_local_del(e, in.local);
+        }
+        assert_int_equal(engine_local_put(e, in.local, (double)prng_below(&r, 3)), 0);
+        if (what < 6) {
+            assert_int_equal(engine_local_usage_set(e, in.local, &used, 1, MINUTE), 0);
+        } else if (what < 12) {
+            assert_int_equal(engine_workload_put(e, &in), 0);
+        } else if (what < 15) {
+            engine_workload_del(e, in.uid);
+        } else {
+            at.local_usage = !at.local_usage;
+            fixture_queue(e, &at);
+        }
+        assert_true(step % 3 != 0 || queue_head(e, q) == first_of(e, q));
+    }
+    engine_free(e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_with_time),       cmocka_unit_test(penalty_on_entry),
         cmocka_unit_test(penalty_until_admitted), cmocka_unit_test(weights),
         cmocka_unit_test(comes_and_goes),         cmocka_unit_test(no_half_life),
         cmocka_unit_test(clock_put_back),         cmocka_unit_test(order_of_a_queue),
+        cmocka_unit_test(first_is_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
