@@ -352,6 +352,45 @@ static void lists(void **state) {
     end(&s);
 }
 
+/* By position, whatever their names. */
+static void lists_have_an_order(void **state) {
+    static const char *const want[] = {"zulu", "second", "third"};
+    struct scene s;
+    struct virtual_call *call;
+    two_teams(&s);
+    workload(&s, "a", "zulu", 9, 5, NULL);
+    struct virtual_ask q = question(&s, "list", "WorkloadExplanation", "a", "", "");
+    assert_int_equal(ask(&s, &q, &call), 0);
+    for (size_t i = 0; i < 3; i++) {
+        is(&s, nth(&s, "items", i), "metadata.name", want[i]);
+    }
+    end(&s);
+}
+
+/* Quota alone is not enough where checks are asked for. */
+static void waits_for_checks(void **state) {
+    struct scene s;
+    two_teams(&s);
+    fake_world_put(&s.w, "{" V "\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"budget\"},"
+                         "\"spec\":{\"controllerName\":\"example.com/budget\"}}");
+    fake_world_patch(&s.w, "AdmissionCheck", "", "budget", "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
+                     "\"reason\":\"Active\",\"message\":\"\",\"lastTransitionTime\":"
+                     "\"2026-01-01T00:00:00Z\"}]}}");
+    fake_world_put(&s.w, cluster_json("qc", 4,
+                                      "\"admissionChecksStrategy\":{\"admissionChecks\":["
+                                      "{\"name\":\"budget\"}]},"));
+    fake_world_patch(&s.w, "LocalQueue", "b", "lq", "", "{\"spec\":{\"clusterQueue\":\"qc\"}}");
+    settle(&s);
+    workload(&s, "b", "checked", 1, 0, NULL);
+    why(&s, "b", "checked");
+    is(&s, s.json, "status.state", "Reserved");
+    is(&s, s.json, "status.reason", "QuotaReserved");
+    is(&s, s.json, "status.summary",
+       "quota is reserved; waits for admission checks: budget (Pending)");
+    end(&s);
+}
+
 static void not_in_a_queue(void **state) {
     struct scene s;
     two_teams(&s);
@@ -359,6 +398,7 @@ static void not_in_a_queue(void **state) {
     settle(&s);
     why(&s, "a", "third");
     is(&s, s.json, "status.state", "Waiting");
+    is(&s, s.json, "status.reason", "Suspended");
     assert_true(str_contains(json_str_at(s.json, "status.summary"), STR("LocalQueue")));
     fake_world_patch(&s.w, "Workload", "a", "third", "", "{\"spec\":{\"active\":false}}");
     settle(&s);
@@ -441,6 +481,24 @@ static void stops_and_deletions(void **state) {
     end(&s);
 }
 
+/* Edits of several objects count together, also one that takes a flavor away from whoever would come. */
+static void tainted(void **state) {
+    static char both[4096];
+    struct scene s;
+    two_teams(&s);
+    snprintf(both, sizeof(both),
+             "%s,{" V "\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"f\"},\"spec\":"
+             "{\"nodeTaints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}]}}",
+             cluster_json("qa", 8, "\"cohortName\":\"c\","));
+    assert_int_equal(preview_object(&s, both), 0);
+    assert_int_equal(count(&s, "status.admittedCount"), 0);
+    assert_int_equal(count(&s, "status.waitingCount"), 2);
+    is(&s, nth(&s, "status.waiting", 0), "reason",
+       "couldn't assign flavors to pod set main: untolerated taint {k v NoSchedule <nil>} in "
+       "flavor f");
+    end(&s);
+}
+
 /* Nobody waits in a stopped queue; the preview of its opening says who would be admitted. */
 static void opening(void **state) {
     struct scene s;
@@ -490,6 +548,17 @@ static void previews_refused(void **state) {
                                         "\"qa\"},\"spec\":{\"queueingStrategy\":\"x\"}}"),
                      ERR_INVALID);
     assert_true(str_contains(str_of(s.text), STR("spec.queueingStrategy")));
+    struct buf many;
+    buf_init(&many, 0);
+    buf_c(&many, "\"deletions\":[{\"kind\":\"Cohort\",\"name\":\"x\"}");
+    for (int i = 0; i < 200; i++) {
+        buf_c(&many, ",{\"kind\":\"Cohort\",\"name\":\"x\"}");
+    }
+    buf_c(&many, "]");
+    buf_ch(&many, '\0');
+    assert_int_equal(preview(&s, many.p), ERR_INVALID);
+    assert_string_equal(s.text, "spec: at most 200 objects");
+    buf_release(&many);
     s.no_edits = true;
     assert_int_equal(preview_object(&s, cluster_json("qa", 8, "")), ERR_FORBIDDEN);
     assert_true(str_contains(str_of(s.text), STR("you may not update clusterqueues \"qa\"")));
@@ -586,6 +655,9 @@ int main(void) {
         cmocka_unit_test(a_bound),
         cmocka_unit_test(tenants_see_their_own),
         cmocka_unit_test(lists),
+        cmocka_unit_test(lists_have_an_order),
+        cmocka_unit_test(waits_for_checks),
+        cmocka_unit_test(tainted),
         cmocka_unit_test(not_in_a_queue),
         cmocka_unit_test(more_quota),
         cmocka_unit_test(stops_and_deletions),

@@ -6,6 +6,7 @@
 #include "control/queue_controller.h"
 #include "control/queue_settings.h"
 #include "wire/prometheus.h"
+#include "wire/time.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
 #define ROLE "replica_role=\"standalone\"}"
@@ -229,6 +230,75 @@ static void evicted_and_finished(void **state) {
     end(&s);
 }
 
+/* Its pods are ready from now on. */
+static void ready(struct scene *s, const char *name) {
+    static const char *const types[] = {"QuotaReserved", "Admitted", "PodsReady"};
+    static const char *const reasons[] = {"QuotaReserved", "Admitted", "Started"};
+    char when[TIME_TEXT_MAX];
+    struct str now = time_text(clock_wall(s->w.env.clock), when);
+    struct buf b;
+    buf_init(&b, 0);
+    for (int i = 0; i < 3; i++) {
+        buf_c(&b, i == 0 ? "{\"status\":{\"conditions\":[" : ",");
+        buf_f(&b,
+              "{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"%s\",\"message\":\"\","
+              "\"lastTransitionTime\":\"%.*s\"}",
+              types[i], reasons[i], STR_ARG(now));
+    }
+    buf_c(&b, "]}}");
+    buf_ch(&b, '\0');
+    fake_world_patch(&s->w, "Workload", "default", name, "status", b.p);
+    buf_release(&b);
+}
+
+/* From a job to ready pods to an eviction; who never was ready is in no such time. */
+static void made_ready_and_evicted(void **state) {
+    struct scene s;
+    char json[1024];
+    start(&s);
+    controllers(&s);
+    queues(&s);
+    const struct object *job = fake_world_put(
+        &s.w, "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+              "\"namespace\":\"default\"},\"spec\":{\"suspend\":true,\"template\":{\"spec\":"
+              "{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    snprintf(json, sizeof(json),
+             V2
+             "\"kind\":\"Workload\",\"metadata\":{\"name\":\"a\",\"namespace\":\"default\","
+             "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+             "\"uid\":\"%.*s\",\"controller\":true}]},\"spec\":{\"queueName\":\"lq\","
+             "\"active\":true,\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":"
+             "{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+             "{\"cpu\":\"1\"}}}]}}}]}}",
+             STR_ARG(job->uid));
+    fake_world_run(&s.w, 3 * NS_PER_SEC);
+    fake_world_put(&s.w, json);
+    workload(&s, "b", 0, "1");
+    settle(&s);
+    ready(&s, "a");
+    fake_world_run(&s.w, 100 * NS_PER_SEC);
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    settle(&s);
+    scrape(&s);
+    expect(&s, "kueue_workload_creation_latency_seconds_sum{job_kind=\"Job\"," ROLE " 3");
+    expect(&s, "kueue_workload_creation_latency_seconds_count{job_kind=\"Job\"," ROLE " 1");
+    expect(&s, "kueue_ready_wait_time_seconds_count{" Q NO_CLASS ROLE " 1");
+    expect(&s, "kueue_local_queue_ready_wait_time_seconds_count{" L NO_CLASS ROLE " 1");
+    expect(&s, "kueue_admitted_until_ready_wait_time_seconds_count{" Q NO_CLASS ROLE " 1");
+    expect(&s, "kueue_evicted_workloads_total{" Q
+               "reason=\"ClusterQueueStopped\",underlying_cause=\"\"," NO_CLASS ROLE " 2");
+    expect(&s, "kueue_pods_ready_to_evicted_time_seconds_count{" Q
+               "reason=\"ClusterQueueStopped\",underlying_cause=\"\"," ROLE " 1");
+    expect(&s, "kueue_pods_ready_to_evicted_time_seconds_bucket{" Q
+               "reason=\"ClusterQueueStopped\",underlying_cause=\"\",replica_role=\"standalone\","
+               "le=\"80\"} 0");
+    expect(&s, "kueue_pods_ready_to_evicted_time_seconds_bucket{" Q
+               "reason=\"ClusterQueueStopped\",underlying_cause=\"\",replica_role=\"standalone\","
+               "le=\"160\"} 1");
+    end(&s);
+}
+
 /* What belongs to an object goes with it, and an edit leaves nothing of the old behind. */
 static void deleted(void **state) {
     struct scene s;
@@ -386,9 +456,13 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scenario),  cmocka_unit_test(evicted_and_finished),
-        cmocka_unit_test(deleted),   cmocka_unit_test(deleted_under_work),
-        cmocka_unit_test(restart),   cmocka_unit_test(chosen_local_queues),
+        cmocka_unit_test(scenario),
+        cmocka_unit_test(evicted_and_finished),
+        cmocka_unit_test(made_ready_and_evicted),
+        cmocka_unit_test(deleted),
+        cmocka_unit_test(deleted_under_work),
+        cmocka_unit_test(restart),
+        cmocka_unit_test(chosen_local_queues),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,30 @@ static void usage(void **state) {
     end(&s);
 }
 
+/* Who was deactivated does not wait, and is told so; put in again, it does. */
+static void deactivated(void **state) {
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq", "");
+    local_queue(&s, "lq", "cq");
+    workload(&s, "large", "lq", "900");
+    workload(&s, "off", "lq", "900");
+    fake_world_patch(&s.w, "Workload", "default", "off", "", "{\"spec\":{\"active\":false}}");
+    settle(&s);
+    const struct object *o = fake_world_get(&s.w, "Workload", "default", "off");
+    assert_string_equal(fake_world_condition(o, "QuotaReserved"), "False");
+    assert_string_equal(fake_world_condition_message(o, "QuotaReserved"),
+                        "The workload is deactivated");
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.pendingWorkloads"), "1");
+    assert_string_equal(fake_world_text(local(&s, "lq"), "status.pendingWorkloads"), "1");
+    fake_world_patch(&s.w, "Workload", "default", "off", "", "{\"spec\":{\"active\":true}}");
+    settle(&s);
+    assert_string_equal(fake_world_text(cluster(&s, "cq"), "status.pendingWorkloads"), "2");
+    assert_string_equal(fake_world_text(local(&s, "lq"), "status.pendingWorkloads"), "2");
+    end(&s);
+}
+
 /* One that holds quota and waits for a check is in the reservation, not in the usage. */
 static void reserved_is_not_used(void **state) {
     struct scene s;
@@ -410,6 +434,7 @@ static void usage_of_local_queues(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(usage),
+        cmocka_unit_test(deactivated),
         cmocka_unit_test(reserved_is_not_used),
         cmocka_unit_test(paced),
         cmocka_unit_test(conditions_of_cluster_queues),

@@ -235,8 +235,8 @@ static bool is_among(void *ctx, const struct victim *v, size_t n) {
     return false;
 }
 
-/* For a place, with quota to spare: who holds what its queue borrows may go, who holds what is its own may not, although
- * the queue borrows something else. */
+/* For a place, with quota to spare: who holds what its queue borrows may go; who holds what is its own may not,
+ * although the queue borrows something else. */
 static void a_place_of_borrowers(void **state) {
     struct engine *e = fixture_new((struct engine_options){0});
     struct str cpu = STR("cpu");
