@@ -10,9 +10,9 @@
  *
  * defaults_controller: a fresh data folder gets a ResourceFlavor per GPU type, Cohort `pool` with the quota of the
  * whole machine, and ClusterQueue and LocalQueue `default`, which borrow from it, once its first node is known;
- * ConfigMap kube-system/berth-defaults marks that it was done, so that what a user deletes stays deleted. GPUs that come
- * later are added while nobody edited that ClusterQueue; see defaults.c. A data folder from before there was a pool
- * keeps the ClusterQueue `default` that it has, with quota of its own.
+ * ConfigMap kube-system/berth-defaults marks that it was done, so that what a user deletes stays deleted. GPUs that
+ * come later are added while nobody edited that ClusterQueue; see defaults.c. A data folder from before there was a
+ * pool keeps the ClusterQueue `default` that it has, with quota of its own.
  */
 #ifndef BERTH_CONTROL_QUEUE_CONTROLLER_H
 #define BERTH_CONTROL_QUEUE_CONTROLLER_H
