@@ -1,4 +1,6 @@
 /* queue: `berth queue`: who waits where, for what, and until when. */
+#include <stdlib.h>
+
 #include "base/map.h"
 #include "cli/queue_int.h"
 #include "cli/ranking.h"
@@ -91,6 +93,12 @@ static struct str resources_of(struct cli *c, yyjson_val *w) {
     return s;
 }
 
+/* Its place in the ClusterQueue as the server says; 0: it did not. */
+static int64_t exact_of(const struct view *v, const struct ranked *r) {
+    yyjson_val *why = map_get(&v->why, json_str_at(r->workload, "metadata.uid"));
+    return json_i64_at(why, "status.position.clusterQueue", 0);
+}
+
 static void add_row(const struct view *v, struct table *t, const struct ranked *r, bool wide,
                     bool projects) {
     static const enum table_style styles[] = {
@@ -100,7 +108,7 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
     struct cli *c = v->c;
     size_t col = 0;
     yyjson_val *why = map_get(&v->why, json_str_at(r->workload, "metadata.uid"));
-    int64_t exact = json_i64_at(why, "status.position.clusterQueue", 0);
+    int64_t exact = exact_of(v, r);
     struct str position = {0}, waits = why ? json_str_at(why, "status.summary") : r->why;
     if (exact > 0) {
         position = arena_f(&c->arena, "%lld", (long long)exact);
@@ -199,10 +207,30 @@ static int print_list(const struct view *v, const struct ranked *list, size_t n)
     return CLI_OK;
 }
 
+static bool in_some_project(const struct view *v, const char *name) {
+    yyjson_val *q;
+    size_t i, n;
+    yyjson_arr_foreach(json_get(v->local_queues, STR("items")), i, n, q) {
+        if (str_is(json_str_at(q, "metadata.name"), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A queue of the project, or else a job or workload: then it is explained, and *ret_code is the end. */
-static bool names_queue(struct cli *c, const char *name, int *ret_code) {
+static bool names_queue(const struct view *v, const char *name, int *ret_code) {
+    struct cli *c = v->c;
     struct str path = cli_path(c, KUEUE_API, "localqueues", c->project, str_of(name), NULL);
-    if (cli_flag(&c->args, "all-projects") || cli_get(c, path, NULL) == 0) {
+    if (cli_flag(&c->args, "all-projects")) {
+        if (in_some_project(v, name)) {
+            return true;
+        }
+        err_set(&c->err, ERR_NOT_FOUND, "no project has a queue \"%s\"", name);
+        *ret_code = cli_fail(c, NULL);
+        return false;
+    }
+    if (cli_get(c, path, NULL) == 0) {
         return true;
     }
     if (c->err.code == ERR_NOT_FOUND) {
@@ -216,6 +244,28 @@ static bool names_queue(struct cli *c, const char *name, int *ret_code) {
     return false;
 }
 
+/* In their queue's own order, which knows more than the time of creation, where the server told it. */
+static int exact_cmp(const void *a, const void *b, void *ctx) {
+    const struct view *v = ctx;
+    const struct ranked *x = a, *y = b;
+    int64_t m = exact_of(v, x), n = exact_of(v, y);
+    m = m > 0 ? m : INT64_MAX;
+    n = n > 0 ? n : INT64_MAX;
+    return m != n ? (m < n ? -1 : 1) : (x->position > y->position) - (x->position < y->position);
+}
+
+static void order(struct view *v, struct ranked *list, size_t n) {
+    size_t from = 0, to;
+    for (; from < n; from = to) {
+        to = from + 1;
+        while (to < n && list[from].state == RANK_WAITING && list[to].state == RANK_WAITING &&
+               str_eq(list[to].cluster_queue, list[from].cluster_queue)) {
+            to++;
+        }
+        qsort_r(list + from, to - from, sizeof(*list), exact_cmp, v);
+    }
+}
+
 static int show(struct cli *c) {
     struct view v = {.c = c};
     struct ranked *list;
@@ -224,7 +274,7 @@ static int show(struct cli *c) {
     if (fetch_all(&v) != 0) {
         return cli_fail(c, NULL);
     }
-    if (c->args.n_args && !names_queue(c, c->args.args[0], &code)) {
+    if (c->args.n_args && !names_queue(&v, c->args.args[0], &code)) {
         return code;
     }
     bool table = c->format == FORMAT_TABLE || c->format == FORMAT_WIDE;
@@ -234,6 +284,7 @@ static int show(struct cli *c) {
         err_set(&c->err, ERR_NOMEM, "no memory");
         code = cli_fail(c, NULL);
     } else {
+        order(&v, list, n);
         code = table ? print_table(&v, list, n) : print_list(&v, list, n);
     }
     map_release(&v.why);

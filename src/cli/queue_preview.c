@@ -52,9 +52,13 @@ static int add_file(struct cli *c, const char *file, struct buf *out) {
     int r = strcmp(file, "-") == 0
                 ? read_stdin(c, &text)
                 : kube_file_read(&c->arena, file, LIMIT_BODY_BYTES, &text, &c->err);
-    r = r ? r : yaml_parse(&c->arena, text, &docs, &c->err);
     if (r != 0) {
-        return err_wrap(&c->err, "%s", file);
+        return r; /* it names the file */
+    }
+    r = yaml_parse(&c->arena, text, &docs, &c->err);
+    r = r == 0 && docs.n == 0 ? err_set(&c->err, ERR_INVALID, "there is no object in it") : r;
+    if (r != 0) {
+        return err_wrap(&c->err, "%s", strcmp(file, "-") == 0 ? "standard input" : file);
     }
     for (size_t i = 0; i < docs.n; i++) {
         add_object(c, docs.v[i], yyjson_mut_doc_get_root(docs.v[i]), out);

@@ -71,10 +71,55 @@ static void print_text(struct cli *c, yyjson_val *v) {
     buf_release(&b);
 }
 
+/* The newest warning about a Job; empty: none, or not ours to read. */
+static struct str warning_of(struct cli *c, struct str job) {
+    struct str path = cli_path(c, "v1", "events", c->project, (struct str){0}, NULL), newest = {0},
+               text = {0};
+    struct str of = arena_f(
+        &c->arena, "involvedObject.kind=Job,type=Warning,involvedObject.name=%.*s", STR_ARG(job));
+    yyjson_val *list = NULL, *e;
+    size_t i, n;
+    struct err before = c->err;
+    if (cli_get(c, cli_path_with(c, path, "fieldSelector", of), &list) != 0) {
+        c->err = before;
+    }
+    yyjson_arr_foreach(json_get(list, STR("items")), i, n, e) {
+        struct str at = json_str_at(e, "lastTimestamp");
+        if (str_cmp(at, newest) >= 0) {
+            newest = at;
+            text = json_str_at(e, "message");
+        }
+    }
+    return text;
+}
+
+/* A Job that has no Workload: it names no queue, or none could be made for it. */
+static bool tell_job(struct cli *c, struct str name) {
+    yyjson_val *job;
+    struct err before = c->err;
+    if (cli_get(c, cli_path(c, "batch/v1", "jobs", c->project, name, NULL), &job) != 0) {
+        c->err = before;
+        return false;
+    }
+    struct str queue =
+        json_str(json_get(json_path(job, "metadata.labels"), STR("kueue.x-k8s.io/queue-name")));
+    struct str warning = warning_of(c, name);
+    if (queue.n == 0) {
+        err_set(&c->err, ERR_NOT_FOUND,
+                "job \"%.*s\" waits in no queue: it has no label kueue.x-k8s.io/queue-name",
+                STR_ARG(name));
+    } else {
+        err_set(&c->err, ERR_NOT_FOUND,
+                "job \"%.*s\" names queue \"%.*s\" and has no workload%s%.*s", STR_ARG(name),
+                STR_ARG(queue), warning.n > 0 ? ": " : " yet", STR_ARG(warning));
+    }
+    return true;
+}
+
 static int tell(struct cli *c, struct str name) {
     yyjson_val *v;
     if (find(c, name, &v) != 0) {
-        if (c->err.code == ERR_NOT_FOUND) {
+        if (c->err.code == ERR_NOT_FOUND && !tell_job(c, name)) {
             err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no job or workload \"%.*s\"",
                     STR_ARG(c->project), STR_ARG(name));
         }

@@ -37,6 +37,35 @@ static void test_queue(void **state) {
     assert_str_eq(buf_view(&bed.out), STR("workload.kueue.x-k8s.io/other\n"
                                         "workload.kueue.x-k8s.io/job-eval-1\n"));
     assert_int_equal(RUN("queue", "none"), CLI_NOT_FOUND);
+    assert_int_equal(RUN("queue", "lq", "-A"), CLI_OK);
+    assert_int_equal(RUN("queue", "none", "-A"), CLI_NOT_FOUND);
+    assert_true(str_contains(buf_view(&bed.told), STR("no project has a queue \"none\"")));
+    bed_stop();
+}
+
+/* Two of the same moment: their queue knows which is first. */
+static void test_queue_order(void **state) {
+    static const struct route routes[] = {
+        {"GET " KUEUE "/workloads", 200,
+         "{\"items\":[{\"metadata\":{\"namespace\":\"x\",\"name\":\"a\",\"uid\":\"u1\"},\"spec\":{"
+         "\"queueName\":\"lq\"}},{\"metadata\":{\"namespace\":\"x\",\"name\":\"b\",\"uid\":\"u2\"},"
+         "\"spec\":{\"queueName\":\"lq\"}},{\"metadata\":{\"namespace\":\"x\",\"name\":\"c\","
+         "\"uid\":"
+         "\"u3\"},\"spec\":{\"queueName\":\"lq\"}}]}"},
+        {"GET " KUEUE "/localqueues", 200, local_queues},
+        {"GET /apis/berth.dev/v1alpha1/namespaces/x/workloadexplanations", 200,
+         "{\"items\":[{\"metadata\":{\"uid\":\"u1\"},\"status\":{\"position\":{\"clusterQueue\":2}}"
+         "},"
+         "{\"metadata\":{\"uid\":\"u3\"},\"status\":{\"position\":{\"clusterQueue\":1}}}]}"},
+    };
+    bed_start(routes, 3);
+    assert_int_equal(RUN("queue"), CLI_OK);
+    struct str got = buf_view(&bed.out), line;
+    static const char *const begins[] = {"JOB ", "c     lq      1 ", "a     lq      2 ", "b "};
+    for (size_t i = 0; i < 4; i++) { /* the one that nobody knows about is last */
+        assert_true(str_next(&got, '\n', &line));
+        assert_true(str_starts(line, str_of(begins[i])));
+    }
     bed_stop();
 }
 
@@ -56,15 +85,24 @@ static void test_queue_why(void **state) {
          "{\"items\":[{\"metadata\":{\"name\":\"job-eval-1\",\"ownerReferences\":[{\"name\":"
          "\"eval\",\"controller\":true}]}}]}"},
         {"GET " KUEUE "/localqueues", 200, local_queues},
-        {"GET " WHY "/namespaces/x/workloadexplanations", 200,
-         "{\"items\":[" EXPLANATION "]}"},
+        {"GET " WHY "/namespaces/x/workloadexplanations", 200, "{\"items\":[" EXPLANATION "]}"},
         {"GET " WHY "/namespaces/x/workloadexplanations/eval", 404,
          "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
         {"GET " WHY "/namespaces/x/workloadexplanations/nope", 404,
          "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
         {"GET " WHY "/namespaces/x/workloadexplanations/job-eval-1", 200, EXPLANATION},
+        {"GET " WHY "/namespaces/x/workloadexplanations/loose", 404,
+         "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
+        {"GET " WHY "/namespaces/x/workloadexplanations/stuck", 404,
+         "{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\"}"},
+        {"GET /apis/batch/v1/namespaces/x/jobs/loose", 200, "{\"metadata\":{\"name\":\"loose\"}}"},
+        {"GET /apis/batch/v1/namespaces/x/jobs/stuck", 200,
+         "{\"metadata\":{\"name\":\"stuck\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}}}"},
+        {"GET /api/v1/namespaces/x/events?fieldSelector=", 200,
+         "{\"items\":[{\"lastTimestamp\":\"2020-01-01T00:00:01Z\",\"message\":\"no class\"},"
+         "{\"lastTimestamp\":\"2020-01-01T00:00:00Z\",\"message\":\"older\"}]}"},
     };
-    bed_start(routes, 7);
+    bed_start(routes, 12);
     assert_int_equal(RUN("queue"), CLI_OK); /* the table has what the server worked out */
     assert_true(str_contains(buf_view(&bed.out), STR("   7          waiting   ")));
     assert_true(str_contains(buf_view(&bed.out), STR("   in 5m    2 gpu missing\n")));
@@ -78,6 +116,12 @@ static void test_queue_why(void **state) {
     assert_int_equal(RUN("queue", "why", "nope"), CLI_NOT_FOUND);
     assert_true(str_contains(buf_view(&bed.told),
                              STR("project \"x\" has no job or workload \"nope\"")));
+    assert_int_equal(RUN("queue", "why", "loose"), CLI_NOT_FOUND);
+    assert_true(str_contains(buf_view(&bed.told), STR("job \"loose\" waits in no queue")));
+    assert_int_equal(RUN("queue", "why", "stuck"), CLI_NOT_FOUND);
+    assert_true(
+        str_contains(buf_view(&bed.told),
+                     STR("job \"stuck\" names queue \"lq\" and has no workload: no class\n")));
     assert_int_equal(RUN("queue", "why"), CLI_USAGE);
     assert_int_equal(RUN("queue", "a", "b"), CLI_USAGE);
     bed_stop();
@@ -114,6 +158,9 @@ static void test_queue_preview(void **state) {
     assert_int_equal(RUN("queue", "preview"), CLI_USAGE);
     assert_int_equal(RUN("queue", "preview", "--delete", "pod/x"), CLI_USAGE);
     assert_int_equal(RUN("queue", "preview", "-f", "/nonexistent"), CLI_NOT_FOUND);
+    assert_true(str_contains(buf_view(&bed.told), STR("berth queue: /nonexistent: No such file")));
+    assert_int_equal(RUN("queue", "preview", "-f", "/dev/null"), CLI_FAILED);
+    assert_true(str_contains(buf_view(&bed.told), STR("/dev/null: there is no object in it")));
     assert_int_equal(RUN("queue", "-f", file), CLI_USAGE);
     bed_stop();
     unlink(file);
@@ -381,14 +428,22 @@ static void test_without_server(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_why), cmocka_unit_test(test_queue_preview),
-        cmocka_unit_test(test_queue),          cmocka_unit_test(test_queue_of_one_project),
-        cmocka_unit_test(test_submit),         cmocka_unit_test(test_submit_and_wait),
-        cmocka_unit_test(test_logs),           cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_submit_refused), cmocka_unit_test(test_name_taken),
-        cmocka_unit_test(test_failure_told),   cmocka_unit_test(test_top),
+        cmocka_unit_test(test_queue_order),
+        cmocka_unit_test(test_queue_why),
+        cmocka_unit_test(test_queue_preview),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_queue_of_one_project),
+        cmocka_unit_test(test_submit),
+        cmocka_unit_test(test_submit_and_wait),
+        cmocka_unit_test(test_logs),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_submit_refused),
+        cmocka_unit_test(test_name_taken),
+        cmocka_unit_test(test_failure_told),
+        cmocka_unit_test(test_top),
         cmocka_unit_test(test_top_of_a_cluster),
-        cmocka_unit_test(test_top_by_fleet), cmocka_unit_test(test_without_server),
+        cmocka_unit_test(test_top_by_fleet),
+        cmocka_unit_test(test_without_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
