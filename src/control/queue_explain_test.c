@@ -544,6 +544,11 @@ static void previews_refused(void **state) {
     two_teams(&s);
     assert_int_equal(preview(&s, ""), ERR_INVALID);
     assert_int_equal(preview_object(&s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}"), ERR_INVALID);
+    assert_true(str_starts(str_of(s.text), STR("spec.objects[0].kind: expected ClusterQueue")));
+    assert_int_equal(preview_object(&s, "{" V "\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":"
+                                        "\"qa\"},\"spec\":{\"cohort\":\"c\"}}"),
+                     ERR_INVALID); /* of another version */
+    assert_string_equal(s.text, "ClusterQueue \"qa\": unknown field \"spec.cohort\"");
     assert_int_equal(preview_object(&s, "{" V "\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":"
                                         "\"qa\"},\"spec\":{\"queueingStrategy\":\"x\"}}"),
                      ERR_INVALID);

@@ -57,15 +57,16 @@ static const struct {
 
 /* ---- reading the edit ---- */
 
-static int edit_kind_of(struct str kind, struct err *err) {
+static int edit_kind_of(struct str kind, const char *list, size_t at, struct err *err) {
     for (int i = 0; i < 4; i++) {
         if (str_is(kind, kinds[i].kind)) {
             return i;
         }
     }
     return err_set(err, ERR_INVALID,
-                   "spec: %.*s: expected ClusterQueue, Cohort, ResourceFlavor or LocalQueue",
-                   STR_ARG(str_head(kind, 64)));
+                   "spec.%s[%zu].kind: expected ClusterQueue, Cohort, ResourceFlavor or "
+                   "LocalQueue, not \"%.*s\"",
+                   list, at, STR_ARG(str_head(kind, 64)));
 }
 
 static int allowed(const struct virtual_ask *q, const struct edit *e, bool there, struct err *err) {
@@ -108,7 +109,31 @@ static int edit_translate(struct edit *e, void *view, struct arena *a) {
     return ERR_INTERNAL;
 }
 
-/* As a write would be: to the storage version, pruned, defaulted, checked; then decoded. */
+struct unknown {
+    struct arena *arena;
+    struct str path; /* the first */
+};
+
+static void note_unknown(void *ctx, struct str path) {
+    struct unknown *u = ctx;
+    if (u->path.n == 0) {
+        u->path = arena_str(u->arena, path);
+    }
+}
+
+/* As kubectl has it checked: a field that is not known is a mistake, and would be dropped in silence here. */
+static int edit_prune(const struct edit *e, const struct schema *s, yyjson_mut_doc *d,
+                      struct arena *a, struct err *err) {
+    struct unknown u = {.arena = a};
+    int r = codec_prune(s, d, yyjson_mut_doc_get_root(d), note_unknown, &u);
+    if (r == 0 && u.path.n > 0) {
+        r = err_set(err, ERR_INVALID, "%s \"%.*s\": unknown field \"%.*s\"", kinds[e->kind].kind,
+                    STR_ARG(e->name), STR_ARG(u.path));
+    }
+    return r;
+}
+
+/* As a write would be: pruned, to the storage version, defaulted, checked; then decoded. */
 static int edit_decode(struct virtual_call *k, struct edit *e, const struct kind *kind,
                        const struct kind_version *kv, yyjson_val *v, struct err *err) {
     struct arena *a = &k->arena;
@@ -119,7 +144,8 @@ static int edit_decode(struct virtual_call *k, struct edit *e, const struct kind
     if (d == NULL) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    int r = codec_to_storage(kind, kv, d, err);
+    int r = edit_prune(e, kv->schema, d, a, err);
+    r = r ? r : codec_to_storage(kind, kv, d, err);
     r = r ? r : codec_prune(kind_storage(kind)->schema, d, yyjson_mut_doc_get_root(d), NULL, NULL);
     r = r ? r : codec_default(kind, d, err);
     r = r ? r : codec_validate(kind, yyjson_mut_doc_get_root(d), NULL, &causes);
@@ -138,11 +164,11 @@ static int edit_decode(struct virtual_call *k, struct edit *e, const struct kind
     return r ? err_set(err, r, "out of memory") : 0;
 }
 
-static int edit_object(struct virtual_call *k, const struct virtual_ask *q, yyjson_val *v,
+static int edit_object(struct virtual_call *k, const struct virtual_ask *q, size_t i, yyjson_val *v,
                        struct err *err) {
     struct edit *e = &k->preview->edits[k->preview->n_edits];
     struct str version = json_str_at(v, "apiVersion"), kind_name = json_str_at(v, "kind");
-    int kind = edit_kind_of(kind_name, err);
+    int kind = edit_kind_of(kind_name, "objects", i, err);
     if (kind < 0) {
         return kind;
     }
@@ -151,7 +177,7 @@ static int edit_object(struct virtual_call *k, const struct virtual_ask *q, yyjs
     ptrdiff_t slash = str_find(version, '/');
     at = slash >= 0 ? str_skip(version, (size_t)slash + 1) : version;
     if (row == NULL || !str_is(str_of(row->group), KUEUE)) {
-        return err_set(err, ERR_INVALID, "spec.objects: %.*s %.*s is not served",
+        return err_set(err, ERR_INVALID, "spec.objects[%zu]: %.*s %.*s is not served", i,
                        STR_ARG(str_head(version, 64)), STR_ARG(kind_name));
     }
     *e = (struct edit){.kind = (enum edit_kind)kind,
@@ -169,10 +195,10 @@ static int edit_object(struct virtual_call *k, const struct virtual_ask *q, yyjs
     return r;
 }
 
-static int edit_deletion(struct virtual_call *k, const struct virtual_ask *q, yyjson_val *v,
-                         struct err *err) {
+static int edit_deletion(struct virtual_call *k, const struct virtual_ask *q, size_t i,
+                         yyjson_val *v, struct err *err) {
     struct edit *e = &k->preview->edits[k->preview->n_edits];
-    int kind = edit_kind_of(json_str_at(v, "kind"), err);
+    int kind = edit_kind_of(json_str_at(v, "kind"), "deletions", i, err);
     if (kind < 0) {
         return kind;
     }
@@ -182,7 +208,7 @@ static int edit_deletion(struct virtual_call *k, const struct virtual_ask *q, yy
                        .ns = json_str_at(v, "namespace")};
     const struct kind *row = kind_by_name(STR(KUEUE), str_of(kinds[kind].kind));
     if (mirror_get(k->x->c->env->mirror, row, e->ns, e->name) == NULL) {
-        return err_set(err, ERR_INVALID, "spec.deletions: there is no %s \"%.*s\"",
+        return err_set(err, ERR_INVALID, "spec.deletions[%zu]: there is no %s \"%.*s\"", i,
                        kinds[kind].kind, STR_ARG(e->name));
     }
     int r = allowed(q, e, true, err);
@@ -202,10 +228,10 @@ static int edits_read(struct virtual_call *k, const struct virtual_ask *q, struc
         return err_set(err, ERR_INVALID, "spec: at most %d objects", EDITS_MAX);
     }
     yyjson_arr_foreach(objects, i, n, v) {
-        r = r ? r : edit_object(k, q, v, err);
+        r = r ? r : edit_object(k, q, i, v, err);
     }
     yyjson_arr_foreach(deletions, i, n, v) {
-        r = r ? r : edit_deletion(k, q, v, err);
+        r = r ? r : edit_deletion(k, q, i, v, err);
     }
     if (r == 0 && k->preview->n_edits == 0) {
         return err_set(err, ERR_INVALID, "spec: no objects and no deletions: nothing to preview");
