@@ -254,7 +254,7 @@ static void ready(struct scene *s, const char *name) {
 /* From a job to ready pods to an eviction; who never was ready is in no such time. */
 static void made_ready_and_evicted(void **state) {
     struct scene s;
-    char json[1024];
+    char json[1024], uid[64];
     start(&s);
     controllers(&s);
     queues(&s);
@@ -262,18 +262,20 @@ static void made_ready_and_evicted(void **state) {
         &s.w, "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
               "\"namespace\":\"default\"},\"spec\":{\"suspend\":true,\"template\":{\"spec\":"
               "{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
-    snprintf(json, sizeof(json),
-             V2
-             "\"kind\":\"Workload\",\"metadata\":{\"name\":\"a\",\"namespace\":\"default\","
-             "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
-             "\"uid\":\"%.*s\",\"controller\":true}]},\"spec\":{\"queueName\":\"lq\","
-             "\"active\":true,\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":"
-             "{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
-             "{\"cpu\":\"1\"}}}]}}}]}}",
-             STR_ARG(job->uid));
     fake_world_run(&s.w, 3 * NS_PER_SEC);
-    fake_world_put(&s.w, json);
-    workload(&s, "b", 0, "1");
+    (void)str_copy(job->uid, uid, sizeof(uid));
+    for (int i = 0; i < 2; i++) { /* the second is of a job that has gone, of the same name */
+        snprintf(
+            json, sizeof(json),
+            V2 "\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+               "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+               "\"uid\":\"%s%s\",\"controller\":true}]},\"spec\":{\"queueName\":\"lq\","
+               "\"active\":true,\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":"
+               "{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+               "{\"cpu\":\"1\"}}}]}}}]}}",
+            i == 0 ? "a" : "b", uid, i == 0 ? "" : "0");
+        fake_world_put(&s.w, json);
+    }
     settle(&s);
     ready(&s, "a");
     fake_world_run(&s.w, 100 * NS_PER_SEC);

@@ -80,6 +80,23 @@ static void they_wait_for_room(void **state) {
     fake_world_release(&w);
 }
 
+/* Also while ever more of them come. */
+static void one_now_and_then(void **state) {
+    enum { N = 60 };
+    struct fake_world w;
+    char name[16];
+    roomy = false;
+    struct queue_controller *q = start(&w);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof(name), "w%d", i);
+        workload(&w, name, 2);
+        fake_world_run(&w, 20 * NS_PER_MS);
+    }
+    assert_in_range(said(&w, N), 10, 40);
+    queue_controller_free(q);
+    fake_world_release(&w);
+}
+
 static void they_may_go_while_they_wait(void **state) {
     struct fake_world w;
     char name[16];
@@ -109,6 +126,7 @@ static void they_may_go_while_they_wait(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_wait_for_room),
+        cmocka_unit_test(one_now_and_then),
         cmocka_unit_test(they_may_go_while_they_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,6 +268,67 @@ static void conditions_of_cluster_queues(void **state) {
     end(&s);
 }
 
+static void check(struct scene *s, const char *name, const char *controller) {
+    char json[512];
+    snprintf(json, sizeof(json),
+             V2 "\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"%s\"},\"spec\":"
+                "{\"controllerName\":\"kueue.x-k8s.io/%s\"}}",
+             name, controller);
+    fake_world_put(&s->w, json);
+    fake_world_patch(&s->w, "AdmissionCheck", "", name, "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
+                     "\"reason\":\"Active\",\"message\":\"\",\"lastTransitionTime\":"
+                     "\"2026-01-01T00:00:00Z\"}]}}");
+}
+
+/* Checks that do not go together, all of them named. */
+static void checks_at_odds(void **state) {
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    check(&s, "far", "multikueue");
+    check(&s, "grow", "provisioning-request");
+    cluster_queue(&s, "cq",
+                  "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"far\"},"
+                  "{\"name\":\"grow\"}]},");
+    settle(&s);
+    active(cluster(&s, "cq"), "False", "MultiKueueWithProvisioningRequest",
+           "Can't admit new workloads: Cannot use both MultiKueue and ProvisioningRequest "
+           "AdmissionChecks together, found: far, grow.");
+    end(&s);
+}
+
+/* One that nobody owns goes when it is deleted, whether it waits, holds quota or has ended. */
+static void orphans_go(void **state) {
+    static const char *const names[] = {"waits", "holds", "ended"};
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq", "");
+    local_queue(&s, "lq", "cq");
+    workload(&s, "holds", "lq", "1");
+    workload(&s, "ended", "lq", "1");
+    workload(&s, "waits", "lq", "900");
+    settle(&s);
+    for (int i = 0; i < 3; i++) {
+        fake_world_patch(&s.w, "Workload", "default", names[i], "",
+                         "{\"metadata\":{\"finalizers\":[\"kueue.x-k8s.io/resource-in-use\"]}}");
+    }
+    fake_world_patch(&s.w, "Workload", "default", "ended", "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+                     "\"reason\":\"Succeeded\",\"message\":\"\",\"lastTransitionTime\":"
+                     "\"2026-01-01T00:00:00Z\"}]}}");
+    settle(&s);
+    const struct object *o = fake_world_get(&s.w, "Workload", "default", "ended");
+    assert_string_not_equal(fake_world_text(o, "metadata.finalizers"), ""); /* kept until then */
+    for (int i = 0; i < 3; i++) {
+        fake_world_delete(&s.w, "Workload", "default", names[i], "");
+    }
+    settle(&s);
+    assert_int_equal(fake_world_count(&s.w, "Workload"), 0);
+    end(&s);
+}
+
 /* A message that is longer than any may be is cut, and says so; and it is not written again and again. */
 static void long_message(void **state) {
     enum { FLAVORS = 64, GROUPS = 4, EACH = 240 };
@@ -439,6 +500,8 @@ int main(void) {
         cmocka_unit_test(paced),
         cmocka_unit_test(conditions_of_cluster_queues),
         cmocka_unit_test(long_message),
+        cmocka_unit_test(checks_at_odds),
+        cmocka_unit_test(orphans_go),
         cmocka_unit_test(cycle),
         cmocka_unit_test(terminating),
         cmocka_unit_test(shares),

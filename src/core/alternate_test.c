@@ -105,8 +105,35 @@ static void three_in_a_ring(void **state) {
     goes_round_and_ends(jobs, 3);
 }
 
+/* What was settled in an era that has ended is forgotten, and makes room. */
+static void old_turns_go(void **state) {
+    struct engine *e = two_queues(true);
+    struct engine_workload *v[3];
+    char uid[3][2] = {"x", "y", "z"};
+    for (int i = 0; i < 3; i++) {
+        v[i] = fixture_hold(e, &(struct fixture_held){uid[i], "b", 0, 1, 1});
+    }
+    struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+    assert_int_equal(engine_settle(e), 0);
+    e->turns_room = 2;
+    assert_int_equal(turn_take(e, w, v[0]), 0);
+    assert_int_equal(turn_take(e, w, v[1]), 0);
+    assert_int_equal(turn_take(e, w, v[1]), 0); /* the same again */
+    assert_true(turn_refused(e, w, v[0]) && turn_refused(e, w, v[1]));
+    assert_false(turn_refused(e, w, v[2]));
+    w->queue->tree->era++;
+    assert_false(turn_refused(e, w, v[0]));
+    assert_int_equal(turn_take(e, w, v[2]), 0);
+    assert_int_equal(map_count(&e->turns), 1);
+    assert_true(turn_refused(e, w, v[2]));
+    assert_int_equal(turn_take(e, w, v[0]), 0);
+    assert_true(turn_refused(e, w, v[0]));
+    engine_free(e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(two_take_turns),
-                                       cmocka_unit_test(three_in_a_ring)};
+                                       cmocka_unit_test(three_in_a_ring),
+                                       cmocka_unit_test(old_turns_go)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,6 +225,32 @@ static void nobody_goes_for_nothing(void **state) {
     engine_free(w.e);
 }
 
+/* A place under protection is looked at again when that ends. */
+static void a_place_when_protection_ends(void **state) {
+    struct world w;
+    struct node_amount one = {STR(ONE), 1};
+    struct set_input s = {STR("main"), 1, 0, &ANY, &one, 1};
+    struct workload_input in = {.uid = STR("low"),
+                                .queue = STR("q"),
+                                .queued_ns = 1,
+                                .protected_until_ns = 100,
+                                .sets = &s,
+                                .n_sets = 1};
+    begin(&w);
+    node(&w, "n1", 1);
+    assert_int_equal(engine_workload_put(w.e, &in), 0);
+    run(&w);
+    assert_string_equal(w.story, "+low ");
+    sized(&w, "high", "q", 9, 2, 1, SEVEN);
+    assert_string_equal(w.story, "");
+    assert_string_equal(w.reason, "WaitingForPlacement");
+    assert_int_equal(w.wake, 100);
+    w.now = 100;
+    run(&w);
+    assert_string_equal(w.story, "-low<high ");
+    engine_free(w.e);
+}
+
 /* Who stays where no policy lets it go. */
 static void policies_hold(void **state) {
     for (int own = 0; own < 2; own++) { /* z: within its own, or borrowing */
@@ -524,6 +550,7 @@ int main(void) {
         cmocka_unit_test(one_gpu_is_cleared),
         cmocka_unit_test(nobody_goes_for_nothing),
         cmocka_unit_test(policies_hold),
+        cmocka_unit_test(a_place_when_protection_ends),
         cmocka_unit_test(the_place_is_kept),
         cmocka_unit_test(a_place_is_kept_no_longer),
         cmocka_unit_test(without_a_plan),
