@@ -112,6 +112,7 @@ static int item_set(struct virtual_items *t, yyjson_val *obj, struct buf *b, str
     x->hash = hash;
     x->seen = t->answers;
     x->added = is_new ? version : x->added;
+    x->first = x->first > 0 ? x->first : version;
     x->changed = version;
     x->gone = 0;
     return 1;

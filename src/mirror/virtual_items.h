@@ -20,6 +20,7 @@ struct virtual_item {
     struct str text;               /* JSON, owned */
     uint64_t hash;                 /* of what counts of it */
     uint64_t added, changed, gone; /* versions; gone 0: it is there */
+    uint64_t first;                /* that had it: who has not seen that never heard of it */
     uint64_t seen;                 /* the last answer that had it */
     size_t n_key;
     char key[]; /* "NAMESPACE/NAME" */

@@ -96,7 +96,7 @@ static int make_frames(struct virtual_watcher *w) {
     buf_reset(&h->frames);
     for (size_t i = 0; (e = map_next(&t->items.map, &i)) != NULL;) {
         const struct virtual_item *x = e->value;
-        if (x->gone > w->seen && w->told) {
+        if (x->gone > w->seen && x->first <= w->seen) {
             frame(w, "DELETED", x->text, &r);
         } else if (x->gone == 0 && x->changed > w->seen) {
             frame(w, x->added > w->seen ? "ADDED" : "MODIFIED", x->text, &r);

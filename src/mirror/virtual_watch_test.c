@@ -349,6 +349,30 @@ static void test_slow_peer(void **state) {
     stop(&q);
 }
 
+/* What came and went while it could not be told is nothing to it. */
+static void test_slow_peer_of_nothing(void **state) {
+    struct peer p, q;
+    world.now = LIST("");
+    start(&p);
+    pass(0);
+    p.waiting = 1;
+    world.now = LIST(A "}");
+    commit();
+    pass(1000 * MS);
+    start(&q); /* has seen as much, but is to be told of it */
+    pass(0);
+    assert_got(&q, EVENT("ADDED", A "}"));
+    world.now = LIST("");
+    commit();
+    pass(1000 * MS);
+    assert_got(&q, EVENT("DELETED", A "}"));
+    p.waiting = 0;
+    virtual_watch_drained(p.w);
+    assert_got(&p, "");
+    stop(&p);
+    stop(&q);
+}
+
 static void test_refused_at_first(void **state) {
     struct peer p;
     world.now = NULL;
@@ -497,6 +521,7 @@ int main(void) {
                                        T(test_all_together),
                                        T(test_shared),
                                        T(test_slow_peer),
+                                       T(test_slow_peer_of_nothing),
                                        T(test_refused_at_first),
                                        T(test_trouble),
                                        T(test_answers_later),
