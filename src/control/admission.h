@@ -95,5 +95,7 @@ int admission_default_class(const struct admission_context *c, struct admission_
 /* A warning that clients show; beyond ADMISSION_WARNINGS they are dropped. */
 void admission_warn(struct admission_ask *q, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Warns of notes for topology-aware scheduling (kueue.x-k8s.io/podset-...), which nothing here acts on. */
+void admission_warn_topology(struct admission_ask *q);
 
 #endif

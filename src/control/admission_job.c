@@ -190,10 +190,13 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
     }
     if (q->old) {
         check_change(c, row, q);
-    } else if (str_is(admission_annotation(q, KUEUE_ELASTIC_ANNOTATION), "true")) {
+        return 0;
+    }
+    if (str_is(admission_annotation(q, KUEUE_ELASTIC_ANNOTATION), "true")) {
         admission_warn(q, "%s: elastic jobs are not supported; it is queued as a whole",
                        KUEUE_ELASTIC_ANNOTATION);
     }
+    admission_warn_topology(q);
     return 0;
 }
 

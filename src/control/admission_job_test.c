@@ -232,6 +232,29 @@ static void elastic_jobs_are_warned_of(void **state) {
     teardown(&f);
 }
 
+static void topologies_are_warned_of(void **state) {
+    struct fixture f;
+    setup(&f);
+    ask(&f, "batch", "Job",
+        "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"
+        "\"kueue.x-k8s.io/podset-required-topology\":\"rack\"}}}}}",
+        NULL);
+    assert_int_equal(f.ask.n_warnings, 1);
+    assert_str_eq(f.ask.warnings[0],
+                  STR("kueue.x-k8s.io/podset-required-topology: topologies are not "
+                      "looked at; its pods may be anywhere"));
+    ask(&f, "jobset.x-k8s.io", "JobSet",
+        "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"replicatedJobs\":[{\"name\":\"a\"},{"
+        "\"template\":{"
+        "\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"
+        "\"kueue.x-k8s.io/podset-preferred-topology\":\"rack\"}}}}}}]}}",
+        NULL);
+    assert_int_equal(f.ask.n_warnings, 1);
+    ask(&f, "batch", "Job", "{\"metadata\":{\"name\":\"j\"},\"spec\":{}}", NULL);
+    assert_int_equal(f.ask.n_warnings, 0);
+    teardown(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_starts_suspended),
@@ -239,6 +262,7 @@ int main(void) {
         cmocka_unit_test(kinds_are_prepared),
         cmocka_unit_test(what_cannot_be_queued_is_refused),
         cmocka_unit_test(elastic_jobs_are_warned_of),
+        cmocka_unit_test(topologies_are_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

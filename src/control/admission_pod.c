@@ -325,6 +325,9 @@ static int validate_pod(const struct admission_context *c, struct admission_ask 
     check_group(q);
     if (q->op == ADMISSION_CREATE) {
         check_limit(q);
+        if (admission_label(q, ADMISSION_QUEUE_LABEL).n > 0) {
+            admission_warn_topology(q);
+        }
     } else {
         check_pod_change(q, held);
     }

@@ -129,3 +129,33 @@ void admission_warn(struct admission_ask *q, const char *fmt, ...) {
     }
     va_end(ap);
 }
+
+/* A note about topologies on the object or on one of its pod templates; empty: none. */
+static struct str topology_note(yyjson_mut_val *v) {
+    const struct str prefix = STR("kueue.x-k8s.io/podset-");
+    struct str found = {0};
+    yyjson_mut_val *k, *x;
+    size_t i, n;
+    if (yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, n, x) {
+            found = found.n > 0 ? found : topology_note(x);
+        }
+        return found;
+    }
+    yyjson_mut_val *notes = json_mget(json_mget(v, STR("metadata")), STR("annotations"));
+    yyjson_mut_obj_foreach(notes, i, n, k, x) {
+        found = found.n == 0 && str_starts(json_mstr(k), prefix) ? json_mstr(k) : found;
+    }
+    yyjson_mut_obj_foreach(v, i, n, k, x) {
+        found = found.n > 0 ? found : topology_note(x);
+    }
+    return found;
+}
+
+void admission_warn_topology(struct admission_ask *q) {
+    struct str note = topology_note(q->obj);
+    if (note.n > 0) {
+        admission_warn(q, "%.*s: topologies are not looked at; its pods may be anywhere",
+                       STR_ARG(note));
+    }
+}
