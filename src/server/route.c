@@ -74,8 +74,9 @@ static void dispatch_resource(struct call *c) {
     if (q->kv->deprecated) {
         struct str own = crd_kind_deprecation(q->kv);
         call_warn(c, own.n > 0 ? own
-                               : arena_f(c->arena, "%.*s/%.*s %s is deprecated", STR_ARG(q->group),
-                                         STR_ARG(q->version), q->kind->kind));
+                               : arena_f(c->arena, "%.*s/%.*s %s is deprecated; use %s",
+                                         STR_ARG(q->group), STR_ARG(q->version), q->kind->kind,
+                                         kind_storage(q->kind)->version));
     }
     if (q->kind->flags & KIND_COMPUTED) {
         virtual_request(c);

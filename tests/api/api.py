@@ -190,7 +190,8 @@ def pods_and_jobs(s):
     s.check("delete job j --wait", 'job.batch "j" deleted')
     queue = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "default"},
              "spec": {"clusterQueue": "cq"}}
-    s.check("apply -f -", "localqueue.kueue.x-k8s.io/default created", stdin=json.dumps(queue))
+    s.check("apply -f -", "Warning: kueue.x-k8s.io/v1beta1 LocalQueue is deprecated; use v1beta2\n"
+            "localqueue.kueue.x-k8s.io/default created", stdin=json.dumps(queue))
     s.check("create job k --image=busybox -- true", "created")
     s.check(["get", "job", "k", "-o", r"jsonpath={.spec.suspend},{.metadata.labels.kueue\.x-k8s\.io/queue-name}"],
             "^true,default$")
