@@ -11,8 +11,7 @@ static void change(const struct job_look *l) {
     buf_init(&b, 1 << 20);
     for (size_t i = 0; infos && i < l->n_parts; i++) {
         if (podset_info_init(&infos[i], l->arena) != 0 ||
-            podset_info_set(&infos[i], infos[i].selector, "nodeSelector", STR("a"), STR("b"),
-                            &err) != 0) {
+            json_mset_str(infos[i].doc, infos[i].selector, "a", STR("b")) != 0) {
             infos = NULL;
         } else {
             infos[i].name = l->parts[i].name;

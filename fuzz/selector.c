@@ -1,5 +1,4 @@
-/* fuzz/selector: any bytes as a label selector and as a field selector. A label selector's canonical text means the
- * same. */
+/* fuzz/selector: any bytes as a label selector and as a field selector. */
 #include "api/selector.h"
 #include "fuzz.h"
 
@@ -12,21 +11,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         {{"a", 1}, {"b", 1}}, {{"n", 1}, {"5", 1}}, {{"e", 1}, {"", 0}}};
     static const struct str_map labels = {pairs, 3};
     struct arena a;
-    struct buf b;
-    struct selector s, again;
+    struct selector s;
     arena_init(&a, FUZZ_ARENA_BYTES);
-    buf_init(&b, 0);
     if (selector_parse(&a, fuzz_text(data, size), &s, NULL) == 0) {
-        selector_write(&b, &s);
-        int r = selector_parse(&a, buf_view(&b), &again, NULL);
-        assert((r == 0 && again.n == s.n) || r == ERR_TOO_LARGE);
-        assert(r != 0 || selector_matches(&s, &labels) == selector_matches(&again, &labels));
+        selector_matches(&s, &labels);
     }
     if (field_selector_parse(&a, fuzz_text(data, size), &s, NULL) == 0) {
         field_selector_matches(&s, get, NULL);
         field_selector_check(&s, NULL, NULL);
     }
-    buf_release(&b);
     arena_release(&a);
     return 0;
 }

@@ -35,7 +35,6 @@ int codec_validate(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
 
 /* The same for an object of which only the status is new: the rest was defaulted and valid when it was written, and is
  * not looked at but by the kind's own rules, which know it by causes.status_alone. */
-int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err);
 int codec_validate_status(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old,
                           struct causes *causes);
 

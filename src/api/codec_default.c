@@ -203,7 +203,3 @@ int codec_default_status_in(const struct kind *k, const struct kind_version *kv,
     }
     return r < 0 ? err_set(err, ERR_NOMEM, "out of memory") : default_by_hook(k, d, err);
 }
-
-int codec_default_status(const struct kind *k, yyjson_mut_doc *d, struct err *err) {
-    return codec_default_status_in(k, kind_storage(k), d, err);
-}

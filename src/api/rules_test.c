@@ -419,7 +419,7 @@ static void statuses(void **state) {
     yyjson_mut_doc *d = NULL;
     struct causes whole = {.arena = &f->arena}, part = {.arena = &f->arena};
     assert_ok(json_parse_mut(&f->arena, str_of(now), &d, &f->err), &f->err);
-    assert_ok(codec_default_status(k, d, &f->err), &f->err);
+    assert_ok(codec_default_status_in(k, kind_storage(k), d, &f->err), &f->err);
     assert_int_equal(codec_validate(k, yyjson_mut_doc_get_root(d), NULL, &whole), 0);
     assert_int_equal(codec_validate_status(k, yyjson_mut_doc_get_root(d), NULL, &part), 0);
     assert_true(whole.n > 1);

@@ -490,25 +490,6 @@ bool selector_matches(const struct selector *s, const struct str_map *labels) {
     return ok;
 }
 
-static void write_term(struct buf *b, const struct selector_term *t) {
-    static const char *const ops[] = {"=", "!=", " in (", " notin (", "", "", ">", "<"};
-    buf_c(b, t->op == SELECTOR_NOT_EXISTS ? "!" : "");
-    buf_str(b, t->key);
-    buf_c(b, ops[t->op]);
-    for (size_t i = 0; i < t->n; i++) {
-        buf_c(b, i ? "," : "");
-        buf_str(b, t->values[i]);
-    }
-    buf_c(b, t->op == SELECTOR_IN || t->op == SELECTOR_NOT_IN ? ")" : "");
-}
-
-void selector_write(struct buf *b, const struct selector *s) {
-    for (size_t i = 0; i < s->n; i++) {
-        buf_c(b, i ? "," : "");
-        write_term(b, &s->terms[i]);
-    }
-}
-
 /* ---- field selectors ---- */
 
 /* Index of the first unescaped `c` in s, or s.n. */

@@ -47,8 +47,6 @@ int selector_from_json(struct arena *a, yyjson_val *v, struct selector *ret, str
 int selector_from_map(struct arena *a, const struct str_map *labels, struct selector *ret,
                       struct err *err);
 bool selector_matches(const struct selector *s, const struct str_map *labels);
-/* The query-parameter form, canonical. */
-void selector_write(struct buf *b, const struct selector *s);
 
 /* Field selectors: SELECTOR_EQ and SELECTOR_NE only, the values unescaped. ERR_BAD_REQUEST. */
 int field_selector_parse(struct arena *a, struct str text, struct selector *ret, struct err *err);

@@ -131,15 +131,6 @@ static void test_refused(void **state) {
     buf_release(&b);
 }
 
-static void test_write(void **state) {
-    struct selector s = sel_of(" c in (e,d) ,a==b,!f, g > 5,h,i notin (j)");
-    struct buf b;
-    buf_init(&b, 0);
-    selector_write(&b, &s);
-    assert_str_eq(buf_view(&b), STR("c in (d,e),a=b,!f,g>5,h,i notin (j)"));
-    buf_release(&b);
-}
-
 static int from_json(const char *text, struct selector *s) {
     yyjson_doc *doc;
     assert_int_equal(json_parse(&arena, str_of(text), &doc, NULL), 0);
@@ -244,7 +235,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_matches, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_write, setup, teardown),
         cmocka_unit_test_setup_teardown(test_object_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fields, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alloc_faults, setup, teardown),

@@ -199,16 +199,6 @@ static const struct field status_fields[] = {
 const struct schema schema_status = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.Status",
       status_fields, 0, NULL);
 
-static const struct field object_fields[] = {
-    M(object_head, api_version, STRING, ONE, "apiVersion", 0,
-      .doc = "Version of the API that this is written for."),
-    M(object_head, kind, STRING, ONE, "kind", 0, .doc = "Kind of the object."),
-    M(object_head, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
-};
-const struct schema schema_object = SCHEMA("io.berth.ObjectHead", object_fields,
-      sizeof(struct object_head), NULL);
-
 static const struct field field_selector_requirement_fields[] = {
     F(STRING, ONE, "key", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),

@@ -76,12 +76,6 @@ struct local_object_reference {
     struct str name;
 };
 
-/* What an object of an unknown kind still has: decode any object's head with schema_object. */
-struct object_head {
-    struct str api_version, kind;
-    struct meta *metadata;
-};
-
 struct delete_options_view {
     struct opt_i64 grace_period_seconds;
     struct opt_bool orphan_dependents;
@@ -93,7 +87,6 @@ struct delete_options_view {
 };
 
 extern const struct schema schema_meta; /* ObjectMeta alone */
-extern const struct schema schema_object;
 extern const struct schema schema_condition, schema_label_selector, schema_delete_options;
 extern const struct schema schema_list_meta, schema_status;
 

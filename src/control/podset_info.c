@@ -41,11 +41,6 @@ static int set_key(yyjson_mut_doc *d, yyjson_mut_val *into, const char *what, st
                          STR_ARG(key), STR_ARG(other), STR_ARG(value));
 }
 
-int podset_info_set(struct podset_info *in, yyjson_mut_val *into, const char *what, struct str key,
-                    struct str value, struct err *err) {
-    return set_key(in->doc, into, what, key, value, err);
-}
-
 static int set_map(struct podset_info *in, yyjson_mut_val *into, const char *what,
                    const struct str_map *map, struct err *err) {
     int r = 0;

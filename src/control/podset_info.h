@@ -46,10 +46,6 @@ int podset_info_admitted(struct podset_info *in, const struct podset_ask *q, str
 int podset_infos_admitted(const struct podset_ask *q, size_t want, struct podset_info **ret,
                           struct err *err);
 
-/* One more key; ERR_CONFLICT when it is there with another value. `into` is one of the objects above. */
-int podset_info_set(struct podset_info *in, yyjson_mut_val *into, const char *what, struct str key,
-                    struct str value, struct err *err);
-
 /* Into a document's pod template or pod. ERR_CONFLICT with a text, then it is half done; ERR_NOMEM. */
 int podset_info_merge(const struct podset_info *in, yyjson_mut_doc *d, yyjson_mut_val *template,
                       struct err *err);

@@ -308,7 +308,6 @@ void plan_status_json(struct reservation_controller *c, struct booking *b, const
 void plan_places_json(const struct reservation_controller *c, const struct calendar_plan *p,
                       const struct calendar_line *lines, size_t n_lines, struct buf *out);
 void plan_time_json(struct buf *b, const char *name, int64_t s); /* "name":"...", or null for 0 */
-struct str plan_time_text(struct arena *a, int64_t s);
 void plan_lines_json(const struct calendar_line *lines, size_t n, struct buf *out);
 /* "2 x nvidia.com/mig-2g.35gb, 1 x nvidia.com/gpu" */
 struct str plan_lines_text(struct arena *a, const struct calendar_line *lines, size_t n);

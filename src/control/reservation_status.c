@@ -4,11 +4,6 @@
 #include "control/conditions.h"
 #include "wire/time.h"
 
-struct str plan_time_text(struct arena *a, int64_t s) {
-    char text[TIME_TEXT_MAX];
-    return arena_str(a, time_text(s * NS_PER_SEC, text));
-}
-
 void plan_time_json(struct buf *b, const char *name, int64_t s) {
     char text[TIME_TEXT_MAX];
     if (s == 0 || s == CALENDAR_FOREVER) {

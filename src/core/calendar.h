@@ -193,7 +193,6 @@ int calendar_change(struct calendar *c, const struct calendar_ask *ask, struct c
 int64_t calendar_extend_most(struct calendar *c, struct str id, int64_t want);
 int calendar_pin(struct calendar *c, struct str id, bool fixed); /* ERR_NOT_FOUND */
 
-bool calendar_has(const struct calendar *c, struct str id);
 int calendar_plan_of(const struct calendar *c, struct str id, struct arena *a,
                      struct calendar_plan *ret); /* ERR_NOT_FOUND, ERR_NOMEM */
 size_t calendar_entries(const struct calendar *c);

@@ -468,10 +468,6 @@ int calendar_pin(struct calendar *c, struct str id, bool fixed) {
     return 0;
 }
 
-bool calendar_has(const struct calendar *c, struct str id) {
-    return entry_of(c, id) != NULL;
-}
-
 int calendar_plan_of(const struct calendar *c, struct str id, struct arena *a,
                      struct calendar_plan *ret) {
     const struct entry *e = entry_of(c, id);

@@ -272,7 +272,8 @@ bool plan_eligible(const struct pool_node *n, const struct place_input *in) {
     return n->managed && n->ready && matches(n, in);
 }
 
-bool plan_alike(const struct place_input *a, const struct place_input *b) {
+/* But for the ordinal. */
+static bool alike(const struct place_input *a, const struct place_input *b) {
     return a->shape == b->shape && a->flavors == b->flavors && a->amounts == b->amounts &&
            a->n_flavors == b->n_flavors && a->n_amounts == b->n_amounts &&
            str_eq(a->queue, b->queue);
@@ -282,7 +283,7 @@ bool plan_alike(const struct place_input *a, const struct place_input *b) {
  * has only become fuller. */
 static bool plan_again(const struct pool *p, const struct place_input *in,
                        const struct plan_last *last, struct fitting *ret) {
-    return last->node != NULL && last->n_devices == 0 && plan_alike(last->in, in) &&
+    return last->node != NULL && last->n_devices == 0 && alike(last->in, in) &&
            plan_node_try(p, last->node, in, ret) && ret->n == 0;
 }
 
@@ -436,7 +437,7 @@ int plan_order(const struct pool *p, const struct place_input *in, size_t n, str
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        bool same = i > 0 && plan_alike(&in[i], &in[i - 1]);
+        bool same = i > 0 && alike(&in[i], &in[i - 1]);
         turns[i] = (struct turn){same ? turns[i - 1].weight : weight(p, &in[i]), i};
     }
     if (n > 1) {

@@ -155,7 +155,6 @@ struct plan_last {
     struct pool_node *node;
     size_t n_devices;
 };
-bool plan_alike(const struct place_input *a, const struct place_input *b); /* but for the ordinal */
 /* The best node for a pod, or NULL. *cost grows by the nodes looked at. */
 struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
                            struct plan_last *last, size_t *cost, struct fitting *t);

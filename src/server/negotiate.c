@@ -152,14 +152,3 @@ bool negotiate_etag(struct str if_none_match, struct str etag) {
     }
     return false;
 }
-
-bool negotiate_gzip(struct str accept_encoding) {
-    struct str part;
-    while (str_next(&accept_encoding, ',', &part)) {
-        struct entry e = entry_parse(part);
-        if (str_eq_nocase(e.type, STR("gzip"))) {
-            return true;
-        }
-    }
-    return false;
-}

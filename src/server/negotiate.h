@@ -46,7 +46,5 @@ int negotiate_patch(struct str content_type, bool custom, enum body_type *ret, s
 /* True when one of the comma-separated entity tags of If-None-Match is `etag` (quotes included),
  * or it is "*". */
 bool negotiate_etag(struct str if_none_match, struct str etag);
-/* True when Accept-Encoding allows gzip. */
-bool negotiate_gzip(struct str accept_encoding);
 
 #endif

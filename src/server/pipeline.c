@@ -56,10 +56,6 @@ void write_release_spares(struct server *s) {
     s->n_spare_writes = 0;
 }
 
-int write_fail(struct write *w, const struct err *err) {
-    return w->failure.code != 0 ? w->failure.code : failure_err(&w->failure, w->arena, err);
-}
-
 void write_finish(struct write *w) {
     if (w->http == 0) {
         w->http = 200;

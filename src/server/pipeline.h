@@ -70,7 +70,5 @@ int write_load(struct write *w);
 /* From w->doc (storage version, changed from w->old) on: default, admit, validate, generation,
  * no-op, stage. */
 void write_replace(struct write *w);
-/* ERR_*: fills w->failure from err unless it is filled already. */
-int write_fail(struct write *w, const struct err *err);
 
 #endif

@@ -82,15 +82,6 @@ struct str request_key_ns(const struct api_request *q) {
     return q->kind != NULL && (q->kind->flags & KIND_NAMESPACED) ? q->ns : (struct str){0};
 }
 
-struct str request_manager(const struct api_request *q) {
-    struct str s = q->opt.field_manager;
-    if (s.n == 0) {
-        struct str rest;
-        (void)str_cut(q->user_agent, '/', &s, &rest);
-    }
-    return str_head(s, 128);
-}
-
 static int query_parse(struct arena *a, struct str query, struct api_request *q, struct err *err) {
     q->query = ARENA_ARRAY(a, struct str_pair, QUERY_MAX);
     if (q->query == NULL) {

@@ -108,7 +108,4 @@ bool request_bool(struct str s, bool *ret);
  * ERR_NOMEM. */
 int request_unescape(struct arena *a, struct str s, bool plus, struct str *ret, struct err *err);
 
-/* "kubectl-create" of fieldManager, else the user agent up to the first '/', at most 128 bytes. */
-struct str request_manager(const struct api_request *q);
-
 #endif

@@ -87,18 +87,10 @@ static void options(void **state) {
     arena_release(&a);
 }
 
-static void managers(void **state) {
-    struct api_request q = {.user_agent = STR("kubectl/v1.35 (linux)")};
-    assert_str_eq(request_manager(&q), STR("kubectl"));
-    q.opt.field_manager = STR("me");
-    assert_str_eq(request_manager(&q), STR("me"));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verbs),
         cmocka_unit_test(options),
-        cmocka_unit_test(managers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -386,10 +386,6 @@ static void on_workload(void *ctx, const struct change *ch) {
     arena_reset(&l->scratch);
 }
 
-struct ledger_work *ledger_find(const struct ledger *l, struct str uid) {
-    return map_get(&l->works, uid);
-}
-
 /* ---- life ---- */
 
 int ledger_init(struct ledger *l, const struct ledger_options *o, struct err *err) {

@@ -130,7 +130,6 @@ void ledger_release(struct ledger *l);
 int64_t ledger_now(const struct ledger *l);
 /* Sums everything up to now. */
 void ledger_close(struct ledger *l);
-struct ledger_work *ledger_find(const struct ledger *l, struct str uid);
 
 /* The arithmetic least: when the work of some tree could be done at the earliest, had it all of its quota at all times.
  * No schedule ends before. lost: what evictions threw away is work, too; then no schedule with these evictions does.

@@ -17,7 +17,4 @@ int patch_merge(yyjson_mut_doc *d, yyjson_val *patch, struct err *err);
 /* ERR_SYNTAX: not a list of operations; ERR_INVALID: an operation or test failed; ERR_TOO_LARGE, ERR_NOMEM. */
 int patch_json(yyjson_mut_doc *d, yyjson_val *ops, struct err *err);
 
-/* Appends to d, which becomes the merge patch that makes `to` of `from` (lists are replaced whole). */
-int patch_merge_diff(yyjson_mut_doc *d, yyjson_val *from, yyjson_val *to, struct err *err);
-
 #endif

@@ -65,25 +65,6 @@ static void test_merge(void **state) {
     }
 }
 
-static void test_merge_diff(void **state) {
-    static const char *const cases[][3] = {
-        {"{\"a\":1,\"b\":{\"c\":1,\"d\":2}}", "{\"b\":{\"c\":1,\"d\":3},\"e\":[1]}",
-         "{\"a\":null,\"b\":{\"d\":3},\"e\":[1]}"},
-        {"{\"a\":{\"b\":1}}", "{\"a\":{}}", "{\"a\":{\"b\":null}}"},
-        {"{\"a\":1}", "{\"a\":1.0}", "{}"},
-        {"{\"a\":1}", "{\"a\":{\"b\":2}}", "{\"a\":{\"b\":2}}"},
-        {"1", "{\"a\":1}", "{\"a\":1}"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        yyjson_mut_doc *diff = json_mut_new(&arena), *d = parse_mut(cases[i][0]);
-        yyjson_val *to = parse(cases[i][1]);
-        assert_int_equal(patch_merge_diff(diff, parse(cases[i][0]), to, NULL), 0);
-        assert_text(diff, cases[i][2]);
-        assert_int_equal(patch_merge(d, parse(cases[i][2]), NULL), 0);
-        assert_true(json_mequal(d->root, json_mut_copy(&arena, to)->root));
-    }
-}
-
 static void test_json(void **state) {
     static const char *const cases[][3] = {
         {"{\"foo\":\"bar\"}", "[{\"op\":\"add\",\"path\":\"/baz\",\"value\":\"qux\"}]",
@@ -279,7 +260,6 @@ static void test_alloc_faults(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_merge, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_merge_diff, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json_copy_bomb, setup, teardown),

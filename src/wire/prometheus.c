@@ -244,10 +244,6 @@ struct prom_series *prom_with_n(struct prom_family *f, const char *const *values
     return prom_series(f, views);
 }
 
-void prom_drop(struct prom_family *f, const struct str *values) {
-    prom_forget(prom_find(f, values));
-}
-
 void prom_forget(struct prom_series *s) {
     if (s) {
         map_del(&s->family->series, str_from(s->key, s->key_n));
@@ -280,10 +276,6 @@ void prom_observe(struct prom_series *s, double v) {
     s->buckets[i]++;
     s->count++;
     s->value += v;
-}
-
-double prom_value(const struct prom_series *s) {
-    return !s ? 0 : s->family->type == PROM_HISTOGRAM ? (double)s->count : s->value;
 }
 
 int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx) {
@@ -320,10 +312,6 @@ static void write_escaped(struct buf *b, struct str s, bool quotes) {
         }
     }
     buf_add(b, s.p + from, s.n - from);
-}
-
-void prom_write_label_value(struct buf *out, struct str value) {
-    write_escaped(out, value, true);
 }
 
 void prom_write_head(struct buf *out, enum prom_type type, struct str name, struct str help) {

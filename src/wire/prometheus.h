@@ -40,14 +40,12 @@ struct prom_series *prom_series(struct prom_family *f, const struct str *values)
 struct prom_series *prom_with_n(struct prom_family *f, const char *const *values, size_t n);
 /* NULL when there is none. */
 struct prom_series *prom_find(const struct prom_family *f, const struct str *values);
-void prom_drop(struct prom_family *f, const struct str *values); /* forget one series */
-void prom_forget(struct prom_series *s);                         /* the same, by its handle */
-void prom_clear(struct prom_family *f);                          /* forget all of them */
+void prom_forget(struct prom_series *s); /* one series */
+void prom_clear(struct prom_family *f);  /* all of them */
 
 void prom_add(struct prom_series *s, double v);     /* counter (v >= 0) and gauge */
 void prom_set(struct prom_series *s, double v);     /* gauge */
 void prom_observe(struct prom_series *s, double v); /* histogram */
-double prom_value(const struct prom_series *s);     /* counter and gauge; a histogram's count */
 
 /* `collect` is called before each write, to set gauges that are computed. 0 or ERR_NOMEM. */
 int prom_collector(struct prom *p, void (*collect)(void *ctx), void *ctx);
@@ -73,7 +71,6 @@ bool prom_write_some(struct prom *p, struct prom_cursor *c, size_t bytes, struct
 
 /* For writers without a registry. */
 void prom_write_head(struct buf *out, enum prom_type type, struct str name, struct str help);
-void prom_write_label_value(struct buf *out, struct str value); /* escaped, without quotes */
-void prom_write_number(struct buf *out, double v);              /* shortest form, "+Inf", "NaN" */
+void prom_write_number(struct buf *out, double v); /* shortest form, "+Inf", "NaN" */
 
 #endif

@@ -256,14 +256,6 @@ int quantity_sub(struct quantity *q, struct quantity y) {
     return store(q, nanos(*q) - nanos(y), quantity_is_zero(*q) ? y.format : q->format);
 }
 
-int quantity_mul(struct quantity *q, int64_t n) {
-    i128 v;
-    if (__builtin_mul_overflow(nanos(*q), (i128)n, &v)) {
-        return ERR_RANGE;
-    }
-    return store(q, v, q->format);
-}
-
 /* v / by, away from zero, saturated. */
 static int64_t ceil_div(i128 v, int64_t by) {
     i128 r = v / by;

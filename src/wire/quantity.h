@@ -42,10 +42,9 @@ static inline bool quantity_is_zero(struct quantity q) {
 int quantity_sign(struct quantity q);                   /* -1, 0, 1 */
 int quantity_cmp(struct quantity a, struct quantity b); /* <0, 0, >0; the format does not count */
 
-/* *q += y, *q -= y, *q *= n. ERR_RANGE with *q unchanged. A zero *q takes y's format, as Kubernetes does. */
+/* *q += y, *q -= y. ERR_RANGE with *q unchanged. A zero *q takes y's format, as Kubernetes does. */
 int quantity_add(struct quantity *q, struct quantity y);
 int quantity_sub(struct quantity *q, struct quantity y);
-int quantity_mul(struct quantity *q, int64_t n);
 
 /* Units, or thousandths, rounded away from zero; saturated at INT64_MIN/INT64_MAX. */
 int64_t quantity_value(struct quantity q);

@@ -131,12 +131,8 @@ static void test_arithmetic(void **state) {
     assert_q(q, "1548576Ki");
     assert_int_equal(quantity_sub(&q, q_of("1585741824.5")), 0);
     assert_q(q, "-500m");
-    assert_int_equal(quantity_mul(&q, -8), 0);
-    assert_q(q, "4");
     struct quantity top = q_of("9223372036854775807");
     assert_int_equal(quantity_add(&top, q_of("1n")), ERR_RANGE);
-    assert_int_equal(quantity_mul(&top, 2), ERR_RANGE);
-    assert_int_equal(quantity_mul(&top, INT64_MIN), ERR_RANGE);
     assert_q(top, "9223372036854775807");
     assert_true(quantity_cmp(q_of("1023Mi"), q_of("1Gi")) < 0);
     assert_true(quantity_cmp(q_of("-1"), q_of("-0.5")) < 0);
