@@ -201,6 +201,61 @@ static void nodes_of_others(void **state) {
     scene_release(s);
 }
 
+static const char *conflict(struct scene *s, const char *name, const char *member) {
+    return fake_world_text(fake_world_get(&s->w, "CapacityWindow", "", name), member);
+}
+
+/* A booking that could go on in either of two flavors is in the way of a window that takes both; it is named once. */
+static void closed_in_every_flavor(void **state) {
+    struct scene *s = scene(1);
+    fake_world_put(&s->w, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
+                          "\"metadata\":{\"name\":\"other\"},\"spec\":{\"nodeLabels\":{\"kind\":"
+                          "\"other\"}}}");
+    fake_world_patch(&s->w, "Cohort", "", "pool", "",
+                     "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],"
+                     "\"flavors\":[{\"name\":\"nvidia-h200\",\"resources\":[{\"name\":"
+                     "\"nvidia.com/gpu\",\"nominalQuota\":\"1\"}]},{\"name\":\"other\","
+                     "\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"1\"}]}]}]}}");
+    fake_world_put(&s->w,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"x1\","
+                   "\"labels\":{\"kind\":\"other\"}},\"status\":{\"allocatable\":{"
+                   "\"nvidia.com/gpu\":\"1\"},\"conditions\":[{\"type\":\"Ready\",\"status\":"
+                   "\"True\"}]}}");
+    scene_minutes(s, 1);
+    assert_true(fits(s, 20, 22, SCENE_GPU, 1));
+    scene_book(s, "a", "r", 10, 12, SCENE_GPU, 1, NULL);
+    scene_minutes(s, 1);
+    window(s, "one", "Blackout", 10, 12, "\"flavor\":\"other\",\"resource\":\"nvidia.com/gpu\"");
+    assert_string_equal(applied(s, "one"), "true"); /* it is not in the way of this */
+    fake_world_delete(&s->w, "CapacityWindow", "", "one", "");
+    scene_minutes(s, 1);
+    window(s, "w", "Blackout", 10, 12, "\"resource\":\"nvidia.com/gpu\"");
+    assert_string_equal(applied(s, "w"), "false");
+    assert_string_equal(conflict(s, "w", "status.conflicts.0.name"), "r");
+    assert_string_equal(conflict(s, "w", "status.conflicts.1.name"), "");
+    assert_phase(s, "a", "r", "Confirmed");
+    assert_true(fits(s, 10, 12, SCENE_GPU, 1)); /* nothing of it stays */
+    fake_world_delete(&s->w, "Reservation", "a", "r", "");
+    scene_minutes(s, 1);
+    fake_world_patch(&s->w, "CapacityWindow", "", "w", "", "{\"spec\":{\"reason\":\"now\"}}");
+    scene_minutes(s, 1);
+    assert_string_equal(applied(s, "w"), "true");
+    assert_false(fits(s, 10, 12, SCENE_GPU, 1));
+    scene_release(s);
+}
+
+/* A node that comes between two parts of a booking's time is away in both: it is named once. */
+static void named_once(void **state) {
+    struct scene *s = scene(1);
+    scene_book(s, "a", "r", 10, 20, SCENE_GPU, 1, NULL);
+    scene_minutes(s, 1);
+    window(s, "w", "Added", 12, 14, "\"nodes\":[\"n1\"]");
+    assert_string_equal(applied(s, "w"), "false");
+    assert_string_equal(conflict(s, "w", "status.conflicts.0.name"), "r");
+    assert_string_equal(conflict(s, "w", "status.conflicts.1.name"), "");
+    scene_release(s);
+}
+
 /* Where the layout is not ours to choose, only what is carved can be booked. */
 static void a_layout_that_stays(void **state) {
     struct scene *s = scene(2);
@@ -234,6 +289,8 @@ int main(void) {
         cmocka_unit_test(a_node_that_comes),
         cmocka_unit_test(a_node_that_comes_later_than_it_was_booked),
         cmocka_unit_test(nodes_of_others),
+        cmocka_unit_test(closed_in_every_flavor),
+        cmocka_unit_test(named_once),
         cmocka_unit_test(a_layout_that_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

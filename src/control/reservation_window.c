@@ -171,28 +171,50 @@ static int window_read(struct reservation_controller *c, const struct object *o,
     return r ? r : ret->code;
 }
 
-/* The bookings that it would break. */
+/* The bookings that a part would break; standing quotas make room. */
+static int part_conflicts(struct reservation_controller *c, const struct calendar_window *part,
+                          struct arena *a, struct map *found) {
+    struct str *ids = NULL;
+    size_t n = 0;
+    int r = calendar_window_check(c->calendar, part, a, &ids, &n, NULL);
+    r = r == ERR_NOMEM ? r : 0;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        struct booking *b = booking_by_uid(c, ids[i]);
+        r = b ? map_put(found, b->uid, b, NULL) : 0;
+    }
+    return r;
+}
+
+/* The bookings that it would break, each once. What could go on beside each part alone may not beside all of them: a
+ * part that breaks nothing is closed while the next are looked at. */
 static int window_conflicts(struct reservation_controller *c, const struct window *w,
                             struct arena *a, struct str **ret, size_t *ret_n) {
-    size_t n = 0;
-    *ret = NULL;
-    for (size_t i = 0; i < w->n; i++) {
-        struct str *ids = NULL, *all;
-        size_t found = 0;
-        if (calendar_window_check(c->calendar, &w->v[i], a, &ids, &found, NULL) == ERR_NOMEM ||
-            !(all = ARENA_ARRAY(a, struct str, n + found + 1))) {
-            return ERR_NOMEM;
+    struct map found = {0};
+    const struct map_entry *e;
+    bool *closed = ARENA_ARRAY(a, bool, w->n + 1);
+    int r = closed ? 0 : ERR_NOMEM;
+    for (size_t i = 0; r == 0 && i < w->n; i++) {
+        r = part_conflicts(c, &w->v[i], a, &found);
+        if (r == 0 && i + 1 < w->n && map_count(&found) == 0 &&
+            !map_get(&c->windows_in, w->v[i].id)) {
+            closed[i] = calendar_window_put(c->calendar, &w->v[i], NULL) == 0;
         }
-        for (size_t k = 0; k < n; k++) {
-            all[k] = (*ret)[k];
-        }
-        for (size_t k = 0; k < found; k++) { /* standing quotas make room */
-            if (booking_by_uid(c, ids[k])) {
-                all[n++] = ids[k];
-            }
-        }
-        *ret = all;
     }
+    for (size_t i = 0; closed && i < w->n; i++) {
+        if (closed[i]) {
+            (void)calendar_window_del(c->calendar, w->v[i].id);
+        }
+    }
+    struct str *v = r == 0 ? ARENA_ARRAY(a, struct str, map_count(&found) + 1) : NULL;
+    size_t n = 0;
+    for (size_t i = 0; v && (e = map_next(&found, &i));) {
+        v[n++] = e->key;
+    }
+    map_release(&found);
+    if (!v) {
+        return ERR_NOMEM;
+    }
+    *ret = v;
     *ret_n = n;
     return 0;
 }
