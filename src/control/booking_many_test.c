@@ -76,7 +76,7 @@ static void start(struct many *m, int bookings, size_t limit) {
     m->b = booking_objects_controller_new(&m->w.env, &err);
     assert_non_null(m->b);
     if (limit > 0) {
-        m->b->base.arena.max = limit;
+        m->b->limit = m->b->views.max = limit;
     }
     fake_world_run(&m->w, 5 * NS_PER_SEC);
 }
@@ -97,6 +97,9 @@ static size_t ready(struct many *m) {
     return n;
 }
 
+/* One look decodes and compares a few hundred, however many begin together. */
+enum { MOST_IN_A_LOOK = 256 };
+
 /* All get what they booked, and one look at them takes no more than is said of it. */
 static void thousands(void **state) {
     static struct many m;
@@ -107,17 +110,33 @@ static void thousands(void **state) {
     assert_int_equal(fake_world_count(&m.w, "HardwareProfile"), BOOKINGS);
     assert_true(str_contains(fake_world_get(&m.w, "Cohort", "", "pool")->json,
                              STR("{\"name\":\"" GPU "\",\"nominalQuota\":\"0\"}")));
-    uint64_t writes = m.w.writes;
+    assert_true(m.b->most > 0 && m.b->most <= MOST_IN_A_LOOK);
+    uint64_t writes = m.w.writes, decoded = m.b->views.decoded, acted = m.b->acted;
     fake_world_run(&m.w, 90 * NS_PER_SEC);
     assert_int_equal(m.w.writes, writes);
     assert_int_equal(m.told, 0);
-    /* looks are long: each waits for more news */
+    assert_int_equal(m.b->views.decoded, decoded);
+    assert_int_equal(m.b->acted, acted);
+    /* looks are long: each waits for more news; and what has not changed is not gone through */
     fake_world_delete(&m.w, "HardwareProfile", "project-7", "rsv-training-run-of-the-week-7-gpu",
                       "");
-    fake_world_run(&m.w, 200 * NS_PER_MS);
+    fake_world_run(&m.w, 40 * NS_PER_MS);
     assert_int_equal(fake_world_count(&m.w, "HardwareProfile"), BOOKINGS - 1);
     fake_world_run(&m.w, NS_PER_SEC);
     assert_int_equal(fake_world_count(&m.w, "HardwareProfile"), BOOKINGS);
+    assert_true(m.b->acted > acted && m.b->acted < acted + MOST_IN_A_LOOK);
+    /* a booking is longer: it alone is read, and its objects, when they have changed */
+    decoded = m.b->views.decoded;
+    acted = m.b->acted;
+    fake_world_patch(&m.w, "Reservation", "project-7", "training-run-of-the-week-7", "",
+                     "{\"spec\":{\"end\":\"1970-01-04T00:00:00Z\"}}");
+    fake_world_run(&m.w, 5 * NS_PER_SEC);
+    assert_true(str_contains(
+        fake_world_get(&m.w, "HardwareProfile", "project-7", "rsv-training-run-of-the-week-7-gpu")
+            ->json,
+        STR("to 1970-01-04T00:00:00Z")));
+    assert_true(m.b->views.decoded > decoded && m.b->views.decoded < decoded + 8);
+    assert_true(m.b->acted > acted && m.b->acted < acted + MOST_IN_A_LOOK);
     end(&m);
 }
 
@@ -132,7 +151,7 @@ static void too_many(void **state) {
     assert_int_equal(m.told, 1);
     fake_world_run(&m.w, 120 * NS_PER_SEC);
     assert_true(m.told > 1 && m.told < 5);
-    m.b->base.arena.max = LIMIT_BOOKING_LOOK;
+    m.b->limit = m.b->views.max = LIMIT_BOOKING_LOOK;
     fake_world_run(&m.w, 120 * NS_PER_SEC);
     assert_int_equal(ready(&m), 100);
     end(&m);

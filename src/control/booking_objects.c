@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "control/queue_controller.h"
+#include "core/shape.h"
 #include "wire/time.h"
 
 static const char WHO[] = "berth-booking-controller";
@@ -17,40 +18,17 @@ enum {
     LOOK_EVERY_S = 30,
     FAILURES_MAX = 8,
     TELL_EVERY_S = 60,
-    /* A look goes through all bookings, some 80 us each: it waits for more news, so that others are served between. */
+    LOOK_DECODES =
+        256, /* objects that changed, decoded in one look; it is made anew with the rest */
+    /* A look goes through all bookings: it waits for more news, so that others are served between. */
     PACED_FROM = 32,
-    PACE_NS = 250000,
+    PACE_NS = 40000,
 };
 
 /* A Reservation that may have objects. */
 struct live_booking {
     struct str uid, ns, name; /* in memory of its own, behind it */
 };
-
-static void *decode_in(struct arena *a, const struct object *o, const struct schema *s) {
-    yyjson_doc *doc;
-    void *view = arena_zalloc(a, s->size);
-    if (view == NULL || object_tree(o, a, &doc, NULL) != 0 ||
-        codec_decode(s, yyjson_doc_get_root(doc), a, view, NULL) != 0) {
-        return NULL;
-    }
-    return view;
-}
-
-void *booking_decode(struct booking_objects_controller *c, const struct object *o,
-                     const struct schema *s) {
-    return decode_in(&c->base.arena, o, s);
-}
-
-void *booking_glance(struct booking_objects_controller *c, const struct object *o,
-                     const struct schema *s) {
-    arena_reset(&c->scratch);
-    void *view = decode_in(&c->scratch, o, s);
-    if (arena_ok(&c->scratch) != 0) {
-        c->glance_failed = true;
-    }
-    return view;
-}
 
 void booking_wake(struct booking_picture *p, int64_t at_ns) {
     if (at_ns > p->now && at_ns < p->next) {
@@ -89,10 +67,21 @@ static int read_lines(struct booking_objects_controller *c, struct booking *b) {
     return 0;
 }
 
+static struct str named(struct arena *a, struct str after) {
+    static const char prefix[] = {'r', 's', 'v', '-'};
+    char *p = arena_alloc(a, sizeof(prefix) + after.n);
+    if (p == NULL) {
+        return (struct str){0};
+    }
+    memcpy(p, prefix, sizeof(prefix));
+    memcpy(p + sizeof(prefix), after.p, after.n);
+    return str_from(p, sizeof(prefix) + after.n);
+}
+
 bool booking_read(struct booking_objects_controller *c, struct booking *b, const struct object *o) {
     struct arena *a = &c->base.arena;
     b->obj = o;
-    b->rsv = booking_decode(c, o, &schema_reservation);
+    b->rsv = booking_views_get(&c->views, o, &schema_reservation);
     if (b->rsv == NULL || b->rsv->spec == NULL || read_lines(c, b) != 0) {
         b->rsv = NULL;
         return false;
@@ -105,8 +94,8 @@ bool booking_read(struct booking_objects_controller *c, struct booking *b, const
     b->start = s != NULL && s->start_ns != 0 ? s->start_ns : b->rsv->spec->start_ns;
     b->end = s != NULL && s->end_ns != 0 ? s->end_ns : b->rsv->spec->end_ns;
     b->end_policy = b->rsv->spec->end_policy;
-    b->queue_name = arena_f(a, "rsv-%.*s", STR_ARG(str_head(o->uid, 8)));
-    b->local_name = arena_f(a, "rsv-%.*s", STR_ARG(o->name));
+    b->queue_name = named(a, str_head(o->uid, 8));
+    b->local_name = named(a, o->name);
     return arena_ok(a) == 0;
 }
 
@@ -117,14 +106,9 @@ struct collecting {
     size_t n;
 };
 
-static bool is_ours(const struct object *o) {
-    return str_is(object_label(o, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED) &&
-           object_label(o, STR(RESERVATION_LABEL)).n > 0;
-}
-
 static bool count_queue(void *ctx, const struct object *o) {
     struct collecting *x = ctx;
-    x->n += is_ours(o);
+    x->n += booking_is_ours(o);
     return true;
 }
 
@@ -132,12 +116,12 @@ static bool count_queue(void *ctx, const struct object *o) {
 static bool bind_queue(void *ctx, const struct object *o) {
     struct collecting *x = ctx;
     struct booking_picture *p = x->p;
-    if (!is_ours(o)) {
+    if (!booking_is_ours(o)) {
         return true;
     }
-    struct cluster_queue *q = booking_decode(x->c, o, &schema_cluster_queue);
+    struct cluster_queue *q = booking_views_get(&x->c->views, o, &schema_cluster_queue);
     if (q == NULL) {
-        return true;
+        return !x->c->views.more;
     }
     struct str uid = note(q, BOOKING_UID);
     struct booking *b = uid.n > 0 ? map_get(&x->by_uid, uid) : NULL;
@@ -165,11 +149,16 @@ static bool bind_queue(void *ctx, const struct object *o) {
     return true;
 }
 
+static uint64_t local_hash(const struct booking *b) {
+    return hash_str(str_hash(b->ns), b->local_name);
+}
+
 /* Another has objects of that name in the project: it went on with them, or its Reservation had the same name, was
  * deleted, and still drains. What waits there is not this one's. */
-static bool local_taken(const struct booking_picture *p, const struct booking *b) {
-    for (size_t i = 0; i < p->n; i++) {
-        const struct booking *x = &p->v[i];
+static bool local_taken(const struct booking_chains *locals, const struct booking_picture *p,
+                        const struct booking *b) {
+    const struct booking *x = booking_chain(locals, p, local_hash(b));
+    for (; x != NULL; x = booking_chain_next(locals, p, x)) {
         if (x != b && x->queue_obj != NULL && str_eq(x->ns, b->ns) &&
             str_eq(x->local_name, b->local_name)) {
             return true;
@@ -178,25 +167,50 @@ static bool local_taken(const struct booking_picture *p, const struct booking *b
     return false;
 }
 
+/* One before it in the picture has the name, or it is there. */
+static bool queue_taken(struct booking_objects_controller *c, const struct booking_chains *queues,
+                        const struct booking_picture *p, const struct booking *b) {
+    const struct booking *x = booking_chain(queues, p, str_hash(b->queue_name));
+    for (; x != NULL && x < b; x = booking_chain_next(queues, p, x)) {
+        if (str_eq(x->queue_name, b->queue_name)) {
+            return true;
+        }
+    }
+    return mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""), b->queue_name) !=
+           NULL;
+}
+
 /* Names are of 8 digits of the uid; should two begin alike, the second has it whole. */
-static void name_queues(struct booking_objects_controller *c, struct booking_picture *p) {
+static int name_queues(struct booking_objects_controller *c, struct booking_picture *p) {
+    struct booking_chains queues, locals;
+    size_t without = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        without += p->v[i].queue_obj == NULL;
+    }
+    if (without == 0) {
+        return 0;
+    }
+    if (booking_chains_init(&queues, &c->base.arena, p->n) != 0 ||
+        booking_chains_init(&locals, &c->base.arena, p->n) != 0) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = p->n; i-- > 0;) {
+        booking_chains_add(&queues, str_hash(p->v[i].queue_name), i);
+        booking_chains_add(&locals, local_hash(&p->v[i]), i);
+    }
     for (size_t i = 0; i < p->n; i++) {
         struct booking *b = &p->v[i];
         if (b->queue_obj != NULL) {
             continue;
         }
-        bool taken = mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""),
-                                b->queue_name) != NULL;
-        for (size_t k = 0; !taken && k < i; k++) {
-            taken = str_eq(p->v[k].queue_name, b->queue_name);
-        }
-        if (taken) {
+        if (queue_taken(c, &queues, p, b)) {
             b->queue_name = arena_f(&c->base.arena, "rsv-%.*s", STR_ARG(b->uid));
         }
-        if (local_taken(p, b)) {
+        if (local_taken(&locals, p, b)) {
             b->local_name = b->queue_name;
         }
     }
+    return arena_ok(&c->base.arena);
 }
 
 static int collect(struct booking_objects_controller *c, struct booking_picture *p) {
@@ -209,7 +223,7 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     if (p->v == NULL) {
         return ERR_NOMEM;
     }
-    for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL;) {
+    for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL && !c->views.more;) {
         const struct live_booking *l = e->value;
         const struct object *o = mirror_get(m, c->kinds[BK_RESERVATION], l->ns, l->name);
         if (o != NULL && str_eq(o->uid, l->uid) && booking_read(c, &p->v[p->n], o)) {
@@ -221,8 +235,8 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     }
     mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
     map_release(&x.by_uid);
-    name_queues(c, p);
-    return r != 0 ? r : arena_ok(&c->base.arena);
+    r = r == 0 ? arena_ok(&c->base.arena) : r;
+    return r == 0 ? name_queues(c, p) : r;
 }
 
 /* Who is being drained keeps what it has; then who was there first. */
@@ -239,94 +253,11 @@ static int served_first(const void *x, const void *y) {
 
 /* ---- a look ---- */
 
-/* It has all it asks for, as is seen. */
-static bool is_whole(const struct booking_picture *p, const struct booking *b) {
-    for (size_t i = 0; i < p->n_cells; i++) {
-        size_t at = booking_ledger_at(&p->ledger, b->row, i);
-        const struct booking_ledger *l = &p->ledger;
-        if (p->cells[i].device && (l->want[at] < l->asked[at] || l->seen[at] != l->want[at])) {
-            return false;
-        }
-    }
-    return b->queue_obj != NULL && !b->behind && b->closing == 0 && !b->foreign_open;
-}
-
-static void act(struct booking_objects_controller *c, struct booking_picture *p,
-                struct booking *b) {
-    if (b->stage == STAGE_GONE && !b->handed_over) {
-        if (b->waiting > 0) {
-            booking_workloads_act(c, p, b); /* first they go, then the queue */
-            booking_put_objects(c, p, b);
-            b->waiting -= b->missing_queue ? b->waiting : 0;
-        }
-        if (b->waiting == 0 && b->queue_obj != NULL) {
-            booking_remove(c, p, b);
-        }
-    } else if (!b->follows && !b->handed_over) {
-        booking_put_objects(c, p, b);
-        booking_workloads_act(c, p, b);
-    }
-    b->whole = is_whole(p, b);
-    booking_put_status(c, p, b);
-}
-
-/* Objects of bookings that nobody remembers: their ClusterQueue was deleted with the Reservation. */
-struct strays {
-    struct booking_objects_controller *c;
-    struct booking_picture *p;
-    struct map locals; /* "namespace/name" of LocalQueues that somebody has */
-    enum booking_kind kind;
-};
-
-/* A LocalQueue has the name, a profile's begins with it and a dash. */
-static bool has_owner(struct strays *s, const struct object *o) {
-    struct arena *a = &s->c->scratch;
-    arena_reset(a);
-    struct str key = arena_f(a, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
-    if (s->kind == BK_LOCAL_QUEUE || key.p == NULL) {
-        return key.p == NULL || map_get(&s->locals, key) != NULL;
-    }
-    for (size_t n = key.n; n > o->ns.n; n--) {
-        if (key.p[n - 1] == '-' && map_get(&s->locals, str_head(key, n - 1)) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool remove_stray(void *ctx, const struct object *o) {
-    struct strays *s = ctx;
-    struct delete_options how = {.uid = o->uid, .grace_seconds = -1};
-    if (is_ours(o) && o->deleting_ns == 0 && !has_owner(s, o)) {
-        round_remove(s->p->round, s->c->kinds[s->kind], o->ns, o->name, &how);
-    }
-    return true;
-}
-
-static void remove_strays(struct booking_objects_controller *c, struct booking_picture *p) {
-    struct strays s = {.c = c, .p = p};
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < p->n; i++) {
-        struct booking *b = &p->v[i];
-        if (!b->handed_over && b->local_name.n > 0 && (b->queue_obj != NULL || b->closing == 0)) {
-            struct str key =
-                arena_f(&c->base.arena, "%.*s/%.*s", STR_ARG(b->ns), STR_ARG(b->local_name));
-            r = key.p != NULL ? map_put(&s.locals, key, b, NULL) : ERR_NOMEM;
-        }
-    }
-    for (size_t i = 0; r == 0 && i < 2; i++) {
-        s.kind = i == 0 ? BK_LOCAL_QUEUE : BK_PROFILE;
-        mirror_scan(c->base.env.mirror, c->kinds[s.kind], STR(""), remove_stray, &s);
-    }
-    round_fail(p->round, r);
-    map_release(&s.locals);
-}
-
 static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct booking_objects_controller *c = ctx;
     (void)r;
     if (res->code != 0) {
-        c->failed = true;
+        c->failed = c->news = true;
         c->given_up += tag == BOOKING_TAG_QUOTA && res->code == ERR_TIMEOUT;
         workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a failure alone is no news */
         log_debug(c->base.env.log, "booking: %s", res->err.text);
@@ -351,7 +282,8 @@ static const struct cluster_queue *default_queue(struct booking_objects_controll
         mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""), STR("default"));
     *ret_obj = o;
     bool made = o != NULL && object_label(o, STR(BOOKING_DEFAULT_LABEL)).n > 0;
-    const struct cluster_queue *q = made ? booking_decode(c, o, &schema_cluster_queue) : NULL;
+    const struct cluster_queue *q =
+        made ? booking_views_get(&c->views, o, &schema_cluster_queue) : NULL;
     return q != NULL && q->spec != NULL ? q : NULL;
 }
 
@@ -386,7 +318,7 @@ static int read_policy(struct booking_objects_controller *c, struct booking_pict
     const struct object *o =
         mirror_get(m, c->kinds[BK_POLICY], STR(""), STR(RESERVATION_POLICY_NAME));
     struct reservation_policy *policy =
-        o != NULL ? booking_decode(c, o, &schema_reservation_policy) : NULL;
+        o != NULL ? booking_views_get(&c->views, o, &schema_reservation_policy) : NULL;
     p->policy = policy != NULL ? policy->spec : NULL;
     if (p->policy == NULL) {
         p->policy = ARENA_NEW(&c->base.arena, struct reservation_policy_spec);
@@ -403,19 +335,19 @@ static int read_policy(struct booking_objects_controller *c, struct booking_pict
                          : STR(POOL_COHORT);
     p->cohort_obj = mirror_get(m, c->kinds[BK_COHORT], STR(""), p->cohort_name);
     if (p->cohort_obj != NULL) {
-        p->cohort = booking_decode(c, p->cohort_obj, &schema_cohort);
+        p->cohort = booking_views_get(&c->views, p->cohort_obj, &schema_cohort);
         return p->cohort != NULL ? 0 : ERR_NOMEM;
     }
     return 0;
 }
 
 static int picture(struct booking_objects_controller *c, struct booking_picture *p) {
-    c->glance_failed = false;
+    c->views.left = LOOK_DECODES;
+    c->views.more = c->views.failed = false;
     int r = read_policy(c, p);
     r = r == 0 ? collect(c, p) : r;
-    for (size_t i = 0; r == 0 && i < p->n; i++) {
-        booking_take_over(p, &p->v[i]);
-    }
+    r = r == 0 && c->views.more ? ERR_AGAIN : r;
+    r = r == 0 ? booking_take_over(c, p) : r;
     for (size_t i = 0; r == 0 && i < p->n; i++) {
         booking_find_follower(c, p, &p->v[i]);
     }
@@ -429,7 +361,7 @@ static int picture(struct booking_objects_controller *c, struct booking_picture 
     qsort(p->v, p->n, sizeof(*p->v), served_first);
     r = booking_pool_read(c, p);
     r = r == 0 ? booking_pool_settle(c, p) : r;
-    return r == 0 && c->glance_failed ? ERR_NOMEM : r;
+    return r == 0 && (c->views.failed || c->views.more) ? ERR_NOMEM : r;
 }
 
 static bool reread_node(void *ctx, const struct object *o) {
@@ -448,18 +380,24 @@ static bool note_reservation(void *ctx, const struct object *o);
 static bool too_many(struct booking_objects_controller *c) {
     const struct arena *a = &c->base.arena;
     int64_t now = clock_mono(c->base.env.clock);
-    if (arena_ok(a) == 0 || a->used < a->max / 2) {
+    if (!c->views.full && (arena_ok(a) == 0 || a->used < a->max / 2)) {
         return false;
     }
+    c->views.full = false;
     if (now >= c->tell_at) {
         c->tell_at = now + TELL_EVERY_S * NS_PER_SEC;
         log_error(c->base.env.log,
                   "%zu bookings at once are more than can be looked at in %zu MiB: their objects "
                   "and quota stay as they are until there are fewer",
-                  map_count(&c->live), a->max >> 20);
+                  map_count(&c->live), c->limit >> 20);
     }
     workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), LOOK_EVERY_S * NS_PER_SEC);
     return true;
+}
+
+/* What is left to be done; others are served before. */
+static void next_turn(struct booking_objects_controller *c) {
+    workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), 1);
 }
 
 static enum work look(struct booking_objects_controller *c) {
@@ -474,7 +412,13 @@ static enum work look(struct booking_objects_controller *c) {
         mirror_scan(c->base.env.mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
         mirror_scan(c->base.env.mirror, c->kinds[BK_RESERVATION], STR(""), note_reservation, c);
     }
-    if (c->lost || picture(c, &p) != 0) {
+    c->base.arena.max = c->limit > c->views.bytes ? c->limit - c->views.bytes : 0;
+    int r = c->lost ? ERR_NOMEM : picture(c, &p);
+    if (r != 0 && c->views.more && !c->views.failed) {
+        next_turn(c);
+        return WORK_OK;
+    }
+    if (r != 0) {
         return too_many(c) ? WORK_OK : WORK_RETRY;
     }
     c->failed = c->watching = false;
@@ -492,11 +436,13 @@ static enum work look(struct booking_objects_controller *c) {
     if (p.touch && p.n_groups > 0) {
         booking_put_cohort(c, &p);
     }
-    for (size_t i = 0; i < p.n; i++) {
-        act(c, &p, &p.v[i]);
-    }
-    remove_strays(c, &p);
+    booking_act(c, &p);
+    booking_remove_strays(c, &p);
     again(c, &p);
+    if (p.more) {
+        c->goes_on = true;
+        next_turn(c);
+    }
     if (marked) {
         workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a mark alone is no news */
     }
@@ -517,12 +463,19 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     }
     c->failures = c->paused ? c->failures : 0;
     c->paused = false;
-    return controller_done(&c->base, look(c));
+    uint64_t decoded = c->views.decoded, acted = c->acted;
+    enum work w = look(c);
+    decoded = c->views.decoded - decoded;
+    acted = c->acted - acted;
+    c->most = c->most > decoded ? c->most : decoded;
+    c->most = c->most > acted ? c->most : acted;
+    return controller_done(&c->base, w);
 }
 
 /* ---- feeds ---- */
 
 static void soon(struct booking_objects_controller *c) {
+    c->news = true;
     int64_t wait = c->n_seen < PACED_FROM ? 0 : (int64_t)c->n_seen * PACE_NS;
     workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), wait);
 }
@@ -589,6 +542,7 @@ static void on_reservation(void *ctx, const struct change *ch) {
     bool was = map_get(&c->live, ch->obj->uid) != NULL;
     bool is = ch->type != CHANGE_DELETED && may_have(ch->obj);
     expect_seen(c->base.expect, ch);
+    booking_views_drop(&c->views, ch->obj->uid);
     live_set(c, ch->obj, is);
     note_confirmed(c, ch->obj, ch->type != CHANGE_DELETED);
     if (was || is) {
@@ -607,7 +561,8 @@ static void on_queue(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     bool news = ch->type != CHANGE_MODIFIED || ch->obj->generation != ch->old->generation;
     expect_seen(c->base.expect, ch);
-    if (news || ((is_ours(ch->obj) || is_ours(ch->old)) &&
+    booking_views_drop(&c->views, ch->obj->uid);
+    if (news || ((booking_is_ours(ch->obj) || booking_is_ours(ch->old)) &&
                  !str_eq(until_status(ch->obj), until_status(ch->old)))) {
         soon(c);
     }
@@ -616,15 +571,18 @@ static void on_queue(void *ctx, const struct change *ch) {
 static void on_any(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     expect_seen(c->base.expect, ch);
+    booking_views_drop(&c->views, ch->obj->uid);
     soon(c);
 }
 
 static void on_ours(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     expect_seen(c->base.expect, ch);
-    bool ours = is_ours(ch->obj) || (ch->old != NULL && is_ours(ch->old));
+    booking_touch_named(c, ch->obj);
+    bool ours = booking_is_ours(ch->obj) || (ch->old != NULL && booking_is_ours(ch->old));
     if (ours &&
         (ch->type != CHANGE_MODIFIED || !str_eq(until_status(ch->obj), until_status(ch->old)))) {
+        c->made++;
         soon(c);
     }
 }
@@ -648,6 +606,7 @@ static void on_node(void *ctx, const struct change *ch) {
 static void on_workload(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     expect_seen(c->base.expect, ch);
+    booking_views_drop(&c->views, ch->obj->uid);
     if (c->watching && (str_contains(ch->obj->json, STR("\"rsv-")) ||
                         (ch->old != NULL && str_contains(ch->old->json, STR("\"rsv-"))))) {
         soon(c);
@@ -691,8 +650,10 @@ struct booking_objects_controller *booking_objects_controller_new(const struct c
     map_init(&c->live);
     booking_confirmed_init(&c->confirmed);
     arena_init(&c->scratch, SCRATCH_MAX);
+    c->limit = LIMIT_BOOKING_LOOK;
+    c->made = 1;
+    booking_views_init(&c->views, c->limit);
     int r = controller_init(&c->base, env, WHO, work, resync, c, err);
-    c->base.arena.max = LIMIT_BOOKING_LOOK;
     for (size_t i = 0; r == 0 && i < BK_COUNT; i++) {
         c->kinds[i] = kind_by_name(str_of(sources[i].group), str_of(sources[i].kind));
         c->feeds[i] = mirror_feed(env->mirror, c->kinds[i], sources[i].each, c);
@@ -727,5 +688,6 @@ void booking_objects_controller_free(struct booking_objects_controller *c) {
     mem_free(c->sums.v);
     booking_hardware_release(&c->hardware);
     arena_release(&c->scratch);
+    booking_views_release(&c->views);
     mem_free(c);
 }

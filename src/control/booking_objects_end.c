@@ -55,9 +55,12 @@ static bool sort_one(void *ctx, const struct object *o) {
     if (!str_contains(o->json, STR("\"rsv-"))) {
         return true;
     }
-    const struct workload *w = booking_glance(s->c, o, &schema_workload);
-    if (w == NULL || w->spec == NULL ||
-        (w->status != NULL && conditions_true(&w->status->conditions, "Finished"))) {
+    const struct workload *w = booking_views_get(&s->c->views, o, &schema_workload);
+    if (w == NULL || w->spec == NULL) {
+        return true;
+    }
+    if (w->status != NULL && conditions_true(&w->status->conditions, "Finished")) {
+        booking_views_hollow(&s->c->views, o);
         return true;
     }
     struct booking *b = owner_of(s, w);
@@ -96,7 +99,7 @@ static int sort_works(struct booking_objects_controller *c, struct booking_pictu
 void booking_workloads_look(struct booking_objects_controller *c, struct booking_picture *p,
                             struct booking *b) {
     if (!b->works_read && b->ns.n > 0 && sort_works(c, p, b->ns) != 0) {
-        c->glance_failed = true;
+        c->views.failed = true;
     }
     b->looked = true;
     b->holding = b->waiting = 0;
@@ -262,7 +265,8 @@ static void act(struct look *l, const struct booking_work *x) {
         }
         return;
     }
-    const struct workload *w = x->holds ? booking_glance(l->c, x->obj, &schema_workload) : NULL;
+    const struct workload *w =
+        x->holds ? booking_views_get(&l->c->views, x->obj, &schema_workload) : NULL;
     if (w != NULL) {
         warn(l, x->obj, w, due_warning(l->p, l->b));
     }

@@ -81,14 +81,19 @@ static struct str patch_of(struct arena *a, yyjson_val *intent, yyjson_val *has)
 
 /* Puts `more` behind the first `mark`. */
 static struct str splice(struct arena *a, struct str text, struct str mark, struct str more) {
-    for (size_t i = 0; i + mark.n <= text.n; i++) {
-        if (memcmp(text.p + i, mark.p, mark.n) == 0) {
-            size_t at = i + mark.n;
-            return arena_f(a, "%.*s%.*s%.*s", (int)at, text.p, STR_ARG(more), (int)(text.n - at),
-                           text.p + at);
-        }
+    const char *found = text.n > 0 ? memmem(text.p, text.n, mark.p, mark.n) : NULL;
+    if (found == NULL) {
+        return text;
     }
-    return text;
+    size_t at = (size_t)(found - text.p) + mark.n;
+    char *to = arena_alloc(a, text.n + more.n);
+    if (to == NULL) {
+        return (struct str){0};
+    }
+    memcpy(to, text.p, at);
+    memcpy(to + at, more.p, more.n);
+    memcpy(to + at + more.n, text.p + at, text.n - at);
+    return str_from(to, text.n + more.n);
 }
 
 static bool edited(struct booking_objects_controller *c, const struct object *o, yyjson_val *has,
@@ -600,7 +605,7 @@ static struct str status_text(struct arena *a, const struct booking_picture *p,
     return k->whole ? STR("") : STR("being made");
 }
 
-void booking_put_status(struct booking_objects_controller *c, struct booking_picture *p,
+bool booking_put_status(struct booking_objects_controller *c, struct booking_picture *p,
                         struct booking *k) {
     struct arena *a = &c->scratch;
     const struct reservation_objects *was =
@@ -608,7 +613,7 @@ void booking_put_status(struct booking_objects_controller *c, struct booking_pic
     yyjson_doc *has, *want;
     struct buf b;
     if (k->obj == NULL || (was == NULL && k->closing != 0 && k->queue_obj == NULL)) {
-        return;
+        return false;
     }
     arena_reset(a);
     bool there = k->queue_obj != NULL || k->closing == 0;
@@ -633,12 +638,16 @@ void booking_put_status(struct booking_objects_controller *c, struct booking_pic
     if (text.p == NULL || json_parse(a, text, &want, NULL) != 0 ||
         object_tree(k->obj, a, &has, NULL) != 0) {
         round_fail(p->round, ERR_NOMEM);
-    } else if (!covers(json_path(yyjson_doc_get_root(has), "status.objects"),
-                       yyjson_doc_get_root(want))) {
+        return true;
+    }
+    bool write =
+        !covers(json_path(yyjson_doc_get_root(has), "status.objects"), yyjson_doc_get_root(want));
+    if (write) {
         struct str body = arena_f(
             a, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"objects\":%.*s}}",
             (unsigned long long)k->obj->rv, STR_ARG(text));
         round_patch(p->round, c->kinds[BK_RESERVATION], k->ns, k->obj->name, "status", PATCH_MERGE,
                     body);
     }
+    return write;
 }

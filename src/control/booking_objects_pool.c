@@ -39,7 +39,7 @@ static bool flavor_labels_of(struct booking_objects_controller *c, struct str fl
                              struct str_map *ret) {
     const struct object *o = mirror_get(c->base.env.mirror, c->kinds[BK_FLAVOR], STR(""), flavor);
     const struct resource_flavor *f =
-        o != NULL ? booking_decode(c, o, &schema_resource_flavor) : NULL;
+        o != NULL ? booking_views_get(&c->views, o, &schema_resource_flavor) : NULL;
     if (f == NULL) {
         return false;
     }
@@ -85,21 +85,13 @@ static void copy_groups(struct booking_objects_controller *c, struct booking_pic
     }
 }
 
-static bool is_ours(const struct object *o) {
-    return str_is(object_label(o, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED) &&
-           object_label(o, STR(RESERVATION_LABEL)).n > 0;
-}
-
 /* Of the first ClusterQueue in the Cohort. */
 static bool layout_of_queue(void *ctx, const struct object *o) {
     struct pool_reader *r = ctx;
     const struct cluster_queue *q =
-        is_ours(o) ? NULL : booking_glance(r->c, o, &schema_cluster_queue);
+        booking_is_ours(o) ? NULL : booking_views_get(&r->c->views, o, &schema_cluster_queue);
     if (q != NULL && q->spec != NULL && str_eq(q->spec->cohort_name, r->p->cohort_name)) {
-        q = booking_decode(r->c, o, &schema_cluster_queue);
-        if (q != NULL && q->spec != NULL) {
-            copy_groups(r->c, r->p, &q->spec->resource_groups);
-        }
+        copy_groups(r->c, r->p, &q->spec->resource_groups);
     }
     return r->p->n_groups == 0;
 }
@@ -286,7 +278,7 @@ static void add_nominal(struct booking_picture *p, const struct resource_group_l
 static bool add_standing_queue(void *ctx, const struct object *o) {
     struct pool_reader *r = ctx;
     const struct cluster_queue *q =
-        is_ours(o) ? NULL : booking_glance(r->c, o, &schema_cluster_queue);
+        booking_is_ours(o) ? NULL : booking_views_get(&r->c->views, o, &schema_cluster_queue);
     if (q != NULL && q->spec != NULL) {
         add_nominal(r->p, &q->spec->resource_groups, r->p->ledger.standing);
     }
@@ -295,8 +287,9 @@ static bool add_standing_queue(void *ctx, const struct object *o) {
 
 static bool add_standing_cohort(void *ctx, const struct object *o) {
     struct pool_reader *r = ctx;
-    const struct cohort *h =
-        str_eq(o->name, r->p->cohort_name) ? NULL : booking_glance(r->c, o, &schema_cohort);
+    const struct cohort *h = str_eq(o->name, r->p->cohort_name)
+                                 ? NULL
+                                 : booking_views_get(&r->c->views, o, &schema_cohort);
     if (h != NULL && h->spec != NULL) {
         add_nominal(r->p, &h->spec->resource_groups, r->p->ledger.standing);
     }

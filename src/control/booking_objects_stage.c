@@ -2,7 +2,40 @@
  * whose objects. */
 #include "control/booking_objects_private.h"
 
+#include "core/shape.h"
 #include "wire/time.h"
+
+/* ---- chains ---- */
+
+int booking_chains_init(struct booking_chains *x, struct arena *a, size_t n) {
+    size_t size = 1;
+    while (size < n) {
+        size *= 2;
+    }
+    x->mask = size - 1;
+    x->head = ARENA_ARRAY(a, uint32_t, size);
+    x->next = ARENA_ARRAY(a, uint32_t, n + 1);
+    return arena_ok(a);
+}
+
+void booking_chains_add(struct booking_chains *x, uint64_t hash, size_t at) {
+    x->next[at] = x->head[hash & x->mask];
+    x->head[hash & x->mask] = (uint32_t)at + 1;
+}
+
+struct booking *booking_chain(const struct booking_chains *x, const struct booking_picture *p,
+                              uint64_t hash) {
+    uint32_t i = x->head[hash & x->mask];
+    return i != 0 ? &p->v[i - 1] : NULL;
+}
+
+struct booking *booking_chain_next(const struct booking_chains *x, const struct booking_picture *p,
+                                   const struct booking *b) {
+    uint32_t i = x->next[b - p->v];
+    return i != 0 ? &p->v[i - 1] : NULL;
+}
+
+/* ---- who goes on ---- */
 
 static bool begun(struct str phase) {
     return str_is(phase, "Preparing") || str_is(phase, "Active") || str_is(phase, "Degraded") ||
@@ -45,10 +78,15 @@ static bool same_shape(const struct booking *a, const struct booking *b) {
     return same;
 }
 
-/* One that ends just where b begins, and whose objects b can go on with. */
-static struct booking *before(struct booking_picture *p, const struct booking *b) {
-    for (size_t i = 0; i < p->n; i++) {
-        struct booking *x = &p->v[i];
+static uint64_t moment(struct str ns, int64_t at) {
+    return hash_mix(str_hash(ns), (uint64_t)at);
+}
+
+/* One that ends just where b begins, and whose objects b can go on with. `ends`: by project and end. */
+static struct booking *before(const struct booking_chains *ends, struct booking_picture *p,
+                              const struct booking *b) {
+    struct booking *x = booking_chain(ends, p, moment(b->ns, b->start));
+    for (; x != NULL; x = booking_chain_next(ends, p, x)) {
         if (x != b && x->queue_obj != NULL && x->rsv != NULL && x->rsv->status != NULL &&
             x->queue_obj->deleting_ns == 0 && str_eq(x->ns, b->ns) && x->end == b->start &&
             same_people(x, b) && same_shape(x, b)) {
@@ -63,9 +101,9 @@ static bool is_late(const struct booking *b, const struct booking_picture *p) {
            b->obj->deleting_ns != 0 || (p->now >= b->end && str_is(phase_of(b), "Preparing"));
 }
 
-/* Objects go from the one before to this one, or will. */
-void booking_take_over(struct booking_picture *p, struct booking *b) {
-    struct booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(p, b) : NULL;
+static void take_over(const struct booking_chains *ends, struct booking_picture *p,
+                      struct booking *b) {
+    struct booking *x = b->queue_obj == NULL && !is_late(b, p) ? before(ends, p, b) : NULL;
     if (x == NULL) {
         return;
     }
@@ -83,6 +121,27 @@ void booking_take_over(struct booking_picture *p, struct booking *b) {
     x->queue = NULL;
     x->closing = p->now;
     x->handed_over = true;
+}
+
+int booking_take_over(struct booking_objects_controller *c, struct booking_picture *p) {
+    struct booking_chains ends;
+    bool any = false;
+    for (size_t i = 0; i < p->n; i++) {
+        any = any || p->v[i].queue_obj == NULL;
+    }
+    if (!any) {
+        return 0;
+    }
+    if (booking_chains_init(&ends, &c->base.arena, p->n) != 0) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = p->n; i-- > 0;) {
+        booking_chains_add(&ends, moment(p->v[i].ns, p->v[i].end), i);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        take_over(&ends, p, &p->v[i]);
+    }
+    return 0;
 }
 
 /* What two that are alike in people and shape have in common; never 0. */

@@ -57,6 +57,42 @@ static void life(void **state) {
     end(&s);
 }
 
+/* What could not be written is written again, although nothing else has changed. */
+static void refused(void **state) {
+    static const char *const kinds[] = {"HardwareProfile", "LocalQueue"};
+    struct scene s;
+    start(&s);
+    book(&s, "a", 0, 600, 1, "");
+    phase(&s, "a", "Active", PLAN1);
+    settle(&s);
+    for (int fault = FAULT_REFUSED; fault <= FAULT_CONFLICT; fault++) {
+        for (size_t i = 0; i < 2; i++) {
+            const char *name = i == 0 ? "rsv-a-mig-2g.35gb" : "rsv-a";
+            s.w.fail_at = 1;
+            s.w.fault = (enum fake_fault)fault;
+            fake_world_delete(&s.w, kinds[i], "team", name, "");
+            fake_world_run(&s.w, 30 * NS_PER_SEC);
+            assert_int_equal(s.w.fail_at, 0);
+            assert_non_null(get(&s, kinds[i], "team", name));
+            is_text(get(&s, "Reservation", "team", "a"), "status.objects.ready", "true");
+        }
+    }
+    job(&s, "team", "runs", "rsv-a",
+        1); /* so that it stays a while after its end, and its status as it is */
+    fake_world_live(&s.w, 5);
+    phase(&s, "a", "Ending", PLAN1);
+    settle(&s);
+    const char *profile = "rsv-a-mig-2g.35gb", *queue = "spec.scheduling.kueue.localQueueName";
+    s.w.fail_at = 2; /* after the Event */
+    s.w.fault = FAULT_REFUSED;
+    fake_world_patch(&s.w, "HardwareProfile", "team", profile, "",
+                     "{\"spec\":{\"scheduling\":{\"kueue\":{\"localQueueName\":\"other\"}}}}");
+    fake_world_run(&s.w, 30 * NS_PER_SEC);
+    assert_int_equal(s.w.fail_at, 0);
+    is_text(get(&s, "HardwareProfile", "team", profile), queue, "rsv-a");
+    end(&s);
+}
+
 /* GPUs of an exclusive booking are lent to nobody. */
 static void alone(void **state) {
     struct scene s;
@@ -382,10 +418,10 @@ static void gone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(life),         cmocka_unit_test(edits),       cmocka_unit_test(standing),
-        cmocka_unit_test(reclaim),      cmocka_unit_test(from_before), cmocka_unit_test(place),
-        cmocka_unit_test(demote),       cmocka_unit_test(ends),        cmocka_unit_test(gone),
-        cmocka_unit_test(back_to_back), cmocka_unit_test(alone),
+        cmocka_unit_test(life),     cmocka_unit_test(refused),      cmocka_unit_test(edits),
+        cmocka_unit_test(standing), cmocka_unit_test(reclaim),      cmocka_unit_test(from_before),
+        cmocka_unit_test(place),    cmocka_unit_test(demote),       cmocka_unit_test(ends),
+        cmocka_unit_test(gone),     cmocka_unit_test(back_to_back), cmocka_unit_test(alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
