@@ -302,10 +302,10 @@ static void by_usage(void **state) {
 
 #define TWO "nvidia.com/mig-2g.35gb"
 
-/* A GPU of which a stranger has the upper half, and one that a stranger has all of. */
+/* A GPU of which a stranger has the last slice but one, and one that a stranger has all of. */
 static void node(struct engine *e) {
     struct gpu_profile profiles[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB};
-    struct gpu_instance half = {9, 4, 4, STR("MIG-1"), STR("stranger")};
+    struct gpu_instance one = {19, 6, 1, STR("MIG-1"), STR("stranger")};
     struct gpu_card cards[2] = {{.uuid = STR("GPU-0"),
                                  .slices = 8,
                                  .mig_enabled = true,
@@ -313,7 +313,7 @@ static void node(struct engine *e) {
                                  .healthy = true,
                                  .profiles = profiles,
                                  .n_profiles = 4,
-                                 .instances = &half,
+                                 .instances = &one,
                                  .n_instances = 1}};
     cards[1] = cards[0];
     cards[1].uuid = STR("GPU-1");
@@ -370,7 +370,7 @@ static void places_alike(void **state) {
     assert_int_equal(pool_pins_set(engine_pool(e), STR("rsv"), &pin, 1), 0);
     slice(e, "a1", "a", 1);
     decide(e, &b);
-    assert_int_equal(start_of(e, "a1"), 0);
+    assert_int_equal(start_of(e, "a1"), 4);
     take(e, "a", &c);
     assert_int_equal(clone_build(&c, &copy), 0);
     clone_release(&c);
@@ -380,10 +380,13 @@ static void places_alike(void **state) {
         decide(x, &b);
         assert_int_equal(start_of(x, "r1"), 2);
         slice(x, "r2", "rsv", 3);
-        slice(x, "a2", "a", 4);
         decide(x, &b);
         assert_int_equal(start_of(x, "r2"), -1); /* it has one place */
-        assert_int_equal(start_of(x, "a2"), -1); /* strangers have the others */
+        slice(x, "a2", "a", 4);
+        slice(x, "a3", "a", 5);
+        decide(x, &b);
+        assert_int_equal(start_of(x, "a2"), 0);
+        assert_int_equal(start_of(x, "a3"), -1); /* strangers have the others */
     }
     engine_free(copy);
     engine_free(e);
