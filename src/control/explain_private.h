@@ -34,6 +34,8 @@ struct explain_item {
     const struct object *obj; /* a reference */
     size_t part;              /* EXPLAIN_PARTS_MAX: none, from what is written */
     size_t at;                /* among the insight's works; works of a queue stand in its order */
+    struct str
+        inactive; /* why its ClusterQueue admits nobody, where that keeps it out; else empty */
 };
 
 struct virtual_call {
@@ -47,6 +49,7 @@ struct virtual_call {
     size_t n_items;
     size_t remaining; /* not listed */
     bool list;
+    struct str cluster, inactive; /* of the last item that is in no queue */
     uint64_t revision;
     int64_t now;
     struct preview *preview; /* of a preview */

@@ -249,6 +249,12 @@ static void position_json(const struct page *p) {
     buf_ch(p->out, '}');
 }
 
+/* It would not start even if all whose run times are not known ended at once. */
+static bool never_starts(const struct page *p) {
+    return p->in->n_unknown == 0 ||
+           (p->in->least != NULL && !p->in->cut && p->in->least[p->i].start == FORECAST_NEVER);
+}
+
 static void estimate_text(const struct page *p, struct buf *out) {
     const struct forecast_work *f = &p->in->runs[p->i];
     const struct forecast_work *least = p->in->least != NULL ? &p->in->least[p->i] : NULL;
@@ -257,7 +263,7 @@ static void estimate_text(const struct page *p, struct buf *out) {
         if (f->after != 0) {
             buf_f(out, " (%s run times)", basis_text(f->after));
         }
-    } else if (p->in->n_unknown > 0) {
+    } else if (!never_starts(p)) {
         buf_c(out, "unknown (run times are not known");
         if (least != NULL && least->start != FORECAST_NEVER && least->start > p->in->now) {
             buf_c(out, "; not within ");
@@ -290,9 +296,9 @@ static void estimate_json(const struct page *p) {
     buf_init(&text, 1024);
     bool known = f->start != FORECAST_NEVER;
     buf_f(p->out, ",\"estimate\":{\"basis\":\"%s\"",
-          known                  ? basis_text(f->after)
-          : p->in->n_unknown > 0 ? "unknown"
-                                 : "none needed");
+          known              ? basis_text(f->after)
+          : !never_starts(p) ? "unknown"
+                             : "none needed");
     if (known) {
         time_member(p->out, "start", f->start);
     } else if (least != NULL && least->start != FORECAST_NEVER && least->start > p->in->now) {

@@ -207,7 +207,7 @@ static void checks_text(yyjson_val *w, struct buf *out) {
 }
 
 static void written_json(const struct object *o, yyjson_val *w, int64_t now, struct str why,
-                         struct buf *out) {
+                         struct str inactive, struct buf *out) {
     const struct owner_ref *by = object_controller(o);
     yyjson_val *finished = condition_of(w, "Finished", "True");
     yyjson_val *admitted = condition_of(w, "Admitted", "True");
@@ -247,6 +247,10 @@ static void written_json(const struct object *o, yyjson_val *w, int64_t now, str
                        : held        ? STR("spec.active is false")
                                      : STR("it has not been looked at yet"));
     }
+    if (inactive.n > 0 && waits != NULL && str_starts(message, STR("ClusterQueue ")) &&
+        str_ends(message, STR(" is inactive"))) {
+        buf_f(&line, ": %.*s", STR_ARG(inactive));
+    }
     if (again.n > 0 && !finished && !admitted) {
         buf_f(&line, "; it is queued again at %.*s", STR_ARG(again));
     }
@@ -259,13 +263,13 @@ static void written_json(const struct object *o, yyjson_val *w, int64_t now, str
     buf_f(out, ",\"computed\":\"%.*s\"}}", STR_ARG(time_text(now, text)));
 }
 
-static int written(const struct object *o, int64_t now, struct str why, struct buf *out) {
+static int written(const struct explain_item *it, int64_t now, struct str why, struct buf *out) {
     struct arena a;
     yyjson_doc *doc;
     arena_init(&a, 64 << 20);
-    int r = object_tree(o, &a, &doc, NULL);
+    int r = object_tree(it->obj, &a, &doc, NULL);
     if (r == 0) {
-        written_json(o, yyjson_doc_get_root(doc), now, why, out);
+        written_json(it->obj, yyjson_doc_get_root(doc), now, why, it->inactive, out);
     }
     arena_release(&a);
     return r;
@@ -275,7 +279,7 @@ static int written(const struct object *o, int64_t now, struct str why, struct b
 
 static int item_write(struct virtual_call *k, const struct explain_item *it) {
     if (it->part >= EXPLAIN_PARTS_MAX) {
-        return written(it->obj, k->now, (struct str){0}, &k->out);
+        return written(it, k->now, (struct str){0}, &k->out);
     }
     struct explain_part *p = &k->parts[it->part];
     ptrdiff_t i = insight_find(p->s->in, it->obj->uid);
@@ -284,7 +288,7 @@ static int item_write(struct virtual_call *k, const struct explain_item *it) {
     if (r == ERR_NOT_FOUND) { /* admitted meanwhile, or too far back to be copied */
         k->out.n = before;
         struct str far = STR("too many wait before it to say more");
-        r = written(it->obj, k->now, i < 0 ? far : (struct str){0}, &k->out);
+        r = written(it, k->now, i < 0 ? far : (struct str){0}, &k->out);
     }
     return r;
 }
@@ -385,12 +389,42 @@ static int part_of(struct virtual_call *k, const struct virtual_ask *q, struct s
     return r;
 }
 
+/* What its ClusterQueue says of itself when it is not active, as "is stopped"; many in a row share it. */
+static struct str inactive(struct virtual_call *k, struct str uid) {
+    const struct queue_controller *c = k->x->c;
+    const struct queue_work *q = map_get(&c->by_uid, uid);
+    struct str name = q != NULL && q->local != NULL && q->local->cluster != NULL
+                          ? str_of(q->local->cluster)
+                          : (struct str){0};
+    const struct object *o =
+        name.n > 0 ? mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, name)
+                   : NULL;
+    yyjson_doc *doc;
+    if (o == NULL || str_eq(name, k->cluster)) {
+        return o != NULL ? k->inactive : (struct str){0};
+    }
+    k->cluster = arena_str(&k->arena, name);
+    k->inactive = (struct str){0};
+    if (object_tree(o, &k->arena, &doc, NULL) == 0) {
+        const struct str head = STR("Can't admit new workloads");
+        struct str text =
+            json_str_at(condition_of(yyjson_doc_get_root(doc), "Active", "False"), "message");
+        text = str_starts(text, head) ? str_skip(text, head.n) : (struct str){0};
+        text = text.n > 2 ? str_skip(text, 2) : (struct str){0}; /* ": " or "; " */
+        k->inactive = str_ends(text, STR(".")) ? str_head(text, text.n - 1) : text;
+    }
+    return k->inactive;
+}
+
 static int item_add(struct virtual_call *k, const struct virtual_ask *q, const struct object *o) {
     struct str queue = waits_in(k->x, o->uid);
     size_t part = EXPLAIN_PARTS_MAX;
     int r = str_empty(queue) ? 0 : part_of(k, q, queue, &part);
     if (r == 0) {
-        k->items[k->n_items++] = (struct explain_item){object_ref(o), part};
+        k->items[k->n_items++] = (struct explain_item){
+            .obj = object_ref(o),
+            .part = part,
+            .inactive = str_empty(queue) ? inactive(k, o->uid) : (struct str){0}};
     }
     return r;
 }

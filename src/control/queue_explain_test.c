@@ -264,6 +264,10 @@ static void unknown_and_observed(void **state) {
     assert_null(at(&s, "status.estimate.start"));
     assert_null(at(&s, "status.estimate.notBefore")); /* now */
     is(&s, s.json, "status.estimate.text", "unknown (run times are not known)");
+    workload(&s, "a", "huge", 5, 0, NULL); /* whatever the others do */
+    why(&s, "a", "huge");
+    is(&s, s.json, "status.estimate.text", "not as things are");
+    is(&s, s.json, "status.estimate.basis", "none needed");
     fake_world_run(&s.w, 100 * NS_PER_SEC);
     int64_t from = admitted_at(&s, "a", "run-1");
     char done[512], text[TIME_TEXT_MAX], since[TIME_TEXT_MAX];
@@ -506,6 +510,8 @@ static void opening(void **state) {
     fake_world_patch(&s.w, "ClusterQueue", "", "qa", "", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
     settle(&s);
     workload(&s, "a", "small", 1, 0, NULL);
+    why(&s, "a", "small");
+    is(&s, s.json, "status.summary", "ClusterQueue qa is inactive: is stopped");
     assert_int_equal(preview_object(&s, cluster_json("qa", 4, "\"cohortName\":\"c\",")), 0);
     assert_int_equal(count(&s, "status.admittedCount"), 1);
     is(&s, nth(&s, "status.admitted", 0), "name", "small");
