@@ -112,7 +112,7 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
     struct str position = {0}, waits = why ? json_str_at(why, "status.summary") : r->why;
     if (exact > 0) {
         position = arena_f(&c->arena, "%lld", (long long)exact);
-    } else if (r->position) {
+    } else if (r->position && why == NULL) { /* one that the server knows in no queue has none */
         position = arena_f(&c->arena, "%zu%s", r->position, v->everywhere ? "" : "+");
     }
     table_row(t);
