@@ -86,6 +86,21 @@ void drive_flavor(struct drive *d, const char *name) {
     check("flavor", engine_flavor_put(d->e, &(struct flavor_input){.name = str_of(name)}));
 }
 
+/* Of a workload. */
+static struct str local_of(const struct drive *d, uint32_t queue, uint32_t item) {
+    uint32_t n = d->locals > 0 ? d->locals : 1;
+    return drive_name("default/queue", queue * n + item % n);
+}
+
+void drive_locals(struct drive *d, size_t queues, uint32_t locals) {
+    d->locals = locals;
+    for (uint32_t q = 0; q < queues; q++) {
+        for (uint32_t i = 0; i < locals; i++) {
+            check("local", engine_local_put(d->e, local_of(d, q, i), 1));
+        }
+    }
+}
+
 /* Like a real one, 36 characters; the number is at the end. */
 static struct str uid_of(uint32_t item, char *text) {
     return str_from(text, (size_t)snprintf(text, UID_BYTES, "%08x-0000-4000-8000-%012u",
@@ -112,7 +127,7 @@ static void give(struct drive *d, uint32_t i) {
                             .n_requests = a->n};
     struct workload_input in = {.uid = uid_of(i, uid),
                                 .queue = drive_name("queue", it->queue),
-                                .local = drive_name("default/queue", it->queue),
+                                .local = local_of(d, it->queue, i),
                                 .priority = it->priority,
                                 .queued_ns = it->queued_ns,
                                 .sets = &set,

@@ -67,6 +67,7 @@ struct drive {
     struct open_events *open; /* steady: by tree; else NULL */
     size_t n_trees;
     uint32_t tree; /* queues in a tree */
+    uint32_t locals; /* LocalQueues of each queue that usage orders; 0: one, and it does not */
     int64_t idle;  /* steady: time in which nothing was to do; with `spent` it makes the clock */
     struct figures f;
 };
@@ -78,6 +79,8 @@ void drive_init(struct drive *d, const struct engine_options *o, struct ask *ask
 void drive_queue(struct drive *d, const struct queue_input *in, uint32_t number);
 void drive_cohort(struct drive *d, const struct cohort_input *in);
 void drive_flavor(struct drive *d, const char *name);
+/* Workloads take turns in the LocalQueues of their queue from now on. */
+void drive_locals(struct drive *d, size_t queues, uint32_t locals);
 
 /* Gives the next workload: its number. */
 uint32_t drive_put(struct drive *d, uint32_t queue, uint32_t ask, int32_t priority);

@@ -57,6 +57,7 @@ struct team {
     struct str cohort;
     enum preempt_policy within, reclaim, borrow_within;
     double weight;
+    bool usage; /* LocalQueues that used less go first */
 };
 
 static void put_queue(struct drive *d, uint32_t number, const struct team *t) {
@@ -72,7 +73,8 @@ static void put_queue(struct drive *d, uint32_t number, const struct team *t) {
                                       .within_queue = t->within,
                                       .reclaim = t->reclaim,
                                       .borrow_within = t->borrow_within,
-                                      .weight = t->weight != 0 ? t->weight : 1},
+                                      .weight = t->weight != 0 ? t->weight : 1,
+                                      .local_usage = t->usage},
                 number);
 }
 
@@ -183,6 +185,33 @@ static void cohorts(size_t size, struct figures *ret) {
         uint32_t q = (uint32_t)prng_below(&r, size);
         q -= q % 5 > 2 ? 3 : 0;
         drive_put(&d, q, (uint32_t)prng_below(&r, ASKS), (int32_t)prng_below(&r, 3));
+    }
+    d.f.bytes = (drive_resident() - before) / (double)(size * EACH);
+    decide(&d);
+    churn(&d, &r, events, ASKS);
+    end(&d, size, ret);
+}
+
+/* ---- LocalQueues that used less go first ---- */
+
+static void usage(size_t size, struct figures *ret) {
+    enum { QUEUES = 10, EACH = 8, GPUS = 64 };
+    struct drive d;
+    struct prng r;
+    size_t events = 1000;
+    prng_seed(&r, size);
+    begin(&d,
+          &(struct engine_options){.local_usage = true,
+                                   .usage_half_life_ns = INT64_C(3600000000000),
+                                   .usage_interval_ns = INT64_C(300000000000)},
+          usual_asks(), size * EACH + events);
+    for (uint32_t q = 0; q < QUEUES; q++) {
+        put_queue(&d, q, &(struct team){.gpus = GPUS, .cohort = STR("all"), .usage = true});
+    }
+    drive_locals(&d, QUEUES, (uint32_t)size / QUEUES);
+    double before = drive_resident();
+    for (size_t i = 0; i < size * EACH; i++) {
+        put_any(&d, &r, QUEUES, ASKS, 3);
     }
     d.f.bytes = (drive_resident() - before) / (double)(size * EACH);
     decide(&d);
@@ -396,6 +425,11 @@ const struct load loads[] = {
      "25 queues a cohort, borrowing; 40 workloads each; then finishes",
      {25, 100, 400, 1600},
      cohorts},
+    {"usage",
+     "LocalQs",
+     "LocalQueues that used less go first, in 10 queues of a cohort; 8 workloads each; finishes",
+     {40, 160, 640, 2560},
+     usage},
     {"storm",
      "workloads",
      "that cannot fit, no two alike, 10 queues; 20 come that can and end at once",

@@ -35,7 +35,7 @@ struct engine_class {
     uint64_t key;  /* and of the LocalQueue where usage may order: the map's key, by its bytes */
     struct engine_queue *queue;
     struct engine_lane *lane;
-    struct engine_class *alike;   /* a ring: those of the same hash in the queue */
+    struct engine_class *alike, *alike_prev; /* a ring: those of the same hash in the queue */
     struct engine_workload *head; /* the first of members, and what orders it */
     int64_t priority, queued_ns;
     struct heap members;                  /* by queue time, then uid */

@@ -86,26 +86,25 @@ static int kind_join(struct engine *e, struct engine_class *c) {
     struct map *kinds = &c->queue->kinds;
     struct engine_class *other = e->o.local_usage ? map_get(kinds, class_key(&c->hash)) : NULL;
     c->alike = other != NULL ? other->alike : c;
-    if (other != NULL) {
-        other->alike = c;
-    }
+    c->alike_prev = other != NULL ? other : c;
+    c->alike->alike_prev = c->alike_prev->alike = c;
     return other == NULL && e->o.local_usage ? map_put(kinds, class_key(&c->hash), c, NULL) : 0;
 }
 
 static void kind_leave(struct engine_class *c) {
     struct map *kinds = &c->queue->kinds;
-    struct engine_class *before = c->alike;
-    while (before->alike != c) {
-        before = before->alike;
+    struct engine_class *other = c->alike;
+    c->alike->alike_prev = c->alike_prev;
+    c->alike_prev->alike = c->alike;
+    if (map_get(kinds, class_key(&c->hash)) != c) {
+        return;
     }
-    before->alike = c->alike;
-    if (map_get(kinds, class_key(&c->hash)) == c) {
-        map_del(kinds, class_key(&c->hash)); /* the key is its memory */
-        if (before != c) {
-            int r = map_put(kinds, class_key(&before->hash), before, NULL);
-            assert(r == 0); /* there is room: one has just gone */
-            (void)r;
-        }
+    if (other == c) {
+        map_del(kinds, class_key(&c->hash));
+    } else { /* the key is its memory */
+        int r = map_put(kinds, class_key(&other->hash), other, NULL);
+        assert(r == 0); /* it replaces */
+        (void)r;
     }
 }
 
