@@ -23,6 +23,24 @@ static const struct object *get(struct scene *s, const char *name) {
     return o;
 }
 
+struct event {
+    const char *reason, *message;
+    bool found;
+};
+
+static bool event_is(void *ctx, const struct object *o) {
+    struct event *e = ctx;
+    e->found = e->found || (strcmp(fake_world_text(o, "reason"), e->reason) == 0 &&
+                            strcmp(fake_world_text(o, "message"), e->message) == 0);
+    return !e->found;
+}
+
+static bool told(struct scene *s, const char *reason, const char *message) {
+    struct event e = {reason, message, false};
+    mirror_scan(s->w.mirror, fake_world_kind("Event"), STR(""), event_is, &e);
+    return e.found;
+}
+
 static void admitted_and_waiting(void **state) {
     struct scene s;
     start(&s);
@@ -45,6 +63,10 @@ static void admitted_and_waiting(void **state) {
         "in flavor f, 1500m more needed");
     assert_int_equal(fake_world_events(&s.w, "Admitted"), 1);
     assert_int_equal(fake_world_events(&s.w, "WaitingForQuota"), 1);
+    assert_true(
+        told(&s, "Admitted", "Admitted by ClusterQueue cq, wait time since reservation was 0s"));
+    assert_true(
+        told(&s, "WaitingForQuota", fake_world_condition_message(get(&s, "b"), "QuotaReserved")));
     const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "cq");
     assert_string_equal(fake_world_condition(cq, "Active"), "True");
     assert_string_equal(fake_world_text(cq, "status.pendingWorkloads"), "1");

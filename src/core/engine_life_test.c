@@ -270,8 +270,32 @@ static void kept_for_nobody(void **state) {
     engine_free(w.e);
 }
 
+/* The head of a strict queue is not parked; when a protection ends it is looked at again all the same. */
+static void strict_while_protected(void **state) {
+    struct world w;
+    struct workload_input in = {
+        .uid = STR("a"), .queue = STR("q"), .queued_ns = 1, .protected_until_ns = 100};
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    queue_as(&w,
+             (struct queue_input){.name = STR("q"), .strict = true, .within_queue = PREEMPT_LOWER},
+             (struct fq[]){{"f", {4000, NO, NO}}}, 1);
+    put_as(&w, in, 1, 0, 4000);
+    run(&w);
+    submit(&w, "b", "q", 5, 2, 1000);
+    run(&w);
+    assert_string_equal(w.story, "");
+    assert_int_equal(counts(&w, "q").parked, 0);
+    assert_int_equal(w.wake, 100);
+    w.now = 100;
+    run(&w);
+    assert_string_equal(w.story, "-a<b ");
+    engine_free(w.e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strict_while_protected),
         cmocka_unit_test(put_back),
         cmocka_unit_test(another_priority),
         cmocka_unit_test(until_ready),
