@@ -214,6 +214,11 @@ static void busy_print(struct book *b, yyjson_val *items) {
     buf_release(&out);
 }
 
+static int nothing(struct cli *c) {
+    err_set(&c->err, ERR_NOT_FOUND, "there is nothing like that to book");
+    return cli_fail(c, NULL);
+}
+
 static int print_table(struct book *b, const struct span *s, yyjson_val *items) {
     struct cli *c = b->c;
     struct str marks = ruler(b, s);
@@ -242,8 +247,7 @@ static int print_table(struct book *b, const struct span *s, yyjson_val *items) 
         table_set(&t, 5, STYLE_PLAIN, line_of(b, s, slots));
     }
     if (t.n_rows == 0) {
-        fprintf(stderr, "there is nothing like that to book\n");
-        return CLI_NOT_FOUND;
+        return nothing(c);
     }
     buf_init(&out, 0);
     table_write(&t, c->colour, 0, &out);
@@ -274,6 +278,10 @@ static int print_list(struct book *b, yyjson_val *list) {
         }
     }
     buf_c(&text, "]}");
+    if (written == 0 && (cli_nth(&c->args, "slice", 0) || cli_nth(&c->args, "flavor", 0))) {
+        buf_release(&text);
+        return nothing(c);
+    }
     int r = json_parse(&c->arena, buf_view(&text), &doc, &c->err);
     buf_release(&text);
     return r != 0 ? cli_fail(c, NULL) : (cli_print(c, yyjson_doc_get_root(doc)), CLI_OK);

@@ -485,6 +485,7 @@ static void test_bookings(void **state) {
          "\"x\"},\"spec\":{\"start\":\"2020-11-26T08:00:00Z\",\"end\":\"2020-11-26T09:00:00Z\"},"
          "\"status\":{\"phase\":\"Ended\"}}]}"},
         {"GET " API "/reservations", 200, "{\"items\":[]}"},
+        {"GET /api/v1/namespaces/x", 200, "{}"},
     };
     bed_start(routes, COUNT_OF(routes));
     assert_int_equal(RUN("bookings"), 0);
@@ -529,6 +530,8 @@ static void test_availability(void **state) {
                 "  Mon 25 Nov 2030 16:00-17:00 CET (1h)  1 x 2g.35gb  Active  x/b of ann: "
                 "p?\n"));
     assert_int_equal(RUN("availability", "--slice", "7g.141gb"), 3);
+    assert_int_equal(RUN("availability", "--flavor", "none", "-o", "json"), 3);
+    assert_true(told_has("berth availability: there is nothing like that to book\n"));
     assert_int_equal(RUN("availability", "--gpu", "-o", "json"), 0);
     assert_true(out_has("AvailabilityList") && out_has("\"nvidia.com/gpu\"") && !out_has("mig-"));
     bed_stop();

@@ -219,6 +219,9 @@ static int show(struct book *b) {
         return cli_fail(c, NULL);
     }
     size_t n = rows_of(b, list, &rows);
+    if (n == 0 && !projects && cli_no_project(c)) {
+        return cli_fail(c, NULL);
+    }
     int code = check_names(b, rows, n);
     if (code != CLI_OK) {
         return code;

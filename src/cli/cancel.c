@@ -17,7 +17,7 @@ static int run(struct cli *c) {
         struct str body = STR("{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
                               "\"propagationPolicy\":\"Background\"}");
         if (cli_request(c, "DELETE", path, body, &gone) != 0) {
-            if (c->err.code == ERR_NOT_FOUND) {
+            if (c->err.code == ERR_NOT_FOUND && !cli_no_project(c)) {
                 err_set(&c->err, ERR_NOT_FOUND, "there is no job \"%s\" in project \"%.*s\"", name,
                         STR_ARG(c->project));
             }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli_int.h"
+#include "cli/near.h"
 #include "kube/config.h"
 #include "kube/path.h"
 #include "wire/time.h"
@@ -149,6 +150,48 @@ int cli_request(struct cli *c, const char *method, struct str path, struct str b
 
 int cli_get(struct cli *c, struct str path, yyjson_val **ret) {
     return cli_request(c, "GET", path, (struct str){0}, ret);
+}
+
+bool cli_no_project(struct cli *c) {
+    struct str path = cli_path(c, "v1", "namespaces", (struct str){0}, c->project, NULL);
+    struct err before = c->err;
+    if (cli_get(c, path, NULL) != ERR_NOT_FOUND) {
+        c->err = before;
+        return false;
+    }
+    err_set(&c->err, ERR_NOT_FOUND, "there is no project \"%.*s\"", STR_ARG(c->project));
+    return true;
+}
+
+struct str cli_meant(struct cli *c, struct str want, const struct str *names, size_t n) {
+    struct str near[NEAR_MOST];
+    size_t found = near_names(want, names, n, near);
+    bool few = found == 0 && n > 0 && n <= NEAR_MOST;
+    struct buf b;
+    buf_init(&b, 0);
+    for (size_t i = 0; i < (few ? n : found); i++) {
+        buf_c(&b, i > 0 ? (few ? ", " : " or ") : few ? "; there are " : "; did you mean ");
+        buf_str(&b, few ? names[i] : near[i]);
+    }
+    buf_c(&b, found > 0 ? "?" : "");
+    struct str text = arena_str(&c->arena, buf_view(&b));
+    buf_release(&b);
+    return text;
+}
+
+size_t cli_names(struct cli *c, yyjson_val *const *lists, size_t n_lists, struct str **ret) {
+    yyjson_val *item;
+    size_t most = 0, n = 0, i, max;
+    for (size_t k = 0; k < n_lists; k++) {
+        most += yyjson_arr_size(json_get(lists[k], STR("items")));
+    }
+    *ret = ARENA_ARRAY(&c->arena, struct str, most + 1);
+    for (size_t k = 0; *ret != NULL && k < n_lists; k++) {
+        yyjson_arr_foreach(json_get(lists[k], STR("items")), i, max, item) {
+            (*ret)[n++] = json_str_at(item, "metadata.name");
+        }
+    }
+    return n;
 }
 
 struct str cli_path(struct cli *c, const char *api_version, const char *plural, struct str ns,

@@ -40,6 +40,12 @@ int cli_exit_code(int code);
 int cli_get(struct cli *c, struct str path, yyjson_val **ret);
 int cli_request(struct cli *c, const char *method, struct str path, struct str body,
                 yyjson_val **ret);
+/* Whether the project does not exist, as c->err says then. Who may not ask is told nothing. */
+bool cli_no_project(struct cli *c);
+/* "; did you mean a or b?", "; there are a, b" where they are few, or nothing; in c->arena. */
+struct str cli_meant(struct cli *c, struct str want, const struct str *names, size_t n);
+/* metadata.name of each item of these lists (NULL: none), in c->arena. */
+size_t cli_names(struct cli *c, yyjson_val *const *lists, size_t n_lists, struct str **ret);
 /* A path in c->arena. ns empty: all. */
 struct str cli_path(struct cli *c, const char *api_version, const char *plural, struct str ns,
                     struct str name, const char *sub);

@@ -111,7 +111,7 @@ static int run(struct cli *c) {
     if (!str_is(kind, "pod")) {
         code = show_job(c, name, &no_job);
         if (!no_job || str_is(kind, "job")) {
-            if (no_job) {
+            if (no_job && !cli_no_project(c)) {
                 err_set(&c->err, ERR_NOT_FOUND, "there is no job \"%.*s\" in project \"%.*s\"",
                         STR_ARG(name), STR_ARG(c->project));
             }
@@ -119,7 +119,7 @@ static int run(struct cli *c) {
         }
     }
     code = cli_follow_log(c, c->project, name, cli_flag(&c->args, "follow"), tail);
-    if (code == ERR_NOT_FOUND) {
+    if (code == ERR_NOT_FOUND && !cli_no_project(c)) {
         err_set(&c->err, code, "there is no %s \"%.*s\" in project \"%.*s\"",
                 kind.n ? "pod" : "job or pod", STR_ARG(name), STR_ARG(c->project));
     }

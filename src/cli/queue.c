@@ -65,7 +65,8 @@ static bool wanted(const struct view *v, const struct ranked *r) {
     if (!cli_flag(a, "all-projects") && !str_eq(r->ns, v->c->project)) {
         return false;
     }
-    return a->n_args == 0 || str_is(r->queue, a->args[0]);
+    return a->n_args == 0 || str_is(r->queue, a->args[0]) ||
+           (cli_flag(a, "all-projects") && str_is(r->cluster_queue, a->args[0]));
 }
 
 static struct str resources_of(struct cli *c, yyjson_val *w) {
@@ -136,10 +137,7 @@ static void add_row(const struct view *v, struct table *t, const struct ranked *
 }
 
 static int tell_nothing(struct cli *c, bool projects) {
-    struct str none = {0};
-    if (!projects && cli_get(c, cli_path(c, "v1", "namespaces", none, c->project, NULL), NULL) ==
-                         ERR_NOT_FOUND) {
-        err_set(&c->err, ERR_NOT_FOUND, "there is no project \"%.*s\"", STR_ARG(c->project));
+    if (!projects && cli_no_project(c)) {
         return cli_fail(c, NULL);
     }
     if (projects) {
@@ -198,6 +196,10 @@ static int print_list(const struct view *v, const struct ranked *list, size_t n)
         }
     }
     buf_c(&b, "]}");
+    if (shown == 0 && !cli_flag(&c->args, "all-projects") && cli_no_project(c)) {
+        buf_release(&b);
+        return cli_fail(c, NULL);
+    }
     int r = json_parse(&c->arena, buf_view(&b), &doc, &c->err);
     buf_release(&b);
     if (r != 0) {
@@ -207,15 +209,44 @@ static int print_list(const struct view *v, const struct ranked *list, size_t n)
     return CLI_OK;
 }
 
-static bool in_some_project(const struct view *v, const char *name) {
-    yyjson_val *q;
+/* A queue of some project, or a ClusterQueue; if not, what may be meant is told. */
+static bool names_any(const struct view *v, const char *name) {
+    struct cli *c = v->c;
+    struct str none = {0}, *names;
+    yyjson_val *lists[2] = {v->local_queues, NULL}, *q;
     size_t i, n;
     yyjson_arr_foreach(json_get(v->local_queues, STR("items")), i, n, q) {
-        if (str_is(json_str_at(q, "metadata.name"), name)) {
+        if (str_is(json_str_at(q, "spec.clusterQueue"), name)) {
             return true;
         }
     }
+    struct err before = c->err;
+    if (cli_get(c, cli_path(c, KUEUE_API, "clusterqueues", none, none, NULL), &lists[1]) != 0) {
+        c->err = before; /* not ours to list */
+    }
+    n = cli_names(c, lists, 2, &names);
+    for (i = 0; i < n; i++) {
+        if (str_is(names[i], name)) {
+            return true;
+        }
+    }
+    struct str meant = cli_meant(c, str_of(name), names, n);
+    err_set(&c->err, ERR_NOT_FOUND,
+            "no project has a queue \"%s\", and there is no ClusterQueue of that name%.*s", name,
+            STR_ARG(meant));
     return false;
+}
+
+/* Those of the project. */
+static struct str meant_of(const struct view *v, const char *name) {
+    struct cli *c = v->c;
+    struct str none = {0}, *names;
+    yyjson_val *list = NULL;
+    if (cli_get(c, cli_path(c, KUEUE_API, "localqueues", c->project, none, NULL), &list) != 0) {
+        return none;
+    }
+    size_t n = cli_names(c, &list, 1, &names);
+    return cli_meant(c, str_of(name), names, n);
 }
 
 /* A queue of the project, or else a job or workload: then it is explained, and *ret_code is the end. */
@@ -223,10 +254,9 @@ static bool names_queue(const struct view *v, const char *name, int *ret_code) {
     struct cli *c = v->c;
     struct str path = cli_path(c, KUEUE_API, "localqueues", c->project, str_of(name), NULL);
     if (cli_flag(&c->args, "all-projects")) {
-        if (in_some_project(v, name)) {
+        if (names_any(v, name)) {
             return true;
         }
-        err_set(&c->err, ERR_NOT_FOUND, "no project has a queue \"%s\"", name);
         *ret_code = cli_fail(c, NULL);
         return false;
     }
@@ -237,8 +267,11 @@ static bool names_queue(const struct view *v, const char *name, int *ret_code) {
         if (queue_why_is(c, name, ret_code)) {
             return false;
         }
-        err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no queue \"%s\"", STR_ARG(c->project),
-                name);
+        struct str meant = meant_of(v, name);
+        if (!cli_no_project(c)) {
+            err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no queue \"%s\"%.*s",
+                    STR_ARG(c->project), name, STR_ARG(meant));
+        }
     }
     *ret_code = cli_fail(c, NULL);
     return false;
@@ -297,6 +330,9 @@ static int run(struct cli *c) {
     if (!why && c->args.n_args > 1) {
         return cli_usage(c, "unexpected argument \"%s\"", c->args.args[1]);
     }
+    if (why && cli_flag(&c->args, "all-projects")) {
+        return cli_usage(c, "why: jobs are looked for in one project: -n PROJECT, not -A");
+    }
     if (!preview && (cli_nth(&c->args, "filename", 0) || cli_nth(&c->args, "delete", 0))) {
         return cli_usage(c, "--filename and --delete are for `berth queue preview`");
     }
@@ -319,7 +355,10 @@ const struct cli_verb cli_queue = {
     .words = "why preview",
     .summary = "who waits, where in the line, for what, and until when",
     .about =
-        "Shows who waits, where in the line, for what, and when it may start.\n\n"
+        "Shows who waits, where in the line, for what, and when it may start: in all queues of "
+        "the\n"
+        "project, in one of them, or, with -A, in those of this name everywhere or of a "
+        "ClusterQueue.\n\n"
         "With `why`: everything that is known about why a job waits: what it lacks, who holds it,\n"
         "which rule keeps them, and when it may start. Estimates are made from run times: those\n"
         "declared (annotation berth.dev/expected-runtime on the job, its activeDeadlineSeconds, "

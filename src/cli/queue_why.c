@@ -119,7 +119,7 @@ static bool tell_job(struct cli *c, struct str name) {
 static int tell(struct cli *c, struct str name) {
     yyjson_val *v;
     if (find(c, name, &v) != 0) {
-        if (c->err.code == ERR_NOT_FOUND && !tell_job(c, name)) {
+        if (c->err.code == ERR_NOT_FOUND && !tell_job(c, name) && !cli_no_project(c)) {
             err_set(&c->err, ERR_NOT_FOUND, "project \"%.*s\" has no job or workload \"%.*s\"",
                     STR_ARG(c->project), STR_ARG(name));
         }

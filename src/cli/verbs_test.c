@@ -43,6 +43,75 @@ static void test_queue(void **state) {
     bed_stop();
 }
 
+static bool told(const char *text) {
+    return str_contains(buf_view(&bed.told), str_of(text));
+}
+
+/* In all projects a name may be a ClusterQueue's; one that is nobody's is told, with those that are like it. */
+static void test_queue_everywhere(void **state) {
+    static const struct route routes[] = {
+        {"GET " KUEUE "/workloads", 200, workloads},
+        {"GET " KUEUE "/localqueues", 200, local_queues},
+        {"GET " KUEUE "/namespaces/x/localqueues", 200, local_queues},
+        {"GET " KUEUE "/namespaces/x/localqueues/lk", 404, "{}"},
+        {"GET " KUEUE "/clusterqueues", 200,
+         "{\"items\":[{\"metadata\":{\"name\":\"cq\"}},{\"metadata\":{\"name\":\"idle-one\"}}]}"},
+        {"GET /api/v1/namespaces/x", 200, "{}"},
+    };
+    bed_start(routes, 6);
+    assert_int_equal(RUN("queue", "cq", "-A", "-o", "name"), CLI_OK);
+    assert_str_eq(buf_view(&bed.out), STR("workload.kueue.x-k8s.io/other\n"
+                                          "workload.kueue.x-k8s.io/job-eval-1\n"));
+    assert_int_equal(RUN("queue", "idle-one", "-A"), CLI_OK);
+    assert_true(told("nothing waits or runs\n"));
+    assert_int_equal(RUN("queue", "idleone", "-A", "-o", "json"), CLI_NOT_FOUND);
+    assert_true(told("no project has a queue \"idleone\", and there is no ClusterQueue of that "
+                     "name; did you mean idle-one?\n"));
+    assert_int_equal(RUN("queue", "lk"), CLI_NOT_FOUND);
+    assert_true(told("project \"x\" has no queue \"lk\"; did you mean lq?\n"));
+    assert_int_equal(RUN("queue", "why", "-A", "eval"), CLI_USAGE);
+    bed_stop();
+}
+
+/* Whose project there is not gets no empty answer; who may not look whether there is, does. */
+static void test_no_project(void **state) {
+    static const struct route routes[] = {
+        {"GET " KUEUE "/workloads", 200, "{\"items\":[]}"},
+        {"GET " KUEUE "/localqueues", 200, "{\"items\":[]}"},
+        {"GET " KUEUE "/namespaces/x/workloads", 200, "{\"items\":[]}"},
+        {"GET " KUEUE "/namespaces/x/localqueues", 200, "{\"items\":[]}"},
+        {"GET " KUEUE "/namespaces/x/localqueues/q", 404, "{}"},
+        {"GET /apis/berth.dev/v1alpha1/namespaces/x/reservations", 200, "{\"items\":[]}"},
+        {"GET /api/v1/namespaces/x", 403, "{}"},
+    };
+    static const char *const lines[][4] = {
+        {"queue"},
+        {"queue", "-o", "json"},
+        {"queue", "q"},
+        {"queue", "why", "j"},
+        {"logs", "j"},
+        {"logs", "pod/p"},
+        {"cancel", "j"},
+        {"bookings"},
+        {"bookings", "-o", "yaml"},
+        {"bookings", "b"},
+    };
+    bed_start(routes, 6); /* without the last one: then it is not found */
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        assert_int_equal(RUN(lines[i][0], lines[i][1], lines[i][2]), CLI_NOT_FOUND);
+        assert_true(told("there is no project \"x\"\n"));
+        assert_int_equal(bed.out.n, 0);
+    }
+    bed_stop();
+    bed_start(routes, 7);
+    assert_int_equal(RUN("queue"), CLI_OK);
+    assert_true(told("nothing waits or runs in project \"x\""));
+    assert_int_equal(RUN("bookings", "-o", "json"), CLI_OK);
+    assert_int_equal(RUN("queue", "why", "j"), CLI_NOT_FOUND);
+    assert_true(told("project \"x\" has no job or workload \"j\"\n"));
+    bed_stop();
+}
+
 /* Two of the same moment: their queue knows which is first. */
 static void test_queue_order(void **state) {
     static const struct route routes[] = {
@@ -101,8 +170,9 @@ static void test_queue_why(void **state) {
         {"GET /api/v1/namespaces/x/events?fieldSelector=", 200,
          "{\"items\":[{\"lastTimestamp\":\"2020-01-01T00:00:01Z\",\"message\":\"no class\"},"
          "{\"lastTimestamp\":\"2020-01-01T00:00:00Z\",\"message\":\"older\"}]}"},
+        {"GET /api/v1/namespaces/x", 200, "{}"},
     };
-    bed_start(routes, 12);
+    bed_start(routes, 13);
     assert_int_equal(RUN("queue"), CLI_OK); /* the table has what the server worked out */
     assert_true(str_contains(buf_view(&bed.out), STR("   7          waiting   ")));
     assert_true(str_contains(buf_view(&bed.out), STR("   in 5m    2 gpu missing\n")));
@@ -429,6 +499,8 @@ static void test_without_server(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queue_order),
+        cmocka_unit_test(test_queue_everywhere),
+        cmocka_unit_test(test_no_project),
         cmocka_unit_test(test_queue_why),
         cmocka_unit_test(test_queue_preview),
         cmocka_unit_test(test_queue),

@@ -53,7 +53,24 @@ def test_refused(b):
     refused(b, 1, "berth cancel a", "submit", "--name", "a", "--", "true")
     refused(b, 3, "there is no job \"nope\"", "cancel", "nope", "a")
     refused(b, 3, "there is no job or pod", "logs", "nope")
-    refused(b, 3, "there is no project", "queue", "-n", "nope")
+    for verb in (["queue"], ["queue", "-o", "json"], ["queue", "q"], ["queue", "why", "j"], ["logs", "j"], ["cancel", "j"],
+                 ["bookings"], ["bookings", "-o", "json"]):
+        refused(b, 3, "there is no project \"nope\"", *verb, "-n", "nope")
+    refused(b, 3, "has no queue \"defalt\"; did you mean default?", "queue", "defalt")
+    refused(b, 3, "no project has a queue \"defalt\", and there is no ClusterQueue of that name; did you mean default?",
+            "queue", "-A", "defalt")
+    refused(b, 3, "nothing like that to book", "availability", "--flavor", "nope", "-o", "json")
+    for name, content, text in (("missing", None, "No such file"), ("empty", b"", "there is no object in it"),
+                                ("comment", b"# nothing\n---\n", "there is no object in it"),
+                                ("text", b"hello\n", "expected"), ("bytes", bytes(range(256)), "line 1"),
+                                ("open", b"a: [1\nb: 2\n", "line 2"), ("large", b"# x\n" * 1000000, "is too large")):
+        path = os.path.join(b.root, name)
+        if content is not None:
+            with open(path, "wb") as f:
+                f.write(content)
+        done = b.berth("queue", "preview", "-f", path, ok=False)
+        check(done.returncode in (1, 3) and not done.stdout and text in done.stderr, f"{name}: {done}")
+        check(done.stderr.count(path) <= 1, f"{name}: {done.stderr}")
     refused(b, 2, "there is no verb", "nonsense")
     refused(b, 2, "--gpus: expected", "up", "--gpus", "sim:9xh200")
     check(b.get("jobs")["items"] == [] or wait_for("a is gone", lambda: b.get("jobs")["items"] == [], 20), "cancelled")
