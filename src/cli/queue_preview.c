@@ -27,15 +27,22 @@ static int read_stdin(struct cli *c, struct str *ret) {
     return r;
 }
 
-/* One manifest; a List is its items. LocalQueues without a namespace are the project's. */
-static void add_object(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *v, struct buf *out) {
+/* One manifest, the at-th document of its file; a List is its items. LocalQueues without a namespace are the
+ * project's. */
+static int add_object(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *v, size_t at,
+                      struct buf *out) {
     yyjson_mut_val *items = json_mget(v, STR("items")), *item, *meta;
     size_t i, n;
+    if (json_mstr_at(v, "kind").n == 0) {
+        return err_set(&c->err, ERR_INVALID, "document %zu: expected an object with a kind",
+                       at + 1);
+    }
     if (str_ends(json_mstr_at(v, "kind"), STR("List")) && items != NULL) {
+        int r = 0;
         yyjson_mut_arr_foreach(items, i, n, item) {
-            add_object(c, d, item, out);
+            r = r == 0 ? add_object(c, d, item, at, out) : r;
         }
-        return;
+        return r;
     }
     meta = json_mget(v, STR("metadata"));
     if (str_is(json_mstr_at(v, "kind"), "LocalQueue") && meta != NULL &&
@@ -44,6 +51,7 @@ static void add_object(struct cli *c, yyjson_mut_doc *d, yyjson_mut_val *v, stru
     }
     buf_c(out, out->n > 0 ? "," : "");
     json_write_mut(out, v);
+    return 0;
 }
 
 static int add_file(struct cli *c, const char *file, struct buf *out) {
@@ -55,15 +63,15 @@ static int add_file(struct cli *c, const char *file, struct buf *out) {
     if (r != 0) {
         return r; /* it names the file */
     }
+    size_t before = out->n;
     r = yaml_parse(&c->arena, text, &docs, &c->err);
-    r = r == 0 && docs.n == 0 ? err_set(&c->err, ERR_INVALID, "there is no object in it") : r;
-    if (r != 0) {
-        return err_wrap(&c->err, "%s", strcmp(file, "-") == 0 ? "standard input" : file);
+    for (size_t i = 0; r == 0 && i < docs.n; i++) {
+        r = add_object(c, docs.v[i], yyjson_mut_doc_get_root(docs.v[i]), i, out);
     }
-    for (size_t i = 0; i < docs.n; i++) {
-        add_object(c, docs.v[i], yyjson_mut_doc_get_root(docs.v[i]), out);
+    if (r == 0 && out->n == before && buf_ok(out) == 0) {
+        r = err_set(&c->err, ERR_INVALID, "there is no object in it");
     }
-    return 0;
+    return r ? err_wrap(&c->err, "%s", strcmp(file, "-") == 0 ? "standard input" : file) : 0;
 }
 
 /* KIND/NAME, the kind in any of its names. */
@@ -121,7 +129,10 @@ static int read_edit(struct cli *c, struct buf *body) {
           "{\"apiVersion\":\"" BERTH_API "\",\"kind\":\"QueuePreview\",\"spec\":{\"objects\":["
           "%.*s],\"deletions\":[%.*s]}}",
           STR_ARG(buf_view(&objects)), STR_ARG(buf_view(&deletions)));
-    r = r ? r : buf_ok(&objects) ? buf_ok(&objects) : buf_ok(body);
+    if (r == 0 && (buf_ok(&objects) != 0 || buf_ok(&deletions) != 0 || buf_ok(body) != 0)) {
+        r = err_set(&c->err, ERR_TOO_LARGE, "preview: all of it is larger than %d bytes",
+                    LIMIT_BODY_BYTES);
+    }
     buf_release(&objects);
     buf_release(&deletions);
     return r;

@@ -30,7 +30,7 @@ int kube_file_read(struct arena *a, const char *path, size_t max, struct str *re
     int e = errno;
     close(fd);
     int r = n < 0        ? err_sys(err, e, "%s", path)
-            : b.n > max  ? err_set(err, ERR_TOO_LARGE, "%s is too large", path)
+            : b.n > max  ? err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", path, max)
             : buf_ok(&b) ? err_set(err, ERR_NOMEM, "no memory")
                          : 0;
     struct str s = r == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};

@@ -62,8 +62,11 @@ def test_refused(b):
     refused(b, 3, "nothing like that to book", "availability", "--flavor", "nope", "-o", "json")
     for name, content, text in (("missing", None, "No such file"), ("empty", b"", "there is no object in it"),
                                 ("comment", b"# nothing\n---\n", "there is no object in it"),
-                                ("text", b"hello\n", "expected"), ("bytes", bytes(range(256)), "line 1"),
-                                ("open", b"a: [1\nb: 2\n", "line 2"), ("large", b"# x\n" * 1000000, "is too large")):
+                                ("list", b"kind: List\nitems: []\n", "there is no object in it"),
+                                ("text", b"hello\n", "document 1: expected an object with a kind"),
+                                ("item", b"kind: List\nitems: [3]\n", "document 1: expected an object with a kind"),
+                                ("bytes", bytes(range(256)), "line 1"), ("open", b"a: [1\nb: 2\n", "line 2"),
+                                ("large", b"# x\n" * 1000000, "is larger than 3145728 bytes")):
         path = os.path.join(b.root, name)
         if content is not None:
             with open(path, "wb") as f:
@@ -71,6 +74,9 @@ def test_refused(b):
         done = b.berth("queue", "preview", "-f", path, ok=False)
         check(done.returncode in (1, 3) and not done.stdout and text in done.stderr, f"{name}: {done}")
         check(done.stderr.count(path) <= 1, f"{name}: {done.stderr}")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("kind: ResourceFlavor\nmetadata: {name: x, annotations: {a: '" + 2000000 * "x" + "'}}\n")
+    refused(b, 1, "all of it is larger than 3145728 bytes", "queue", "preview", "-f", path, "-f", path)
     refused(b, 2, "there is no verb", "nonsense")
     refused(b, 2, "--gpus: expected", "up", "--gpus", "sim:9xh200")
     check(b.get("jobs")["items"] == [] or wait_for("a is gone", lambda: b.get("jobs")["items"] == [], 20), "cancelled")
