@@ -93,7 +93,6 @@ void tree_retry(struct engine *e, struct engine_queue *q) {
     }
     struct engine_tree *t = q->tree;
     t->retry = t->poked = true;
-    t->awake = t->awake || t->n_ready > 0;
     t->idle = 0;
     due_add(e, t);
 }
@@ -149,7 +148,6 @@ void trees_wake(struct engine *e) {
     for (struct engine_tree *t; (t = heap_peek(&e->wakes)) != NULL && t->wake_ns <= e->now_ns;) {
         heap_pop(&e->wakes);
         t->retry = true;
-        t->awake = t->awake || t->n_ready > 0;
         due_add(e, t);
     }
     uint64_t place = pool_generation(e->pool);
