@@ -34,8 +34,8 @@ struct explain_item {
     const struct object *obj; /* a reference */
     size_t part;              /* EXPLAIN_PARTS_MAX: none, from what is written */
     size_t at;                /* among the insight's works; works of a queue stand in its order */
-    struct str
-        inactive; /* why its ClusterQueue admits nobody, where that keeps it out; else empty */
+    struct str cluster;       /* of one that waits in no queue: where it would */
+    struct str inactive;      /* and why that admits nobody, where it does not */
 };
 
 struct virtual_call {

@@ -206,8 +206,10 @@ static void checks_text(yyjson_val *w, struct buf *out) {
     }
 }
 
-static void written_json(const struct object *o, yyjson_val *w, int64_t now, struct str why,
-                         struct str inactive, struct buf *out) {
+static void written_json(const struct explain_item *it, yyjson_val *w, int64_t now, struct str why,
+                         struct buf *out) {
+    const struct object *o = it->obj;
+    struct str cluster = json_str_at(w, "status.admission.clusterQueue"), inactive = it->inactive;
     const struct owner_ref *by = object_controller(o);
     yyjson_val *finished = condition_of(w, "Finished", "True");
     yyjson_val *admitted = condition_of(w, "Admitted", "True");
@@ -231,8 +233,8 @@ static void written_json(const struct object *o, yyjson_val *w, int64_t now, str
                      : held     ? "Held"
                                 : "Waiting",
                      by != NULL ? by->name : o->name, json_str_at(w, "spec.queueName"),
-                     json_str_at(w, "status.admission.clusterQueue"),
-                     json_i64_at(w, "spec.priority", 0), out);
+                     cluster.n > 0 ? cluster : it->cluster, json_i64_at(w, "spec.priority", 0),
+                     out);
     if (c != NULL) {
         buf_c(out, ",\"reason\":");
         buf_json(out, json_str_at(c, "reason"));
@@ -269,7 +271,7 @@ static int written(const struct explain_item *it, int64_t now, struct str why, s
     arena_init(&a, 64 << 20);
     int r = object_tree(it->obj, &a, &doc, NULL);
     if (r == 0) {
-        written_json(it->obj, yyjson_doc_get_root(doc), now, why, it->inactive, out);
+        written_json(it, yyjson_doc_get_root(doc), now, why, out);
     }
     arena_release(&a);
     return r;
@@ -389,8 +391,18 @@ static int part_of(struct virtual_call *k, const struct virtual_ask *q, struct s
     return r;
 }
 
-/* What its ClusterQueue says of itself when it is not active, as "is stopped"; many in a row share it. */
-static struct str inactive(struct virtual_call *k, struct str uid) {
+/* What is wrong with a ClusterQueue, without the beginning that all such messages have; empty: nothing. */
+static struct str inactive(yyjson_val *queue) {
+    const struct str head = STR("Can't admit new workloads");
+    struct str text = json_str_at(condition_of(queue, "Active", "False"), "message");
+    text = str_starts(text, head) ? str_skip(text, head.n) : (struct str){0};
+    text = text.n > 2 ? str_skip(text, 2) : (struct str){0}; /* ": " or "; " */
+    return str_ends(text, STR(".")) ? str_head(text, text.n - 1) : text;
+}
+
+/* The ClusterQueue of its LocalQueue, and what that says of itself when it is not active, as "is stopped"; many in a
+ * row share them. */
+static void outside(struct virtual_call *k, struct str uid, struct explain_item *it) {
     const struct queue_controller *c = k->x->c;
     const struct queue_work *q = map_get(&c->by_uid, uid);
     struct str name = q != NULL && q->local != NULL && q->local->cluster != NULL
@@ -400,20 +412,18 @@ static struct str inactive(struct virtual_call *k, struct str uid) {
         name.n > 0 ? mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, name)
                    : NULL;
     yyjson_doc *doc;
-    if (o == NULL || str_eq(name, k->cluster)) {
-        return o != NULL ? k->inactive : (struct str){0};
+    if (o == NULL) {
+        return;
     }
-    k->cluster = arena_str(&k->arena, name);
-    k->inactive = (struct str){0};
-    if (object_tree(o, &k->arena, &doc, NULL) == 0) {
-        const struct str head = STR("Can't admit new workloads");
-        struct str text =
-            json_str_at(condition_of(yyjson_doc_get_root(doc), "Active", "False"), "message");
-        text = str_starts(text, head) ? str_skip(text, head.n) : (struct str){0};
-        text = text.n > 2 ? str_skip(text, 2) : (struct str){0}; /* ": " or "; " */
-        k->inactive = str_ends(text, STR(".")) ? str_head(text, text.n - 1) : text;
+    if (!str_eq(name, k->cluster)) {
+        k->cluster = arena_str(&k->arena, name);
+        k->inactive = (struct str){0};
+        if (object_tree(o, &k->arena, &doc, NULL) == 0) {
+            k->inactive = inactive(yyjson_doc_get_root(doc));
+        }
     }
-    return k->inactive;
+    it->cluster = k->cluster;
+    it->inactive = k->inactive;
 }
 
 static int item_add(struct virtual_call *k, const struct virtual_ask *q, const struct object *o) {
@@ -421,10 +431,11 @@ static int item_add(struct virtual_call *k, const struct virtual_ask *q, const s
     size_t part = EXPLAIN_PARTS_MAX;
     int r = str_empty(queue) ? 0 : part_of(k, q, queue, &part);
     if (r == 0) {
-        k->items[k->n_items++] = (struct explain_item){
-            .obj = object_ref(o),
-            .part = part,
-            .inactive = str_empty(queue) ? inactive(k, o->uid) : (struct str){0}};
+        struct explain_item *it = &k->items[k->n_items++];
+        *it = (struct explain_item){.obj = object_ref(o), .part = part};
+        if (str_empty(queue)) {
+            outside(k, o->uid, it);
+        }
     }
     return r;
 }
