@@ -1,7 +1,9 @@
 /*
  * loop: libuv's loop with our clock. See loop.h.
  *
- * Timers lie in a heap of our own under one libuv timer: they are freed at once and keep nanoseconds. What was deferred
+ * Timers lie in a heap of our own under one libuv timer: they are freed at once and keep nanoseconds. A timer that a
+ * timer starts for now fires after the loop has looked at its sockets: libuv would fire it at once, and work that is cut
+ * into steps would let nobody in before its last. What was deferred
  * runs in the prepare and the check phase of a turn, that is just before and just after the loop may sleep; when a
  * deferred function defers again, an idle handle keeps the loop awake for one more turn.
  */
@@ -32,6 +34,8 @@ struct loop {
     struct heap timers; /* with room for every timer there is, so that starting one cannot fail */
     size_t n_timers;
     uint64_t timer_seq;
+    bool firing; /* timers fire just now */
+    bool again;  /* they do once more in the check phase */
     struct task_vec deferred, deferred_now;
     struct task_vec posted_now;
     struct loop_children children;
@@ -90,7 +94,7 @@ static void on_alarm(uv_timer_t *alarm);
 
 static void arm(struct loop *l) {
     const struct timer *t = heap_peek(&l->timers);
-    if (!t) {
+    if (!t || l->firing) {
         return;
     }
     int64_t wait = t->at - loop_mono_ns(&l->clock);
@@ -99,15 +103,29 @@ static void arm(struct loop *l) {
     uv_timer_start(&l->alarm, on_alarm, ms, 0);
 }
 
-static void on_alarm(uv_timer_t *alarm) {
-    struct loop *l = alarm->data;
+static void noop_idle(uv_idle_t *idle) {
+}
+
+static void fire_timers(struct loop *l) {
     int64_t now = loop_mono_ns(&l->clock);
     uint64_t seq_end = l->timer_seq; /* timers started by timers wait for the next turn */
-    for (struct timer *t; (t = heap_peek(&l->timers)) && t->at <= now && t->seq < seq_end;) {
+    struct timer *t;
+    l->firing = true;
+    while ((t = heap_peek(&l->timers)) && t->at <= now && t->seq < seq_end) {
         heap_pop(&l->timers);
         t->fire(t->ctx);
     }
-    arm(l);
+    l->firing = false;
+    l->again = t && t->at <= loop_mono_ns(&l->clock);
+    if (l->again && !l->closing) {
+        uv_idle_start(&l->idle, noop_idle); /* it does not sleep until then */
+    } else {
+        arm(l);
+    }
+}
+
+static void on_alarm(uv_timer_t *alarm) {
+    fire_timers(alarm->data);
 }
 
 static struct timer *loop_timer_new(struct clock *c, void (*fire)(void *ctx), void *ctx) {
@@ -173,9 +191,6 @@ static void run_tasks(struct task_vec *from, struct task_vec *spare) {
     }
 }
 
-static void noop_idle(uv_idle_t *idle) {
-}
-
 static void run_deferred(struct loop *l) {
     if (l->deferred.n > 0) {
         run_tasks(&l->deferred, &l->deferred_now);
@@ -183,7 +198,7 @@ static void run_deferred(struct loop *l) {
     if (l->closing) {
         return;
     }
-    if (l->deferred.n > 0) {
+    if (l->deferred.n > 0 || l->again) {
         uv_idle_start(&l->idle, noop_idle);
     } else {
         uv_idle_stop(&l->idle);
@@ -195,6 +210,10 @@ static void on_prepare(uv_prepare_t *h) {
 }
 
 static void on_check(uv_check_t *h) {
+    struct loop *l = h->data;
+    if (l->again) {
+        fire_timers(l);
+    }
     run_deferred(h->data);
 }
 

@@ -193,6 +193,39 @@ static void test_fd(void **state) {
     teardown_run(g);
 }
 
+static void restart_many(void *ctx) {
+    struct clock *c = loop_clock(g->loop);
+    if (++g->n < 1000) {
+        c->timer_start(g->timers[0], 0);
+    } else {
+        loop_stop(g->loop);
+    }
+}
+
+/* Work that goes on by a timer of no delay lets sockets and deferred functions in after each step. */
+static void test_timer_lets_others_in(void **state) {
+    struct err err;
+    int p[2];
+    g = setup_run();
+    struct clock *c = loop_clock(g->loop);
+    assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+    struct loop_fd *f = loop_fd(g->loop, p[0], LOOP_READABLE, readable, &p[0], &err);
+    assert_non_null(f);
+    close(p[1]); /* its end can be read at once, and stops the loop */
+    assert_int_equal(loop_defer(g->loop, add_d, NULL), 0);
+    g->timers[0] = c->timer_new(c, restart_many, NULL);
+    c->timer_start(g->timers[0], 0);
+    loop_run(g->loop);
+    assert_str_eq(buf_view(&g->log), STR("d"));
+    assert_in_range(g->n, 1, 10);
+    loop_fd_free(f);
+    close(p[0]);
+    loop_run(g->loop); /* and it goes on: nothing else wakes the loop */
+    assert_int_equal(g->n, 1000);
+    c->timer_free(g->timers[0]);
+    teardown_run(g);
+}
+
 struct ended {
     int pid, signal;
     int64_t status;
@@ -284,6 +317,7 @@ int main(void) {
         cmocka_unit_test(test_post_at_the_end),
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_fd),
+        cmocka_unit_test(test_timer_lets_others_in),
         cmocka_unit_test(test_child),
         cmocka_unit_test(test_child_errors),
         cmocka_unit_test(test_child_forgotten),
