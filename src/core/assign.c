@@ -381,9 +381,10 @@ static const struct engine_group *group_of(const struct engine_queue *q, uint32_
     return NULL;
 }
 
-static bool undeclared_is_fine(const struct scan *s, const struct pool_amount *request) {
-    return request->v == 0 || s->e->o.ignore_undeclared ||
-           str_is(names_text(&s->e->resource_names, request->resource), "pods");
+/* A resource that the queue does not cover: none is asked for, or none needs to be covered. */
+static bool undeclared_is_fine(const struct scan *s, const struct engine_set *set, size_t request) {
+    struct str name = names_text(&s->e->resource_names, set->requests[request].resource);
+    return total_of(s, set, request) == 0 || s->e->o.ignore_undeclared || str_is(name, "pods");
 }
 
 static int assign_set(struct scan *s, const struct engine_set *set, enum pend_reason *severest) {
@@ -397,7 +398,7 @@ static int assign_set(struct scan *s, const struct engine_set *set, enum pend_re
         for (size_t k = 0; k < i && !done; k++) {
             done = g != NULL && group_of(q, set->requests[k].resource) == g;
         }
-        if (done || (g == NULL && undeclared_is_fine(s, &set->requests[i]))) {
+        if (done || (g == NULL && undeclared_is_fine(s, set, i))) {
             continue;
         }
         struct group_result f = {.fit = {MODE_NO_FIT, 0}, .reason = PEND_NO_MATCHING_FLAVOR};

@@ -103,8 +103,8 @@ enum fungibility { FUNGIBILITY_STOP, FUNGIBILITY_NEXT };
 struct queue_input {
     struct str name, cohort; /* cohort empty: none */
     bool strict;             /* StrictFIFO */
-    /* Stopped, or not valid for reasons outside the engine: admits and lends nothing; what it borrowed counts until it
-     * is given back, and may be reclaimed. */
+    /* Stopped, or not valid for reasons outside the engine: it admits nothing, and nothing is taken from it. Its quota
+     * is lent, and what it holds counts, as before. */
     bool held;
     const struct group_input *groups;
     size_t n_groups;

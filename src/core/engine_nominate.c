@@ -101,6 +101,10 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
     if (r != 0) {
         return r;
     }
+    for (size_t i = 0; i < ask.n_needs; i++) {
+        uint32_t resource = needs[i].cell->q.pair & 0xffff;
+        needs[i].uncounted = str_is(names_text(&e->resource_names, resource), "pods");
+    }
     ask.needs = needs;
     r = victims_find(e, &ask, ret, &wake);
     if (r == 0 && wake != INT64_MAX) {

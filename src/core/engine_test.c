@@ -237,7 +237,7 @@ static void slices(void **state) {
     engine_free(w.e);
 }
 
-/* A queue that was stopped lends again once it goes on. */
+/* A queue that is stopped lends all the same, and admits its own once it goes on. */
 static void stopped_and_back(void **state) {
     struct world w;
     struct str cpu = STR("cpu");
@@ -251,12 +251,14 @@ static void stopped_and_back(void **state) {
     in.held = true;
     assert_int_equal(engine_queue_put(w.e, &in), 0);
     submit(&w, "a", "poor", 0, 1, 3000);
+    submit(&w, "b", "rich", 0, 2, 1000);
     run(&w);
-    assert_false(holds(&w, "a"));
+    assert_true(holds(&w, "a"));
+    assert_false(holds(&w, "b"));
     in.held = false;
     assert_int_equal(engine_queue_put(w.e, &in), 0);
     run(&w);
-    assert_true(holds(&w, "a"));
+    assert_true(holds(&w, "b"));
     engine_free(w.e);
 }
 

@@ -153,6 +153,9 @@ static enum keep_rule by_cohort(const struct asker *k, const struct quota_cell *
     if (q->reclaim == PREEMPT_NEVER) {
         return KEEP_RECLAIM_NEVER;
     }
+    if (!h->queue->node->active) {
+        return KEEP_INACTIVE;
+    }
     if (theirs == NULL || theirs->usage <= theirs->subtree) {
         return KEEP_NOMINAL;
     }
@@ -497,6 +500,7 @@ static const struct {
     [KEEP_OLDER] = {"LowerOrNewerEqualPriority", "has the same priority and is not newer"},
     [KEEP_RECLAIM_NEVER] = {"ReclaimWithinCohortNever",
                             "is in another ClusterQueue, and reclaimWithinCohort is Never"},
+    [KEEP_INACTIVE] = {"ClusterQueueInactive", "is in another ClusterQueue, which is not active"},
     [KEEP_NOMINAL] = {"WithinNominalQuota",
                       "is in a ClusterQueue that uses no more than its own quota"},
     [KEEP_BORROWING] = {"BorrowWithinCohortNever",

@@ -22,12 +22,13 @@ enum lack_kind {
 
 /* Why a holder is not preempted for the asker. */
 enum keep_rule {
-    KEEP_EVICTING,        /* it is on its way out already */
-    KEEP_WITHIN_NEVER,    /* same queue: withinClusterQueue is Never */
-    KEEP_PRIORITY,        /* its priority is not lower, which the policy asks for */
-    KEEP_OLDER,           /* LowerOrNewerEqualPriority: same priority, not newer */
-    KEEP_RECLAIM_NEVER,   /* another queue: reclaimWithinCohort is Never */
-    KEEP_NOMINAL,         /* another queue, which uses no more than its own quota */
+    KEEP_EVICTING,      /* it is on its way out already */
+    KEEP_WITHIN_NEVER,  /* same queue: withinClusterQueue is Never */
+    KEEP_PRIORITY,      /* its priority is not lower, which the policy asks for */
+    KEEP_OLDER,         /* LowerOrNewerEqualPriority: same priority, not newer */
+    KEEP_RECLAIM_NEVER, /* another queue: reclaimWithinCohort is Never */
+    KEEP_INACTIVE, /* another queue, which is stopped or lacks a flavor: nothing is taken from it */
+    KEEP_NOMINAL,  /* another queue, which uses no more than its own quota */
     KEEP_BORROWING,       /* the asker's queue would itself borrow; borrowWithinCohort is Never */
     KEEP_THRESHOLD,       /* the same, and the holder's priority is above maxPriorityThreshold */
     KEEP_PROTECTED,       /* berth.dev/protected-until is still to come */

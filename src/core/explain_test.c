@@ -93,7 +93,7 @@ static enum keep_rule only_rule(const struct world *w) {
     return w->out.rules[0].rule;
 }
 
-/* A stopped queue borrows until it has given back, and is told so. */
+/* A stopped queue holds until it has given back, and is told so; nothing is taken from it. */
 static void stopped_borrower(void **state) {
     struct world w;
     struct queue_input a = base("a", "c");
@@ -108,15 +108,24 @@ static void stopped_borrower(void **state) {
     assert_int_equal(l->kind, LACK_QUOTA);
     assert_int_equal(l->available, 3);
     assert_int_equal(l->missing, 1);
-    assert_int_equal(l->capacity, 6);
+    assert_int_equal(l->capacity, 8);
     assert_int_equal(l->n_holders_all, 1);
     assert_int_equal(l->n_borrowers_all, 1);
     assert_str_eq(l->borrowers[0].queue, STR("a"));
     assert_int_equal(l->borrowers[0].amount, 3);
     assert_int_equal(only_rule(&w), KEEP_RECLAIM_NEVER);
-    submit(&w, "huge", "b", 0, 3, 1, 7); /* its own is not lent: it could never be */
+    submit(&w, "huge", "b", 0, 3, 1, 9);
     assert_int_equal(explain(&w, "huge"), 0);
     assert_int_equal(w.out.lacks[1].kind, LACK_CAPACITY);
+    struct queue_input b = base("b", "c");
+    b.reclaim = PREEMPT_ANY;
+    queue(&w, b, (struct quota_input){6, NO, NO});
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(only_rule(&w), KEEP_INACTIVE);
+    a.held = false;
+    queue(&w, a, (struct quota_input){2, NO, NO});
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(only_rule(&w), KEEP_NOT_ENOUGH);
     teardown(&w);
 }
 

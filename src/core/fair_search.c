@@ -50,10 +50,9 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
                 continue;
             }
             child->stamp = stamp;
-            int r = !child->queue ? collect(s, child, NULL)
-                    : child->user != NULL
-                        ? source_add(s, child->user, n, SOURCE_PRIORITY, s->q->reclaim)
-                        : 0;
+            int r = !child->queue  ? collect(s, child, NULL)
+                    : gives(child) ? source_add(s, child->user, n, SOURCE_PRIORITY, s->q->reclaim)
+                                   : 0;
             if (r != 0) {
                 return r;
             }
@@ -211,7 +210,8 @@ static void sides(const struct search *s, const struct target *t,
 static int asker_use(struct search *s, int64_t sign) {
     int r = 0;
     for (size_t i = 0; i < s->ask->n_needs && r == 0; i++) {
-        r = quota_use(&s->e->forest, s->ask->needs[i].cell, sign * s->ask->needs[i].v);
+        const struct preempt_need *n = &s->ask->needs[i];
+        r = n->uncounted ? 0 : quota_use(&s->e->forest, n->cell, sign * n->v);
     }
     return r;
 }

@@ -44,7 +44,7 @@ int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason
 bool search_fits(const struct search *s, bool borrow) {
     for (size_t i = 0; i < s->ask->n_needs; i++) {
         const struct preempt_need *n = &s->ask->needs[i];
-        if (n->besides) {
+        if (n->besides || n->uncounted) {
             continue;
         }
         if (n->v > amount_max(0, quota_available(n->cell)) ||
@@ -78,9 +78,11 @@ int search_fill_back(struct search *s, bool borrow) {
 
 /* ---- where candidates come from ---- */
 
-/* Queues below n, other than those below `skip`, that use more than their own of what is short. A stopped one as well:
- * on Hold, what it borrowed might never come back otherwise; and where it drains, its workloads are evicting already:
- * they come first and are not named again. */
+bool gives(const struct quota_node *n) {
+    return n->user != NULL && n->active;
+}
+
+/* Queues below n, other than those below `skip`, that use more than their own of what is short. */
 static int collect(struct search *s, const struct quota_node *n, const struct quota_node *skip,
                    const struct quota_node *lca, enum source_list list) {
     uint64_t stamp = s->e->forest.stamp;
@@ -95,9 +97,9 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
                 continue;
             }
             child->stamp = stamp;
-            int r = !child->queue         ? collect(s, child, NULL, lca, list)
-                    : child->user != NULL ? source_add(s, child->user, lca, list, s->q->reclaim)
-                                          : 0;
+            int r = !child->queue  ? collect(s, child, NULL, lca, list)
+                    : gives(child) ? source_add(s, child->user, lca, list, s->q->reclaim)
+                                   : 0;
             if (r != 0) {
                 return r;
             }
@@ -119,17 +121,17 @@ static bool subtree_fits(struct quota_cell **cells, int64_t *rest, size_t n) {
 
 static int collect_cohort(struct search *s) {
     size_t n = 0;
-    for (size_t i = 0; i < s->ask->n_needs; i++) {
-        n += !s->ask->needs[i].besides; /* they come last */
-    }
-    struct quota_cell **cells = ARENA_ARRAY(&s->m->memory, struct quota_cell *, n);
-    int64_t *rest = ARENA_ARRAY(&s->m->memory, int64_t, n);
+    struct quota_cell **cells = ARENA_ARRAY(&s->m->memory, struct quota_cell *, s->ask->n_needs);
+    int64_t *rest = ARENA_ARRAY(&s->m->memory, int64_t, s->ask->n_needs);
     if (cells == NULL || rest == NULL) {
         return ERR_NOMEM;
     }
-    for (size_t i = 0; i < n; i++) {
-        cells[i] = s->ask->needs[i].cell;
-        rest[i] = s->ask->needs[i].v;
+    for (size_t i = 0; i < s->ask->n_needs; i++) {
+        const struct preempt_need *need = &s->ask->needs[i];
+        if (!need->besides && !need->uncounted) {
+            cells[n] = need->cell;
+            rest[n++] = need->v;
+        }
     }
     s->e->forest.stamp++;
     bool advantage = subtree_fits(cells, rest, n);

@@ -21,6 +21,9 @@ struct preempt_need {
     int64_t v;
     bool short_;
     bool besides; /* nothing is taken of it: short_ only makes candidates of its holders */
+    /* It is taken, and the search does not count it: Kueue's search knows the pods themselves ("pods") only as what is
+     * short. Whether the victims leave enough of it is seen when they are to be named. */
+    bool uncounted;
 };
 
 struct victim {

@@ -69,7 +69,9 @@ void source_skip_priority(struct search *s, struct source *x);
 int candidate_cmp(const struct search *s, const struct engine_workload *a,
                   const struct engine_workload *b);
 
-/* preempt.c: steps inside a trial */
+/* preempt.c: may workloads of this queue be victims at all? Those of one that is not active may not. */
+bool gives(const struct quota_node *n);
+/* Steps inside a trial. */
 int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason);
 bool search_fits(const struct search *s, bool borrow);
 int search_fill_back(struct search *s, bool borrow);

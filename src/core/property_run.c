@@ -76,8 +76,7 @@ static const struct quota_node *highest(const struct quota_node *n) {
     return depth > W_COHORTS + 1 || n->queue ? NULL : n; /* a cycle; alone */
 }
 
-/* What is its own; of a queue that is not active, no more than it holds. The resources are told apart by their first
- * letters: c, m, e. */
+/* What is its own. The resources are told apart by their first letters: c, m, e. */
 static void totals_add(const struct world *w, struct totals *t, const struct quota_node *n,
                        uint32_t pair, int64_t held) {
     const struct quota_node *root = highest(n);
@@ -92,7 +91,7 @@ static void totals_add(const struct world *w, struct totals *t, const struct quo
         own = n->own[i].pair == pair ? n->own[i].nominal : own;
     }
     size_t id = (size_t)(root->name.p[1] - '0') * 10 + (size_t)(root->name.p[2] - '0');
-    t->v[id][place].there += n->queue && !n->active ? amount_min(own, held) : own;
+    t->v[id][place].there += own;
     t->v[id][place].held += held;
 }
 

@@ -62,11 +62,6 @@ static int limits_cmp(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Not active: it keeps what is its own to itself, and is charged above for what it uses beyond. */
-static bool is_closed(const struct quota_node *n) {
-    return n->queue && !n->active;
-}
-
 /* The cells of a node: what its spec offers, and what `more` (sorted) adds with nothing of its own. Usage is carried
  * over for queues, whose usage is the truth; cohorts are summed later. */
 static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more) {
@@ -94,7 +89,6 @@ static int cells_build(struct quota_node *n, const uint32_t *more, size_t n_more
             c->q = n->own[i++];
             c->offered = true;
         }
-        c->q.lending = is_closed(n) ? 0 : c->q.lending;
         if (k < n->n_cells && n->cells[k].q.pair == next) {
             c->usage = n->cells[k++].usage;
         }
@@ -419,7 +413,7 @@ static void sum_all(struct quota_forest *f) {
         if (p == NULL) {
             continue;
         }
-        if (!is_closed(n)) { /* for whom asks for quota, it is not there */
+        if (!n->queue || n->active) { /* one that is stopped is no step towards quota */
             p->n_children++;
             p->height = p->height > n->height + 1 ? p->height : n->height + 1;
         }

@@ -12,10 +12,9 @@
  * changes through quota_use alone (the one mutator): inside a trial it keeps a journal, and quota_undo puts everything
  * back that was changed since the mark.
  *
- * A queue that is not active (stopped, or without a flavor) lends nothing, as if its lending limit were 0: what is its
- * own is local, and what it holds beyond that, borrowed while it was active, is charged to its cohort until it is given
- * back. (Kueue leaves such a queue out altogether, and others are admitted on what it still holds.) Of the height of
- * its cohort it is no part. Every node under a cycle of cohorts stands apart: nothing of it counts elsewhere.
+ * A queue that is not active (stopped, or without a flavor) lends and is charged as any other: its quota stays its
+ * cohort's, and what it holds counts until it is given back. Of the height of its cohort it is no part. Every node
+ * under a cycle of cohorts stands apart: nothing of it counts elsewhere.
  */
 #ifndef BERTH_CORE_QUOTA_H
 #define BERTH_CORE_QUOTA_H
@@ -41,7 +40,7 @@ struct quota_limits {
 enum quota_list { QUOTA_EDITED, QUOTA_FRESH, QUOTA_LISTS };
 
 struct quota_cell {
-    struct quota_limits q; /* as put; of a queue that is not active, lending is 0 */
+    struct quota_limits q; /* as put */
     int64_t subtree, usage;
     struct quota_cell *up; /* the same pair at the parent, or NULL */
     struct quota_node *node;

@@ -92,7 +92,7 @@ static void judge(struct ledger *l, const struct ledger_work *w, unsigned pair) 
     const struct ledger_queue *q = w->queue;
     const struct ledger_use *u = &q->use[pair];
     int64_t most = u->nominal;
-    if (q->tree->cohort && !q->stopped) {
+    if (q->tree->cohort) {
         most = u->borrowing == AMOUNT_NONE ? AMOUNT_UNLIMITED : amount_add(most, u->borrowing);
     }
     if (ledger_now(l) - l->edited_ns < GRACE_MS * NS_PER_MS && l->edited_ns > 0) {
@@ -120,10 +120,9 @@ static void move(struct ledger *l, struct ledger_work *w, int64_t sign) {
     for (size_t i = 0; i < w->n_amounts; i++) {
         unsigned p = w->amounts[i].pair;
         int64_t v = sign * w->amounts[i].v;
-        int64_t charged = ledger_charge(w->queue, p);
         ledger_use_add(l, &w->queue->use[p], v);
         ledger_use_add(l, &l->use[p], v);
-        w->queue->tree->used[p] += ledger_charge(w->queue, p) - charged;
+        w->queue->tree->used[p] += v;
         if (v > 0) {
             judge(l, w, p);
         }

@@ -5,8 +5,7 @@
  * who ran, what was used and lost, how evenly. It believes only what is written, and so it also is the judge. Broken
  * rules fail the run:
  *
- *     quota is reserved     within the queue's nominal quota and borrowing limit, and within what its cohort tree has:
- *                           less what stopped queues have for themselves, and still hold beyond that
+ *     quota is reserved     within the queue's nominal quota and borrowing limit, and within what its cohort tree has
  *     quota is held         once: another admission only after the first was given back
  *     a Workload finished   and stays so
  *
@@ -48,7 +47,7 @@ struct ledger_use {
 struct ledger_tree { /* queues that can lend to one another */
     struct str name; /* of the root cohort; of the queue when it has none */
     int64_t nominal[LEDGER_PAIRS], most[LEDGER_PAIRS]; /* most: over all time */
-    int64_t used[LEDGER_PAIRS];                        /* ledger_charge of all its queues */
+    int64_t used[LEDGER_PAIRS];                        /* by all its queues */
     double work[LEDGER_PAIRS]; /* ledger_floor's */
     bool cohort;               /* it has a cohort: more than one queue may be in it */
     /* Jain's index over the shares of the queues that have something to run */
@@ -60,8 +59,7 @@ struct ledger_tree { /* queues that can lend to one another */
 struct ledger_queue {
     struct ledger_group group;
     struct ledger_tree *tree;
-    bool exists,
-        stopped; /* stopped: it lends nothing, and its tree is charged for what it holds beyond its own */
+    bool exists, stopped;
     double weight, share; /* dominant share of the tree's quota, over the weight */
     double share_area;
     int64_t share_since, open; /* open: Workloads that are not finished */

@@ -17,8 +17,6 @@ void ledger_settle(struct ledger *l);
 struct ledger_queue *ledger_queue_of(struct ledger *l, struct str name);
 /* The number of a pair; LEDGER_PAIRS when there are too many. */
 unsigned ledger_pair(struct ledger *l, struct str flavor, struct str resource);
-/* What a queue takes of its tree. */
-int64_t ledger_charge(const struct ledger_queue *q, unsigned pair);
 void ledger_use_add(struct ledger *l, struct ledger_use *u, int64_t v);
 /* The queue's share, after its usage changed. */
 void ledger_share(struct ledger *l, struct ledger_queue *q);

@@ -2,8 +2,7 @@
  * ledger_quota: what there is, and how evenly it is used.
  *
  * Queues and cohorts are read anew, all of them, when one of them was edited and before the next Workload is looked at:
- * edits are rare. A queue that is stopped lends nothing and stays charged for what it borrowed, as in the engine; one
- * that lacks a flavor is taken for any other: what it does not lend is not missed.
+ * edits are rare. A queue that is stopped lends and is charged as any other, as in the engine.
  */
 #include <stdlib.h>
 
@@ -30,11 +29,6 @@ unsigned ledger_pair(struct ledger *l, struct str flavor, struct str resource) {
     l->flavors[l->n_pairs] = arena_str(&l->arena, flavor);
     l->resources[l->n_pairs] = arena_str(&l->arena, resource);
     return (unsigned)l->n_pairs++;
-}
-
-int64_t ledger_charge(const struct ledger_queue *q, unsigned pair) {
-    const struct ledger_use *u = &q->use[pair];
-    return q->stopped ? amount_max(0, u->usage - u->nominal) : u->usage;
 }
 
 /* ---- sums over time ---- */
@@ -94,7 +88,7 @@ static double dominant(const struct ledger *l, const struct ledger_queue *q) {
         for (size_t k = 0; k < l->n_pairs; k++) {
             if (str_eq(l->resources[k], l->resources[i])) {
                 used += (double)q->use[k].usage;
-                there += (double)(q->tree->nominal[k] + (q->stopped ? q->use[k].nominal : 0));
+                there += (double)q->tree->nominal[k];
             }
         }
         double share = there > 0 ? used / there : 0;
@@ -182,7 +176,7 @@ static int64_t amount_of(struct str resource, struct quantity q) {
     return str_is(resource, "cpu") ? quantity_milli(q) : quantity_value(q);
 }
 
-/* Adds the quotas of a queue (q) or a cohort (NULL) to all, and to the tree unless the queue is stopped. */
+/* Adds the quotas of a queue (q) or a cohort (NULL) to the tree and to all. */
 static void groups_read(struct ledger *l, const struct resource_group_list *groups,
                         struct ledger_tree *t, struct ledger_queue *q) {
     for (size_t g = 0; g < groups->n; g++) {
@@ -195,7 +189,7 @@ static void groups_read(struct ledger *l, const struct resource_group_list *grou
                 if (p == LEDGER_PAIRS) {
                     continue;
                 }
-                t->nominal[p] += q && q->stopped ? 0 : v;
+                t->nominal[p] += v;
                 l->use[p].nominal += v;
                 if (q) {
                     q->use[p].nominal = v;
@@ -281,7 +275,7 @@ void ledger_settle(struct ledger *l) {
         struct ledger_queue *q = e->value;
         q->tree = q->tree ? q->tree : tree_of(l, q->group.name);
         for (size_t p = 0; p < l->n_pairs && q->tree; p++) {
-            q->tree->used[p] += ledger_charge(q, p);
+            q->tree->used[p] += q->use[p].usage;
         }
     }
     for (size_t i = 0; (e = map_next(&l->queues, &i));) { /* the trees are whole now */

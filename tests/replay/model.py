@@ -31,7 +31,7 @@ class Node:
         self.name, self.spec, self.queue = name, spec or {}, False
         self.parent, self.children, self.height = None, [], 0
         self.quota, self.usage, self.subtree, self.weight = {}, {}, {}, 1.0
-        self.stopped = False  # a queue: what is its own is local, all of it; what it borrowed stays charged above
+        self.stopped = False  # a queue that admits nothing and from which nothing is taken; it lends and counts as before
 
     def read(self, spec):
         self.spec, self.weight = spec, weight(spec)
@@ -64,7 +64,7 @@ class Node:
         return self.quota.get(pair, (0, None, None))
 
     def local(self, pair):
-        lending = 0 if self.stopped else self.limits(pair)[2]
+        lending = self.limits(pair)[2]
         return 0 if lending is None else max(0, self.has(pair) - lending)
 
     def local_free(self, pair):

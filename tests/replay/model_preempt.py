@@ -57,7 +57,8 @@ def below(node, skip, short):
         if n is skip or not n.borrows(short):
             continue
         if n.queue:
-            yield n
+            if not n.stopped:
+                yield n
         else:
             yield from below(n, None, short)
 
@@ -254,7 +255,7 @@ def fair_sharing(m, w, wants, short):
     q, found, retry = w.queue, [], []
     found += candidates(w, q, q.within, short)
     for x in m.tree(q):
-        if x is not q and x.borrows(short):
+        if x is not q and not x.stopped and x.borrows(short):
             found += candidates(w, x, q.reclaim, short)
     if not found:
         return []

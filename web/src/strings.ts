@@ -224,7 +224,8 @@ export const strings = {
     ahead: (n: number) => `(${n} ahead)`,
     estimate: 'Estimated start',
     about: (t: string) => t.replace(/^in /, 'in about '),
-    basis: (b: string) => `from ${b} run times`,
+    // Nothing has to end first: then there is no ground to name.
+    basis: (b: string) => (b && b !== 'none needed' ? `from ${b} run times` : ''),
     noEstimate: 'Unknown: not all run times are known.',
     lack: (n: string, what: string, flavor: string) => `${n} ${what} missing${flavor ? ` in ${flavor}` : ''}`,
     limitedBy: (x: string) => `The limit is that of ${x}.`,
@@ -241,6 +242,7 @@ export const strings = {
       Priority: 'its priority is not lower',
       LowerOrNewerEqualPriority: 'same priority, and not newer',
       ReclaimWithinCohortNever: 'another queue, and nothing is reclaimed',
+      ClusterQueueInactive: 'another queue, which is not active',
       WithinNominalQuota: 'within the quota of its queue',
       BorrowWithinCohortNever: 'another queue, and who borrows may not preempt',
       BorrowWithinCohortThreshold: 'its priority is above the threshold',
