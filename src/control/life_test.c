@@ -140,6 +140,56 @@ static void overhead_counts(void **state) {
     scene_end(&s);
 }
 
+static void put_class(struct scene *s, const char *name, const char *cpu) {
+    char json[256];
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":\"RuntimeClass\",\"metadata\":"
+             "{\"name\":\"%s\"},\"handler\":\"h\",\"overhead\":{\"podFixed\":{\"cpu\":\"%s\"}}}",
+             name, cpu);
+    fake_world_put(&s->w, json);
+}
+
+static void put_classed(struct scene *s, const char *name, const char *class) {
+    char json[512];
+    snprintf(
+        json, sizeof(json),
+        "{" KUEUE "\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+        "\"default\"},\"spec\":{\"queueName\":\"q\",\"podSets\":[{\"name\":\"main\",\"count\":1,"
+        "\"template\":{\"spec\":{\"runtimeClassName\":\"%s\",\"containers\":[{\"name\":\"c\","
+        "\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
+        name, class);
+    fake_world_put(&s->w, json);
+}
+
+/* Who waits hears of the RuntimeClass of its pods, and of LimitRanges in its namespace. */
+static void heard_while_waiting(void **state) {
+    struct scene s;
+    scene_start(&s);
+    scene_controllers(&s);
+    scene_flavor(&s, "f");
+    scene_queue(&s, "q", 4, "");
+    put_class(&s, "heavy", "5");
+    put_class(&s, "other", "5");
+    put_classed(&s, "a", "heavy");
+    put_classed(&s, "b", "other");
+    fake_world_put(&s.w,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\","
+                   "\"namespace\":\"default\"},\"spec\":{\"limits\":[{\"type\":\"Pod\","
+                   "\"min\":{\"cpu\":\"1\"}}]}}");
+    scene_workload(&s, "small", "q", 0, "", "");
+    scene_settle(&s);
+    assert_string_equal(fake_world_text(scene_get(&s, "small"), "status.admission"), "");
+    fake_world_patch(&s.w, "RuntimeClass", "", "heavy", "",
+                     "{\"overhead\":{\"podFixed\":{\"cpu\":\"500m\"}}}");
+    scene_settle(&s);
+    IS("a", "Admitted", "True", "Admitted", "");
+    assert_string_equal(fake_world_text(scene_get(&s, "b"), "status.admission"), "");
+    fake_world_delete(&s.w, "LimitRange", "default", "l", "Background");
+    scene_settle(&s);
+    IS("small", "Admitted", "True", "Admitted", "");
+    scene_end(&s);
+}
+
 /* ---- checks ---- */
 
 static void checks_gate_the_admission(void **state) {
@@ -541,14 +591,23 @@ static void fewer_pods_and_some_done(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(admitted_at_once),          cmocka_unit_test(waits_and_says_why),
-        cmocka_unit_test(refused_resources),         cmocka_unit_test(overhead_counts),
-        cmocka_unit_test(checks_gate_the_admission), cmocka_unit_test(a_check_that_asks_again),
-        cmocka_unit_test(a_check_that_rejects),      cmocka_unit_test(checks_by_flavor),
-        cmocka_unit_test(classes_that_change),       cmocka_unit_test(resources_that_become_others),
-        cmocka_unit_test(pods_are_counted),          cmocka_unit_test(fewer_pods),
-        cmocka_unit_test(fewer_pods_and_some_done),  cmocka_unit_test(words_of_old),
-        cmocka_unit_test(not_written_in_time),       cmocka_unit_test(gates_stay_open),
+        cmocka_unit_test(admitted_at_once),
+        cmocka_unit_test(waits_and_says_why),
+        cmocka_unit_test(refused_resources),
+        cmocka_unit_test(overhead_counts),
+        cmocka_unit_test(heard_while_waiting),
+        cmocka_unit_test(checks_gate_the_admission),
+        cmocka_unit_test(a_check_that_asks_again),
+        cmocka_unit_test(a_check_that_rejects),
+        cmocka_unit_test(checks_by_flavor),
+        cmocka_unit_test(classes_that_change),
+        cmocka_unit_test(resources_that_become_others),
+        cmocka_unit_test(pods_are_counted),
+        cmocka_unit_test(fewer_pods),
+        cmocka_unit_test(fewer_pods_and_some_done),
+        cmocka_unit_test(words_of_old),
+        cmocka_unit_test(not_written_in_time),
+        cmocka_unit_test(gates_stay_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -392,24 +392,26 @@ static void on_workload(struct queue_controller *c, const struct change *ch) {
     workqueue_add(c->works, ch->obj->ns, ch->obj->name);
 }
 
-static void on_namespace(struct queue_controller *c, const struct change *ch) {
-    size_t i = 0;
-    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        struct local_state *l = e->value;
-        if (str_eq(l->ns, ch->obj->name)) {
-            local_again(c, l);
-        }
+static bool again(void *ctx, const struct object *o) {
+    struct queue_controller *c = ctx;
+    struct local_state *l = queue_local(c, o->ns, o->name);
+    if (l != NULL) {
+        local_again(c, l);
     }
+    return true;
+}
+
+/* Its labels, or what it gives to pods. Where the LocalQueue is missing that does not count. */
+static void namespace_again(struct queue_controller *c, struct str ns) {
+    mirror_scan(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], ns, again, c);
+}
+
+static void on_namespace(struct queue_controller *c, const struct change *ch) {
+    namespace_again(c, ch->obj->name);
 }
 
 static void on_limit_range(struct queue_controller *c, const struct change *ch) {
-    size_t i = 0;
-    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        struct local_state *l = e->value;
-        if (str_eq(l->ns, ch->obj->ns)) {
-            local_again(c, l);
-        }
-    }
+    namespace_again(c, ch->obj->ns);
 }
 
 static void on_node(struct queue_controller *c, const struct change *ch) {
@@ -493,9 +495,11 @@ static void on_topology(struct queue_controller *c, const struct change *ch) {
 
 /* Its overhead is part of what pods ask for. */
 static void on_runtime_class(struct queue_controller *c, const struct change *ch) {
-    size_t i = 0;
-    for (const struct map_entry *e; (e = map_next(&c->locals, &i)) != NULL;) {
-        local_again(c, e->value);
+    uint64_t bit = queue_class_bit(ch->obj->name);
+    for (const struct queue_work *q = c->classed; q != NULL; q = q->class_next) {
+        if ((q->classes & bit) != 0) {
+            workqueue_add(c->works, q->ns, q->name);
+        }
     }
 }
 

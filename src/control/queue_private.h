@@ -113,6 +113,8 @@ struct queue_work {
     struct local_state *local;
     struct queue_work *prev, *next;                                /* of the LocalQueue */
     enum { QW_IDLE, QW_PENDING, QW_RESERVING, QW_ADMITTED } state; /* as enum tally_state */
+    uint64_t classes; /* RuntimeClasses of its pods, a bit for each by queue_class_bit; 0: none */
+    struct queue_work *class_prev, *class_next; /* of queue_controller.classed */
     struct tally_share share;
     struct cluster_state *cluster; /* where it is counted */
     struct work_seen seen;
@@ -169,6 +171,7 @@ struct queue_controller {
     int64_t settle_ns;   /* and not sooner than this (monotonic) */
     struct cluster_state *gone; /* records that may be forgotten by then */
     struct map by_uid;   /* uid -> queue_work */
+    struct queue_work *classed; /* those with pods of a RuntimeClass */
     struct map locals;   /* "ns/name" -> local_state */
     struct map clusters; /* name -> cluster_state */
     struct map topologies; /* of flavors (queue_topology.c) */
@@ -228,6 +231,7 @@ bool queue_unwritable(struct queue_controller *c, const struct workload *w,
 void queue_workload_adopt(struct queue_controller *c, const struct object *o);
 void queue_workload_gone(struct queue_controller *c, const struct object *o);
 struct queue_work *queue_work_get(struct queue_controller *c, const struct workload *w);
+uint64_t queue_class_bit(struct str runtime_class);
 void queue_work_free(struct queue_controller *c, struct queue_work *q);
 void queue_work_clear(struct queue_work *q); /* what was noted for its next write */
 struct local_state *queue_local(struct queue_controller *c, struct str ns, struct str name);

@@ -84,6 +84,45 @@ static void local_join(struct queue_work *q, struct local_state *l) {
     l->works = q;
 }
 
+uint64_t queue_class_bit(struct str runtime_class) {
+    return UINT64_C(1) << (hash_str(0, runtime_class) & 63);
+}
+
+static void classes_leave(struct queue_controller *c, struct queue_work *q) {
+    if (q->classes != 0) {
+        *(q->class_prev != NULL ? &q->class_prev->class_next : &c->classed) = q->class_next;
+        if (q->class_next != NULL) {
+            q->class_next->class_prev = q->class_prev;
+        }
+        q->class_prev = q->class_next = NULL;
+        q->classes = 0;
+    }
+}
+
+/* Whose overhead its pods have: who hears of a change of that. */
+static void classes_note(struct queue_controller *c, struct queue_work *q,
+                         const struct workload *w) {
+    uint64_t classes = 0;
+    for (size_t i = 0; w->spec != NULL && i < w->spec->pod_sets.n; i++) {
+        const struct pod_template *t = w->spec->pod_sets.v[i].template;
+        if (t != NULL && t->spec != NULL && !str_empty(t->spec->runtime_class_name)) {
+            classes |= queue_class_bit(t->spec->runtime_class_name);
+        }
+    }
+    if (classes == q->classes) {
+        return;
+    }
+    classes_leave(c, q);
+    q->classes = classes;
+    if (classes != 0) {
+        q->class_next = c->classed;
+        if (q->class_next != NULL) {
+            q->class_next->class_prev = q;
+        }
+        c->classed = q;
+    }
+}
+
 struct queue_work *queue_work_get(struct queue_controller *c, const struct workload *w) {
     const struct meta *m = w->metadata;
     struct queue_work *q = map_get(&c->by_uid, m->uid);
@@ -112,6 +151,7 @@ struct queue_work *queue_work_get(struct queue_controller *c, const struct workl
             local_join(q, l);
         }
     }
+    classes_note(c, q, w);
     return q;
 }
 
@@ -132,6 +172,7 @@ void queue_work_free(struct queue_controller *c, struct queue_work *q) {
     queue_news_leave(c, q);
     (void)queue_count(c, q, QW_IDLE);
     local_leave(c, q);
+    classes_leave(c, q);
     map_del(&c->by_uid, q->uid);
     queue_work_clear(q);
     mem_free(q);
