@@ -201,6 +201,11 @@ function Policy(p: { queue: ClusterQueue }): ReactNode {
   );
 }
 
+// Why there is no time: one that is in no queue has no estimate; the grounds of another stand on its own page.
+function noStart(e?: { text?: string }): string {
+  return !e?.text ? '–' : e.text.startsWith('unknown') ? strings.states.unknown : e.text;
+}
+
 function Pending(p: { queue: string }): ReactNode {
   const { project, zone } = useScope();
   const now = useNow(5000);
@@ -267,12 +272,12 @@ function Pending(p: { queue: string }): ReactNode {
                             {start !== undefined ? (
                               <>
                                 {strings.workloads.about(relative(start, now))}
-                                <span className="b-quiet b-small b-under">{st?.estimate?.basis}</span>
+                                <span className="b-quiet b-small b-under">{strings.workloads.basis(st?.estimate?.basis ?? '')}</span>
                               </>
                             ) : st?.estimate?.notBefore ? (
                               s.notBefore(relative(st.estimate.notBefore, now))
                             ) : (
-                              <span className="b-quiet">{strings.states.unknown}</span>
+                              <span className="b-quiet">{noStart(st?.estimate)}</span>
                             )}
                           </td>
                         </tr>

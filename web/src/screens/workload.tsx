@@ -108,7 +108,7 @@ function Why(p: { w: Workload }): ReactNode {
                     <>
                       {s.about(relative(x.estimate.start, now))}{' '}
                       <span className="b-quiet">
-                        {moment(x.estimate.start, zone)} · {s.basis(x.estimate.basis ?? '')}
+                        {[moment(x.estimate.start, zone), s.basis(x.estimate.basis ?? '')].filter(Boolean).join(' · ')}
                       </span>
                     </>
                   ) : (
