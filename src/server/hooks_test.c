@@ -174,9 +174,9 @@ static void end(struct world *w) {
     arena_release(&w->arena);
 }
 
-/* One webhook of one configuration; rest: more members of it. */
-static void configure(struct world *w, bool mutating, const char *name, const char *path,
-                      const char *rest) {
+/* One webhook of one configuration for some resource ("group\",\"resource"); rest: more members of it. */
+static void configure_for(struct world *w, const char *group, const char *resource, bool mutating,
+                          const char *name, const char *path, const char *rest) {
     struct buf b;
     buf_init(&b, 0);
     buf_f(&b,
@@ -184,12 +184,17 @@ static void configure(struct world *w, bool mutating, const char *name, const ch
           "\"metadata\":{\"name\":\"%s\"},\"webhooks\":[{\"name\":\"%s.b.c\",\"clientConfig\":{"
           "\"url\":\"https://127.0.0.1:%u%s\",\"caBundle\":\"%.*s\"},\"sideEffects\":\"None\","
           "\"admissionReviewVersions\":[\"v1\"],\"rules\":[{\"operations\":[\"*\"],\"apiGroups\":"
-          "[\"\"],\"apiVersions\":[\"v1\"],\"resources\":[\"configmaps\"]}]%s}]}",
+          "[\"%s\"],\"apiVersions\":[\"v1\"],\"resources\":[\"%s\"]}]%s}]}",
           mutating ? "Mutating" : "Validating", name, name,
           str_is(str_of(path), "/dead") ? 1 : http_server_port(w->hooks), path, STR_ARG(w->bundle),
-          rest);
+          group, resource, rest);
     create(w, buf_cstr(&b));
     buf_release(&b);
+}
+
+static void configure(struct world *w, bool mutating, const char *name, const char *path,
+                      const char *rest) {
+    configure_for(w, "", "configmaps", mutating, name, path, rest);
 }
 
 static void done(void *ctx, const struct http_reply *r) {
@@ -200,6 +205,7 @@ static void done(void *ctx, const struct http_reply *r) {
     loop_stop(w->loop);
 }
 
+/* path: with its group; or below the namespaces of the core. */
 static struct http_call *send_call(struct world *w, const char *method, const char *path,
                                    const char *body) {
     struct err err = {0};
@@ -208,9 +214,9 @@ static struct http_call *send_call(struct world *w, const char *method, const ch
     struct str header = merge ? STR("Content-Type: application/merge-patch+json")
                               : STR("Content-Type: application/json");
     struct http_call_options o = {.method = method,
-                                  .url =
-                                      arena_f(&w->arena, "http://127.0.0.1:%u/api/v1/namespaces/%s",
-                                              server_port(w->server), path),
+                                  .url = arena_f(&w->arena, "http://127.0.0.1:%u%s%s",
+                                                 server_port(w->server),
+                                                 path[0] == '/' ? "" : "/api/v1/namespaces/", path),
                                   .headers = &header,
                                   .n_headers = 1,
                                   .body = str_of(body),
@@ -400,6 +406,21 @@ static void once_more(void *ctx) {
     loop_stop(((struct world *)ctx)->loop);
 }
 
+/* The caller hangs up while a webhook is asked, which then says yes. */
+static void hang_up(struct world *w, struct http_call *c) {
+    loop_run(w->loop);
+    assert_non_null(w->held);
+    http_call_cancel(c);
+    struct clock *clock = loop_clock(w->loop);
+    struct timer *t = clock->timer_new(clock, once_more, w);
+    clock->timer_start(t, 200 * NS_PER_MS);
+    loop_run(w->loop);
+    answer(w, w->held, str_of(w->held_uid), "\"allowed\":true");
+    clock->timer_start(t, 100 * NS_PER_MS);
+    loop_run(w->loop);
+    clock->timer_free(t);
+}
+
 /* Who asked is gone before the webhook answers: nothing is written, and nothing is touched that is no more. */
 static void nobody_waits(void **state) {
     static const struct {
@@ -412,21 +433,55 @@ static void nobody_waits(void **state) {
         configure(&w, false, "v", "/hold", "");
         struct http_call *c =
             send_call(&w, rows[i].method, rows[i].path, i == 0 ? C("\"name\":\"d\"") : "");
-        loop_run(w.loop);
-        assert_non_null(w.held);
-        http_call_cancel(c);
-        struct clock *clock = loop_clock(w.loop);
-        struct timer *t = clock->timer_new(clock, once_more, &w);
-        clock->timer_start(t, 200 * NS_PER_MS);
-        loop_run(w.loop);
-        answer(&w, w.held, str_of(w.held_uid), "\"allowed\":true");
-        clock->timer_start(t, 100 * NS_PER_MS);
-        loop_run(w.loop);
-        clock->timer_free(t);
+        hang_up(&w, c);
         assert_null(get(&w, "d"));
         assert_non_null(get(&w, "c"));
         end(&w);
     }
+}
+
+#define GIZMO_URL "/apis/x.io/v1/namespaces/default/gizmos"
+#define SCALE(n)                                                                                   \
+    "{\"apiVersion\":\"autoscaling/"                                                               \
+    "v1\",\"kind\":\"Scale\",\"metadata\":{\"name\":\"g\"},\"spec\":{"                             \
+    "\"replicas\":" n "}}"
+
+static bool gizmo_has(struct world *w, const char *text) {
+    const struct object *o =
+        mirror_get(w->mirror, kind_by_name(STR("x.io"), STR("Gizmo")), STR("default"), STR("g"));
+    assert_non_null(o);
+    return str_contains(o->json, str_of(text));
+}
+
+/* A Scale that webhooks are asked about is a Scale after they have answered, too, and nobody's who is gone. */
+static void scales(void **state) {
+    struct world w;
+    start(&w);
+    create(
+        &w,
+        "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+        "\"metadata\":{\"name\":\"gizmos.x.io\"},\"spec\":{\"group\":\"x.io\",\"scope\":"
+        "\"Namespaced\",\"names\":{\"plural\":\"gizmos\",\"kind\":\"Gizmo\"},\"versions\":[{"
+        "\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{"
+        "\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{"
+        "\"n\":{\"type\":\"integer\"},\"replicas\":{\"type\":\"integer\"}}}}}},\"subresources\":"
+        "{\"scale\":{\"specReplicasPath\":\".spec.n\",\"statusReplicasPath\":\".status.n\"}}}]}}");
+    assert_int_equal(
+        call(&w, "POST", GIZMO_URL,
+             "{\"apiVersion\":\"x.io/v1\",\"kind\":\"Gizmo\",\"metadata\":{\"name\":\"g\"},"
+             "\"spec\":{\"n\":1,\"replicas\":7}}"),
+        201);
+    configure_for(&w, "x.io", "gizmos/scale", false, "a", "/fine", "");
+    assert_int_equal(call(&w, "PUT", GIZMO_URL "/g/scale", SCALE("3")), 200);
+    assert_int_equal(w.n_asked, 1);
+    assert_true(str_contains(w.asked[0], STR("\"subResource\":\"scale\"")));
+    assert_true(gizmo_has(&w, "\"spec\":{\"n\":3,\"replicas\":7}"));
+    assert_int_equal(call(&w, "PATCH", GIZMO_URL "/g/scale", "{\"spec\":{\"replicas\":4}}"), 200);
+    assert_true(gizmo_has(&w, "\"spec\":{\"n\":4,\"replicas\":7}"));
+    configure_for(&w, "x.io", "gizmos/scale", false, "b", "/hold", "");
+    hang_up(&w, send_call(&w, "PUT", GIZMO_URL "/g/scale", SCALE("5")));
+    assert_true(gizmo_has(&w, "\"spec\":{\"n\":4,\"replicas\":7}"));
+    end(&w);
 }
 
 /* The server ends while a webhook is being asked. */
@@ -484,6 +539,7 @@ int main(void) {
         cmocka_unit_test(state_moved_on),
         cmocka_unit_test(deletions),
         cmocka_unit_test(nobody_waits),
+        cmocka_unit_test(scales),
         cmocka_unit_test(ended_while_asking),
         cmocka_unit_test(configuration_goes_meanwhile),
         cmocka_unit_test(asked_again_if_needed),

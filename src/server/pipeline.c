@@ -470,6 +470,10 @@ static void run_patch(struct write *w) {
 
 void write_run(struct write *w) {
     w->now = w->now != 0 ? w->now : server_now(w->s);
+    if (w->steps != NULL) {
+        w->steps(w);
+        return;
+    }
     switch (w->req->verb) {
     case VERB_CREATE:
         run_create(w);

@@ -30,6 +30,7 @@ struct write {
     bool whole;        /* doc is of our own making, status included (binding) */
     struct call *call; /* the HTTP call, or NULL; cleared when its peer goes away */
     const struct delete_options *delete_options; /* of VERB_DELETE */
+    void (*steps)(struct write *w); /* what is run, and again when webhooks have answered; NULL: the verb's */
     void (*done)(struct write *w);
     void *ctx;
 
@@ -65,6 +66,11 @@ void write_run(struct write *w);
 void write_stage(struct write *w, int type, struct object *obj);
 /* Ends w with w->failure, or as said by w->obj; calls done. */
 void write_finish(struct write *w);
+/* For `done` of a call's write: the call when it is to be told that all went well; NULL: nobody waits any more, or it
+ * was told of the failure. */
+struct call *write_answered(struct write *w);
+/* The call's detach, with the write: a peer that goes away does not take back what is staged. */
+void write_orphan(struct call *c, void *ctx);
 /* Loads the newest state into w->old and w->old_tree. ERR_NOT_FOUND fills the failure. */
 int write_load(struct write *w);
 /* From w->doc (storage version, changed from w->old) on: default, admit, validate, generation,

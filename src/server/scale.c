@@ -68,22 +68,10 @@ static void answer_scale(struct call *c, const struct object *o) {
     buf_release(&b);
 }
 
-static void orphan(struct call *c, void *ctx) {
-    struct write *w = ctx;
-    w->call = NULL;
-    w->orphaned = true;
-}
-
 static void written(struct write *w) {
-    struct call *c = w->call;
+    struct call *c = write_answered(w);
     if (c != NULL) {
-        c->detach = NULL;
-        if (w->failure.code != 0) {
-            c->failure = w->failure;
-            call_fail(c);
-        } else {
-            answer_scale(c, w->obj);
-        }
+        answer_scale(c, w->obj);
     }
     write_free(w);
 }
@@ -115,7 +103,7 @@ static int set_count(yyjson_mut_doc *d, struct str path, int64_t n) {
     return up == NULL ? ERR_NOMEM : json_mset_i64(d, up, dotted + dot + 1, n);
 }
 
-static int scale_steps(struct write *w, const struct crd_scale *at) {
+static int scale_apply(struct write *w, const struct crd_scale *at) {
     yyjson_mut_doc *scale, *want = NULL;
     int r = write_load(w);
     if (r != 0) {
@@ -149,7 +137,16 @@ static int scale_steps(struct write *w, const struct crd_scale *at) {
     return r != 0 ? failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory") : 0;
 }
 
-static void scale_write(struct call *c, const struct crd_scale *at) {
+static void scale_steps(struct write *w) {
+    const struct crd_scale *at = crd_kind_scale(w->req->kv);
+    if (scale_apply(w, at) != 0) {
+        write_finish(w);
+    } else {
+        write_replace(w);
+    }
+}
+
+static void scale_write(struct call *c) {
     struct err err = {0};
     struct write *w = write_new(c->s);
     struct str type = http_header(c->http, "Content-Type");
@@ -168,15 +165,11 @@ static void scale_write(struct call *c, const struct crd_scale *at) {
     w->arena = c->arena;
     w->body = http_body(c->http);
     w->call = c;
+    w->steps = scale_steps;
     w->done = written;
-    w->now = server_now(c->s);
-    c->detach = orphan;
+    c->detach = write_orphan;
     c->detach_ctx = w;
-    if (scale_steps(w, at) != 0) {
-        write_finish(w);
-    } else {
-        write_replace(w);
-    }
+    write_run(w);
 }
 
 void scale_request(struct call *c) {
@@ -187,7 +180,7 @@ void scale_request(struct call *c) {
     if (at == NULL) {
         (void)failure_unknown_path(&c->failure);
     } else if (q->verb == VERB_UPDATE || q->verb == VERB_PATCH) {
-        scale_write(c, at);
+        scale_write(c);
         return;
     } else if (q->verb != VERB_GET) {
         (void)failure_method(&c->failure);

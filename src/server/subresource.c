@@ -9,27 +9,15 @@
 #include "server/remove.h"
 #include "wire/json.h"
 
-static void orphan(struct call *c, void *ctx) {
-    struct write *w = ctx;
-    w->call = NULL;
-    w->orphaned = true;
-}
-
 /* The answer of binding and eviction: a Status with code 201. */
 static void answer_success(struct write *w) {
-    struct call *c = w->call;
+    struct call *c = write_answered(w);
     if (c != NULL) {
-        c->detach = NULL;
-        if (w->failure.code != 0) {
-            c->failure = w->failure;
-            call_fail(c);
-        } else {
-            struct buf b;
-            buf_init(&b, 0);
-            status_success(&b, NULL, (struct str){0}, (struct str){0}, 201);
-            call_json(c, 201, &b);
-            buf_release(&b);
-        }
+        struct buf b;
+        buf_init(&b, 0);
+        status_success(&b, NULL, (struct str){0}, (struct str){0}, 201);
+        call_json(c, 201, &b);
+        buf_release(&b);
     }
     write_free(w);
 }
@@ -56,7 +44,7 @@ static struct write *begin(struct call *c) {
     w->done = answer_success;
     w->unasked = true;
     w->now = server_now(c->s);
-    c->detach = orphan;
+    c->detach = write_orphan;
     c->detach_ctx = w;
     return w;
 }

@@ -14,11 +14,25 @@
 #include "server/remove.h"
 #include "server/select.h"
 
-static void orphan(struct call *c, void *ctx) {
+void write_orphan(struct call *c, void *ctx) {
     struct write *w = ctx;
     w->call = NULL;
     w->orphaned = true;
     hooks_abandon(w); /* nothing of it is staged yet */
+}
+
+struct call *write_answered(struct write *w) {
+    struct call *c = w->call;
+    if (c == NULL) {
+        return NULL;
+    }
+    c->detach = NULL;
+    if (w->failure.code != 0) {
+        c->failure = w->failure;
+        call_fail(c);
+        return NULL;
+    }
+    return c;
 }
 
 static void answer_removed(struct call *c, const struct write *w) {
@@ -35,17 +49,11 @@ static void answer_removed(struct call *c, const struct write *w) {
 }
 
 static void answer(struct write *w) {
-    struct call *c = w->call;
-    if (c != NULL) {
-        c->detach = NULL;
-        if (w->failure.code != 0) {
-            c->failure = w->failure;
-            call_fail(c);
-        } else if (w->removed && c->req.verb == VERB_DELETE) {
-            answer_removed(c, w);
-        } else {
-            call_object(c, w->http, w->obj);
-        }
+    struct call *c = write_answered(w);
+    if (c != NULL && w->removed && c->req.verb == VERB_DELETE) {
+        answer_removed(c, w);
+    } else if (c != NULL) {
+        call_object(c, w->http, w->obj);
     }
     write_free(w);
 }
@@ -84,7 +92,7 @@ void write_request(struct call *c) {
     w->call = c;
     w->delete_options = o;
     w->done = answer;
-    c->detach = orphan;
+    c->detach = write_orphan;
     c->detach_ctx = w;
     write_run(w);
 }
