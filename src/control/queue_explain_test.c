@@ -371,6 +371,29 @@ static void lists_have_an_order(void **state) {
     end(&s);
 }
 
+/* Of several trees at once, each in its own. */
+static void lists_of_two_trees(void **state) {
+    struct scene s;
+    struct virtual_call *call;
+    two_teams(&s);
+    fake_world_put(&s.w, cluster_json("alone", 1, ""));
+    fake_world_patch(&s.w, "LocalQueue", "b", "lq", "", "{\"spec\":{\"clusterQueue\":\"alone\"}}");
+    settle(&s);
+    workload(&s, "b", "large", 9, 0, NULL);
+    workload(&s, "b", "larger", 10, 0, NULL);
+    struct virtual_ask q = question(&s, "list", "WorkloadExplanation", "", "", "");
+    assert_int_equal(ask(&s, &q, &call), 0);
+    yyjson_val *items = json_get(s.json, STR("items")), *x;
+    size_t i, n, seen = 0;
+    yyjson_arr_foreach(items, i, n, x) {
+        bool waits = str_is(json_str_at(x, "status.state"), "Waiting");
+        seen += waits;
+        assert_int_equal(waits, json_i64_at(x, "status.position.clusterQueue", 0) > 0);
+    }
+    assert_int_equal(seen, 4);
+    end(&s);
+}
+
 /* Quota alone is not enough where checks are asked for. */
 static void waits_for_checks(void **state) {
     struct scene s;
@@ -667,6 +690,7 @@ int main(void) {
         cmocka_unit_test(tenants_see_their_own),
         cmocka_unit_test(lists),
         cmocka_unit_test(lists_have_an_order),
+        cmocka_unit_test(lists_of_two_trees),
         cmocka_unit_test(waits_for_checks),
         cmocka_unit_test(tainted),
         cmocka_unit_test(not_in_a_queue),

@@ -251,6 +251,28 @@ static void ready(struct scene *s, const char *name) {
     buf_release(&b);
 }
 
+/* One that waits counts where it waits now. */
+static void moves_to_another_queue(void **state) {
+    struct scene s;
+    start(&s);
+    controllers(&s);
+    queues(&s);
+    fake_world_put(&s.w, V2 "\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"next\",\"namespace\":"
+                            "\"default\"},\"spec\":{\"clusterQueue\":\"cq\"}}");
+    workload(&s, "huge", 0, "9");
+    settle(&s);
+    fake_world_patch(&s.w, "Workload", "default", "huge", "",
+                     "{\"spec\":{\"queueName\":\"next\"}}");
+    settle(&s);
+    scrape(&s);
+#define WAITS "reason=\"NoReservation\",underlying_cause=\"ExceedsMaxQuota\"," ROLE
+    expect(&s, "kueue_local_queue_unadmitted_workloads{name=\"next\",namespace=\"default\"," Q WAITS
+               " 1");
+    assert_false(has(&s, "kueue_local_queue_unadmitted_workloads{" L Q WAITS " 1"));
+    expect(&s, "kueue_unadmitted_workloads{" Q WAITS " 1");
+    end(&s);
+}
+
 /* From a job to ready pods to an eviction; who never was ready is in no such time. */
 static void made_ready_and_evicted(void **state) {
     struct scene s;
@@ -461,6 +483,7 @@ int main(void) {
         cmocka_unit_test(scenario),
         cmocka_unit_test(evicted_and_finished),
         cmocka_unit_test(made_ready_and_evicted),
+        cmocka_unit_test(moves_to_another_queue),
         cmocka_unit_test(deleted),
         cmocka_unit_test(deleted_under_work),
         cmocka_unit_test(restart),

@@ -397,10 +397,13 @@ static void terminating(void **state) {
     local_queue(&s, "lq", "cq");
     workload(&s, "a", "lq", "1");
     workload(&s, "b", "lq", "2");
+    flavor(&s, "spare");
     settle(&s);
+    fake_world_delete(&s.w, "ResourceFlavor", "", "spare", "");
     fake_world_delete(&s.w, "ResourceFlavor", "", "f", "");
     fake_world_delete(&s.w, "ClusterQueue", "", "cq", "");
     settle(&s);
+    assert_null(fake_world_get(&s.w, "ResourceFlavor", "", "spare")); /* nobody names it */
     active(cluster(&s, "cq"), "False", "Terminating",
            "Can't admit new workloads; clusterQueue is terminating");
     active(local(&s, "lq"), "False", "ClusterQueueIsInactive", CANT);

@@ -301,6 +301,23 @@ static void job(void **state) {
     end(&s);
 }
 
+/* Who asks for no device is given none, and told of none. */
+static void no_devices(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    node(&s, "n1", true);
+    pod(&s, "plain", NULL, "\"cpu\":\"1\"");
+    pod(&s, "sliced", NULL, SLICE);
+    settle(&s);
+    const struct object *plain = fake_world_get(&s.w, "Pod", "default", "plain");
+    const struct object *sliced = fake_world_get(&s.w, "Pod", "default", "sliced");
+    assert_string_equal(fake_world_text(plain, "spec.nodeName"), "n1");
+    assert_false(str_contains(plain->json, STR(DEVICES_ANNOTATION)));
+    assert_true(str_contains(sliced->json, STR(DEVICES_ANNOTATION)));
+    end(&s);
+}
+
 /* Whichever write is refused, lost or meets a conflict: the end is the same, and nothing is given twice. */
 static void faults(void **state) {
     for (int fault = FAULT_REFUSED; fault <= FAULT_CONFLICT; fault++) {
@@ -528,6 +545,7 @@ int main(void) {
         cmocka_unit_test(limit_range),
         cmocka_unit_test(slices),
         cmocka_unit_test(job),
+        cmocka_unit_test(no_devices),
         cmocka_unit_test(faults),
         cmocka_unit_test(another_place),
         cmocka_unit_test(another_place_too_long),
