@@ -5,7 +5,7 @@
 
 #include "core/shape.h"
 
-enum { DEPTH_MAX = 1000 };
+enum { DEPTH_MAX = 1000 }; /* nodes above one */
 
 void quota_init(struct quota_forest *f) {
     *f = (struct quota_forest){0};
@@ -666,7 +666,7 @@ static void cell_set(struct quota_forest *f, struct quota_cell *c, int64_t usage
 }
 
 int quota_use(struct quota_forest *f, struct quota_cell *c, int64_t v) {
-    if (f->trial > 0 && quota_journal_room(&f->journal, DEPTH_MAX) != 0) {
+    if (f->trial > 0 && quota_journal_room(&f->journal, DEPTH_MAX + 1) != 0) {
         return ERR_NOMEM;
     }
     if (f->dirty && quota_stale(c->node)) { /* sums come later; links may be stale */

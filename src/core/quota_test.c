@@ -95,6 +95,36 @@ static void unlimited(void **state) {
     assert_int_equal(amount_mul(INT64_MAX / 2, 4), AMOUNT_MAX);
 }
 
+/* As deep as a tree may be, and one deeper. */
+static void the_deepest(void **state) {
+    enum { DEEPEST = 1000 };
+    struct quota_forest f;
+    char name[8], parent[8] = "";
+    quota_init(&f);
+    for (int i = 0; i < DEEPEST; i++) {
+        snprintf(name, sizeof(name), "c%d", i);
+        put(&f, false, name, parent, i == 0 ? 9 : 0, AMOUNT_NONE, AMOUNT_NONE);
+        (void)str_copy(str_of(name), parent, sizeof(parent));
+    }
+    struct quota_node *q = put(&f, true, "q", parent, 0, AMOUNT_NONE, AMOUNT_NONE);
+    struct quota_cell *c = cell(&f, true, "q"), *top = cell(&f, false, "c0");
+    assert_int_equal(q->depth, DEEPEST);
+    assert_false(q->apart);
+    assert_int_equal(quota_available(c), 9);
+    size_t mark = quota_mark(&f);
+    assert_int_equal(quota_use(&f, c, 4), 0);
+    assert_int_equal(f.journal.n, DEEPEST + 1); /* all of them */
+    assert_in_range(f.journal.n, 0, f.journal.cap);
+    assert_int_equal(top->usage, 4);
+    quota_undo(&f, mark);
+    assert_int_equal(top->usage, 0);
+    put(&f, false, "deeper", parent, 0, AMOUNT_NONE, AMOUNT_NONE);
+    q = put(&f, true, "r", "deeper", 0, AMOUNT_NONE, AMOUNT_NONE);
+    assert_int_equal(quota_settle(&f), 0);
+    assert_true(q->apart);
+    quota_release(&f);
+}
+
 static void cycles_and_edits(void **state) {
     struct quota_forest f;
     quota_init(&f);
@@ -338,11 +368,11 @@ static void the_others_stay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flat_lending),    cmocka_unit_test(hierarchy),
-        cmocka_unit_test(unlimited),       cmocka_unit_test(cycles_and_edits),
-        cmocka_unit_test(random_trees),    cmocka_unit_test(a_piece_at_a_time),
-        cmocka_unit_test(the_others_stay), cmocka_unit_test(stopped_borrower),
-        cmocka_unit_test(stopped_height),
+        cmocka_unit_test(flat_lending),      cmocka_unit_test(hierarchy),
+        cmocka_unit_test(unlimited),         cmocka_unit_test(the_deepest),
+        cmocka_unit_test(cycles_and_edits),  cmocka_unit_test(random_trees),
+        cmocka_unit_test(a_piece_at_a_time), cmocka_unit_test(the_others_stay),
+        cmocka_unit_test(stopped_borrower),  cmocka_unit_test(stopped_height),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
