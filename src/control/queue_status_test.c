@@ -268,6 +268,47 @@ static void conditions_of_cluster_queues(void **state) {
     end(&s);
 }
 
+static void reserves(struct scene *s, const char *name, bool yes) {
+    const struct object *o = fake_world_get(&s->w, "Workload", "default", name);
+    assert_string_equal(fake_world_condition(o, "QuotaReserved"), yes ? "True" : "False");
+    if (!yes) {
+        assert_string_equal(fake_world_condition_reason(o, "QuotaReserved"), "Misconfigured");
+        assert_string_equal(fake_world_condition_message(o, "QuotaReserved"),
+                            "workload namespace doesn't match ClusterQueue selector");
+    }
+}
+
+/* Only namespaces that the ClusterQueue selects get quota of it; without a selector none does. */
+static void whose_namespace(void **state) {
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    cluster_queue(&s, "cq", "");
+    local_queue(&s, "lq", "cq");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"spec\":{\"namespaceSelector\":{\"matchLabels\":{\"team\":\"red\"}}}}");
+    workload(&s, "a", "lq", "1");
+    settle(&s);
+    reserves(&s, "a", false);
+    fake_world_patch(&s.w, "Namespace", "", "default", "",
+                     "{\"metadata\":{\"labels\":{\"team\":\"red\"}}}");
+    settle(&s);
+    reserves(&s, "a", true);
+    fake_world_patch(&s.w, "Namespace", "", "default", "",
+                     "{\"metadata\":{\"labels\":{\"team\":\"blue\"}}}");
+    workload(&s, "b", "lq", "1");
+    settle(&s);
+    reserves(&s, "a", true); /* what it has stays */
+    reserves(&s, "b", false);
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"namespaceSelector\":null}}");
+    settle(&s);
+    reserves(&s, "b", false);
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"namespaceSelector\":{}}}");
+    settle(&s);
+    reserves(&s, "b", true);
+    end(&s);
+}
+
 static void check(struct scene *s, const char *name, const char *controller) {
     char json[512];
     snprintf(json, sizeof(json),
@@ -279,6 +320,29 @@ static void check(struct scene *s, const char *name, const char *controller) {
                      "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
                      "\"reason\":\"Active\",\"message\":\"\",\"lastTransitionTime\":"
                      "\"2026-01-01T00:00:00Z\"}]}}");
+}
+
+/* A check that comes to life does so for all that name it. */
+static void a_check_of_two(void **state) {
+    static const char *const names[] = {"x", "y"};
+    struct scene s;
+    start(&s);
+    flavor(&s, "f");
+    for (int i = 0; i < 2; i++) {
+        cluster_queue(&s, names[i],
+                      "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"both\"}]},");
+    }
+    settle(&s);
+    for (int i = 0; i < 2; i++) {
+        active(cluster(&s, names[i]), "False", "AdmissionCheckNotFound",
+               "Can't admit new workloads: references missing AdmissionCheck(s): both.");
+    }
+    check(&s, "both", "other");
+    settle(&s);
+    for (int i = 0; i < 2; i++) {
+        active(cluster(&s, names[i]), "True", "Ready", "Can admit new workloads");
+    }
+    end(&s);
 }
 
 /* Checks that do not go together, all of them named. */
@@ -504,7 +568,9 @@ int main(void) {
         cmocka_unit_test(conditions_of_cluster_queues),
         cmocka_unit_test(long_message),
         cmocka_unit_test(checks_at_odds),
+        cmocka_unit_test(a_check_of_two),
         cmocka_unit_test(orphans_go),
+        cmocka_unit_test(whose_namespace),
         cmocka_unit_test(cycle),
         cmocka_unit_test(terminating),
         cmocka_unit_test(shares),
