@@ -526,6 +526,23 @@ static void tainted(void **state) {
     end(&s);
 }
 
+/* Whose workload takes the quota is told to whoever may list that workload. */
+static void who_would_evict(void **state) {
+    struct scene s;
+    two_teams(&s);
+    const char *edit = cluster_json(
+        "qa", 5, "\"cohortName\":\"c\",\"preemption\":{\"reclaimWithinCohort\":\"Any\"},");
+    assert_int_equal(preview_object(&s, edit), 0);
+    assert_int_equal(count(&s, "status.evictedCount"), 1);
+    is(&s, nth(&s, "status.evicted", 0), "name", "big");
+    is(&s, nth(&s, "status.evicted", 0), "reason", "preempted (InCohortReclamation) by a/second");
+    s.only = "b";
+    assert_int_equal(preview_object(&s, edit), 0);
+    is(&s, nth(&s, "status.evicted", 0), "name", "big");
+    is(&s, nth(&s, "status.evicted", 0), "reason", "preempted (InCohortReclamation)");
+    end(&s);
+}
+
 /* Nobody waits in a stopped queue; the preview of its opening says who would be admitted. */
 static void opening(void **state) {
     struct scene s;
@@ -693,6 +710,7 @@ int main(void) {
         cmocka_unit_test(lists_of_two_trees),
         cmocka_unit_test(waits_for_checks),
         cmocka_unit_test(tainted),
+        cmocka_unit_test(who_would_evict),
         cmocka_unit_test(not_in_a_queue),
         cmocka_unit_test(more_quota),
         cmocka_unit_test(stops_and_deletions),
