@@ -8,15 +8,9 @@
 
 static int hold(const struct admission_context *c, struct admission_ask *q, struct err *err) {
     yyjson_mut_val *meta = json_mensure(q->doc, q->obj, "metadata");
-    yyjson_mut_val *list = json_mget(meta, STR("finalizers")), *f;
-    size_t i, n;
-    if (q->op != ADMISSION_CREATE) {
+    yyjson_mut_val *list = json_mget(meta, STR("finalizers"));
+    if (q->op != ADMISSION_CREATE || json_mfind(list, NULL, STR(QUEUE_FINALIZER)) != NULL) {
         return 0;
-    }
-    yyjson_mut_arr_foreach(list, i, n, f) {
-        if (str_is(json_mstr(f), QUEUE_FINALIZER)) {
-            return 0;
-        }
     }
     if (!yyjson_mut_is_arr(list)) {
         list = yyjson_mut_arr(q->doc);

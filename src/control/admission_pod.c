@@ -67,17 +67,6 @@ int admission_queued(const struct admission_context *c, struct admission_ask *q,
 
 /* ---- the gate ---- */
 
-static bool has(yyjson_mut_val *list, const char *member, const char *name) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(list, i, n, v) {
-        if (str_is(member ? json_mstr_at(v, member) : json_mstr(v), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static yyjson_mut_val *list_at(struct admission_ask *q, const char *parent, const char *name) {
     yyjson_mut_val *o = json_mensure(q->doc, q->obj, parent);
     yyjson_mut_val *l = json_mget(o, str_of(name));
@@ -90,7 +79,7 @@ static yyjson_mut_val *list_at(struct admission_ask *q, const char *parent, cons
 
 static int add_gate(struct admission_ask *q) {
     yyjson_mut_val *l = list_at(q, "spec", "schedulingGates");
-    if (has(l, "name", POD_GATE)) {
+    if (json_mfind(l, "name", STR(POD_GATE)) != NULL) {
         return 0;
     }
     yyjson_mut_val *g = l ? yyjson_mut_arr_add_obj(q->doc, l) : NULL;
@@ -99,7 +88,7 @@ static int add_gate(struct admission_ask *q) {
 
 static int add_finalizer(struct admission_ask *q) {
     yyjson_mut_val *l = list_at(q, "metadata", "finalizers");
-    if (has(l, NULL, POD_MANAGED)) {
+    if (json_mfind(l, NULL, STR(POD_MANAGED)) != NULL) {
         return 0;
     }
     return l && yyjson_mut_arr_add_str(q->doc, l, POD_MANAGED) ? 0 : ERR_NOMEM;
@@ -270,7 +259,7 @@ static void check_group(struct admission_ask *q) {
 static bool pod_held(yyjson_mut_val *pod) {
     struct str phase = json_mstr_at(pod, "status.phase");
     return str_is(phase, "Failed") || str_is(phase, "Succeeded") ||
-           has(json_mpath(pod, "spec.schedulingGates"), "name", POD_GATE);
+           json_mfind(json_mpath(pod, "spec.schedulingGates"), "name", STR(POD_GATE)) != NULL;
 }
 
 static void check_pod_change(struct admission_ask *q, bool held) {

@@ -396,28 +396,6 @@ static int grouped_read(struct defaults_controller *c, int kind, struct str name
     return ret->groups != NULL ? 0 : ERR_NOMEM;
 }
 
-static bool lists(yyjson_mut_val *texts, struct str one) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(texts, i, n, v) {
-        if (str_eq(json_mstr(v), one)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static yyjson_mut_val *named(yyjson_mut_val *list, struct str name) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(list, i, n, v) {
-        if (str_eq(json_mstr_at(v, "name"), name)) {
-            return v;
-        }
-    }
-    return NULL;
-}
-
 /* The group with GPUs, or NULL. */
 static yyjson_mut_val *gpu_group(yyjson_mut_val *groups) {
     size_t i, n, k, m;
@@ -433,11 +411,11 @@ static yyjson_mut_val *gpu_group(yyjson_mut_val *groups) {
 }
 
 static bool covers(yyjson_mut_val *groups, const struct machine *m, const struct gpu_type *t) {
-    yyjson_mut_val *f = named(json_mget(gpu_group(groups), STR("flavors")), t->flavor);
+    yyjson_mut_val *f = json_mfind(json_mget(gpu_group(groups), STR("flavors")), "name", t->flavor);
     for (size_t i = 0; i < m->n_gpu_resources; i++) {
         uint32_t id = names_find(&m->names, m->gpu_resources[i]);
         if (pool_most(t->pool, id) > 0 &&
-            named(json_mget(f, STR("resources")), m->gpu_resources[i]) == NULL) {
+            json_mfind(json_mget(f, STR("resources")), "name", m->gpu_resources[i]) == NULL) {
             return false;
         }
     }
@@ -475,7 +453,7 @@ static int quotas_fill(yyjson_mut_doc *d, struct machine *m, yyjson_mut_val *cov
         t = str_eq(m->types[k].flavor, json_mstr_at(flavor, "name")) ? &m->types[k] : t;
     }
     yyjson_mut_arr_foreach(covered, i, n, v) {
-        if (r != 0 || named(quotas, json_mstr(v)) != NULL) {
+        if (r != 0 || json_mfind(quotas, "name", json_mstr(v)) != NULL) {
             continue;
         }
         struct buf b;
@@ -503,12 +481,12 @@ static int widen(const struct grouped *x, struct machine *m, bool none) {
     yyjson_mut_val *covered = json_mget(g, STR("coveredResources"));
     yyjson_mut_val *flavors = json_mget(g, STR("flavors"));
     for (size_t k = 0; k < m->n_gpu_resources && r == 0; k++) {
-        if (!lists(covered, m->gpu_resources[k])) {
+        if (json_mfind(covered, NULL, m->gpu_resources[k]) == NULL) {
             r = yyjson_mut_arr_append(covered, text(d, m->gpu_resources[k])) ? 0 : ERR_NOMEM;
         }
     }
     for (size_t k = 0; k < m->n_types && r == 0; k++) {
-        if (named(flavors, m->types[k].flavor) == NULL) {
+        if (json_mfind(flavors, "name", m->types[k].flavor) == NULL) {
             r = append(d, flavors, m->types[k].flavor, "resources", yyjson_mut_arr(d));
         }
     }

@@ -102,17 +102,6 @@ static int set_labels(yyjson_mut_doc *d, yyjson_mut_val *labels, const struct ob
     return r ? r : json_mset_str(d, labels, "job-name", job->name);
 }
 
-static bool has_env(yyjson_mut_val *env, const char *name) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(env, i, n, v) {
-        if (str_is(json_mstr_at(v, "name"), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The index in the environment of each container, taken from the label. */
 static int set_index_env(yyjson_mut_doc *d, yyjson_mut_val *containers) {
     size_t i, n;
@@ -125,7 +114,7 @@ static int set_index_env(yyjson_mut_doc *d, yyjson_mut_val *containers) {
                 return ERR_NOMEM;
             }
         }
-        if (has_env(env, "JOB_COMPLETION_INDEX")) {
+        if (json_mfind(env, "name", STR("JOB_COMPLETION_INDEX")) != NULL) {
             continue;
         }
         yyjson_mut_val *e = yyjson_mut_arr_add_obj(d, env);

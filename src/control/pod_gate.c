@@ -185,17 +185,6 @@ static void write_if(struct buf *out, const char *before, yyjson_mut_val *v) {
     }
 }
 
-static bool gives_gate(const struct podset_info *in) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(in->gates, i, n, v) {
-        if (str_is(json_mstr_at(v, "name"), KUEUE_TOPOLOGY_GATE)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int pod_gate_open(const struct object *o, const struct podset_info *in, struct arena *a,
                   struct buf *out, struct err *err) {
     yyjson_doc *was;
@@ -213,7 +202,8 @@ int pod_gate_open(const struct object *o, const struct podset_info *in, struct a
     write_if(out, ",\"labels\":", json_mpath(root, "metadata.labels"));
     write_if(out, ",\"annotations\":", json_mpath(root, "metadata.annotations"));
     buf_c(out, "},\"spec\":{");
-    bool gone = write_gates(json_mpath(root, "spec.schedulingGates"), gives_gate(in), out);
+    bool given = json_mfind(in->gates, "name", STR(KUEUE_TOPOLOGY_GATE)) != NULL;
+    bool gone = write_gates(json_mpath(root, "spec.schedulingGates"), given, out);
     write_if(out, ",\"nodeSelector\":", json_mpath(root, "spec.nodeSelector"));
     write_if(out, ",\"tolerations\":", json_mpath(root, "spec.tolerations"));
     buf_c(out, "}}");

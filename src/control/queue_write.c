@@ -2,17 +2,6 @@
 #include "control/queue_private.h"
 #include "wire/time.h"
 
-static yyjson_mut_val *find(yyjson_mut_val *list, const char *type) {
-    size_t i, max;
-    yyjson_mut_val *c;
-    yyjson_mut_arr_foreach(list, i, max, c) {
-        if (str_is(json_mstr_at(c, "type"), type)) {
-            return c;
-        }
-    }
-    return NULL;
-}
-
 static bool same(yyjson_mut_val *c, const struct condition_change *x) {
     return str_is(json_mstr_at(c, "status"), x->status) &&
            str_is(json_mstr_at(c, "reason"), x->reason) &&
@@ -28,7 +17,7 @@ static struct str message_cut(struct arena *a, struct str text) {
 
 static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition_change *x,
                  struct str now) {
-    yyjson_mut_val *c = find(list, x->type);
+    yyjson_mut_val *c = json_mfind(list, "type", str_of(x->type));
     bool turned = c == NULL || !str_is(json_mstr_at(c, "status"), x->status);
     if (c == NULL) {
         c = yyjson_mut_obj(d);
@@ -69,7 +58,7 @@ bool conditions_json(const struct object *o, struct arena *a,
     yyjson_mut_val *list = d != NULL ? written(o, a, d) : NULL;
     for (size_t i = 0; list != NULL && i < n; i++) {
         struct condition_change x = changes[i];
-        yyjson_mut_val *c = find(list, x.type);
+        yyjson_mut_val *c = json_mfind(list, "type", str_of(x.type));
         x.message = message_cut(a, x.message);
         if (c != NULL && same(c, &x)) {
             continue;

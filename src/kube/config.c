@@ -104,13 +104,10 @@ bool kube_config_exists(void) {
 static yyjson_mut_val *entry(const struct files *fs, const char *list, const char *member,
                              struct str name, struct str *ret_dir) {
     for (size_t i = 0; i < fs->n; i++) {
-        yyjson_mut_val *all = json_mget(fs->v[i].root, str_of(list)), *e;
-        size_t at, n;
-        yyjson_mut_arr_foreach(all, at, n, e) {
-            if (str_eq(json_mstr(json_mget(e, STR("name"))), name)) {
-                *ret_dir = fs->v[i].dir;
-                return json_mget(e, str_of(member));
-            }
+        yyjson_mut_val *e = json_mfind(json_mget(fs->v[i].root, str_of(list)), "name", name);
+        if (e != NULL) {
+            *ret_dir = fs->v[i].dir;
+            return json_mget(e, str_of(member));
         }
     }
     return NULL;

@@ -78,19 +78,8 @@ static bool has_controller(yyjson_mut_val *obj) {
 
 /* ---- the gate of admission ---- */
 
-static bool listed(yyjson_mut_val *list, const char *member, const char *name) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(list, i, n, v) {
-        if (str_is(member ? json_mstr_at(v, member) : json_mstr(v), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_gated(yyjson_mut_val *pod) {
-    return listed(json_mpath(pod, "spec.schedulingGates"), "name", GATE);
+    return json_mfind(json_mpath(pod, "spec.schedulingGates"), "name", STR(GATE)) != NULL;
 }
 
 static struct str label(yyjson_mut_val *obj, const char *key) {
@@ -105,14 +94,14 @@ static bool waits(yyjson_mut_val *pod) {
 
 /* What its Workload is found, counted and kept by. */
 static const char *changed_ties(yyjson_mut_val *obj, yyjson_mut_val *old) {
-    bool held = listed(json_mpath(old, "metadata.finalizers"), NULL, MANAGED);
+    bool held = json_mfind(json_mpath(old, "metadata.finalizers"), NULL, STR(MANAGED)) != NULL;
     if (is_gated(old) && !is_gated(obj)) {
         return "spec.schedulingGates: the gate " GATE " is opened by the queue";
     }
     if (!str_eq(label(obj, MANAGED), label(old, MANAGED))) {
         return "metadata.labels: " MANAGED " stays as it is";
     }
-    if (held && !listed(json_mpath(obj, "metadata.finalizers"), NULL, MANAGED)) {
+    if (held && json_mfind(json_mpath(obj, "metadata.finalizers"), NULL, STR(MANAGED)) == NULL) {
         return "metadata.finalizers: " MANAGED " is taken off by the queue";
     }
     if (!is_gated(old) && !str_eq(label(obj, PODSET), label(old, PODSET))) {

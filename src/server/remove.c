@@ -130,17 +130,6 @@ static int check_preconditions(struct write *w, const struct delete_options *o) 
     return 0;
 }
 
-static bool has_finalizer(yyjson_mut_val *list, const char *name) {
-    size_t i, n;
-    yyjson_mut_val *v;
-    yyjson_mut_arr_foreach(list, i, n, v) {
-        if (str_is(json_mstr(v), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void drop_finalizer(yyjson_mut_val *list, const char *name) {
     for (size_t i = yyjson_mut_arr_size(list); i-- > 0;) {
         if (str_is(json_mstr(yyjson_mut_arr_get(list, i)), name)) {
@@ -153,7 +142,8 @@ static void drop_finalizer(yyjson_mut_val *list, const char *name) {
 static int settle_finalizers(struct write *w, struct str policy, size_t *ret_n) {
     yyjson_mut_val *meta = json_mensure(w->doc, yyjson_mut_doc_get_root(w->doc), "metadata");
     yyjson_mut_val *list = json_mget(meta, STR("finalizers"));
-    bool set = has_finalizer(list, FINALIZER_ORPHAN) || has_finalizer(list, FINALIZER_FOREGROUND);
+    bool set = json_mfind(list, NULL, STR(FINALIZER_ORPHAN)) != NULL ||
+               json_mfind(list, NULL, STR(FINALIZER_FOREGROUND)) != NULL;
     if (policy.n == 0 && !set && (w->req->kind->flags & KIND_ORPHANS)) {
         policy = STR("Orphan");
     }

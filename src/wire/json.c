@@ -510,3 +510,15 @@ struct str json_mstr(yyjson_mut_val *v) {
 struct str json_mstr_at(yyjson_mut_val *v, const char *dotted) {
     return json_mstr(json_mpath(v, dotted));
 }
+
+yyjson_mut_val *json_mfind(yyjson_mut_val *list, const char *member, struct str text) {
+    size_t i, n;
+    yyjson_mut_val *v;
+    yyjson_mut_arr_foreach(list, i, n, v) {
+        yyjson_mut_val *s = member != NULL ? json_mpath(v, member) : v;
+        if (yyjson_mut_is_str(s) && str_eq(json_mstr(s), text)) {
+            return v;
+        }
+    }
+    return NULL;
+}

@@ -54,6 +54,8 @@ yyjson_mut_val *json_mget(yyjson_mut_val *obj, struct str key);
 yyjson_mut_val *json_mpath(yyjson_mut_val *v, const char *dotted);
 struct str json_mstr(yyjson_mut_val *v);
 struct str json_mstr_at(yyjson_mut_val *v, const char *dotted);
+/* The first of a list whose member, or which itself (NULL), is this text; NULL: there is none. */
+yyjson_mut_val *json_mfind(yyjson_mut_val *list, const char *member, struct str text);
 
 /* Changing. Keys and strings are copied into the document. 0 or ERR_NOMEM; a wrong parent type is replaced by an
  * object. json_mset takes the value over; NULL removes the member. json_mensure returns the object at a dotted path,

@@ -119,6 +119,22 @@ static void note(void *ctx, struct str path) {
     snprintf(s->text + n, sizeof(s->text) - n, "%.*s;", STR_ARG(path));
 }
 
+static void test_find(void **state) {
+    yyjson_mut_val *root = parse_mut("{\"l\":[7,\"a\",\"\",{\"name\":\"b\",\"x\":{\"y\":\"c\"}},"
+                                     "{\"name\":\"b\"}]}")
+                               ->root;
+    yyjson_mut_val *l = json_mget(root, STR("l"));
+    assert_ptr_equal(json_mfind(l, NULL, STR("a")), yyjson_mut_arr_get(l, 1));
+    assert_ptr_equal(json_mfind(l, NULL, STR("")),
+                     yyjson_mut_arr_get(l, 2)); /* and not the number */
+    assert_ptr_equal(json_mfind(l, "name", STR("b")), yyjson_mut_arr_get(l, 3));
+    assert_ptr_equal(json_mfind(l, "x.y", STR("c")), yyjson_mut_arr_get(l, 3));
+    assert_null(json_mfind(l, "name", STR("a")));
+    assert_null(json_mfind(l, NULL, STR("b")));
+    assert_null(json_mfind(root, "name", STR("b")));
+    assert_null(json_mfind(NULL, NULL, STR("a")));
+}
+
 static void test_duplicates(void **state) {
     const char *text =
         "{\"a\":1,\"spec\":{\"containers\":[{\"name\":\"x\",\"name\":\"y\",\"name\":\"z\"}],"
@@ -287,6 +303,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_change, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_find, setup, teardown),
         cmocka_unit_test_setup_teardown(test_duplicates, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large_objects, setup, teardown),
         cmocka_unit_test_setup_teardown(test_equal, setup, teardown),
