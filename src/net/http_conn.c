@@ -1,6 +1,8 @@
 /* http_conn: one connection of the HTTP server: bytes in, bytes out, and when it ends. See http_int.h. */
+#include <linux/sockios.h>
 #include <openssl/err.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/limits.h"
@@ -22,6 +24,16 @@ static void consume(struct http_conn *c, struct str in);
 
 size_t http_conn_waiting(const struct http_conn *c) {
     return c->plain.n - c->plain_at + c->wire.n + c->wire_next.n;
+}
+
+/* The kernel's part counts: it holds megabytes for a peer on a slow line, who takes some of them all the time. */
+size_t http_conn_queued(const struct http_conn *c) {
+    uv_os_fd_t fd;
+    int kernel = 0;
+    if (uv_fileno((const uv_handle_t *)&c->tcp, &fd) != 0 || ioctl(fd, SIOCOUTQ, &kernel) != 0) {
+        kernel = 0;
+    }
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&c->tcp) + (size_t)kernel;
 }
 
 static void count_waiting(struct http_conn *c, size_t n) {
@@ -205,8 +217,8 @@ static bool push(struct http_conn *c, struct str bytes) {
     }
     b = uv_buf_init(c->wire.p, (unsigned)c->wire.n);
     c->progress = clock_mono(c->server->clock);
-    c->queued = c->wire.n;
     c->writing = uv_write(&c->write, (uv_stream_t *)&c->tcp, &b, 1, on_written) == 0;
+    c->queued = http_conn_queued(c);
     return c->writing;
 }
 

@@ -70,7 +70,7 @@ struct http_conn {
     enum http_phase phase;
     int64_t since;    /* mono ns: when the phase began */
     int64_t progress; /* mono ns: when the peer last took bytes */
-    size_t queued;    /* in the socket's queue then */
+    size_t queued;    /* that the peer had not taken then */
     size_t counted;   /* of the server's `waiting` */
     uv_tcp_t tcp;
     uv_write_t write;
@@ -122,6 +122,7 @@ void http_conn_refuse(struct http_conn *c, int status, const char *text);
 void http_conn_abort(struct http_conn *c);
 void http_conn_finish(struct http_conn *c); /* close in order once nothing waits */
 size_t http_conn_waiting(const struct http_conn *c);
+size_t http_conn_queued(const struct http_conn *c); /* with the socket and the kernel */
 /* Should it be cut? All connections together wait for more than out_total, this one for more than its part, and its
  * peer takes nothing; beyond twice out_total it may take what it likes. Counts it on the way. */
 bool http_conn_greedy(struct http_conn *c);

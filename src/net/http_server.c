@@ -90,7 +90,7 @@ static void sweep_conn(struct http_server *s, struct http_conn *c, int64_t now) 
     const struct phase_rule *rule = &phase_rules[c->phase];
     int64_t age_ms = (now - c->since) / NS_PER_MS, limit = limit_ms(s, c->phase);
     if (c->writing) {
-        size_t queued = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
+        size_t queued = http_conn_queued(c);
         if (queued != c->queued) {
             c->queued = queued;
             c->progress = now;

@@ -2,10 +2,10 @@
  * loop: libuv's loop with our clock. See loop.h.
  *
  * Timers lie in a heap of our own under one libuv timer: they are freed at once and keep nanoseconds. A timer that a
- * timer starts for now fires after the loop has looked at its sockets: libuv would fire it at once, and work that is cut
- * into steps would let nobody in before its last. What was deferred
- * runs in the prepare and the check phase of a turn, that is just before and just after the loop may sleep; when a
- * deferred function defers again, an idle handle keeps the loop awake for one more turn.
+ * timer starts for now fires after the loop has looked at its sockets: libuv would fire it at once, and work that is
+ * cut into steps would let nobody in before its last. What was deferred runs in the prepare and the check phase of a
+ * turn, that is just before and just after the loop may sleep; when a deferred function defers again, an idle handle
+ * keeps the loop awake for one more turn.
  */
 #include "net/loop.h"
 
