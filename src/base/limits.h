@@ -67,6 +67,8 @@ enum {
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,
     LIMIT_LIST_DEFAULT = 500,
+    LIMIT_LIST_PAGE_BYTES = 8 << 20,     /* a page of a list ends after that, whatever its limit */
+    LIMIT_LIST_WHOLE_BYTES = 32 << 20,   /* of a list that cannot be streamed (YAML) */
     LIMIT_WEBHOOK_BODY_BYTES = 16 << 20, /* a review that Berth is asked: both objects, or a page of a list */
     LIMIT_WEBHOOKS = 256,                /* of one configuration */
     LIMIT_WEBHOOK_CALLS = 512,           /* that others are being asked at once */

@@ -302,6 +302,13 @@ void http_stream_on_drain(struct http_request *r, void (*drained)(void *user)) {
     r->drained = drained;
 }
 
+void http_stream_cut(struct http_request *r) {
+    if (r->state == REQUEST_STREAM && r->conn->phase != PHASE_CLOSED) {
+        r->conn->cut = true;
+        http_conn_dirty(r->conn);
+    }
+}
+
 void http_stream_end(struct http_request *r) {
     struct http_conn *c = r->conn;
     if (r->state != REQUEST_STREAM) {

@@ -79,5 +79,7 @@ size_t http_stream_waiting(const struct http_request *r); /* bytes not yet taken
 /* drained(user) is called when nothing waits any more after http_stream_waiting was > 0. */
 void http_stream_on_drain(struct http_request *r, void (*drained)(void *user));
 void http_stream_end(struct http_request *r);
+/* Ends the connection in the middle of the stream, soon: the peer sees that it is not whole. `closed` comes then. */
+void http_stream_cut(struct http_request *r);
 
 #endif

@@ -17,6 +17,7 @@
 
 struct watch_hub;
 struct streams;
+struct list_hub;
 struct write;
 struct crds;
 struct openapi_hash;
@@ -31,6 +32,7 @@ struct server {
     struct watch_hub *hub;          /* watch.c */
     struct virtual_hub *computed;   /* virtual_stream.c */
     struct streams *streams;        /* streams.c */
+    struct list_hub *lists;         /* read.c */
     struct server_writer *writer;   /* writer.c */
     struct hooks *hooks;            /* hooks.c */
     struct server_metrics *metrics; /* health.c */
@@ -78,6 +80,9 @@ void call_json(struct call *c, int http,
 /* For streams: headers that every API answer has, counting and audit. */
 void call_stream(struct call *c, const char *type);
 void call_stream_end(struct call *c);
+/* For an answer in several steps, which stays counted as one: the same, and audit at its end. */
+void call_long(struct call *c, const char *type);
+void call_long_end(struct call *c);
 /* A Warning header; kubectl prints it. */
 void call_warn(struct call *c, struct str text);
 

@@ -16,6 +16,8 @@ void call_object(struct call *c, int http, const struct object *o);
 /* read.c */
 void read_get(struct call *c);
 void read_list(struct call *c);
+int lists_init(struct server *s, struct err *err);
+void lists_release(struct server *s);
 /* write_http.c */
 void write_request(struct call *c);
 void write_collection(struct call *c);

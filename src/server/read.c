@@ -1,10 +1,24 @@
 /*
  * read: get and list. A list is one snapshot: what is committed now, or with `continue` and exact versions what was
  * committed then. All pages of a list show the snapshot of the first.
+ *
+ * A list that is longer than a step is a stream: a step is made when the peer has taken the last one, and those that
+ * can go on take turns with everything else that the loop does. So a hundred who ask for 100,000 objects at once hold
+ * up nobody, and who reads slowly costs the memory of one step. History keeps the snapshot together; when it does not
+ * reach back any more the connection is cut, which no client takes for an end.
  */
+#include "base/limits.h"
+#include "base/mem.h"
 #include "server/handlers.h"
 #include "server/select.h"
 #include "server/token_page.h"
+
+enum {
+    STEP_BYTES = 256 << 10, /* of a list that is streamed */
+    STEP_LOOKS = 20000,     /* objects that one step looks at */
+};
+
+#define TURN_NS (4 * NS_PER_MS) /* of steps, before others have the loop */
 
 void read_get(struct call *c) {
     const struct api_request *q = &c->req;
@@ -27,28 +41,65 @@ struct listing {
     bool at;     /* read by mirror_scan_at: a page, or a state of the past */
     struct page_token from;
     int64_t limit, n, remaining;
-    struct str last_ns, last_name;
+    struct str last_ns, last_name; /* of a page; views in the call's arena */
     int code;
     struct err err;
+    /* of a stream */
+    bool streams; /* it may become one */
+    bool more;    /* the step ended before the list */
+    size_t looks;
+    struct str after_ns, after_name; /* the last object that was looked at; owned */
+    bool queued;
+    struct listing *next; /* of those that can go on */
 };
+
+static bool keep(struct str *to, struct str from) {
+    char *copy = mem_cstr(from);
+    mem_free((void *)(uintptr_t)to->p);
+    *to = copy != NULL ? str_from(copy, from.n) : (struct str){0};
+    return copy != NULL;
+}
+
+/* After each object: false at the end of a step. */
+static bool step_goes_on(struct listing *l, const struct object *o) {
+    if (!l->streams || (l->items.n < STEP_BYTES && ++l->looks < STEP_LOOKS)) {
+        return true;
+    }
+    l->more = true;
+    if (!keep(&l->after_ns, o->ns) || !keep(&l->after_name, o->name)) {
+        l->code = ERR_NOMEM;
+    }
+    return false;
+}
+
+/* A page ends after so many objects, or where its next would make it too long. */
+static bool page_full(const struct listing *l) {
+    return l->limit > 0 && (l->n >= l->limit || l->items.n >= LIMIT_LIST_PAGE_BYTES);
+}
 
 static bool list_each(void *ctx, const struct object *o) {
     struct listing *l = ctx;
     if (!pick_matches(&l->pick, o)) {
-        return l->pick.failed == 0;
+        return l->pick.failed == 0 && step_goes_on(l, o);
     }
-    if (l->limit > 0 && l->n >= l->limit) {
+    if (page_full(l)) {
         l->remaining++;
         return !pick_selects(&l->pick); /* counting on makes sense only without a selector */
     }
+    if (l->limit == 0 && !l->streams && l->items.n >= LIMIT_LIST_WHOLE_BYTES) {
+        l->code = err_set(&l->err, ERR_TOO_LARGE,
+                          "the list is too long for one answer of this form: ask for pages, with "
+                          "the parameter limit");
+        return false;
+    }
     l->code = render_list_item(&l->render, o, l->n == 0, &l->items, &l->err);
-    if (l->limit > 0 && l->n + 1 == l->limit) {
+    l->n++;
+    if (page_full(l)) {
         l->last_ns = arena_str(l->c->arena, o->ns);
         l->last_name = arena_str(l->c->arena, o->name);
     }
-    l->n++;
     l->code = l->code ? l->code : buf_ok(&l->items);
-    return l->code == 0;
+    return l->code == 0 && step_goes_on(l, o);
 }
 
 static int bad_list_options(struct call *c, const char *field, const char *text) {
@@ -167,26 +218,168 @@ static int run_listing(struct listing *l) {
     return l->code != 0 ? failure_err(&c->failure, c->arena, &l->err) : 0;
 }
 
-void read_list(struct call *c) {
-    struct listing l = {.c = c, .render = call_render(c), .limit = c->req.opt.limit};
+/* ---- a list as a stream ---- */
+
+struct list_hub {
+    struct server *s;
+    struct listing *first, **last; /* that can go on */
+    struct timer *timer;
+};
+
+static void release(struct listing *l) {
+    struct list_hub *h = l->c->s->lists;
+    struct listing **at = &h->first;
+    while (l->queued && *at != l) {
+        at = &(*at)->next;
+    }
+    if (l->queued) {
+        *at = l->next;
+        h->last = l->next == NULL ? at : h->last;
+    }
+    buf_release(&l->items);
+    mem_free((void *)(uintptr_t)l->after_ns.p);
+    mem_free((void *)(uintptr_t)l->after_name.p);
+}
+
+static void gone(struct call *c, void *ctx) {
+    release(ctx);
+}
+
+/* The peer has taken all of the last step. */
+static void drained(void *user) {
+    struct call *c = user;
+    struct listing *l = c->detach_ctx;
+    struct list_hub *h = c->s->lists;
+    if (c->detach == NULL || l->queued) {
+        return;
+    }
+    if (h->first == NULL) {
+        c->s->clock->timer_start(h->timer, 0);
+    }
+    l->queued = true;
+    l->next = NULL;
+    *h->last = l;
+    h->last = &l->next;
+}
+
+/* Hands the step over; ends the stream after the last. */
+static void send_step(struct listing *l) {
+    struct call *c = l->c;
+    if (!l->more) {
+        render_list_tail(&l->render, &l->items);
+    }
+    int r = l->code ? l->code : l->pick.failed;
+    r = r ? r : buf_ok(&l->items);
+    r = r ? r : http_stream_write(c->http, buf_view(&l->items));
+    buf_release(&l->items);
+    if (r != 0) {
+        http_stream_cut(c->http);
+    } else if (!l->more) {
+        c->detach = NULL;
+        release(l);
+        call_long_end(c);
+    }
+}
+
+static void next_step(struct listing *l) {
+    struct err err = {0};
+    l->more = false;
+    l->looks = 0;
+    buf_init(&l->items, 0);
+    int r = mirror_scan_at(l->c->s->o.mirror, kind_stored(l->c->req.kind), l->pick.ns, l->rv,
+                           l->after_ns, l->after_name, list_each, l, &err);
+    l->code = l->code ? l->code : r;
+    send_step(l);
+}
+
+static void take_turns(void *ctx) {
+    struct list_hub *h = ctx;
+    struct clock *clock = h->s->clock;
+    int64_t end = clock_mono(clock) + TURN_NS;
+    for (struct listing *l; (l = h->first) != NULL && clock_mono(clock) < end;) {
+        h->first = l->next;
+        h->last = h->first == NULL ? &h->first : h->last;
+        l->queued = false;
+        next_step(l);
+    }
+    if (h->first != NULL) {
+        clock->timer_start(h->timer, 0);
+    }
+}
+
+static void stream(struct listing *l) {
+    struct call *c = l->c;
+    struct buf head;
+    buf_init(&head, 0);
+    render_list_head(&l->render, l->rv, (struct str){0}, 0, &head);
+    l->code = buf_ok(&head);
+    c->detach = gone;
+    c->detach_ctx = l;
+    call_long(c, render_type(&c->media));
+    http_stream_on_drain(c->http, drained);
+    l->code = l->code ? l->code : http_stream_write(c->http, buf_view(&head));
+    buf_release(&head);
+    send_step(l);
+}
+
+int lists_init(struct server *s, struct err *err) {
+    struct list_hub *h = mem_zalloc(sizeof(*h));
+    if (h == NULL || (h->timer = s->clock->timer_new(s->clock, take_turns, h)) == NULL) {
+        mem_free(h);
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    h->s = s;
+    h->last = &h->first;
+    s->lists = h;
+    return 0;
+}
+
+void lists_release(struct server *s) {
+    if (s->lists != NULL) {
+        s->clock->timer_free(s->lists->timer);
+        mem_free(s->lists);
+        s->lists = NULL;
+    }
+}
+
+/* ---- a list ---- */
+
+static void answer_whole(struct listing *l) {
+    struct call *c = l->c;
+    struct page_token t = {l->rv, l->last_ns, l->last_name};
+    struct str token = l->remaining > 0 ? page_token_write(c->arena, &t) : (struct str){0};
     struct buf b;
     buf_init(&b, 0);
-    buf_init(&l.items, 0);
-    int r = settle_snapshot(&l);
-    if (r == 0 && (r = pick_init(&l.pick, &c->req, c->arena, &c->s->scratch, &l.err)) != 0) {
-        (void)failure_err(&c->failure, c->arena, &l.err);
+    render_list_head(&l->render, l->rv, token, pick_selects(&l->pick) ? 0 : l->remaining, &b);
+    buf_str(&b, buf_view(&l->items));
+    render_list_tail(&l->render, &b);
+    call_json(c, 200, &b);
+    buf_release(&b);
+}
+
+void read_list(struct call *c) {
+    struct listing *l = ARENA_NEW(c->arena, struct listing);
+    if (l == NULL) {
+        (void)failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory");
+        call_fail(c);
+        return;
     }
-    r = r ? r : run_listing(&l);
+    *l = (struct listing){.c = c, .render = call_render(c), .limit = c->req.opt.limit};
+    l->streams = l->limit == 0 && !c->media.yaml; /* YAML is made of the whole text */
+    buf_init(&l->items, 0);
+    int r = settle_snapshot(l);
+    if (r == 0 && (r = pick_init(&l->pick, &c->req, c->arena, &c->s->scratch, &l->err)) != 0) {
+        (void)failure_err(&c->failure, c->arena, &l->err);
+    }
+    r = r ? r : run_listing(l);
+    if (r == 0 && l->more) {
+        stream(l);
+        return;
+    }
     if (r == 0) {
-        struct page_token t = {l.rv, l.last_ns, l.last_name};
-        struct str token = l.remaining > 0 ? page_token_write(c->arena, &t) : (struct str){0};
-        render_list_head(&l.render, l.rv, token, pick_selects(&l.pick) ? 0 : l.remaining, &b);
-        buf_str(&b, buf_view(&l.items));
-        render_list_tail(&l.render, &b);
-        call_json(c, 200, &b);
+        answer_whole(l);
     } else {
         call_fail(c);
     }
-    buf_release(&l.items);
-    buf_release(&b);
+    release(l);
 }

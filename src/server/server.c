@@ -30,8 +30,8 @@ struct server *server_new(const struct server_options *o, struct err *err) {
         server_free(s);
         return NULL;
     }
-    if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || writer_init(s, err) != 0 ||
-        health_init(s, err) != 0 || crds_init(s, err) != 0 ||
+    if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || lists_init(s, err) != 0 ||
+        writer_init(s, err) != 0 || health_init(s, err) != 0 || crds_init(s, err) != 0 ||
         hooks_init(s, err) != 0) {
         server_free(s);
         return NULL;
@@ -76,6 +76,7 @@ void server_free(struct server *s) {
     http_server_free(s->http);
     hooks_release(s);
     watch_release(s);
+    lists_release(s);
     virtual_hub_free(s->computed);
     streams_release(s);
     writer_release(s);
@@ -173,6 +174,17 @@ void call_stream(struct call *c, const char *type) {
     c->s->long_running++;
     streams_add(c);
     http_stream_begin(c->http, 200, type);
+}
+
+void call_long(struct call *c, const char *type) {
+    common_headers(c);
+    http_stream_begin(c->http, 200, type);
+}
+
+void call_long_end(struct call *c) {
+    leave(c);
+    audit(c, 200);
+    http_stream_end(c->http);
 }
 
 void call_stream_end(struct call *c) {

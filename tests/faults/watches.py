@@ -4,6 +4,7 @@
 200 watchers, fast, slow and resuming, with and without selectors, one namespace or all, JSON and Table: each sees every
 change of its selection once, in order, with the right transition; in the end it knows what the server lists.
 """
+import http.client
 import json
 import random
 import sys
@@ -209,6 +210,73 @@ def test_window():
         check(code == 200 and [x["metadata"]["name"] for x in rest["items"]] == [n for n in everything if n > after],
               f"inconsistent continuation: {code}")
         b.stop()
+
+
+LONG, VALUE = 2000, "v" * 8000  # some 16 MB in all, much more than what sockets hold
+
+
+def read_slowly(b, ctx, path, done, errors):
+    """A list whose first bytes are read, then nothing before `done`, then the rest."""
+    try:
+        conn = http.client.HTTPSConnection("127.0.0.1", b.port, timeout=60, context=ctx)
+        conn.request("GET", path)
+        answer = conn.getresponse()
+        text = answer.read(100)
+        done.wait(60)
+        got = json.loads(text + answer.read())
+        conn.close()
+        wrong = [i["metadata"]["name"] for i in got["items"] if i["data"]["v"] != VALUE]
+        check(len(got["items"]) == LONG and not wrong, f"a long list: {len(got['items'])} objects, not as they were: {wrong[:3]}")
+    except Exception as e:  # told to the main thread
+        errors.append(f"{type(e).__name__}: {e}")
+
+
+def peak(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return int(next(line for line in f if line.startswith("VmHWM")).split()[1]) // 1024
+
+
+def test_long_lists():
+    """Lists that nobody takes stay one snapshot through changes, cost the memory of a step, and hold up nobody."""
+    with Mortal(sys.argv[1], None, gpus="none") as b:
+        api, ctx, errors, done = b.api(), context(b.data), [], threading.Event()
+        for i in range(LONG):
+            api.ok("POST", CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", "data": {"v": VALUE},
+                                        "metadata": {"name": f"p{i:05}", "labels": {"long": "yes"}}})
+        path = f"{CONFIGMAPS}?labelSelector=long%3Dyes"
+        before, sanitized = peak(b.process.pid), b"__asan_init" in open(b.program, "rb").read()
+        readers = [threading.Thread(target=read_slowly, args=(b, ctx, path, done, errors), daemon=True) for _ in range(24)]
+        for t in readers:
+            t.start()
+        wait_for("all are being answered", lambda: int(metric(api, "readOnly")) > len(readers) or errors, 30)
+        for i in range(0, LONG, 41):
+            if i % 2:
+                api.ok("DELETE", f"{CONFIGMAPS}/p{i:05}")
+            else:
+                api.ok("PATCH", f"{CONFIGMAPS}/p{i:05}", {"data": {"v": "changed"}}, MERGE)
+        grown = peak(b.process.pid) - before
+        done.set()
+        for t in readers:
+            t.join(60)
+        check(not errors, f"{len(errors)} failed: {errors[:2]}")
+        check(sanitized or grown < 120, f"{len(readers)} lists of 16 MB that nobody takes cost {grown} MiB")
+        whole = api.ok("GET", path)["items"]
+        code, text = api("GET", path, accept="application/yaml")
+        check(code == 200 and text.count("\n- ") == len(whole), f"as YAML: {code}, {text.count(chr(10) + '- ')} objects")
+        page, names = {"metadata": {"continue": ""}}, []
+        while "continue" in page["metadata"]:
+            token = urllib.parse.quote(page["metadata"]["continue"])
+            page = api.ok("GET", f"{path}&limit=100000" + (f"&continue={token}" if token else ""))
+            check(len(json.dumps(page)) < 10 << 20, "a page is too long")
+            names += [i["metadata"]["name"] for i in page["items"]]
+        check(names == [i["metadata"]["name"] for i in whole], f"pages: {len(names)} of {len(whole)} objects")
+        b.stop()
+        return f"({grown} MiB for {len(readers)} readers)"
+
+
+def metric(api, label):
+    text = api("GET", "/metrics", accept="*/*")[1]
+    return next(line for line in text.splitlines() if label in line and "inflight" in line).split()[-1]
 
 
 if __name__ == "__main__":
