@@ -5,7 +5,8 @@
  * back-off keeps them out) stand behind, by age.
  *
  * Who is shown, and where, is settled when it is asked; a long answer is written some at a time, a turn of the loop
- * each, from what is there by then. Those that went meanwhile are left out.
+ * each, from what is there by then. Those that went meanwhile are left out. An answer is in memory until it is whole,
+ * so few that may be long are made at a time; the others wait, and nothing is looked up for them before their turn.
  */
 #include <stdlib.h>
 
@@ -14,7 +15,12 @@
 #include "core/engine_list.h"
 #include "wire/time.h"
 
-enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, STEP = 100 };
+enum {
+    LIMIT_DEFAULT = 1000,
+    LIMIT_MAX = 100000,
+    STEP = 100,
+    LONG_AT_ONCE = 2, /* answers of more than LIMIT_DEFAULT that are being made */
+};
 static const size_t MEMORY_MAX = (size_t)1 << 30;
 
 struct queue_visibility {
@@ -22,6 +28,8 @@ struct queue_visibility {
     struct virtual_source clusters, locals;
     struct timer *timer;
     struct virtual_call *calls; /* under way */
+    struct virtual_call *waiting;
+    size_t n_long; /* of the calls */
 };
 
 struct line {
@@ -34,6 +42,8 @@ struct virtual_call {
     struct queue_controller *c;
     virtual_done *done;
     void *ctx;
+    const struct virtual_ask *q;
+    bool local, is_long;
     struct arena arena;
     struct buf out;
     size_t offset, limit;
@@ -230,46 +240,100 @@ static void finish(struct virtual_call *k, int code) {
     buf_c(&k->out, "]}");
     code = code != 0 ? code : buf_ok(&k->out);
     if (code != 0) {
-        err_set(&err, code, code == ERR_UNAVAILABLE ? "the queues are going" : "out of memory");
+        err_set(&err, code,
+                code == ERR_UNAVAILABLE ? "the queues are going"
+                : code == ERR_NOT_FOUND ? "the queue has gone"
+                                        : "out of memory");
     }
     k->done(k->ctx, code, code == 0 ? buf_view(&k->out) : (struct str){0}, &err);
     call_free(k);
 }
 
-static void call_add(struct queue_visibility *x, struct virtual_call *k) {
-    struct virtual_call **last = &x->calls;
-    while (*last != NULL) {
-        last = &(*last)->after;
+static void call_add(struct virtual_call **list, struct virtual_call *k) {
+    while (*list != NULL) {
+        list = &(*list)->after;
     }
     k->after = NULL;
-    *last = k;
+    *list = k;
+}
+
+static bool call_take(struct virtual_call **list, const struct virtual_call *k) {
+    while (*list != NULL && *list != k) {
+        list = &(*list)->after;
+    }
+    bool is = *list == k;
+    if (is) {
+        *list = k->after;
+    }
+    return is;
+}
+
+/* The queues that it is about. NULL: they are not there. */
+static const struct cluster_state *queues_of(const struct virtual_call *k,
+                                             const struct local_state **ret) {
+    struct queue_controller *c = k->c;
+    const struct cluster_state *s = NULL;
+    *ret = NULL;
+    if (!k->local) {
+        s = map_get(&c->clusters, k->q->name);
+    } else if (mirror_get(c->env->mirror, c->kinds[QK_LOCAL_QUEUE], k->q->ns, k->q->name) != NULL) {
+        *ret = queue_local(c, k->q->ns, k->q->name);
+        s = *ret != NULL && (*ret)->cluster != NULL ? map_get(&c->clusters, str_of((*ret)->cluster))
+                                                    : NULL;
+    }
+    return s != NULL && s->exists ? s : NULL;
+}
+
+static int call_start(struct virtual_call *k) {
+    const struct local_state *l;
+    const struct cluster_state *s = queues_of(k, &l);
+    if (s == NULL) {
+        return ERR_NOT_FOUND;
+    }
+    return k->limit > 0 ? lines_find(k, s, l) : 0;
+}
+
+/* Those that wait, as far as it is their turn. */
+static void start_waiting(struct queue_visibility *x) {
+    while (x->waiting != NULL && x->n_long < LONG_AT_ONCE) {
+        struct virtual_call *k = x->waiting;
+        x->waiting = k->after;
+        int r = call_start(k);
+        if (r != 0) {
+            finish(k, r);
+            continue;
+        }
+        x->n_long++;
+        call_add(&x->calls, k);
+    }
 }
 
 /* Calls take turns. */
 static void turn(void *ctx) {
     struct queue_visibility *x = ctx;
     struct virtual_call *k = x->calls;
-    if (k == NULL) {
-        return;
+    if (k != NULL) {
+        x->calls = k->after;
+        if (step(k)) {
+            x->n_long -= k->is_long;
+            finish(k, 0);
+        } else {
+            call_add(&x->calls, k);
+        }
     }
-    x->calls = k->after;
-    if (step(k)) {
-        finish(k, 0);
-    } else {
-        call_add(x, k);
-    }
+    start_waiting(x);
     if (x->calls != NULL) {
         x->c->env->clock->timer_start(x->timer, 0);
     }
 }
 
 static struct virtual_call *call_new(struct queue_visibility *x, const struct virtual_ask *q,
-                                     virtual_done *done, void *ctx) {
+                                     bool local, virtual_done *done, void *ctx) {
     struct virtual_call *k = mem_zalloc(sizeof(*k));
     if (k == NULL) {
         return NULL;
     }
-    *k = (struct virtual_call){.x = x, .c = x->c, .done = done, .ctx = ctx};
+    *k = (struct virtual_call){.x = x, .c = x->c, .q = q, .local = local, .done = done, .ctx = ctx};
     arena_init(&k->arena, MEMORY_MAX);
     buf_init(&k->out, MEMORY_MAX);
     buf_c(&k->out,
@@ -280,25 +344,22 @@ static struct virtual_call *call_new(struct queue_visibility *x, const struct vi
     return k;
 }
 
-static int answer(struct queue_visibility *x, const struct virtual_ask *q,
-                  const struct cluster_state *s, const struct local_state *l, virtual_done *done,
-                  void *ctx, struct virtual_call **ret, struct err *err) {
-    size_t offset, limit;
-    int r = number(q, "offset", 0, INT32_MAX, &offset, err);
-    r = r == 0 ? number(q, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit, err) : r;
+/* Puts a long one behind others, begins it, or answers it at once. */
+static int call_run(struct virtual_call *k, struct virtual_call **ret) {
+    struct queue_visibility *x = k->x;
+    const struct local_state *l;
+    k->is_long = k->limit > LIMIT_DEFAULT;
+    if (k->is_long && (x->n_long == LONG_AT_ONCE || x->waiting != NULL)) {
+        if (queues_of(k, &l) == NULL) {
+            return ERR_NOT_FOUND;
+        }
+        call_add(&x->waiting, k);
+        *ret = k;
+        return 0;
+    }
+    int r = call_start(k);
     if (r != 0) {
         return r;
-    }
-    struct virtual_call *k = call_new(x, q, done, ctx);
-    if (k == NULL) {
-        return err_set(err, ERR_NOMEM, "out of memory");
-    }
-    k->offset = offset;
-    k->limit = limit;
-    r = limit > 0 ? lines_find(k, s, l) : 0;
-    if (r != 0) {
-        call_free(k);
-        return err_set(err, ERR_NOMEM, "out of memory");
     }
     if (step(k)) {
         finish(k, 0);
@@ -307,39 +368,57 @@ static int answer(struct queue_visibility *x, const struct virtual_ask *q,
     if (x->calls == NULL) {
         x->c->env->clock->timer_start(x->timer, 0);
     }
-    call_add(x, k);
+    x->n_long += k->is_long;
+    call_add(&x->calls, k);
     *ret = k;
     return 0;
+}
+
+static int answer(struct queue_visibility *x, const struct virtual_ask *q, bool local,
+                  virtual_done *done, void *ctx, struct virtual_call **ret, struct err *err) {
+    size_t offset, limit;
+    int r = number(q, "offset", 0, INT32_MAX, &offset, err);
+    r = r == 0 ? number(q, "limit", LIMIT_DEFAULT, LIMIT_MAX, &limit, err) : r;
+    if (r != 0) {
+        return r;
+    }
+    struct virtual_call *k = call_new(x, q, local, done, ctx);
+    if (k == NULL) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    k->offset = offset;
+    k->limit = limit;
+    r = call_run(k, ret);
+    if (r != 0) {
+        call_free(k);
+    }
+    return r == 0 || r == ERR_NOT_FOUND ? r : err_set(err, ERR_NOMEM, "out of memory");
 }
 
 static int cluster_ask(struct virtual_source *source, const struct virtual_ask *q,
                        virtual_done *done, void *ctx, struct virtual_call **ret, struct err *err) {
     struct queue_visibility *x =
         (struct queue_visibility *)((char *)source - offsetof(struct queue_visibility, clusters));
-    const struct cluster_state *s = map_get(&x->c->clusters, q->name);
-    return s != NULL && s->exists ? answer(x, q, s, NULL, done, ctx, ret, err) : ERR_NOT_FOUND;
+    return answer(x, q, false, done, ctx, ret, err);
 }
 
 static int local_ask(struct virtual_source *source, const struct virtual_ask *q, virtual_done *done,
                      void *ctx, struct virtual_call **ret, struct err *err) {
     struct queue_visibility *x =
         (struct queue_visibility *)((char *)source - offsetof(struct queue_visibility, locals));
-    const struct local_state *l = NULL;
-    if (mirror_get(x->c->env->mirror, x->c->kinds[QK_LOCAL_QUEUE], q->ns, q->name) != NULL) {
-        l = queue_local(x->c, q->ns, q->name);
-    }
-    const struct cluster_state *s =
-        l != NULL && l->cluster != NULL ? map_get(&x->c->clusters, str_of(l->cluster)) : NULL;
-    return s != NULL && s->exists ? answer(x, q, s, l, done, ctx, ret, err) : ERR_NOT_FOUND;
+    return answer(x, q, true, done, ctx, ret, err);
 }
 
 static void cancel(struct virtual_source *source, struct virtual_call *call) {
-    struct virtual_call **at = &call->x->calls;
-    while (*at != call) {
-        at = &(*at)->after;
+    struct queue_visibility *x = call->x;
+    if (!call_take(&x->waiting, call)) {
+        (void)call_take(&x->calls, call);
+        x->n_long -= call->is_long;
     }
-    *at = call->after;
     call_free(call);
+    if (x->calls == NULL && x->waiting != NULL) { /* it is another's turn */
+        x->c->env->clock->timer_start(x->timer, 0);
+    }
 }
 
 /* ---- life ---- */
@@ -374,10 +453,12 @@ void queue_visibility_free(struct queue_visibility *x) {
     if (x == NULL) {
         return;
     }
-    while (x->calls != NULL) {
-        struct virtual_call *k = x->calls;
-        x->calls = k->after;
-        finish(k, ERR_UNAVAILABLE);
+    struct virtual_call **lists[] = {&x->calls, &x->waiting};
+    for (size_t i = 0; i < 2; i++) {
+        for (struct virtual_call *k; (k = *lists[i]) != NULL;) {
+            *lists[i] = k->after;
+            finish(k, ERR_UNAVAILABLE);
+        }
     }
     if (x->c->env->virtuals != NULL) {
         virtual_remove(x->c->env->virtuals, &x->clusters);

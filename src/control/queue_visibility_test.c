@@ -9,7 +9,7 @@
 
 struct scene {
     struct virtual_call *call; /* of the last question */
-    size_t answers;
+    size_t answers, missing;
     struct fake_world w;
     struct queue_controller *q;
     struct virtual_registry *virtuals;
@@ -75,6 +75,7 @@ static void done(void *ctx, int code, struct str json, const struct err *err) {
     yyjson_doc *doc;
     s->code = code;
     s->answers++;
+    s->missing += code == ERR_NOT_FOUND;
     if (code != 0) {
         return;
     }
@@ -90,18 +91,23 @@ static int ask(struct scene *s, const char *resource, const char *name, const ch
     struct virtual_param query[] = {{STR("offset"), str_of(offset)}, {STR("limit"), str_of(limit)}};
     struct virtual_source *src = virtual_find(s->virtuals, STR("visibility.kueue.x-k8s.io"),
                                               str_of(resource), STR("pendingworkloads"));
-    struct virtual_ask q = {.verb = "get",
-                            .subresource = STR("pendingworkloads"),
-                            .version = STR("v1beta1"),
-                            .ns = strcmp(resource, "localqueues") == 0 ? STR("default") : STR(""),
-                            .name = str_of(name),
-                            .query = query,
-                            .n_query = 2};
+    static struct virtual_ask asked[8]; /* valid as long as the question */
+    static struct virtual_param params[8][2];
+    static size_t n;
+    struct virtual_ask *q = &asked[n % 8];
+    memcpy(params[n % 8], query, sizeof(query));
+    *q = (struct virtual_ask){.verb = "get",
+                              .subresource = STR("pendingworkloads"),
+                              .version = STR("v1beta1"),
+                              .ns = strcmp(resource, "localqueues") == 0 ? STR("default") : STR(""),
+                              .name = str_of(name),
+                              .query = params[n++ % 8],
+                              .n_query = 2};
     struct err err = {0};
     assert_non_null(src);
     s->items = NULL;
     s->call = NULL;
-    return src->ask(src, &q, done, s, &s->call, &err);
+    return src->ask(src, q, done, s, &s->call, &err);
 }
 
 /* "name/priority/queue/at/at-local ..." of the last answer. */
@@ -230,12 +236,41 @@ static void long_answers(void **state) {
     assert_int_equal(s.code, ERR_UNAVAILABLE);
 }
 
+/* Few answers that may be long are made at a time: who waits is answered from what is there when it is his turn. */
+static void long_ones_wait(void **state) {
+    static const char *const limits[] = {"1001", "5000", "100000", "2000", "1000"};
+    struct virtual_call *calls[5];
+    struct scene s;
+    start(&s);
+    for (int i = 0; i < 150; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "w%03d", i);
+        workload(&s, name, "a", 0);
+    }
+    settle(&s);
+    struct virtual_source *src = virtual_find(s.virtuals, STR("visibility.kueue.x-k8s.io"),
+                                              STR("clusterqueues"), STR("pendingworkloads"));
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(
+            ask(&s, i == 3 ? "localqueues" : "clusterqueues", i == 3 ? "a" : "cq", "", limits[i]),
+            0);
+        calls[i] = s.call;
+        assert_non_null(calls[i]);
+    }
+    assert_int_equal(ask(&s, "clusterqueues", "none", "", "5000"), ERR_NOT_FOUND);
+    src->cancel(src, calls[1]); /* which lets the third begin */
+    fake_world_delete(&s.w, "LocalQueue", "default", "a", "");
+    settle(&s);
+    assert_int_equal(s.answers, 4);
+    assert_int_equal(s.missing, 1); /* the fourth: it had waited */
+    end(&s);
+    assert_int_equal(s.answers, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(stopped),
-        cmocka_unit_test(long_answers),
+        cmocka_unit_test(order),        cmocka_unit_test(refused),        cmocka_unit_test(stopped),
+        cmocka_unit_test(long_answers), cmocka_unit_test(long_ones_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
