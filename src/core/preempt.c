@@ -119,7 +119,8 @@ static bool subtree_fits(struct quota_cell **cells, int64_t *rest, size_t n) {
     return fits;
 }
 
-static int collect_cohort(struct search *s) {
+/* By lists that a search asks: without SOURCE_PRIORITY, only from below ancestors where the asker has the right. */
+static int collect_cohort(struct search *s, bool priority) {
     size_t n = 0;
     struct quota_cell **cells = ARENA_ARRAY(&s->m->memory, struct quota_cell *, s->ask->n_needs);
     int64_t *rest = ARENA_ARRAY(&s->m->memory, int64_t, s->ask->n_needs);
@@ -138,7 +139,9 @@ static int collect_cohort(struct search *s) {
     const struct quota_node *below = s->q->node;
     int r = 0;
     for (const struct quota_node *a = below->parent; a != NULL && r == 0; a = a->parent) {
-        r = collect(s, a, below, a, advantage ? SOURCE_HIERARCHY : SOURCE_PRIORITY);
+        if (advantage || priority) {
+            r = collect(s, a, below, a, advantage ? SOURCE_HIERARCHY : SOURCE_PRIORITY);
+        }
         advantage = subtree_fits(cells, rest, n) || advantage;
         below = a;
     }
@@ -223,21 +226,51 @@ static int run_through(struct search *s, enum source_list list, bool evicting, b
     return r;
 }
 
-static int sources_start(struct search *s) {
+/* None of SOURCE_PRIORITY is evicted for one that would borrow (spared_by_borrowing). */
+static bool list_is_spared(const struct search *s, enum source_list list, bool borrow) {
+    return borrow && list == SOURCE_PRIORITY && s->q->borrow_within == PREEMPT_NEVER;
+}
+
+/* Those that the next attempt asks, from the first on. */
+static int sources_start(struct search *s, bool borrow) {
     int r = 0;
     for (size_t i = 0; i < s->m->sources.n && r == 0; i++) {
-        r = source_start(s, &s->m->sources.v[i]);
+        struct source *x = &s->m->sources.v[i];
+        r = list_is_spared(s, x->list, borrow) ? 0 : source_start(s, x);
     }
     return r;
+}
+
+/* It would borrow whoever else goes, and none of its own queue does. */
+static bool must_borrow(const struct search *s) {
+    for (size_t i = 0; i < s->m->sources.n; i++) {
+        if (s->m->sources.v[i].list == SOURCE_OWN && s->m->sources.v[i].head != NULL) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < s->ask->n_needs; i++) {
+        const struct preempt_need *n = &s->ask->needs[i];
+        if (!n->besides && quota_borrows_with(n->cell, n->v)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int attempt(struct search *s, bool borrow, bool *ret_found) {
     bool fits = false;
     int r = 0;
+    if (!borrow && must_borrow(s)) {
+        *ret_found = false;
+        return 0;
+    }
     size_t mark = quota_mark(&s->e->forest);
     s->m->out.n = 0;
     for (int run = 0; run < 2 * SOURCE_LISTS && r == 0 && !fits; run++) {
-        r = run_through(s, run % SOURCE_LISTS, run < SOURCE_LISTS, borrow, &fits);
+        enum source_list list = run % SOURCE_LISTS;
+        if (!list_is_spared(s, list, borrow)) {
+            r = run_through(s, list, run < SOURCE_LISTS, borrow, &fits);
+        }
     }
     if (r == 0 && fits) {
         r = search_fill_back(s, borrow);
@@ -269,24 +302,26 @@ static bool below_nominal(const struct search *s) {
 }
 
 static int classical_search(struct search *s, bool *ret_found) {
+    bool never = s->q->borrow_within == PREEMPT_NEVER;
     int r = source_add(s, s->q, NULL, SOURCE_OWN, s->q->within_queue);
+    r = r == 0 ? sources_start(s, true) : r;
+    bool once = r == 0 && never && (!below_nominal(s) || must_borrow(s));
     if (r == 0 && s->q->reclaim != PREEMPT_NEVER) {
-        r = collect_cohort(s);
+        r = collect_cohort(s, !once);
+        r = r == 0 ? sources_start(s, once) : r;
     }
-    r = r == 0 ? sources_start(s) : r;
     if (r != 0 || s->m->sources.n == 0) {
         return r;
     }
-    bool never = s->q->borrow_within == PREEMPT_NEVER;
     bool hierarchy = list_has_any(s, SOURCE_HIERARCHY);
     bool others = hierarchy || list_has_any(s, SOURCE_PRIORITY);
-    if (!others || (never && !below_nominal(s))) {
+    if (!others || once) {
         return attempt(s, true, ret_found);
     }
     bool first = !(never && !hierarchy);
     r = attempt(s, first, ret_found);
     if (r == 0 && !*ret_found) {
-        r = sources_start(s);
+        r = sources_start(s, !first);
         r = r == 0 ? attempt(s, !first, ret_found) : r;
     }
     return r;
