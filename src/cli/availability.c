@@ -266,7 +266,6 @@ static int print_table(struct book *b, const struct span *s, yyjson_val *items) 
 static int print_list(struct book *b, yyjson_val *list) {
     struct cli *c = b->c;
     struct buf text;
-    yyjson_doc *doc;
     yyjson_val *v;
     size_t i, n, written = 0;
     buf_init(&text, 0);
@@ -282,9 +281,7 @@ static int print_list(struct book *b, yyjson_val *list) {
         buf_release(&text);
         return nothing(c);
     }
-    int r = json_parse(&c->arena, buf_view(&text), &doc, &c->err);
-    buf_release(&text);
-    return r != 0 ? cli_fail(c, NULL) : (cli_print(c, yyjson_doc_get_root(doc)), CLI_OK);
+    return cli_print_text(c, &text);
 }
 
 static int show(struct book *b) {

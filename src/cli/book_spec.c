@@ -2,33 +2,19 @@
 #include "cli/book_int.h"
 
 #include "base/clock.h"
+#include "cli/job_spec.h"
 #include "wire/quantity.h"
 #include "wire/time.h"
 
-#define MIG_PREFIX "nvidia.com/mig-"
 #define GPU_RESOURCE "nvidia.com/gpu"
 
 enum { COUNT_MAX = 4096, GIB = 1 << 30 };
 
 /* ---- what ---- */
 
-struct str book_slice(struct arena *a, struct str s) {
-    bool ok = s.n >= 4 && s.n < 40 && s.p[0] >= '1' && s.p[0] <= '9' && s.p[1] == 'g' &&
-              s.p[2] == '.' && str_contains(s, STR("gb"));
-    for (size_t i = 0; ok && i < s.n; i++) {
-        char c = s.p[i];
-        ok = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+';
-    }
-    if (!ok) {
-        return (struct str){0};
-    }
-    struct str name = arena_f(a, MIG_PREFIX "%.*s", STR_ARG(s));
-    for (size_t i = 0; i < name.n; i++) {
-        if (name.p[i] == '+') {
-            ((char *)(uintptr_t)name.p)[i] = '.';
-        }
-    }
-    return name;
+struct str book_slice(struct arena *a, struct str profile) {
+    char name[SLICE_TEXT_MAX];
+    return job_spec_slice(profile, name) ? arena_str(a, str_of(name)) : (struct str){0};
 }
 
 static int add_line(struct book_want *w, struct str resource, int64_t count, struct err *err) {

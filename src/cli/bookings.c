@@ -163,7 +163,6 @@ static void print_table(struct book *b, const struct row *rows, size_t n, bool p
 
 static int print_list(struct book *b, const struct row *rows, size_t n) {
     struct buf text;
-    yyjson_doc *doc;
     buf_init(&text, 0);
     buf_c(&text, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[");
     for (size_t i = 0; i < n; i++) {
@@ -175,13 +174,7 @@ static int print_list(struct book *b, const struct row *rows, size_t n) {
         json_write_mut(&text, root);
     }
     buf_c(&text, "]}");
-    int r = json_parse(&b->c->arena, buf_view(&text), &doc, &b->c->err);
-    buf_release(&text);
-    if (r != 0) {
-        return cli_fail(b->c, NULL);
-    }
-    cli_print(b->c, yyjson_doc_get_root(doc));
-    return CLI_OK;
+    return cli_print_text(b->c, &text);
 }
 
 /* Names that were given must be there. */

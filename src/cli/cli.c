@@ -266,6 +266,17 @@ bool cli_print(struct cli *c, yyjson_val *v) {
     return true;
 }
 
+int cli_print_text(struct cli *c, struct buf *text) {
+    yyjson_doc *doc;
+    int r = json_parse(&c->arena, buf_view(text), &doc, &c->err);
+    buf_release(text);
+    if (r != 0) {
+        return cli_fail(c, NULL);
+    }
+    cli_print(c, yyjson_doc_get_root(doc));
+    return CLI_OK;
+}
+
 struct str cli_age(struct cli *c, struct str time) {
     int64_t then;
     if (time_parse(time, &then, NULL) != 0) {

@@ -53,6 +53,8 @@ struct str cli_path_with(struct cli *c, struct str path, const char *key, struct
 
 /* Prints one object or a list in -o json, yaml or name; false for tables, which the verb prints itself. */
 bool cli_print(struct cli *c, yyjson_val *v);
+/* The same of JSON text, which it releases; an exit code. */
+int cli_print_text(struct cli *c, struct buf *text);
 void cli_out(const struct buf *b);
 /* "5s", "3m", "2h", "4d": since then. */
 struct str cli_age(struct cli *c, struct str time);

@@ -101,9 +101,7 @@ static int add_metadata(const struct cli_args *a, struct buf *out, struct err *e
     return 0;
 }
 
-/* "2g.35gb" and "1g.18gb+me" to the resource's name. */
-static int add_slice(const char *slice, struct buf *out, struct err *err) {
-    struct str s = str_of(slice);
+bool job_spec_slice(struct str s, char ret[SLICE_TEXT_MAX]) {
     bool ok = s.n >= 4 && s.n < 40 && s.p[0] >= '1' && s.p[0] <= '9' && s.p[1] == 'g' &&
               s.p[2] == '.' && str_contains(s, STR("gb"));
     for (size_t i = 0; ok && i < s.n; i++) {
@@ -111,13 +109,21 @@ static int add_slice(const char *slice, struct buf *out, struct err *err) {
         ok = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '+';
     }
     if (!ok) {
+        return false;
+    }
+    snprintf(ret, SLICE_TEXT_MAX, "nvidia.com/mig-%.*s", STR_ARG(s));
+    for (char *p = ret; *p; p++) {
+        *p = *p == '+' ? '.' : *p;
+    }
+    return true;
+}
+
+static int add_slice(const char *slice, struct buf *out, struct err *err) {
+    char name[SLICE_TEXT_MAX];
+    if (!job_spec_slice(str_of(slice), name)) {
         return expected(err, "slice", "a MIG profile as 2g.35gb", slice);
     }
-    buf_c(out, "\"nvidia.com/mig-");
-    for (size_t i = 0; i < s.n; i++) {
-        buf_ch(out, s.p[i] == '+' ? '.' : s.p[i]);
-    }
-    buf_c(out, "\":\"1\"");
+    buf_f(out, "\"%s\":\"1\"", name);
     return 0;
 }
 

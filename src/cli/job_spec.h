@@ -8,6 +8,9 @@
 
 /* Appends the Job's JSON. ERR_BAD_REQUEST names the option and what was expected. */
 int job_spec_build(const struct cli_args *a, struct buf *out, struct err *err);
+/* "2g.35gb" and "1g.18gb+me" as resources; false when it is no MIG profile. */
+enum { SLICE_TEXT_MAX = 64 };
+bool job_spec_slice(struct str profile, char ret[SLICE_TEXT_MAX]);
 /* "90", "45s", "30m", "12h", "7d", "1h30m" to seconds. */
 bool job_spec_seconds(struct str text, int64_t *ret);
 

@@ -181,7 +181,6 @@ static int print_table(const struct view *v, const struct ranked *list, size_t n
 static int print_list(const struct view *v, const struct ranked *list, size_t n) {
     struct cli *c = v->c;
     struct buf b;
-    yyjson_doc *doc;
     buf_init(&b, 0);
     buf_c(&b, "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[");
     size_t shown = 0;
@@ -200,13 +199,7 @@ static int print_list(const struct view *v, const struct ranked *list, size_t n)
         buf_release(&b);
         return cli_fail(c, NULL);
     }
-    int r = json_parse(&c->arena, buf_view(&b), &doc, &c->err);
-    buf_release(&b);
-    if (r != 0) {
-        return cli_fail(c, NULL);
-    }
-    cli_print(c, yyjson_doc_get_root(doc));
-    return CLI_OK;
+    return cli_print_text(c, &b);
 }
 
 /* A queue of some project, or a ClusterQueue; if not, what may be meant is told. */

@@ -4,6 +4,8 @@
  */
 #include "cli/submit_check.h"
 
+#include "cli/job_spec.h"
+
 enum { NAMES_MAX_BYTES = 300 };
 
 #define MIG_PREFIX "nvidia.com/mig-"
@@ -92,12 +94,10 @@ static int check_slice(struct cli *c) {
         return 0;
     }
     yyjson_val *items = json_get(list, STR("items"));
-    struct str copy =
-        arena_str(&c->arena, str_of(slice)); /* "1g.18gb+me" is a resource "...1g.18gb.me" */
-    for (size_t k = 0; k < copy.n; k++) {
-        ((char *)(uintptr_t)copy.p)[k] = copy.p[k] == '+' ? '.' : copy.p[k];
-    }
-    wanted = copy;
+    char resource[SLICE_TEXT_MAX];
+    wanted = job_spec_slice(str_of(slice), resource)
+                 ? str_skip(str_of(resource), sizeof(MIG_PREFIX) - 1)
+                 : none;
     struct buf has;
     buf_init(&has, 0);
     yyjson_arr_foreach(items, i, n, node) {
