@@ -185,6 +185,31 @@ static void stopped_queues(void **state) {
     }
 }
 
+/* A LocalQueue that goes on says so, although the ClusterQueue is still stopped; and the other way round. */
+static void returns_one_by_one(void **state) {
+    struct scene s;
+    scene_start(&s);
+    scene_controllers(&s);
+    scene_flavor(&s, "f");
+    scene_queue(&s, "q", 2, "");
+    scene_job(&s, "a", "q", 2, "");
+    fake_world_live(&s.w, 5);
+    scene_spec(&s, "LocalQueue", "q", "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    fake_world_live(&s.w, 8);
+    scene_spec(&s, "ClusterQueue", "q", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    fake_world_live(&s.w, 8);
+    IS("job-a-", "Requeued", "False", "LocalQueueStopped", "The LocalQueue is stopped");
+    scene_spec(&s, "LocalQueue", "q", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    fake_world_live(&s.w, 8);
+    IS("job-a-", "Requeued", "True", "LocalQueueRestarted",
+       "The LocalQueue was restarted after being stopped");
+    IS("job-a-", "QuotaReserved", "False", "Suspended", "");
+    scene_spec(&s, "ClusterQueue", "q", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    fake_world_live(&s.w, 8);
+    IS("job-a-", "Admitted", "True", "Admitted", "");
+    scene_end(&s);
+}
+
 /* What merely reserves quota loses it at once, without an eviction. */
 static void stopped_while_reserving(void **state) {
     struct scene s;
@@ -476,6 +501,7 @@ int main(void) {
         cmocka_unit_test(protected_from_preemption),
         cmocka_unit_test(gates_against_preempting),
         cmocka_unit_test(stopped_queues),
+        cmocka_unit_test(returns_one_by_one),
         cmocka_unit_test(stopped_while_reserving),
         cmocka_unit_test(never_ready),
         cmocka_unit_test(not_ready_any_more),

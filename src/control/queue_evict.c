@@ -11,7 +11,7 @@
  *     pods not ready for too long           Evicted: PodsReadyTimeout, or after too many: DeactivationTarget
  *     all checks are Ready                  Admitted
  *
- * Coming again: Requeued False becomes True once its reason has passed.
+ * Coming again: Requeued False becomes True once its reason has passed, whatever else keeps it out by then.
  */
 #include "control/backoff.h"
 #include "control/queue_private.h"
@@ -253,6 +253,23 @@ static const char *return_of(struct str reason, const char **ret_text) {
     return NULL;
 }
 
+/* Whether what it was stopped for is over. */
+static bool has_passed(const struct queue_controller *c, const struct queue_work *q,
+                       struct str reason) {
+    const struct local_state *l = q->local;
+    bool local = str_is(reason, "LocalQueueStopped"),
+         cluster = str_is(reason, "ClusterQueueStopped");
+    if (!local && !cluster) {
+        return true;
+    }
+    if (l == NULL || !l->exists || l->stopped) {
+        return false;
+    }
+    const struct cluster_state *s =
+        l->cluster != NULL ? map_get(&c->clusters, str_of(l->cluster)) : NULL;
+    return local || (s != NULL && s->exists && !s->stopped);
+}
+
 bool queue_returns(struct queue_controller *c, const struct object *o, const struct workload *w,
                    struct queue_work *q, enum work *ret) {
     static const struct condition_list none;
@@ -263,7 +280,8 @@ bool queue_returns(struct queue_controller *c, const struct object *o, const str
                      ? w->status->requeue_state->requeue_at_ns
                      : 0;
     bool out = r != NULL && str_is(r->status, "False");
-    const char *text = NULL, *reason = out ? return_of(r->reason, &text) : NULL;
+    const char *text = NULL;
+    const char *reason = out && has_passed(c, q, r->reason) ? return_of(r->reason, &text) : NULL;
     if (at > now || (at == 0 && reason == NULL)) {
         return false;
     }

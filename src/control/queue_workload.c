@@ -412,21 +412,21 @@ static enum work pending(struct queue_controller *c, const struct object *o,
     const char *why = not_queueable(c, w, q, &text);
     bool out = why != NULL && (str_is(str_of(why), "Deactivated") || on_hold(w) != NULL);
     (void)queue_count(c, q, out ? QW_IDLE : QW_PENDING);
+    enum work back;
+    if (!out && queue_returns(c, o, w, q, &back)) {
+        return back;
+    }
+    int64_t wait = out ? 0 : kept_out(w, clock_wall(c->env->clock));
+    if (wait > 0 && wait < INT64_MAX) {
+        workqueue_add_after(c->works, q->ns, q->name, wait);
+    }
     if (why != NULL) {
         forget(c, q->uid);
         return queue_message_set(q, why, text) == 0 ? queue_say_waits(c, o, w, q) : WORK_RETRY;
     }
-    enum work back;
-    if (queue_returns(c, o, w, q, &back)) {
-        return back;
-    }
-    int64_t wait = kept_out(w, clock_wall(c->env->clock));
     if (wait > 0 || condition_true(w->status != NULL ? &w->status->conditions : &none,
                                    "WaitingForReplacementPods")) {
         forget(c, q->uid);
-        if (wait > 0 && wait < INT64_MAX) {
-            workqueue_add_after(c->works, q->ns, q->name, wait);
-        }
         q->reason = NULL;
         return queue_say_waits(c, o, w, q);
     }
