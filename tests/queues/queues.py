@@ -44,8 +44,8 @@ class World:
                   for n, v in (("low", 10), ("high", 1000))],
                 *queue("one", 1000, {SLICE: 1}), *queue("left", 1000, {SLICE: 1}, "all"),
                 *queue("right", 1000, {SLICE: 1}, "all"), *queue("tight", 50, {WIDE: 1, SMALL: 1}),
-                *queue("few", 100, {}))
-        self.queues = ["one", "left", "right", "tight", "few"]
+                *queue("few", 100, {}), *queue("places", 1000, {SLICE: 9, WIDE: 9, SMALL: 9}))
+        self.queues = ["one", "left", "right", "tight", "few", "places"]
 
     def submit(self, name, script, to, priority="low", slices=None, annotations=None, grace=1, **spec):
         body = job(name, script, queue=to, limits={slices: 1} if slices else {}, pod=spec.pop("pod", {}),
@@ -169,6 +169,31 @@ def scene_partial_admission(w):
     w.complete("partial")
     check(w.job("partial")["status"]["succeeded"] == 4, "not all completions")
     w.finish("partial")
+
+
+def scene_fewer_places_than_quota(w):
+    """Quota for nine and places for two: what may start with fewer pods starts with two."""
+    w.submit("some", "sleep 1", "places", slices=SLICE, parallelism=4, completions=4,
+             annotations={"kueue.x-k8s.io/job-min-parallelism": "1"})
+    w.running("some", 2)
+    w.complete("some")
+    check(w.job("some")["status"]["succeeded"] == 4, "not all completions")
+    w.finish("some")
+
+
+def scene_behind_those_without_a_place(w):
+    """Some alike wait for a place, one after the other; what comes later and fits is not held up by them."""
+    w.submit("hog", LONG, "places", slices=WIDE)
+    w.running("hog")
+    for name in ("alike-1", "alike-2", "alike-3"):
+        w.submit(name, SHORT, "places", slices=SLICE, parallelism=2, completions=2)
+        w.becomes(name, "QuotaReserved", "False", "WaitingForPlacement")
+    w.submit("small", SHORT, "places", slices=SMALL)
+    w.complete("small")
+    w.finish("hog")
+    for name in ("alike-1", "alike-2", "alike-3"):
+        w.complete(name)
+    w.finish("alike-1", "alike-2", "alike-3", "small")
 
 
 def scene_drain(w):
