@@ -53,6 +53,21 @@ static void kept(void **state) {
     engine_free(w.e);
 }
 
+/* Who waits is tried again when a holder's priority falls. */
+static void a_holder_falls(void **state) {
+    struct world w;
+    alone(&w, (struct engine_options){0});
+    submit(&w, "a", "q", 5, 1, 4000);
+    run(&w);
+    submit(&w, "b", "q", 3, 2, 1000);
+    run(&w);
+    assert_string_equal(w.story, "");
+    hold_as(&w, (struct workload_input){.uid = STR("a"), .queue = STR("q"), .queued_ns = 1}, 4000);
+    run(&w);
+    assert_string_equal(w.story, "-a<b ");
+    engine_free(w.e);
+}
+
 static void gates(void **state) {
     struct world w;
     struct workload_input in = {
@@ -423,6 +438,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(victims_leave_first),
         cmocka_unit_test(kept),
+        cmocka_unit_test(a_holder_falls),
         cmocka_unit_test(gates),
         cmocka_unit_test(first_until_it_is_in),
         cmocka_unit_test(first_until_that_is_seen),

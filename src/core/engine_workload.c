@@ -461,7 +461,8 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     if (w == NULL || w->state != WORKLOAD_HOLDING || w->queue != q) {
         return hold_new(e, in, q, held, n);
     }
-    bool kept = w->evicting && !in->evicting;
+    /* It stays after all; or it may be a victim now, or no more. */
+    bool again = (w->evicting && !in->evicting) || w->priority != in->priority;
     int r = 0;
     preemptor_gone(w); /* what is written was seen */
     if (w->hash != workload_hash(in) || !str_eq(w->local, in->local)) {
@@ -473,7 +474,7 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     } else {
         holder_list(w);
     }
-    if (r == 0 && kept) {
+    if (r == 0 && again) {
         tree_retry(e, q);
     }
     return r;
