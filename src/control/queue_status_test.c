@@ -309,6 +309,13 @@ static void whose_namespace(void **state) {
     end(&s);
 }
 
+static void check_on(struct scene *s, const char *name) {
+    fake_world_patch(&s->w, "AdmissionCheck", "", name, "status",
+                     "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
+                     "\"reason\":\"Active\",\"message\":\"\",\"lastTransitionTime\":"
+                     "\"2026-01-01T00:00:00Z\"}]}}");
+}
+
 static void check(struct scene *s, const char *name, const char *controller) {
     char json[512];
     snprintf(json, sizeof(json),
@@ -316,10 +323,7 @@ static void check(struct scene *s, const char *name, const char *controller) {
                 "{\"controllerName\":\"kueue.x-k8s.io/%s\"}}",
              name, controller);
     fake_world_put(&s->w, json);
-    fake_world_patch(&s->w, "AdmissionCheck", "", name, "status",
-                     "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
-                     "\"reason\":\"Active\",\"message\":\"\",\"lastTransitionTime\":"
-                     "\"2026-01-01T00:00:00Z\"}]}}");
+    check_on(s, name);
 }
 
 /* A check that comes to life does so for all that name it. */
@@ -337,7 +341,14 @@ static void a_check_of_two(void **state) {
         active(cluster(&s, names[i]), "False", "AdmissionCheckNotFound",
                "Can't admit new workloads: references missing AdmissionCheck(s): both.");
     }
-    check(&s, "both", "other");
+    fake_world_put(&s.w, V2 "\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"both\"},"
+                            "\"spec\":{\"controllerName\":\"example.com/c\"}}");
+    settle(&s);
+    for (int i = 0; i < 2; i++) {
+        active(cluster(&s, names[i]), "False", "AdmissionCheckInactive",
+               "Can't admit new workloads: references inactive AdmissionCheck(s): both.");
+    }
+    check_on(&s, "both");
     settle(&s);
     for (int i = 0; i < 2; i++) {
         active(cluster(&s, names[i]), "True", "Ready", "Can admit new workloads");
@@ -359,6 +370,20 @@ static void checks_at_odds(void **state) {
     active(cluster(&s, "cq"), "False", "MultiKueueWithProvisioningRequest",
            "Can't admit new workloads: Cannot use both MultiKueue and ProvisioningRequest "
            "AdmissionChecks together, found: far, grow.");
+    static const char *const flavors[] = {"f", "other"};
+    for (int i = 0; i < 2; i++) { /* on every flavor that there is, and not */
+        char more[256];
+        snprintf(more, sizeof(more),
+                 "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"far\","
+                 "\"onFlavors\":[\"%s\"]}]},",
+                 flavors[i]);
+        cluster_queue(&s, flavors[i], more);
+    }
+    settle(&s);
+    active(cluster(&s, "f"), "True", "Ready", "Can admit new workloads");
+    active(cluster(&s, "other"), "False", "MultiKueueAdmissionCheckAppliedPerFlavor",
+           "Can't admit new workloads: Cannot specify MultiKueue AdmissionCheck per flavor, "
+           "found: far.");
     end(&s);
 }
 
