@@ -141,8 +141,9 @@ static bool put(struct booking_objects_controller *c, struct booking_picture *p,
         round_fail(p->round, ERR_NOMEM);
         return true;
     }
-    if (o->deleting_ns != 0 || covers(yyjson_doc_get_root(has), yyjson_doc_get_root(want))) {
-        return o->deleting_ns != 0; /* made again when it is gone */
+    if (covers(yyjson_doc_get_root(has), yyjson_doc_get_root(want))) {
+        return o->deleting_ns !=
+               0; /* made again when it is gone; until then it is drained as any other */
     }
     edited(c, o, yyjson_doc_get_root(has), yyjson_doc_get_root(want));
     text = patch_of(a, yyjson_doc_get_root(want), yyjson_doc_get_root(has));

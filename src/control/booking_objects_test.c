@@ -93,6 +93,32 @@ static void refused(void **state) {
     end(&s);
 }
 
+/* Its ClusterQueue is deleted while work runs there, so it stays until that has gone; and that goes at the end. */
+static void deleted(void **state) {
+    struct scene s;
+    start(&s);
+    book(&s, "a", 0, 60, 1, ",\"endPolicy\":\"drain\"");
+    phase(&s, "a", "Active", PLAN1);
+    settle(&s);
+    job(&s, "team", "runs", "rsv-a", 1);
+    fake_world_live(&s.w, 5);
+    assert_true(admitted(&s, "team", "runs"));
+    char name[64];
+    str_copy(queue_of(&s, "a")->name, name, sizeof(name));
+    fake_world_delete(&s.w, "ClusterQueue", "", name, "");
+    fake_world_live(&s.w, 5);
+    assert_true(admitted(&s, "team", "runs"));
+    assert_non_null(get(&s, "ClusterQueue", "", name));
+    until(&s, 60);
+    phase(&s, "a", "Ending", PLAN1);
+    fake_world_live(&s.w, 60);
+    assert_false(admitted(&s, "team", "runs"));
+    assert_null(get(&s, "ClusterQueue", "", name));
+    assert_int_equal(pool(&s), 6);
+    is_text(get(&s, "Reservation", "team", "a"), "status.objects.drained", "true");
+    end(&s);
+}
+
 /* GPUs of an exclusive booking are lent to nobody. */
 static void alone(void **state) {
     struct scene s;
@@ -418,10 +444,11 @@ static void gone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(life),     cmocka_unit_test(refused),      cmocka_unit_test(edits),
-        cmocka_unit_test(standing), cmocka_unit_test(reclaim),      cmocka_unit_test(from_before),
-        cmocka_unit_test(place),    cmocka_unit_test(demote),       cmocka_unit_test(ends),
-        cmocka_unit_test(gone),     cmocka_unit_test(back_to_back), cmocka_unit_test(alone),
+        cmocka_unit_test(life),        cmocka_unit_test(refused),  cmocka_unit_test(deleted),
+        cmocka_unit_test(edits),       cmocka_unit_test(standing), cmocka_unit_test(reclaim),
+        cmocka_unit_test(from_before), cmocka_unit_test(place),    cmocka_unit_test(demote),
+        cmocka_unit_test(ends),        cmocka_unit_test(gone),     cmocka_unit_test(back_to_back),
+        cmocka_unit_test(alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
