@@ -77,6 +77,11 @@ struct soak {
     struct soak_queue queues[SOAK_QUEUES]; /* as last written */
     int64_t edited_ns; /* when quota was last edited: admissions under way are not called back */
     bool up[SOAK_NODES][SOAK_GPUS], away[SOAK_NODES]; /* away: not ready */
+    bool there[SOAK_NODES], ready[SOAK_NODES];
+    bool ends; /* pods come to their end by themselves */
+    bool calm; /* and nothing breaks any more */
+    bool
+        bookings; /* quota moves by itself: queues are not of the run, and their limits are not looked at */
     struct soak_pod pods[SOAK_PODS];
     struct soak_workload works[SOAK_WORKLOADS]; /* those that hold quota */
     struct soak_job jobs[SOAK_JOBS];

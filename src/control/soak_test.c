@@ -10,7 +10,7 @@
 #include "base/test.h"
 #include "control/control.h"
 #include "control/queue_private.h" /* to look into the engine */
-#include "control/soak_model.h"
+#include "control/soak_nodes.h"
 #include "wire/time.h"
 
 #define KUEUE "\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
@@ -26,9 +26,6 @@ struct run {
     struct soak s; /* first */
     struct control *rest;
     struct queue_controller *queues;
-    bool there[SOAK_NODES], ready[SOAK_NODES];
-    bool ends; /* pods come to their end by themselves */
-    bool calm; /* and nothing breaks any more */
     int serial;
 };
 
@@ -67,135 +64,6 @@ static void restart(struct run *x) {
     }
 }
 
-/* ---- nodes ---- */
-
-static void instances(struct run *x, int node, int gpu, struct gpu_card *c,
-                      struct gpu_instance *v) {
-    c->instances = v;
-    for (int i = 0; i < x->s.n_pods; i++) {
-        const struct soak_pod *p = &x->s.pods[i];
-        for (int k = 0; p->running && p->node == node && k < p->devices; k++) {
-            const struct soak_device *d = &p->dev[k];
-            if (d->gpu == gpu && d->profile < 0) {
-                c->pod_uid = str_of(p->uid);
-            } else if (d->gpu == gpu) {
-                const struct gpu_profile *f = &soak_profiles[d->profile];
-                v[c->n_instances++] = (struct gpu_instance){f->id,        d->start,       f->size,
-                                                            STR("MIG-1"), str_of(p->uid), -1};
-            }
-        }
-    }
-}
-
-static void node_write(struct run *x, int node) {
-    struct gpu_card cards[SOAK_GPUS];
-    struct gpu_instance live[SOAK_GPUS][INVENTORY_INSTANCES_MAX];
-    struct buf gpus, json;
-    char uuid[SOAK_GPUS][16], name[3] = {'n', (char)('0' + node), 0};
-    struct inventory inv = {cards, SOAK_GPUS, true};
-    for (int g = 0; g < SOAK_GPUS; g++) {
-        snprintf(uuid[g], sizeof uuid[g], "GPU-%d-%d", node % 10, g % 10);
-        cards[g] = (struct gpu_card){.uuid = str_of(uuid[g]),
-                                     .model = STR("NVIDIA H200"),
-                                     .index = g,
-                                     .slices = 8,
-                                     .board = STR("0x233510DE"),
-                                     .memory_mib = 143771,
-                                     .healthy = x->s.up[node][g],
-                                     .mig_enabled = true,
-                                     .mig_managed = true,
-                                     .profiles = (struct gpu_profile *)soak_profiles,
-                                     .n_profiles = SOAK_PROFILES};
-        instances(x, node, g, &cards[g], live[g]);
-    }
-    buf_init(&gpus, 0);
-    buf_init(&json, 0);
-    inventory_encode(&inv, &gpus);
-    buf_f(
-        &json,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"labels\":"
-        "{\"berth.dev/managed\":\"true\",\"pool\":\"%s\"},\"annotations\":{\"" INVENTORY_ANNOTATION
-        "\":",
-        name, node == 1 ? "b" : "a");
-    buf_json(&json, buf_view(&gpus));
-    buf_c(&json, "}},\"spec\":{}}");
-    if (x->there[node]) {
-        fake_world_patch(&x->s.w, "Node", "", name, "", buf_cstr(&json));
-    } else {
-        fake_world_put(&x->s.w, buf_cstr(&json));
-    }
-    x->there[node] = true;
-    char at[TIME_TEXT_MAX], status[512];
-    struct str now = time_text(clock_wall(&x->s.w.clock.clock), at);
-    snprintf(status, sizeof status,
-             "{\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":\"16Gi\"},\"conditions\":[{"
-             "\"type\":\"Ready\",\"status\":\"%s\",\"lastHeartbeatTime\":\"%.*s\"}]}}",
-             x->ready[node] ? "True" : "False", STR_ARG(now));
-    fake_world_patch(&x->s.w, "Node", "", name, "status", status);
-    buf_release(&gpus);
-    buf_release(&json);
-}
-
-static void gpu_set(struct run *x, int node, int gpu, bool up) {
-    x->s.up[node][gpu] = up;
-    if (!up) {
-        soak_gpu_lost(&x->s, node, gpu);
-    }
-}
-
-static void node_break(struct run *x) {
-    int node = below(x, SOAK_NODES), what = below(x, 4);
-    char name[3] = {'n', (char)('0' + node), 0};
-    for (int g = 0; g < SOAK_GPUS; g++) { /* what is planned there may be planned elsewhere */
-        gpu_set(x, node, g, x->there[node] && x->s.up[node][g] && what == 3);
-    }
-    if (x->there[node] && what == 0) {
-        fake_world_delete(&x->s.w, "Node", "", name, "");
-        x->there[node] = false;
-        return;
-    }
-    x->ready[node] = what != 1;
-    x->s.away[node] = what == 1;
-    gpu_set(x, node, 0, what != 2);
-    gpu_set(x, node, 1, what == 3);
-    node_write(x, node);
-}
-
-/* ---- a node's hands ---- */
-
-static void pod_end(struct run *x, const char *ns, const char *name, int code) {
-    char body[512];
-    snprintf(body, sizeof body,
-             "{\"status\":{\"phase\":\"%s\",\"containerStatuses\":[{\"name\":\"c\",\"state\":{"
-             "\"terminated\":{\"exitCode\":%d}}}]}}",
-             code == 0 ? "Succeeded" : "Failed", code);
-    fake_world_patch(&x->s.w, "Pod", ns, name, "status", body);
-}
-
-static void pod_step(struct run *x, const struct soak_pod *pod) {
-    struct soak_pod p = *pod;
-    if (p.deleting) {
-        if (!p.over) {
-            pod_end(x, p.ns, p.name, 143);
-        }
-        struct err err = {0};
-        const struct object *o;
-        struct delete_options now = {.grace_seconds = 0};
-        if (p.grace > 0 && fake_world_get(&x->s.w, "Pod", p.ns, p.name)) {
-            assert_ok(fake_store_remove(&x->s.w, fake_world_kind("Pod"), str_of(p.ns),
-                                        str_of(p.name), &now, &o, &err),
-                      &err);
-            object_unref(o);
-        }
-    } else if (!p.over && !p.running) {
-        fake_world_patch(&x->s.w, "Pod", p.ns, p.name, "status",
-                         "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\","
-                         "\"status\":\"True\"}]}}");
-    } else if (!p.over && x->ends && (x->calm || below(x, 4) == 0)) {
-        pod_end(x, p.ns, p.name, !x->calm && below(x, 12) == 0 ? 1 : 0);
-    }
-}
-
 /* ---- who decides admission checks ---- */
 
 static bool undecided(void *ctx, const struct object *o) {
@@ -212,10 +80,10 @@ static void check_one(struct run *x) {
     const struct object *o = NULL;
     char json[512], ns[16], name[300], at[TIME_TEXT_MAX];
     mirror_scan(x->s.w.mirror, fake_world_kind("Workload"), STR(""), undecided, &o);
-    if (!o || (!x->calm && below(x, 3) == 0)) {
+    if (!o || (!x->s.calm && below(x, 3) == 0)) {
         return;
     }
-    bool again = !x->calm && below(x, 4) == 0;
+    bool again = !x->s.calm && below(x, 4) == 0;
     str_copy(o->ns, ns, sizeof ns);
     str_copy(o->name, name, sizeof name);
     snprintf(
@@ -230,18 +98,7 @@ static void check_one(struct run *x) {
 static void second(struct run *x) {
     fake_world_run(&x->s.w, NS_PER_SEC);
     check_one(x);
-    for (int i = x->s.n_pods - 1; i >= 0; i--) {
-        if (i < x->s.n_pods && x->s.pods[i].node >= 0 && x->there[x->s.pods[i].node] &&
-            x->ready[x->s.pods[i].node]) {
-            pod_step(x, &x->s.pods[i]);
-        }
-    }
-    int64_t now = x->s.w.clock.now / NS_PER_SEC;
-    for (int n = 0; n < SOAK_NODES; n++) {
-        if (x->there[n] && (now % 10 == n || (!x->calm && below(x, 6) == 0))) {
-            node_write(x, n);
-        }
-    }
+    soak_hands(&x->s);
 }
 
 /* ---- queues ---- */
@@ -451,7 +308,7 @@ static void step(struct run *x) {
     } else if (what < 13) {
         local_write(x, below(x, NAMESPACES), below(x, SOAK_QUEUES), stops[below(x, 3)]);
     } else if (what < 15) {
-        node_break(x);
+        soak_node_break(&x->s);
     } else if (what == 15 && below(x, 4) == 0 && fake_world_get(&x->s.w, "Namespace", "", "ns1")) {
         fake_world_delete(&x->s.w, "Namespace", "", "ns1", "Background");
     } else if (what == 16) {
@@ -460,7 +317,7 @@ static void step(struct run *x) {
         x->s.w.fail_at = 1 + (uint64_t)below(x, 6);
         x->s.w.fault = (enum fake_fault)below(x, 3);
     }
-    x->ends = below(x, 2);
+    x->s.ends = below(x, 2);
     for (int i = below(x, 4); i > 0; i--) {
         second(x);
     }
@@ -502,15 +359,15 @@ static bool activate(void *ctx, const struct object *o) {
 
 static void heal(struct run *x) {
     x->s.w.fail_at = 0;
-    x->ends = false;
-    x->calm = true;
+    x->s.ends = false;
+    x->s.calm = true;
     for (int n = 0; n < SOAK_NODES; n++) {
-        x->ready[n] = true;
+        x->s.ready[n] = true;
         x->s.away[n] = false;
         for (int g = 0; g < SOAK_GPUS; g++) {
-            gpu_set(x, n, g, true);
+            soak_gpu_set(&x->s, n, g, true);
         }
-        node_write(x, n);
+        soak_node_write(&x->s, n);
     }
     for (int q = 0; q < SOAK_QUEUES; q++) {
         x->s.queues[q].stopped = false;
@@ -682,12 +539,12 @@ static void begin(struct run *x, uint64_t seed) {
                      "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
                      "\"reason\":\"R\",\"message\":\"\"}]}}");
     for (int n = 0; n < SOAK_NODES; n++) {
-        x->ready[n] = true;
+        x->s.ready[n] = true;
         for (int g = 0; g < SOAK_GPUS; g++) {
             x->s.up[n][g] = true;
         }
         if (below(x, 3) || n == 0) {
-            node_write(x, n);
+            soak_node_write(&x->s, n);
         }
     }
     for (int q = 0; q < SOAK_QUEUES; q++) {
@@ -723,7 +580,7 @@ static void one(uint64_t seed) {
     }
     nothing_forgotten(x, "while all run");
     counters_right(x);
-    x->ends = true;
+    x->s.ends = true;
     until_done(x);
     nothing_forgotten(x, "at the end");
     counters_right(x);
