@@ -14,7 +14,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
-from harness import Berth, Fail, check, wait_for  # noqa: E402
+from harness import check, run_tests, wait_for, with_default_queue  # noqa: E402
 
 FLEET = "/apis/berth.dev/v1alpha1/fleets/current"
 
@@ -215,7 +215,7 @@ def cluster(program, kubectl):
     return b
 
 
-def on_a_cluster(b):
+def test_on_a_cluster(b):
     """The same verbs on a cluster: booked, refused with what would fit, extended, given back; top without our nodes."""
     b.kinds()
     gpus = {"name": "h200", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "0"}]}
@@ -249,28 +249,13 @@ def on_a_cluster(b):
     check(done.returncode == 3 and "does not say beforehand" in done.stderr, done.stderr)
 
 
-def main():
-    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") or n == "on_a_cluster"]
-    tests = [(n, f) for n, f in tests if not names or n in names]
-    failed = 0
-    for name, f in tests:
-        try:
-            if f is on_a_cluster:
-                with cluster(program, kubectl) as b:
-                    f(b)
-            else:
-                with Berth(program, kubectl, gpus="sim:1xh200") as b:
-                    wait_for("the default queue",
-                             lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
-                    f(b)
-            print(f"ok      {name}", flush=True)
-        except (Fail, subprocess.TimeoutExpired) as e:
-            failed += 1
-            print(f"FAILED  {name}: {e}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+def start(f, program, kubectl):
+    if f is test_on_a_cluster:
+        with cluster(program, kubectl) as b:
+            f(b)
+    else:
+        with_default_queue(f, program, kubectl, gpus="sim:1xh200")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), start))

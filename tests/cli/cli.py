@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import Berth, Fail, check, job, wait_for  # noqa: E402
+from harness import check, job, run_tests, wait_for, with_default_queue  # noqa: E402
 
 VERBS = ["submit", "queue", "logs", "cancel", "book", "bookings", "availability", "top", "up",
           "down", "node", "backup", "restore", "simulate", "version", "completion"]
@@ -108,22 +108,5 @@ def test_streams(b):
     check(b.berth("logs", "-f", "again").split() == ["try", "try"], "both tries")
 
 
-def main():
-    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
-    failed = 0
-    for name, f in tests:
-        try:
-            with Berth(program, kubectl, gpus="sim:1xh200") as b:
-                wait_for("the default queue", lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
-                f(b)
-            print(f"ok      {name}", flush=True)
-        except (Fail, subprocess.TimeoutExpired) as e:
-            failed += 1
-            print(f"FAILED  {name}: {e}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), lambda f, *programs: with_default_queue(f, *programs, gpus="sim:1xh200")))

@@ -9,9 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 
-from harness import TOP, Berth, Fail, alive, check, job, wait_for
+from harness import TOP, Berth, Fail, alive, check, job, run_tests, wait_for
 
 UUID = re.compile(r"MIG-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -276,23 +275,9 @@ def test_down_leaves_nothing(b):
     check(not left, f"processes left:\n{left}")
 
 
-def main():
-    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
-    failed = 0
-    for name, f in tests:
-        start = time.monotonic()
-        try:
-            with Berth(program, kubectl) as b:
-                f(b)
-            print(f"ok      {name} ({time.monotonic() - start:.1f} s)", flush=True)
-        except Exception as e:  # a test's failure is printed, the others go on
-            failed += 1
-            print(f"FAILED  {name}: {e}", flush=True)
-            if not isinstance(e, Fail):
-                traceback.print_exc()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+def start(f, program, kubectl):
+    with Berth(program, kubectl) as b:
+        f(b)
 
 
-sys.exit(main())
+sys.exit(run_tests(globals(), start))

@@ -5,8 +5,10 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -128,3 +130,33 @@ def job(name, script, queue="default", limits=None, labels=None, **spec):
     if queue:
         meta["labels"]["kueue.x-k8s.io/queue-name"] = queue
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": dict(spec, template={"spec": pod})}
+
+
+def run_tests(module, start):
+    """The main of a file of tests, called as PROGRAM KUBECTL [NAME...]: start(f, program, kubectl) runs each function
+    test_* of the module. Prints a line each, closes with "N passed, N failed"; the exit status."""
+    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    tests = [(n, f) for n, f in module.items() if n.startswith("test_") and (not names or n in names)]
+    if {n for n, _ in tests} < set(names):
+        print(f"no test of that name among {', '.join(names)}")
+        return 1
+    failed = 0
+    for name, f in tests:
+        began = time.monotonic()
+        try:
+            start(f, program, kubectl)
+            print(f"ok      {name} ({time.monotonic() - began:.1f} s)", flush=True)
+        except Exception as e:  # a test's failure is printed, the others go on
+            failed += 1
+            print(f"FAILED  {name}: {e}", flush=True)
+            if not isinstance(e, (Fail, subprocess.TimeoutExpired)):
+                traceback.print_exc()
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def with_default_queue(f, program, kubectl, **berth):
+    """Runs one with a Berth of its own, once its default queue is there."""
+    with Berth(program, kubectl, **berth) as b:
+        wait_for("the default queue", lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
+        f(b)

@@ -3,13 +3,12 @@
 import datetime
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import Berth, Fail, check, job, wait_for  # noqa: E402
+from harness import Berth, check, job, run_tests, wait_for  # noqa: E402
 
 SLICE = "nvidia.com/mig-3g.71gb"  # two of them fit on one H200
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -288,21 +287,10 @@ def test_discovery(b):
     check("nothing to preview" in done.stderr, f"{done}")
 
 
-def main():
-    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
-    failed = 0
-    for name, f in tests:
-        try:
-            with Berth(program, kubectl, gpus="sim:1xh200") as b:
-                f(b)
-            print(f"ok      {name}", flush=True)
-        except (Fail, subprocess.TimeoutExpired) as e:
-            failed += 1
-            print(f"FAILED  {name}: {e}", flush=True)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+def start(f, program, kubectl):
+    with Berth(program, kubectl, gpus="sim:1xh200") as b:
+        f(b)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), start))

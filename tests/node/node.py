@@ -10,10 +10,9 @@ import re
 import signal
 import sys
 import time
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import Berth, Fail, check, job, wait_for  # noqa: E402
+from harness import Berth, check, job, run_tests, wait_for  # noqa: E402
 
 UUID = re.compile(r"MIG-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 KILLED_JOBS, KILLS, SLICES = 50, 6, ("1g.18gb", "2g.35gb", "1g.18gb", "3g.71gb", "1g.18gb")
@@ -232,22 +231,5 @@ def test_gpus_that_come_later(program, kubectl):
         check(spec["queueingStrategy"] == "StrictFIFO", "the edit is gone")
 
 
-def main():
-    program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not names or n in names)]
-    failed = 0
-    for name, f in tests:
-        start = time.monotonic()
-        try:
-            f(program, kubectl)
-            print(f"ok      {name} ({time.monotonic() - start:.1f} s)", flush=True)
-        except Exception as e:  # a test's failure is printed, the others go on
-            failed += 1
-            print(f"FAILED  {name}: {e}", flush=True)
-            if not isinstance(e, Fail):
-                traceback.print_exc()
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), lambda f, program, kubectl: f(program, kubectl)))
