@@ -6,7 +6,8 @@
 struct server_metrics {
     struct prom *prom;
     struct prom_family *requests, *seconds, *inflight;
-    struct prom_series *watches;
+    struct prom_series *watches, *cut;
+    uint64_t cut_told; /* of those that were cut */
 };
 
 int health_init(struct server *s, struct err *err) {
@@ -28,6 +29,12 @@ int health_init(struct server *s, struct err *err) {
     m->watches = prom_with_n(prom_family(m->prom, PROM_GAUGE, "apiserver_longrunning_requests",
                                          "Watches and followed logs.", NULL, 0),
                              NULL, 0);
+    m->cut = prom_with_n(prom_family(m->prom, PROM_COUNTER, "berth_http_slow_peers_cut_total",
+                                     "Connections ended because their peer took, or sent, too "
+                                     "little for too long.",
+                                     NULL, 0),
+                         NULL, 0);
+    prom_add(m->cut, 0);
     s->metrics = m;
     return 0;
 }
@@ -63,6 +70,11 @@ static void metrics_answer(struct call *c) {
     prom_set(prom_with(s->metrics->inflight, "readOnly"), (double)s->inflight_reads);
     prom_set(prom_with(s->metrics->inflight, "mutating"), (double)s->inflight_writes);
     prom_set(s->metrics->watches, (double)s->long_running);
+    if (s->http != NULL) {
+        uint64_t cut = http_server_stats(s->http).cut_slow;
+        prom_add(s->metrics->cut, (double)(cut - s->metrics->cut_told));
+        s->metrics->cut_told = cut;
+    }
     scrape_request(c, s->metrics->prom);
 }
 

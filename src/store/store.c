@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,11 +22,15 @@
 #include "store/store_int.h"
 
 enum {
-    GROUP_CHANGES = 4096,        /* at most so many in one transaction */
-    WAL_BYTES = 2 << 20,         /* small: a checkpoint, which holds up the batch behind it, is then short */
-    WAL_IDLE_FRAMES = 64,        /* worth a checkpoint when there is nothing else to do */
+    GROUP_CHANGES = 4096, /* at most so many in one transaction */
+    WAL_BYTES =
+        2 << 20, /* small: a checkpoint, which holds up the batch behind it, is then short */
+    WAL_IDLE_FRAMES = 64, /* worth a checkpoint when there is nothing else to do */
     IDLE_MS = 200,
+    ROOM_BYTES = 1 << 20, /* so much room, and a disk is not full any more */
 };
+
+#define LOOK_NS NS_PER_SEC /* between two looks for it */
 
 /* What a posted call holds on to: it may run after the store is gone. */
 struct store_wake {
@@ -91,7 +96,12 @@ static void deliver(struct store *s) {
     bool tell = s->stopped && !s->told;
     s->told = s->told || tell;
     struct err err = s->err;
+    bool refusing = s->refusing, changed = refusing != s->told_refusing;
+    s->told_refusing = refusing;
     pthread_mutex_unlock(&s->lock);
+    if (changed && s->o.refuses) {
+        s->o.refuses(s->o.refuses_ctx, refusing ? &err : NULL);
+    }
     if (tell && s->o.failed) {
         s->o.failed(s->o.failed_ctx, &err);
     }
@@ -249,6 +259,8 @@ static void fail(struct store *s, struct store_batch *group, const struct err *e
     s->failing = true;
     s->failure++;
     s->stopped = s->stopped || final;
+    s->refusing = !s->stopped;
+    s->looked = mono_ns();
     s->stats.failed++;
     struct store_batch *rest = s->queue;
     s->queue = NULL;
@@ -307,18 +319,37 @@ static uint64_t wal_bytes(const struct store *s) {
     return (uint64_t)s->db.wal_frames * (STORE_PAGE + 24);
 }
 
-/* With the lock held: waits for something to do; true when the wait just ran out. */
+/* With the lock held, which it lets go of. Writes of one page may go on while larger ones fail, so one that went well
+ * says nothing; room does. */
+static void look_for_room(struct store *s) {
+    struct statvfs v;
+    int64_t now = mono_ns();
+    if (!s->refusing || now - s->looked < LOOK_NS) {
+        return;
+    }
+    s->looked = now;
+    pthread_mutex_unlock(&s->lock);
+    bool room = statvfs(s->path, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize >= ROOM_BYTES;
+    pthread_mutex_lock(&s->lock);
+    s->refusing = !room;
+    if (room) {
+        wake(s);
+    }
+}
+
+/* With the lock held: waits for something to do; true when the WAL may be written back meanwhile. */
 static bool wait_for_work(struct store *s) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += IDLE_MS * NS_PER_MS;
     t.tv_sec += t.tv_nsec / NS_PER_SEC;
     t.tv_nsec %= NS_PER_SEC;
-    if (s->db.wal_frames < WAL_IDLE_FRAMES) {
+    bool frames = s->db.wal_frames >= WAL_IDLE_FRAMES;
+    if (!frames && !s->refusing) {
         pthread_cond_wait(&s->work, &s->lock);
         return false;
     }
-    return pthread_cond_timedwait(&s->work, &s->lock, &t) == ETIMEDOUT;
+    return pthread_cond_timedwait(&s->work, &s->lock, &t) == ETIMEDOUT && frames;
 }
 
 static void *writer(void *arg) {
@@ -340,6 +371,7 @@ static void *writer(void *arg) {
             checkpoint(s);
         }
         s->stats.wal_bytes = wal_bytes(s);
+        look_for_room(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;

@@ -45,6 +45,10 @@ struct store_options {
     /* The store has stopped for good (see above). On the loop thread, at most once, after the pending writes failed. */
     void (*failed)(void *ctx, const struct err *err);
     void *failed_ctx;
+    /* Writes are refused for now, because the disk is full or memory is out (err says which), or no more (NULL): a
+     * while after the last that failed, when the file system has a MiB of room. On the loop thread, at each change. */
+    void (*refuses)(void *ctx, const struct err *err);
+    void *refuses_ctx;
 
     /* For tests; zero for everyone else. */
     const char *vfs;    /* name of a registered SQLite VFS; NULL: the default */

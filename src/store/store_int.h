@@ -108,6 +108,9 @@ struct store {
     bool failing;     /* a batch failed and the mirror has not been told yet: all after it fail too */
     uint64_t failure; /* counts them */
     struct err err;   /* of the last one */
+    bool refusing;    /* it may pass, and has not yet */
+    bool told_refusing;
+    int64_t looked; /* mono ns: when it was looked for room, or something failed */
     struct backup *backup;
     struct store_wake *wake;
     struct store_stats stats;

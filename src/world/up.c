@@ -78,6 +78,7 @@ struct up {
     char program[PATH_BYTES];
     const char *node_argv[NODE_ARGS];
     struct admin_call *backup; /* waits for the backup under way */
+    struct err refused;        /* why no writes are taken; code 0: they are */
     bool stopping;
     int status;
 };
@@ -117,6 +118,37 @@ static void on_signal(void *ctx, int signum) {
 }
 
 static void ignore_signal(void *ctx, int signum) {
+}
+
+static void count_refusing(struct up *u) {
+    struct prom_family *f =
+        prom_family(metrics_prom(u->metrics), PROM_GAUGE, "berth_store_refuses_writes",
+                    "1 while writes are refused: the disk is full, or memory is out.", NULL, 0);
+    prom_set(prom_with_n(f, NULL, 0), u->refused.code != 0 ? 1 : 0);
+}
+
+static void store_refuses(void *ctx, const struct err *err) {
+    struct up *u = ctx;
+    u->refused = err ? *err : (struct err){0};
+    if (err) {
+        log_error(&u->log.log,
+                  "%s: writes are refused and nothing is admitted until there is room; what runs "
+                  "goes on",
+                  err->text);
+    } else {
+        log_info(&u->log.log, "store: there is room: writes are taken again");
+    }
+    if (u->metrics) {
+        count_refusing(u);
+    }
+}
+
+static bool is_ready(void *ctx, struct str *ret_why) {
+    const struct up *u = ctx;
+    if (u->refused.code != 0) {
+        *ret_why = str_of(u->refused.text);
+    }
+    return u->refused.code == 0;
 }
 
 static void store_failed(void *ctx, const struct err *err) {
@@ -170,6 +202,8 @@ static int open_store(struct up *u, struct err *err) {
         .post_ctx = u->loop,
         .failed = store_failed,
         .failed_ctx = u,
+        .refuses = store_refuses,
+        .refuses_ctx = u,
     };
     int r = store_open(&o, &u->store, err);
     if (r != 0) {
@@ -376,6 +410,7 @@ static int make_server(struct up *u, struct err *err) {
     if (!u->logs || !u->metrics || !u->virtuals || !u->worker || !u->zones) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
+    count_refusing(u);
     int r = make_panel(u, err);
     r = r ? r : make_policy(u, err);
     if (r != 0) {
@@ -402,6 +437,8 @@ static int make_server(struct up *u, struct err *err) {
         .port = u->o.listen.port,
         .allow_any = u->o.allow_any,
         .metrics = metrics_prom(u->metrics),
+        .ready = is_ready,
+        .ready_ctx = u,
         .front = panel_front,
         .front_ctx = u->panel,
         .pages = u->pages,

@@ -4,6 +4,7 @@
 SMALL-FOLDER is a mounted file system of a few MiB that may be filled; "-" leaves that test out.
 """
 import os
+import queue
 import random
 import shutil
 import signal
@@ -11,7 +12,8 @@ import sys
 import threading
 import time
 
-from client import CONFIGMAPS, JOBS, MERGE, PODS, Lost, Mortal, Watch, check, context, run_tests, wait_for
+from client import CLUSTERQUEUES, CONFIGMAPS, JOBS, MERGE, PODS, WORKLOADS, Lost, Mortal, Watch, check, context, run_tests, \
+    wait_for
 from harness import job
 
 PROGRAM, SMALL = sys.argv[1], sys.argv[2]
@@ -79,7 +81,11 @@ def test_full_disk():
         check(code == 503 or "f1" not in values(api), f"deletecollection: {code} {got}")
         known = values(api)
         check(b.process.poll() is None, "the process has ended")
+        code, said = api("GET", "/readyz", accept="*/*")
+        check(code == 503 and "disk is full" in said, f"readyz on a full disk: {code} {said}")
+        check("berth_store_refuses_writes 1" in api("GET", "/metrics", accept="*/*")[1], "the metric does not say so")
         os.unlink(filler)
+        wait_for("readyz, which nobody's write tells", lambda: api("GET", "/readyz", accept="*/*")[0] == 200, 10)
         made = config("after", "1")
         made["metadata"]["labels"] = {"seen": "yes"}
         wait_for("writes work again", lambda: api("POST", CONFIGMAPS, made)[0] in (201, 409), 10)
@@ -106,6 +112,120 @@ def test_full_disk():
         check(values(b.api()) == known, "after a start on the full disk")
         b.stop()
         return f"({seen['POST']})"
+
+
+QUOTA = 1
+SPEC = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+
+
+def queue_objects(api):
+    kueue, group = "/apis/kueue.x-k8s.io/v1beta2", {"apiVersion": "kueue.x-k8s.io/v1beta2"}
+    flavors = [{"name": "f", "resources": [{"name": "cpu", "nominalQuota": QUOTA}]}]
+    api.ok("POST", f"{kueue}/resourceflavors", {**group, "kind": "ResourceFlavor", "metadata": {"name": "f"}})
+    api.ok("POST", CLUSTERQUEUES, {
+        **group, "kind": "ClusterQueue", "metadata": {"name": "q"},
+        "spec": {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": flavors}]}})
+    api.ok("POST", f"{kueue}/namespaces/default/localqueues",
+           {**group, "kind": "LocalQueue", "metadata": {"name": "q"}, "spec": {"clusterQueue": "q"}})
+
+
+def workload(name):
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": {"name": name},
+            "spec": {"queueName": "q", "podSets": [{"name": "main", "count": 1, "template": {"spec": SPEC}}]}}
+
+
+class Load:
+    """Creates Workloads, ends each that it sees admitted, and adds up from the watch how many hold quota."""
+
+    def __init__(self, b):
+        self.b, self.made, self.done, self.held, self.most, self.refused = b, set(), set(), set(), 0, 0
+        self.to_end, self.stop, self.error = queue.Queue(), False, None
+        threads = [threading.Thread(target=self.run, args=(f,), daemon=True) for f in (self.create, self.watch, self.end)]
+        for t in threads:
+            t.start()
+        self.creator = threads[0]
+
+    def run(self, f):
+        try:
+            f()
+        except Exception as e:  # told to the main thread
+            self.error = self.error or e
+
+    def create(self):
+        api = self.b.api()
+        for i in range(100000):
+            while not self.stop:
+                code, got = api("POST", WORKLOADS, workload(f"w{i}"))
+                if code == 201:
+                    self.made.add(f"w{i}")
+                    break
+                check(code == 503 and "disk is full" in got["message"], f"a create: {code} {got}")
+                self.refused += 1
+                time.sleep(0.05)
+            if self.stop:
+                return
+            time.sleep(0.005)
+
+    def watch(self):
+        watch = Watch(context(self.b.data), self.b.port, f"{WORKLOADS}?watch=1", seconds=60)
+        while (event := watch.next()) is not None:
+            name, status = event["object"]["metadata"]["name"], event["object"].get("status", {})
+            true = {c["type"] for c in status.get("conditions", []) if c["status"] == "True"}
+            if "Finished" in true:
+                self.held.discard(name)
+                self.done.add(name)
+            elif "QuotaReserved" in true and name not in self.held:
+                self.held.add(name)
+                self.most = max(self.most, len(self.held))
+            if "Admitted" in true and "Finished" not in true:
+                self.to_end.put((name, status["conditions"]))
+        watch.close()
+
+    def end(self):
+        api = self.b.api()
+        while True:
+            name, conditions = self.to_end.get()
+            ended = {"type": "Finished", "status": "True", "reason": "ByTest", "message": "-",
+                     "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            while api("PATCH", f"{WORKLOADS}/{name}/status", {"status": {"conditions": conditions + [ended]}}, MERGE)[0] != 200:
+                time.sleep(0.05)
+
+
+def test_full_disk_under_load():
+    """The disk is full in the middle of a load: admissions stop, nothing is lost or given twice, all goes on with room."""
+    if SMALL == "-":
+        return "(left out: no small file system)"
+    with Mortal(PROGRAM, None, gpus="none", data=os.path.join(SMALL, "loaded"), args=["--no-node"]) as b:
+        api, filler = b.api(), os.path.join(SMALL, "filler")
+        queue_objects(api)
+        load = Load(b)
+        wait_for("some have ended", lambda: len(load.done) >= 40 or load.error, 30)
+        fill(filler)
+        wait_for("writes are refused", lambda: load.refused >= 5 or load.error, 30)
+        code, said = api("GET", "/readyz", accept="*/*")
+        check(code == 503 and "disk is full" in said, f"readyz on a full disk: {code} {said}")
+        ended, refused = len(load.done), load.refused
+        time.sleep(2)
+        admitted = len(load.done) - ended
+        check(load.refused > refused and admitted < 20, f"{admitted} ended on a full disk, {load.refused - refused} were refused")
+        check(b.log_text().count("writes are refused") == 1, f"the log: {b.log_text()[-900:]}")
+        os.unlink(filler)
+        made = len(load.made)
+        wait_for("the load goes on", lambda: len(load.made) >= made + 40 or load.error, 30)
+        load.stop = True
+        load.creator.join(30)
+        wait_for("all have ended", lambda: load.done >= load.made or load.error, 60)
+        check(not load.error, f"{load.error!r}")
+        check(load.most == QUOTA, f"{load.most} held quota for {QUOTA}")
+        have = {o["metadata"]["name"] for o in api.ok("GET", WORKLOADS)["items"]}
+        check(have == load.made, f"not what was acknowledged: {have ^ load.made}")
+        wait_for("the counters", lambda: api.ok("GET", f"{CLUSTERQUEUES}/q")["status"]["reservingWorkloads"] == 0, 20)
+        wait_for("it is ready", lambda: api("GET", "/readyz", accept="*/*")[0] == 200, 10)
+        said = b.log_text()
+        check(said.count("writes are refused") == 1 and said.count("writes are taken again") == 1, f"the log: {said[-900:]}")
+        b.stop()
+        shutil.rmtree(b.data)
+        return f"({len(load.made)} Workloads, {load.refused} refusals)"
 
 
 def test_logs_rotate():
