@@ -2,19 +2,7 @@
 #include "api/selector.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/test.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 16 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
+#include "wire/json_fixture.h"
 
 static struct selector sel_of(const char *text) {
     struct selector s;

@@ -1,19 +1,7 @@
 /* Tests of load_file: what a load says, the names and arrivals made of it, and what is refused, word for word. */
 #include "sim/load_file.h"
 
-#include "base/test.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 64 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
+#include "wire/json_fixture.h"
 
 #define CLASS "{className: small, runtimeMs: 200, priority: 50, request: 1}"
 #define SET(class) "{count: 3, creationIntervalMs: 100, workloads: [" class "]}"

@@ -1,19 +1,7 @@
 /* Tests of manifests: streams, lists, versions, defaults, and what is refused, word for word. */
 #include "sim/manifests.h"
 
-#include "base/test.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 64 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
+#include "wire/json_fixture.h"
 
 static void refused(const char *text, int code, const char *want) {
     struct manifests m = {0};

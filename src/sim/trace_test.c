@@ -2,19 +2,7 @@
 #include "sim/trace.h"
 
 #include "base/clock.h"
-#include "base/test.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 64 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
+#include "wire/json_fixture.h"
 
 static struct trace read_ok(enum trace_form form, const char *text) {
     struct trace t;

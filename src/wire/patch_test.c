@@ -1,40 +1,8 @@
 /* Tests of merge patch and JSON patch: the RFCs' own examples, limits, hostile pointers, allocation faults. */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "wire/json_fixture.h"
 #include "wire/patch.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 256 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
-
-static yyjson_val *parse(const char *text) {
-    yyjson_doc *doc = NULL;
-    struct err err = {0};
-    assert_ok(json_parse(&arena, str_of(text), &doc, &err), &err);
-    return yyjson_doc_get_root(doc);
-}
-
-static yyjson_mut_doc *parse_mut(const char *text) {
-    return json_mut_copy(&arena, parse(text));
-}
-
-static void assert_text(yyjson_mut_doc *d, const char *want) {
-    struct buf b;
-    buf_init(&b, 0);
-    json_write_mut(&b, d->root);
-    assert_int_equal(buf_ok(&b), 0);
-    assert_str_eq(buf_view(&b), str_of(want));
-    buf_release(&b);
-}
 
 static void test_merge(void **state) {
     static const char *const cases[][3] = {

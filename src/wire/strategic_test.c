@@ -1,19 +1,7 @@
 /* Tests of strategic merge patch over a small schema: the order of elements, every directive, refusals, faults. */
 #include "base/mem.h"
-#include "base/test.h"
+#include "wire/json_fixture.h"
 #include "wire/strategic.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 256 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
 
 /* A schema of three nodes: the root, a pod-like spec, a container. */
 static const char root, spec, container;
@@ -42,12 +30,8 @@ static int patch(const char *doc, const char *text, yyjson_mut_doc **ret, struct
 static void expect(const char *doc, const char *text, const char *want) {
     yyjson_mut_doc *d = NULL;
     struct err err = {0};
-    struct buf b;
     assert_ok(patch(doc, text, &d, &err), &err);
-    buf_init(&b, 0);
-    json_write_mut(&b, d->root);
-    assert_str_eq(buf_view(&b), str_of(want));
-    buf_release(&b);
+    assert_text(d, want);
 }
 
 static void expect_error(const char *doc, const char *text, int code) {

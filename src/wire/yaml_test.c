@@ -1,30 +1,14 @@
 /* Tests of YAML: scalars as Kubernetes' tools read them, streams, anchors, limits, and writing what reads back. */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/test.h"
+#include "wire/json_fixture.h"
 #include "wire/yaml.h"
-
-static struct arena arena;
-
-static int setup(void **state) {
-    arena_init(&arena, 512 << 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    arena_release(&arena);
-    return 0;
-}
 
 static void expect(const char *text, const char *want) {
     yyjson_mut_doc *d = NULL;
     struct err err = {0};
-    struct buf b;
     assert_ok(yaml_parse_one(&arena, str_of(text), &d, &err), &err);
-    buf_init(&b, 0);
-    json_write_mut(&b, d->root);
-    assert_str_eq(buf_view(&b), str_of(want));
-    buf_release(&b);
+    assert_text(d, want);
 }
 
 static int refused(const char *text, struct err *err) {
