@@ -1,11 +1,13 @@
 /* sha1: see sha1.h. */
 #include "control/sha1.h"
 
+#include "control/sha_blocks.h"
+
 static uint32_t rotl(uint32_t x, int n) {
     return x << n | x >> (32 - n);
 }
 
-static void block(uint32_t h[5], const uint8_t *p) {
+static void block(uint32_t *h, const uint8_t *p) {
     uint32_t w[80];
     for (int i = 0; i < 16; i++) {
         w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
@@ -37,23 +39,5 @@ static void block(uint32_t h[5], const uint8_t *p) {
 
 void sha1(struct str data, uint8_t out[static SHA1_BYTES]) {
     uint32_t h[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-    uint8_t tail[128] = {0};
-    size_t whole = data.n / 64 * 64, rest = data.n - whole;
-    for (size_t i = 0; i < whole; i += 64) {
-        block(h, (const uint8_t *)data.p + i);
-    }
-    if (rest) {
-        memcpy(tail, data.p + whole, rest);
-    }
-    tail[rest] = 0x80;
-    size_t end = rest + 9 > 64 ? 128 : 64;
-    for (int i = 0; i < 8; i++) {
-        tail[end - 1 - (size_t)i] = (uint8_t)((uint64_t)data.n * 8 >> (8 * i));
-    }
-    for (size_t i = 0; i < end; i += 64) {
-        block(h, tail + i);
-    }
-    for (int i = 0; i < SHA1_BYTES; i++) {
-        out[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
-    }
+    sha_blocks(data, block, h, out, SHA1_BYTES);
 }

@@ -1,6 +1,8 @@
 /* sha256: see sha256.h. */
 #include "control/sha256.h"
 
+#include "control/sha_blocks.h"
+
 static const uint32_t round_words[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -16,7 +18,7 @@ static uint32_t rotr(uint32_t x, int n) {
     return x >> n | x << (32 - n);
 }
 
-static void block(uint32_t h[8], const uint8_t *p) {
+static void block(uint32_t *h, const uint8_t *p) {
     uint32_t w[64], s[8];
     for (int i = 0; i < 16; i++) {
         w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 |
@@ -46,23 +48,5 @@ static void block(uint32_t h[8], const uint8_t *p) {
 void sha256(struct str data, uint8_t out[static SHA256_BYTES]) {
     uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    uint8_t tail[128] = {0};
-    size_t whole = data.n / 64 * 64, rest = data.n - whole;
-    for (size_t i = 0; i < whole; i += 64) {
-        block(h, (const uint8_t *)data.p + i);
-    }
-    if (rest) {
-        memcpy(tail, data.p + whole, rest);
-    }
-    tail[rest] = 0x80;
-    size_t end = rest + 9 > 64 ? 128 : 64;
-    for (int i = 0; i < 8; i++) {
-        tail[end - 1 - (size_t)i] = (uint8_t)((uint64_t)data.n * 8 >> (8 * i));
-    }
-    for (size_t i = 0; i < end; i += 64) {
-        block(h, tail + i);
-    }
-    for (int i = 0; i < SHA256_BYTES; i++) {
-        out[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
-    }
+    sha_blocks(data, block, h, out, SHA256_BYTES);
 }
