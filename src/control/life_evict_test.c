@@ -210,6 +210,28 @@ static void returns_one_by_one(void **state) {
     scene_end(&s);
 }
 
+/* The last check and the stop come together: it is admitted, and goes on on Hold. */
+static void cleared_while_stopped(void **state) {
+    struct scene s;
+    scene_start(&s);
+    scene_controllers(&s);
+    scene_flavor(&s, "f");
+    scene_check(&s, "c", true);
+    scene_queue(&s, "q", 2, WITH_CHECK);
+    scene_workload(&s, "a", "q", 1, "", "");
+    scene_settle(&s);
+    IS("a", "QuotaReserved", "True", "QuotaReserved", "");
+    fake_world_patch(
+        &s.w, "Workload", "default", "a", "status",
+        "{\"status\":{\"admissionChecks\":[{\"name\":\"c\",\"state\":\"Ready\",\"message\":\"\","
+        "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}");
+    scene_spec(&s, "ClusterQueue", "q", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    scene_settle(&s);
+    IS("a", "Admitted", "True", "Admitted", "");
+    NONE("a", "Evicted");
+    scene_end(&s);
+}
+
 /* What merely reserves quota loses it at once, without an eviction. */
 static void stopped_while_reserving(void **state) {
     struct scene s;
@@ -502,6 +524,7 @@ int main(void) {
         cmocka_unit_test(gates_against_preempting),
         cmocka_unit_test(stopped_queues),
         cmocka_unit_test(returns_one_by_one),
+        cmocka_unit_test(cleared_while_stopped),
         cmocka_unit_test(stopped_while_reserving),
         cmocka_unit_test(never_ready),
         cmocka_unit_test(not_ready_any_more),

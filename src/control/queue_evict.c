@@ -6,10 +6,11 @@
  *     a check is required and not listed    listed as Pending; what is not required goes
  *     a check is Rejected                   DeactivationTarget: AdmissionCheck
  *     a check is Retry                      Evicted: AdmissionCheck
+ *     all checks are Ready                  Admitted, also where a queue stopped at the same time
  *     LocalQueue, ClusterQueue              admitted: HoldAndDrain evicts
  *       stopped, gone                       only reserving: the quota is released at once
  *     pods not ready for too long           Evicted: PodsReadyTimeout, or after too many: DeactivationTarget
- *     all checks are Ready                  Admitted
+ *     a check is not Ready yet              Admitted is False
  *
  * Coming again: Requeued False becomes True once its reason has passed, whatever else keeps it out by then.
  */
@@ -172,34 +173,44 @@ static bool by_ready(struct holding *h, enum work *ret) {
 
 /* ---- admission ---- */
 
-static bool by_admission(struct holding *h, enum work *ret) {
-    const struct condition *r = condition_find(&h->w->status->conditions, "QuotaReserved");
+/* Whether all of its checks are Ready; false too when that cannot be known now, and *ret says so. */
+static bool is_cleared(struct holding *h, enum work *ret) {
     struct check_need need;
+    if (queue_checks_of(h->c, h->w, &need) != 0) {
+        *ret = WORK_RETRY;
+        return false;
+    }
+    return queue_checks_ready(h->w, &need);
+}
+
+static bool by_clearance(struct holding *h, enum work *ret) {
+    const struct condition *r = condition_find(&h->w->status->conditions, "QuotaReserved");
+    if (h->admitted || !is_cleared(h, ret)) {
+        return !h->admitted && *ret == WORK_RETRY;
+    }
+    int64_t waited = (h->ch.now_ns - r->last_transition_ns) / NS_PER_SEC;
+    workload_change_set(&h->ch, "Admitted", true, "Admitted", STR("The workload is admitted"));
+    queue_tell(h->q, EVENT_NORMAL, "Admitted",
+               "Admitted by ClusterQueue %.*s, wait time since reservation was %llds",
+               STR_ARG(h->w->status->admission->cluster_queue), (long long)waited);
+    *ret = queue_change_write(h->c, h->q, &h->ch);
+    return h->ch.changed;
+}
+
+static bool by_waiting(struct holding *h, enum work *ret) {
     if (h->admitted) {
         return false;
     }
-    if (queue_checks_of(h->c, h->w, &need) != 0) {
-        *ret = WORK_RETRY;
-        return true;
-    }
-    if (queue_checks_ready(h->w, &need)) {
-        int64_t waited = (h->ch.now_ns - r->last_transition_ns) / NS_PER_SEC;
-        workload_change_set(&h->ch, "Admitted", true, "Admitted", STR("The workload is admitted"));
-        queue_tell(h->q, EVENT_NORMAL, "Admitted",
-                   "Admitted by ClusterQueue %.*s, wait time since reservation was %llds",
-                   STR_ARG(h->w->status->admission->cluster_queue), (long long)waited);
-    } else {
-        workload_change_set(&h->ch, "Admitted", false, queue_unsatisfied(h->c),
-                            STR("The workload has not all checks ready"));
-    }
+    workload_change_set(&h->ch, "Admitted", false, queue_unsatisfied(h->c),
+                        STR("The workload has not all checks ready"));
     *ret = queue_change_write(h->c, h->q, &h->ch);
     return h->ch.changed;
 }
 
 enum work queue_holding(struct queue_controller *c, const struct object *o,
                         const struct workload *w, struct queue_work *q) {
-    static bool (*const steps[])(struct holding *, enum work *) = {by_checks, by_local, by_cluster,
-                                                                   by_ready, by_admission};
+    static bool (*const steps[])(struct holding *, enum work *) = {
+        by_checks, by_clearance, by_local, by_cluster, by_ready, by_waiting};
     struct holding h = {.c = c, .q = q, .o = o, .w = w};
     const struct condition_list *l = &w->status->conditions;
     enum work result = WORK_OK;
