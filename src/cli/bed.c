@@ -18,20 +18,31 @@ static struct loop *loop;
 static struct http_server *http;
 static char config[64], output[64], told[64]; /* files */
 
+static unsigned asked_before(const char *request) {
+    struct str rest = buf_view(&bed.seen);
+    unsigned n = 0;
+    for (; rest.n > 0; rest = str_skip(rest, 1)) {
+        n += str_starts(rest, str_of(request));
+    }
+    return n;
+}
+
 static void answer(void *ctx, struct http_request *r) {
     char line[1024];
     const struct route *best = NULL;
     struct str q = http_query(r);
     snprintf(line, sizeof(line), "%.*s %.*s%s%.*s", STR_ARG(http_method(r)), STR_ARG(http_path(r)),
              q.n ? "?" : "", STR_ARG(q));
-    buf_f(&bed.seen, "%s %.*s|", line, STR_ARG(http_body(r)));
     for (size_t i = 0; i < bed.n; i++) {
         const struct route *o = &bed.routes[i];
-        bool begins = strncmp(line, o->request, strlen(o->request)) == 0;
-        if (begins && (!best || strlen(o->request) > strlen(best->request))) {
+        bool begins = strncmp(line, o->request, strlen(o->request)) == 0 &&
+                      (o->after == 0 || asked_before(o->request) >= o->after);
+        size_t n = strlen(o->request), than = best ? strlen(best->request) : 0;
+        if (begins && (!best || n > than || (n == than && o->after > best->after))) {
             best = o;
         }
     }
+    buf_f(&bed.seen, "%s %.*s|", line, STR_ARG(http_body(r)));
     if (best) {
         http_respond(r, best->status, "application/json", str_of(best->body));
     } else {

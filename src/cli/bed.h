@@ -14,6 +14,8 @@ struct route {
     const char *request; /* "GET /path?query": the longest that a request begins with answers it */
     int status;
     const char *body;
+    unsigned
+        after; /* it counts when that was asked so often before, and then instead of others of its length */
 };
 
 struct verbs_bed {

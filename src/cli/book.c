@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/zoneinfo.h"
 
-enum { ASK_EVERY_MS = 150, WAIT_MS = 30000 };
+enum { ASK_EVERY_MS = 150, WAIT_MS = 30000, MAKE_MS = 15000 };
 
 /* ---- the asker's clock ---- */
 
@@ -98,6 +98,12 @@ int book_patch(struct book *b, struct str name, struct str spec, yyjson_val **re
     return r;
 }
 
+/* Its time has begun, and its queue is being made: no trouble yet. */
+static bool being_made(yyjson_val *booking) {
+    return str_is(json_str_at(booking, "status.phase"), "Degraded") &&
+           str_is(json_str_at(booking, "status.reason"), "NotReadyAtStart");
+}
+
 int book_wait(struct book *b, struct str name, int64_t generation, yyjson_val **ret) {
     for (int waited = 0;; waited += ASK_EVERY_MS) {
         int r = cli_get(b->c, book_path(b, "reservations", name), ret);
@@ -106,7 +112,8 @@ int book_wait(struct book *b, struct str name, int64_t generation, yyjson_val **
         }
         if (book_phase_over(json_str_at(*ret, "status.phase")) ||
             (book_decided(*ret) &&
-             json_i64_at(*ret, "status.observedGeneration", 0) >= generation)) {
+             json_i64_at(*ret, "status.observedGeneration", 0) >= generation &&
+             (waited >= MAKE_MS || !being_made(*ret)))) {
             return 0;
         }
         if (waited >= WAIT_MS) {

@@ -147,6 +147,33 @@ static void test_rejected_later(void **state) {
     bed_stop();
 }
 
+/* One that begins now: its queue takes a moment. */
+static void test_being_made(void **state) {
+    static const struct route routes[] = {
+        {"POST " IN_X "/reservations", 201, HEAD NAMED "," SPEC "}"},
+        {"GET " IN_X "/reservations/book-1", 200,
+         HEAD NAMED "," SPEC "," STATUS("Degraded", ",\"reason\":\"NotReadyAtStart\"") "}"},
+        {"GET " IN_X "/reservations/book-1", 200, HEAD NAMED "," SPEC "," STATUS("Active", "") "}",
+         .after = 2},
+    };
+    static const struct route lost[] = {
+        {"POST " IN_X "/reservations", 201, HEAD NAMED "," SPEC "}"},
+        {"GET " IN_X "/reservations/book-1", 200,
+         HEAD NAMED "," SPEC "," STATUS("Degraded", ",\"reason\":\"HardwareLost\"") "}"},
+        {"GET " IN_X "/reservations/book-1", 200, HEAD NAMED "," SPEC "," STATUS("Active", "") "}",
+         .after = 2},
+    };
+    bed_start(routes, COUNT_OF(routes));
+    assert_int_equal(RUN("book", "-s", "2g.35gb", "-f", "2030-11-25 14:00", "--for", "4h"), 0);
+    assert_true(out_has("reservation/book-1 Active\n"));
+    assert_true(out_has("to use it"));
+    bed_stop();
+    bed_start(lost, COUNT_OF(lost));
+    assert_int_equal(RUN("book", "-s", "2g.35gb", "-f", "2030-11-25 14:00", "--for", "4h"), 0);
+    assert_true(out_has("reservation/book-1 Degraded\n"));
+    bed_stop();
+}
+
 static void test_other_answers(void **state) {
     static const struct route routes[] = {
         {"POST " IN_X "/reservations", 201, HEAD NAMED "," SPEC "}"},
@@ -543,6 +570,7 @@ int main(void) {
         cmocka_unit_test(test_time_that_is_not_there),
         cmocka_unit_test(test_refused_at_once),
         cmocka_unit_test(test_rejected_later),
+        cmocka_unit_test(test_being_made),
         cmocka_unit_test(test_other_answers),
         cmocka_unit_test(test_by_memory),
         cmocka_unit_test(test_usage),
