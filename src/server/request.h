@@ -64,7 +64,6 @@ struct request_options {
 struct api_request {
     struct str method;     /* "GET" */
     struct str path;       /* raw, as sent, without the query */
-    struct str user_agent; /* empty when absent */
     struct user user;
 
     bool resource;  /* below /api/V/ or /apis/G/V/; the rest of this struct is set only then */

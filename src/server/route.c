@@ -171,7 +171,6 @@ void route_request(void *ctx, struct http_request *r) {
     }
     http_set_user(r, c, detached);
     int code = request_parse(a, http_method(r), http_path(r), http_query(r), &c->req, &err);
-    c->req.user_agent = http_header(r, "User-Agent");
     const struct server_page *page = c->req.resource ? NULL : page_of(s, c->req.path);
     if (page != NULL && page->open) {
         http_set_user(r, NULL, NULL);

@@ -129,7 +129,6 @@ static struct job *begin(struct writer *w, const char *who, const struct kind *k
     struct arena *a = &j->arena;
     j->write = op;
     j->req = (struct api_request){
-        .user_agent = str_of(who),
         .user = {.name =
                      arena_f(a, "system:serviceaccount:kube-system:%.*s", STR_ARG(str_of(who)))},
         .resource = true,
