@@ -7,7 +7,8 @@ edits.jsonl holds one life a line, answered by Kueue's own scheduler, queues and
 time. What is evicted is stopped at once, as a job's owner would; what was parked is tried again at once:
 
     name            its sort first: stop (ClusterQueues and LocalQueues), quota (also cohorts, flavors, policies), delete,
-                    work (priorities, active), checks, afs (admission fair sharing), resources (transformed, excluded), fair
+                    work (priorities, active), checks, afs (admission fair sharing), resources (transformed, excluded), fair,
+                    misc (namespaces, reclaimable pods, flavors that are missing, checks that are inactive)
     configuration   members of a Kueue Configuration, where they matter
     steps[]         at: seconds; apply: objects, created or put in place of what is there; patch: merge patches, status too;
                     delete: objects. All of it comes at one moment; then cycles run until nothing moves, and time goes on.
