@@ -286,6 +286,10 @@ static void estimate_note(const struct page *p, struct buf *out) {
     if (c->places_left_out) {
         buf_c(out, "Places on nodes were left out. ");
     }
+    if (p->in->works[p->i].checked) {
+        buf_c(out,
+              "This is when it gets quota: admission checks, of others too, are not foreseen. ");
+    }
     out->n -= out->n > 0;
 }
 

@@ -31,6 +31,16 @@ static void insights_trim(struct queue_explain *x, int64_t now) {
     }
 }
 
+/* Which works wait for admission checks after they got quota. */
+static void mark_checked(const struct queue_controller *c, struct insight *in) {
+    const struct cluster_state *s = NULL;
+    for (size_t i = 0; i < in->clone.n_works; i++) {
+        struct str queue = in->clone.works[i].in.queue;
+        s = s != NULL && str_eq(s->name, queue) ? s : map_get(&c->clusters, queue);
+        in->works[i].checked = s != NULL && s->n_rules > 0;
+    }
+}
+
 int explain_insight_take(struct queue_explain *x, const struct str *queues, size_t n_queues,
                          const struct str *cohorts, size_t n_cohorts, struct insight **ret) {
     struct insight_options o = {.mirror = x->c->env->mirror,
@@ -43,6 +53,7 @@ int explain_insight_take(struct queue_explain *x, const struct str *queues, size
                                 .n_cohorts = n_cohorts};
     int r = insight_take(&o, ret);
     if (r == 0) {
+        mark_checked(x->c, *ret);
         queue_kick(x->c); /* taking may have ended a cycle under way */
     }
     return r;
@@ -223,7 +234,8 @@ static void written_json(const struct explain_item *it, yyjson_val *w, int64_t n
                     : reserved ? reserved
                                : waits;
     struct str again = json_str_at(w, "status.requeueState.requeueAt");
-    struct str message = why.n > 0 ? why : json_str_at(c, "message");
+    struct str message = json_str_at(c, "message");
+    bool far = why.n > 0 && c == waits && !held;
     char text[TIME_TEXT_MAX];
     explanation_head(o,
                      finished   ? "Finished"
@@ -244,11 +256,13 @@ static void written_json(const struct explain_item *it, yyjson_val *w, int64_t n
     if (reserved && !admitted && !finished && !leaves && why.n == 0) {
         checks_text(w, &line);
     }
-    if (line.n == 0) {
-        buf_str(&line, message.n > 0 ? message
-                       : held        ? STR("spec.active is false")
-                                     : STR("it has not been looked at yet"));
+    if (far) {
+        buf_str(&line, why);
+    } else if (line.n == 0 && message.n == 0) {
+        buf_str(&line, held ? STR("spec.active is false") : STR("it has not been looked at yet"));
     }
+    buf_c(&line, far && message.n > 0 ? "; what was written last: " : "");
+    buf_str(&line, line.n == 0 || far ? message : STR(""));
     if (inactive.n > 0 && waits != NULL && str_starts(message, STR("ClusterQueue ")) &&
         str_ends(message, STR(" is inactive"))) {
         buf_f(&line, ": %.*s", STR_ARG(inactive));
@@ -289,8 +303,13 @@ static int item_write(struct virtual_call *k, const struct explain_item *it) {
     int r = i >= 0 ? insight_explain(p->s->in, (size_t)i, &p->v, !k->list, &k->out) : ERR_NOT_FOUND;
     if (r == ERR_NOT_FOUND) { /* admitted meanwhile, or too far back to be copied */
         k->out.n = before;
-        struct str far = STR("too many wait before it to say more");
-        r = written(it, k->now, i < 0 ? far : (struct str){0}, &k->out);
+        char far[160];
+        int n = snprintf(far, sizeof(far),
+                         "it is one of %zu that stand too far back in their cohort tree to be "
+                         "explained: there is no position and no estimate",
+                         p->s->in->clone.pending_left_out);
+        bool is_far = i < 0 && p->s->in->clone.pending_left_out > 0;
+        r = written(it, k->now, str_from(far, is_far ? (size_t)n : 0), &k->out);
     }
     return r;
 }

@@ -415,6 +415,41 @@ static void waits_for_checks(void **state) {
     is(&s, s.json, "status.reason", "QuotaReserved");
     is(&s, s.json, "status.summary",
        "quota is reserved; waits for admission checks: budget (Pending)");
+    workload(&s, "b", "all", 4, 0, NULL); /* more than is left */
+    why(&s, "b", "all");
+    is(&s, s.json, "status.state", "Waiting");
+    is(&s, s.json, "status.estimate.note",
+       "This is when it gets quota: admission checks, of others too, are not foreseen.");
+    end(&s);
+}
+
+/* What is explained has a limit, which those beyond it are told. */
+static void too_far_back(void **state) {
+    enum { MANY = 4100 };
+    struct scene s;
+    char json[1024];
+    two_teams(&s);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(json, sizeof(json),
+                 "{" V "\"kind\":\"Workload\",\"metadata\":{\"name\":\"many%04d\",\"namespace\":"
+                 "\"a\"},\"spec\":{\"queueName\":\"lq\",\"active\":true,\"priority\":-%d,"
+                 "\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{"
+                 "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+                 "{\"gpu\":\"1\"}}}]}}}]}}",
+                 i, i + 1);
+        fake_world_put(&s.w, json);
+    }
+    settle(&s);
+    why(&s, "a", "many0001");
+    assert_true(str_contains(json_str_at(s.json, "status.text"), STR(" were left out")));
+    assert_true(json_i64_at(s.json, "status.position.clusterQueue", 0) > 0);
+    why(&s, "a", "many4099");
+    is(&s, s.json, "status.state", "Waiting");
+    struct str summary = json_str_at(s.json, "status.summary");
+    /* each of the two queues has its part of 4,000 */
+    assert_true(str_starts(summary, STR("it is one of 2101 that stand too far back in their cohort "
+                                        "tree to be explained: there is no position and no "
+                                        "estimate")));
     end(&s);
 }
 
@@ -709,6 +744,7 @@ int main(void) {
         cmocka_unit_test(lists_have_an_order),
         cmocka_unit_test(lists_of_two_trees),
         cmocka_unit_test(waits_for_checks),
+        cmocka_unit_test(too_far_back),
         cmocka_unit_test(tainted),
         cmocka_unit_test(who_would_evict),
         cmocka_unit_test(not_in_a_queue),
