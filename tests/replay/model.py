@@ -5,18 +5,22 @@ scenarios and lets it answer them.
 Nodes, flavors and queues are here; the search for victims is in model_preempt.py.
 """
 import json
+import math
+import re
 import sys
+from fractions import Fraction
 
 NOFIT, NO_CANDIDATES, PREEMPT, RECLAIM, FIT = range(5)
 CYCLES_MAX = 40
 
 
+UNITS = {"m": Fraction(1, 1000), "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
+         "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+
 def amount(resource, text):
-    text = str(text)
-    if text.endswith("m"):
-        milli = int(text[:-1])
-        return milli if resource == "cpu" else -(-milli // 1000)
-    return int(text) * (1000 if resource == "cpu" else 1)
+    number, unit = re.fullmatch(r"([0-9.]+)([A-Za-z]*)", str(text)).groups()
+    return math.ceil(Fraction(number) * UNITS.get(unit, 1) * (1000 if resource == "cpu" else 1))
 
 
 def weight(spec):
@@ -139,12 +143,38 @@ class Queue(Node):
         b = p.get("borrowWithinCohort") or {}
         self.within, self.reclaim = p.get("withinClusterQueue", "Never"), p.get("reclaimWithinCohort", "Never")
         self.may_borrow, self.threshold = b.get("policy", "Never") != "Never", b.get("maxPriorityThreshold")
+        self.counts_pods = any("pods" in g["coveredResources"] for g in spec.get("resourceGroups") or [])
         self.next_for_borrow = f.get("whenCanBorrow", "MayStopSearch") == "TryNextFlavor"
         self.next_for_preempt = f.get("whenCanPreempt", "TryNextFlavor") == "TryNextFlavor"
         self.borrow_costs_more = f.get("preference") == "PreemptionOverBorrowing"
 
     def head(self):
         return min(self.heap, key=lambda w: (w is not self.sticky, -w.priority, w.time, w.uid))
+
+
+def requests_of(pod):
+    """What one pod needs: its containers together with sidecars, or at most any one of those that come first."""
+    most, always, asked = {}, {}, lambda c: (c.get("resources") or {}).get("requests") or {}
+
+    def take(c, to):
+        for r, v in asked(c).items():
+            to[r] = to.get(r, 0) + amount(r, v)
+
+    def least(so_far):
+        for r, v in so_far.items():
+            most[r] = max(most.get(r, 0), v)
+    for c in pod.get("initContainers") or []:
+        if c.get("restartPolicy") == "Always":
+            take(c, always)
+            least(always)
+        else:
+            once = dict(always)
+            take(c, once)
+            least(once)
+    for c in pod["containers"]:
+        take(c, always)
+    least(always)
+    return most
 
 
 class Workload:
@@ -154,10 +184,10 @@ class Workload:
         self.priority = spec.get("priority") or 0
         self.sets = []  # name, count, least count, requests of a pod, pod
         for s in spec["podSets"]:
-            pod, requests = s["template"]["spec"], {}
-            for c in pod["containers"]:
-                for r, v in c.get("resources", {}).get("requests", {}).items():
-                    requests[r] = requests.get(r, 0) + amount(r, v)
+            pod = s["template"]["spec"]
+            requests = requests_of(pod)
+            if queue.counts_pods:
+                requests["pods"] = 1
             self.sets.append((s["name"], s["count"], s.get("minCount") or s["count"], requests, pod))
         self.alike = json.dumps([self.sets, self.priority], sort_keys=True)
         self.scan = None  # the memory of the flavor scan
@@ -200,13 +230,32 @@ def matches(flavor, pod):
                 (x.get("operator") == "Exists" or x.get("value", "") == t.get("value", ""))
                 for x in pod.get("tolerations", []) + flavor.get("tolerations", [])):
             return False
-    labels = flavor.get("nodeLabels", {})
-    return all(labels.get(k, v) == v for k, v in pod.get("nodeSelector", {}).items())
+    labels = flavor.get("nodeLabels") or {}
+    return all(labels.get(k, v) == v for k, v in pod.get("nodeSelector", {}).items()) and near(labels, pod)
+
+
+def holds(e, value):
+    """Does a label's value satisfy an expression about it?"""
+    op, values = e["operator"], e.get("values") or []
+    if op in ("Gt", "Lt"):
+        try:
+            return int(value) > int(values[0]) if op == "Gt" else int(value) < int(values[0])
+        except ValueError:
+            return False
+    return {"In": value in values, "NotIn": value not in values, "Exists": True, "DoesNotExist": False}[op]
+
+
+def near(labels, pod):
+    """Node affinity, of which only labels that the flavor has are looked at: a term without any matches."""
+    must = ((pod.get("affinity") or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+    terms = [[e for e in t.get("matchExpressions") or [] if e["key"] in labels]
+             for t in (must or {}).get("nodeSelectorTerms") or []]
+    return not terms or any(all(holds(e, labels[e["key"]]) for e in t) for t in terms)
 
 
 class Model:
     def __init__(self, scenario):
-        self.fair = scenario["fairSharing"]
+        self.fair, self.seen = scenario["fairSharing"], scenario.get("admissionsSeen", False)
         self.flavors = {f["metadata"]["name"]: f.get("spec", {}) for f in scenario["resourceFlavors"]}
         cohorts, self.cycle, self.now, self.kept = {}, 0, 0, []
 
@@ -370,7 +419,8 @@ class Model:
 
     def attempt(self, w, counts=None, pins=None):
         a = self.assign(w, counts, pins)
-        victims = self.victims(w, a.usage, a.short()) if a.mode == PREEMPT else []
+        counted = {p: v for p, v in a.usage.items() if p[1] != "pods"}  # Kueue's search leaves those out
+        victims = self.victims(w, counted, a.short()) if a.mode == PREEMPT else []
         return a, victims, a.mode == FIT or bool(victims)
 
     def nominate(self, w, pins=None):
@@ -496,6 +546,8 @@ class Model:
             self.put_back(e.w)
             e.w.queue.holders.append(e.w)
             e.w.queue.generation += 1
+            if self.seen and e.w.queue.sticky is e.w:
+                e.w.queue.sticky = None
         for e in entries:
             if e not in admitted:
                 self.requeue(e)

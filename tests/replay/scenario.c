@@ -12,6 +12,8 @@ enum { SECOND_NS = 1000000000 };
 struct entrant {
     struct str name;
     struct workload_input in;
+    const struct held_amount *held; /* of its last admission */
+    size_t n_held;
     bool finished;
 };
 VEC(entrant_vec, struct entrant *);
@@ -24,10 +26,11 @@ struct replay {
     struct map queues;    /* LocalQueue "namespace/name" to struct local_queue */
     struct map with_pods; /* ClusterQueues that count the resource "pods" */
     struct map by_name, by_uid;
-    struct entrant_vec jobs, preempted; /* in order of submission; of the last cycle */
+    struct entrant_vec jobs, admitted, preempted; /* in order of submission; of the last cycle */
     struct line_vec got;                /* of the last cycle */
     int64_t now_ns;
     size_t step, cycle;
+    bool seen; /* admissions are told to the engine as those that were written */
 };
 
 /* Says what is wrong with the scenario or how the answers differ; always false. */
@@ -190,6 +193,33 @@ static bool got_admission(struct replay *r, const struct entrant *j,
     return line_end(r, &line, &r->got);
 }
 
+/* What it was given, kept for when the engine is told. */
+static bool keep_admission(struct replay *r, struct entrant *j, const struct engine_action *act) {
+    struct held_amount *held = ARENA_ARRAY(r->a, struct held_amount, act->n_held + 1);
+    if (held == NULL || entrant_vec_push(&r->admitted, j) != 0) {
+        return false;
+    }
+    if (act->n_held > 0) {
+        memcpy(held, act->held, act->n_held * sizeof(*held));
+    }
+    j->held = held;
+    j->n_held = act->n_held;
+    return true;
+}
+
+/* The admissions of the cycle are written, and seen. */
+static bool see_admissions(struct replay *r) {
+    for (size_t i = 0; i < r->admitted.n && r->seen; i++) {
+        const struct entrant *j = r->admitted.v[i];
+        struct workload_input in = j->in;
+        in.reserved_ns = r->now_ns;
+        if (engine_workload_hold(r->e, &in, j->held, j->n_held) != 0) {
+            return differ(r, "%.*s cannot be held", STR_ARG(j->name));
+        }
+    }
+    return true;
+}
+
 static const char *reason_text(enum preempt_reason reason) {
     switch (reason) {
     case PREEMPT_IN_QUEUE:
@@ -229,7 +259,7 @@ static bool take(struct replay *r, const struct engine_action *acts, size_t n) {
         struct entrant *j = map_get(&r->by_uid, acts[i].uid);
         bool ok = j != NULL;
         if (ok && acts[i].type == ACTION_ADMIT) {
-            ok = got_admission(r, j, &acts[i]);
+            ok = got_admission(r, j, &acts[i]) && keep_admission(r, j, &acts[i]);
         } else if (ok && acts[i].type == ACTION_PREEMPT) {
             ok = got_preemption(r, j, &acts[i]);
         } else if (ok) {
@@ -354,7 +384,7 @@ static bool cycle(struct replay *r, yyjson_val *cycles, size_t *at) {
     const struct engine_action *acts = NULL;
     struct line_vec want = {0};
     size_t n = 0;
-    r->got.n = r->preempted.n = 0;
+    r->got.n = r->admitted.n = r->preempted.n = 0;
     int code = engine_cycle(r->e, r->now_ns, &acts, &n);
     if (code != 0) {
         return differ(r, "the engine fails: %s", err_name(code));
@@ -366,6 +396,7 @@ static bool cycle(struct replay *r, yyjson_val *cycles, size_t *at) {
         ok = wanted_lines(r, w, &want) && same(r, &want, &r->got);
     }
     line_vec_release(&want);
+    ok = ok && see_admissions(r);
     r->now_ns += SECOND_NS;
     ok = ok && return_victims(r);
     return ok && (engine_consistent(r->e) || differ(r, "the engine contradicts itself"));
@@ -441,8 +472,12 @@ bool scenario_replay(yyjson_val *scenario, struct arena *a, struct buf *differen
                      struct buf *story) {
     struct engine_options o = {.check_undo = true,
                                .fair_sharing = json_bool_at(scenario, "fairSharing", false)};
-    struct replay r = {
-        .e = engine_new(&o), .a = a, .difference = difference, .story = story, .now_ns = START_NS};
+    struct replay r = {.e = engine_new(&o),
+                       .a = a,
+                       .difference = difference,
+                       .story = story,
+                       .now_ns = START_NS,
+                       .seen = json_bool_at(scenario, "admissionsSeen", false)};
     size_t i, max;
     yyjson_val *v;
     bool ok = r.e != NULL &&
@@ -460,6 +495,7 @@ bool scenario_replay(yyjson_val *scenario, struct arena *a, struct buf *differen
     map_release(&r.by_name);
     map_release(&r.by_uid);
     entrant_vec_release(&r.jobs);
+    entrant_vec_release(&r.admitted);
     entrant_vec_release(&r.preempted);
     line_vec_release(&r.got);
     return ok && arena_ok(a) == 0;

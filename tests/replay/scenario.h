@@ -10,7 +10,8 @@
  * where more is written, this one goes on too.) Written are the cycles that decided something (admitted with
  * flavors and counts, preempted with reasons; in no order), who holds quota after the step and who does not. After
  * each cycle a second goes by and each preempted workload, in name order, gives its quota back and returns to its
- * queue.
+ * queue. With admissionsSeen the engine is told of each admission, as the controllers tell it when it is written: who
+ * evicted others to come in is then no longer first in its queue.
  */
 #ifndef BERTH_TESTS_REPLAY_SCENARIO_H
 #define BERTH_TESTS_REPLAY_SCENARIO_H
