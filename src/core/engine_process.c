@@ -367,22 +367,36 @@ static bool evicts_for_place(const struct engine_workload *w) {
             (!scan_left(w) && !w->missed_place));
 }
 
-/* Fewer pods than it asks for, where it may start with fewer, and nothing else is left to try. */
-static int with_fewer(struct engine *e, struct entry *n) {
+/* Fewer pods than it asks for, where it may start with fewer, and nothing else is left to try: in the flavors of `in`,
+ * or (NULL) in the first that have quota for fewer. It is admitted when n->w is NULL then. */
+static int with_fewer(struct engine *e, struct entry *n, const struct assignment *in) {
     struct assignment full = n->a, fewer;
     bool ok = false;
     chosen_out(e);
-    int r = scan_left(n->w) ? 0 : nominate_fewer(e, n->w, &full, &fewer, &ok);
+    int r = scan_left(n->w) ? 0 : nominate_fewer(e, n->w, in != NULL ? &full : NULL, &fewer, &ok);
+    chosen_in(e); /* it runs beside them until they have gone */
+    if (r == 0 && ok && in == NULL) {
+        r = fits_now(e, &fewer, &ok);
+    }
     if (r != 0 || !ok) {
         return r;
     }
-    chosen_in(e); /* it runs beside them until they have gone */
     n->a = fewer;
     r = admit(e, n, &ok);
     if (!ok) {
         n->a = full;
     }
     return r;
+}
+
+/* The last of its flavors has no quota for it, and one before had no places for all of it. */
+static int with_fewer_before(struct engine *e, struct entry *n) {
+    const struct engine_queue *q = n->w->queue;
+    bool evicts = q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER;
+    bool waits_for_ready = e->o.block_until_ready && e->n_not_ready > 0;
+    return n->w->missed_place && !waits_for_ready && (!evicts || n->w->place_round)
+               ? with_fewer(e, n, NULL)
+               : 0;
 }
 
 static int without_place(struct engine *e, struct entry *n) {
@@ -392,7 +406,7 @@ static int without_place(struct engine *e, struct entry *n) {
     n->outcome = OUTCOME_NO_PLACE;
     if (!evicts_for_place(w)) {
         return w->queue->within_queue == PREEMPT_NEVER && w->queue->reclaim == PREEMPT_NEVER
-                   ? with_fewer(e, n)
+                   ? with_fewer(e, n, &n->a)
                    : 0;
     }
     chosen_out(e);
@@ -403,7 +417,7 @@ static int without_place(struct engine *e, struct entry *n) {
         tree_wake_at(e, w->queue->tree, wake);
     }
     if (r == 0 && n->a.n_victims == 0 && !leaving) {
-        return with_fewer(e, n);
+        return with_fewer(e, n, &n->a);
     }
     if (r != 0 || (n->a.n_victims == 0 && w->queue->preemptor != w)) {
         return r;
@@ -450,12 +464,16 @@ int entry_process(struct engine *e, struct entry *n) {
             return r;
         }
     }
-    if (n->a.mode == MODE_NO_FIT) {
+    if (n->a.mode != MODE_FIT && n->a.n_victims == 0) {
+        r = with_fewer_before(e, n);
+        if (r != 0 || n->w == NULL) {
+            return r;
+        }
+        if (n->a.mode != MODE_NO_FIT) {
+            return without_victims(e, n);
+        }
         n->outcome = OUTCOME_NO_FIT;
         return 0;
-    }
-    if (n->a.mode != MODE_FIT && n->a.n_victims == 0) {
-        return without_victims(e, n);
     }
     if (n->a.n_victims > 0 && with_victims(e, n) == 0) {
         return 0;

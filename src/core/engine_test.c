@@ -430,6 +430,32 @@ static void fewer_where_there_is_no_place(void **state) {
     engine_free(w.e);
 }
 
+/* The same where another flavor comes after the one with places, and has no quota. */
+static void fewer_in_a_flavor_before(void **state) {
+    static const enum preempt_policy policies[] = {PREEMPT_NEVER, PREEMPT_LOWER};
+    for (size_t i = 0; i < 2; i++) {
+        for (int64_t other = 0; other <= 4000; other += 4000) { /* none ever, or none left */
+            struct world w;
+            setup(&w);
+            flavor(&w, "f1", (struct flavor_input){0});
+            flavor(&w, "f2", (struct flavor_input){0});
+            struct fq fq[] = {{"f1", {64000, NO, NO}}, {"f2", {other, NO, NO}}};
+            queue_as(&w,
+                     (struct queue_input){.name = STR("q"),
+                                          .within_queue = policies[i],
+                                          .when_can_preempt = FUNGIBILITY_NEXT},
+                     fq, 2);
+            node(&w, "n1", 0, true);
+            put_as(&w, (struct workload_input){.uid = STR("a"), .queue = STR("q"), .queued_ns = 1},
+                   40, 5, 1000);
+            run(&w);
+            assert_true(holds(&w, "a"));
+            assert_int_equal(w.count, 16);
+            engine_free(w.e);
+        }
+    }
+}
+
 /* Random queues, nodes and workloads that come and go, with random budgets: invariants hold after
  * every step, nothing is
  * admitted twice, and when all is quiet a parked workload that would fit does not exist. */
@@ -506,6 +532,7 @@ int main(void) {
         cmocka_unit_test(places_of_flavors),
         cmocka_unit_test(one_more_without_a_place),
         cmocka_unit_test(fewer_where_there_is_no_place),
+        cmocka_unit_test(fewer_in_a_flavor_before),
         cmocka_unit_test(stopped_and_back),
         cmocka_unit_test(random_runs),
     };

@@ -53,8 +53,8 @@ int preempt_find(struct engine *e, const struct preempt_ask *ask, struct victim 
 int preempt_oracle(struct engine *e, struct engine_workload *w, struct quota_cell *cell, int64_t v,
                    enum assign_mode *ret_mode, uint32_t *ret_borrow);
 
-/* One that may start with fewer pods, has quota for `full`, and no place for all of them: the most pods that have
- * both, in the same flavors. *ret_found false: none, and *ret is left alone. */
+/* One that may start with fewer pods, and has no place for all of them: the most pods that have quota and places, in
+ * the flavors of `full`, or (NULL) in the first with quota. *ret_found false: none, and *ret is left alone. */
 int nominate_fewer(struct engine *e, struct engine_workload *w, const struct assignment *full,
                    struct assignment *ret, bool *ret_found);
 
