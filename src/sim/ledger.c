@@ -130,11 +130,45 @@ static void move(struct ledger *l, struct ledger_work *w, int64_t sign) {
     ledger_share(l, w->queue);
 }
 
+struct seen { /* what a change says */
+    struct str reserved, admitted, evicted, finished, why, detail;
+    yyjson_val *admission, *sets, *reclaimable;
+};
+
+static int64_t count_of(yyjson_val *list, struct str name, int64_t none) {
+    size_t i, n;
+    yyjson_val *x;
+    yyjson_arr_foreach(list, i, n, x) {
+        if (str_eq(json_str_at(x, "name"), name)) {
+            return json_i64_at(x, "count", 1);
+        }
+    }
+    return none;
+}
+
+/* What a set of pods holds of v, the usage of its admission: nothing for those that are reclaimable by now. */
+static int64_t left_of(const struct seen *s, yyjson_val *set, int64_t v) {
+    struct str name = json_str_at(set, "name");
+    int64_t count = json_i64_at(set, "count", 1), gone = count_of(s->reclaimable, name, 0);
+    int64_t left = amount_max(0, count_of(s->sets, name, count) - gone);
+    return gone > 0 && left < count ? v / count * left : v;
+}
+
+static int64_t reclaimed(const struct seen *s) {
+    size_t i, n;
+    int64_t sum = 0;
+    yyjson_val *x;
+    yyjson_arr_foreach(s->reclaimable, i, n, x) {
+        sum += json_i64_at(x, "count", 0);
+    }
+    return sum;
+}
+
 /* status.admission: which queue, and what is held. */
-static void take(struct ledger *l, struct ledger_work *w, yyjson_val *admission) {
+static void take(struct ledger *l, struct ledger_work *w, const struct seen *s) {
     size_t i, n, k, m, most = 0;
     yyjson_val *set, *flavor, *key;
-    yyjson_val *sets = json_get(admission, STR("podSetAssignments"));
+    yyjson_val *sets = json_get(s->admission, STR("podSetAssignments"));
     yyjson_arr_foreach(sets, i, n, set) {
         most += yyjson_obj_size(json_get(set, STR("flavors")));
     }
@@ -156,23 +190,21 @@ static void take(struct ledger *l, struct ledger_work *w, yyjson_val *admission)
             if (p < LEDGER_PAIRS &&
                 quantity_parse(json_str(json_get(usage, json_str(key))), &q, NULL) == 0) {
                 int64_t v = str_is(json_str(key), "cpu") ? quantity_milli(q) : quantity_value(q);
-                w->amounts[w->n_amounts++] = (struct ledger_amount){p, v};
+                w->amounts[w->n_amounts++] = (struct ledger_amount){p, left_of(s, set, v)};
             }
         }
     }
+    w->reclaimed = reclaimed(s);
 }
 
 /* ---- one Workload ---- */
 
-struct seen { /* what a change says */
-    struct str reserved, admitted, evicted, finished, why, detail;
-    yyjson_val *admission;
-};
-
 static void see(yyjson_val *root, struct seen *s) {
     size_t i, n;
     yyjson_val *c, *status = json_get(root, STR("status"));
-    *s = (struct seen){.admission = json_get(status, STR("admission"))};
+    *s = (struct seen){.admission = json_get(status, STR("admission")),
+                       .sets = json_path(root, "spec.podSets"),
+                       .reclaimable = json_get(status, STR("reclaimablePods"))};
     yyjson_arr_foreach(json_get(status, STR("conditions")), i, n, c) {
         struct str type = json_str(json_get(c, STR("type"))),
                    is = json_str(json_get(c, STR("status")));
@@ -266,7 +298,7 @@ static void reserve(struct ledger *l, struct ledger_work *w, const struct seen *
         w->queue = q;
         ledger_settle(l);
     }
-    take(l, w, s->admission);
+    take(l, w, s);
     w->state = LEDGER_HOLDS;
     move(l, w, 1);
 }
@@ -353,6 +385,10 @@ static void look(struct ledger *l, const struct object *o, yyjson_val *root) {
     }
     if (holds && w->state == LEDGER_WAITS) {
         reserve(l, w, &s);
+    } else if (holds && reclaimed(&s) != w->reclaimed) {
+        move(l, w, -1);
+        take(l, w, &s);
+        move(l, w, 1);
     }
     w->admission = hash;
     if (runs && !evicted && w->state == LEDGER_HOLDS) {

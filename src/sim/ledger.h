@@ -82,6 +82,7 @@ struct ledger_work {
     int64_t created, started, first_started; /* started: -1 when it does not run */
     int64_t evictions;
     uint64_t admission;            /* a hash of it */
+    int64_t reclaimed;             /* pods of it that hold nothing any more */
     struct ledger_amount *amounts; /* what it holds, and what it last held */
     size_t n_amounts;
     int64_t runtime; /* declared, as the world says */

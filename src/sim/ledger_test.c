@@ -241,6 +241,26 @@ static void test_stopped_borrower(void **state) {
     assert_int_equal(ledger.err.code, 0);
 }
 
+/* Pods that are reclaimable hold nothing: others may have it. */
+static void test_reclaimed(void **state) {
+    put("Workload", "ns",
+        "{\"metadata\":{\"name\":\"w1\"},\"spec\":{\"queueName\":\"a\",\"priority\":0,"
+        "\"podSets\":[{\"name\":\"main\",\"count\":4}]}}");
+    workload("w2", "b");
+    patch("Workload", "ns", "w1", "status",
+          "{\"status\":{\"admission\":{\"clusterQueue\":\"a\",\"podSetAssignments\":[{\"name\":"
+          "\"main\",\"flavors\":{\"cpu\":\"f\"},\"resourceUsage\":{\"cpu\":\"12\"},\"count\":4}]},"
+          "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"},{\"type\":\"Admitted\","
+          "\"status\":\"True\"}]}}");
+    patch("Workload", "ns", "w1", "status",
+          "{\"status\":{\"reclaimablePods\":[{\"name\":\"main\",\"count\":2}]}}");
+    admit("w2", "b", "14");
+    assert_int_equal(ledger.err.code, 0);
+    preempt("w2");
+    admit("w2", "b", "15");
+    broke("at 0.000 s: workload ns/w2: the queues of all hold 21000 of cpu in f, more than 20000");
+}
+
 static void test_twice(void **state) {
     workload("w1", "a");
     admit("w1", "a", "1");
@@ -296,6 +316,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_edit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stopped_borrower, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reclaimed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(test_finished_for_good, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_end, setup, teardown),
