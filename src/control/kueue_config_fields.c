@@ -3,8 +3,7 @@
 
 #include <stddef.h>
 
-#define ONE_PROCESS "berth up is one process"
-#define API_SERVER "Berth's API server serves it on its own address"
+#define WITH_API "berth up serves it with its API"
 
 static const struct config_field metadata_fields[] = {
     {.name = "name", .type = CONFIG_TEXT},
@@ -50,7 +49,7 @@ static const struct config_field label_fields[] = {
 };
 
 static const struct config_field metrics_fields[] = {
-    {.name = "bindAddress", .type = CONFIG_TEXT, .idle = API_SERVER " under /metrics"},
+    {.name = "bindAddress", .type = CONFIG_TEXT, .idle = WITH_API ", berth operate at --metrics"},
     {.name = "enableClusterQueueResources", .type = CONFIG_BOOL},
     {.name = "localQueueMetrics", .type = CONFIG_OBJECT, .of = local_metrics_fields},
     {.name = "customLabels",
@@ -131,7 +130,7 @@ static const struct config_field integrations_fields[] = {
      .type = CONFIG_OBJECT,
      .of = pod_options_fields,
      .old = true,
-     .idle = "plain pods are not queued"},
+     .idle = "pods are chosen by their queue and managedJobsNamespaceSelector"},
     {.name = "labelKeysToCopy",
      .type = CONFIG_LIST,
      .item = CONFIG_TEXT,
@@ -263,24 +262,30 @@ const struct config_field kueue_config_fields[] = {
     {.name = "webhook",
      .type = CONFIG_OBJECT,
      .of = webhook_fields,
-     .idle = "admission is part of Berth's API server"},
-    {.name = "leaderElection", .type = CONFIG_OBJECT, .of = leader_fields, .idle = ONE_PROCESS},
+     .idle = "admission is part of berth up; berth operate has --webhook"},
+    {.name = "leaderElection",
+     .type = CONFIG_OBJECT,
+     .of = leader_fields,
+     .idle = "berth up is one process; berth operate has --lease-name and others"},
     {.name = "metrics", .type = CONFIG_OBJECT, .of = metrics_fields},
-    {.name = "health", .type = CONFIG_OBJECT, .of = health_fields, .idle = API_SERVER},
+    {.name = "health",
+     .type = CONFIG_OBJECT,
+     .of = health_fields,
+     .idle = WITH_API ", berth operate at --health"},
     {.name = "pprofBindAddress", .type = CONFIG_TEXT, .idle = "there is no profile of this kind"},
     {.name = "controller",
      .type = CONFIG_OBJECT,
      .of = controller_fields,
      .idle = "controllers run on one thread and read no remote cache"},
-    {.name = "tls", .type = CONFIG_OBJECT, .of = tls_fields, .idle = API_SERVER},
+    {.name = "tls", .type = CONFIG_OBJECT, .of = tls_fields, .idle = "it cannot be chosen"},
     {.name = "internalCertManagement",
      .type = CONFIG_OBJECT,
      .of = cert_fields,
-     .idle = "there is no webhook to certify"},
+     .idle = "berth operate certifies its webhooks, or takes --webhook-cert"},
     {.name = "clientConnection",
      .type = CONFIG_OBJECT,
      .of = client_fields,
-     .idle = "controllers write to the API server in the same process"},
+     .idle = "berth up needs no limit; berth operate has --qps and --burst"},
     {.name = "waitForPodsReady", .type = CONFIG_OBJECT, .of = ready_fields},
     {.name = "integrations", .type = CONFIG_OBJECT, .of = integrations_fields},
     {.name = "queueVisibility",
@@ -300,7 +305,7 @@ const struct config_field kueue_config_fields[] = {
     {.name = "visibilityServer",
      .type = CONFIG_OBJECT,
      .of = visibility_server_fields,
-     .idle = API_SERVER},
+     .idle = WITH_API},
     {0},
 };
 
