@@ -113,7 +113,8 @@ static void judge(struct ledger *l, const struct ledger_work *w, unsigned pair) 
     }
 }
 
-static void move(struct ledger *l, struct ledger_work *w, int64_t sign) {
+/* fresh: it reserves anew, and has to fit; what is held already may be beyond a quota that was edited. */
+static void move(struct ledger *l, struct ledger_work *w, int64_t sign, bool fresh) {
     if (!w->queue || !w->queue->tree) {
         return;
     }
@@ -123,7 +124,7 @@ static void move(struct ledger *l, struct ledger_work *w, int64_t sign) {
         ledger_use_add(l, &w->queue->use[p], v);
         ledger_use_add(l, &l->use[p], v);
         w->queue->tree->used[p] += v;
-        if (v > 0) {
+        if (v > 0 && fresh) {
             judge(l, w, p);
         }
     }
@@ -265,7 +266,7 @@ static struct ledger_work *add(struct ledger *l, const struct object *o, yyjson_
 
 static void give_back(struct ledger *l, struct ledger_work *w) {
     if (w->state == LEDGER_HOLDS || w->state == LEDGER_RUNS) {
-        move(l, w, -1);
+        move(l, w, -1, false);
     }
 }
 
@@ -300,7 +301,7 @@ static void reserve(struct ledger *l, struct ledger_work *w, const struct seen *
     }
     take(l, w, s);
     w->state = LEDGER_HOLDS;
-    move(l, w, 1);
+    move(l, w, 1, true);
 }
 
 static void start(struct ledger *l, struct ledger_work *w, const struct object *o) {
@@ -386,9 +387,9 @@ static void look(struct ledger *l, const struct object *o, yyjson_val *root) {
     if (holds && w->state == LEDGER_WAITS) {
         reserve(l, w, &s);
     } else if (holds && reclaimed(&s) != w->reclaimed) {
-        move(l, w, -1);
+        move(l, w, -1, false);
         take(l, w, &s);
-        move(l, w, 1);
+        move(l, w, 1, false);
     }
     w->admission = hash;
     if (runs && !evicted && w->state == LEDGER_HOLDS) {

@@ -257,8 +257,15 @@ static void test_reclaimed(void **state) {
     admit("w2", "b", "14");
     assert_int_equal(ledger.err.code, 0);
     preempt("w2");
-    admit("w2", "b", "15");
-    broke("at 0.000 s: workload ns/w2: the queues of all hold 21000 of cpu in f, more than 20000");
+    patch("ClusterQueue", "", "a", "",
+          "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":["
+          "\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\","
+          "\"nominalQuota\":\"0\"}]}]}]}}");
+    patch("Workload", "ns", "w1", "status",
+          "{\"status\":{\"reclaimablePods\":[{\"name\":\"main\",\"count\":3}]}}");
+    assert_int_equal(ledger.err.code, 0); /* 3 of no quota, but not anew */
+    admit("w2", "b", "8");
+    broke("at 0.000 s: workload ns/w2: the queues of all hold 11000 of cpu in f, more than 10000");
 }
 
 static void test_twice(void **state) {
