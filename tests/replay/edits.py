@@ -25,6 +25,7 @@ scheduler, and those that show where Berth differs on purpose:
   Berth HoldAndDrain drains all, and quota that came back is tried.
 - Under admission fair sharing Kueue puts its queues in order when usage is sampled or a penalty is open; in between it may
   admit by an older order, and even evict the same Workload again and again. Berth orders by the usage of the moment.
+- A head whose scan over the flavors went past one that is free by now is parked by Kueue; in Berth it begins anew.
 """
 import json
 import os
