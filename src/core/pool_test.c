@@ -109,6 +109,86 @@ static void packs(void **state) {
     teardown(&m);
 }
 
+static struct place_why why_not(struct machine *m, const char *resource, int64_t each) {
+    struct place_why why = {0};
+    bool placed = true;
+    assert_int_equal(plan(m, "more", resource, each, 1, &placed, &why), 0);
+    assert_false(placed);
+    return why;
+}
+
+/* Who has no place is told the most that one node, or one GPU, has. */
+static void says_what_is_left(void **state) {
+    struct machine m;
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 4, ""), 0);
+    assert_int_equal(node_put(&m, "n2", 3, ""), 0);
+    struct place_why why = why_not(&m, "nvidia.com/gpu", 5);
+    assert_int_equal(why.trouble, PLACE_NO_GPU);
+    assert_int_equal(why.most, 4);
+    assert_int_equal(why.gpus, 7);
+    assert_non_null(planned(&m, "four", "nvidia.com/gpu", 4));
+    assert_int_equal(why_not(&m, "nvidia.com/gpu", 4).most, 3);
+    assert_non_null(planned(&m, "two", "nvidia.com/gpu", 2));
+    assert_non_null(planned(&m, "half", "nvidia.com/mig-3g.71gb", 1));
+    why = why_not(&m, "nvidia.com/gpu", 1);
+    assert_int_equal(why.trouble, PLACE_NO_GPU);
+    assert_int_equal(why.most, 0);
+    why = why_not(&m, "nvidia.com/mig-7g.141gb", 1);
+    assert_int_equal(why.trouble, PLACE_NO_SLICE);
+    assert_int_equal(why.most, 4);
+    teardown(&m);
+}
+
+/* A node is for whom its labels and taints let in: by the pod itself, or by its flavor. */
+static void whose_nodes(void **state) {
+    struct machine m;
+    struct str_pair label = {STR("zone"), STR("a")}, other = {STR("zone"), STR("b")};
+    struct taint taint = {.key = STR("gpu"), .value = STR("yes"), .effect = STR("NoSchedule")};
+    struct toleration may = {.key = STR("gpu"), .operator= STR("Exists")};
+    struct node_amount cpu = {STR("cpu"), 8000};
+    struct node_input node = {.name = STR("n1"),
+                              .managed = true,
+                              .ready = true,
+                              .labels = {&label, 1},
+                              .taints = {&taint, 1},
+                              .amounts = &cpu,
+                              .n_amounts = 1};
+    struct flavor_input flavors[] = {{.labels = {&label, 1}, .tolerations = {&may, 1}},
+                                     {.labels = {&other, 1}, .tolerations = {&may, 1}}};
+    struct {
+        struct shape shape;
+        const struct flavor_input *flavor;
+        bool fits;
+    } cases[] = {
+        {.fits = false},
+        {.shape = {.tolerations = {&may, 1}}, .fits = true},
+        {.flavor = &flavors[0], .fits = true},
+        {.flavor = &flavors[1], .fits = false},
+        {.shape = {.selector = {&label, 1}, .tolerations = {&may, 1}}, .fits = true},
+        {.shape = {.selector = {&other, 1}, .tolerations = {&may, 1}}, .fits = false},
+    };
+    setup(&m);
+    assert_int_equal(pool_node_put(m.pool, &node, NULL), 0);
+    struct pool_amount v = {0, 500};
+    assert_int_equal(names_intern(&m.names, STR("cpu"), &v.resource), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place_input in = {.set = STR("main"),
+                                 .shape = &cases[i].shape,
+                                 .amounts = &v,
+                                 .n_amounts = 1,
+                                 .flavors = &cases[i].flavor,
+                                 .n_flavors = cases[i].flavor != NULL};
+        struct place_why why;
+        bool placed = !cases[i].fits;
+        assert_int_equal(pool_plan(m.pool, STR("w"), (struct str){0}, &in, 1, &placed, &why), 0);
+        assert_int_equal(placed, cases[i].fits);
+        assert_true(placed || why.trouble == PLACE_NO_NODE);
+        pool_workload_gone(m.pool, STR("w"));
+    }
+    teardown(&m);
+}
+
 enum { TOGETHER = 30 };
 
 /* Pods of three sets: slices first, which is the order of a plan, then two sizes of those without devices. */
@@ -527,6 +607,8 @@ static void pinned_cards(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packs),
+        cmocka_unit_test(says_what_is_left),
+        cmocka_unit_test(whose_nodes),
         cmocka_unit_test(together),
         cmocka_unit_test(the_node_has_the_last_word),
         cmocka_unit_test(media_once),
