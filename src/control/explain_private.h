@@ -36,6 +36,7 @@ struct explain_item {
     size_t at;                /* among the insight's works; works of a queue stand in its order */
     struct str cluster;       /* of one that waits in no queue: where it would */
     struct str inactive;      /* and why that admits nobody, where it does not */
+    struct str awaits;        /* whose end one waits for that is being evicted */
 };
 
 struct virtual_call {

@@ -22,7 +22,10 @@
 struct insight_work {
     const struct object *obj, *owner; /* references; NULL: gone, or none */
     uint32_t ns;                      /* in namespaces */
-    bool checked; /* by who took it: its ClusterQueue asks for admission checks */
+    /* by who took it */
+    bool checked; /* its ClusterQueue asks for admission checks */
+    struct str
+        awaits; /* of one that is being evicted: whose end it waits for, as "pod a/b and 2 more" */
     /* by insight_work */
     struct str local, kind, job; /* LocalQueue's name; kind and name of the owner */
     int64_t started;             /* when it was admitted; 0: it was not */

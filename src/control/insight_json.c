@@ -388,7 +388,9 @@ static void holder_text(const struct page *p, const struct explain_lack *l,
         who(p, (size_t)i, b);
     }
     buf_f(b, ", priority %lld", (long long)h->priority);
-    if (i >= 0 && p->in->works[i].overdue) {
+    if (i >= 0 && p->in->works[i].awaits.n > 0 && insight_shows(p->in, p->v, (size_t)i)) {
+        buf_f(b, ", stopping: awaits the end of %.*s", STR_ARG(p->in->works[i].awaits));
+    } else if (i >= 0 && p->in->works[i].overdue) {
         buf_f(b, ", overdue (%s run time)", basis_text(p->in->runs[i].basis));
     } else if (i >= 0 && p->in->works[i].ends > 0) {
         buf_c(b, ", ends ");

@@ -31,13 +31,49 @@ static void insights_trim(struct queue_explain *x, int64_t now) {
     }
 }
 
-/* Which works wait for admission checks after they got quota. */
-static void mark_checked(const struct queue_controller *c, struct insight *in) {
+struct leaving {
+    struct str ns, name;
+    size_t n;
+};
+
+static bool leaving_each(void *ctx, const struct object *o) {
+    struct leaving *l = ctx;
+    if (o->deleting_ns != 0 && str_is(str_of(o->kind->kind), "Pod")) {
+        l->ns = l->n == 0 ? o->ns : l->ns;
+        l->name = l->n == 0 ? o->name : l->name;
+        l->n++;
+    }
+    return true;
+}
+
+/* The pods that an evicted Workload still has: its owners, or theirs. Empty: none is known. */
+static struct str awaited(const struct queue_controller *c, const struct object *w,
+                          struct arena *a) {
+    struct leaving l = {0};
+    for (size_t i = 0; i < w->n_owners; i++) {
+        const struct object *o = mirror_by_uid(c->env->mirror, w->owners[i].uid);
+        if (o != NULL) {
+            (void)leaving_each(&l, o);
+            mirror_owned(c->env->mirror, o->uid, leaving_each, &l);
+        }
+    }
+    return l.n == 0 ? (struct str){0}
+           : l.n == 1
+               ? arena_f(a, "pod %.*s/%.*s", STR_ARG(l.ns), STR_ARG(l.name))
+               : arena_f(a, "pod %.*s/%.*s and %zu more", STR_ARG(l.ns), STR_ARG(l.name), l.n - 1);
+}
+
+/* Which works wait for admission checks after they got quota, and whose end is awaited. */
+static void mark_works(const struct queue_controller *c, struct insight *in) {
     const struct cluster_state *s = NULL;
     for (size_t i = 0; i < in->clone.n_works; i++) {
-        struct str queue = in->clone.works[i].in.queue;
-        s = s != NULL && str_eq(s->name, queue) ? s : map_get(&c->clusters, queue);
-        in->works[i].checked = s != NULL && s->n_rules > 0;
+        const struct clone_work *k = &in->clone.works[i];
+        struct insight_work *w = &in->works[i];
+        s = s != NULL && str_eq(s->name, k->in.queue) ? s : map_get(&c->clusters, k->in.queue);
+        w->checked = s != NULL && s->n_rules > 0;
+        if (k->holds && k->in.evicting && w->obj != NULL) {
+            w->awaits = awaited(c, w->obj, &in->arena);
+        }
     }
 }
 
@@ -53,7 +89,7 @@ int explain_insight_take(struct queue_explain *x, const struct str *queues, size
                                 .n_cohorts = n_cohorts};
     int r = insight_take(&o, ret);
     if (r == 0) {
-        mark_checked(x->c, *ret);
+        mark_works(x->c, *ret);
         queue_kick(x->c); /* taking may have ended a cycle under way */
     }
     return r;
@@ -267,6 +303,9 @@ static void written_json(const struct explain_item *it, yyjson_val *w, int64_t n
         str_ends(message, STR(" is inactive"))) {
         buf_f(&line, ": %.*s", STR_ARG(inactive));
     }
+    if (leaves && it->awaits.n > 0) {
+        buf_f(&line, "; awaits the end of %.*s", STR_ARG(it->awaits));
+    }
     if (again.n > 0 && !finished && !admitted) {
         buf_f(&line, "; it is queued again at %.*s", STR_ARG(again));
     }
@@ -454,6 +493,7 @@ static int item_add(struct virtual_call *k, const struct virtual_ask *q, const s
         *it = (struct explain_item){.obj = object_ref(o), .part = part};
         if (str_empty(queue)) {
             outside(k, o->uid, it);
+            it->awaits = k->list ? it->awaits : awaited(k->x->c, o, &k->arena);
         }
     }
     return r;

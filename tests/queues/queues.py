@@ -121,6 +121,23 @@ def scene_preemption(w):
     w.finish("victim", "urgent")
 
 
+
+def scene_stubborn(w):
+    """A pod that ignores SIGTERM is killed when its grace is over; until then both are told whose end is awaited."""
+    w.submit("stubborn", "trap '' TERM; echo on $CUDA_VISIBLE_DEVICES; for i in $(seq 300); do sleep 1; done", "one", slices=SLICE,
+             grace=6)
+    w.running("stubborn")
+    w.slice_of("stubborn")  # by now it ignores the signal
+    pod = w.pods("stubborn")[0]["metadata"]["name"]
+    w.submit("waits", SHORT, "one", "high", slices=SLICE)
+    w.becomes("stubborn", "Evicted", "True", "Preempted")
+    for name in ("waits", "stubborn"):
+        text = wait_for(f"why {name}", lambda n=name: (t := w.b.berth("queue", "why", n)) and "awaits the end of" in t and t, 5)
+        check(f"awaits the end of pod default/{pod}" in text, f"why {name}: {text}")
+    w.complete("waits")
+    w.evicted_as("stubborn", Preempted=1)
+    w.finish("stubborn", "waits")
+
 def scene_reclaim(w):
     """A borrower gives back what the other queue of its cohort owns, and runs again when there is room."""
     w.submit("own", LONG, "left", slices=SLICE)
