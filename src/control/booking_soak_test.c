@@ -523,12 +523,14 @@ static void heal(struct run *x) {
     project_write(x, 1);
 }
 
-/* One that has its time now, and not all that it booked. */
+/* One that has its time and its place now, and not all that it booked. What lost its place while things were broken may
+ * find it taken by others that have begun since. */
 static bool lacks(void *ctx, const struct object *o) {
     const struct object **found = ctx;
     bool ready = strcmp(fake_world_text(o, "status.objects.ready"), "true") == 0;
     bool active = strcmp(fake_world_text(o, "status.phase"), "Active") == 0;
-    bool degraded = strcmp(fake_world_text(o, "status.phase"), "Degraded") == 0;
+    bool degraded = strcmp(fake_world_text(o, "status.phase"), "Degraded") == 0 &&
+                    strcmp(fake_world_text(o, "status.reason"), "HardwareLost") != 0;
     *found = (active && !ready) || degraded ? o : *found;
     return true;
 }
