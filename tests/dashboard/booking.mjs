@@ -192,8 +192,12 @@ test('what was booked now is there as queue objects; only its owner\'s project m
   assert.ok(words.includes(plan.gpu) && words.includes('3g.71gb'), `the pod's place: ${words}; the plan: ${JSON.stringify(plan)}`);
   kubectl('delete', 'job', 'use-blue', '-n', 'blue', '--wait=false');
   await go(page, `bookings/red/${name}`);
-  await page.getByTestId('booking-detail').waitFor();
-  await page.getByText(`rsv-${name}`).first().waitFor();
+  // Each of the objects by its whole name, and the label that work has to have.
+  const detail = page.getByTestId('booking-detail');
+  for (const text of [cq.metadata.name, lq.metadata.name]) {
+    await detail.getByText(text, { exact: true }).first().waitFor();
+  }
+  await detail.getByText(`${QUEUE}: ${lq.metadata.name}`).first().waitFor();
   await axe(page, 'booking');
 });
 
