@@ -245,11 +245,10 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* What a queue keeps from its cohort: all of it when it is stopped; what it uses beyond counts there still. */
+/* What a queue keeps from its cohort, stopped or not; what it uses beyond counts there still. */
 static int64_t kept(const struct soak_queue *o, int f, int r) {
     const struct soak_quota *q = &o->quota[f][r];
-    int64_t lending = o->stopped ? 0 : q->lending;
-    return lending < 0 ? 0 : q->nominal - least(q->nominal, lending);
+    return q->lending < 0 ? 0 : q->nominal - least(q->nominal, q->lending);
 }
 
 static int64_t usage(const struct soak *s, int queue, int f, int r) {
