@@ -189,6 +189,28 @@ static void whose_nodes(void **state) {
     teardown(&m);
 }
 
+/* A pod that could also go to a node where others place is not ours to place. */
+static void whose_pods(void **state) {
+    struct machine m;
+    struct str_pair ours = {STR("zone"), STR("a")}, theirs = {STR("zone"), STR("b")};
+    struct shape here = {.selector = {&ours, 1}}, there = {.selector = {&theirs, 1}};
+    struct place_input in = {.set = STR("main"), .shape = &ANY};
+    struct node_input node = {
+        .name = STR("n1"), .managed = true, .ready = true, .labels = {&ours, 1}};
+    setup(&m);
+    assert_false(pool_is_ours(m.pool, &in));
+    assert_int_equal(pool_node_put(m.pool, &node, NULL), 0);
+    assert_true(pool_is_ours(m.pool, &in));
+    node = (struct node_input){.name = STR("n2"), .ready = true, .labels = {&theirs, 1}};
+    assert_int_equal(pool_node_put(m.pool, &node, NULL), 0);
+    assert_false(pool_is_ours(m.pool, &in));
+    in.shape = &here;
+    assert_true(pool_is_ours(m.pool, &in));
+    in.shape = &there;
+    assert_false(pool_is_ours(m.pool, &in));
+    teardown(&m);
+}
+
 enum { TOGETHER = 30 };
 
 /* Pods of three sets: slices first, which is the order of a plan, then two sizes of those without devices. */
@@ -609,6 +631,7 @@ int main(void) {
         cmocka_unit_test(packs),
         cmocka_unit_test(says_what_is_left),
         cmocka_unit_test(whose_nodes),
+        cmocka_unit_test(whose_pods),
         cmocka_unit_test(together),
         cmocka_unit_test(the_node_has_the_last_word),
         cmocka_unit_test(media_once),
