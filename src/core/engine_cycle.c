@@ -367,7 +367,6 @@ int engine_cycle(struct engine *e, int64_t now_ns, const struct engine_action **
         r = r == 0 ? run_one(e, trees.v[i]) : r;
     }
     tree_vec_release(&trees);
-    r = r == 0 ? tell_some(e) : r;
-    e->as_kueue = false;
+    e->as_kueue = false; /* those parked beside others are not looked at: one that fits would be tried again */
     return run_end(e, r, ret, ret_n);
 }
