@@ -222,6 +222,21 @@ static int groups_copy(struct engine *e, const struct queue_input *in, char **re
     return 0;
 }
 
+static bool numbers_same(const uint32_t *a, size_t n, const uint32_t *b, size_t m) {
+    return n == m && (n == 0 || memcmp(a, b, n * sizeof(*a)) == 0);
+}
+
+/* The same resources and flavors in the same order? */
+static bool groups_same(const struct engine_queue *q, const struct engine_group *v, size_t n) {
+    bool same = q->n_groups == n;
+    for (size_t i = 0; same && i < n; i++) {
+        const struct engine_group *a = &q->groups[i], *b = &v[i];
+        same = numbers_same(a->resources, a->n_resources, b->resources, b->n_resources) &&
+               numbers_same(a->flavors, a->n_flavors, b->flavors, b->n_flavors);
+    }
+    return same;
+}
+
 int engine_queue_put(struct engine *e, const struct queue_input *in) {
     struct quota_limits *limits = NULL;
     struct engine_group *groups;
@@ -248,6 +263,7 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
         }
         return r;
     }
+    q->node->redrawn = q->node->redrawn || !groups_same(q, groups, in->n_groups);
     mem_free(q->memory);
     q->memory = memory;
     q->groups = groups;

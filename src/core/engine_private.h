@@ -136,7 +136,8 @@ struct engine_queue {
     uint64_t preemptor_uid; /* hash of who evicted others to come in (see preemptor_set); 0: none */
     struct tree holders;                 /* in victim order (preempt.h) */
     size_t n_active, n_parked, n_holding, n_evicting;
-    uint64_t generation; /* of what can be allocated: quota changed, or something left */
+    uint64_t
+        generation; /* of what can be allocated: quota of the tree changed, or something left */
     bool listed;         /* in its tree's ready */
     bool parks;          /* in its tree's list of queues that have parked ones */
     bool waits_place;    /* in engine.placeless */

@@ -244,7 +244,7 @@ static void tree_take(struct engine *e, struct engine_tree *t, struct engine_que
     t->n_queues++;
     q->listed = q->parks = false;
     q->active = q->node->active && !q->node->apart;
-    q->generation++;
+    q->generation += t->root->redrawn;
     tree_list(e, q);
     if (q->n_parked > 0) {
         tree_parks(e, q);
@@ -301,6 +301,9 @@ static int trees_make(struct engine *e) {
         if (t->retry || t->awake) {
             due_add(e, t);
         }
+    }
+    for (size_t i = 0; i < built->n && r == 0; i++) {
+        built->v[i]->redrawn = false;
     }
     tree_vec_release(&made);
     turns_clear(e);

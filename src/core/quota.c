@@ -47,6 +47,7 @@ static struct quota_node *node_new(struct quota_forest *f, bool queue, struct st
         return NULL;
     }
     n->queue = queue;
+    n->redrawn = true;
     n->weight = 1;
     n->name = (struct str){mem_cstr(name), name.n};
     if (n->name.p == NULL ||
@@ -160,6 +161,15 @@ void quota_touch_all(struct quota_forest *f) {
 /* Both trees are stale: the one it leaves and the one it comes to. */
 static void above_set(struct quota_forest *f, struct quota_node *n, struct quota_node *above) {
     quota_touch(f, n);
+    /* A cohort that is only named ends when its last child leaves, and begins anew when it comes back: so does Kueue
+     * with a queue that is put again, alone in one. */
+    bool alone = above != NULL && !above->declared && above->below == n && n->beside == NULL;
+    if (n->above != above || alone) {
+        n->redrawn = true;
+        if (n->above != NULL) {
+            n->above->redrawn = true;
+        }
+    }
     if (n->above != NULL) {
         quota_touch(f, n->above);
         *(n->beside_prev != NULL ? &n->beside_prev->beside : &n->above->below) = n->beside;
@@ -189,6 +199,17 @@ static struct quota_node *cohort_named(struct quota_forest *f, struct str name) 
     return n;
 }
 
+/* Both sorted by pair. */
+static bool limits_same(const struct quota_node *n, const struct quota_limits *v, size_t count) {
+    bool same = n->n_own == count;
+    for (size_t i = 0; same && i < count; i++) {
+        const struct quota_limits *x = &n->own[i];
+        same = x->pair == v[i].pair && x->nominal == v[i].nominal &&
+               x->borrowing == v[i].borrowing && x->lending == v[i].lending;
+    }
+    return same;
+}
+
 int quota_put(struct quota_forest *f, bool queue, struct str name, struct str parent, bool active,
               const struct quota_limits *limits, size_t n, struct quota_node **ret) {
     assert(f->trial == 0);
@@ -214,6 +235,7 @@ int quota_put(struct quota_forest *f, bool queue, struct str name, struct str pa
         memcpy(own, limits, n * sizeof(*own));
         qsort(own, n, sizeof(*own), limits_cmp);
     }
+    node->redrawn = node->redrawn || !queue || !limits_same(node, own, n);
     mem_free(node->own);
     mem_free((char *)node->parent_name.p);
     node->own = own;
@@ -238,6 +260,7 @@ void quota_del(struct quota_forest *f, struct quota_node *n) {
     assert(f->trial == 0);
     if (!n->queue) {
         n->declared = false; /* settle forgets it when nobody names it */
+        n->redrawn = true;
         n->n_own = 0;
         n->weight = 1;
         mem_free((char *)n->parent_name.p);
@@ -516,6 +539,8 @@ static void root_all(struct quota_forest *f) {
     for (size_t i = f->order.n; i > 0; i--) {
         struct quota_node *n = f->order.v[i - 1];
         n->root = n->parent != NULL ? n->parent->root : n;
+        n->root->redrawn = n->root->redrawn || n->redrawn;
+        n->redrawn = n == n->root && n->redrawn;
         if (n->queue) {
             n->tree_next = n->root->tree_first;
             n->root->tree_first = n;

@@ -62,6 +62,9 @@ struct quota_node {
     bool apart; /* not linked to the parent: in a cycle, or under one */
     bool edited, stale,
         gathered;             /* stale: on a root, of all in its tree. gathered: while settling */
+    bool
+        redrawn; /* limits or parent are others than when it was settled. Settled roots: somebody's in the tree, until
+                     the forest's user has read and cleared it */
     struct quota_limits *own; /* as put, sorted by pair */
     size_t n_own;
     struct quota_cell *cells; /* sorted by pair */

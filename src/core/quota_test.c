@@ -366,6 +366,50 @@ static void the_others_stay(void **state) {
     quota_release(&f);
 }
 
+/* Settles, and says whether that tree lends otherwise than before; then it is known. */
+static bool redrawn(struct quota_forest *f, const char *queue) {
+    assert_int_equal(quota_settle(f), 0);
+    struct quota_node *root = quota_find(f, true, str_of(queue))->root;
+    bool was = root->redrawn;
+    root->redrawn = false;
+    return was;
+}
+
+/* A put that changes nothing but who is stopped is none of what can be lent; limits, parents and cohorts are. */
+static void redrawn_by_limits(void **state) {
+    struct quota_forest f;
+    struct quota_limits same = {PAIR, 2, AMOUNT_NONE, AMOUNT_NONE};
+    struct quota_node *n;
+    quota_init(&f);
+    put(&f, false, "R", "", 0, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "a", "R", 2, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "b", "R", 2, AMOUNT_NONE, AMOUNT_NONE);
+    put(&f, true, "lone", "named", 2, AMOUNT_NONE, AMOUNT_NONE);
+    assert_true(redrawn(&f, "a"));
+    assert_true(redrawn(&f, "lone"));
+    assert_int_equal(quota_put(&f, true, STR("a"), STR("R"), false, &same, 1, &n), 0);
+    assert_false(redrawn(&f, "b"));
+    put(&f, true, "a", "R", 2, 1, AMOUNT_NONE);
+    assert_true(redrawn(&f, "b"));
+    put(&f, true, "a", "R", 2, 1, 1);
+    assert_true(redrawn(&f, "b"));
+    put(&f, true, "a", "other", 2, 1, 1);
+    assert_true(redrawn(&f, "b"));
+    assert_true(redrawn(&f, "a"));
+    put(&f, true, "a", "other", 2, 1, 1); /* alone in a cohort that is only named */
+    assert_true(redrawn(&f, "a"));
+    put(&f, true, "b", "R", 2, AMOUNT_NONE, AMOUNT_NONE); /* alone in one that is there */
+    assert_false(redrawn(&f, "b"));
+    put(&f, false, "R", "", 0, AMOUNT_NONE, AMOUNT_NONE);
+    assert_true(redrawn(&f, "b"));
+    put(&f, true, "c", "R", 2, AMOUNT_NONE, AMOUNT_NONE);
+    assert_true(redrawn(&f, "b"));
+    quota_del(&f, quota_find(&f, true, STR("c")));
+    assert_true(redrawn(&f, "b"));
+    assert_false(redrawn(&f, "lone"));
+    quota_release(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flat_lending),      cmocka_unit_test(hierarchy),
@@ -373,6 +417,7 @@ int main(void) {
         cmocka_unit_test(cycles_and_edits),  cmocka_unit_test(random_trees),
         cmocka_unit_test(a_piece_at_a_time), cmocka_unit_test(the_others_stay),
         cmocka_unit_test(stopped_borrower),  cmocka_unit_test(stopped_height),
+        cmocka_unit_test(redrawn_by_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,7 +265,7 @@ class Model:
             node, spec = cohort(c["metadata"]["name"]), c.get("spec") or {}
             node.read(spec)
             node.parent = cohort(spec.get("parentName"))
-        self.queues = {}
+        self.declared, self.queues = set(cohorts), {}
         for c in scenario["clusterQueues"]:
             name = c["metadata"]["name"]
             self.queues[name] = Queue(c["spec"], name)
@@ -288,12 +288,14 @@ class Model:
         q.stopped = spec.get("stopPolicy", "None") != "None" or not names <= set(self.flavors)
 
     def edit(self, obj):
-        """A ClusterQueue, put again: it may be stopped, or go on; nothing else changes."""
+        """A ClusterQueue, put again: it may be stopped, or go on; nothing else changes. Alone in a cohort that is only named,
+        it leaves and joins another of that name."""
         q = self.queues[obj["metadata"]["name"]]
         self.stop(q, obj["spec"])
         q.root().settle()
-        for x in self.tree(q):
-            x.generation += 1
+        if q.parent and q.parent.name not in self.declared and q.parent.children == [q]:
+            for x in self.tree(q):
+                x.generation += 1
         self.retry(q)
 
     def submit(self, obj):
