@@ -646,15 +646,7 @@ static void begin(struct run *x, uint64_t seed) {
     for (int part = 0; part < PARTS; part++) {
         part_start(x, part);
     }
-    for (int n = 0; n < SOAK_NODES; n++) {
-        x->s.ready[n] = true;
-        for (int g = 0; g < SOAK_GPUS; g++) {
-            x->s.up[n][g] = true;
-        }
-        if (below(x, 3) || n == 0) {
-            soak_node_write(&x->s, n);
-        }
-    }
+    soak_nodes_start(&x->s);
     for (int i = 0; i < 5; i++) {
         second(x);
     }

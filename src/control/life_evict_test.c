@@ -210,16 +210,21 @@ static void returns_one_by_one(void **state) {
     scene_end(&s);
 }
 
+/* Workload a holds quota and waits for its check. */
+static void reserving(struct scene *s) {
+    scene_start(s);
+    scene_controllers(s);
+    scene_flavor(s, "f");
+    scene_check(s, "c", true);
+    scene_queue(s, "q", 2, WITH_CHECK);
+    scene_workload(s, "a", "q", 1, "", "");
+    scene_settle(s);
+}
+
 /* The last check and the stop come together: it is admitted, and goes on on Hold. */
 static void cleared_while_stopped(void **state) {
     struct scene s;
-    scene_start(&s);
-    scene_controllers(&s);
-    scene_flavor(&s, "f");
-    scene_check(&s, "c", true);
-    scene_queue(&s, "q", 2, WITH_CHECK);
-    scene_workload(&s, "a", "q", 1, "", "");
-    scene_settle(&s);
+    reserving(&s);
     IS("a", "QuotaReserved", "True", "QuotaReserved", "");
     fake_world_patch(
         &s.w, "Workload", "default", "a", "status",
@@ -235,13 +240,7 @@ static void cleared_while_stopped(void **state) {
 /* What merely reserves quota loses it at once, without an eviction. */
 static void stopped_while_reserving(void **state) {
     struct scene s;
-    scene_start(&s);
-    scene_controllers(&s);
-    scene_flavor(&s, "f");
-    scene_check(&s, "c", true);
-    scene_queue(&s, "q", 2, WITH_CHECK);
-    scene_workload(&s, "a", "q", 1, "", "");
-    scene_settle(&s);
+    reserving(&s);
     IS("a", "QuotaReserved", "True", "QuotaReserved", "");
     scene_spec(&s, "LocalQueue", "q", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
     fake_world_run(&s.w, 20 * NS_PER_MS);

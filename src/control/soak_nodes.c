@@ -84,6 +84,18 @@ void soak_gpu_set(struct soak *s, int node, int gpu, bool up) {
     }
 }
 
+void soak_nodes_start(struct soak *s) {
+    for (int n = 0; n < SOAK_NODES; n++) {
+        s->ready[n] = true;
+        for (int g = 0; g < SOAK_GPUS; g++) {
+            s->up[n][g] = true;
+        }
+        if (below(s, 3) || n == 0) {
+            soak_node_write(s, n);
+        }
+    }
+}
+
 void soak_node_break(struct soak *s) {
     int node = below(s, SOAK_NODES), what = below(s, 4);
     char name[3] = {'n', (char)('0' + node), 0};

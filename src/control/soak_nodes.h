@@ -12,6 +12,8 @@ void soak_node_write(struct soak *s, int node);
 void soak_gpu_set(struct soak *s, int node, int gpu, bool up);
 void soak_node_break(
     struct soak *s); /* one of them: it is gone, not ready, half broken, or well again */
+/* All GPUs are well, and some of the nodes there, the first among them. */
+void soak_nodes_start(struct soak *s);
 /* A second's work: pods start, end and go, and nodes report. */
 void soak_hands(struct soak *s);
 

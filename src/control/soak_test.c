@@ -538,15 +538,7 @@ static void begin(struct run *x, uint64_t seed) {
     fake_world_patch(&x->s.w, "AdmissionCheck", "", "check", "status",
                      "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"True\","
                      "\"reason\":\"R\",\"message\":\"\"}]}}");
-    for (int n = 0; n < SOAK_NODES; n++) {
-        x->s.ready[n] = true;
-        for (int g = 0; g < SOAK_GPUS; g++) {
-            x->s.up[n][g] = true;
-        }
-        if (below(x, 3) || n == 0) {
-            soak_node_write(&x->s, n);
-        }
-    }
+    soak_nodes_start(&x->s);
     for (int q = 0; q < SOAK_QUEUES; q++) {
         cluster_edit(x, q, false);
         for (int ns = 0; ns < NAMESPACES; ns++) {
