@@ -85,6 +85,32 @@ export async function followLog(path: string, query: Record<string, string>, sin
   }
 }
 
+type Box = Pick<HTMLElement, 'scrollTop' | 'scrollHeight' | 'clientHeight'>;
+
+// Tells the log's own scrolls from a person's. A browser tells of a scroll a frame after it happened: the log's last one may
+// be told of when a person has stopped following already, and must not be taken for theirs.
+export class Scrolls {
+  #own: number | undefined; // where the log itself put the box, until the browser has told of it
+
+  toEnd(el: Box): void {
+    const was = el.scrollTop;
+    el.scrollTop = el.scrollHeight;
+    if (el.scrollTop !== was) { // or nothing will be told
+      this.#own = el.scrollTop;
+    }
+  }
+
+  // What an event says: whether to follow from now on.
+  told(el: Box, follow: boolean): boolean {
+    const own = this.#own === el.scrollTop;
+    this.#own = undefined;
+    if (own || el.scrollHeight <= el.clientHeight) {
+      return follow;
+    }
+    return el.scrollHeight - el.scrollTop - el.clientHeight < 24;
+  }
+}
+
 export function Log(p: { ns: string; pod: string; container: string; label: string }): ReactNode {
   const [lines, setLines] = useState<string[]>([]);
   const [state, setState] = useState<'reading' | 'following' | 'ended' | 'cut'>('reading');
@@ -92,6 +118,7 @@ export function Log(p: { ns: string; pod: string; container: string; label: stri
   const [follow, setFollow] = useState(true);
   const [wrap, setWrap] = useState(true);
   const box = useRef<HTMLDivElement>(null);
+  const [scrolls] = useState(() => new Scrolls());
 
   useEffect(() => {
     const c = new AbortController();
@@ -129,9 +156,9 @@ export function Log(p: { ns: string; pod: string; container: string; label: stri
 
   useEffect(() => {
     if (follow && box.current) {
-      box.current.scrollTop = box.current.scrollHeight;
+      scrolls.toEnd(box.current);
     }
-  }, [lines, follow, wrap]);
+  }, [lines, follow, wrap, scrolls]);
 
   const save = (): void => {
     const url = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'text/plain' }));
@@ -163,13 +190,7 @@ export function Log(p: { ns: string; pod: string; container: string; label: stri
         aria-label={p.label}
         tabIndex={0}
         data-testid="log"
-        onScroll={(e) => {
-          const el = e.currentTarget;
-          const atEnd = el.scrollHeight - el.scrollTop - el.clientHeight < 24;
-          if (atEnd !== follow && (atEnd || el.scrollHeight > el.clientHeight)) {
-            setFollow(atEnd);
-          }
-        }}
+        onScroll={(e) => setFollow(scrolls.told(e.currentTarget, follow))}
       >
         {lines.length === 0 ? (
           <span className="b-quiet">{state === 'reading' ? s.logState.reading : s.logEmpty}</span>
