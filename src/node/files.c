@@ -1,6 +1,7 @@
 /* files: see files.h. */
 #include "node/files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -119,15 +120,102 @@ int dir_make(const char *path, mode_t mode, struct err *err) {
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
-    return remove(path) == -1 && errno != ENOENT ? -1 : 0;
+/* ---- removing a tree: by descriptor, as what is removed may still be a tenant's to turn into links ---- */
+
+enum { REMOVE_DEPTH = 32, REMOVE_ROUNDS = 10000 };
+
+struct removal {
+    int top; /* what lies deeper than REMOVE_DEPTH is moved here first: descriptors are few, and folders may be deep */
+    dev_t dev;
+    unsigned moved;
+};
+
+static int remove_all_in(struct removal *r, int dir, int depth);
+
+static int move_up(struct removal *r, int dir, const char *name) {
+    char to[40];
+
+    for (int i = 0; i < 1000; i++) {
+        snprintf(to, sizeof(to), ".removed-%u", r->moved++);
+        if (renameat(dir, name, r->top, to) == 0) {
+            return 0;
+        }
+        if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) {
+            return -1;
+        }
+    }
+    return -1;
+}
+
+static int remove_folder(struct removal *r, int dir, const char *name, int depth) {
+    struct stat st;
+
+    if (depth >= REMOVE_DEPTH) {
+        return move_up(r, dir, name);
+    }
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd == -1) {
+        return -1;
+    }
+    if (fstat(fd, &st) == -1 || st.st_dev != r->dev) {
+        close(fd);
+        errno = EXDEV;
+        return -1;
+    }
+    return remove_all_in(r, fd, depth + 1) == -1 ? -1 : unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/* Takes `dir`. All that can be removed is; -1 when anything was left. */
+static int remove_all_in(struct removal *r, int dir, int depth) {
+    DIR *d = fdopendir(dir);
+    struct dirent *e;
+    int result = 0, why = 0;
+
+    if (!d) {
+        close(dir);
+        return -1;
+    }
+    while ((e = readdir(d))) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+            unlinkat(dirfd(d), e->d_name, 0) == 0 || errno == ENOENT) {
+            continue;
+        }
+        if ((errno != EISDIR && errno != EPERM) ||
+            (remove_folder(r, dirfd(d), e->d_name, depth) == -1 && errno != ENOENT)) {
+            result = -1;
+            why = errno;
+        }
+    }
+    closedir(d);
+    errno = why;
+    return result;
 }
 
 int dir_remove(const char *path, struct err *err) {
-    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == -1 && errno != ENOENT) {
-        return err_sys(err, errno, "%s: cannot be removed", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), result = 0;
+    struct removal r = {.top = fd};
+    struct stat st;
+    unsigned before, rounds = 0;
+
+    if (fd == -1 && (errno == ENOTDIR || errno == ELOOP)) {
+        return unlink(path) == -1 ? err_sys(err, errno, "%s: cannot be removed", path) : 0;
     }
-    return 0;
+    if (fd == -1 || fstat(fd, &st) == -1) {
+        return errno == ENOENT ? 0 : err_sys(err, errno, "%s: cannot be removed", path);
+    }
+    r.dev = st.st_dev;
+    do {
+        before = r.moved;
+        int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        result = again == -1 ? -1 : remove_all_in(&r, again, 0);
+    } while (result == 0 && r.moved != before && ++rounds < REMOVE_ROUNDS);
+    int e = errno;
+    close(fd);
+    if (result == 0 && rmdir(path) == -1 && errno != ENOENT) {
+        result = -1;
+        e = errno;
+    }
+    return result == -1 ? err_sys(err, e, "%s: cannot be removed", path) : 0;
 }
 
 static uid_t own_uid;

@@ -22,6 +22,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "node/beneath.h"
 #include "node/files.h"
 #include "node/sandbox.h"
 
@@ -76,19 +77,19 @@ static int touch(const char *path) {
     return 0;
 }
 
-static int bind(const char *from, const char *to, const struct stat *st) {
+/* Binds what `source` is open on: its name may lead elsewhere by now. */
+static int bind(int source, const char *to, const struct stat *st) {
+    char from[40];
     int e =
         S_ISDIR(st->st_mode) ? (mkdir(to, 0755) == -1 && errno != EEXIST ? errno : 0) : touch(to);
 
-    if (e) {
-        return e;
-    }
-    return mount(from, to, NULL, MS_BIND | MS_REC, NULL) == -1 ? errno : 0;
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", source);
+    return e ? e : mount(from, to, NULL, MS_BIND | MS_REC, NULL) == -1 ? errno : 0;
 }
 
-static int copy_link(const char *from, const char *to) {
+static int copy_link(int link, const char *to) {
     char text[PATH_LEN];
-    ssize_t n = readlink(from, text, sizeof(text) - 1);
+    ssize_t n = readlinkat(link, "", text, sizeof(text) - 1);
 
     if (n == -1) {
         return 0;
@@ -97,33 +98,52 @@ static int copy_link(const char *from, const char *to) {
     return symlink(text, to) == -1 && errno != EEXIST ? errno : 0;
 }
 
-/* Makes `path` of the new root: its entries bound, or made anew in turn. */
-static int make_anew(const struct ways *w, const char *path, bool closed, int depth) {
-    char from[PATH_LEN], to[PATH_LEN];
-    struct dirent *d;
+static int make_anew(const struct ways *w, const char *path, int fd, bool closed, int depth);
+
+/* One entry of a folder made anew: `at` is open on it, as it was when we looked, whatever its name leads to now. */
+static int make_entry(const struct ways *w, const char *from, int at, bool closed, int depth) {
+    char to[PATH_LEN];
     struct stat st;
+
+    if (fstat(at, &st) == -1 || path_join(to, w->root, from + 1, NULL)) {
+        return 0;
+    }
+    bool way = S_ISDIR(st.st_mode) && on_the_way(w, from), shut = !(st.st_mode & S_IXOTH);
+    if (closed && !way) {
+        return 0;
+    }
+    if (S_ISLNK(st.st_mode)) {
+        return copy_link(at, to);
+    }
+    if (way) {
+        mode_t mode = (st.st_mode & 07777) | (shut ? S_IXOTH : 0);
+        int below = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        return mkdir(to, mode) == -1 ? errno : make_anew(w, from, below, closed || shut, depth + 1);
+    }
+    if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode)) {
+        int e = bind(at, to, &st);
+        return e == ENOENT ? 0 : e; /* it went away while we looked */
+    }
+    return 0;
+}
+
+/* Makes `path` of the new root, whose old one is open as `fd` (taken; -1: has nothing): its entries bound, or made anew
+ * in turn. By descriptor all the way: a folder on it may be one that tenants write to. */
+static int make_anew(const struct ways *w, const char *path, int fd, bool closed, int depth) {
+    char from[PATH_LEN];
+    struct dirent *d;
     int e = 0;
-    DIR *dir = opendir(*path ? path : "/");
+    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
 
     while (dir && e == 0 && depth < 32 && (d = readdir(dir))) {
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
-            path_join(from, path, d->d_name, NULL) || path_join(to, w->root, from + 1, NULL) ||
-            is_target(w, from) || lstat(from, &st) == -1) {
+            path_join(from, path, d->d_name, NULL) || is_target(w, from)) {
             continue;
         }
-        bool way = S_ISDIR(st.st_mode) && on_the_way(w, from), shut = !(st.st_mode & S_IXOTH);
-        if (closed && !way) {
-            continue;
-        }
-        if (S_ISLNK(st.st_mode)) {
-            e = copy_link(from, to);
-        } else if (way) {
-            mode_t mode = (st.st_mode & 07777) | (shut ? S_IXOTH : 0);
-            e = mkdir(to, mode) == -1 ? errno : make_anew(w, from, closed || shut, depth + 1);
-        } else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) ||
-                   S_ISSOCK(st.st_mode)) {
-            e = bind(from, to, &st);
-            e = e == ENOENT ? 0 : e; /* it went away while we looked */
+        int at = openat(dirfd(dir), d->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (at != -1) {
+            e = make_entry(w, from, at, closed, depth);
+            close(at);
         }
     }
     if (dir) {
@@ -134,77 +154,54 @@ static int make_anew(const struct ways *w, const char *path, bool closed, int de
 
 /* ---- a volume in its place ---- */
 
-/* Opens an absolute path that has no link in it: a volume is a pod's own, and so may be the names below it, but where
- * they lead is not its to say. -1 and errno (ENOTDIR, ELOOP for a link). */
-static int open_plain(const char *path) {
-    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct str rest = str_of(path), part;
-    char name[256];
-    struct stat st;
-
-    while (fd != -1 && str_next(&rest, '/', &part)) {
-        if (part.n == 0) {
-            continue;
-        }
-        int next = str_copy(part, name, sizeof(name))
-                       ? openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)
-                       : (errno = ENAMETOOLONG, -1);
-        int e = errno;
-        close(fd);
-        fd = next;
-        errno = e;
-    }
-    if (fd != -1 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
-        close(fd);
-        errno = ELOOP;
-        return -1;
-    }
-    return fd;
-}
-
 /* Makes folder or file `path` below the new root, whose links are followed by nobody; its descriptor. */
 static int make_place(const char *root, const char *path, bool folder) {
-    char all[PATH_LEN], part[PATH_LEN];
-    int fd = -1;
+    char parent[PATH_LEN], all[PATH_LEN];
+    int dir = beneath_root(root, O_PATH | O_DIRECTORY);
 
-    if (path_join(all, root, path + 1, NULL)) {
+    if (dir == -1) {
+        return -1;
+    }
+    path += strspn(path, "/");
+    const char *name = strrchr(path, '/');
+    size_t n = name ? (size_t)(name - path) : 0;
+    if (path_join(all, root, path, NULL)) {
+        close(dir);
         errno = ENAMETOOLONG;
         return -1;
     }
-    size_t n = strlen(all);
-    for (size_t i = strlen(root) + 1; i <= n; i++) {
-        if (all[i] != '/' && all[i] != 0) {
-            continue;
+    memcpy(parent, path, n);
+    parent[n] = 0;
+    int above = beneath_make(dir, parent, 0755, 0, 0), fd = -1;
+    name = name ? name + 1 : path;
+    if (above != -1 && folder) {
+        fd = beneath_make(above, name, 0755, 0, 0);
+    } else if (above != -1) {
+        fd = openat(above, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (fd != -1) {
+            close(fd);
         }
-        memcpy(part, all, i);
-        part[i] = 0;
-        if ((fd = open_plain(part)) == -1 && errno == ENOENT) {
-            int e = all[i] || folder ? (mkdir(part, 0755) == -1 ? errno : 0) : touch(part);
-            fd = e ? -1 : open_plain(part);
-            errno = e ? e : errno;
-        }
-        if (fd == -1 || i == n) {
-            return fd;
-        }
-        close(fd);
+        fd = fd == -1 && errno != EEXIST ? -1 : beneath_open(above, name, O_PATH);
     }
+    int e = errno;
+    close(dir);
+    if (above != -1) {
+        close(above);
+    }
+    errno = e;
     return fd;
 }
 
 static int bind_volume(const struct ways *w, const struct sandbox_mount *m) {
-    char from[40], to[40];
+    char to[40];
     struct stat st;
-    int source = open_plain(m->source);
+    int source = beneath_root(m->source, O_PATH);
     int place = source == -1 || fstat(source, &st) == -1
                     ? -1
                     : make_place(w->root, m->target, S_ISDIR(st.st_mode));
     int e = place == -1 ? errno : 0;
 
-    snprintf(from, sizeof(from), "/proc/self/fd/%d", source);
-    snprintf(to, sizeof(to), "/proc/self/fd/%d", place);
-    if (e == 0 && mount(from, to, NULL, MS_BIND | MS_REC, NULL) == -1) {
-        e = errno;
-    }
+    e = e ? e : beneath_bind(source, place);
     if (e == 0 && m->read_only) { /* the old descriptor is of what lies below the mount */
         close(place);
         place = make_place(w->root, m->target, S_ISDIR(st.st_mode));
@@ -275,7 +272,7 @@ int mounts_enter(const struct sandbox_mount *v, size_t n, const char *pod_dir) {
         mount("tmpfs", w.root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=16m") == -1) {
         return errno;
     }
-    e = make_anew(&w, "", false, 0);
+    e = make_anew(&w, "", open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), false, 0);
     for (size_t i = 0; i < n && e == 0; i++) {
         e = bind_volume(&w, &real[i]);
     }

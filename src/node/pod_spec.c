@@ -474,7 +474,7 @@ int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_note
     struct writer_of_spec w = {.in = in, .env = in->env, .err = err};
 
     w.volumes = (struct pod_volumes_in){
-        .env = &w.env, .dir = w.volume_dir, .host_path_dir = in->host_path_dir};
+        .env = &w.env, .dir = w.volume_dir, .host_path_dir = in->host_path_dir, .uid = in->uid};
     arena_init(&w.arena, 64 << 20);
     buf_init(&w.out, FILE_READ_MAX);
     int code = make_folders(&w);

@@ -5,6 +5,7 @@
 
 struct bed {
     char data[PATH_LEN], dir[PATH_LEN], host[PATH_LEN];
+    uid_t uid;
     struct arena arena;
     struct sandbox_probe probe;
     struct pod_facts facts;
@@ -68,6 +69,7 @@ static yyjson_val *build(struct bed *b, bool podman, const char *spec, const cha
         .data_dir = b->data,
         .dir = b->dir,
         .host_path_dir = b->host,
+        .uid = b->uid,
         .probe = &b->probe,
         .podman = podman,
         .devices = &list,
@@ -185,6 +187,43 @@ static void test_volumes(void **state) {
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+/* A hostPath of the given name, in an allowed folder `allowed` beside `allowed-not` and with a link to it. */
+static yyjson_val *build_host(struct bed *b, const char *path, struct err *err) {
+    struct pod_spec_notes notes = {0};
+    struct str spec = arena_f(&b->arena,
+                              ",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"%s%s\","
+                              "\"type\":\"DirectoryOrCreate\"}}]",
+                              b->host, path);
+
+    return build(b, false, spec.p,
+                 "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"h\",\"mountPath\":\"/h\"}]",
+                 &notes, err);
+}
+
+/* What is made lies below the allowed folder and is the project's; nothing is made elsewhere. */
+static void test_host_folder_made(void **state) {
+    struct bed *b = *state;
+    struct err err = {0};
+    struct stat st;
+    char beside[PATH_LEN], path[PATH_LEN];
+
+    snprintf(beside, sizeof(beside), "%.500s-not", b->host);
+    assert_ok(dir_make(beside, 0755, &err), &err);
+    snprintf(path, sizeof(path), "%.500s/link", b->host);
+    assert_int_equal(symlink(beside, path), 0);
+    b->uid = geteuid() == 0 ? 1900000000 : 0;
+    assert_non_null(build_host(b, "/new/deep", &err));
+    snprintf(path, sizeof(path), "%.500s/new/deep", b->host);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, b->uid ? b->uid : geteuid());
+    assert_null(build_host(b, "-not/new", &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_null(build_host(b, "/link/new", &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    snprintf(path, sizeof(path), "%.500s/new", beside);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void test_refused(void **state) {
     static const struct {
         const char *spec, *container;
@@ -228,6 +267,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_podman, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_podman_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_host_folder_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

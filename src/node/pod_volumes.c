@@ -2,10 +2,12 @@
 #include "node/pod_volumes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node/beneath.h"
 #include "node/files.h"
 
 struct maker {
@@ -109,28 +111,64 @@ static int put_projected(const struct maker *m, yyjson_val *v) {
     return code;
 }
 
-/* The real path of a hostPath, which must exist and lie below the allowed folder. */
+/* `path` as seen from folder `root`; false when it lies elsewhere. */
+static bool lies_in(struct str path, struct str root, struct str *ret_rest) {
+    if (!str_starts(path, root) || (path.n > root.n && path.p[root.n] != '/')) {
+        return false;
+    }
+    *ret_rest = str_skip(path, root.n);
+    return true;
+}
+
+/* A folder that is wanted and missing: below the allowed one, by no link, and the project's own. */
+static int create_host_folder(const struct pod_volumes_in *in, const char *path,
+                              const char *allowed, struct err *err) {
+    struct str rest;
+
+    if (!lies_in(str_of(path), str_of(in->host_path_dir), &rest) &&
+        !lies_in(str_of(path), str_of(allowed), &rest)) {
+        return err_set(err, ERR_INVALID, "hostPath \"%s\" lies outside of %s", path, allowed);
+    }
+    int dir = open(allowed, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = dir == -1 ? -1 : beneath_make(dir, rest.p, 0755, in->uid, (gid_t)in->uid);
+    int code = fd != -1 ? 0
+                        : err_set(err, errno == ENOSPC ? ERR_NOT_FOUND : ERR_INVALID,
+                                  "hostPath \"%s\" cannot be created: %s", path, strerror(errno));
+    if (dir != -1) {
+        close(dir);
+    }
+    if (fd != -1) {
+        close(fd);
+    }
+    return code;
+}
+
+/* The real path of a hostPath, which must exist and lie below the allowed folder. It is looked at here so that an error
+ * names what is wrong; what is mounted is opened anew, without links (mounts.c). */
 static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PATH_MAX],
                      struct err *err) {
     char want[PATH_LEN], allowed[PATH_MAX];
-    struct str path = json_str_at(v, "path"), type = json_str_at(v, "type");
+    struct str path = json_str_at(v, "path"), type = json_str_at(v, "type"), rest;
 
     if (!in->host_path_dir || !realpath(in->host_path_dir, allowed)) {
         return err_set(err, ERR_INVALID, "hostPath \"%.*s\": no folder is allowed on this node",
                        STR_ARG(path));
     }
-    struct str root = str_of(allowed);
     if (!str_copy(path, want, sizeof(want)) || str_contains(path, STR(".."))) {
         return err_set(err, ERR_INVALID, "hostPath \"%.*s\" is not allowed", STR_ARG(path));
     }
-    if (str_is(type, "DirectoryOrCreate") && str_starts(path, root)) {
-        dir_make(want, 0755, NULL);
+    bool there = realpath(want, out) != NULL;
+    if (!there && errno == ENOENT && str_is(type, "DirectoryOrCreate")) {
+        int code = create_host_folder(in, want, allowed, err);
+        if (code) {
+            return code;
+        }
+        there = realpath(want, out) != NULL;
     }
-    if (!realpath(want, out)) {
+    if (!there) {
         return err_set(err, ERR_NOT_FOUND, "hostPath \"%.*s\": %s", STR_ARG(path), strerror(errno));
     }
-    struct str real = str_of(out);
-    if (!str_starts(real, root) || (real.n > root.n && real.p[root.n] != '/')) {
+    if (!lies_in(str_of(out), str_of(allowed), &rest)) {
         return err_set(err, ERR_INVALID, "hostPath \"%.*s\" lies outside of %s", STR_ARG(path),
                        allowed);
     }
@@ -216,6 +254,26 @@ static bool good_target(struct str path) {
     return path.p[path.n - 1] != '/';
 }
 
+/* The part of an emptyDir that a container wants is made when it is missing, for the project. */
+static int make_sub_path(const struct pod_volumes_in *in, struct str name, struct str sub,
+                         struct err *err) {
+    char path[PATH_LEN];
+    int dir = open(in->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+
+    if (dir != -1 && snprintf(path, sizeof(path), "%.*s/%.*s", STR_ARG(name), STR_ARG(sub)) <
+                         (int)sizeof(path)) {
+        fd = beneath_make(dir, path, 0755, in->uid, (gid_t)in->uid);
+    }
+    int code = fd != -1 ? 0 : err_sys(err, errno, "subPath \"%.*s\"", STR_ARG(sub));
+    if (dir != -1) {
+        close(dir);
+    }
+    if (fd != -1) {
+        close(fd);
+    }
+    return code;
+}
+
 static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct arena *a, bool first,
                      struct buf *out, struct err *err) {
     struct str name = json_str_at(m, "name"), target = json_str_at(m, "mountPath"),
@@ -242,8 +300,8 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
     }
     if (!str_empty(sub)) {
         source = arena_f(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(sub));
-        if (json_get(v, STR("emptyDir"))) {
-            dir_make(source.p, 0777, NULL);
+        if (json_get(v, STR("emptyDir")) && (code = make_sub_path(in, name, sub, err))) {
+            return code;
         }
     }
     buf_c(out, first ? "{\"source\":" : ",{\"source\":");

@@ -17,6 +17,7 @@ struct pod_volumes_in {
     const struct pod_env_in *env; /* container is not used */
     const char *dir;              /* pods/<uid>/root/volumes */
     const char *host_path_dir;    /* or NULL */
+    uid_t uid; /* the project's, who owns folders that are made; 0: nobody's own */
 };
 
 /* Makes all volumes of the pod. ERR_NOT_FOUND: a source that may come later; ERR_INVALID: never. */

@@ -166,6 +166,76 @@ static void test_files(void **state) {
     assert_int_equal(inside(b, try_other_pod), EACCES);
 }
 
+/* A folder on the way to a mount point that a tenant may write to: while it is made anew, its entry `shared/way/x` is
+ * now a folder of the tenant's, now a link to another's secret. */
+struct swapper {
+    char way[PATH_LEN];
+    pid_t pid;
+};
+
+static void start_swapping(struct bed *b, struct swapper *s) {
+    char real[PATH_LEN + 16], link[PATH_LEN + 16];
+    struct err err;
+
+    snprintf(s->way, sizeof(s->way), "%.500s/shared/way", b->data);
+    snprintf(real, sizeof(real), "%s/x", s->way);
+    snprintf(link, sizeof(link), "%s/y", s->way);
+    assert_ok(dir_make(real, 0755, &err), &err);
+    assert_int_equal(symlink(b->other, link), 0);
+    s->pid = fork();
+    for (;;) {
+        if (s->pid) {
+            return;
+        }
+        syscall(SYS_renameat2, AT_FDCWD, real, AT_FDCWD, link, 2u /* exchange */);
+    }
+}
+
+/* Is the entry, in the new root, a folder (no link) that has the other's secret? */
+static bool holds_secret(const char *way, const char *name) {
+    char entry[PATH_LEN + 16], secret[PATH_LEN + 32];
+    struct stat st;
+
+    snprintf(entry, sizeof(entry), "%s/%s", way, name);
+    snprintf(secret, sizeof(secret), "%s/secret", entry);
+    return lstat(entry, &st) == 0 && S_ISDIR(st.st_mode) && access(secret, F_OK) == 0;
+}
+
+/* One start of a pod: 0, nothing was seen; 1, the other's secret was; 2, it did not start, which is fine as well. */
+static int start_and_look(const struct bed *b, const char *way) {
+    char target[PATH_LEN + 16];
+    int status;
+
+    snprintf(target, sizeof(target), "%s/v", way);
+    const struct sandbox_mount m = {.source = b->root, .target = target};
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(mounts_enter(&m, 1, b->pod) ? 2 : holds_secret(way, "x") || holds_secret(way, "y"));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void test_swapped_entries(void **state) {
+    struct bed *b = *state;
+    struct swapper s;
+    int count[3] = {0};
+
+    if (!mounts_possible()) {
+        skip();
+    }
+    start_swapping(b, &s);
+    for (int i = 0; i < 300; i++) {
+        int result = start_and_look(b, s.way);
+        assert_in_range(result, 0, 2);
+        count[result]++;
+    }
+    kill(s.pid, SIGKILL);
+    waitpid(s.pid, NULL, 0);
+    assert_int_equal(count[1], 0);
+    assert_true(count[0] > 0);
+}
+
 /* Groups on a folder that looks like cgroup v2: what would be written. */
 static void test_cgroup_v2(void **state) {
     struct bed *b = *state;
@@ -210,6 +280,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_user, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_swapped_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cgroup_v2, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
