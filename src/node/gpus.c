@@ -84,6 +84,7 @@ static void on_scanned(void *ctx, int code, yyjson_val *answer, const struct err
         gpus_read_scan(g, answer);
         gpus_journal_read(g);
         gpus_journal_write(g);
+        gpus_hold_again(g);
         gpus_sweep(g);
     }
     g->clock->timer_start(g->poll, POLL_MS * NS_PER_MS);

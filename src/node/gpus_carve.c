@@ -24,6 +24,21 @@ static void hold(struct gpus *g, const char *uuid, int n) {
     }
 }
 
+/* A node that was killed may have told the journal of a pod's end and not the simulated driver, or the other way round.
+ * What the journal says, once it is read, is told again. */
+void gpus_hold_again(struct gpus *g) {
+    for (size_t i = 0; i < g->n; i++) {
+        const struct card *c = &g->card[i];
+        hold(g, c->uuid, c->pod[0] != 0);
+        for (size_t j = 0; j < INVENTORY_INSTANCES_MAX; j++) {
+            const struct slice *s = &c->slice[j];
+            if (s->state == SLICE_LIVE && s->ours) {
+                hold(g, s->uuid, s->pod[0] != 0);
+            }
+        }
+    }
+}
+
 /* ---- removal ---- */
 
 struct unmaking {

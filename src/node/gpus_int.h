@@ -82,6 +82,7 @@ void gpus_journal_read(struct gpus *g);
 
 /* gpus_carve.c */
 void gpus_unmake(struct gpus *g, struct card *c, struct slice *s);
+void gpus_hold_again(struct gpus *g); /* after a restart: the simulated driver hears who has what */
 void gpus_sweep(struct gpus *g); /* asks for the end of every slice of ours without a pod */
 
 #endif

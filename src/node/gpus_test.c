@@ -274,6 +274,27 @@ static void test_restart(void **state) {
     bed_free(b);
 }
 
+/* A whole GPU whose pod ended while nobody looked: kill -9 of the node leaves it in use with the driver. */
+static void test_restart_whole(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "gone", (struct place[]){{-1, 0, 0}}, 1), 0);
+    stop(b);
+    start(b);
+    assert_str_eq(look(b)->gpus[0].pod_uid, STR(""));
+    assert_int_equal(acquire(b, "p", (struct place[]){{19, 6, 1}}, 1), 0);
+    gpus_release(b->gpus, STR("p"));
+    wait_instances(b, 0);
+    assert_int_equal(acquire(b, "stays", (struct place[]){{-1, 0, 0}}, 1), 0);
+    stop(b);
+    snprintf(b->alive, sizeof(b->alive), "stays");
+    start(b);
+    assert_str_eq(look(b)->gpus[0].pod_uid, STR("stays"));
+    assert_int_equal(acquire(b, "p", (struct place[]){{19, 6, 1}}, 1), ERR_CONFLICT);
+    bed_free(b);
+}
+
 static void fault(struct bed *b, const char *line) {
     FILE *f = fopen(b->faults, "we");
 
@@ -333,10 +354,15 @@ static void test_hanging_driver(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inventory), cmocka_unit_test(test_transaction),
-        cmocka_unit_test(test_whole_gpu), cmocka_unit_test(test_ampere_keeps_its_mode),
-        cmocka_unit_test(test_restart),   cmocka_unit_test(test_xid),
-        cmocka_unit_test(test_lost_gpu),  cmocka_unit_test(test_hanging_driver),
+        cmocka_unit_test(test_inventory),
+        cmocka_unit_test(test_transaction),
+        cmocka_unit_test(test_whole_gpu),
+        cmocka_unit_test(test_ampere_keeps_its_mode),
+        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_restart_whole),
+        cmocka_unit_test(test_xid),
+        cmocka_unit_test(test_lost_gpu),
+        cmocka_unit_test(test_hanging_driver),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

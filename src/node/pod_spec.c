@@ -464,9 +464,10 @@ static void add_head(struct writer_of_spec *w) {
     buf_json(&w->out, arena_f(&w->arena, "berth/%.*s", STR_ARG(uid)));
     buf_c(&w->out, ",\"dataDir\":");
     buf_json(&w->out, str_of(w->in->data_dir));
-    buf_f(&w->out, ",\"memory\":%lld,\"cpuMilli\":%lld,\"pids\":%d}",
+    buf_f(&w->out, ",\"memory\":%lld,\"cpuMilli\":%lld,\"pids\":%d,\"ownIpc\":%s}",
           (long long)limit(pod, STR("memory"), false), (long long)limit(pod, STR("cpu"), true),
-          PIDS_MAX);
+          PIDS_MAX,
+          w->in->probe->mounts && !w->in->podman ? "true" : "false"); /* hostIPC is nobody's to ask for */
 }
 
 int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes,

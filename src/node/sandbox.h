@@ -30,6 +30,7 @@ struct sandbox {
     enum cgroup_mode cgroup;
     const char *cgroup_name;               /* "berth/<pod uid>" */
     int64_t memory_bytes, cpu_milli, pids; /* limits; 0: none */
+    bool own_ipc;                          /* see own_ipc_enter */
 };
 
 /* What this machine offers. */
@@ -64,6 +65,10 @@ int64_t cgroup_oom_kills(enum cgroup_mode mode, const char *name); /* 0 when unk
 int landlock_abi(void);
 int landlock_enter(const struct sandbox *s, const struct sandbox_mount *mounts,
                    size_t n); /* 0 or errno */
+
+/* own_ipc.c: once, in the shim, before its containers: shared memory and System V segments that are the pod's alone and
+ * end with it. Does nothing unless s->own_ipc. 0 or errno. */
+int own_ipc_enter(const struct sandbox *s);
 
 /* mounts.c: a private view of the file system with the volumes in their places. */
 bool mounts_possible(void);

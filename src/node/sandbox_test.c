@@ -225,7 +225,7 @@ static void test_swapped_entries(void **state) {
         skip();
     }
     start_swapping(b, &s);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 120; i++) {
         int result = start_and_look(b, s.way);
         assert_in_range(result, 0, 2);
         count[result]++;

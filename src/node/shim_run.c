@@ -371,6 +371,10 @@ int shim_run(const char *dir) {
     if (code == 0) {
         code = cgroup_make(&s.sandbox, &err);
     }
+    int e = code == 0 ? own_ipc_enter(&s.sandbox) : 0;
+    if (e) {
+        code = err_sys(&err, e, "shared memory of the pod's own");
+    }
     if (code == 0 && open_signals(&s) == -1) {
         code = err_sys(&err, errno, "signalfd");
     }

@@ -65,7 +65,8 @@ static void read_sandbox(struct shim *s, yyjson_val *v) {
                                   .cgroup_name = text(s, json_get(v, STR("cgroupName"))),
                                   .memory_bytes = json_i64_at(v, "memory", 0),
                                   .cpu_milli = json_i64_at(v, "cpuMilli", 0),
-                                  .pids = json_i64_at(v, "pids", 0)};
+                                  .pids = json_i64_at(v, "pids", 0),
+                                  .own_ipc = json_bool_at(v, "ownIpc", false)};
 }
 
 int shim_spec_read(struct shim *s, struct err *err) {

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "node/proctree.h"
+#include "node/sandbox.h"
 #include "wire/json.h"
 #include "wire/podlog.h"
 
@@ -132,6 +133,37 @@ static void test_order(void **state) {
     assert_str_eq(order, STR("i1\nside\ni2\nmain\n"));
 }
 
+/* What a pod puts into shared memory is seen by its containers, by nobody else, and goes with it. */
+static void test_own_ipc(void **state) {
+    struct bed *b = *state;
+    char shm[64], here[64] = {0};
+    struct str space, text;
+
+    if (!mounts_possible()) {
+        skip();
+    }
+    snprintf(shm, sizeof(shm), "/dev/shm/berth-shim-test-%d", (int)getpid());
+    const char *first =
+        arena_f(&b->arena, "echo x > %s; readlink /proc/self/ns/ipc > space", shm).p;
+    const char *second = arena_f(&b->arena, "test -s %s", shm).p;
+    const char *v = arena_f(&b->arena, "%s,%s", container(b, "i", "\"init\":true,", first),
+                            container(b, "main", "", second))
+                        .p;
+    text = arena_f(&b->arena,
+                   "{\"uid\":\"u\",\"restartPolicy\":\"Never\",\"grace\":5,"
+                   "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\",\"ownIpc\":true,"
+                   "\"dataDir\":\"/none\"},\"containers\":[%s]}",
+                   v);
+    assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
+    assert_int_equal(run(b), 0);
+    int left = unlink(shm);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
+    assert_int_equal(left, -1);
+    assert_true(readlink("/proc/self/ns/ipc", here, sizeof(here) - 1) > 0);
+    assert_int_equal(file_load(b->dir, "space", &b->arena, &space, NULL), 0);
+    assert_false(str_is(str_trim(space), here));
+}
+
 static void test_failed_init(void **state) {
     struct bed *b = *state;
 
@@ -230,6 +262,7 @@ static void test_stop_by_signal(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_ipc, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failed_init, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_restarts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
