@@ -4,33 +4,11 @@
 #include <assert.h>
 
 #include "base/err.h"
+#include "base/keyed_hash.h"
 #include "base/mem.h"
 
-static uint64_t seed = 0x9e3779b97f4a7c15u;
-
-void map_set_seed(uint64_t s) {
-    seed = s | 1;
-}
-
-static uint64_t mix(uint64_t a, uint64_t b) {
-    __uint128_t p = (__uint128_t)a * b;
-    return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
-/* A keyed multiply-fold hash, eight bytes a step. */
-static uint64_t hash_of(struct str key) {
-    uint64_t h = seed ^ key.n;
-    size_t i = 0;
-    for (; i + 8 <= key.n; i += 8) {
-        uint64_t w;
-        memcpy(&w, key.p + i, 8);
-        h = mix(h ^ w, 0xa0761d6478bd642fu ^ seed);
-    }
-    uint64_t w = 0;
-    if (key.n > i) {
-        memcpy(&w, key.p + i, key.n - i);
-    }
-    return mix(h ^ w, 0xe7037ed1a0b428dbu ^ seed);
+void map_set_seed(uint64_t seed) {
+    keyed_hash_seed(seed);
 }
 
 void map_init(struct map *m) {
@@ -107,13 +85,13 @@ static struct map_entry *find(const struct map *m, struct str key, uint64_t hash
 }
 
 void *map_get(const struct map *m, struct str key) {
-    struct map_entry *e = find(m, key, hash_of(key));
+    struct map_entry *e = find(m, key, keyed_hash(key));
     return e ? e->value : NULL;
 }
 
 int map_put(struct map *m, struct str key, void *value, void **ret_old) {
     assert(value);
-    uint64_t hash = hash_of(key);
+    uint64_t hash = keyed_hash(key);
     struct map_entry *e = find(m, key, hash);
     void *old = e ? e->value : NULL;
     if (!e) {
@@ -133,7 +111,7 @@ int map_put(struct map *m, struct str key, void *value, void **ret_old) {
 }
 
 void *map_del(struct map *m, struct str key) {
-    struct map_entry *e = find(m, key, hash_of(key));
+    struct map_entry *e = find(m, key, keyed_hash(key));
     if (!e) {
         return NULL;
     }

@@ -131,9 +131,26 @@ static void old_turns_go(void **state) {
     engine_free(e);
 }
 
+/* An edit of another tree is nothing from outside to this one; one of its own is. */
+static void edits_elsewhere(void **state) {
+    struct engine *e = two_queues(true);
+    struct engine_workload *v = fixture_hold(e, &(struct fixture_held){"x", "b", 0, 1, 1});
+    struct engine_workload *w = fixture_wait(e, "w", "a", 1, 1);
+    assert_int_equal(engine_settle(e), 0);
+    assert_int_equal(turn_take(e, w, v), 0);
+    fixture_queue(e, &(struct fixture_queue){"c", "others", 6, NO, NO});
+    assert_int_equal(engine_settle(e), 0);
+    assert_true(turn_refused(e, w, v));
+    fixture_queue(e, &(struct fixture_queue){"c", "all", 6, NO, NO});
+    assert_int_equal(engine_settle(e), 0);
+    assert_false(turn_refused(e, w, v));
+    assert_int_equal(map_count(&e->turns), 0);
+    engine_free(e);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(two_take_turns),
-                                       cmocka_unit_test(three_in_a_ring),
-                                       cmocka_unit_test(old_turns_go)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_take_turns), cmocka_unit_test(three_in_a_ring),
+        cmocka_unit_test(old_turns_go), cmocka_unit_test(edits_elsewhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ struct take {
     struct found *found; /* by number of the clone's queue */
     size_t pending_per_queue;
     struct {
-        uint64_t hash;
+        const struct engine_workload *of;
         const struct set_input *sets;
     } alike[ALIKE]; /* pod sets copied last: those of alike workloads are the same */
     struct str local;
@@ -200,7 +200,7 @@ static int set_take(struct take *t, const struct engine_set *from, struct set_in
 /* The pod sets; those of workloads that any decision treats alike are copied once. */
 static const struct set_input *sets_take(struct take *t, const struct engine_workload *w) {
     size_t at = w->hash % ALIKE;
-    if (t->alike[at].sets != NULL && t->alike[at].hash == w->hash) {
+    if (t->alike[at].sets != NULL && workload_alike(t->alike[at].of, w)) {
         return t->alike[at].sets;
     }
     struct set_input *sets = ARENA_ARRAY(&t->c->arena, struct set_input, w->n_sets + 1);
@@ -209,7 +209,7 @@ static const struct set_input *sets_take(struct take *t, const struct engine_wor
             return NULL;
         }
     }
-    t->alike[at].hash = w->hash;
+    t->alike[at].of = w;
     t->alike[at].sets = sets;
     return sets;
 }
@@ -366,6 +366,15 @@ static int holding_find(struct take *t, struct found *f) {
     return r;
 }
 
+/* What a cycle under way keeps for its heads: no usage yet. */
+static int64_t reserved_of(const struct engine *e, const struct quota_cell *c) {
+    int64_t v = 0;
+    for (size_t i = 0; i < e->reserved.n; i++) {
+        v += e->reserved.v[i].cell == c ? e->reserved.v[i].v : 0;
+    }
+    return v;
+}
+
 /* What those hold that were left out, as one workload that stays for ever and nobody may evict. */
 static int rest_take(struct take *t, const struct found *f, struct str queue, size_t first) {
     struct clone *c = t->c;
@@ -374,12 +383,11 @@ static int rest_take(struct take *t, const struct found *f, struct str queue, si
     struct set_input *set = ARENA_NEW(&c->arena, struct set_input);
     struct shape *any = ARENA_NEW(&c->arena, struct shape);
     size_t n_held = 0;
-    cycle_abort(t->e); /* what a cycle under way reserves is no usage */
     if (held == NULL || set == NULL || any == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n->n_cells; i++) {
-        int64_t v = n->cells[i].usage;
+        int64_t v = n->cells[i].usage - reserved_of(t->e, &n->cells[i]);
         for (size_t k = first; k < c->n_works; k++) {
             for (size_t h = 0; h < c->works[k].n_held; h++) {
                 const struct held_amount *x = &c->works[k].held[h];

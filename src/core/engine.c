@@ -45,7 +45,7 @@ void engine_free(struct engine *e) {
         mem_free(e->flavors.v[i].memory);
     }
     pool_free(e->pool);
-    turns_clear(e);
+    turns_clear(e, NULL);
     usage_free(e);
     preempt_free(e);
     flavor_vec_release(&e->flavors);
@@ -94,7 +94,6 @@ static int flavor_slot(struct engine *e, struct str name, uint32_t *ret) {
 
 int engine_flavor_put(struct engine *e, const struct flavor_input *in) {
     uint32_t id;
-    engine_edited(e);
     int r = flavor_slot(e, in->name, &id);
     size_t size = flavor_input_size(in);
     struct bump b = {.p = r == 0 ? mem_alloc(size) : NULL, .cap = size};
@@ -102,6 +101,7 @@ int engine_flavor_put(struct engine *e, const struct flavor_input *in) {
         return r != 0 ? r : ERR_NOMEM;
     }
     struct engine_flavor *f = &e->flavors.v[id];
+    flavor_edits(e, id);
     mem_free(f->memory);
     flavor_input_copy(&b, in, &f->spec);
     f->memory = b.p;
@@ -112,7 +112,7 @@ int engine_flavor_put(struct engine *e, const struct flavor_input *in) {
 void engine_flavor_del(struct engine *e, struct str name) {
     uint32_t id = names_find(&e->flavor_names, name);
     if (id < e->flavors.n && e->flavors.v[id].memory != NULL) {
-        engine_edited(e);
+        flavor_edits(e, id);
         mem_free(e->flavors.v[id].memory);
         e->flavors.v[id] = (struct engine_flavor){.named = e->flavors.v[id].named};
         flavor_edited(e, id);
@@ -161,7 +161,8 @@ int engine_cohort_put(struct engine *e, const struct cohort_input *in) {
     struct quota_limits *limits;
     struct quota_node *node;
     size_t n_limits;
-    engine_edited(e);
+    engine_edits(e, quota_find(&e->forest, false, in->name));
+    engine_edits(e, quota_find(&e->forest, false, in->parent));
     int r = limits_of(e, in->groups, in->n_groups, &limits, &n_limits);
     if (r != 0) {
         return r;
@@ -177,7 +178,7 @@ int engine_cohort_put(struct engine *e, const struct cohort_input *in) {
 void engine_cohort_del(struct engine *e, struct str name) {
     struct quota_node *node = quota_find(&e->forest, false, name);
     if (node != NULL) {
-        engine_edited(e);
+        engine_edits(e, node);
         quota_del(&e->forest, node);
     }
 }
@@ -242,7 +243,8 @@ int engine_queue_put(struct engine *e, const struct queue_input *in) {
     struct engine_group *groups;
     char *memory = NULL;
     size_t n_limits = 0;
-    engine_edited(e);
+    engine_edits(e, quota_find(&e->forest, true, in->name));
+    engine_edits(e, quota_find(&e->forest, false, in->cohort));
     struct engine_queue *q = map_get(&e->queues, in->name);
     bool made = q == NULL;
     int r = groups_copy(e, in, &memory, &groups);
@@ -342,7 +344,7 @@ void engine_queue_del(struct engine *e, struct str name) {
     if (q == NULL) {
         return;
     }
-    engine_edited(e);
+    engine_edits(e, q->node);
     workloads_drop(e, q);
     queue_unclaim(e, q);
     for (size_t i = 0; q->waits_place && i < e->placeless.n; i++) {

@@ -24,7 +24,8 @@
  * Pure and deterministic: no clock, no I/O; the order of events alone decides. Everything given is copied. Steps are
  * bounded: engine_run looks at about `budget` heads and then returns, in the middle of a cycle if need be. What is
  * given back meanwhile does not end the cycle: the heads that are left are held against what is there by then. Edits of
- * flavors, cohorts and queues end it; its heads return to their queues. Trees in which nothing happens cost nothing.
+ * flavors, cohorts and queues of its own tree end it; its heads return to their queues. Trees in which nothing happens
+ * cost nothing.
  *
  * A tree rests when a cycle changed nothing and no scan over flavors goes on, and wakes with the next event in it.
  * Kueue may alternate for ever on some inputs (A evicts B, B comes back and evicts A); break_alternation ends that:

@@ -9,7 +9,8 @@
  *     requeue -> none
  *
  * What is released while a cycle is under way does not end it: heads are processed against what is there by then, and
- * those with victims try again in the next. Edits of nodes end it; its heads return to their queues undecided.
+ * those with victims try again in the next. Edits of nodes of its tree end it; its heads return to their queues
+ * undecided.
  */
 #include "core/preempt.h"
 

@@ -118,7 +118,28 @@ static void told_once(void **state) {
     engine_free(w.e);
 }
 
-/* What happens in one tree leaves the cycle of another alone; an edit ends it. */
+static void put_cohort(struct world *w, const char *name, const char *parent) {
+    struct cohort_input in = {.name = str_of(name), .parent = str_of(parent), .weight = 1};
+    assert_int_equal(engine_cohort_put(w->e, &in), 0);
+}
+
+static void put_queue(struct world *w, const char *name, const char *cohort, const char *f) {
+    queue(w, name, cohort, false, (struct fq[]){{f, {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+}
+
+/* x1 is the head of a cycle of cx. */
+static void cycle_of_x(struct world *w) {
+    const struct engine_action *a;
+    size_t n;
+    bool more;
+    gone(w, "x1");
+    run(w);
+    submit(w, "x1", "x", 0, 1, 4000);
+    assert_int_equal(engine_run(w->e, 0, 1, &a, &n, &more, NULL), 0);
+    assert_int_equal(w->e->phase, CYCLE_HEADS);
+}
+
+/* What happens in one tree, edits as well, leaves the cycle of another alone; an edit of its own ends it. */
 static void trees_apart(void **state) {
     struct world w;
     const struct engine_action *a;
@@ -126,20 +147,78 @@ static void trees_apart(void **state) {
     bool more;
     setup(&w);
     flavor(&w, "f", (struct flavor_input){0});
-    queue(&w, "x", "cx", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
-    queue(&w, "y", "cy", false, (struct fq[]){{"f", {4000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+    flavor(&w, "g", (struct flavor_input){0});
+    put_queue(&w, "x", "cx", "f");
+    put_queue(&w, "y", "cy", "g");
     submit(&w, "y0", "y", 0, 1, 4000);
     run(&w);
-    submit(&w, "x1", "x", 0, 1, 4000);
-    assert_int_equal(engine_run(w.e, 0, 1, &a, &n, &more, NULL), 0);
-    assert_int_equal(w.e->phase, CYCLE_HEADS);
+    cycle_of_x(&w);
     gone(&w, "y0");
-    assert_int_equal(w.e->phase, CYCLE_HEADS);
     flavor(&w, "g", (struct flavor_input){0});
-    assert_int_equal(w.e->phase, CYCLE_NONE);
+    flavor(&w, "h", (struct flavor_input){0});
+    put_queue(&w, "y", "cz", "g");
+    put_queue(&w, "z", "cz", "f");
+    put_cohort(&w, "cz", "top");
+    engine_queue_del(w.e, STR("y"));
+    engine_cohort_del(w.e, STR("cz"));
+    engine_flavor_del(w.e, STR("g"));
+    assert_true(engine_queue_active(w.e, STR("z"))); /* settled, and it goes on */
+    assert_int_equal(w.e->phase, CYCLE_HEADS);
+    assert_int_equal(engine_run(w.e, 0, 1, &a, &n, &more, NULL), 0);
+    assert_int_not_equal(w.e->phase, CYCLE_NONE);
     run(&w);
     assert_string_equal(w.story, "+x1 ");
     engine_free(w.e);
+}
+
+static void own_edits(void **state) {
+    struct world w;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    put_queue(&w, "x", "cx", "f");
+    put_queue(&w, "y", "", "f");
+    cycle_of_x(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    put_queue(&w, "x", "cx", "f");
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    put_queue(&w, "y", "cx", "f"); /* it comes to the tree, */
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    put_queue(&w, "y", "", "f"); /* and leaves it */
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    put_cohort(&w, "cx", "top");
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    put_cohort(&w, "other", "top");
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    engine_cohort_del(w.e, STR("top"));
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    cycle_of_x(&w);
+    engine_flavor_del(w.e, STR("f"));
+    assert_int_equal(w.e->phase, CYCLE_NONE);
+    flavor(&w, "f", (struct flavor_input){0});
+    run(&w);
+    assert_string_equal(w.story, "+x1 ");
+    engine_free(w.e);
+}
+
+/* Trees that wake at one time come in the order in which they were made, wherever they lie in memory. */
+static void woken_in_order(void **state) {
+    struct engine_tree *a = mem_zalloc(2 * sizeof(*a)), *b;
+    assert_non_null(a);
+    b = (struct engine_tree *)(void *)((char *)a + sizeof(*a));
+    for (int i = 0; i < 2; i++) {
+        a->born = (uint64_t)i;
+        b->born = (uint64_t)!i;
+        assert_int_equal(tree_wake_order(a, b, NULL), i == 0 ? -1 : 1);
+        assert_int_equal(tree_wake_order(b, a, NULL), i == 0 ? 1 : -1);
+    }
+    mem_free(a);
 }
 
 static int uid_at(const char *story, const char *what) {
@@ -301,6 +380,8 @@ int main(void) {
         cmocka_unit_test(checks),
         cmocka_unit_test(told_once),
         cmocka_unit_test(trees_apart),
+        cmocka_unit_test(own_edits),
+        cmocka_unit_test(woken_in_order),
         cmocka_unit_test(gone_meanwhile),
         cmocka_unit_test(paths_and_shares),
         cmocka_unit_test(edits_cost_their_tree),

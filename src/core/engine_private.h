@@ -31,8 +31,9 @@ struct engine_group {
  * reasons of its own (a closed gate, a failed check) is parked alone, beside the class.
  */
 struct engine_class {
-    uint64_t hash; /* of what decisions look at */
+    uint64_t hash; /* of what decisions look at; others than this that share it have the next free number */
     uint64_t key;  /* and of the LocalQueue where usage may order: the map's key, by its bytes */
+    struct engine_workload *joined; /* all that joined, linked: each shows what the class asks for */
     struct engine_queue *queue;
     struct engine_lane *lane;
     struct engine_class *alike, *alike_prev; /* a ring: those of the same hash in the queue */
@@ -93,6 +94,7 @@ struct engine_workload {
     size_t place;                                    /* in the heap of its class */
     struct engine_workload *prev, *next;             /* parked alone: of the queue */
     struct engine_workload *class_prev, *class_next; /* in the heap: of the class */
+    struct engine_workload *join_prev, *join_next;   /* in whatever state but holding: of the class */
     struct str local;
     uint32_t told; /* engine_class.told when it was told */
     bool gated, failed_checks;
@@ -166,7 +168,9 @@ struct engine_tree {
     struct engine_tree *due_next, *due_prev;
     int64_t wake_ns; /* a protection that kept victims away ends */
     size_t wake_place;
-    uint64_t era; /* break_alternation: grows when quota is freed or edited from outside */
+    uint64_t era;  /* break_alternation: grows when quota is freed or edited from outside */
+    size_t turns;  /* its entries in engine.turns */
+    uint64_t born; /* how many were made before it: an order that is the same in every process */
     struct engine_queue
         *ready[]; /* those with active members, and perhaps some without; room for all */
 };
@@ -243,7 +247,7 @@ struct engine {
     size_t turns_room;          /* so many, until those of past eras are looked for */
 
     /* trees */
-    uint64_t trees_seen;
+    uint64_t trees_seen, trees_made;
     uint64_t retry_clock;
     unsigned unparked; /* classes, for the budget */
     struct engine_tree *due, *due_last;
@@ -279,6 +283,12 @@ struct engine {
     size_t n_not_ready;
     bool halted; /* block_until_ready: until nobody is not ready */
 };
+
+/* alike.c */
+uint64_t workload_hash(const struct workload_input *in); /* who may be alike */
+bool workload_says(const struct engine *e, const struct engine_workload *w,
+                   const struct workload_input *in); /* in all that decisions look at but the queue */
+bool workload_alike(const struct engine_workload *a, const struct engine_workload *b);
 
 /* engine_workload.c */
 struct engine_workload *workload_find(const struct engine *e, struct str uid);
@@ -347,9 +357,11 @@ size_t lanes_active(const struct engine_queue *q); /* how many classes are */
 static inline bool tree_valid(const struct engine_queue *q) {
     return q->tree != NULL && !quota_stale(q->node);
 }
-/* Nodes or flavors change: ends the cycle. Those that changed are for quota_touch. */
-void engine_edited(struct engine *e);
-void flavor_edited(struct engine *e, uint32_t flavor); /* with all queues that name it */
+/* This node (NULL: none) is about to change: ends the cycle under way if it is of its tree; others go on. */
+void engine_edits(struct engine *e, const struct quota_node *n);
+/* The same for all queues that name a flavor; and then their trees are to be made anew. */
+void flavor_edits(struct engine *e, uint32_t flavor);
+void flavor_edited(struct engine *e, uint32_t flavor);
 /* All trees, in the order of their roots. ERR_NOMEM. */
 int trees_list(struct engine *e, struct tree_vec *out);
 /* The queue goes; its tree goes with the last one. */
@@ -426,7 +438,7 @@ int entry_requeue(struct engine *e, struct entry *n);
 int tell_some(struct engine *e);
 
 /* engine_turns.c: break_alternation */
-void turns_clear(struct engine *e);
+void turns_clear(struct engine *e, const struct engine_tree *t); /* of that tree; NULL: all */
 bool turn_refused(const struct engine *e, const struct engine_workload *a,
                   const struct engine_workload *b);
 int turn_take(struct engine *e, const struct engine_workload *a, const struct engine_workload *b);

@@ -82,9 +82,13 @@ void preemptor_gone(const struct engine_workload *w) {
 }
 
 /* Those alike, of other LocalQueues, are a ring; with one LocalQueue for all there is one of a kind. */
-static int kind_join(struct engine *e, struct engine_class *c) {
+static int kind_join(struct engine *e, struct engine_class *c, const struct engine_workload *w) {
     struct map *kinds = &c->queue->kinds;
-    struct engine_class *other = e->o.local_usage ? map_get(kinds, class_key(&c->hash)) : NULL;
+    struct engine_class *other = NULL;
+    while (e->o.local_usage && (other = map_get(kinds, class_key(&c->hash))) != NULL &&
+           !workload_alike(other->joined, w)) {
+        c->hash = hash_mix(c->hash, 1);
+    }
     c->alike = other != NULL ? other->alike : c;
     c->alike_prev = other != NULL ? other : c;
     c->alike->alike_prev = c->alike_prev->alike = c;
@@ -124,7 +128,7 @@ static struct engine_class *class_new(struct engine *e, struct engine_queue *q, 
         class_free(c);
         return NULL;
     }
-    if (kind_join(e, c) != 0) {
+    if (kind_join(e, c, w) != 0) {
         lane_leave(e, c);
         class_free(c);
         return NULL;
@@ -138,15 +142,45 @@ static struct engine_class *class_new(struct engine *e, struct engine_queue *q, 
     return c;
 }
 
+static bool class_is(const struct engine *e, const struct engine_class *c,
+                     const struct engine_workload *w) {
+    const struct engine_workload *x = c->joined;
+    return workload_alike(x, w) && (!e->o.local_usage || str_eq(x->local, w->local));
+}
+
+static void joined_link(struct engine_class *c, struct engine_workload *w) {
+    w->class = c;
+    w->join_prev = NULL;
+    w->join_next = c->joined;
+    if (w->join_next != NULL) {
+        w->join_next->join_prev = w;
+    }
+    c->joined = w;
+    c->n++;
+}
+
+static void joined_unlink(struct engine_class *c, struct engine_workload *w) {
+    *(w->join_prev != NULL ? &w->join_prev->join_next : &c->joined) = w->join_next;
+    if (w->join_next != NULL) {
+        w->join_next->join_prev = w->join_prev;
+    }
+    w->join_prev = w->join_next = NULL;
+    c->n--;
+}
+
+/* A number that others have by chance, or by design, is passed by; one that is free again is taken by whoever comes
+ * next, and then those alike may be two classes for a while: each is decided about for itself. */
 int class_join(struct engine *e, struct engine_queue *q, struct engine_workload *w) {
     uint64_t key = e->o.local_usage ? hash_str(w->hash, w->local) : w->hash;
-    struct engine_class *c = map_get(&q->classes, class_key(&key));
+    struct engine_class *c;
+    while ((c = map_get(&q->classes, class_key(&key))) != NULL && !class_is(e, c, w)) {
+        key = hash_mix(key, 1);
+    }
     c = c != NULL ? c : class_new(e, q, key, w);
     if (c == NULL) {
         return ERR_NOMEM;
     }
-    c->n++;
-    w->class = c;
+    joined_link(c, w);
     if (q->preemptor_uid != 0 && q->preemptor_uid == preemptor_hash(w)) {
         q->preemptor = w;
     }
@@ -167,7 +201,11 @@ void class_leave(struct engine *e, struct engine_workload *w) {
     if (w->queue->preemptor == w) {
         w->queue->preemptor = NULL;
     }
-    if (c == NULL || --c->n > 0) {
+    if (c == NULL) {
+        return;
+    }
+    joined_unlink(c, w);
+    if (c->n > 0) {
         return;
     }
     if (c->parked) {

@@ -13,11 +13,14 @@ int tree_wake_order(const void *a, const void *b, void *ctx) {
     if (x->wake_ns != y->wake_ns) {
         return x->wake_ns < y->wake_ns ? -1 : 1;
     }
-    return x < y ? -1 : x > y; /* all that are due are woken together: their order is not seen */
+    return (x->born > y->born) -
+           (x->born < y->born); /* who is first takes the places of nodes that both use */
 }
 
-void engine_edited(struct engine *e) {
-    cycle_abort(e);
+void engine_edits(struct engine *e, const struct quota_node *n) {
+    if (e->phase != CYCLE_NONE && n != NULL && n->root == e->tree->root) {
+        cycle_abort(e);
+    }
 }
 
 static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
@@ -29,6 +32,16 @@ static bool names_flavor(const struct engine_queue *q, uint32_t flavor) {
         }
     }
     return false;
+}
+
+void flavor_edits(struct engine *e, uint32_t flavor) {
+    const struct quota_node *n = e->phase != CYCLE_NONE ? e->tree->root->tree_first : NULL;
+    for (; n != NULL; n = n->tree_next) {
+        if (names_flavor(n->user, flavor)) {
+            cycle_abort(e);
+            return;
+        }
+    }
 }
 
 void flavor_edited(struct engine *e, uint32_t flavor) {
@@ -224,7 +237,7 @@ void tree_leave(struct engine *e, struct engine_queue *q) {
     struct engine_tree *t = q->tree;
     q->tree = NULL;
     if (t != NULL && --t->n_queues == 0) {
-        turns_clear(e); /* they know their tree */
+        turns_clear(e, t);
         tree_free(e, t);
     }
 }
@@ -292,6 +305,7 @@ static int trees_make(struct engine *e) {
             continue;
         }
         t->cycle = e->cycle;
+        t->born = e->trees_made++;
         t->retries = ++e->retry_clock;
         for (struct quota_node *q = t->root->tree_first; q != NULL; q = q->tree_next) {
             tree_take(e, t, q->user);
@@ -306,7 +320,6 @@ static int trees_make(struct engine *e) {
         built->v[i]->redrawn = false;
     }
     tree_vec_release(&made);
-    turns_clear(e);
     return r;
 }
 
@@ -314,7 +327,7 @@ int engine_settle(struct engine *e) {
     if (!e->forest.dirty) {
         return 0;
     }
-    assert(e->phase == CYCLE_NONE);
+    assert(e->phase == CYCLE_NONE || !e->tree->root->stale);
     queues_able(e);
     int r = quota_settle(&e->forest);
     return r == 0 ? trees_make(e) : r;

@@ -11,7 +11,7 @@
 
 struct turn {
     uint64_t pair[2]; /* the key, by its bytes: both uids, the lesser hash first */
-    const struct engine_tree *tree;
+    struct engine_tree *tree;
     uint64_t era;
 };
 
@@ -26,15 +26,23 @@ static void pair_of(const struct engine_workload *a, const struct engine_workloa
     pair[1] = x < y ? y : x;
 }
 
-void turns_clear(struct engine *e) {
+static void turn_drop(struct engine *e, struct turn *t) {
+    t->tree->turns--;
+    map_del(&e->turns, pair_key(t->pair));
+    mem_free(t);
+}
+
+void turns_clear(struct engine *e, const struct engine_tree *only) {
     size_t i = 0;
-    if (map_count(&e->turns) == 0) {
+    if (map_count(&e->turns) == 0 || (only != NULL && only->turns == 0)) {
         return;
     }
     for (const struct map_entry *m; (m = map_next(&e->turns, &i)) != NULL;) {
-        mem_free(m->value);
+        struct turn *t = m->value;
+        if (only == NULL || t->tree == only) {
+            turn_drop(e, t);
+        }
     }
-    map_clear(&e->turns);
 }
 
 bool turn_refused(const struct engine *e, const struct engine_workload *a,
@@ -51,8 +59,7 @@ static void turns_thin(struct engine *e) {
     for (const struct map_entry *m; (m = map_next(&e->turns, &i)) != NULL;) {
         struct turn *t = m->value;
         if (t->era != t->tree->era) {
-            map_del(&e->turns, m->key);
-            mem_free(t);
+            turn_drop(e, t);
         }
     }
 }
@@ -75,8 +82,11 @@ int turn_take(struct engine *e, const struct engine_workload *a, const struct en
             mem_free(t);
             return ERR_NOMEM;
         }
+    } else {
+        t->tree->turns--;
     }
     t->tree = a->queue->tree;
+    t->tree->turns++;
     t->era = a->queue->tree->era;
     return 0;
 }

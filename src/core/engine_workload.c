@@ -11,19 +11,6 @@ struct engine_workload *workload_find(const struct engine *e, struct str uid) {
 
 /* ---- the record ---- */
 
-static uint64_t workload_hash(const struct workload_input *in) {
-    uint64_t h = hash_mix(0, (uint64_t)in->priority);
-    for (size_t i = 0; i < in->n_sets; i++) {
-        const struct set_input *s = &in->sets[i];
-        h = shape_hash(s->shape, hash_mix(hash_str(h, s->name), (uint64_t)s->count));
-        h = hash_mix(h, (uint64_t)s->min_count);
-        for (size_t k = 0; k < s->n_requests; k++) {
-            h = hash_mix(hash_str(h, s->requests[k].resource), (uint64_t)s->requests[k].v);
-        }
-    }
-    return h;
-}
-
 static size_t count_requests(const struct workload_input *in) {
     size_t n = 0;
     for (size_t i = 0; i < in->n_sets; i++) {
@@ -277,8 +264,8 @@ int engine_workload_put(struct engine *e, const struct workload_input *in) {
         return r;
     }
     if (old != NULL && old->state != WORKLOAD_HOLDING && old->queue == q &&
-        old->hash == workload_hash(in) && old->queued_ns == in->queued_ns &&
-        str_eq(old->local, in->local)) {
+        old->queued_ns == in->queued_ns && str_eq(old->local, in->local) &&
+        workload_says(e, old, in)) {
         return put_same(e, old, in);
     }
     r = workload_new(e, in, q, &w);
@@ -331,7 +318,7 @@ static int held_set(struct engine *e, struct engine_workload *w, const struct he
     struct quota_node *node = w->queue->node;
     for (size_t i = 0; i < n; i++) {
         if (quota_cell_of(node, quota_pair(held[i].flavor, held[i].resource)) == NULL) {
-            engine_edited(e); /* the node gets a cell */
+            engine_edits(e, node); /* it gets a cell */
         }
     }
     for (size_t i = 0; i < n && r == 0; i++) {
@@ -465,7 +452,7 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     bool again = (w->evicting && !in->evicting) || w->priority != in->priority;
     int r = 0;
     preemptor_gone(w); /* what is written was seen */
-    if (w->hash != workload_hash(in) || !str_eq(w->local, in->local)) {
+    if (!str_eq(w->local, in->local) || !workload_says(e, w, in)) {
         r = hold_anew(e, &w, in);
     }
     r = r == 0 ? hold_other(e, w, held, n) : r;

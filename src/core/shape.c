@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/keyed_hash.h"
+
 void *bump_alloc(struct bump *b, size_t n) {
     n = bump_size(n);
     assert(b->cap - b->n >= n);
@@ -283,13 +285,17 @@ uint64_t hash_str(uint64_t h, struct str s) {
     return hash_mix(hash_mix(h, s.n), str_hash(s));
 }
 
+uint64_t hash_guest(uint64_t h, struct str s) {
+    return hash_mix(hash_mix(h, s.n), keyed_hash(s));
+}
+
 static uint64_t rules_hash(uint64_t h, const struct select_rule *r, size_t n) {
     h = hash_mix(h, n);
     for (size_t i = 0; i < n; i++) {
-        h = hash_mix(hash_str(h, r[i].key), r[i].op);
+        h = hash_mix(hash_guest(h, r[i].key), r[i].op);
         h = hash_mix(h, r[i].values.n);
         for (size_t k = 0; k < r[i].values.n; k++) {
-            h = hash_str(h, r[i].values.v[k]);
+            h = hash_guest(h, r[i].values.v[k]);
         }
     }
     return h;
@@ -298,7 +304,7 @@ static uint64_t rules_hash(uint64_t h, const struct select_rule *r, size_t n) {
 uint64_t shape_hash(const struct shape *s, uint64_t h) {
     h = hash_mix(h, s->selector.n);
     for (size_t i = 0; i < s->selector.n; i++) {
-        h = hash_str(hash_str(h, s->selector.v[i].key), s->selector.v[i].value);
+        h = hash_guest(hash_guest(h, s->selector.v[i].key), s->selector.v[i].value);
     }
     h = hash_mix(h, s->has_affinity);
     for (size_t i = 0; i < s->n_terms; i++) {
@@ -308,7 +314,42 @@ uint64_t shape_hash(const struct shape *s, uint64_t h) {
     h = hash_mix(h, s->tolerations.n);
     for (size_t i = 0; i < s->tolerations.n; i++) {
         const struct toleration *t = &s->tolerations.v[i];
-        h = hash_str(hash_str(hash_str(hash_str(h, t->key), t->operator), t->value), t->effect);
+        h = hash_guest(hash_guest(h, t->key), t->operator);
+        h = hash_guest(hash_guest(h, t->value), t->effect);
     }
     return h;
+}
+
+/* ---- the same ---- */
+
+static bool rules_same(const struct select_rule *a, size_t n, const struct select_rule *b,
+                       size_t m) {
+    bool same = n == m;
+    for (size_t i = 0; same && i < n; i++) {
+        same = a[i].op == b[i].op && a[i].values.n == b[i].values.n && str_eq(a[i].key, b[i].key);
+        for (size_t k = 0; same && k < a[i].values.n; k++) {
+            same = str_eq(a[i].values.v[k], b[i].values.v[k]);
+        }
+    }
+    return same;
+}
+
+bool shape_same(const struct shape *a, const struct shape *b) {
+    bool same = a->selector.n == b->selector.n && a->has_affinity == b->has_affinity &&
+                a->n_terms == b->n_terms && a->tolerations.n == b->tolerations.n;
+    for (size_t i = 0; same && i < a->selector.n; i++) {
+        same = str_eq(a->selector.v[i].key, b->selector.v[i].key) &&
+               str_eq(a->selector.v[i].value, b->selector.v[i].value);
+    }
+    for (size_t i = 0; same && i < a->n_terms; i++) {
+        const struct select_term *x = &a->terms[i], *y = &b->terms[i];
+        same = rules_same(x->labels, x->n_labels, y->labels, y->n_labels) &&
+               rules_same(x->fields, x->n_fields, y->fields, y->n_fields);
+    }
+    for (size_t i = 0; same && i < a->tolerations.n; i++) {
+        const struct toleration *x = &a->tolerations.v[i], *y = &b->tolerations.v[i];
+        same = str_eq(x->key, y->key) && str_eq(x->operator, y->operator) &&
+               str_eq(x->value, y->value) && str_eq(x->effect, y->effect);
+    }
+    return same;
 }

@@ -70,8 +70,12 @@ bool shape_matches_flavor(const struct shape *s, const struct flavor_input *f);
 /* Node labels, selector and affinity; f (may be NULL) adds its labels to the selector. */
 bool shape_matches_node(const struct shape *s, const struct flavor_input *f, struct str node_name,
                         struct str_map labels);
-/* Equal shapes hash alike: for recognising equivalent workloads. */
+/* The same in all that is asked of a shape, in the same order. */
+bool shape_same(const struct shape *a, const struct shape *b);
+/* Equal shapes hash alike, in this process (keyed_hash). It only finds who may be the same: guests choose what is
+ * hashed, so who is the same is for shape_same. */
 uint64_t shape_hash(const struct shape *s, uint64_t seed);
+uint64_t hash_guest(uint64_t h, struct str s);
 uint64_t hash_mix(uint64_t h, uint64_t v);
 uint64_t hash_str(uint64_t h, struct str s);
 
