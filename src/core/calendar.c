@@ -267,14 +267,21 @@ static void card_clear(struct calendar *c, struct card *card) {
     }
 }
 
+static int32_t card_slices(const struct card *card) {
+    return card->class->slices > 0 ? card->class->slices : 1;
+}
+
 static void card_gone(struct calendar *c, struct card *card) {
     card_clear(c, card);
     card->class->cards--;
+    card->flavor->slack.base -= card_slices(card);
     card->flavor->cover.stale = true;
     card_out(&card->flavor->cards, card);
     card_out(&card->node->cards, card);
     card_out(&c->cards, card);
-    (void)map_del(&c->card_by, card->uuid);
+    if (map_get(&c->card_by, card->uuid) == card) {
+        (void)map_del(&c->card_by, card->uuid);
+    }
     card_free(card);
 }
 
@@ -364,18 +371,40 @@ static int card_new(struct calendar *c, const struct calendar_card *in, struct f
     f->cover.stale = true;
     (void)cards_push(&c->cards, card);
     card->class->cards++;
-    f->slack.base += card->class->slices > 0 ? card->class->slices : 1;
+    f->slack.base += card_slices(card);
     *ret = card;
     return 0;
 }
 
-static int card_check(const struct calendar *c, const struct calendar_card *in, struct err *err) {
+/* A new card, or another in the place of `old` (may be NULL), which is there still, with all that it has. */
+static int card_enter(struct calendar *c, const struct calendar_card *in, struct flavor *f,
+                      uint16_t class_no, struct card *old, struct card **ret) {
+    struct card *card;
+    int r = card_new(c, in, f, class_no, &card);
+    if (r != 0) {
+        return r;
+    }
+    r = card_close(c, card);
+    if (r != 0) {
+        cal_undo(c, 0);
+        if (old != NULL) {
+            (void)map_put(&c->card_by, old->uuid, old, NULL); /* replaces: cannot fail */
+        }
+        card_gone(c, card);
+        return r;
+    }
+    *ret = card;
+    return 0;
+}
+
+static int card_check(const struct calendar *c, const struct calendar_card *in, bool known,
+                      struct err *err) {
     if (str_empty(in->uuid) || str_empty(in->flavor) || in->slices < 0 ||
         in->slices > INVENTORY_SLICES_MAX || in->n_profiles > INVENTORY_PROFILES_MAX ||
         in->reconfig_s < 0) {
         return err_set(err, ERR_INVALID, "GPU %.*s: uuid, flavor or slices", STR_ARG(in->uuid));
     }
-    if (c->cards.n >= CALENDAR_CARDS_MAX) {
+    if (!known && c->cards.n >= CALENDAR_CARDS_MAX) {
         return err_set(err, ERR_TOO_MANY, "more than %d GPUs", CALENDAR_CARDS_MAX);
     }
     return 0;
@@ -386,35 +415,30 @@ int calendar_card_put(struct calendar *c, const struct calendar_card *in, struct
     struct flavor *f;
     struct seats seats = {0};
     uint16_t class_no;
-    int r = card_check(c, in, err);
+    int r = card_check(c, in, old != NULL, err);
     r = r != 0 ? r : flavor_get(c, in->flavor, &f);
     r = r != 0 ? r : class_find(f, in, &class_no, err);
     if (r != 0 || (old != NULL && card_unchanged(old, in, class_no))) {
         return r;
     }
     r = old != NULL ? note_seats(c, old, &seats) : 0;
-    if (r == 0 && old != NULL) {
-        f->classes[class_no]->cards++; /* so that it stays */
-        old->class->cards++;           /* and its names */
-        struct card_class *was = old->class;
-        const struct flavor *was_in = old->flavor;
-        old->flavor->slack.base -= old->class->slices > 0 ? old->class->slices : 1;
+    r = r != 0 ? r : numbers_room(&c->moved, seats.n);
+    r = r != 0 ? r : card_enter(c, in, f, class_no, old, &card);
+    if (r != 0) {
+        seats_release(&seats);
+        return err_set(err, r, "GPU %.*s: out of memory", STR_ARG(in->uuid));
+    }
+    if (old != NULL) {
+        bool same_flavor = old->flavor == f;
         card_gone(c, old);
-        f->classes[class_no]->cards--;
-        r = card_new(c, in, f, class_no, &card);
-        r = r != 0 ? r : card_close(c, card);
-        if (r == 0 && was_in == f) {
+        if (same_flavor) {
             sit_again(c, card, &seats);
         }
-        was->cards--;
-    } else if (r == 0) {
-        r = card_new(c, in, f, class_no, &card);
-        r = r != 0 ? r : card_close(c, card);
     }
     seats_release(&seats);
     cal_commit(c, NULL, NULL);
     (void)calendar_heal(c);
-    return r == 0 ? 0 : err_set(err, r, "GPU %.*s: out of memory", STR_ARG(in->uuid));
+    return 0;
 }
 
 int calendar_card_del(struct calendar *c, struct str uuid) {
@@ -422,7 +446,6 @@ int calendar_card_del(struct calendar *c, struct str uuid) {
     if (card == NULL) {
         return ERR_NOT_FOUND;
     }
-    card->flavor->slack.base -= card->class->slices > 0 ? card->class->slices : 1;
     card_gone(c, card);
     (void)calendar_heal(c);
     return 0;
@@ -462,10 +485,13 @@ int calendar_pool_put(struct calendar *c, struct str flavor, struct str resource
     p->slack.base += change;
     if (change < 0) {
         int r = cal_shed(c, p, NULL);
-        cal_commit(c, NULL, NULL);
         if (r != 0) {
+            cal_undo(c, 0);
+            p->total -= change;
+            p->slack.base -= change;
             return err_set(err, r, "out of memory");
         }
+        cal_commit(c, NULL, NULL);
     }
     if (change != 0) {
         (void)calendar_heal(c);

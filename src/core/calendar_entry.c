@@ -235,7 +235,8 @@ int cal_try(struct calendar *c, const struct calendar_ask *ask, struct entry *ol
     why = why != NULL ? why : &nowhere;
     *why = (struct calendar_why){.trouble = CALENDAR_FITS};
     int r = ask_check(ask);
-    r = r != 0 ? r : c->entries.n - c->free_entries.n >= CALENDAR_ENTRIES_MAX ? ERR_TOO_MANY : 0;
+    bool full = old == NULL && c->entries.n - c->free_entries.n >= CALENDAR_ENTRIES_MAX;
+    r = r != 0 ? r : full ? ERR_TOO_MANY : 0;
     r = r != 0 ? r : entry_new(ask, &e);
     if (r != 0) {
         return r;

@@ -53,8 +53,11 @@ static struct span span_of(const struct entry *e, size_t unit, uint8_t placement
 
 int cal_add(struct calendar *c, struct entry *e, size_t unit, struct card *card,
             uint8_t placement) {
-    struct op op = {
-        .kind = OP_ADD, .still = c->still, .card = card, .span = span_of(e, unit, placement)};
+    struct op op = {.kind = OP_ADD,
+                    .still = c->still,
+                    .card = card,
+                    .count = e->units.v[unit].count,
+                    .span = span_of(e, unit, placement)};
     int r = ops_room(&c->journal, 1);
     r = r != 0 ? r : span_in(c, card, &op.span, op.still, &op.made);
     if (r != 0) {
@@ -139,6 +142,7 @@ static void undo_one(struct calendar *c, const struct op *op) {
         span_out(c, op->card, &op->span, op->still);
         drop_made(&op->card->flavor->slack, op->made, &op->span);
         u->card = NULL;
+        u->count = op->count;
         break;
     case OP_DEL:
         /* room was kept, jumps are there */

@@ -157,7 +157,7 @@ struct op {
     unsigned made; /* jumps made in the slack */
     struct card *card;
     struct pool_of *pool;
-    int64_t count;
+    int64_t count; /* of the pool; of a card: what the unit without a place counted */
     struct span span;
 };
 VEC(ops, struct op);

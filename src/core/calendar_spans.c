@@ -188,7 +188,8 @@ int64_t spans_last(const struct spans *s) {
 static size_t first_near(const struct spans_head *h, int64_t from) {
     const struct spans_chunk *c = h->chunk;
     size_t lo = 0, hi = c->n;
-    int64_t after = from < INT64_MIN + h->longest ? INT64_MIN : from - h->longest;
+    bool any = h->longest == FOREVER || from < INT64_MIN + h->longest; /* from before all time on */
+    int64_t after = any ? INT64_MIN : from - h->longest;
     if (c->v[0].start > after || after == INT64_MIN) {
         return 0;
     }

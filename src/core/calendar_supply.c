@@ -74,8 +74,11 @@ static bool may_yield(const struct calendar *c, const struct entry *v, const str
         return false;
     }
     for (size_t i = 0; i < v->units.n; i++) {
-        const struct unit *u = &v->units.v[i];
-        if (wants(e, u->card != NULL ? u->card->flavor : u->pool->flavor)) {
+        const struct unit *u = &v->units.v[i]; /* left over from another flavor, it has neither */
+        const struct flavor *f = u->card != NULL   ? u->card->flavor
+                                 : u->pool != NULL ? u->pool->flavor
+                                                   : NULL;
+        if (f != NULL && wants(e, f)) {
             return true;
         }
     }
@@ -232,8 +235,10 @@ static int close_card(struct calendar *c, struct entry *e, struct card *card) {
     return r != 0 ? r : cal_add(c, e, e->units.n - 1, card, SPAN_CLOSED);
 }
 
-/* The window's entry with all that it keeps away, in the journal; not in the map of ids. */
-static int window_enter(struct calendar *c, const struct calendar_window *w, struct entry **ret) {
+/* The window's entry with all that it keeps away, in the journal; not in the map of ids. `old` (may be NULL) lets go of
+ * all that it keeps away, in the journal as well. */
+static int window_enter(struct calendar *c, const struct calendar_window *w, struct entry *old,
+                        struct entry **ret) {
     struct calendar_line line = {.resource = w->resource,
                                  .count = w->delta < 0 ? -w->delta : 1,
                                  .flavors = &w->flavor,
@@ -258,6 +263,7 @@ static int window_enter(struct calendar *c, const struct calendar_window *w, str
         entry_free(e);
         return r;
     }
+    r = old != NULL ? take_all(c, old) : 0;
     for (size_t i = 0; r == 0 && w->n_nodes > 0 && i < c->cards.n; i++) {
         r = names(w, c->cards.v[i]) ? close_card(c, e, c->cards.v[i]) : 0;
     }
@@ -285,17 +291,21 @@ static size_t window_at(const struct calendar *c, struct str id) {
     return i;
 }
 
-int calendar_window_del(struct calendar *c, struct str id) {
-    size_t i = window_at(c, id);
-    if (i == c->windows.n) {
-        return ERR_NOT_FOUND;
-    }
+static void window_drop(struct calendar *c, size_t i) {
     struct window *w = c->windows.v[i];
     entry_drop(c, w->entry);
     entry_free(w->entry);
     windows_remove(&c->windows, i);
     mem_free(w->memory);
     mem_free(w);
+}
+
+int calendar_window_del(struct calendar *c, struct str id) {
+    size_t i = window_at(c, id);
+    if (i == c->windows.n) {
+        return ERR_NOT_FOUND;
+    }
+    window_drop(c, i);
     (void)calendar_heal(c);
     return 0;
 }
@@ -356,16 +366,17 @@ int calendar_window_put(struct calendar *c, const struct calendar_window *in, st
     if (windows_room(&c->windows, 1) != 0 || window_copy(in, &w) != 0) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
-    if (i < c->windows.n) {
-        (void)calendar_window_del(c, in->id);
-    }
-    r = window_enter(c, in, &w->entry);
+    struct entry *old = i < c->windows.n ? c->windows.v[i]->entry : NULL;
+    r = window_enter(c, in, old, &w->entry);
     if (r != 0) {
         mem_free(w->memory);
         mem_free(w);
         return err_set(err, r, "out of memory");
     }
-    cal_commit(c, w->entry, NULL);
+    cal_commit(c, w->entry, old);
+    if (old != NULL) {
+        window_drop(c, i);
+    }
     if (!w->entry->broken &&
         cal_lacks(w->entry)) { /* units of cards: nothing of them is in the journal yet */
         w->entry->broken = true;
@@ -382,7 +393,7 @@ int calendar_window_check(struct calendar *c, const struct calendar_window *in, 
     struct entry *e = NULL;
     size_t n = 0;
     int r = window_check_input(c, in, err);
-    r = r != 0 ? r : window_enter(c, in, &e);
+    r = r != 0 ? r : window_enter(c, in, NULL, &e);
     if (r != 0) {
         return r;
     }

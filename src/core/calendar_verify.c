@@ -303,6 +303,9 @@ uint64_t calendar_digest(const struct calendar *c) {
             e != NULL ? mix(mix(str_hash(e->id), (uint64_t)e->start), (uint64_t)e->end) : 0;
         for (size_t k = 0; e != NULL && k < e->units.n; k++) {
             const struct unit *u = &e->units.v[k];
+            if (e->closed && u->card == NULL && u->pool == NULL) {
+                continue; /* a window's, for the next card */
+            }
             x = mix(x, u->card != NULL   ? mix(str_hash(u->card->uuid), u->placement)
                        : u->pool != NULL ? str_hash(u->pool->resource)
                                          : 1);
