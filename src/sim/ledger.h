@@ -120,7 +120,7 @@ struct ledger {
     int64_t edited_ns, open, changed_ns, last_end;
     uint64_t edits;                    /* of quota, after the first Workload came */
     void **by_name, **classes_by_name; /* report's */
-    struct err err;                    /* the first rule that was broken, or out of memory */
+    struct err err; /* the first rule that was broken; or out of memory, or of pairs: no sum is right then */
 };
 
 /* Subscribes; changes before are not seen. ERR_NOMEM; a failed ledger is released all the same. */

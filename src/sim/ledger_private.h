@@ -15,7 +15,7 @@ void ledger_on_quota(void *ctx, const struct change *ch);
 void ledger_settle(struct ledger *l);
 /* Made when it is not known; NULL for no name, and out of memory. */
 struct ledger_queue *ledger_queue_of(struct ledger *l, struct str name);
-/* The number of a pair; LEDGER_PAIRS when there are too many. */
+/* The number of a pair; LEDGER_PAIRS when there are too many: the ledger has failed. */
 unsigned ledger_pair(struct ledger *l, struct str flavor, struct str resource);
 void ledger_use_add(struct ledger *l, struct ledger_use *u, int64_t v);
 /* The queue's share, after its usage changed. */

@@ -24,6 +24,12 @@ unsigned ledger_pair(struct ledger *l, struct str flavor, struct str resource) {
         }
     }
     if (l->n_pairs == LEDGER_PAIRS) {
+        if (l->err.code == 0) { /* a part of the truth is not told for the whole */
+            err_set(&l->err, ERR_TOO_MANY,
+                    "resource %.*s of flavor %.*s: the simulator counts at most %d pairs of flavor "
+                    "and resource",
+                    STR_ARG(resource), STR_ARG(flavor), LEDGER_PAIRS);
+        }
         return LEDGER_PAIRS;
     }
     l->flavors[l->n_pairs] = arena_str(&l->arena, flavor);

@@ -285,6 +285,28 @@ static void test_finished_for_good(void **state) {
     broke("at 0.000 s: workload ns/w1 was finished and is not any more");
 }
 
+/* As many pairs as it counts, and one more: it says so, and which. */
+static void test_too_many_pairs(void **state) {
+    char name[8];
+    assert_int_equal(ledger_pair(&ledger, STR("f"), STR("cpu")), 0);
+    for (int i = 1; i < LEDGER_PAIRS; i++) {
+        snprintf(name, sizeof name, "r%d", i);
+        assert_int_equal(ledger_pair(&ledger, STR("g"), str_of(name)), i);
+    }
+    workload("w", "a");
+    admit("w", "a", "1");
+    assert_int_equal(ledger.err.code, 0);
+    queue("c", "10", "");
+    put("ClusterQueue", "",
+        "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"x\"]"
+        ","
+        "\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"x\",\"nominalQuota\":1}]}]}]}}");
+    workload("v", "a");
+    assert_int_equal(ledger.err.code, ERR_TOO_MANY);
+    assert_string_equal(ledger.err.text, "resource x of flavor f: the simulator counts at most 64 "
+                                         "pairs of flavor and resource");
+}
+
 static void test_no_end(void **state) {
     workload("w1", "a");
     for (int i = 0; i < 1000; i++) {
@@ -326,6 +348,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_reclaimed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(test_finished_for_good, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_many_pairs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fairness, setup, teardown),
     };
