@@ -214,7 +214,7 @@ static bool own_queue(void *ctx, const struct object *o) {
 static const struct object *job_of(struct look *l, const struct object *o) {
     const struct owner_ref *owner = object_controller(o);
     const struct object *job =
-        owner != NULL ? mirror_by_uid(l->c->base.env.mirror, owner->uid) : NULL;
+        owner != NULL ? mirror_owner(l->c->base.env.mirror, o->ns, owner) : NULL;
     return job != NULL && str_eq(object_label(job, STR(BOOKING_QUEUE_LABEL)), l->b->local_name)
                ? job
                : NULL;

@@ -3,6 +3,7 @@
  */
 #include "control/gc.h"
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "control/controller.h"
 #include "control/job_write.h"
@@ -10,10 +11,11 @@
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN "orphan"
 
-enum { BODY_MAX = 256 << 10, BURST = 500 };
+enum { BODY_MAX = 256 << 10, BURST = 500, WALK_BYTES = 8 << 20, SCRATCH_MAX = 64 << 20 };
 
 struct gc_controller {
     struct controller base;
+    struct arena scratch; /* of one look into an object */
 };
 
 static bool add_uid(void *ctx, const struct object *o) {
@@ -28,7 +30,9 @@ static bool has_finalizer(struct gc_controller *c, const struct object *o, const
     yyjson_doc *d;
     size_t i, n;
     yyjson_val *v;
-    if (!o->n_finalizers || object_tree(o, &c->base.arena, &d, NULL) != 0) {
+    arena_reset(&c->scratch);
+    if (!o->n_finalizers || !str_contains(o->json, str_of(name)) ||
+        object_tree(o, &c->scratch, &d, NULL) != 0) {
         return false;
     }
     yyjson_val *list = json_path(yyjson_doc_get_root(d), "metadata.finalizers");
@@ -40,51 +44,104 @@ static bool has_finalizer(struct gc_controller *c, const struct object *o, const
     return false;
 }
 
+/* Being deleted, and gone only after its dependents. */
+static bool waits_below(struct gc_controller *c, const struct object *o) {
+    return o->deleting_ns && has_finalizer(c, o, FOREGROUND);
+}
+
 enum reference { REF_SOLID, REF_WAITING, REF_DANGLING };
 
 static enum reference classify(struct gc_controller *c, const struct object *o,
                                const struct owner_ref *ref) {
-    const struct object *owner = mirror_by_uid(c->base.env.mirror, ref->uid);
-    if (!owner || (!str_empty(owner->ns) && !str_eq(owner->ns, o->ns))) {
+    const struct object *owner = mirror_owner(c->base.env.mirror, o->ns, ref);
+    if (!owner) {
         /* A namespaced owner of a cluster-scoped object cannot be looked up: it is not taken for absent. */
         const struct kind *k = kind_by_api_version(ref->api_version, ref->kind);
         bool unknown = !k || (str_empty(o->ns) && (k->flags & KIND_NAMESPACED));
         return unknown ? REF_SOLID : REF_DANGLING;
     }
-    return owner->deleting_ns && has_finalizer(c, owner, FOREGROUND) ? REF_WAITING : REF_SOLID;
+    return waits_below(c, owner) ? REF_WAITING : REF_SOLID;
 }
 
 struct dependents {
     struct gc_controller *c;
-    struct str owner;
+    const struct object *owner;
     const struct object **v; /* up to BURST */
     size_t n, blocking;
 };
 
+/* Whether the owner may not go before o. */
+static bool blocks(const struct object *o, const struct object *owner) {
+    for (size_t i = 0; i < o->n_owners; i++) {
+        if (o->owners[i].block && object_named_by(owner, o->ns, &o->owners[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool gather(void *ctx, const struct object *o) {
     struct dependents *d = ctx;
-    for (size_t i = 0; i < o->n_owners; i++) {
-        d->blocking += str_eq(o->owners[i].uid, d->owner) && o->owners[i].block;
-    }
+    d->blocking += blocks(o, d->owner);
     if (d->n < BURST) {
         d->v[d->n++] = o;
     }
     return true;
 }
 
-static bool dependents_of(struct gc_controller *c, struct str uid, struct dependents *ret) {
-    *ret = (struct dependents){.c = c, .owner = uid};
+static bool dependents_of(struct gc_controller *c, const struct object *owner,
+                          struct dependents *ret) {
+    *ret = (struct dependents){.c = c, .owner = owner};
     ret->v = ARENA_ARRAY(&c->base.arena, const struct object *, BURST);
     if (!ret->v) {
         return false;
     }
-    mirror_owned(c->base.env.mirror, uid, gather, ret);
+    mirror_owned(c->base.env.mirror, owner, gather, ret);
     return true;
+}
+
+/* From an owner down through those that it waits for and that wait themselves. */
+struct walk {
+    struct gc_controller *c;
+    const struct object *from, *at;
+    struct map seen; /* uids */
+    const struct object **todo;
+    size_t n, max, bytes;
+    bool back, full;
+};
+
+static bool walk_on(void *ctx, const struct object *o) {
+    struct walk *w = ctx;
+    if (!blocks(o, w->at) || !waits_below(w->c, o) || map_get(&w->seen, o->uid)) {
+        return true;
+    }
+    w->bytes += o->json.n;
+    w->back = o == w->from;
+    w->full = w->n == w->max || w->bytes > WALK_BYTES || map_put(&w->seen, o->uid, w, NULL) != 0;
+    if (!w->back && !w->full) {
+        w->todo[w->n++] = o;
+    }
+    return !w->back && !w->full;
+}
+
+/* Whether the owner waits for itself. */
+static bool in_circle(struct gc_controller *c, const struct object *owner) {
+    enum { AT_ONCE = 4096 };
+    struct walk w = {.c = c, .from = owner, .at = owner, .max = AT_ONCE};
+    w.todo = ARENA_ARRAY(&c->base.arena, const struct object *, AT_ONCE);
+    w.full = !w.todo;
+    for (bool more = !w.full; more && !w.back && !w.full;) {
+        mirror_owned(c->base.env.mirror, w.at, walk_on, &w);
+        more = w.n > 0;
+        w.at = more ? w.todo[--w.n] : w.at;
+    }
+    map_release(&w.seen);
+    return w.back || w.full;
 }
 
 /* ---- writing ---- */
 
-/* Strikes out the references for which drop[i] holds. */
+/* Strikes out the references for which drop[i] holds; NULL: keeps all, and none of them blocks any more. */
 static void patch_owners(struct round *r, const struct object *o, const bool *drop) {
     struct buf b;
     size_t kept = 0;
@@ -94,7 +151,7 @@ static void patch_owners(struct round *r, const struct object *o, const bool *dr
     buf_c(&b, ",\"ownerReferences\":[");
     for (size_t i = 0; i < o->n_owners; i++) {
         const struct owner_ref *w = &o->owners[i];
-        if (drop[i]) {
+        if (drop && drop[i]) {
             continue;
         }
         buf_c(&b, kept++ ? ",{\"apiVersion\":" : "{\"apiVersion\":");
@@ -106,7 +163,7 @@ static void patch_owners(struct round *r, const struct object *o, const bool *dr
         buf_c(&b, ",\"uid\":");
         buf_json(&b, w->uid);
         buf_c(&b, w->controller ? ",\"controller\":true" : "");
-        buf_c(&b, w->block ? ",\"blockOwnerDeletion\":true}" : "}");
+        buf_c(&b, w->block && drop ? ",\"blockOwnerDeletion\":true}" : "}");
     }
     buf_c(&b, "]}}");
     if (buf_ok(&b) == 0) {
@@ -149,11 +206,35 @@ static enum work orphan_dependents(struct gc_controller *c, const struct object 
             break;
         }
         for (size_t k = 0; k < o->n_owners; k++) {
-            drop[k] = str_eq(o->owners[k].uid, owner->uid);
+            drop[k] = object_named_by(owner, o->ns, &o->owners[k]);
         }
         patch_owners(r, o, drop);
     }
     return round_end(r);
+}
+
+/* Its owners no longer wait for it. */
+static enum work unblock(struct gc_controller *c, const struct object *o) {
+    struct round *r = controller_round(&c->base, STR(""), o->uid);
+    if (!r) {
+        return WORK_RETRY;
+    }
+    patch_owners(r, o, NULL);
+    return round_end(r);
+}
+
+static bool holds_owner(const struct object *o) {
+    for (size_t i = 0; i < o->n_owners; i++) {
+        if (o->owners[i].block) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Those that go already are looked at when they do. */
+static bool add_staying(void *ctx, const struct object *o) {
+    return o->deleting_ns ? true : add_uid(ctx, o);
 }
 
 static enum work process_owner(struct gc_controller *c, const struct object *owner) {
@@ -162,7 +243,7 @@ static enum work process_owner(struct gc_controller *c, const struct object *own
     if (!orphan && !has_finalizer(c, owner, FOREGROUND)) {
         return WORK_OK;
     }
-    if (!dependents_of(c, owner->uid, &d)) {
+    if (!dependents_of(c, owner, &d)) {
         return WORK_RETRY;
     }
     if (orphan) {
@@ -171,8 +252,8 @@ static enum work process_owner(struct gc_controller *c, const struct object *own
     if (d.blocking == 0) {
         return drop_finalizer(c, owner, FOREGROUND);
     }
-    mirror_owned(c->base.env.mirror, owner->uid, add_uid, c);
-    return WORK_OK;
+    mirror_owned(c->base.env.mirror, owner, add_staying, c);
+    return holds_owner(owner) && in_circle(c, owner) ? unblock(c, owner) : WORK_OK;
 }
 
 static enum work remove_dependent(struct gc_controller *c, const struct object *o, bool waiting) {
@@ -181,7 +262,7 @@ static enum work remove_dependent(struct gc_controller *c, const struct object *
     if (!r) {
         return WORK_RETRY;
     }
-    bool foreground = waiting && dependents_of(c, o->uid, &own) && own.n > 0;
+    bool foreground = waiting && dependents_of(c, o, &own) && own.n > 0;
     struct delete_options opts = {.uid = o->uid, .rv = o->rv, .grace_seconds = -1};
     opts.propagation = foreground || has_finalizer(c, o, FOREGROUND) ? STR("Foreground")
                        : has_finalizer(c, o, ORPHAN)                 ? STR("Orphan")
@@ -245,8 +326,8 @@ static void look_at(struct gc_controller *c, const struct object *o) {
         return;
     }
     for (size_t i = 0; i < o->n_owners; i++) {
-        const struct object *owner = mirror_by_uid(c->base.env.mirror, o->owners[i].uid);
-        if (!owner || owner->deleting_ns || !str_eq(owner->ns, o->ns)) {
+        const struct object *owner = mirror_owner(c->base.env.mirror, o->ns, &o->owners[i]);
+        if (!owner || owner->deleting_ns) {
             add_uid(c, o);
             return;
         }
@@ -256,9 +337,35 @@ static void look_at(struct gc_controller *c, const struct object *o) {
 /* Owners that go wait for their dependents to go, or to name them no more. */
 static void look_at_owners(struct gc_controller *c, const struct object *o) {
     for (size_t i = 0; i < o->n_owners; i++) {
-        const struct object *owner = mirror_by_uid(c->base.env.mirror, o->owners[i].uid);
+        const struct object *owner = mirror_owner(c->base.env.mirror, o->ns, &o->owners[i]);
         if (owner && owner->deleting_ns) {
             add_uid(c, owner);
+        }
+    }
+}
+
+static bool had_owner(const struct object *o, struct str uid) {
+    for (size_t i = 0; o && i < o->n_owners; i++) {
+        if (str_eq(o->owners[i].uid, uid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says once of each reference that it leads into another namespace. */
+static void tell_outsiders(struct gc_controller *c, const struct change *ch) {
+    const struct object *o = ch->obj;
+    for (size_t i = 0; i < o->n_owners; i++) {
+        const struct owner_ref *w = &o->owners[i];
+        const struct object *owner =
+            had_owner(ch->old, w->uid) ? NULL : mirror_by_uid(c->base.env.mirror, w->uid);
+        if (owner && !str_empty(owner->ns) && !str_eq(owner->ns, o->ns)) {
+            recorder_event(c->base.recorder, o, EVENT_WARNING, "OwnerRefInvalidNamespace",
+                           "ownerRef [%.*s/%.*s, namespace: %.*s, name: %.*s, uid: %.*s] does not "
+                           "exist in namespace \"%.*s\"",
+                           STR_ARG(w->api_version), STR_ARG(w->kind), STR_ARG(o->ns),
+                           STR_ARG(w->name), STR_ARG(w->uid), STR_ARG(o->ns));
         }
     }
 }
@@ -272,12 +379,13 @@ static void changed(void *ctx, const struct change *ch) {
     }
     if (ch->type != CHANGE_DELETED) {
         look_at(c, o);
+        tell_outsiders(c, ch);
         if (o->deleting_ns && ch->old && !ch->old->deleting_ns) {
-            mirror_owned(c->base.env.mirror, o->uid, add_uid, c);
+            mirror_owned(c->base.env.mirror, o, add_uid, c);
         }
         return;
     }
-    mirror_owned(c->base.env.mirror, o->uid, add_uid, c);
+    mirror_owned(c->base.env.mirror, o, add_uid, c);
     look_at_owners(c, o);
 }
 
@@ -303,6 +411,7 @@ struct gc_controller *gc_controller_new(const struct control_env *env, struct er
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
     }
+    arena_init(&c->scratch, SCRATCH_MAX);
     if (controller_init(&c->base, env, "garbage-collector", work, look_at_all, c, err) != 0 ||
         controller_feed(&c->base, NULL, changed, c, err) != 0) {
         gc_controller_free(c);
@@ -315,6 +424,7 @@ struct gc_controller *gc_controller_new(const struct control_env *env, struct er
 void gc_controller_free(struct gc_controller *c) {
     if (c) {
         controller_release(&c->base);
+        arena_release(&c->scratch);
         mem_free(c);
     }
 }

@@ -2,13 +2,18 @@
  * gc: deletes what has lost its owners, and lets owners go once their dependents have.
  *
  *     a reference is   when                                      with others of that kind only
- *     dangling         no object has its uid (in that namespace)  the dependent is deleted, in the background
+ *     dangling         it names no object (see below)             the dependent is deleted, in the background
  *     waiting          the owner is being deleted, foreground     deleted; foreground when it has dependents itself
  *     solid            else                                       one is enough to keep it; the rest is struck out
  *
  * An owner with finalizer foregroundDeletion goes when no dependent with blockOwnerDeletion is left; one with finalizer
- * orphan when no dependent names it any more. A cluster-scoped object that names a namespaced owner is never deleted.
- * The mirror holds every object, so its index of owners is the graph.
+ * orphan when no dependent names it any more. Owners that wait for one another in a circle would wait for ever: who is
+ * in one lets its own owners go first. So does who has more below it than WALK_BYTES of objects.
+ *
+ * A reference names an object by uid, kind and name in the dependent's own namespace or outside of all
+ * (object_named_by); one into another namespace is dangling, whatever uid it has. A cluster-scoped object that names a
+ * namespaced owner is never deleted. Both are told by an Event (OwnerRefInvalidNamespace). The mirror holds every
+ * object, so its index of owners is the graph.
  */
 #ifndef BERTH_CONTROL_GC_H
 #define BERTH_CONTROL_GC_H

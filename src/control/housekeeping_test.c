@@ -148,6 +148,110 @@ static void orphans_stay(void **state) {
     gc_controller_free(c);
 }
 
+static void own(const char *name, const char *owner) {
+    char patch[512];
+    snprintf(patch, sizeof patch,
+             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+             "\"name\":\"%s\",\"uid\":\"%.*s\",\"controller\":true,"
+             "\"blockOwnerDeletion\":true}]}}",
+             owner, STR_ARG(map(owner)->uid));
+    fake_world_patch(&w, "ConfigMap", "default", name, "", patch);
+}
+
+/* Each owns the next, and the last the first; something hangs below. */
+static void circle(size_t n) {
+    char name[16], next[16];
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "c%zu", i);
+        put("v1", "ConfigMap", "default", name, "", "");
+    }
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "c%zu", i);
+        snprintf(next, sizeof next, "c%zu", (i + 1) % n);
+        own(next, name);
+    }
+    put("v1", "ConfigMap", "default", "below", "", "");
+    own("below", "c0");
+}
+
+static void circles_of_owners_go(void **state) {
+    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    static const char *const how[] = {"Foreground", "Background"};
+    for (size_t n = 1; n <= 4; n++) {
+        for (size_t i = 0; i < 2; i++) {
+            circle(n);
+            fake_world_delete(&w, "ConfigMap", "default", "c0", how[i]);
+            fake_world_run(&w, 5 * NS_PER_SEC);
+            assert_int_equal(fake_world_count(&w, "ConfigMap"), 0);
+        }
+    }
+    uint64_t writes = w.writes;
+    assert_true(writes < 200);
+    fake_world_run(&w, 60 * NS_PER_SEC);
+    assert_int_equal(w.writes, writes);
+    gc_controller_free(c);
+}
+
+/* Deleted one by one before the collector has seen any of it, and when it comes only later. */
+static void circles_that_wait_already_go(void **state) {
+    circle(3);
+    fake_world_delete(&w, "ConfigMap", "default", "c0", "Foreground");
+    fake_world_delete(&w, "ConfigMap", "default", "c1", "Foreground");
+    fake_world_delete(&w, "ConfigMap", "default", "c2", "Foreground");
+    fake_world_delete(&w, "ConfigMap", "default", "below", "Foreground");
+    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    fake_world_run(&w, 5 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "ConfigMap"), 0);
+    gc_controller_free(c);
+}
+
+static void an_orphaned_circle_is_cut(void **state) {
+    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    circle(3);
+    fake_world_delete(&w, "ConfigMap", "default", "c0", "Orphan");
+    fake_world_run(&w, 5 * NS_PER_SEC);
+    assert_null(map("c0"));
+    assert_non_null(map("c1"));
+    assert_int_equal(map("c1")->n_owners, 0);
+    assert_int_equal(map("c2")->n_owners, 1);
+    assert_int_equal(map("below")->n_owners, 0);
+    gc_controller_free(c);
+}
+
+/* What another namespace's uid, or another name or kind, is worth. */
+static void an_owner_is_more_than_its_uid(void **state) {
+    char meta[512];
+    static const char ref[] =
+        "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":"
+        "\"%s\",\"uid\":\"%.*s\",\"blockOwnerDeletion\":true}],"
+        "\"finalizers\":[\"example.com/hold\"]";
+    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    put("v1", "ConfigMap", "default", "top", "", "");
+    snprintf(meta, sizeof meta, ref, "v1", "ConfigMap", "top", STR_ARG(map("top")->uid));
+    put("v1", "ConfigMap", "b", "far", meta, "");
+    put("v1", "Node", "", "wide", meta, "");
+    put("v1", "ConfigMap", "default", "near", meta, "");
+    snprintf(meta, sizeof meta, ref, "v1", "ConfigMap", "other", STR_ARG(map("top")->uid));
+    put("v1", "ConfigMap", "default", "misnamed", meta, "");
+    snprintf(meta, sizeof meta, ref, "v1", "Secret", "top", STR_ARG(map("top")->uid));
+    put("v1", "ConfigMap", "default", "of-another-kind", meta, "");
+    fake_world_run(&w, NS_PER_SEC);
+    assert_true(fake_world_get(&w, "ConfigMap", "b", "far")->deleting_ns);
+    assert_true(map("misnamed")->deleting_ns);
+    assert_true(map("of-another-kind")->deleting_ns);
+    assert_false(map("near")->deleting_ns);
+    assert_false(fake_world_get(&w, "Node", "", "wide")->deleting_ns);
+    assert_int_equal(fake_world_events(&w, "OwnerRefInvalidNamespace"), 2);
+    fake_world_delete(&w, "ConfigMap", "default", "top", "Foreground");
+    fake_world_run(&w, NS_PER_SEC);
+    assert_true(map("top") && map("near")->deleting_ns);
+    fake_world_patch(&w, "ConfigMap", "default", "near", "", "{\"metadata\":{\"finalizers\":[]}}");
+    fake_world_run(&w, NS_PER_SEC);
+    assert_null(map("top")); /* the others, which are held as well, do not keep it */
+    assert_false(fake_world_get(&w, "Node", "", "wide")->deleting_ns);
+    gc_controller_free(c);
+}
+
 static void one_solid_owner_is_enough(void **state) {
     char meta[1024];
     put("v1", "ConfigMap", "default", "alive", "", "");
@@ -350,6 +454,10 @@ int main(void) {
         TEST(dependents_follow_in_the_background),
         TEST(foreground_waits_for_blocking_dependents),
         TEST(orphans_stay),
+        TEST(circles_of_owners_go),
+        TEST(circles_that_wait_already_go),
+        TEST(an_orphaned_circle_is_cut),
+        TEST(an_owner_is_more_than_its_uid),
         TEST(one_solid_owner_is_enough),
         TEST(a_silent_node_becomes_unknown),
         TEST(pods_of_a_lost_node_go),

@@ -31,7 +31,7 @@ static int objects_take(struct insight *in, const struct insight_options *o) {
     for (size_t i = 0; i < n && r == 0; i++) {
         const struct object *w = mirror_by_uid(o->mirror, in->clone.works[i].in.uid);
         const struct owner_ref *owner = w != NULL ? object_controller(w) : NULL;
-        const struct object *by = owner != NULL ? mirror_by_uid(o->mirror, owner->uid) : NULL;
+        const struct object *by = owner != NULL ? mirror_owner(o->mirror, w->ns, owner) : NULL;
         in->works[i].obj = w != NULL ? object_ref(w) : NULL;
         in->works[i].owner = by != NULL ? object_ref(by) : NULL;
         r = namespace_number(in, &seen, w != NULL ? w->ns : STR(""), &in->works[i].ns);

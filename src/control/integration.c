@@ -249,7 +249,7 @@ int integration_ancestor(const struct mirror *m, const struct queue_settings *s,
         if (row && !above && integration_kind(row)) {
             return ERR_NOT_FOUND;
         }
-        if (!above || !str_eq(above->ns, ns) || !str_eq(above->name, o->name)) {
+        if (!above || !object_named_by(above, ns, o)) {
             break;
         }
         if (level == LEVELS) {
@@ -298,6 +298,6 @@ static bool keep_newest(void *ctx, const struct object *o) {
 
 const struct object *integration_workload(const struct mirror *m, const struct object *o) {
     struct newest best = {0};
-    mirror_owned(m, o->uid, keep_newest, &best);
+    mirror_owned(m, o, keep_newest, &best);
     return best.wl;
 }

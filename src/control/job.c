@@ -75,7 +75,7 @@ static void job_changed(void *ctx, const struct change *ch) {
     expect_seen(c->expect, ch);
     job_events_tell(c->recorder, ch);
     if (ch->type == CHANGE_DELETED) {
-        mirror_owned(c->env.mirror, ch->obj->uid, add_orphan, c);
+        mirror_owned(c->env.mirror, ch->obj, add_orphan, c);
         remember_many(c, ch->obj->uid, false);
     }
     workqueue_add(c->queue, ch->obj->ns, ch->obj->name);
@@ -88,7 +88,7 @@ static void pod_changed(void *ctx, const struct change *ch) {
         return;
     }
     expect_seen(c->expect, ch);
-    if (!mirror_by_uid(c->env.mirror, owner->uid)) {
+    if (!mirror_owner(c->env.mirror, ch->obj->ns, owner)) {
         add_orphan(c, ch->obj);
         return;
     }
@@ -105,7 +105,7 @@ static bool add_job(void *ctx, const struct object *o) {
 static bool add_pod_if_orphan(void *ctx, const struct object *o) {
     struct job_controller *c = ctx;
     const struct owner_ref *owner = object_controller(o);
-    if (of_job(c, owner) && !mirror_by_uid(c->env.mirror, owner->uid)) {
+    if (of_job(c, owner) && !mirror_owner(c->env.mirror, o->ns, owner)) {
         add_orphan(c, o);
     }
     return true;
@@ -121,6 +121,7 @@ static void add_all(void *ctx) {
 
 struct gather {
     struct job_controller *c;
+    const struct object *job;
     struct job_pod *v;
     size_t n, cap;
     int code;
@@ -128,7 +129,8 @@ struct gather {
 
 static bool gather_pod(void *ctx, const struct object *o) {
     struct gather *g = ctx;
-    if (o->kind != g->c->pods || !of_job(g->c, object_controller(o))) {
+    const struct owner_ref *owner = object_controller(o);
+    if (o->kind != g->c->pods || !owner || !object_named_by(g->job, o->ns, owner)) {
         return true;
     }
     if (g->n == g->cap) {
@@ -324,8 +326,8 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
     if (!ours(&job)) {
         return WORK_OK;
     }
-    struct gather g = {.c = c};
-    mirror_owned(c->env.mirror, obj->uid, gather_pod, &g);
+    struct gather g = {.c = c, .job = obj};
+    mirror_owned(c->env.mirror, obj, gather_pod, &g);
     remember_many(c, obj->uid, g.n > MANY_PODS);
     unsigned failures = workqueue_failures(c->queue, obj->ns, obj->name);
     struct job_facts f = {.job = &job,
@@ -369,7 +371,7 @@ static enum work sync_orphan(void *ctx, struct str ns, struct str name) {
     const struct object *obj = mirror_get(c->env.mirror, c->pods, ns, name);
     const struct owner_ref *owner = obj ? object_controller(obj) : NULL;
     struct job_pod pod;
-    if (!of_job(c, owner) || mirror_by_uid(c->env.mirror, owner->uid)) {
+    if (!of_job(c, owner) || mirror_owner(c->env.mirror, ns, owner)) {
         return WORK_OK;
     }
     enum work w = WORK_RETRY;

@@ -74,7 +74,7 @@ static void object_changed(struct lane *lane, const struct change *ch) {
         expect_seen(lane->expect, ch);
     }
     if (ch->type == CHANGE_DELETED) {
-        mirror_owned(lane->c->env.mirror, ch->obj->uid, add_workload, lane->c);
+        mirror_owned(lane->c->env.mirror, ch->obj, add_workload, lane->c);
     } else if (wanted(lane, ch->obj)) {
         workqueue_add(lane->queue, ch->obj->ns, ch->obj->name);
     }
@@ -89,10 +89,11 @@ static void workload_changed(struct job_queue_controller *c, const struct change
         }
     }
     expect_seen(c->orphaned.expect, ch);
-    if (lane && mirror_by_uid(c->env.mirror, o->uid)) {
+    const struct object *owner = lane ? mirror_owner(c->env.mirror, ch->obj->ns, o) : NULL;
+    if (owner) {
         workqueue_add(lane->queue, ch->obj->ns, o->name);
         if (lane->kind != c->jobs) { /* objects below it follow its Workload; a Job has only pods */
-            mirror_owned(c->env.mirror, o->uid, add_object, c);
+            mirror_owned(c->env.mirror, owner, add_object, c);
         }
     } else if (ch->type != CHANGE_DELETED) {
         workqueue_add(c->orphaned.queue, ch->obj->ns, ch->obj->name);
@@ -145,7 +146,7 @@ static void find_prebuilt(struct pair *p) {
     const struct object *o = mirror_get(p->c->env.mirror, p->c->workloads, p->obj->ns, p->prebuilt);
     const struct owner_ref *owner = o ? object_controller(o) : NULL;
     p->extra = NULL;
-    p->wl_obj = owner && !str_eq(owner->uid, p->obj->uid) ? NULL : o;
+    p->wl_obj = owner && !object_named_by(p->obj, o->ns, owner) ? NULL : o;
 }
 
 static void see_object(struct pair *p) {
@@ -171,7 +172,7 @@ static int see(struct pair *p) {
     if (r != 0) {
         return r;
     }
-    mirror_owned(p->c->env.mirror, p->obj->uid, find_workload, p);
+    mirror_owned(p->c->env.mirror, p->obj, find_workload, p);
     p->prebuilt = job_workload_prebuilt(&p->look);
     if (!str_empty(p->prebuilt)) {
         find_prebuilt(p);
@@ -257,7 +258,7 @@ static enum work sync_orphaned(void *ctx, struct str ns, struct str name) {
     const struct owner_ref *o = object_controller(wl);
     bool ours = lane || (c->settings->gates.finish_orphaned_workloads && !wl->n_owners &&
                          !str_empty(object_label(wl, STR(KUEUE_JOB_UID_LABEL))));
-    if (lane && mirror_by_uid(c->env.mirror, o->uid)) {
+    if (lane && mirror_owner(c->env.mirror, ns, o)) {
         workqueue_add(lane->queue, ns, o->name);
         return WORK_OK;
     }

@@ -310,6 +310,27 @@ static void pods_of_a_deleted_job_are_let_go(void **state) {
     teardown(&f);
 }
 
+/* A pod elsewhere that names the Job as its owner, uid and all, is none of it: held by a finalizer, it never ends. */
+static void pods_of_other_namespaces_do_not_count(void **state) {
+    struct fixture f;
+    char pod[1024];
+    setup(&f);
+    put_job(&f, "j", "\"completions\":1");
+    snprintf(
+        pod, sizeof pod,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"far\",\"namespace\":"
+        "\"b\",\"finalizers\":[\"batch.kubernetes.io/job-tracking\",\"example.com/hold\"],"
+        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+        "\"uid\":\"%.*s\",\"controller\":true}]},\"spec\":{\"schedulingGates\":[{\"name\":\"g\"}],"
+        "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+        STR_ARG(job(&f, "j")->uid));
+    fake_world_put(&f.world, pod);
+    fake_world_live(&f.world, 30);
+    JOB_IS(&f, "Complete", "True");
+    JOB_TEXT(&f, "status.succeeded", "1");
+    teardown(&f);
+}
+
 static void jobs_of_others_are_left_alone(void **state) {
     struct fixture f;
     setup(&f);
@@ -415,6 +436,7 @@ int main(void) {
         cmocka_unit_test(failure_policy_fails_the_job),
         cmocka_unit_test(ended_jobs_expire),
         cmocka_unit_test(pods_of_a_deleted_job_are_let_go),
+        cmocka_unit_test(pods_of_other_namespaces_do_not_count),
         cmocka_unit_test(jobs_of_others_are_left_alone),
         cmocka_unit_test(a_restart_after_any_write_changes_nothing),
         cmocka_unit_test(refused_writes_change_nothing),

@@ -69,7 +69,7 @@ static void pod_changed(void *ctx, const struct change *ch) {
         pod_index_drop(&c->index, o);
     }
     if (ch->type == CHANGE_DELETED) {
-        mirror_owned(c->env.mirror, o->uid, add_loose, c);
+        mirror_owned(c->env.mirror, o, add_loose, c);
     }
 }
 
@@ -77,7 +77,7 @@ static void look_at_workload(struct pod_group_controller *c, const struct object
     const struct owner_ref *o = pod_owner(wl);
     if (is_group(wl)) {
         workqueue_add(c->groups, wl->ns, wl->name);
-    } else if (o && mirror_by_uid(c->env.mirror, o->uid)) {
+    } else if (o && mirror_owner(c->env.mirror, wl->ns, o)) {
         workqueue_add(c->singles, wl->ns, o->name);
     } else if (o && !gone) {
         workqueue_add(c->loose, wl->ns, wl->name);
@@ -124,8 +124,8 @@ static bool wanted(const struct unit *u) {
 
 static bool find_workload(void *ctx, const struct object *o) {
     struct unit *u = ctx;
-    if (o->kind == u->c->workloads && pod_owner(o) && object_controller(o)->controller &&
-        str_eq(pod_owner(o)->uid, u->first->obj->uid)) {
+    if (o->kind == u->c->workloads && pod_owner(o) &&
+        object_named_by(u->first->obj, o->ns, pod_owner(o))) {
         *(u->wl_obj ? &u->extra : &u->wl_obj) = o;
     }
     return true;
@@ -162,13 +162,14 @@ static int see(struct unit *u, struct err *err) {
     if (!str_empty(name)) {
         u->wl_obj = mirror_get(u->c->env.mirror, u->c->workloads, u->ns, name);
     } else if (u->first) {
-        mirror_owned(u->c->env.mirror, u->first->obj->uid, find_workload, u);
+        mirror_owned(u->c->env.mirror, u->first->obj, find_workload, u);
     }
     r = r == 0 && u->wl_obj ? see_workload(u, err) : r;
     if (r == 0 && u->wl_obj) {
         bool marked = str_is(group_annotation(u->wl_tree, POD_IS_GROUP), "true");
         const struct owner_ref *o = object_controller(u->wl_obj);
-        u->foreign = u->group ? !marked : o && u->first && !str_eq(o->uid, u->first->obj->uid);
+        u->foreign =
+            u->group ? !marked : o && u->first && !object_named_by(u->first->obj, u->ns, o);
     }
     u->now = clock_wall(u->c->env.clock);
     return r;
@@ -227,7 +228,7 @@ static enum work sync_loose(void *ctx, struct str ns, struct str name) {
     }
     u.wl_obj = mirror_get(c->env.mirror, c->workloads, ns, name);
     const struct owner_ref *o = u.wl_obj ? pod_owner(u.wl_obj) : NULL;
-    if (!o || mirror_by_uid(c->env.mirror, o->uid)) {
+    if (!o || mirror_owner(c->env.mirror, ns, o)) {
         return WORK_OK;
     }
     u.now = clock_wall(c->env.clock);

@@ -64,7 +64,7 @@ static enum work close(struct unit *u) {
 static bool has_keeper(const struct unit *u) {
     for (size_t i = 0; i < u->wl_obj->n_owners; i++) {
         if (!str_is(u->wl_obj->owners[i].kind, "Pod") &&
-            mirror_by_uid(u->c->env.mirror, u->wl_obj->owners[i].uid)) {
+            mirror_owner(u->c->env.mirror, u->ns, &u->wl_obj->owners[i])) {
             return true;
         }
     }

@@ -51,10 +51,10 @@ static struct str awaited(const struct queue_controller *c, const struct object 
                           struct arena *a) {
     struct leaving l = {0};
     for (size_t i = 0; i < w->n_owners; i++) {
-        const struct object *o = mirror_by_uid(c->env->mirror, w->owners[i].uid);
+        const struct object *o = mirror_owner(c->env->mirror, w->ns, &w->owners[i]);
         if (o != NULL) {
             (void)leaving_each(&l, o);
-            mirror_owned(c->env->mirror, o->uid, leaving_each, &l);
+            mirror_owned(c->env->mirror, o, leaving_each, &l);
         }
     }
     return l.n == 0 ? (struct str){0}

@@ -54,14 +54,14 @@ static bool kin_each(void *ctx, const struct object *o) {
 static struct kin kin_of(struct queue_controller *c, const struct object *o) {
     struct kin k = {.c = c};
     const struct owner_ref *owner = object_controller(o);
-    mirror_owned(c->env->mirror, o->uid, kin_each, &k);
+    mirror_owned(c->env->mirror, o, kin_each, &k);
     if (!str_empty(k.workload) || k.waits) {
         return k;
     }
     if (str_is(object_label(o, STR("kueue.x-k8s.io/managed")), "true")) {
         k.waits = true; /* its Workload is not made yet, or gone */
     } else if (owner != NULL) {
-        mirror_owned(c->env->mirror, owner->uid, kin_each, &k);
+        mirror_siblings(c->env->mirror, o->ns, owner, kin_each, &k);
     }
     return k;
 }

@@ -53,7 +53,7 @@ static void look_at(struct serving_controller *c, const struct object *o, bool g
         workload_changed(c, o);
     } else if (o->kind == serving_kind(SERVING_STATEFULSET)) {
         workqueue_add(c->stateful, o->ns, o->name);
-        mirror_owned(c->env.mirror, o->uid, add_member, c);
+        mirror_owned(c->env.mirror, o, add_member, c);
     } else if (o->kind == serving_kind(SERVING_LWS)) {
         workqueue_add(c->leaders, o->ns, o->name);
     }
@@ -247,7 +247,7 @@ static bool membership_of(struct serving_controller *c, const struct object *pod
     bool leaders = str_is(parent, SERVING_LWS), ours = false;
     const char *framework = leaders ? SERVING_LWS : SERVING_STATEFULSET;
     const struct kind *k = serving_kind(framework);
-    m->stateful = o ? mirror_by_uid(c->env.mirror, o->uid) : NULL;
+    m->stateful = o ? mirror_owner(c->env.mirror, pod->ns, o) : NULL;
     const struct object *set =
         leaders && k ? mirror_get(c->env.mirror, k, pod->ns, object_label(pod, STR(LWS_NAME_LABEL)))
                      : m->stateful;

@@ -153,7 +153,7 @@ static enum work step(struct leader *s) {
     struct workload_priority prio;
     struct group_set sets[2];
     size_t n = sets_of(s, sets), sent = 0;
-    mirror_owned(s->l.c->env.mirror, s->l.obj->uid, add_workload, s);
+    mirror_owned(s->l.c->env.mirror, s->l.obj, add_workload, s);
     if (s->code != 0 || !serving_priority(&s->l, sets, n, &prio)) {
         return WORK_RETRY;
     }

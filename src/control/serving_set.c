@@ -109,7 +109,7 @@ static enum work make(struct stateful *s) {
 
 static bool is_owned(const struct stateful *s) {
     for (size_t i = 0; i < s->wl_obj->n_owners; i++) {
-        if (str_eq(s->wl_obj->owners[i].uid, s->l.obj->uid)) {
+        if (object_named_by(s->l.obj, s->wl_obj->ns, &s->wl_obj->owners[i])) {
             return true;
         }
     }
@@ -202,7 +202,7 @@ enum work serving_stateful_work(void *ctx, struct str ns, struct str name) {
     if (ours && !others(&s)) {
         s.name = serving_workload_name(s.l.obj, -1, &c->arena);
         s.wl_obj = mirror_get(c->env.mirror, c->workloads, ns, s.name);
-        mirror_owned(c->env.mirror, s.l.obj->uid, find_running, &s);
+        mirror_owned(c->env.mirror, s.l.obj, find_running, &s);
         w = s.wl_obj && see_workload(&s, &err) != 0 ? WORK_RETRY : step(&s);
     }
     arena_reset(&c->arena);

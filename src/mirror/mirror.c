@@ -148,21 +148,50 @@ size_t mirror_count(const struct mirror *m, const struct kind *k) {
     return t ? t->n : 0;
 }
 
+const struct object *mirror_owner(const struct mirror *m, struct str ns,
+                                  const struct owner_ref *ref) {
+    const struct object *o = mirror_by_uid(m, ref->uid);
+    return o && object_named_by(o, ns, ref) ? o : NULL;
+}
+
 struct owned_visit {
     const struct mirror *m;
+    const struct object *owner; /* or NULL: */
+    const struct owner_ref *ref;
+    struct str ns;
     bool (*each)(void *ctx, const struct object *o);
     void *ctx;
 };
 
-static bool visit_owned(void *ctx, const struct object *o) {
-    const struct owned_visit *v = ctx;
-    return !visible(v->m, o) || v->each(v->ctx, o);
+static bool same_owner(const struct owner_ref *a, const struct owner_ref *b) {
+    return str_eq(a->uid, b->uid) && str_eq(a->name, b->name) && str_eq(a->kind, b->kind);
 }
 
-void mirror_owned(const struct mirror *m, struct str owner_uid,
+static bool is_owned(const struct owned_visit *v, const struct object *o) {
+    for (size_t i = 0; i < o->n_owners; i++) {
+        if (v->owner ? object_named_by(v->owner, o->ns, &o->owners[i])
+                     : str_eq(o->ns, v->ns) && same_owner(&o->owners[i], v->ref)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool visit_owned(void *ctx, const struct object *o) {
+    const struct owned_visit *v = ctx;
+    return !visible(v->m, o) || !is_owned(v, o) || v->each(v->ctx, o);
+}
+
+void mirror_owned(const struct mirror *m, const struct object *owner,
                   bool (*each)(void *ctx, const struct object *o), void *ctx) {
-    struct owned_visit v = {.m = m, .each = each, .ctx = ctx};
-    owners_each(&m->owners, owner_uid, visit_owned, &v);
+    struct owned_visit v = {.m = m, .owner = owner, .each = each, .ctx = ctx};
+    owners_each(&m->owners, owner->uid, visit_owned, &v);
+}
+
+void mirror_siblings(const struct mirror *m, struct str ns, const struct owner_ref *ref,
+                     bool (*each)(void *ctx, const struct object *o), void *ctx) {
+    struct owned_visit v = {.m = m, .ref = ref, .ns = ns, .each = each, .ctx = ctx};
+    owners_each(&m->owners, ref->uid, visit_owned, &v);
 }
 
 /* The newest change of a key that is not committed yet; NULL when there is none. */

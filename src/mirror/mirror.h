@@ -56,9 +56,15 @@ size_t mirror_count(const struct mirror *m, const struct kind *k);
 /* In order of (namespace, name), bytewise; ns empty = all namespaces. each returns false to stop. */
 void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
                  bool (*each)(void *ctx, const struct object *o), void *ctx);
-/* Objects (of any kind) with an ownerReference to uid. */
-void mirror_owned(const struct mirror *m, struct str owner_uid,
+/* The object that ref, of an object of namespace ns, names; NULL when it is not here (object_named_by). */
+const struct object *mirror_owner(const struct mirror *m, struct str ns,
+                                  const struct owner_ref *ref);
+/* Objects (of any kind) with an ownerReference that names owner, which need not be here any more. */
+void mirror_owned(const struct mirror *m, const struct object *owner,
                   bool (*each)(void *ctx, const struct object *o), void *ctx);
+/* Objects of namespace ns with the same owner as ref, which may be of a kind that is not here. */
+void mirror_siblings(const struct mirror *m, struct str ns, const struct owner_ref *ref,
+                     bool (*each)(void *ctx, const struct object *o), void *ctx);
 
 /* The state at revision rv (<= mirror_revision), from after key (after_ns, after_name), in order: pages of one
  * snapshot. ERR_EXPIRED when history no longer reaches back to rv. */

@@ -244,7 +244,9 @@ static void check_now(struct world *w) {
     mirror_scan(w->m, &fake_map, STR("n1"), list_one, &l);
     assert_values(l.value, want, 1);
     int owned = 0, want_owned = 0;
-    mirror_owned(w->m, STR("owner"), count_owned, &owned);
+    struct object owner = {
+        .kind = kind_by_name(STR("batch"), STR("Job")), .name = STR("o"), .uid = STR("owner")};
+    mirror_owned(w->m, &owner, count_owned, &owned);
     for (int i = 0; i < KEYS; i++) {
         char uid[16];
         snprintf(uid, sizeof(uid), "u%d", i);

@@ -565,3 +565,13 @@ const struct owner_ref *object_controller(const struct object *o) {
     }
     return NULL;
 }
+
+bool object_named_by(const struct object *owner, struct str ns, const struct owner_ref *ref) {
+    struct str group, version;
+    if (!str_cut(ref->api_version, '/', &group, &version)) {
+        group = STR("");
+    }
+    return str_eq(owner->uid, ref->uid) && str_eq(owner->name, ref->name) &&
+           (str_empty(owner->ns) || str_eq(owner->ns, ns)) && str_is(group, owner->kind->group) &&
+           str_is(ref->kind, owner->kind->kind);
+}

@@ -78,7 +78,7 @@ static int64_t waves(struct sim *s, const struct object *o) {
 
 int64_t runs_declared(struct sim *s, const struct object *o) {
     const struct owner_ref *owner = object_controller(o);
-    const struct object *job = owner ? mirror_by_uid(s->mirror, owner->uid) : NULL;
+    const struct object *job = owner ? mirror_owner(s->mirror, o->ns, owner) : NULL;
     job = o->kind == s->kind_job ? o : job;
     int64_t ns = declared_on(s, &s->scratch, job ? job : o);
     ns *= job ? waves(s, job) : 1;
