@@ -129,6 +129,13 @@ void arena_release(struct arena *a) {
     *a = (struct arena){.max = a->max};
 }
 
+void arena_release_secret(struct arena *a) {
+    for (struct arena_block *b = a->blocks; b; b = b->next) {
+        explicit_bzero(b->data, b->used);
+    }
+    arena_release(a);
+}
+
 void arena_reset(struct arena *a) {
     while (a->blocks && a->blocks->next) {
         struct arena_block *b = a->blocks;

@@ -20,6 +20,7 @@ struct arena {
 
 void arena_init(struct arena *a, size_t max_bytes);
 void arena_release(struct arena *a);
+void arena_release_secret(struct arena *a); /* clears what was in it first */
 void arena_reset(struct arena *a);
 int arena_ok(const struct arena *a); /* 0 or ERR_NOMEM */
 

@@ -15,6 +15,11 @@ void buf_release(struct buf *b) {
     *b = (struct buf){.max = b->max};
 }
 
+void buf_release_secret(struct buf *b) {
+    mem_free_secret(b->p, b->cap);
+    *b = (struct buf){.max = b->max};
+}
+
 void buf_reset(struct buf *b) {
     b->n = 0;
     b->failed = 0;

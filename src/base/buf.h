@@ -21,6 +21,7 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b);
+void buf_release_secret(struct buf *b); /* clears it first; what it outgrew is not reached: make room (buf_room) */
 void buf_reset(struct buf *b); /* empty again, memory kept, failure cleared */
 int buf_ok(const struct buf *b); /* 0 or the sticky code */
 

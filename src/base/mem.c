@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local uint64_t fault_left;
 static _Thread_local int fault_forever;
@@ -46,6 +47,13 @@ void *mem_realloc(void *p, size_t n) {
 
 void mem_free(void *p) {
     free(p);
+}
+
+void mem_free_secret(void *p, size_t n) {
+    if (p) {
+        explicit_bzero(p, n);
+        free(p);
+    }
 }
 
 char *mem_cstr(struct str s) {

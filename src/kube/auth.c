@@ -70,7 +70,7 @@ void auth_free(struct auth *a) {
         exec_credential_release(&a->credential);
     }
     loop_clock(a->loop)->timer_free(a->pause);
-    arena_release(&a->token_arena);
+    arena_release_secret(&a->token_arena);
     mem_free(a);
 }
 
@@ -104,7 +104,7 @@ static int read_token(struct auth *a, struct err *err) {
     }
     token = str_trim(token);
     a->generation += !str_eq(token, a->token);
-    arena_release(&a->token_arena);
+    arena_release_secret(&a->token_arena);
     a->token_arena = fresh;
     a->token = token;
     a->seen = st;

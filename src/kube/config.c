@@ -405,7 +405,7 @@ static int finish(struct kube_config *ret, struct kube_config *c, int r, struct 
         r = err_set(err, ERR_NOMEM, "no memory");
     }
     if (r != 0) {
-        arena_release(&c->arena);
+        arena_release_secret(&c->arena);
         return r;
     }
     c->ns = c->ns.n ? c->ns : STR("default");
@@ -436,5 +436,5 @@ int kube_config_read(struct kube_config *ret, struct str text, struct str dir, c
 }
 
 void kube_config_release(struct kube_config *c) {
-    arena_release(&c->arena);
+    arena_release_secret(&c->arena);
 }

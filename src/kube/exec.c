@@ -47,7 +47,7 @@ void exec_info(struct buf *out, const struct kube_exec_config *c, bool interacti
 }
 
 void exec_credential_release(struct exec_credential *c) {
-    arena_release(&c->arena);
+    arena_release_secret(&c->arena);
 }
 
 static int take_status(struct exec_credential *c, yyjson_val *root, struct err *err) {
@@ -93,7 +93,7 @@ int exec_credential_read(struct str text, struct str api_version, struct exec_cr
         code = err_set(err, ERR_NOMEM, "no memory");
     }
     if (code != 0) {
-        arena_release(&c.arena);
+        arena_release_secret(&c.arena);
         return code;
     }
     *ret = c;
@@ -116,7 +116,7 @@ static void run_free(struct exec_run *r) {
     close_pipe(&r->errors, &r->watch_errors);
     loop_clock(r->loop)->timer_free(r->timer);
     loop_child_free(r->child);
-    buf_release(&r->text);
+    buf_release_secret(&r->text);
     mem_free(r);
 }
 

@@ -186,7 +186,8 @@ int authn_new_token(struct arena *a, struct str user, const struct str_list *gro
     tls_sha256_text(token, hash);
     write_secret(&b, hash, user, groups, expires_ns);
     struct str secret = buf_ok(&b) ? (struct str){0} : arena_str(a, buf_view(&b));
-    buf_release(&b);
+    explicit_bzero(random, sizeof(random));
+    buf_release_secret(&b);
     if (!token.p || !secret.p) {
         return err_set(err, ERR_NOMEM, "no memory for a token");
     }

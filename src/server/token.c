@@ -179,7 +179,7 @@ int token_mint(const struct token_key *k, const struct token_claims *c, struct b
         base64url_encode(out, str_from((const char *)sig, sizeof(sig)));
     }
     buf_release(&json);
-    buf_release(&text);
+    buf_release_secret(&text);
     return r ? r : buf_ok(out);
 }
 

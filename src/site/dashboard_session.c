@@ -35,7 +35,7 @@ void dashboard_asking_free(struct dashboard_asking *k) {
     if (k->next) {
         k->next->prev = k->prev;
     }
-    mem_free(k);
+    mem_free_secret(k, sizeof(*k) + k->token.n);
 }
 
 static void closed(void *user) {
@@ -230,7 +230,9 @@ static void sign_in(struct dashboard *d, struct http_request *r) {
         refuse(r, ERR_BAD_REQUEST, "expected {\"token\": \"...\"} or {\"code\": \"...\"}");
     } else if (token.n) {
         charge(d, r);
-        identify(d, r, token, 0);
+        identify(d, r, token, 0); /* which takes its own copy */
+        explicit_bzero((void *)(uintptr_t)token.p, token.n);
+        explicit_bzero((void *)(uintptr_t)http_body(r).p, http_body(r).n);
     } else if (sessions_redeem(d->o.sessions, code, id, &err) == 0) {
         opened(d, r, id);
     } else {

@@ -26,6 +26,13 @@ struct sessions {
     size_t n_proxies;
 };
 
+/* It holds a token, of which nothing is left behind. */
+static void session_free(struct session *one) {
+    if (one) {
+        mem_free_secret(one, one->size);
+    }
+}
+
 struct sessions *sessions_new(struct clock *c, struct str instance) {
     struct sessions *s = mem_zalloc(sizeof(*s));
     char hash[65];
@@ -45,11 +52,11 @@ void sessions_free(struct sessions *s) {
     }
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->map, &i));) {
-        mem_free(e->value);
+        session_free(e->value);
     }
     map_release(&s->map);
     for (size_t i = 0; i < CODES_MAX; i++) {
-        mem_free(s->codes[i].one);
+        session_free(s->codes[i].one);
     }
     mem_free(s);
 }
@@ -83,13 +90,14 @@ static struct session *copy(const struct session_who *w, struct err *err) {
         err_set(err, ERR_TOO_LARGE, "the token, the user's name or its groups are too long");
         return NULL;
     }
-    struct session *one =
-        mem_zalloc(sizeof(*one) + w->n_groups * sizeof(struct str) + bytes + w->token.n);
+    size_t size = sizeof(struct session) + w->n_groups * sizeof(struct str) + bytes + w->token.n;
+    struct session *one = mem_zalloc(size);
     if (!one) {
         err_set(err, ERR_NOMEM, "no memory for a session");
         return NULL;
     }
     char *at = (char *)&one->groups[w->n_groups];
+    one->size = size;
     one->who = *w;
     one->who.groups = one->groups;
     for (size_t i = 0; i < w->n_groups; i++) {
@@ -111,7 +119,8 @@ static int make_id(char id[SESSION_ID_MAX], char key[65], struct err *err) {
     buf_init(&b, SESSION_ID_MAX);
     base64url_encode(&b, str_from((const char *)random, sizeof(random)));
     bool fits = buf_ok(&b) == 0 && str_copy(buf_view(&b), id, SESSION_ID_MAX);
-    buf_release(&b);
+    buf_release_secret(&b);
+    explicit_bzero(random, sizeof(random));
     if (!fits) {
         return err_set(err, ERR_NOMEM, "no memory for a session");
     }
@@ -121,7 +130,7 @@ static int make_id(char id[SESSION_ID_MAX], char key[65], struct err *err) {
 
 static void drop(struct sessions *s, struct session *one) {
     map_del(&s->map, str_of(one->key));
-    mem_free(one);
+    session_free(one);
 }
 
 /* Makes room: what has ended goes, and the user's oldest beyond its number. */
@@ -163,7 +172,7 @@ static int add(struct sessions *s, struct session *one, char ret_id[SESSION_ID_M
         r = err_set(err, ERR_NOMEM, "no memory for a session");
     }
     if (r != 0) {
-        mem_free(one);
+        session_free(one);
         return r;
     }
     memcpy(ret_id, id, sizeof(id));
@@ -224,7 +233,7 @@ int sessions_mint(struct sessions *s, const struct session_who *who, char ret_co
     if (!one) {
         return r ? r : err ? err->code : ERR_NOMEM;
     }
-    mem_free(c->one);
+    session_free(c->one);
     *c = (struct code){.until = clock_wall(s->clock) + CODE_NS, .one = one};
     memcpy(c->key, key, sizeof(key));
     memcpy(ret_code, id, sizeof(id));
@@ -244,7 +253,7 @@ int sessions_redeem(struct sessions *s, struct str code, char ret_id[SESSION_ID_
                 if (c->until > now) {
                     return add(s, one, ret_id, err);
                 }
-                mem_free(one);
+                session_free(one);
             }
         }
     }

@@ -45,6 +45,7 @@ struct session {
     struct session_who who; /* expires_ns is when the session ends */
     uint64_t number;        /* tells sessions apart, also after they ended */
     char key[65];
+    size_t size;
     struct str groups[]; /* and the texts */
 };
 

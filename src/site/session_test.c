@@ -1,6 +1,11 @@
 /* Tests of sessions: who is signed in, until when, and what headers say. */
 #include "site/session.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
 #include "base/test.h"
 #include "base/virtual_clock.h"
 
@@ -54,6 +59,82 @@ static void test_open_find_close(void **state) {
     assert_null(sessions_find(b->s, str_of(id)));
     assert_null(sessions_numbered(b->s, number));
     assert_non_null(sessions_find(b->s, str_of(other)));
+}
+
+enum { MASK = 0x55, SECRET_LEN = 25 };
+
+/* A secret that stands nowhere but in what is made of it: only masked is it in the program. */
+static void unmask(char out[SECRET_LEN]) {
+    static volatile const unsigned char masked[SECRET_LEN] = {
+        0x37, 0x30, 0x27, 0x21, 0x3d, 0x0a, 0x3a, 0x33, 0x0a, 0x3b, 0x3a, 0x37, 0x3a,
+        0x31, 0x2c, 0x0a, 0x37, 0x20, 0x21, 0x0a, 0x21, 0x30, 0x26, 0x21, 0x26};
+    for (size_t i = 0; i < SECRET_LEN; i++) {
+        out[i] = (char)(masked[i] ^ MASK);
+    }
+}
+
+/* How often it stands in the memory of the process but for the stacks. */
+static size_t times_in_memory(void) {
+    static volatile char wanted[SECRET_LEN]; /* masked again, so that it does not find itself */
+    unmask((char *)(uintptr_t)wanted);
+    for (size_t i = 0; i < SECRET_LEN; i++) {
+        wanted[i] ^= MASK;
+    }
+    char line[512];
+    size_t n = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps)) {
+        unsigned long from, to;
+        static char page[1 << 16];
+        if (!strstr(line, "rw-p") || strstr(line, "[stack") ||
+            sscanf(line, "%lx-%lx", &from, &to) != 2 || to - from > (64UL << 20)) {
+            continue;
+        }
+        for (unsigned long at = from; at < to; at += sizeof(page) - SECRET_LEN) {
+            size_t want = to - at < sizeof(page) ? to - at : sizeof(page);
+            ssize_t got = at <= (uintptr_t)page && (uintptr_t)page < at + want
+                              ? 0
+                              : pread(memory, page, want, (off_t)at);
+            for (ssize_t i = 0; i + SECRET_LEN <= got; i++) {
+                size_t k = 0;
+                while (k < SECRET_LEN && (char)(page[i + (ssize_t)k] ^ MASK) == wanted[k]) {
+                    k++;
+                }
+                n += k == SECRET_LEN;
+            }
+        }
+        explicit_bzero(page, sizeof(page));
+    }
+    fclose(maps);
+    close(memory);
+    return n;
+}
+
+static void test_nothing_is_left_of_a_token(void **state) {
+    struct bed *b = *state;
+    struct session_who w = ana();
+    struct err err = {0};
+    char id[SESSION_ID_MAX], text[SECRET_LEN];
+    for (int how = 0; how < 3; how++) {
+        unmask(text);
+        w.token = str_from(text, sizeof(text));
+        w.expires_ns = clock_wall(&b->clock.clock) + NS_PER_SEC;
+        assert_ok(sessions_open(b->s, &w, id, &err), &err);
+        explicit_bzero(text, sizeof(text));
+        assert_true(times_in_memory() > 0);
+        if (how == 0) {
+            sessions_close(b->s, sessions_find(b->s, str_of(id)));
+        } else if (how == 1) {
+            virtual_clock_run(&b->clock, 2 * NS_PER_SEC);
+            assert_null(sessions_find(b->s, str_of(id)));
+        } else {
+            sessions_free(b->s);
+            b->s = NULL;
+        }
+        assert_int_equal(times_in_memory(), 0);
+    }
 }
 
 static void test_ends(void **state) {
@@ -160,6 +241,7 @@ static void test_origin(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_open_find_close, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_is_left_of_a_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
