@@ -334,6 +334,17 @@ struct str http_parse_target(const struct http_parse *p) {
     return str_empty(t) ? STR("/") : t;
 }
 
+bool http_parse_header_at(const struct http_parse *p, size_t i, struct str *ret_name,
+                          struct str *ret) {
+    if (i >= p->fields.n) {
+        return false;
+    }
+    const struct http_field *f = &p->fields.v[i];
+    *ret_name = slice(p, f->name, f->name_n);
+    *ret = slice(p, f->value, f->value_n);
+    return true;
+}
+
 bool http_parse_header(const struct http_parse *p, struct str name, size_t nth, struct str *ret) {
     for (size_t i = 0; i < p->fields.n; i++) {
         const struct http_field *f = &p->fields.v[i];

@@ -53,6 +53,8 @@ enum http_parse_result http_parse_feed(struct http_parse *p, struct str in, size
 /* Valid from the end of the head until http_parse_next. */
 struct str http_parse_method(const struct http_parse *p);
 struct str http_parse_target(const struct http_parse *p); /* from the '/' on, with the query */
+bool http_parse_header_at(const struct http_parse *p, size_t i, struct str *ret_name,
+                          struct str *ret);
 bool http_parse_header(const struct http_parse *p, struct str name, size_t nth, struct str *ret);
 
 #endif

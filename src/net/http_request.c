@@ -61,6 +61,10 @@ bool http_header_nth(const struct http_request *r, const char *name, size_t i, s
     return http_parse_header(&r->parse, str_of(name), i, ret);
 }
 
+bool http_header_at(const struct http_request *r, size_t i, struct str *ret_name, struct str *ret) {
+    return http_parse_header_at(&r->parse, i, ret_name, ret);
+}
+
 struct str http_body(const struct http_request *r) {
     return buf_view(&r->parse.body);
 }

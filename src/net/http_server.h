@@ -55,6 +55,8 @@ struct str http_query(const struct http_request *r); /* raw, after '?' */
 struct str http_header(const struct http_request *r, const char *name); /* first, any case; empty when absent */
 /* The i-th value of a repeated header; false when there are no more. */
 bool http_header_nth(const struct http_request *r, const char *name, size_t i, struct str *ret);
+/* The i-th of all headers, as it was written; false when there are no more. */
+bool http_header_at(const struct http_request *r, size_t i, struct str *ret_name, struct str *ret);
 struct str http_body(const struct http_request *r);
 struct str http_peer(const struct http_request *r); /* "127.0.0.1:50000" */
 bool http_secure(const struct http_request *r); /* it came over TLS */

@@ -219,9 +219,26 @@ static int make_jti(struct arena *a, struct str *ret, struct err *err) {
     return r ? r : ret->p ? 0 : ERR_NOMEM;
 }
 
-/* The pod that the token is bound to must be there, with the uid that was named, if one was. */
+/* A pod without a name for its account runs as "default". */
+static int check_runs_as(const struct object *pod, struct str account, struct arena *a,
+                         struct err *err) {
+    yyjson_doc *tree;
+    if (object_tree(pod, a, &tree, NULL) != 0) {
+        return err_set(err, ERR_NOMEM, "no memory for a token");
+    }
+    struct str runs_as = json_str_at(yyjson_doc_get_root(tree), "spec.serviceAccountName");
+    if (!str_eq(runs_as.n > 0 ? runs_as : STR("default"), account)) {
+        return err_set(err, ERR_BAD_REQUEST,
+                       "spec.boundObjectRef: cannot bind token for serviceaccount \"%.*s\" to pod "
+                       "running with different serviceaccount name",
+                       STR_ARG(account));
+    }
+    return 0;
+}
+
+/* The pod that the token is bound to must be there, run as the account, and have the uid that was named, if one was. */
 static int bind_pod(struct policy *p, struct str ns, const struct bound_object *ref,
-                    struct token_claims *c, struct err *err) {
+                    struct arena *a, struct token_claims *c, struct err *err) {
     const struct kind *k = kind_by_name(STR(""), STR("Pod"));
     if (!ref) {
         return 0;
@@ -244,7 +261,7 @@ static int bind_pod(struct policy *p, struct str ns, const struct bound_object *
     }
     c->pod = pod->name;
     c->pod_uid = pod->uid;
-    return 0;
+    return check_runs_as(pod, c->account, a, err);
 }
 
 static int read_request(struct policy *p, yyjson_mut_doc *d, struct str ns, struct arena *a,
@@ -272,7 +289,7 @@ static int read_request(struct policy *p, yyjson_mut_doc *d, struct str ns, stru
                        (long long)*ret_seconds);
     }
     *ret_seconds = *ret_seconds > TOKEN_SECONDS_MAX ? TOKEN_SECONDS_MAX : *ret_seconds;
-    return bind_pod(p, ns, spec ? spec->bound_object_ref : NULL, c, err);
+    return bind_pod(p, ns, spec ? spec->bound_object_ref : NULL, a, c, err);
 }
 
 static int answer_token(yyjson_mut_doc *d, const struct token_claims *c, int64_t seconds,

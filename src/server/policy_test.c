@@ -32,6 +32,15 @@ bool http_header_nth(const struct http_request *r, const char *name, size_t i, s
     return false;
 }
 
+bool http_header_at(const struct http_request *r, size_t i, struct str *ret_name, struct str *ret) {
+    if (i >= r->n) {
+        return false;
+    }
+    *ret_name = str_of(r->headers[i].name);
+    *ret = str_of(r->headers[i].value);
+    return true;
+}
+
 struct str http_header(const struct http_request *r, const char *name) {
     struct str v = {0};
     return http_header_nth(r, name, 0, &v) ? v : (struct str){0};
@@ -204,6 +213,53 @@ static void test_impersonation(void **state) {
     as_bob.org = groups.org = NULL;
     assert_ok(enter(w, &as_bob, &u, &err), &err);
     assert_int_equal(enter(w, &groups, &u, &err), ERR_FORBIDDEN);
+}
+
+/* Each value of each extra key is a right of its own. */
+static void test_impersonated_extra(void **state) {
+    struct world *w = *state;
+    struct user u;
+    struct err err = {0};
+    struct http_request r = {.headers = {{"Impersonate-User", "bob"},
+                                         {"Impersonate-Extra-Acme.com%2fProject", "p1"},
+                                         {"impersonate-extra-acme.com%2fproject", "p2"},
+                                         {"Impersonate-Extra-Scopes", "view"}},
+                             .n = 4,
+                             .cn = "alice",
+                             .org = "system:masters"};
+    assert_ok(enter(w, &r, &u, &err), &err);
+    assert_int_equal(u.n_extra, 2);
+    assert_str_eq(u.extra[0].key, STR("acme.com/project"));
+    assert_int_equal(u.extra[0].values.n, 2);
+    assert_str_eq(u.extra[0].values.v[1], STR("p2"));
+    assert_str_eq(u.extra[1].key, STR("scopes"));
+    struct http_request lone = {.headers = {{"Impersonate-Extra-Scopes", "view"}},
+                                .n = 1,
+                                .cn = "alice",
+                                .org = "system:masters"};
+    assert_int_equal(enter(w, &lone, &u, &err), ERR_BAD_REQUEST);
+    fixture_put(w->m, "{\"apiVersion\":\"rbac.authorization.k8s.io/"
+                      "v1\",\"kind\":\"ClusterRole\",\"metadata\":{\"name\":\"imp\"},"
+                      "\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"users\"],\"verbs\":["
+                      "\"impersonate\"]},{\"apiGroups\":[\"authentication.k8s.io\"],\"resources\":["
+                      "\"userextras/scopes\"],\"resourceNames\":[\"view\"],\"verbs\":["
+                      "\"impersonate\"]}]}");
+    fixture_put(w->m, "{\"apiVersion\":\"rbac.authorization.k8s.io/"
+                      "v1\",\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"imp\"},"
+                      "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":"
+                      "\"ClusterRole\",\"name\":\"imp\"},"
+                      "\"subjects\":[{\"kind\":\"User\",\"name\":\"alice\"}]}");
+    r.org = NULL;
+    assert_int_equal(enter(w, &r, &u, &err), ERR_FORBIDDEN);
+    assert_string_equal(
+        err.text, "userextras.authentication.k8s.io \"p1\" is forbidden: User \"alice\" cannot "
+                  "impersonate resource \"userextras/acme.com/project\" in API group "
+                  "\"authentication.k8s.io\" at the cluster scope");
+    r.headers[1] = r.headers[2] = r.headers[3];
+    assert_ok(enter(w, &r, &u, &err), &err);
+    assert_int_equal(u.n_extra, 1);
+    r.headers[1].value = "edit";
+    assert_int_equal(enter(w, &r, &u, &err), ERR_FORBIDDEN);
 }
 
 static struct api_request request_of(const char *kind_group, const char *kind, const char *verb,
@@ -402,6 +458,18 @@ static void test_token_request_and_review(void **state) {
         str_contains(str_of(err.text), STR("may not specify a duration less than 10 minutes")));
     request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"none\"}}", ERR_NOT_FOUND,
                   &err);
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"mine\","
+                      "\"namespace\":\"team\"},\"spec\":{\"serviceAccountName\":\"sa\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"other\","
+                      "\"namespace\":\"team\"},\"spec\":{\"serviceAccountName\":\"sa2\"}}");
+    fixture_put(w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"bare\","
+                      "\"namespace\":\"team\"},\"spec\":{}}");
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"mine\"}}", 0, &err);
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"other\"}}", ERR_BAD_REQUEST,
+                  &err);
+    assert_true(str_contains(str_of(err.text), STR("running with different serviceaccount name")));
+    request_token(w, "{\"boundObjectRef\":{\"kind\":\"Pod\",\"name\":\"bare\"}}", ERR_BAD_REQUEST,
+                  &err);
     yyjson_mut_doc *d = request_token(w, "{}", 0, &err);
     assert_str_eq(json_mstr_at(d->root, "status.expirationTimestamp"), STR("2027-01-15T09:00:00Z"));
     assert_str_eq(json_mstr(yyjson_mut_arr_get_first(json_mpath(d->root, "spec.audiences"))),
@@ -475,6 +543,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_certificate_of_a_browser, setup, teardown),
         cmocka_unit_test_setup_teardown(test_impersonation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_impersonated_extra, setup, teardown),
         cmocka_unit_test_setup_teardown(test_authorize, setup, teardown),
         cmocka_unit_test_setup_teardown(test_node_is_one_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_controllers_members, setup, teardown),

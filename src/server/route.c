@@ -48,11 +48,31 @@ static bool has_subresource(const struct kind *k, struct str sub) {
     return false;
 }
 
+/* Subresources that the pipeline serves as it does their object: others have their verbs in subresource.c. */
+static bool has_verb(const struct api_request *q) {
+    enum verb v = q->verb;
+    if (str_is(q->subresource, "status")) {
+        return v == VERB_GET || v == VERB_UPDATE || v == VERB_PATCH;
+    }
+    return !str_is(q->subresource, "finalize") || v == VERB_UPDATE;
+}
+
 /* A path below a namespace was authorized there: it may not lead to what no namespace holds. */
 static bool is_misplaced(const struct api_request *q) {
     bool is_namespace = q->kind->group[0] == 0 && str_is(q->plural, "namespaces");
     return !(q->kind->flags & KIND_NAMESPACED) && q->ns.n > 0 &&
            !(is_namespace && str_eq(q->ns, q->name));
+}
+
+static void warn_deprecated(struct call *c) {
+    const struct api_request *q = &c->req;
+    if (q->kv->deprecated) {
+        struct str own = crd_kind_deprecation(q->kv);
+        call_warn(c, own.n > 0 ? own
+                               : arena_f(c->arena, "%.*s/%.*s %s is deprecated; use %s",
+                                         STR_ARG(q->group), STR_ARG(q->version), q->kind->kind,
+                                         kind_storage(q->kind)->version));
+    }
 }
 
 static void dispatch_resource(struct call *c) {
@@ -71,12 +91,11 @@ static void dispatch_resource(struct call *c) {
             return;
         }
     }
-    if (q->kv->deprecated) {
-        struct str own = crd_kind_deprecation(q->kv);
-        call_warn(c, own.n > 0 ? own
-                               : arena_f(c->arena, "%.*s/%.*s %s is deprecated; use %s",
-                                         STR_ARG(q->group), STR_ARG(q->version), q->kind->kind,
-                                         kind_storage(q->kind)->version));
+    warn_deprecated(c);
+    if (!has_verb(q)) {
+        (void)failure_method(&c->failure);
+        call_fail(c);
+        return;
     }
     if (q->kind->flags & KIND_COMPUTED) {
         virtual_request(c);

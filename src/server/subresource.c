@@ -227,8 +227,12 @@ bool subresource_request(struct call *c) {
             return true;
         }
     }
-    (void)failure_set(&c->failure, c->arena, ERR_UNSUPPORTED, "%.*s is not supported yet",
-                      STR_ARG(sub));
+    if (c->req.verb == VERB_GET || c->req.verb == VERB_CREATE) {
+        (void)failure_set(&c->failure, c->arena, ERR_UNSUPPORTED, "%.*s is not supported yet",
+                          STR_ARG(sub));
+    } else {
+        (void)failure_method(&c->failure);
+    }
     call_fail(c);
     return true;
 }
@@ -255,7 +259,7 @@ void review_request(struct call *c) {
     struct err err = {0};
     struct write w = {.s = c->s, .req = &c->req, .arena = c->arena, .call = c};
     w.body = http_body(c->http);
-    int r = c->req.verb != VERB_CREATE ? failure_method(&w.failure) : 0;
+    int r = c->req.verb != VERB_CREATE || c->req.name.n > 0 ? failure_method(&w.failure) : 0;
     if (r == 0 && negotiate_body(http_header(c->http, "Content-Type"), &w.type, &err) != 0) {
         r = failure_err(&w.failure, c->arena, &err);
     }
