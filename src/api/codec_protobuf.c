@@ -355,6 +355,17 @@ static int message(struct pbread *p, const struct schema *s, struct str bytes, u
     return code < 0 ? code : check_keys(p, s, in, obj);
 }
 
+/* A table has the tags of all its fields or of none; read without them a body would be an empty object. */
+static bool has_tags(const struct schema *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->fields[i].proto == 0 && strcmp(s->fields[i].json, "apiVersion") != 0 &&
+            strcmp(s->fields[i].json, "kind") != 0) {
+            return false;
+        }
+    }
+    return s->custom == NULL;
+}
+
 int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
                         const struct kind **ret_kind, const struct kind_version **ret_version,
                         struct err *err) {
@@ -376,6 +387,12 @@ int codec_from_protobuf(struct str body, struct arena *a, yyjson_mut_doc **ret,
         return err_set(err, ERR_BAD_REQUEST,
                        "no kind \"%.*s\" is registered for version \"%.*s\"", STR_ARG(env.kind),
                        STR_ARG(env.api_version));
+    }
+    if (!has_tags(kv->schema)) {
+        return err_set(err, ERR_MEDIA_TYPE,
+                       "%.*s %.*s has no protobuf form - accepted media types include: "
+                       "application/json, application/yaml",
+                       STR_ARG(env.api_version), STR_ARG(env.kind));
     }
     struct pbread p = {.d = json_mut_new(a), .a = a, .err = err};
     yyjson_mut_val *obj = p.d ? yyjson_mut_obj(p.d) : NULL;

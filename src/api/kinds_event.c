@@ -131,22 +131,20 @@ static const struct column columns[] = {
      .doc = "Name of the object, unique in its namespace."},
 };
 
-#define EVENT_ROW                                                                            \
-    .kind = "Event", .plural = "events", .singular = "event",                                \
-    .short_names = (const char *const[]){"ev", NULL},                                        \
-    .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE, .n_versions = 1, .columns = columns,   \
-    .n_columns = COUNT(columns),                                                             \
-    .selectable = (const char *const[]){"involvedObject.kind", "involvedObject.namespace",   \
-                                        "involvedObject.name", "involvedObject.uid",         \
-                                        "involvedObject.apiVersion",                         \
-                                        "involvedObject.resourceVersion",                    \
-                                        "involvedObject.fieldPath", "reason",                \
-                                        "reportingComponent", "source", "type", NULL},       \
-    .check = event_check, .cell = event_cell
+#define EVENT_ROW                                                                                  \
+    .kind = "Event", .plural = "events", .singular = "event",                                      \
+    .short_names = (const char *const[]){"ev", NULL},                                              \
+    .flags = KIND_NAMESPACED | KIND_CREATE_ON_UPDATE, .n_versions = 1, .columns = columns,         \
+    .n_columns = COUNT(columns), .check = event_check, .cell = event_cell
 
 const struct kind kind_event = {
     .group = "",
     .versions = &(const struct kind_version){.version = "v1", .schema = &schema_event},
+    .selectable =
+        (const char *const[]){
+            "involvedObject.kind", "involvedObject.namespace", "involvedObject.name",
+            "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion",
+            "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type", NULL},
     EVENT_ROW,
 };
 
@@ -160,5 +158,9 @@ const struct kind kind_events_event = {
     .group = "events.k8s.io",
     .versions = events_versions,
     .stored_as = &kind_event,
+    .selectable =
+        (const char *const[]){"regarding.kind", "regarding.namespace", "regarding.name",
+                              "regarding.uid", "regarding.apiVersion", "regarding.resourceVersion",
+                              "regarding.fieldPath", "reason", "reportingController", "type", NULL},
     EVENT_ROW,
 };

@@ -83,6 +83,7 @@ enum {
 
     /* bookings */
     LIMIT_BOOKING_LOOK = 256 << 20,      /* bytes of one look at all that have begun: see BOOKING_LOOK_EACH */
+    LIMIT_GRACE_SECONDS = 2147483647,    /* of a pod that ends; more is this much */
 
     /* history for watch resume */
     LIMIT_HISTORY_EVENTS = 20000,        /* per kind, and at least ... */

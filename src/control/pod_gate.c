@@ -142,7 +142,8 @@ bool gated_pod_runnable(const struct gated_pod *p) {
 }
 
 int64_t gated_pod_until(const struct gated_pod *p) {
-    return p->running && p->obj->deleting_ns ? p->obj->deleting_ns + p->grace_s * NS_PER_SEC : 0;
+    int64_t grace = p->grace_s < LIMIT_GRACE_SECONDS ? p->grace_s : LIMIT_GRACE_SECONDS;
+    return p->running && p->obj->deleting_ns ? p->obj->deleting_ns + grace * NS_PER_SEC : 0;
 }
 
 bool gated_pod_active(const struct gated_pod *p, bool quick, int64_t now_ns) {

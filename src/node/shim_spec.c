@@ -1,4 +1,5 @@
 /* shim_spec: DIR/spec.json, written by pod_spec.c, into what a shim runs. */
+#include "base/limits.h"
 #include "node/files.h"
 #include "node/shim.h"
 #include "wire/json.h"
@@ -88,7 +89,8 @@ int shim_spec_read(struct shim *s, struct err *err) {
     s->restart = str_is(policy, "Never")       ? RESTART_NEVER
                  : str_is(policy, "OnFailure") ? RESTART_ON_FAILURE
                                                : RESTART_ALWAYS;
-    s->grace_s = json_i64_at(root, "grace", 30);
+    int64_t grace = json_i64_at(root, "grace", 30);
+    s->grace_s = grace < LIMIT_GRACE_SECONDS ? grace : LIMIT_GRACE_SECONDS;
     s->backoff_ms = json_i64_at(root, "backoffMs", 10000);
     read_sandbox(s, json_get(root, STR("sandbox")));
     size_t n = yyjson_arr_size(list);

@@ -271,9 +271,12 @@ static void send_step(struct listing *l) {
     int r = l->code ? l->code : l->pick.failed;
     r = r ? r : buf_ok(&l->items);
     r = r ? r : http_stream_write(c->http, buf_view(&l->items));
+    bool empty = l->items.n == 0;
     buf_release(&l->items);
     if (r != 0) {
         http_stream_cut(c->http);
+    } else if (l->more && empty) {
+        drained(c); /* nothing was sent, so nothing will drain */
     } else if (!l->more) {
         c->detach = NULL;
         release(l);

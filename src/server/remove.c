@@ -1,10 +1,11 @@
 /* remove: see remove.h. */
 #include "server/remove.h"
 
+#include "base/limits.h"
 #include "server/admit.h"
 #include "server/body.h"
-#include "server/hooks.h"
 #include "server/crd.h"
+#include "server/hooks.h"
 #include "server/meta.h"
 #include "wire/json.h"
 #include "wire/time.h"
@@ -25,6 +26,11 @@ static int check_options(const struct delete_options *o, const struct opt_bool *
     if (orphan->set && p.n > 0) {
         return bad_options(f, a, "propagationPolicy", p,
                            "orphanDependents and deletionPropagation cannot be both set");
+    }
+    if (o->grace_seconds > LIMIT_GRACE_SECONDS) {
+        return bad_options(f, a, "gracePeriodSeconds",
+                           arena_f(a, "%lld", (long long)o->grace_seconds),
+                           "must be at most 2147483647");
     }
     if (p.n > 0 && !str_is(p, "Background") && !str_is(p, "Foreground") && !str_is(p, "Orphan")) {
         return bad_options(f, a, "propagationPolicy", p,
@@ -182,7 +188,9 @@ static int64_t grace_of(const struct write *w, int64_t asked) {
         str_is(phase, "Failed")) {
         return 0;
     }
-    return asked >= 0 ? asked : json_i64_at(w->old_tree, "spec.terminationGracePeriodSeconds", 30);
+    int64_t grace =
+        asked >= 0 ? asked : json_i64_at(w->old_tree, "spec.terminationGracePeriodSeconds", 30);
+    return grace < 0 ? 1 : grace > LIMIT_GRACE_SECONDS ? LIMIT_GRACE_SECONDS : grace;
 }
 
 static bool is_namespace(const struct kind *k) {

@@ -144,8 +144,9 @@ static void frame_fill(struct frame *f, const struct watch *w, const char *type,
     f->code = f->code ? f->code : buf_ok(&f->text);
 }
 
-/* The types are compared by address: they come from here only. */
-static const char ADDED[] = "ADDED", MODIFIED[] = "MODIFIED", DELETED[] = "DELETED";
+/* The types are compared by address: they come from here only. LEFT is what is selected no more. */
+static const char ADDED[] = "ADDED", MODIFIED[] = "MODIFIED", DELETED[] = "DELETED",
+                  LEFT[] = "DELETED";
 
 static int watch_send(struct watch *w, const char *type, const struct object *o) {
     struct watch_hub *h = w->s->hub;
@@ -172,10 +173,21 @@ static const char *transition(struct watch *w, const struct change *c) {
         return is ? ADDED : NULL;
     }
     if (c->type == CHANGE_DELETED) {
-        return is || (c->old != NULL && pick_matches(&w->pick, c->old)) ? DELETED : NULL;
+        return is ? DELETED : c->old != NULL && pick_matches(&w->pick, c->old) ? LEFT : NULL;
     }
     bool was = c->old != NULL && pick_matches(&w->pick, c->old);
-    return is ? (was ? MODIFIED : ADDED) : was ? DELETED : NULL;
+    return is ? (was ? MODIFIED : ADDED) : was ? LEFT : NULL;
+}
+
+/* An object that leaves the selection is told as it last was in it, with the revision at which it left: what it has
+ * become may be nothing that the watcher shall see. */
+static int send_change(struct watch *w, const char *type, const struct change *c) {
+    if (type != LEFT) {
+        return watch_send(w, type, c->obj);
+    }
+    struct object last = *c->old;
+    last.rv = c->obj->rv;
+    return watch_send(w, LEFT, &last);
 }
 
 static int send_bookmark(struct watch *w, bool initial_end) {
@@ -273,7 +285,7 @@ static void on_change(void *ctx, const struct change *c) {
         }
         const char *type = transition(w, c);
         w->rv = c->obj->rv;
-        if (w->pick.failed != 0 || (type != NULL && watch_send(w, type, c->obj) != 0)) {
+        if (w->pick.failed != 0 || (type != NULL && send_change(w, type, c) != 0)) {
             watch_end(w); /* rather than with a hole: it resumes where it was */
         }
     }
@@ -333,7 +345,7 @@ static bool send_missed(void *ctx, const struct change *c) {
     struct watch *w = ctx;
     const char *type = transition(w, c);
     frames_forget(w->s->hub);
-    if (w->pick.failed != 0 || (type != NULL && watch_send(w, type, c->obj) != 0)) {
+    if (w->pick.failed != 0 || (type != NULL && send_change(w, type, c) != 0)) {
         w->state = WATCH_ENDED;
         return false;
     }

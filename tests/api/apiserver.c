@@ -3,9 +3,11 @@
  * policy and one administrator. Writes DIR/kubeconfig, prints "ready PORT" and runs until SIGTERM.
  *
  *     api-testserver DIR [plain]      "plain": no TLS and no policy, for load
+ *     api-testserver DIR fill N       with N ConfigMaps in the namespace "full"
  */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -88,6 +90,27 @@ static int bootstrap(struct world *w, struct err *err) {
     return r;
 }
 
+static int fill(struct world *w, struct str number, struct err *err) {
+    char json[256];
+    int64_t n;
+    if (!str_to_i64(number, &n)) {
+        return err_set(err, ERR_INVALID, "fill: expected a number");
+    }
+    int r = server_bootstrap(w->server,
+                             STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{"
+                                 "\"name\":\"full\"}}"),
+                             err);
+    for (int64_t i = 0; i < n && r == 0; i++) {
+        int len = snprintf(json, sizeof(json),
+                           "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+                           "\"m%06lld\",\"namespace\":\"full\"}}",
+                           (long long)i);
+        r = server_bootstrap(w->server, str_from(json, (size_t)len), err);
+    }
+    mirror_flush(w->mirror);
+    return r;
+}
+
 static int build(struct world *w, const char *dir, bool plain, struct err *err) {
     arena_init(&w->arena, 1 << 20);
     w->loop = loop_new(err);
@@ -154,7 +177,9 @@ int main(int argc, char **argv) {
     if (argc < 2) {
         return 2;
     }
-    if (build(&w, argv[1], argc > 2, &err) != 0 || write_kubeconfig(&w, argv[1]) != 0) {
+    bool plain = argc > 2 && strcmp(argv[2], "plain") == 0;
+    if (build(&w, argv[1], plain, &err) != 0 ||
+        (argc > 3 && fill(&w, str_of(argv[3]), &err) != 0) || write_kubeconfig(&w, argv[1]) != 0) {
         (void)fprintf(stderr, "apiserver: %s\n", err.text);
         return 1;
     }
