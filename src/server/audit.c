@@ -52,6 +52,42 @@ static struct str between(struct str s, struct str after, char end) {
     return str_cut(rest, end, &head, &tail) ? head : (struct str){0};
 }
 
+/* A whole line, whose hash is its own? */
+static bool is_whole(struct str line) {
+    char hash[AUDIT_HASH_TEXT + 1];
+    const char *at = line.n ? memmem(line.p, line.n, HASH_MEMBER.p, HASH_MEMBER.n) : NULL;
+    if (!at) {
+        return false;
+    }
+    struct str body = str_head(line, (size_t)(at - line.p));
+    tls_sha256_text(body, hash);
+    return str_is(between(line, HASH_MEMBER, '"'), hash);
+}
+
+uint64_t audit_revision(const char *file) {
+    char *tail = mem_alloc(TAIL_BYTES);
+    struct stat st;
+    uint64_t newest = 0, revision;
+    int fd = tail ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    size_t want = 0;
+    if (fd != -1 && fstat(fd, &st) == 0) {
+        want = st.st_size < TAIL_BYTES ? (size_t)st.st_size : TAIL_BYTES;
+    }
+    ssize_t n = want ? pread(fd, tail, want, st.st_size - (off_t)want) : 0;
+    struct str text = str_from(tail, n > 0 ? (size_t)n : 0), line;
+    while (str_next(&text, '\n', &line)) {
+        struct str number = between(line, STR(",\"revision\":"), ',');
+        if (str_to_u64(number, &revision) && revision > newest && is_whole(line)) {
+            newest = revision;
+        }
+    }
+    if (fd != -1) {
+        close(fd);
+    }
+    mem_free(tail);
+    return newest;
+}
+
 /* Continues the chain of the last whole line. A torn last line is ended, so that what follows stands on its own. */
 static int read_tail(struct audit *x, struct err *err) {
     char *tail = mem_alloc(TAIL_BYTES);
@@ -227,6 +263,10 @@ static void write_line(struct audit *x, const struct audit_record *r, struct buf
     member(b, "decision", r->decision);
     buf_c(b, ",\"us\":");
     buf_i64(b, (r->ended_ns - r->started_ns) / 1000);
+    if (r->revision) {
+        buf_c(b, ",\"revision\":");
+        buf_u64(b, r->revision);
+    }
     if (x->lost_untold) {
         buf_c(b, ",\"lostBefore\":");
         buf_u64(b, x->lost_untold);

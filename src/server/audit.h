@@ -28,6 +28,8 @@ int audit_new(const struct audit_options *o, struct audit **ret, struct err *err
 void audit_free(struct audit *x); /* writes what is left; NULL is a no-op */
 void audit_add(struct audit *x, const struct audit_record *r);
 void audit_flush(struct audit *x);
+/* The newest revision that a whole line of the file names, among its last 64 KiB: the store had it on disk. 0: none. */
+uint64_t audit_revision(const char *file);
 uint64_t audit_lost(const struct audit *x);
 
 /* Checks the chain of whole lines. prev: the hash that the first line must name, or NULL to accept any.

@@ -196,9 +196,43 @@ static void test_full_disk(void **state) {
     audit_free(x);
 }
 
+static void add_at(struct audit *x, uint64_t revision) {
+    struct api_request q = {.resource = true,
+                            .verb = VERB_CREATE,
+                            .verb_name = STR("create"),
+                            .plural = STR("pods"),
+                            .name = STR(",\"revision\":99,"),
+                            .user = fixture_user("alice", NULL, NULL)};
+    const struct audit_record r = {.req = &q, .status = 201, .revision = revision};
+    audit_add(x, &r);
+}
+
+/* The newest revision of a whole line; names, torn and changed lines say none. */
+static void test_revision(void **state) {
+    struct world *w = *state;
+    assert_int_equal(audit_revision(w->file), 0);
+    struct audit *x = open_log(w, 0);
+    add_at(x, 7);
+    add_at(x, 12);
+    add_at(x, 11);
+    audit_free(x);
+    assert_int_equal(audit_revision(w->file), 12);
+    struct str text;
+    char *bytes = slurp(w->file, &text);
+    ptrdiff_t at = (char *)memmem(text.p, text.n, "\"revision\":12", 13) - bytes;
+    int fd = open(w->file, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "\"revision\":82", 13, at), 13);
+    assert_int_equal(audit_revision(w->file), 11);
+    assert_int_equal(ftruncate(fd, (off_t)text.n - 4), 0);
+    assert_int_equal(audit_revision(w->file), 7);
+    close(fd);
+    mem_free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_revision, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tampering_shows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_goes_on_after_restart, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rotation, setup, teardown),

@@ -28,6 +28,7 @@ struct audit_record {
     struct str message;           /* of a failed one */
     struct str decision;          /* authorize's reason */
     int64_t started_ns, ended_ns; /* wall time */
+    uint64_t revision;            /* the newest that was on disk then; 0: not known */
 };
 
 struct guard {

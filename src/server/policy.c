@@ -338,8 +338,11 @@ static int token(struct guard *g, const struct api_request *q, const struct obje
 }
 
 static void audit(struct guard *g, const struct audit_record *rec) {
-    if (policy_of(g)->audit) {
-        audit_add(policy_of(g)->audit, rec);
+    struct policy *p = policy_of(g);
+    struct audit_record r = *rec;
+    if (p->audit) {
+        r.revision = mirror_revision(p->authn.mirror);
+        audit_add(p->audit, &r);
     }
 }
 

@@ -230,6 +230,13 @@ static int write_group(struct db *d, const struct store_batch *group, struct err
     return code;
 }
 
+static uint64_t last_revision(const struct store_batch *group) {
+    while (group->next) {
+        group = group->next;
+    }
+    return group->changes[group->n - 1].obj->rv;
+}
+
 /* With the lock held: takes batches for one transaction off the queue. */
 static struct store_batch *take_group(struct store *s) {
     struct store_batch *group = s->queue, **end = &s->queue;
@@ -277,6 +284,9 @@ static void write_next(struct store *s) {
     pthread_mutex_unlock(&s->lock);
     int64_t start = mono_ns();
     int code = write_group(&s->db, group, &err, &final);
+    if (code == 0) {
+        mark_write(&s->mark, last_revision(group));
+    }
     uint64_t ns = (uint64_t)(mono_ns() - start);
     pthread_mutex_lock(&s->lock);
     if (code != 0) {
@@ -451,6 +461,7 @@ static struct store *new_store(const struct store_options *o) {
     s->o = *o;
     s->o.dir = NULL; /* the caller's: not kept */
     s->lock_fd = -1;
+    s->mark.fd = -1;
     s->queue_last = &s->queue;
     s->done_last = &s->done;
     s->wake = w;
@@ -471,6 +482,11 @@ int store_open(const struct store_options *o, struct store **ret, struct err *er
         code = err_set(err, ERR_TOO_LARGE, "the path of the data folder is too long");
     }
     code = code ? code : lock_folder(o->dir, &s->lock_fd, err);
+    if (code == 0 && !o->vfs && !o->unsafe_nosync) { /* what such a store has is not durable, or not in this folder */
+        mark_open(&s->mark, o->dir);
+    }
+    s->known = s->mark.revision > o->known_revision ? s->mark.revision : o->known_revision;
+    code = code ? code : mark_check_file(s, err);
     mode_t old = umask(0077); /* what SQLite makes in the folder is nobody else's either */
     if (code == 0) {
         struct db_options d = {.path = s->path, .vfs = o->vfs, .nosync = o->unsafe_nosync};
@@ -488,9 +504,15 @@ int store_open(const struct store_options *o, struct store **ret, struct err *er
 
 int store_recover(struct store *s, struct mirror *m, struct store_recovered *ret, struct err *err) {
     assert(!s->threaded && !s->m);
-    int code = db_recover(&s->db, &s->o, m, ret, err);
+    struct store_recovered r;
+    int code = db_recover(&s->db, &s->o, m, &r, err);
+    code = code ? code : mark_check_revision(s, &r.revision, err);
     if (code != 0) {
         return code;
+    }
+    mirror_set_revision(m, r.revision);
+    if (ret) { /* no mark of this revision: what was recovered may not be synced before the next commit */
+        *ret = r;
     }
     s->m = m;
     int rc = pthread_create(&s->thread, NULL, writer, s);
@@ -531,8 +553,9 @@ void store_close(struct store *s) {
         } while (s->done);
         db_close(&s->db, !stopped);
     } else {
-        db_close(&s->db, true);
+        db_close(&s->db, s->m != NULL); /* what was refused stays as it is, its WAL included */
     }
+    mark_close(&s->mark);
     if (s->wake->posted) {
         s->wake->s = NULL;
     } else {

@@ -18,6 +18,8 @@
  *   - anything else (a failed write or fsync, a damaged file): never retried. Everything pending fails, later
  *     submits fail too, and `failed` is called once on the loop thread: the process shall end and recover.
  *
+ * A file that has less than was written is not taken in silence: see known_revision.
+ *
  * Objects of kinds that `find_kind` does not know stay in the file untouched and are reported by store_recover.
  */
 #ifndef BERTH_STORE_STORE_H
@@ -49,6 +51,11 @@ struct store_options {
      * while after the last that failed, when the file system has a MiB of room. On the loop thread, at each change. */
     void (*refuses)(void *ctx, const struct err *err);
     void *refuses_ctx;
+
+    /* A revision that somebody saw on disk (0: nobody). A database that ends before it, or before the store's own mark
+     * (berth.mark, see store_mark.c), is refused by store_open or store_recover with ERR_IO, and nothing is changed. */
+    uint64_t known_revision;
+    bool accept_loss; /* it is taken as it is instead, and revisions go on after the one that is known */
 
     /* For tests; zero for everyone else. */
     const char *vfs;    /* name of a registered SQLite VFS; NULL: the default */

@@ -304,6 +304,18 @@ int db_commit(struct db *d, const struct change *last, struct err *err, bool *re
     return run(d, DB_COMMIT, "cannot commit", err, ret_final);
 }
 
+int db_set_revision(struct db *d, uint64_t revision, struct err *err) {
+    bool final = false;
+    int code = db_begin(d, err, &final);
+    sqlite3_bind_int64(d->stmts[DB_REVISION], 1, (int64_t)revision);
+    code = code ? code : run(d, DB_REVISION, "cannot write the revision", err, &final);
+    code = code ? code : run(d, DB_COMMIT, "cannot commit", err, &final);
+    if (code != 0) {
+        db_rollback(d, &final);
+    }
+    return code;
+}
+
 void db_rollback(struct db *d, bool *final) {
     forget_kinds(d, d->kinds_before);
     if (!sqlite3_get_autocommit(d->h)) {
@@ -471,9 +483,6 @@ int db_recover(struct db *d, const struct store_options *o, struct mirror *m,
     if (code != 0) {
         return code;
     }
-    mirror_set_revision(m, r.revision);
-    if (ret) {
-        *ret = r;
-    }
+    *ret = r;
     return 0;
 }

@@ -60,6 +60,21 @@ int db_error(struct db *d, int rc, const char *what, struct err *err, bool *ret_
 /* Runs a statement that gives one integer. */
 int db_int(struct db *d, const char *sql, int64_t *ret, struct err *err);
 
+/* Writes the revision counter, in a transaction of its own. */
+int db_set_revision(struct db *d, uint64_t revision, struct err *err);
+
+/* store_mark.c: the newest revision known to be durable. Failures to write it are none: it is behind, then. */
+struct mark {
+    int fd; /* -1: none */
+    uint64_t revision;
+};
+void mark_open(struct mark *m, const char *dir);
+void mark_write(struct mark *m, uint64_t revision); /* only after a synced commit */
+void mark_close(struct mark *m);
+/* Before the database is opened, which would make a missing one; and with the revision that it was found to have. */
+int mark_check_file(const struct store *s, struct err *err);
+int mark_check_revision(struct store *s, uint64_t *revision, struct err *err);
+
 /* store_backup.c: an online copy, step by step on the writer thread. */
 struct backup {
     char path[STORE_PATH_MAX], part[STORE_PATH_MAX];
@@ -93,6 +108,8 @@ struct store {
     struct store_options o;
     char path[STORE_PATH_MAX];
     int lock_fd;
+    struct mark mark; /* the writer thread's, as db */
+    uint64_t known;   /* what the database must have at least */
     struct mirror *m;
     struct db db; /* the writer thread's, while there is one */
     pthread_t thread;

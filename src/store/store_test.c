@@ -43,16 +43,22 @@ static const char *in_top(const char *name) {
     return path[which];
 }
 
-static int world_open(struct world *w, const char *dir, struct err *err) {
+static int world_open_knowing(struct world *w, const char *dir, uint64_t known, bool accept_loss,
+                              struct err *err) {
     *w = (struct world){.loop = FAKE_LOOP_INIT};
     struct store_options o = {.dir = dir, .find_kind = fake_find, .post = fake_post,
-                              .post_ctx = &w->loop};
+                              .post_ctx = &w->loop, .known_revision = known,
+                              .accept_loss = accept_loss};
     int code = store_open(&o, &w->s, err);
     if (code != 0) {
         return code;
     }
     w->m = mirror_new(&(struct mirror_options){.journal = store_journal(w->s)});
     return store_recover(w->s, w->m, &w->r, err);
+}
+
+static int world_open(struct world *w, const char *dir, struct err *err) {
+    return world_open_knowing(w, dir, 0, false, err);
 }
 
 static void world_close(struct world *w) {
@@ -280,11 +286,99 @@ static void test_group(void **state) {
     world_close(&w);
 }
 
+static void copy(const char *from, const char *to) {
+    char bytes[1 << 16];
+    FILE *in = fopen(from, "re"), *out = fopen(to, "we");
+    assert_true(in && out);
+    for (size_t n; (n = fread(bytes, 1, sizeof(bytes), in)) > 0;) {
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    }
+    fclose(in);
+    fclose(out);
+}
+
+static void assert_refused(const char *dir, uint64_t known) {
+    struct world w;
+    struct err err;
+    assert_int_equal(world_open_knowing(&w, in_top(dir), known, false, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "--accept-loss"));
+    world_close(&w);
+}
+
+/* A database that has less than was written is refused and left as it is, until somebody accepts the loss. */
+static void test_lost_database(void **state) {
+    struct world w;
+    struct err err;
+    struct stat st;
+    assert_ok(world_open(&w, in_top("lost"), &err), &err);
+    put(&w, &fake_map, "one", "v1");
+    settle(&w);
+    world_close(&w);
+    copy(in_top("lost/berth.db"), in_top("older"));
+    assert_ok(world_open(&w, in_top("lost"), &err), &err);
+    put(&w, &fake_map, "two", "v1");
+    put(&w, &fake_map, "three", "v1");
+    settle(&w);
+    world_close(&w);
+    copy(in_top("lost/berth.db"), in_top("newest"));
+    assert_int_equal(unlink(in_top("lost/berth.db")), 0); /* deleted */
+    assert_refused("lost", 0);
+    assert_int_equal(stat(in_top("lost/berth.db"), &st), -1);
+    fclose(fopen(in_top("lost/berth.db"), "we")); /* emptied */
+    assert_refused("lost", 0);
+    assert_int_equal(stat(in_top("lost/berth.db"), &st), 0);
+    assert_int_equal(st.st_size, 0);
+    copy(in_top("older"), in_top("lost/berth.db")); /* replaced */
+    assert_refused("lost", 0);
+    copy(in_top("newest"), in_top("lost/berth.db")); /* put back */
+    assert_ok(world_open(&w, in_top("lost"), &err), &err);
+    assert_int_equal(w.r.revision, 3);
+    world_close(&w);
+    assert_refused("lost", 7); /* others know of more */
+    copy(in_top("older"), in_top("lost/berth.db"));
+    assert_ok(world_open_knowing(&w, in_top("lost"), 7, true, &err), &err);
+    assert_int_equal(w.r.revision, 7);
+    assert_true(has(&w, &fake_map, "one", "v1") && !has(&w, &fake_map, "two", "v1"));
+    world_close(&w);
+    assert_ok(world_open_knowing(&w, in_top("lost"), 7, false, &err), &err); /* once is enough */
+    put(&w, &fake_map, "two", "v2");
+    settle(&w);
+    assert_int_equal(mirror_revision(w.m), 8);
+    world_close(&w);
+}
+
+/* What lies in the WAL alone, as a kill leaves it. A damaged one is refused and kept; a torn mark says nothing. */
+static void test_lost_wal(void **state) {
+    struct world w;
+    struct err err;
+    struct stat st, after;
+    assert_ok(world_open(&w, in_top("live"), &err), &err);
+    for (int i = 0; i < 5; i++) {
+        put(&w, &fake_map, "one", i % 2 ? "v1" : "v2");
+        settle(&w);
+    }
+    assert_int_equal(mkdir(in_top("wal"), 0700), 0);
+    copy(in_top("live/berth.db"), in_top("wal/berth.db"));
+    copy(in_top("live/berth.db-wal"), in_top("wal/berth.db-wal"));
+    copy(in_top("live/berth.mark"), in_top("wal/berth.mark"));
+    world_close(&w);
+    assert_int_equal(stat(in_top("wal/berth.db-wal"), &st), 0);
+    assert_int_equal(truncate(in_top("wal/berth.db-wal"), st.st_size - 5000), 0);
+    assert_refused("wal", 0);
+    assert_int_equal(stat(in_top("wal/berth.db-wal"), &after), 0);
+    assert_int_equal(after.st_size, st.st_size - 5000);
+    assert_int_equal(truncate(in_top("wal/berth.mark"), 17), 0);
+    assert_ok(world_open(&w, in_top("wal"), &err), &err);
+    assert_in_range(w.r.revision, 1, 4);
+    world_close(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_restart), cmocka_unit_test(test_lock),
         cmocka_unit_test(test_strangers), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_backup),
+        cmocka_unit_test(test_backup), cmocka_unit_test(test_lost_database),
+        cmocka_unit_test(test_lost_wal),
         cmocka_unit_test(test_group),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

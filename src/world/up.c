@@ -24,6 +24,7 @@
 #include "mirror/calendar_source.h"
 #include "net/tls.h"
 #include "node/logread.h"
+#include "server/audit.h"
 #include "server/policy.h"
 #include "server/server.h"
 #include "site/metrics.h"
@@ -204,6 +205,8 @@ static int open_store(struct up *u, struct err *err) {
         .failed_ctx = u,
         .refuses = store_refuses,
         .refuses_ctx = u,
+        .known_revision = audit_revision(u->paths.audit_log),
+        .accept_loss = u->o.accept_loss,
     };
     int r = store_open(&o, &u->store, err);
     if (r != 0) {

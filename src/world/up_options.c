@@ -27,6 +27,8 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     MANAGE_MIG_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
+    {"accept-loss", 0, NULL, "start with a database that has less than was written to it", NULL,
+     false},
     {"controllers", 0, "SET",
      "which run: all, none, kubernetes, jobs,queues, -nodes, ...; else all", NULL, false},
     {"no-node", 0, NULL, "run no node on this machine", NULL, false},
@@ -87,6 +89,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         .nvml = cli_value(a, "nvml"),
         .host_path = cli_value(a, "host-path"),
         .manage_mig = cli_flag(a, "manage-mig"),
+        .accept_loss = cli_flag(a, "accept-loss"),
         .verbose = cli_flag(a, "verbose"),
     };
     int r = address_parse("--listen", value_or(a, "listen", "127.0.0.1:6443"), &o.listen, err);

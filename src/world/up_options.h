@@ -21,6 +21,7 @@ struct up_options {
     const char *nvml;
     const char *host_path;
     bool manage_mig;
+    bool accept_loss; /* a database that is behind what is known of it is taken */
     unsigned controllers; /* which run; enum control_set */
     bool
         queues_outside; /* none of Kueue's and ours: their kinds come as CustomResourceDefinitions */
@@ -28,7 +29,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 15 };
+enum { UP_OPTIONS = 16 };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);

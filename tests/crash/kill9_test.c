@@ -155,7 +155,8 @@ static const char *judge(void) {
 }
 
 static void clean(void) {
-    static const char *const names[] = {"berth.db", "berth.db-wal", "berth.db-journal", "lock"};
+    static const char *const names[] = {"berth.db", "berth.db-wal", "berth.db-journal",
+                                        "berth.mark", "lock"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         char path[PATH_MAX + 32];
         snprintf(path, sizeof(path), "%s/%s", dir, names[i]);

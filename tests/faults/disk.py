@@ -17,7 +17,7 @@ from client import CLUSTERQUEUES, CONFIGMAPS, JOBS, MERGE, PODS, WORKLOADS, Lost
 from harness import job
 
 PROGRAM, SMALL = sys.argv[1], sys.argv[2]
-FILES = ("berth.db", "berth.db-wal")
+FILES = ("berth.db", "berth.db-wal", "berth.mark", "audit.log")
 POLICIES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 
@@ -384,14 +384,57 @@ def test_damaged_files():
             key = f"{name} {kind} {'refused' if no else 'served'}"
             counts[key] = counts.get(key, 0) + 1
             if not no:
-                wrong = {k: v for k, v in values(b.api()).items() if v != "v" * 500}
+                have = values(b.api())
+                wrong, count = {k: v for k, v in have.items() if v != "v" * 500}, len(have)
                 b.kill()
                 check(not wrong, f"{what}: values that nobody wrote: {str(wrong)[:900]}")
+                check(count == 150, f"{what}: served with {count} of 150 objects, in silence")
         put_files(b, stopped)
         with open(os.path.join(b.data, FILES[0]), "wb") as f:
             f.write(b"not a database at all" * 1000)
         check(refused(b, "no database"), "a file that is no database was taken")
     return str(counts)
+
+
+def test_lost_database():
+    """A database that was deleted, emptied or put back from earlier is refused with what to do, by the mark or by the audit log
+    alone; accepted, it serves what is there and gives no revision twice."""
+    with Mortal(PROGRAM, None, gpus="none") as b:
+        b.api().ok("POST", CONFIGMAPS, config("first", "1"))
+        b.stop()
+        older = keep_files(b, "older")
+        b.up()
+        last = int(b.api().ok("POST", CONFIGMAPS, config("second", "1"))["metadata"]["resourceVersion"])
+        b.stop()
+        newest = keep_files(b, "newest")
+        for what in ("deleted", "emptied", "older"):
+            for known_by in ("berth.mark", "audit.log"):
+                put_files(b, newest)
+                other = {"berth.mark": "audit.log", "audit.log": "berth.mark"}[known_by]
+                os.unlink(os.path.join(b.data, other))
+                path = os.path.join(b.data, FILES[0])
+                os.unlink(path)
+                if what == "emptied":
+                    open(path, "wb").close()
+                elif what == "older":
+                    shutil.copyfile(os.path.join(older, FILES[0]), path)
+                check(refused(b, what), f"{what}, known by {known_by}: served in silence")
+                with open(b.log.name, encoding="utf-8", errors="replace") as f:
+                    check("--accept-loss" in f.read()[-900:], "the refusal does not say what to do")
+        put_files(b, newest)
+        shutil.copyfile(os.path.join(older, FILES[0]), os.path.join(b.data, FILES[0]))
+        b.args.append("--accept-loss")
+        b.up()
+        b.args.remove("--accept-loss")
+        have = values(b.api())
+        check("first" in have and "second" not in have, f"after the loss was accepted: {sorted(have)}")
+        again = int(b.api().ok("POST", CONFIGMAPS, config("third", "1"))["metadata"]["resourceVersion"])
+        check(again > last, f"revision {again} was given out before ({last})")
+        b.stop()
+        b.up()
+        check("third" in values(b.api()), "a start after the loss was accepted")
+        b.stop()
+    return ""
 
 
 def test_sigterm_under_load():
