@@ -1,0 +1,197 @@
+/* pod_fields: one walk over an object, and what counts as a pod's spec in it. See pod_fields.h. */
+#include "api/pod_fields.h"
+
+#include "api/inventory.h"
+#include "api/walk.h"
+#include "wire/json.h"
+#include "wire/quantity.h"
+
+#define CLASS_LABEL "kueue.x-k8s.io/priority-class"
+
+/* ---- devices ---- */
+
+static bool is_nothing(yyjson_mut_val *amount) {
+    struct quantity q;
+    if (yyjson_mut_is_num(amount)) {
+        return yyjson_mut_get_num(amount) == 0;
+    }
+    return quantity_parse(json_mstr(amount), &q, NULL) == 0 && quantity_sign(q) == 0;
+}
+
+static bool has_device(yyjson_mut_val *amounts) {
+    size_t i, n;
+    yyjson_mut_val *key, *v;
+    yyjson_mut_obj_foreach(amounts, i, n, key, v) {
+        if (str_starts(json_mstr(key), STR(POD_DEVICE_PREFIX)) && !is_nothing(v)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool resources_ask(yyjson_mut_val *resources) {
+    return has_device(json_mget(resources, STR("limits"))) ||
+           has_device(json_mget(resources, STR("requests"))) ||
+           yyjson_mut_arr_size(json_mget(resources, STR("claims"))) > 0;
+}
+
+bool pod_asks_device(yyjson_mut_val *spec) {
+    static const char *const lists[] = {"containers", "initContainers", "ephemeralContainers"};
+    size_t i, n;
+    yyjson_mut_val *c;
+    if (resources_ask(json_mget(spec, STR("resources"))) ||
+        has_device(json_mget(spec, STR("overhead"))) ||
+        yyjson_mut_arr_size(json_mget(spec, STR("resourceClaims"))) > 0) {
+        return true;
+    }
+    for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+        yyjson_mut_arr_foreach(json_mget(spec, str_of(lists[k])), i, n, c) {
+            if (resources_ask(json_mget(c, STR("resources")))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+    /* For each object; `spec`: it looks like a pod's. False stops the walk. */
+    bool (*object)(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec);
+    struct buf *out; /* lines */
+    size_t n;
+    struct str found; /* the name of a class */
+    bool (*each)(void *ctx, struct str name, bool queue);
+    void *ctx;
+};
+
+/* A template, or what is laid over one (TrainJob's podTemplateOverrides). */
+static bool is_template(struct str member) {
+    return str_ends(member, STR("emplate")) || str_ends(member, STR("emplates")) ||
+           str_ends(member, STR("Overrides"));
+}
+
+static struct str member_of(const struct path *at) {
+    while (at != NULL && at->step != PATH_MEMBER) {
+        at = at->up;
+    }
+    return at != NULL ? at->name : (struct str){0};
+}
+
+/* A pod's spec has containers; a part of one hangs as `spec` on a template. */
+static bool is_spec(yyjson_mut_val *v, const struct path *at) {
+    return yyjson_mut_is_arr(json_mget(v, STR("containers"))) ||
+           yyjson_mut_is_arr(json_mget(v, STR("initContainers"))) ||
+           (at != NULL && str_is(member_of(at), "spec") && is_template(member_of(at->up)));
+}
+
+/* The depth is bounded by what the parser takes. */
+static bool walk(struct walk *w, yyjson_mut_val *v, const struct path *at) {
+    size_t i, n;
+    yyjson_mut_val *key, *x;
+    if (yyjson_mut_is_arr(v)) {
+        yyjson_mut_arr_foreach(v, i, n, x) {
+            struct path here = path_index(at, i);
+            if (yyjson_mut_is_ctn(x) && !walk(w, x, &here)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (!w->object(w, v, at, is_spec(v, at))) {
+        return false;
+    }
+    yyjson_mut_obj_foreach(v, i, n, key, x) {
+        struct path here = {.up = at, .step = PATH_MEMBER, .name = json_mstr(key)};
+        bool status = at == NULL && str_is(here.name, "status");
+        if (yyjson_mut_is_ctn(x) && !status && !walk(w, x, &here)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool find_device(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+    return !(spec && pod_asks_device(v));
+}
+
+bool pod_asks_device_below(yyjson_mut_val *v) {
+    struct walk w = {.object = find_device};
+    return yyjson_mut_is_ctn(v) && !walk(&w, v, NULL);
+}
+
+/* ---- what the scheduler says ---- */
+
+static void say(struct walk *w, const struct path *at, yyjson_mut_val *v) {
+    struct buf path; /* a path is written as if nothing came before it */
+    buf_init(&path, 0);
+    path_write(at, &path);
+    buf_str(w->out, buf_view(&path));
+    buf_c(w->out, ": ");
+    json_write_mut(w->out, v);
+    buf_ch(w->out, '\n');
+    buf_release(&path);
+    w->n++;
+}
+
+static bool find_owned(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+    static const char *const notes[] = {DEVICES_ANNOTATION, POD_PLACEMENT_ANNOTATION};
+    yyjson_mut_val *node = json_mget(v, STR("nodeName"));
+    struct path here = path_member(at, "nodeName");
+    if (spec && json_mstr(node).n > 0) {
+        say(w, &here, node);
+    }
+    for (size_t i = 0; str_is(member_of(at), "annotations") && i < sizeof(notes) / sizeof(*notes);
+         i++) {
+        yyjson_mut_val *note = json_mget(v, str_of(notes[i]));
+        if (note != NULL) {
+            here = path_key(at, str_of(notes[i]));
+            say(w, &here, note);
+        }
+    }
+    return true;
+}
+
+size_t pod_scheduler_fields(yyjson_mut_val *v, struct buf *out) {
+    struct walk w = {.object = find_owned, .out = out};
+    (void)(yyjson_mut_is_ctn(v) && walk(&w, v, NULL));
+    return w.n;
+}
+
+/* ---- priority ---- */
+
+static bool find_class(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+    struct str name = json_mstr(json_mget(v, STR("priorityClassName")));
+    name = name.n > 0 ? name : json_mstr(json_mget(v, STR("priorityClass")));
+    struct str label = json_mstr(json_mget(v, STR(CLASS_LABEL)));
+    if (name.n > 0 && !w->each(w->ctx, name, false)) {
+        w->found = name;
+    } else if (label.n > 0 && !w->each(w->ctx, label, true)) {
+        w->found = label;
+    }
+    return w->found.n == 0;
+}
+
+struct str pod_priority_class(yyjson_mut_val *v,
+                              bool (*each)(void *ctx, struct str name, bool queue), void *ctx) {
+    struct walk w = {.object = find_class, .each = each, .ctx = ctx};
+    (void)(yyjson_mut_is_ctn(v) && walk(&w, v, NULL));
+    return w.found;
+}
+
+/* ---- kinds ---- */
+
+bool pod_kind_describes(const struct kind *k) {
+    static const struct {
+        const char *group, *kind;
+    } rows[] = {{"", "Pod"},      {"", "PodTemplate"},  {"", "ReplicationController"},
+                {"batch", "Job"}, {"batch", "CronJob"}, {"kueue.x-k8s.io", "Workload"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(k->group, rows[i].group) == 0 && strcmp(k->kind, rows[i].kind) == 0) {
+            return true;
+        }
+    }
+    bool own = strcmp(k->group, "kueue.x-k8s.io") == 0 || strcmp(k->group, "berth.dev") == 0;
+    return ((k->flags & KIND_CUSTOM) != 0 && !own) || strcmp(k->group, "apps") == 0;
+}
