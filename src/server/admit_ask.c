@@ -17,7 +17,7 @@ static bool may(const struct admission_ask *q, const char *verb, const char *gro
     want.subresource = str_of(subresource);
     want.ns = ns;
     want.name = want.authz_name = (struct str){0};
-    return w->internal || g == NULL || g->authorize == NULL ||
+    return w->behalf != WRITE_FOR_USER || g == NULL || g->authorize == NULL ||
            g->authorize(g, &want, w->arena, &reason, &err) == 0;
 }
 
@@ -40,7 +40,7 @@ static struct admission_ask ask_of(const struct write *w, bool removes) {
         .obj = removes ? NULL : yyjson_mut_doc_get_root(w->doc),
         .old = w->old_tree,
         .arena = w->arena,
-        .internal = w->internal,
+        .internal = w->behalf != WRITE_FOR_USER,
         .dry = q->opt.dry_run,
         .may = may,
         .may_ctx = (void *)w,

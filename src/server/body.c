@@ -28,7 +28,7 @@ static bool wants_strict(const struct write *w) {
 }
 
 static bool wants_reports(const struct write *w) {
-    return !w->internal && !str_is(w->req->opt.field_validation, "Ignore");
+    return w->behalf == WRITE_FOR_USER && !str_is(w->req->opt.field_validation, "Ignore");
 }
 
 /* Warns, or refuses: one error with all of them. */

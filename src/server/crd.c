@@ -432,7 +432,7 @@ int crd_admit(struct write *w) {
     struct err err = {0};
     struct buf b;
     yyjson_doc *doc;
-    if (str_is(w->req->subresource, "status") || w->internal) {
+    if (str_is(w->req->subresource, "status") || w->behalf != WRITE_FOR_USER) {
         return 0;
     }
     if (w->old == NULL && mirror_count(w->s->o.mirror, definition()) >= LIMIT_CRDS) {

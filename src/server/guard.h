@@ -9,7 +9,8 @@
  *
  * Order for an HTTP request: request_parse, authenticate (impersonation included: it authorizes by itself), in-flight
  * limits, authorize, the handler; for writes of objects, `admit_write` just before the object is staged; at the end,
- * once, `audit`. Controllers' own writes skip authenticate and authorize and are audited.
+ * once, `audit`. Controllers' own writes skip authenticate and authorize and are audited; what they make of a user's
+ * template goes through `admit_template` in place of `admit_write`.
  */
 #ifndef BERTH_SERVER_GUARD_H
 #define BERTH_SERVER_GUARD_H
@@ -49,6 +50,11 @@ struct guard {
      * ERR_FORBIDDEN; the text is what follows `roles... "x" is forbidden: `. Not called for controllers. */
     int (*admit_write)(struct guard *g, const struct api_request *q, yyjson_mut_val *obj,
                        const struct object *old, struct arena *a, struct err *err);
+
+    /* A controller creates obj as a user's template says: what that user may not write is refused here, too, whatever
+     * rights they have. ERR_FORBIDDEN; the text as above. */
+    int (*admit_template)(struct guard *g, const struct api_request *q, yyjson_mut_val *obj,
+                          struct arena *a, struct err *err);
 
     /* A POST of a virtual kind (SelfSubjectAccessReview, TokenReview, ...): fills `status` of d's
      * root, in the storage

@@ -171,6 +171,22 @@ static const struct kind_version *rules_of(const struct write *w) {
     return own ? kv : kind_storage(w->req->kind);
 }
 
+static int ask_guard(struct write *w, const struct kind *k, yyjson_mut_val *root) {
+    struct guard *g = w->s->o.guard;
+    struct err err = {0};
+    int code = 0;
+    if (g != NULL && g->admit_write != NULL && w->behalf == WRITE_FOR_USER) {
+        code = g->admit_write(g, w->req, root, w->old, w->arena, &err);
+    } else if (g != NULL && g->admit_template != NULL && w->behalf == WRITE_FOR_TEMPLATE) {
+        code = g->admit_template(g, w->req, root, w->arena, &err);
+    }
+    if (code == ERR_FORBIDDEN) {
+        return failure_forbidden(&w->failure, w->arena, k, json_mstr_at(root, "metadata.name"),
+                                 "%s", err.text);
+    }
+    return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
+}
+
 static int validate(struct write *w) {
     const struct kind *k = kind_stored(w->req->kind);
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
@@ -190,19 +206,7 @@ static int validate(struct write *w) {
     if (causes.n > 0) {
         return refuse(w, k, root, &causes);
     }
-    struct guard *g = w->s->o.guard;
-    if (!w->internal && g != NULL && g->admit_write != NULL) {
-        struct err err = {0};
-        code = g->admit_write(g, w->req, root, w->old, w->arena, &err);
-        if (code == ERR_FORBIDDEN) {
-            return failure_forbidden(&w->failure, w->arena, k, json_mstr_at(root, "metadata.name"),
-                                     "%s", err.text);
-        }
-        if (code != 0) {
-            return failure_err(&w->failure, w->arena, &err);
-        }
-    }
-    return 0;
+    return ask_guard(w, k, root);
 }
 
 static int build(struct write *w, struct object **ret) {

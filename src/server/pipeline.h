@@ -19,6 +19,13 @@
 
 struct hook_wait;
 
+/* On whose behalf something is written, and so what the guard is asked. */
+enum write_for {
+    WRITE_FOR_USER,     /* who sent the request: guard.admit_write */
+    WRITE_FOR_TEMPLATE, /* a controller makes what a user's template says: guard.admit_template */
+    WRITE_FOR_SYSTEM,   /* a controller's own decision, or bootstrap: nobody */
+};
+
 struct write {
     /* Filled by the caller of write_run. */
     struct server *s;
@@ -26,7 +33,7 @@ struct write {
     struct arena *arena;           /* valid until staged, and until done unless `orphaned` */
     struct str body;
     enum body_type type;
-    bool internal;     /* a controller: no guard, no warnings */
+    enum write_for behalf; /* all but a user's are without warnings */
     bool whole;        /* doc is of our own making, status included (binding) */
     struct call *call; /* the HTTP call, or NULL; cleared when its peer goes away */
     const struct delete_options *delete_options; /* of VERB_DELETE */

@@ -115,8 +115,9 @@ static int authenticate(struct guard *g, struct http_request *r, const struct ap
 
 /* ---- may they ---- */
 
-static int authorize(struct guard *g, const struct api_request *q, struct arena *a,
-                     struct str *ret_reason, struct err *err) {
+/* What is asked of a request, and of a review that asks whether one would be allowed. */
+static bool allows(void *ctx, const struct api_request *q, struct arena *a,
+                   struct str *ret_reason) {
     struct rbac_attributes want = {
         .user = &q->user,
         .verb = q->verb_name,
@@ -128,9 +129,14 @@ static int authorize(struct guard *g, const struct api_request *q, struct arena 
         .ns = policy_is_clusterwide(q) ? STR("") : q->ns,
         .path = q->path,
     };
-    struct policy *p = policy_of(g);
+    struct policy *p = ctx;
     return rbac_allows(p->rbac, &want, a, ret_reason) &&
-                   policy_node_may(p->authn.mirror, q, a, ret_reason)
+           policy_node_may(p->authn.mirror, q, a, ret_reason);
+}
+
+static int authorize(struct guard *g, const struct api_request *q, struct arena *a,
+                     struct str *ret_reason, struct err *err) {
+    return allows(policy_of(g), q, a, ret_reason)
                ? 0
                : err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(*ret_reason));
 }
@@ -161,8 +167,13 @@ static int admit_write(struct guard *g, const struct api_request *q, yyjson_mut_
         return check_token_secret(p, q, obj, a, err);
     }
     int r = policy_node_writes(q, obj, err);
-    r = r ? r : policy_protect(p->rbac, q, obj, old, a, err);
+    r = r ? r : policy_protect(p->rbac, p->authn.mirror, q, obj, old, a, err);
     return r ? r : escalate_check(p->rbac, &q->user, q->kind, q->ns, obj, old, a, err);
+}
+
+static int admit_template(struct guard *g, const struct api_request *q, yyjson_mut_val *obj,
+                          struct arena *a, struct err *err) {
+    return policy_protect_template(policy_of(g)->authn.mirror, q, obj, a, err);
 }
 
 /* ---- reviews and tokens ---- */
@@ -203,7 +214,7 @@ static int review(struct guard *g, const struct api_request *q, yyjson_mut_doc *
         return token_review(p, d, a, err);
     }
     if (str_ends(kind, STR("SubjectAccessReview"))) {
-        return review_access(p->rbac, &q->user, q->kind, q->ns, d, a, err);
+        return review_access(allows, p, &q->user, q->kind, q->ns, d, a, err);
     }
     return err_set(err, ERR_UNSUPPORTED, "%.*s is not answered here", STR_ARG(kind));
 }
@@ -384,6 +395,7 @@ struct policy *policy_new(const struct policy_options *o, struct err *err) {
     p->guard = (struct guard){.authenticate = authenticate,
                               .authorize = authorize,
                               .admit_write = admit_write,
+                              .admit_template = admit_template,
                               .review = review,
                               .token = token,
                               .audit = audit};

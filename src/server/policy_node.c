@@ -150,11 +150,13 @@ bool policy_node_may(const struct mirror *m, const struct api_request *q, struct
     } else if (str_is(q->plural, "pods")) {
         why = pod_may(m, q, node, a) ? NULL : "a node has to do with the pods bound to it alone";
     } else if (str_is(q->plural, "nodes")) {
-        bool own = is_read(q) || q->verb == VERB_CREATE || str_eq(q->name, node);
+        bool made = q->verb == VERB_CREATE && q->name.n == 0; /* its name: policy_node_writes */
+        bool own = is_read(q) || made || str_eq(q->name, node);
         why = own ? NULL : "a node writes its own Node alone";
     } else if (str_is(q->plural, "leases")) {
         bool own = str_is(q->ns, LEASE_NAMESPACE) &&
-                   (q->verb == VERB_CREATE || str_eq(q->authz_name, node));
+                   (str_eq(q->authz_name, node) ||
+                    (q->verb == VERB_CREATE && q->authz_name.n == 0));
         why = own ? NULL : "a node has one Lease";
     } else if (str_is(q->plural, "serviceaccounts")) {
         why = "a node has no business with service accounts";

@@ -92,8 +92,18 @@ static const struct rule berth_calendar[] = {
     {"kueue.x-k8s.io", "workloadpriorityclasses", READ}, /* who has work chooses among them */
     {0},
 };
+/* No "*": what mints bearer tokens (tokens) is in the same group, and who writes a status of it decides. */
 static const struct rule booking_admin[] = {
-    {"berth.dev", "*", READ " " CHANGE},
+    {"berth.dev",
+     "calendarfeeds capacitywindows reservationpolicies reservations reservationseries",
+     READ " " CHANGE},
+    {"berth.dev",
+     "availabilities calendarfeeds/status capacitywindows/status fleethistories fleets "
+     "reservationpolicies/status reservations/status reservationseries/status "
+     "workloadexplanations",
+     READ},
+    {"berth.dev", "queuepreviews reservationchecks", "create"},
+    {"berth.dev", "reservations/approve reservations/manage reservations/onbehalf", "update"},
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ " " CHANGE},
     {"core", "namespaces nodes nodes/status", READ},
     {0},
@@ -106,6 +116,7 @@ static const struct rule queue_admin[] = {
     {"visibility.kueue.x-k8s.io", "clusterqueues/pendingworkloads localqueues/pendingworkloads",
      READ},
     {"scheduling.k8s.io", "priorityclasses", READ " " CHANGE},
+    {"kueue.x-k8s.io scheduling.k8s.io", "priorityclasses workloadpriorityclasses", "use"},
     {"core", "namespaces nodes nodes/status", READ},
     {0},
 };

@@ -302,6 +302,26 @@ static bool node_may(struct world *w, const char *who, const char *group, const 
     return w->g->authorize(w->g, &q, &w->a, &reason, NULL) == 0;
 }
 
+/* The same, asked for in a review. */
+static bool node_told(struct world *w, const char *who, const char *group, const char *plural,
+                      const char *sub, const char *verb, const char *ns, const char *name,
+                      const char *fields) {
+    char json[512];
+    yyjson_mut_doc *d;
+    struct err err = {0};
+    struct api_request q = request_of("authorization.k8s.io", "SubjectAccessReview", "create",
+                                      fixture_user("root", "system:masters", NULL));
+    snprintf(json, sizeof(json),
+             "{\"spec\":{\"user\":\"%s\",\"groups\":[\"system:nodes\",\"system:authenticated\"],"
+             "\"resourceAttributes\":{\"group\":\"%s\",\"resource\":\"%s\",\"subresource\":\"%s\","
+             "\"verb\":\"%s\",\"namespace\":\"%s\",\"name\":\"%s\",\"fieldSelector\":{"
+             "\"rawSelector\":\"%s\"}}}}",
+             who, group, plural, sub, verb, ns, name, fields);
+    assert_ok(json_parse_mut(&w->a, str_of(json), &d, &err), &err);
+    assert_ok(w->g->review(w->g, &q, d, &w->a, &err), &err);
+    return yyjson_mut_is_true(json_mpath(d->root, "status.allowed"));
+}
+
 static void put_pods(struct world *w) {
     fixture_put(
         w->m, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"mine\","
@@ -359,6 +379,42 @@ static void test_node_is_one_node(void **state) {
     assert_false(node_may(w, n, lease, "Lease", "update", VERB_UPDATE, "kube-system", "n", ""));
 }
 
+/* A review gives the answer that the request itself would get, not RBAC's alone. */
+static void test_reviews_say_what_requests_get(void **state) {
+    struct world *w = *state;
+    put_pods(w);
+    const char *n = "system:node:n";
+    assert_true(node_told(w, n, "", "secrets", "", "get", "team", "pull", ""));
+    assert_false(node_told(w, n, "", "secrets", "", "get", "team", "other", ""));
+    assert_false(node_told(w, n, "", "secrets", "", "get", "team", "", ""));
+    assert_false(node_told(w, n, "", "pods", "", "list", "", "", ""));
+    assert_true(node_told(w, n, "", "pods", "", "list", "", "", "spec.nodeName=n"));
+    assert_true(node_told(w, n, "", "pods", "status", "patch", "team", "mine", ""));
+    assert_false(node_told(w, n, "", "pods", "status", "patch", "team", "theirs", ""));
+    assert_true(node_told(w, n, "", "nodes", "", "create", "", "n", ""));
+    assert_false(node_told(w, n, "", "nodes", "", "create", "", "o", ""));
+    assert_false(node_told(w, n, "", "nodes", "status", "patch", "", "o", ""));
+    assert_false(
+        node_told(w, n, "coordination.k8s.io", "leases", "", "create", "kube-node-lease", "o", ""));
+    /* Every right in one namespace is none over what decides in all. */
+    fixture_put(w->m,
+                "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"RoleBinding\","
+                "\"metadata\":{\"name\":\"all\",\"namespace\":\"team\"},\"roleRef\":{"
+                "\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\",\"name\":"
+                "\"cluster-admin\"},\"subjects\":[{\"kind\":\"User\",\"name\":\"owner\"}]}");
+    static const char *const decides[][2] = {{"", "pods"},
+                                             {"batch", "jobs"},
+                                             {"kueue.x-k8s.io", "workloads"},
+                                             {"berth.dev", "reservations"},
+                                             {"berth.dev", "reservationseries"},
+                                             {"berth.dev", "calendarfeeds"}};
+    for (size_t i = 0; i < sizeof(decides) / sizeof(decides[0]); i++) {
+        const char *const *d = decides[i];
+        assert_false(node_told(w, "owner", d[0], d[1], "status", "patch", "team", "x", ""));
+        assert_false(node_told(w, "owner", d[0], d[1], "status", "update", "team", "x", ""));
+    }
+}
+
 /* ---- what controllers alone write ---- */
 
 static int store(struct world *w, const char *group, const char *kind, struct user u,
@@ -403,8 +459,10 @@ static void test_controllers_members(void **state) {
          "\"nvidia.com/mig-1g.18gb\":\"1\"}}}]}}}}",
          ERR_FORBIDDEN},
         {"batch", "Job",
-         "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}},\"spec\":{\"template\":{"
-         "\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}",
+         "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/"
+         "queue-name\":\"q\"}},\"spec\":{\"suspend\":true,"
+         "\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"nvidia.com/"
+         "gpu\":\"1\"}}}]}}}}",
          0},
     };
     struct world *w = *state;
@@ -546,6 +604,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_impersonated_extra, setup, teardown),
         cmocka_unit_test_setup_teardown(test_authorize, setup, teardown),
         cmocka_unit_test_setup_teardown(test_node_is_one_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reviews_say_what_requests_get, setup, teardown),
         cmocka_unit_test_setup_teardown(test_controllers_members, setup, teardown),
         cmocka_unit_test_setup_teardown(test_token_secrets_are_guarded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_token_request_and_review, setup, teardown),

@@ -37,22 +37,49 @@ static int set_list(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *name,
 
 /* ---- may somebody do something ---- */
 
-static struct rbac_attributes attributes_of(const struct user *u, yyjson_mut_val *resource,
-                                            yyjson_mut_val *path) {
-    if (!resource) {
-        return (struct rbac_attributes){
-            .user = u, .verb = json_mstr_at(path, "verb"), .path = json_mstr_at(path, "path")};
+static enum verb verb_of(struct str name) {
+    static const struct {
+        const char *name;
+        enum verb verb;
+    } rows[] = {{"get", VERB_GET},       {"list", VERB_LIST},
+                {"watch", VERB_WATCH},   {"create", VERB_CREATE},
+                {"update", VERB_UPDATE}, {"patch", VERB_PATCH},
+                {"delete", VERB_DELETE}, {"deletecollection", VERB_DELETECOLLECTION}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (str_is(name, rows[i].name)) {
+            return rows[i].verb;
+        }
     }
-    return (struct rbac_attributes){
-        .user = u,
-        .resource_request = true,
-        .verb = json_mstr_at(resource, "verb"),
+    return VERB_OTHER;
+}
+
+/* The request that is asked about, as request_parse would have made it. */
+static struct api_request request_of(const struct user *u, yyjson_mut_val *resource,
+                                     yyjson_mut_val *path) {
+    struct str verb = json_mstr_at(resource ? resource : path, "verb");
+    if (!resource) {
+        return (struct api_request){
+            .user = *u, .verb_name = verb, .path = json_mstr_at(path, "path")};
+    }
+    struct api_request q = {
+        .user = *u,
+        .resource = true,
+        .verb = verb_of(verb),
+        .verb_name = verb,
         .group = json_mstr_at(resource, "group"),
-        .resource = json_mstr_at(resource, "resource"),
+        .version = json_mstr_at(resource, "version"),
+        .plural = json_mstr_at(resource, "resource"),
         .subresource = json_mstr_at(resource, "subresource"),
-        .name = json_mstr_at(resource, "name"),
         .ns = json_mstr_at(resource, "namespace"),
+        .authz_name = json_mstr_at(resource, "name"),
     };
+    bool many = q.verb == VERB_LIST || q.verb == VERB_WATCH || q.verb == VERB_DELETECOLLECTION;
+    q.name = many ? (struct str){0} : q.authz_name;
+    q.opt.field_selector = json_mstr_at(resource, "fieldSelector.rawSelector");
+    if (str_is(q.plural, "namespaces") && q.group.n == 0 && q.name.n > 0) {
+        q.ns = q.name;
+    }
+    return q;
 }
 
 static int check_spec(yyjson_mut_val *spec, bool self, bool local, struct str ns, struct err *err) {
@@ -78,8 +105,8 @@ static int check_spec(yyjson_mut_val *spec, bool self, bool local, struct str ns
     return 0;
 }
 
-int review_access(struct rbac *b, const struct user *u, const struct kind *k, struct str ns,
-                  yyjson_mut_doc *d, struct arena *a, struct err *err) {
+int review_access(review_allows *allows, void *ctx, const struct user *u, const struct kind *k,
+                  struct str ns, yyjson_mut_doc *d, struct arena *a, struct err *err) {
     yyjson_mut_val *spec = json_mget(d->root, STR("spec"));
     bool self = str_is(str_of(k->kind), "SelfSubjectAccessReview");
     bool local = str_is(str_of(k->kind), "LocalSubjectAccessReview");
@@ -91,10 +118,9 @@ int review_access(struct rbac *b, const struct user *u, const struct kind *k, st
     if (r != 0) {
         return r;
     }
-    struct rbac_attributes q =
-        attributes_of(self ? u : &named, json_mget(spec, STR("resourceAttributes")),
-                      json_mget(spec, STR("nonResourceAttributes")));
-    bool allowed = rbac_allows(b, &q, a, &reason);
+    struct api_request q = request_of(self ? u : &named, json_mget(spec, STR("resourceAttributes")),
+                                      json_mget(spec, STR("nonResourceAttributes")));
+    bool allowed = allows(ctx, &q, a, &reason);
     yyjson_mut_val *status = yyjson_mut_obj(d);
     if (!status || json_mset(d, d->root, STR("status"), status) != 0 ||
         json_mset_bool(d, status, "allowed", allowed) != 0 ||
@@ -146,7 +172,7 @@ int review_rules(struct rbac *b, const struct user *u, yyjson_mut_doc *d, struct
     rbac_rules_of(b, u, ns, add_rule, &out);
     if (out.code != 0 || json_mset(d, status, STR("resourceRules"), out.resource) != 0 ||
         json_mset(d, status, STR("nonResourceRules"), out.path) != 0 ||
-        json_mset_bool(d, status, "incomplete", false) != 0) {
+        json_mset_bool(d, status, "incomplete", user_in_group(u, STR("system:nodes"))) != 0) {
         return no_memory(err);
     }
     return 0;

@@ -309,7 +309,7 @@ int server_bootstrap(struct server *s, struct str json, struct err *err) {
         w->req = &q;
         w->arena = &a;
         w->body = json;
-        w->internal = true;
+        w->behalf = WRITE_FOR_SYSTEM;
         w->orphaned = true;
         w->unasked = true;
         w->done = bootstrap_done;

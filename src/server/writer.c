@@ -146,7 +146,7 @@ static struct job *begin(struct writer *w, const char *who, const struct kind *k
     j->req.opt.timeout_seconds = j->req.opt.grace_seconds = -1;
     op->req = &j->req;
     op->arena = a;
-    op->internal = true;
+    op->behalf = WRITE_FOR_SYSTEM;
     op->done = written;
     op->ctx = j;
     return j;
@@ -173,6 +173,13 @@ static void run(struct job *j, write_done *done, void *ctx) {
     j->running = false;
 }
 
+/* No controller has pods or Jobs of its own: what they create of them is what a user's template says. */
+static enum write_for behalf_of(const struct kind *k) {
+    bool made = (k->group[0] == '\0' && strcmp(k->kind, "Pod") == 0) ||
+                (strcmp(k->group, "batch") == 0 && strcmp(k->kind, "Job") == 0);
+    return made ? WRITE_FOR_TEMPLATE : WRITE_FOR_SYSTEM;
+}
+
 static void create(struct writer *w, const char *who, const struct kind *k, struct str ns,
                    struct str json, write_done *done, void *ctx) {
     struct job *j = begin(w, who, k, ns, (struct str){0}, VERB_CREATE, "create");
@@ -181,6 +188,7 @@ static void create(struct writer *w, const char *who, const struct kind *k, stru
         return;
     }
     j->write->body = arena_str(&j->arena, json);
+    j->write->behalf = behalf_of(k);
     run(j, done, ctx);
 }
 
