@@ -92,6 +92,10 @@ int admission_queue_name(const struct admission_context *c, struct admission_ask
 int admission_default_class(const struct admission_context *c, struct admission_ask *q,
                             struct err *err);
 
+/* Causes for what only the scheduler says (pod_fields.h) in the templates of the object: the two annotations always,
+ * nodeName where it is `queued`, administrators included. What was there before, and queued before, stays. */
+int admission_check_templates(struct admission_ask *q, bool queued, struct err *err);
+
 /* A warning that clients show; beyond ADMISSION_WARNINGS they are dropped. */
 void admission_warn(struct admission_ask *q, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -188,16 +188,18 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
         admission_old_label(q, KUEUE_QUEUE_LABEL).n > 0) {
         check_kind(row, q);
     }
+    int r = admission_check_templates(
+        q, queue.n > 0 || c->settings->manage_jobs_without_queue_name, err);
     if (q->old) {
         check_change(c, row, q);
-        return 0;
+        return r;
     }
     if (str_is(admission_annotation(q, KUEUE_ELASTIC_ANNOTATION), "true")) {
         admission_warn(q, "%s: elastic jobs are not supported; it is queued as a whole",
                        KUEUE_ELASTIC_ANNOTATION);
     }
     admission_warn_topology(q);
-    return 0;
+    return r;
 }
 
 const struct admission_row admission_job_rows[] = {

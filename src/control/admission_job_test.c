@@ -102,6 +102,42 @@ static void each_kind_starts_suspended(void **state) {
     teardown(&f);
 }
 
+#define PLACED "{%s,\"spec\":{\"%s\":{%s\"spec\":{\"nodeName\":\"n\",\"containers\":[]}%s}}}"
+
+/* Pods of a queue get their place from the scheduler, whoever writes the template. */
+static void templates_of_a_queue_name_no_place(void **state) {
+    static const char *const kinds[][3] = {
+        {"batch", "Job", "template"},
+        {"kubeflow.org", "PyTorchJob", "pytorchReplicaSpecs"},
+        {"ray.io", "RayCluster", "headGroupSpec"},
+    };
+    struct fixture f;
+    char json[512], field[128];
+    setup(&f);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *at = i == 0 ? "" : ".template";
+        const char *open = i == 0 ? "" : "\"template\":{", *close = i == 0 ? "" : "}";
+        (void)snprintf(json, sizeof json, PLACED, META, kinds[i][2], open, close);
+        (void)snprintf(field, sizeof field, "spec.%s%s.spec.nodeName: Forbidden: ", kinds[i][2],
+                       at);
+        ask(&f, kinds[i][0], kinds[i][1], json, NULL);
+        assert_memory_equal(cause(&f), field, strlen(field));
+        ask(&f, kinds[i][0], kinds[i][1], json, json); /* it was there before */
+        assert_string_equal(cause(&f), "");
+        (void)snprintf(json, sizeof json, PLACED, "\"metadata\":{\"name\":\"x\"}", kinds[i][2],
+                       open, close);
+        ask(&f, kinds[i][0], kinds[i][1], json, NULL); /* it is in no queue */
+        assert_string_equal(cause(&f), "");
+    }
+    ask(&f, "batch", "Job",
+        "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"
+        "\"berth.dev/devices\":\"[]\"}}}}}",
+        NULL);
+    assert_string_equal(cause(&f), "spec.template.metadata.annotations[berth.dev/devices]: "
+                                   "Forbidden: it is written by the scheduler alone");
+    teardown(&f);
+}
+
 /* What an ancestor is queued for is not held back on its own. */
 static void children_are_left_alone(void **state) {
     struct fixture f;
@@ -258,6 +294,7 @@ static void topologies_are_warned_of(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_starts_suspended),
+        cmocka_unit_test(templates_of_a_queue_name_no_place),
         cmocka_unit_test(children_are_left_alone),
         cmocka_unit_test(kinds_are_prepared),
         cmocka_unit_test(what_cannot_be_queued_is_refused),

@@ -108,10 +108,8 @@ static yyjson_val *readable(struct admission_ask *q, const char *path) {
     return r == 0 ? yyjson_doc_get_root(d) : NULL;
 }
 
+/* Whatever it says of itself: by its role a pod is counted as one of those that its Workload asked for. */
 static int add_role(struct admission_ask *q, struct err *err) {
-    if (admission_annotation(q, POD_ROLE_HASH).p) {
-        return 0;
-    }
     struct str hash = pod_role_hash(readable(q, "spec"), q->arena);
     return str_empty(hash) ? no_memory(err) : admission_set_annotation(q, POD_ROLE_HASH, hash, err);
 }

@@ -123,14 +123,15 @@ static void pods_wait_behind_the_gate(void **state) {
     LACKS(mutated(&w, "team", POD("", "")), POD_GATE);
     HAS(mutated(&w, "easy", POD("", "")), "\"kueue.x-k8s.io/queue-name\":\"default\"");
     LACKS(mutated(&w, "kube-system", POD(LABELS(Q), "")), POD_GATE);
-    /* Twice is once, and a role that is named stays. */
+    /* Twice is once, and what a pod says of its own role counts for nothing. */
     t = mutated(&w, "team",
                 POD(LABELS(Q) NOTES("\"" POD_ROLE_HASH "\":\"mine\"") ",\"finalizers\":[\""
                                                                       "kueue.x-k8s.io/managed\"]",
                     GATED));
     HAS(t, "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}]");
     HAS(t, "\"finalizers\":[\"kueue.x-k8s.io/managed\"]");
-    HAS(t, "\"mine\"");
+    LACKS(t, "\"mine\"");
+    HAS(t, "\"kueue.x-k8s.io/role-hash\":\"");
     /* On behalf of a parent. */
     t = mutated(&w, "team", POD(NOTES("\"" POD_PARENT "\":\"deployment\""), ""));
     HAS(t, POD_GATE);

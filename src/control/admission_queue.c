@@ -1,6 +1,7 @@
 /* admission_queue: what the rows of admission share: default queue and class, suspension, answers. */
 #include <stdarg.h>
 
+#include "api/pod_fields.h"
 #include "base/buf.h"
 #include "control/admission.h"
 
@@ -108,6 +109,37 @@ int admission_default_class(const struct admission_context *c, struct admission_
         return 0;
     }
     return admission_set_label(q, ADMISSION_CLASS_LABEL, STR("default"), err);
+}
+
+/* The lines of pod_scheduler_fields, each as a cause. */
+static void blame_fields(struct admission_ask *q, struct str lines, bool queued) {
+    struct str line, field, rest;
+    while (str_next(&lines, '\n', &line)) {
+        bool node = str_cut(line, ':', &field, &rest) && str_ends(field, STR(".nodeName"));
+        if (field.n > 0 && (queued || !node)) {
+            causes_add(&q->causes, CAUSE_FORBIDDEN, arena_str(q->arena, field),
+                       node ? "Forbidden: pods of a queue get their node from the scheduler"
+                            : "Forbidden: it is written by the scheduler alone");
+        }
+    }
+}
+
+int admission_check_templates(struct admission_ask *q, bool queued, struct err *err) {
+    struct buf now, was;
+    buf_init(&now, 0);
+    buf_init(&was, 0);
+    if (!q->internal && pod_scheduler_fields(q->obj, &now) > 0) {
+        yyjson_mut_doc *old = q->old ? json_mut_copy(q->arena, q->old) : NULL;
+        bool before = old && admission_old_label(q, ADMISSION_QUEUE_LABEL).n > 0;
+        (void)pod_scheduler_fields(old ? yyjson_mut_doc_get_root(old) : NULL, &was);
+        if (!(str_eq(buf_view(&now), buf_view(&was)) && (before || !queued))) {
+            blame_fields(q, buf_view(&now), queued);
+        }
+    }
+    int r = buf_ok(&now) ? buf_ok(&now) : buf_ok(&was);
+    buf_release(&now);
+    buf_release(&was);
+    return r ? no_memory(err) : 0;
 }
 
 static struct str text_of(struct arena *a, const char *fmt, va_list ap)

@@ -136,13 +136,17 @@ static void check_beneficiary(struct admission_ask *q, const char *at) {
     (void)snprintf(kind_at, sizeof kind_at, "%s.beneficiary.kind", at);
     struct str name = json_mstr_at(q->obj, name_at);
     bool group = str_is(json_mstr_at(q->obj, kind_at), "Group");
-    bool own = name.n == 0 || (group ? in_group(q, name) : str_eq(name, q->user));
+    /* Without a beneficiary it is its maker's, by whose limits it is judged. */
+    struct str by = json_str(
+        json_get(json_path(q->old, "metadata.annotations"), STR(RESERVATION_USER_ANNOTATION)));
+    struct str whose = name.n == 0 && by.n > 0 ? by : name;
+    bool own = whose.n == 0 || (group ? in_group(q, whose) : str_eq(whose, q->user));
     bool as_was = q->old && str_eq(json_str_at(q->old, name_at), name) &&
                   str_is(json_str_at(q->old, kind_at), "Group") == group;
     if (!own && !as_was && !may(q, "onbehalf", q->ns)) {
         deny(q, arena_f(q->arena,
                         "you may not book for %.*s: that needs update of reservations/onbehalf",
-                        STR_ARG(name)));
+                        STR_ARG(whose)));
     }
 }
 

@@ -171,6 +171,29 @@ static void bookings_of_others_are_theirs(void **state) {
     done(x);
 }
 
+/* By whose limits a booking is judged is changed by nobody but who may book for them. */
+static void a_booking_is_not_shifted_to_others(void **state) {
+    struct asked *x = asked();
+    scene_book(&x->s, "a", "r", 9, 11, SCENE_GPU, 1, NULL);
+    scene_minutes(&x->s, 1);
+    const struct object *o =
+        fake_world_patch(&x->s.w, "Reservation", "a", "r", "",
+                         "{\"spec\":{\"beneficiary\":{\"kind\":\"User\",\"name\":\"bob\"}}}");
+    ask(x, "bob", "r", "{\"beneficiary\":null}", o); /* back to its maker, a-user */
+    assert_true(str_contains(x->q.denied, STR("you may not book for a-user")));
+    ask(x, "bob", "r", "{\"beneficiary\":{\"kind\":\"User\",\"name\":\"a-user\"}}", o);
+    assert_true(x->q.denied.n > 0);
+    ask(x, "bob", "r", "{\"purpose\":\"x\"}", o);
+    assert_true(x->q.denied.n == 0);
+    ask(x, "a-user", "r", "{\"beneficiary\":null}", o);
+    assert_true(x->q.denied.n == 0);
+    x->rights = "onbehalf";
+    ask(x, "bob", "r", "{\"beneficiary\":null}", o);
+    assert_true(x->q.denied.n == 0);
+    x->q.may = NULL;
+    done(x);
+}
+
 static void what_has_begun_is_fixed(void **state) {
     struct asked *x = asked();
     scene_book(&x->s, "a", "r", 1, 3, SCENE_GPU, 1, NULL);
@@ -327,6 +350,7 @@ int main(void) {
         cmocka_unit_test(of_two_in_one_breath_one_is_told),
         cmocka_unit_test(of_one_name_both_are_kept),
         cmocka_unit_test(bookings_of_others_are_theirs),
+        cmocka_unit_test(a_booking_is_not_shifted_to_others),
         cmocka_unit_test(what_has_begun_is_fixed),
         cmocka_unit_test(availability_names_only_ones_own),
         cmocka_unit_test(a_check_says_what_would_come_of_it),

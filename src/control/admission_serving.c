@@ -114,12 +114,20 @@ static void check_labels(const struct admission_context *c, struct admission_ask
     admission_check_class(q, held);
 }
 
+/* Is the new state one that is queued? Mutation gave it what it needs. */
+static bool queued_now(const struct admission_context *c, const struct admission_ask *q) {
+    return admission_managed_namespace(c, q) &&
+           (c->settings->manage_jobs_without_queue_name ||
+            !str_empty(admission_label(q, ADMISSION_QUEUE_LABEL)));
+}
+
 int admission_deployment_validate(const struct admission_context *c, struct admission_ask *q,
                                   struct err *err) {
-    if (applies(c, q, DEPLOYMENT)) {
-        check_labels(c, q);
+    if (!applies(c, q, DEPLOYMENT)) {
+        return 0;
     }
-    return 0;
+    check_labels(c, q);
+    return admission_check_templates(q, queued_now(c, q), err);
 }
 
 struct difference {
@@ -194,21 +202,15 @@ static void check_replicas(const struct admission_context *c, struct admission_a
     }
 }
 
-/* Is the new state one that is queued? Mutation gave it what it needs. */
-static bool queued_now(const struct admission_context *c, const struct admission_ask *q) {
-    return admission_managed_namespace(c, q) &&
-           (c->settings->manage_jobs_without_queue_name ||
-            !str_empty(admission_label(q, ADMISSION_QUEUE_LABEL)));
-}
-
 int admission_statefulset_validate(const struct admission_context *c, struct admission_ask *q,
                                    struct err *err) {
     if (!applies(c, q, STATEFULSET) || others(q)) {
         return 0;
     }
     check_labels(c, q);
-    if (q->op != ADMISSION_UPDATE || !queued_now(c, q)) {
-        return 0;
+    int r = admission_check_templates(q, queued_now(c, q), err);
+    if (r != 0 || q->op != ADMISSION_UPDATE || !queued_now(c, q)) {
+        return r;
     }
     check_replicas(c, q);
     return check_shape(q, "spec.template", err);
@@ -224,10 +226,11 @@ int admission_lws_validate(const struct admission_context *c, struct admission_a
         causes_add(&q->causes, CAUSE_INVALID, STR("spec.replicas"),
                    "Invalid value: must be greater than or equal to 0");
     }
-    if (q->op != ADMISSION_UPDATE || !queued_now(c, q)) {
-        return 0;
+    int r = admission_check_templates(q, queued_now(c, q), err);
+    if (r != 0 || q->op != ADMISSION_UPDATE || !queued_now(c, q)) {
+        return r;
     }
     immutable_number(q, "spec.leaderWorkerTemplate.size", 1);
-    int r = check_shape(q, "spec.leaderWorkerTemplate.leaderTemplate", err);
+    r = check_shape(q, "spec.leaderWorkerTemplate.leaderTemplate", err);
     return r ? r : check_shape(q, "spec.leaderWorkerTemplate.workerTemplate", err);
 }

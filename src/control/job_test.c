@@ -72,6 +72,17 @@ static bool tracked(void *ctx, const struct object *o) {
     return true;
 }
 
+static bool take_first(void *ctx, const struct object *o) {
+    *(const struct object **)ctx = o;
+    return false;
+}
+
+static const struct object *first_of(struct fixture *f, const char *kind) {
+    const struct object *o = NULL;
+    mirror_scan(f->world.mirror, fake_world_kind(kind), STR(""), take_first, &o);
+    return o;
+}
+
 static size_t tracked_pods(struct fixture *f) {
     size_t n = 0;
     mirror_scan(f->world.mirror, fake_world_kind("Pod"), STR(""), tracked, &n);
@@ -120,6 +131,31 @@ static void pods_carry_what_they_need(void **state) {
     assert_non_null(strstr(fake_world_text(pod, "spec.containers"), "\"JOB_COMPLETION_INDEX\""));
     assert_true(object_controller(pod)->block);
     teardown(&f);
+}
+
+/* A Job that was stored before its template was looked at: what the scheduler says is not taken from there. */
+static void pods_take_no_place_from_a_template(void **state) {
+    static const char *const labels[] = {"", "\"kueue.x-k8s.io/queue-name\":\"q\""};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        char json[1024];
+        setup(&f);
+        snprintf(json, sizeof json,
+                 "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+                 "\"namespace\":\"default\",\"labels\":{%s}},\"spec\":{\"template\":{\"metadata\":{"
+                 "\"annotations\":{\"berth.dev/devices\":\"[]\",\"berth.dev/placement\":\"[]\","
+                 "\"a\":\"b\"}},\"spec\":{\"nodeName\":\"n\",\"restartPolicy\":\"Never\","
+                 "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+                 labels[i]);
+        fake_world_put(&f.world, json);
+        fake_world_run(&f.world, NS_PER_SEC);
+        const struct object *pod = first_of(&f, "Pod");
+        assert_non_null(pod);
+        assert_string_equal(fake_world_text(pod, "metadata.annotations"), "{\"a\":\"b\"}");
+        /* Without a queue its author had the right to name a node: the server looked. */
+        assert_string_equal(fake_world_text(pod, "spec.nodeName"), i == 0 ? "n" : "");
+        teardown(&f);
+    }
 }
 
 static void parallel_pods_up_to_completions(void **state) {
@@ -426,6 +462,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_pod_completes),
         cmocka_unit_test(pods_carry_what_they_need),
+        cmocka_unit_test(pods_take_no_place_from_a_template),
         cmocka_unit_test(parallel_pods_up_to_completions),
         cmocka_unit_test(parallelism_shrinks),
         cmocka_unit_test(failures_back_off_up_to_the_limit),

@@ -1,7 +1,10 @@
 /* job_write: see job_write.h. */
 #include "control/job_write.h"
 
+#include "api/inventory.h"
+#include "api/pod_fields.h"
 #include "base/limits.h"
+#include "control/integration.h"
 #include "wire/time.h"
 
 void write_time(struct buf *out, const char *name, int64_t ns) {
@@ -176,6 +179,17 @@ static int set_meta(yyjson_mut_doc *d, yyjson_mut_val *meta, const struct object
     return r ? r : set_owner(d, meta, job);
 }
 
+/* What the scheduler alone says of a pod is not its template's to say. A Job without a queue may name a node, as in
+ * Kubernetes: its author had the right to. */
+static void drop_places(yyjson_mut_val *root, const struct object *job) {
+    yyjson_mut_val *notes = json_mpath(root, "metadata.annotations");
+    json_mdel(notes, STR(DEVICES_ANNOTATION));
+    json_mdel(notes, STR(POD_PLACEMENT_ANNOTATION));
+    if (object_label(job, STR(KUEUE_QUEUE_LABEL)).n > 0) {
+        json_mdel(json_mget(root, STR("spec")), STR("nodeName"));
+    }
+}
+
 int job_write_pod(const struct object *job, yyjson_val *tree, const struct job_create *c,
                   bool per_index, struct arena *a, struct buf *out) {
     yyjson_mut_doc *d = json_mut_new(a);
@@ -195,6 +209,7 @@ int job_write_pod(const struct object *job, yyjson_val *tree, const struct job_c
         r = set_index(d, root, job, c, per_index);
     }
     if (r == 0) {
+        drop_places(root, job);
         json_write_mut(out, root);
         r = buf_ok(out);
     }

@@ -9,6 +9,7 @@
  * once the placement says so: a restart has nothing else to know by whom a place is held between two pods.
  */
 #include "base/limits.h"
+#include "control/integration.h"
 #include "control/queue_private.h"
 
 #define PLAN_AGAIN_NS (60 * NS_PER_SEC) /* a placement that was too long to be written */
@@ -49,6 +50,16 @@ static bool kin_each(void *ctx, const struct object *o) {
     return true;
 }
 
+/* Is the controller queued itself? Its pods wait for its Workload then, also while nobody has made that one, or
+ * somebody deleted it. */
+static bool names_queue(struct queue_controller *c, struct str ns, const struct owner_ref *owner) {
+    const struct object *o = mirror_owner(c->env->mirror, ns, owner);
+    const struct integration *row = o != NULL ? integration_of(o->kind) : NULL;
+    return row != NULL && object_label(o, STR(KUEUE_QUEUE_LABEL)).n > 0 &&
+           integration_enabled(row, c->settings) &&
+           integration_in_namespace(c->env->mirror, c->settings, ns);
+}
+
 /* The Workload of a pod: the one that the pod owns itself, alone or with its group, else the one that its controller
  * owns. One that is queued by itself has no other. */
 static struct kin kin_of(struct queue_controller *c, const struct object *o) {
@@ -62,6 +73,7 @@ static struct kin kin_of(struct queue_controller *c, const struct object *o) {
         k.waits = true; /* its Workload is not made yet, or gone */
     } else if (owner != NULL) {
         mirror_siblings(c->env->mirror, o->ns, owner, kin_each, &k);
+        k.waits = k.waits || (str_empty(k.workload) && names_queue(c, o->ns, owner));
     }
     return k;
 }

@@ -10,9 +10,10 @@
 
 #include "control/views.h" /* first: it gives one of two namesakes another name */
 
+#include "api/pod_fields.h"
 #include "core/engine.h"
 
-#define PLACEMENT_ANNOTATION "berth.dev/placement" /* on Workloads: the seats of an admission */
+#define PLACEMENT_ANNOTATION POD_PLACEMENT_ANNOTATION /* on Workloads: the seats of an admission */
 #define MANAGED_LABEL "berth.dev/managed"          /* on Nodes: "true" where Berth places pods */
 #define QUEUE_FINALIZER "kueue.x-k8s.io/resource-in-use"
 
