@@ -141,3 +141,36 @@ def run(users):
 def expected():
     with open(os.path.join(HERE, "matrix.txt"), encoding="utf-8") as f:
         return [line.rstrip("\n") for line in f if not line.startswith("#") and line.strip()]
+
+
+def reviews(admin):
+    """Each cell again, asked for in a SubjectAccessReview: the same answer. What is in no namespace that exists, or only
+    looks like a resource, cannot be asked for."""
+    who = {"anonymous": ("system:anonymous", ["system:unauthenticated"]), "nobody": ("nobody", []),
+           "view": ("view-user", []), "edit": ("edit-user", []), "admin": ("admin-user", [])}
+    node = admin.call("GET", "/api/v1/nodes")[1]["items"][0]["metadata"]["name"]
+    who["node"] = ("system:node:" + node, ["system:nodes"])
+    lines = {tuple(line.split()[:-1]): line.split()[-1] for line in expected()}
+    n = 0
+    for words, _, path, _, _ in cells():
+        verb, plural, scope = words
+        if scope == "path":
+            continue
+        resource, _, sub = plural.partition("/")
+        prefix, _, kind, subs = {**NAMESPACED, **CLUSTER}[resource]
+        attributes = {"group": "" if prefix == CORE else prefix.split("/")[2], "version": prefix.split("/")[-1],
+                      "resource": resource, "subresource": sub, "verb": verb}
+        if scope in ("own", "other"):
+            attributes["namespace"] = {"own": "team-a", "other": "team-b"}[scope]
+        if verb in ("get", "update", "patch", "delete") or sub or (verb == "create" and resource in ("nodes", "leases")):
+            attributes["name"] = "nope"
+        for i, user in enumerate(USERS):
+            name, groups = who[user]
+            spec = {"user": name, "groups": groups + ([] if user == "anonymous" else ["system:authenticated"]),
+                    "resourceAttributes": attributes}
+            code, answer = admin.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                      {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec})
+            got = "y" if answer["status"]["allowed"] else "-"
+            assert code == 201 and got == lines[words][i], f"{user} {words}: {got}, the request: {lines[words][i]}"
+            n += 1
+    return n

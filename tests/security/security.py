@@ -10,6 +10,7 @@ sys.path.insert(0, HERE)
 import escalation
 import hostile
 import matrix
+import places
 import pods
 from api import Client
 from harness import Berth, Fail, check
@@ -52,7 +53,9 @@ def main():
             admin = Client(b.port, b.data, cert="admin")
             users = matrix.make_users(b, admin)
             print(f"matrix: {check_matrix(users)} cells as in the table")
+            print(f"reviews: {matrix.reviews(admin)} cells as the requests themselves")
             tokens = escalation.run(b, admin, users)
+            tokens += places.run(b, admin, users)
             pods.run(b, admin, users)
             hostile.run(b, admin)
             tokens += [u.headers["Authorization"][7:] for u in users.values() if "Authorization" in u.headers]
