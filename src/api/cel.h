@@ -1,8 +1,9 @@
 /*
  * cel: the rules of x-kubernetes-validations: parsed when a schema is compiled, evaluated when an object is written.
  *
- * An expression language of our own making inside the bounds that docs/custom-resources.md names; what a rule uses
- * beyond them makes it `unsupported`: it is named in a warning and never evaluated. Pure, with a budget of steps. Types
+ * An expression language of our own making inside the bounds that docs/custom-resources.md names. A definition with a
+ * rule beyond them is refused; in one that was stored before, such a rule is `unsupported`: it is named in a warning
+ * and never evaluated. Pure, with a budget of steps. Types
  * are checked as values meet, not beforehand.
  *
  *     text --cel_parse--> tree (cel_int.h) --cel_eval--> value
@@ -30,6 +31,9 @@ int cel_rules_new(struct arena *a, yyjson_val *rules, struct cel_rule **ret, siz
 int cel_parse(struct arena *a, struct str text, const struct cel_expr **ret, struct err *err);
 /* The first name that nothing declares but self, oldSelf and the macros' variables; empty: none. */
 struct str cel_undeclared(const struct cel_expr *e);
+/* The first member of self or oldSelf that the rule selects and an object of its schema cannot have; empty: none that
+ * can be told beforehand. optional_old: oldSelf is an optional value. */
+struct str cel_undefined_field(const struct cel_expr *e, yyjson_val *schema, bool optional_old);
 /* Whether it names this variable. */
 bool cel_uses(const struct cel_expr *e, const char *name);
 

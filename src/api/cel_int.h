@@ -124,6 +124,8 @@ struct cel_function {
 const struct cel_function *cel_function(struct str name, bool method);
 
 /* ---- values (cel_value.c) ---- */
+/* A member's name as the document has it; in buf, or a view of s. */
+struct str cel_plain_name(struct str s, char *buf, size_t cap);
 struct cel_value cel_error(struct cel_run *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* The document's value as the schema reads it: a number as int or double, a text with a format as time, ... */

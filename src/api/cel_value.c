@@ -114,7 +114,7 @@ bool cel_next(struct cel_cursor *c, struct cel_value *ret_key, struct cel_value 
 }
 
 /* "my__dash__name" is "my-name": names that CEL cannot write, and its own words in underscores. */
-static struct str plain_name(struct str s, char *buf, size_t cap) {
+struct str cel_plain_name(struct str s, char *buf, size_t cap) {
     static const struct {
         const char *code;
         char c;
@@ -170,7 +170,7 @@ bool cel_member(struct cel_value v, struct str name, bool escaped, struct cel_va
         return false;
     }
     bool named = escaped && v.node != NULL && v.node->n_props > 0;
-    name = named ? plain_name(name, buf, sizeof(buf)) : name;
+    name = named ? cel_plain_name(name, buf, sizeof(buf)) : name;
     yyjson_val *j = json_get(v.json, name);
     const struct crd_node *n = v.node != NULL ? crd_member(v.node, name) : NULL;
     bool absent = j == NULL || (yyjson_is_null(j) && named);

@@ -369,13 +369,40 @@ static void check_resource(struct structural *x, yyjson_val *s, enum level level
     }
 }
 
-/* A rule that nobody could read is refused; one that only we cannot is told when the schema is compiled. */
-static void check_rule(struct structural *x, yyjson_val *rule, const struct path *at) {
-    struct str text = text_at(rule, "rule"), message = str_trim(text_at(rule, "message"));
-    struct path here = path_member(at, "rule"), message_at = path_member(at, "message");
+/* What is not understood, by anybody or only here, is refused: a rule that is not enforced protects nobody. */
+static void check_expression(struct structural *x, yyjson_val *schema, yyjson_val *rule,
+                             struct str text, const struct path *here) {
     const struct cel_expr *e = NULL;
     struct err err = {0};
     struct arena a;
+    arena_init(&a, LIMIT_CRD_BYTES);
+    int code = cel_parse(&a, text, &e, &err);
+    struct str name = code == 0 ? cel_undeclared(e) : (struct str){0}, field = {0};
+    if (code == 0 && name.n == 0) {
+        field = cel_undefined_field(e, schema, flag(rule, "optionalOldSelf"));
+    }
+    if (code == ERR_SYNTAX) {
+        cause_invalid(x->c, here, text, "compilation failed: ERROR: Syntax error: %s", err.text);
+    } else if (code != 0) {
+        cause_invalid(x->c, here, text, "compilation failed: ERROR: %s%s",
+                      code == ERR_UNSUPPORTED ? "this server knows no " : "", err.text);
+    } else if (name.n > 0) {
+        cause_invalid(x->c, here, text,
+                      "compilation failed: ERROR: undeclared reference to '%.*s' (in container '')",
+                      STR_ARG(name));
+    } else if (field.n > 0) {
+        cause_invalid(x->c, here, text, "compilation failed: ERROR: undefined field '%.*s'",
+                      STR_ARG(field));
+    }
+    arena_release(&a);
+}
+
+static void check_rule(struct structural *x, yyjson_val *schema, yyjson_val *rule,
+                       const struct path *at) {
+    struct str text = text_at(rule, "rule"), message = str_trim(text_at(rule, "message"));
+    struct str maker = text_at(rule, "messageExpression");
+    struct path here = path_member(at, "rule"), message_at = path_member(at, "message");
+    struct path maker_at = path_member(at, "messageExpression");
     if (str_trim(text).n == 0) {
         cause_required(x->c, &here, "rule is not specified");
         return;
@@ -385,17 +412,10 @@ static void check_rule(struct structural *x, yyjson_val *rule, const struct path
     } else if (str_find(str_trim(text), '\n') >= 0 && message.n == 0) {
         cause_required(x->c, &message_at, "message must be specified if rule contains line breaks");
     }
-    arena_init(&a, LIMIT_CRD_BYTES);
-    int code = cel_parse(&a, text, &e, &err);
-    struct str name = code == 0 ? cel_undeclared(e) : (struct str){0};
-    if (code == ERR_SYNTAX) {
-        cause_invalid(x->c, &here, text, "compilation failed: ERROR: Syntax error: %s", err.text);
-    } else if (name.n > 0) {
-        cause_invalid(x->c, &here, text,
-                      "compilation failed: ERROR: undeclared reference to '%.*s' (in container '')",
-                      STR_ARG(name));
+    check_expression(x, schema, rule, text, &here);
+    if (maker.n > 0) {
+        check_expression(x, schema, rule, maker, &maker_at);
     }
-    arena_release(&a);
 }
 
 static void check_rules(struct structural *x, yyjson_val *s, const struct path *at) {
@@ -403,7 +423,7 @@ static void check_rules(struct structural *x, yyjson_val *s, const struct path *
     struct path up = path_member(at, "x-kubernetes-validations");
     for (size_t i = 0; i < yyjson_arr_size(list) && i < LIMIT_NAMED_ITEMS; i++) {
         struct path here = path_index(&up, i);
-        check_rule(x, yyjson_arr_get(list, i), &here);
+        check_rule(x, s, yyjson_arr_get(list, i), &here);
     }
 }
 
