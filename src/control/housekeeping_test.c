@@ -299,6 +299,23 @@ static void pods_of_a_lost_node_go(void **state) {
     node_life_controller_free(c);
 }
 
+/* Nobody else would end it: its namespace would stay for ever. */
+static void pods_of_a_node_that_never_was_go(void **state) {
+    struct node_life_controller *c = node_life_controller_new(&w.env, NULL);
+    put("v1", "Node", "", "n1", "", "");
+    put("v1", "Pod", "default", "lost", "",
+        "\"spec\":{\"nodeName\":\"nowhere\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}");
+    put("v1", "Pod", "default", "well", "",
+        "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}");
+    fake_world_delete(&w, "Pod", "default", "lost", "Background");
+    fake_world_run(&w, 30 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "Pod"), 2);
+    fake_world_run(&w, 30 * NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "Pod"), 1);
+    assert_non_null(fake_world_get(&w, "Pod", "default", "well"));
+    node_life_controller_free(c);
+}
+
 static void roles_add_up(void **state) {
     const char *rbac = "rbac.authorization.k8s.io/v1";
     struct role_aggregation_controller *c = role_aggregation_controller_new(&w.env, NULL);
@@ -461,6 +478,7 @@ int main(void) {
         TEST(one_solid_owner_is_enough),
         TEST(a_silent_node_becomes_unknown),
         TEST(pods_of_a_lost_node_go),
+        TEST(pods_of_a_node_that_never_was_go),
         TEST(roles_add_up),
         TEST(events_repeat_combine_and_expire),
         TEST(events_yield),

@@ -207,6 +207,16 @@ static bool add_lost_pod(void *ctx, const struct object *pod) {
     return true;
 }
 
+/* Bound to a node that never was, or is gone already: a change of its node or its deletion changes the generation. */
+static void pod_changed(void *ctx, const struct change *ch) {
+    struct node_life_controller *c = ctx;
+    if (ch->type != CHANGE_DELETED && (!ch->old || ch->old->generation != ch->obj->generation) &&
+        str_contains(ch->obj->json, STR("\"nodeName\""))) {
+        add_lost_pod(c, ch->obj);
+        arena_reset(&c->scratch);
+    }
+}
+
 static void add_all(void *ctx) {
     struct node_life_controller *c = ctx;
     mirror_scan(c->base.env.mirror, c->nodes, STR(""), add_node, c);
@@ -226,7 +236,8 @@ struct node_life_controller *node_life_controller_new(const struct control_env *
     c->started_ns = clock_wall(env->clock);
     arena_init(&c->scratch, 16 << 20);
     if (controller_init(&c->base, env, "node-controller", work, add_all, c, err) != 0 ||
-        controller_feed(&c->base, c->nodes, node_changed, c, err) != 0) {
+        controller_feed(&c->base, c->nodes, node_changed, c, err) != 0 ||
+        controller_feed(&c->base, c->pods, pod_changed, c, err) != 0) {
         node_life_controller_free(c);
         return NULL;
     }
