@@ -3,6 +3,7 @@
  * kind tables at each request: they are small, and an ETag answers most repeats.
  */
 #include "server/handlers.h"
+#include "server/unserved.h"
 
 struct sub {
     const char *name, *group, *version, *kind, *verbs; /* verbs: JSON list */
@@ -129,6 +130,35 @@ static const char *next_group(size_t *i) {
     return NULL;
 }
 
+/* What is not served, but told of when somebody sends it. */
+static void aggregated_unserved(struct buf *b, const char *group, const char *version, bool first) {
+    const struct unserved *u;
+    for (size_t i = 0; (u = unserved_next(&i)) != NULL;) {
+        if (strcmp(u->group, group) != 0 || strcmp(u->version, version) != 0) {
+            continue;
+        }
+        buf_f(b,
+              "%s{\"resource\":\"%s\",\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":"
+              "\"%s\"},"
+              "\"scope\":\"%s\",\"singularResource\":\"%s\",\"verbs\":[\"create\"],\"shortNames\":["
+              "\"%s\"]}",
+              first ? "" : ",", u->plural, u->kind, u->namespaced ? "Namespaced" : "Cluster",
+              u->singular, u->short_name);
+        first = false;
+    }
+}
+
+/* A group of which nothing is served. */
+static void aggregated_alien(struct buf *b, const struct unserved *u) {
+    buf_f(b,
+          "{\"metadata\":{\"name\":\"%s\",\"creationTimestamp\":null},\"versions\":[{\"version\":"
+          "\"%s\","
+          "\"freshness\":\"Current\",\"resources\":[",
+          u->group, u->version);
+    aggregated_unserved(b, u->group, u->version, true);
+    buf_c(b, "]}]}");
+}
+
 static void aggregated_group(struct buf *b, const char *group) {
     size_t n_kinds, n;
     const struct group_version *versions = group_versions(group, &n);
@@ -149,6 +179,7 @@ static void aggregated_group(struct buf *b, const char *group) {
                 first = false;
             }
         }
+        aggregated_unserved(b, group, versions[v].version, first);
         buf_c(b, "]}");
     }
     buf_c(b, "]}");
@@ -165,6 +196,15 @@ static void aggregated(struct buf *b, bool core) {
         for (size_t i = 0; (group = next_group(&i)) != NULL;) {
             buf_c(b, written++ ? "," : "");
             aggregated_group(b, group);
+        }
+        const struct unserved *u, *last = NULL;
+        size_t n;
+        for (size_t i = 0; (u = unserved_next(&i)) != NULL; last = u) {
+            bool told = last != NULL && strcmp(last->group, u->group) == 0;
+            if (!told && u->group[0] != '\0' && group_versions(u->group, &n) == NULL) {
+                buf_c(b, written++ ? "," : "");
+                aggregated_alien(b, u);
+            }
         }
     }
     buf_c(b, "]}\n");

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "server/handlers.h"
 #include "server/names.h"
+#include "server/unserved.h"
 
 static void detached(void *user) {
     struct call *c = user;
@@ -75,13 +76,25 @@ static void warn_deprecated(struct call *c) {
     }
 }
 
+static void unknown(struct call *c) {
+    const struct api_request *q = &c->req;
+    const struct unserved *u =
+        q->kv == NULL ? unserved_find(q->group, q->version, q->plural) : NULL;
+    if (u != NULL) {
+        (void)failure_set(&c->failure, c->arena, ERR_NOT_FOUND, "Berth has no kind %s: %s", u->kind,
+                          u->instead);
+    } else {
+        (void)failure_unknown_path(&c->failure);
+    }
+    call_fail(c);
+}
+
 static void dispatch_resource(struct call *c) {
     struct api_request *q = &c->req;
     struct err err = {0};
     if (q->kv == NULL || (q->subresource.n > 0 && !has_subresource(q->kind, q->subresource)) ||
         q->rest.n > 0 || is_misplaced(q)) {
-        (void)failure_unknown_path(&c->failure);
-        call_fail(c);
+        unknown(c);
         return;
     }
     if (negotiate_accept(http_header(c->http, "Accept"), ACCEPT_SHAPES, &c->media, &err) != 0) {

@@ -174,6 +174,25 @@ def people(s):
     s.check("get nonsense", 'the server doesn\'t have a resource type "nonsense"', 1)
 
 
+def kinds_of_others(s):
+    """What people bring along is answered with what to do instead, by create, apply and get alike."""
+    def manifest(api, kind):
+        return json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": {}})
+
+    for api, kind, text in (("apps/v1", "Deployment", "Berth has no kind Deployment: Berth runs pods and Jobs"),
+                            ("batch/v1", "CronJob", "Berth has no kind CronJob"),
+                            ("v1", "PersistentVolumeClaim", "Berth has no kind PersistentVolumeClaim: pods have emptyDir"),
+                            ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: pods have the network"),
+                            ("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled")):
+        s.check("create -f -", text, 1, manifest(api, kind))
+        s.check("apply -f -", text, 1, manifest(api, kind))
+    s.check("get deploy", "Berth has no kind Deployment", 1)
+    s.check("get all", "(?!.*Berth has no)")
+    s.check("create -f -", "ensure CRDs are installed first", 1, manifest("example.com/v1", "Widget"))
+    groups = s.raw("/apis")["groups"]
+    s.judge("the older form has what is served", not any(g["name"] == "apps" for g in groups), groups, "no apps")
+
+
 def pods_and_jobs(s):
     s.check("run p --image=busybox --restart=Never -- true", "pod/p created")
     s.check("get pod p -o wide", r"p\s+0/1\s+Pending")
@@ -204,7 +223,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="berth-api-") as folder:
         s = Session(sys.argv[1], sys.argv[2], folder)
         try:
-            for part in (objects, applying, patching, watching, paging, people, pods_and_jobs):
+            for part in (objects, applying, patching, watching, paging, people, kinds_of_others, pods_and_jobs):
                 part(s)
         finally:
             s.stop()
