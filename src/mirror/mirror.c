@@ -348,6 +348,11 @@ fail:
     return ERR_NOMEM;
 }
 
+static int may(const struct mirror *m, enum change_type type, const struct object *obj,
+               const struct object *now, struct err *err) {
+    return m->o.may ? m->o.may(m->o.may_ctx, type, obj, now, err) : 0;
+}
+
 static int check_write(const struct mirror *m, enum change_type type, const struct object *obj,
                        uint64_t expect_rv, struct err *err) {
     if (m->failing) {
@@ -360,7 +365,7 @@ static int check_write(const struct mirror *m, enum change_type type, const stru
                            STR_ARG(obj->name));
         }
         return m->n < LIMIT_STORE_OBJECTS
-                   ? 0
+                   ? may(m, type, obj, now, err)
                    : err_set(err, ERR_TOO_MANY, "%d objects are stored, the limit",
                              LIMIT_STORE_OBJECTS);
     }
@@ -369,7 +374,7 @@ static int check_write(const struct mirror *m, enum change_type type, const stru
                        "the object has been modified; please apply your changes to the latest "
                        "version and try again");
     }
-    return 0;
+    return may(m, type, obj, now, err);
 }
 
 int mirror_write(struct mirror *m, enum change_type type, struct object *obj, uint64_t expect_rv,

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,7 +26,6 @@ enum {
         2 << 20, /* small: a checkpoint, which holds up the batch behind it, is then short */
     WAL_IDLE_FRAMES = 64, /* worth a checkpoint when there is nothing else to do */
     IDLE_MS = 200,
-    ROOM_BYTES = 1 << 20, /* so much room, and a disk is not full any more */
 };
 
 #define LOOK_NS NS_PER_SEC /* between two looks for it */
@@ -98,6 +96,7 @@ static void deliver(struct store *s) {
     struct err err = s->err;
     bool refusing = s->refusing, changed = refusing != s->told_refusing;
     s->told_refusing = refusing;
+    s->grown = changed ? 0 : s->grown;
     pthread_mutex_unlock(&s->lock);
     if (changed && s->o.refuses) {
         s->o.refuses(s->o.refuses_ctx, refusing ? &err : NULL);
@@ -237,6 +236,17 @@ static uint64_t last_revision(const struct store_batch *group) {
     return group->changes[group->n - 1].obj->rv;
 }
 
+static bool only_deletes(const struct store_batch *group) {
+    for (const struct store_batch *b = group; b; b = b->next) {
+        for (size_t i = 0; i < b->n; i++) {
+            if (b->changes[i].type != CHANGE_DELETED && !b->changes[i].obj->deleting_ns) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* With the lock held: takes batches for one transaction off the queue. */
 static struct store_batch *take_group(struct store *s) {
     struct store_batch *group = s->queue, **end = &s->queue;
@@ -281,9 +291,13 @@ static void write_next(struct store *s) {
     struct store_batch *group = take_group(s);
     struct err err = {0};
     bool final = false;
+    /* While writes are refused, store_may has looked at each. */
+    bool ordinary = !s->refusing && !only_deletes(group);
     pthread_mutex_unlock(&s->lock);
     int64_t start = mono_ns();
-    int code = write_group(&s->db, group, &err, &final);
+    int code = ordinary && !room_left(s)
+                   ? err_set(&err, ERR_UNAVAILABLE, "store: the disk is full")
+                   : write_group(&s->db, group, &err, &final);
     if (code == 0) {
         mark_write(&s->mark, last_revision(group));
     }
@@ -332,14 +346,16 @@ static uint64_t wal_bytes(const struct store *s) {
 /* With the lock held, which it lets go of. Writes of one page may go on while larger ones fail, so one that went well
  * says nothing; room does. */
 static void look_for_room(struct store *s) {
-    struct statvfs v;
     int64_t now = mono_ns();
     if (!s->refusing || now - s->looked < LOOK_NS) {
         return;
     }
     s->looked = now;
     pthread_mutex_unlock(&s->lock);
-    bool room = statvfs(s->path, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize >= ROOM_BYTES;
+    bool room = room_left(s);
+    if (room) {
+        room_keep(s);
+    }
     pthread_mutex_lock(&s->lock);
     s->refusing = !room;
     if (room) {
@@ -377,7 +393,8 @@ static void *writer(void *arg) {
         if (!s->stopped && s->backup && !s->backup->finished) {
             copy_some(s);
         }
-        if (!s->stopped && wal_bytes(s) > bound) {
+        size_t most = s->refusing && s->set_aside / 2 < bound ? s->set_aside / 2 : bound;
+        if (!s->stopped && wal_bytes(s) > most) {
             checkpoint(s);
         }
         s->stats.wal_bytes = wal_bytes(s);
@@ -428,8 +445,9 @@ static int lock_folder(const char *dir, int *ret_fd, struct err *err) {
                              pid[0] ? pid : "(unknown)")
                    : err_sys(err, e, "cannot lock %s", path);
     }
-    int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) == -1 || pwrite(fd, pid, (size_t)n, 0) != n) {
+    /* In place: a start on a full disk needs no block for this. */
+    int n = snprintf(pid, sizeof(pid), "%-20ld\n", (long)getpid());
+    if (pwrite(fd, pid, (size_t)n, 0) != n || ftruncate(fd, n) == -1) {
         int e = errno;
         close(fd);
         return err_sys(err, e, "cannot write %s", path);
@@ -514,6 +532,7 @@ int store_recover(struct store *s, struct mirror *m, struct store_recovered *ret
     if (ret) { /* no mark of this revision: what was recovered may not be synced before the next commit */
         *ret = r;
     }
+    room_keep(s);
     s->m = m;
     int rc = pthread_create(&s->thread, NULL, writer, s);
     if (rc != 0) {

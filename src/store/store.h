@@ -79,6 +79,11 @@ struct store_recovered {
  * the mirror half filled: free both. */
 int store_recover(struct store *s, struct mirror *m, struct store_recovered *ret, struct err *err);
 
+/* For mirror_options.may. While `refuses` holds, only deletions, changes of what is being deleted, and small changes by
+ * which Workloads, Jobs and pods end are taken (and a Node's and its Lease's): there is room set aside for them. */
+int store_may(void *store, enum change_type type, const struct object *obj,
+              const struct object *now, struct err *err);
+
 /* Writes what was submitted, tells the mirror, stops the thread, checkpoints, closes. On the loop thread, after the
  * last submit; the mirror must still be alive. NULL is a no-op. Later runs of posted functions are harmless. */
 void store_close(struct store *s);

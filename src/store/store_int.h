@@ -63,6 +63,10 @@ int db_int(struct db *d, const char *sql, int64_t *ret, struct err *err);
 /* Writes the revision counter, in a transaction of its own. */
 int db_set_revision(struct db *d, uint64_t revision, struct err *err);
 
+/* store_room.c */
+bool room_left(const struct store *s);
+void room_keep(struct store *s); /* sets room aside, as far as there is any; again is harmless */
+
 /* store_mark.c: the newest revision known to be durable. Failures to write it are none: it is behind, then. */
 struct mark {
     int fd; /* -1: none */
@@ -108,6 +112,8 @@ struct store {
     struct store_options o;
     char path[STORE_PATH_MAX];
     int lock_fd;
+    size_t set_aside; /* bytes of the WAL that need no room */
+    size_t grown;     /* loop thread: by so much objects grew since the disk is full */
     struct mark mark; /* the writer thread's, as db */
     uint64_t known;   /* what the database must have at least */
     struct mirror *m;

@@ -83,8 +83,26 @@ static int write_all(int fd, struct str s) {
     return fsync(fd) == -1 ? errno : 0;
 }
 
+/* Is it there as it should be? Then a start on a full disk need not write it. */
+static bool is_same(const char *path, struct str text) {
+    char part[4096];
+    struct stat st;
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool same = fd != -1 && fstat(fd, &st) == 0 && (st.st_mode & 0777) == 0600;
+
+    while (same && text.n) {
+        ssize_t n = read(fd, part, sizeof(part) < text.n ? sizeof(part) : text.n);
+        same = n > 0 && memcmp(part, text.p, (size_t)n) == 0;
+        text = str_skip(text, n > 0 ? (size_t)n : 0);
+    }
+    return same && read(fd, part, 1) == 0;
+}
+
 static int replace_file(const char *path, struct str text, struct err *err) {
     char tmp[4096];
+    if (is_same(path, text)) {
+        return 0;
+    }
     if (snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path) >= (int)sizeof(tmp)) {
         return err_set(err, ERR_BAD_REQUEST, "%s: the path is too long", path);
     }

@@ -217,6 +217,8 @@ static int open_store(struct up *u, struct err *err) {
         .journal = store_journal(u->store),
         .staged = staged,
         .staged_ctx = u,
+        .may = store_may,
+        .may_ctx = u->store,
     };
     u->mirror = mirror_new(&m);
     if (!u->mirror) {

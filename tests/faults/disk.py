@@ -64,7 +64,8 @@ def refusals(api, known):
 
 
 def test_full_disk():
-    """Writes fail with a clear error, reads and watches go on, nothing is half-done, and space heals it."""
+    """Writes fail with a clear error but deletions and starts work, reads and watches go on, nothing is half-done, and space
+    heals it."""
     if SMALL == "-":
         return "(left out: no small file system)"
     with Mortal(PROGRAM, None, gpus="none", data=os.path.join(SMALL, "data")) as b:
@@ -73,9 +74,23 @@ def test_full_disk():
         for i in range(20):
             api.ok("POST", CONFIGMAPS, config(f"f{i}", "old"))
             known[f"f{i}"] = "old"
+        for i in range(6):
+            api.ok("POST", CONFIGMAPS, config(f"kept{i}", "old"))
+            known[f"kept{i}"] = "old"
+        api.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "filler"}, "spec": {
+            "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
+            "containers": [{"name": "c", "image": "i", "command": ["sleep", "900"]}]}})
+        wait_for("the pod runs", lambda: api.ok("GET", f"{PODS}/filler")["status"].get("phase") == "Running", 30)
         fill(filler)
         seen = refusals(api, known)
-        check(seen.keys() >= {"POST", "PATCH"}, f"the disk did not get full: {seen}")
+        check(seen.keys() == {"POST", "PATCH"}, f"refused on a full disk: {seen}")
+        check(values(api) == known, "after refusals the list is not what was acknowledged")
+        for name in ("kept0", "kept1"):  # who frees is let in, and who fills is taken off
+            api.ok("DELETE", f"{CONFIGMAPS}/{name}")
+            del known[name]
+        api.ok("DELETE", f"{PODS}/filler")
+        wait_for("the pod is gone", lambda: api("GET", f"{PODS}/filler")[0] == 404, 30)
+        fill(filler)
         check(values(api) == known, "after refusals the list is not what was acknowledged")
         code, got = api("DELETE", f"{CONFIGMAPS}?fieldSelector=metadata.name%3Df1")
         check(code == 503 or "f1" not in values(api), f"deletecollection: {code} {got}")
@@ -101,15 +116,23 @@ def test_full_disk():
         refusals(b.api(), known)
         b.kill()
         b.spawn()
-        line = b.process.stdout.readline().decode()
-        if not line.startswith("berth: ready"):
-            code, said = b.process.wait(20), b.log_text()[-600:]
-            check(code == 1 and ("full" in said or "space" in said), f"start on a full disk: {said}")
-        else:
-            b.kill()
-        os.unlink(filler)
-        b.up()
+        b.ready()
         check(values(b.api()) == known, "after a start on the full disk")
+        refusals(b.api(), known)
+        for name in ("kept2", "kept3"):
+            b.api().ok("DELETE", f"{CONFIGMAPS}/{name}")
+            del known[name]
+        b.stop()
+        fill(filler)
+        b.up()
+        check(values(b.api()) == known, "after an orderly end and a start on the full disk")
+        refusals(b.api(), known)
+        b.api().ok("DELETE", f"{CONFIGMAPS}/kept4")
+        del known["kept4"]
+        os.unlink(filler)
+        b.stop()
+        b.up()
+        check(values(b.api()) == known, "with room again")
         b.stop()
         return f"({seen['POST']})"
 
