@@ -26,8 +26,9 @@ int cel_rules_new(struct arena *a, yyjson_val *rules, struct cel_rule **ret, siz
     if (v == NULL) {
         return ERR_NOMEM;
     }
-    for (size_t i = 0; i < n; i++) {
-        yyjson_val *r = yyjson_arr_get(rules, i);
+    size_t i, max;
+    yyjson_val *r;
+    yyjson_arr_foreach(rules, i, max, r) {
         struct str path = str_trim(json_str_at(r, "fieldPath"));
         v[i] = (struct cel_rule){
             .rule = json_str_at(r, "rule"),

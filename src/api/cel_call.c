@@ -204,12 +204,14 @@ CALL(call_contains) {
 
 CALL(call_starts) {
     (void)e;
-    return are_strings(v, n) ? cel_bool(str_starts(v[0].s, v[1].s)) : no_overload(r);
+    return are_strings(v, n) && cel_spend(r, v[1].s.n / 64) ? cel_bool(str_starts(v[0].s, v[1].s))
+                                                            : no_overload(r);
 }
 
 CALL(call_ends) {
     (void)e;
-    return are_strings(v, n) ? cel_bool(str_ends(v[0].s, v[1].s)) : no_overload(r);
+    return are_strings(v, n) && cel_spend(r, v[1].s.n / 64) ? cel_bool(str_ends(v[0].s, v[1].s))
+                                                            : no_overload(r);
 }
 
 /* The pattern of the call: compiled with the expression, or now. */
@@ -218,10 +220,23 @@ static const struct regex *pattern_of(struct cel_run *r, const struct cel_expr *
     if (e->regex != NULL) {
         return e->regex;
     }
-    if (!cel_spend(r, s.n * 10) || regex_new(r->in->arena, s, &re, NULL) != 0) {
-        return NULL;
-    }
-    return re;
+    uint64_t had = r->in->arena->steps;
+    int code = cel_spend(r, s.n * 10) ? regex_new(r->in->arena, s, &re, NULL) : ERR_TOO_LARGE;
+    return cel_spend(r, r->in->arena->steps - had) && code == 0 ? re : NULL;
+}
+
+/* The match, paid for: 1, 0, or negative. */
+static int find(struct cel_run *r, const struct regex *re, struct str s, size_t from,
+                size_t *ret_start, size_t *ret_end) {
+    size_t had = cel_left(r), left = had;
+    int m = regex_find(re, s, from, &left, ret_start, ret_end);
+    return cel_spend(r, m == ERR_TOO_LARGE ? had + 1 : had - left) ? m : ERR_TOO_LARGE;
+}
+
+static int matches(struct cel_run *r, const struct regex *re, struct str s) {
+    size_t had = cel_left(r), left = had;
+    int m = regex_matches(re, s, &left);
+    return cel_spend(r, m == ERR_TOO_LARGE ? had + 1 : had - left) ? m : ERR_TOO_LARGE;
 }
 
 CALL(call_matches) {
@@ -229,7 +244,7 @@ CALL(call_matches) {
         return no_overload(r);
     }
     const struct regex *re = pattern_of(r, e, v[1].s);
-    int m = re != NULL && cel_spend(r, 1 + v[0].s.n / 4) ? regex_matches(re, v[0].s) : -1;
+    int m = re != NULL ? matches(r, re, v[0].s) : -1;
     return m < 0 ? cel_error(r, "the pattern cannot be matched") : cel_bool(m == 1);
 }
 
@@ -239,8 +254,7 @@ CALL(call_find) {
     }
     const struct regex *re = pattern_of(r, e, v[1].s);
     size_t start = 0, end = 0;
-    int m =
-        re != NULL && cel_spend(r, 1 + v[0].s.n / 4) ? regex_find(re, v[0].s, 0, &start, &end) : -1;
+    int m = re != NULL ? find(r, re, v[0].s, 0, &start, &end) : -1;
     return m < 0   ? cel_error(r, "the pattern cannot be matched")
            : m > 0 ? cel_str(str_from(v[0].s.p + start, end - start))
                    : cel_str(STR(""));
@@ -255,10 +269,7 @@ CALL(call_find_all) {
         return no_overload(r);
     }
     while (from <= v[0].s.n && (most < 0 || (int64_t)l->n < most)) {
-        if (!cel_spend(r, 1 + (v[0].s.n - from) / 4)) {
-            return cel_error(r, "too long");
-        }
-        int m = regex_find(re, v[0].s, from, &start, &end);
+        int m = find(r, re, v[0].s, from, &start, &end);
         if (m <= 0) {
             return m < 0 ? cel_error(r, "the pattern cannot be matched") : list_value(l);
         }
@@ -291,7 +302,8 @@ CALL(call_upper) {
 
 CALL(call_trim) {
     (void)e;
-    return are_strings(v, n) ? cel_str(str_trim(v[0].s)) : no_overload(r);
+    return are_strings(v, n) && cel_spend(r, v[0].s.n / 16) ? cel_str(str_trim(v[0].s))
+                                                            : no_overload(r);
 }
 
 CALL(call_substring) {
@@ -349,6 +361,10 @@ static struct cel_value index_of(struct cel_run *r, struct cel_value *v, bool la
     for (size_t i = 0; i + part.n <= s.n; i++) {
         if (i < s.n && !starts_char(s.p[i])) {
             continue;
+        }
+        bool begins = part.n > 0 && i < s.n && s.p[i] == part.p[0];
+        if (begins && !cel_spend(r, 1 + part.n / 64)) {
+            return cel_error(r, "too long");
         }
         if (str_starts(str_skip(s, i), part)) {
             at = chars;
@@ -481,7 +497,7 @@ static struct cel_value extreme(struct cel_run *r, struct cel_value list, int si
         return no_overload(r);
     }
     while (cel_next(&c, &k, &x) && cel_spend(r, 1)) {
-        if (k.i > 0 && !cel_compare(x, best, &order)) {
+        if (k.i > 0 && !cel_order(r, x, best, &order)) {
             return no_overload(r);
         }
         best = k.i == 0 || order * sign > 0 ? x : best;
@@ -508,7 +524,7 @@ CALL(call_sorted) {
     struct cel_value k, x, last = {0};
     int order;
     while (cel_is_list(v[0]) && cel_next(&c, &k, &x) && cel_spend(r, 1)) {
-        if (k.i > 0 && !cel_compare(last, x, &order)) {
+        if (k.i > 0 && !cel_order(r, last, x, &order)) {
             return no_overload(r);
         }
         if (k.i > 0 && order > 0) {
@@ -551,7 +567,8 @@ CALL(call_quantity) {
     (void)e;
     (void)n;
     struct cel_value out = {.type = CEL_V_QUANTITY};
-    return v[0].type == CEL_V_STRING && quantity_parse(v[0].s, &out.q, NULL) == 0
+    bool text = v[0].type == CEL_V_STRING && cel_spend(r, v[0].s.n / 8);
+    return text && quantity_parse(v[0].s, &out.q, NULL) == 0
                ? out
                : cel_error(r, "quantities must match the regular expression "
                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
@@ -561,8 +578,8 @@ CALL(call_is_quantity) {
     (void)e;
     (void)n;
     struct quantity q;
-    return v[0].type == CEL_V_STRING ? cel_bool(quantity_parse(v[0].s, &q, NULL) == 0)
-                                     : no_overload(r);
+    bool text = v[0].type == CEL_V_STRING && cel_spend(r, v[0].s.n / 8);
+    return text ? cel_bool(quantity_parse(v[0].s, &q, NULL) == 0) : no_overload(r);
 }
 
 static bool quantities(const struct cel_value *v, size_t n) {

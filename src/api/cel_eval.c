@@ -37,7 +37,7 @@ static struct cel_value eval_select(struct cel_run *r, const struct cel_expr *e,
     if (!cel_is_map(v)) {
         return no_overload(r);
     }
-    bool found = cel_member(v, e->name, true, &out);
+    bool found = cel_member(r, v, e->name, true, &out);
     if (e->op == CEL_HAS) {
         return cel_bool(found);
     }
@@ -176,7 +176,7 @@ static struct cel_value is_in(struct cel_run *r, struct cel_value a, struct cel_
         return no_overload(r);
     }
     if (a.type == CEL_V_STRING) {
-        return cel_bool(cel_member(b, a.s, false, &v));
+        return cel_bool(cel_member(r, b, a.s, false, &v));
     }
     for (size_t i = 0; b.type == CEL_V_MAP && i < b.map->n; i++) {
         if (cel_equal(r, a, b.map->keys[i])) {
@@ -204,7 +204,7 @@ static struct cel_value eval_binary(struct cel_run *r, const struct cel_expr *e,
     case BIN_LE:
     case BIN_GT:
     case BIN_GE:
-        if (!cel_compare(a, b, &c)) {
+        if (!cel_order(r, a, b, &c)) {
             return no_overload(r);
         }
         return cel_bool(e->which == BIN_LT   ? c < 0

@@ -133,6 +133,8 @@ struct cel_value cel_of_json(yyjson_val *v, const struct crd_node *n);
 bool cel_equal(struct cel_run *r, struct cel_value a, struct cel_value b);
 /* <0, 0, >0; false: they have no order. */
 bool cel_compare(struct cel_value a, struct cel_value b, int *ret);
+/* The same, paid for. */
+bool cel_order(struct cel_run *r, struct cel_value a, struct cel_value b, int *ret);
 /* Lists and maps of both makes. cel_item and cel_entry are in order; cel_lookup fails with an error value. */
 bool cel_is_list(struct cel_value v);
 bool cel_is_map(struct cel_value v);
@@ -147,13 +149,15 @@ struct cel_cursor cel_walk(struct cel_value v);
 /* The next element, or key and value; false at the end. */
 bool cel_next(struct cel_cursor *c, struct cel_value *ret_key, struct cel_value *ret_value);
 /* A member by its name; false when there is none. `escaped`: the name is written as CEL does ("__dash__"). */
-bool cel_member(struct cel_value v, struct str name, bool escaped, struct cel_value *ret);
+bool cel_member(struct cel_run *r, struct cel_value v, struct str name, bool escaped,
+                struct cel_value *ret);
 struct cel_value cel_index(struct cel_run *r, struct cel_value v, struct cel_value at);
 struct cel_value cel_string_of(struct cel_run *r, struct cel_value v);
 int cel_push(struct cel_run *r, struct cel_list *l, struct cel_value v);
 const char *cel_type_name(struct cel_value v);
 /* Counts work; false when the budget is spent. */
 bool cel_spend(struct cel_run *r, size_t n);
+size_t cel_left(const struct cel_run *r); /* of the budget */
 
 static inline struct cel_value cel_bool(bool b) {
     return (struct cel_value){.type = CEL_V_BOOL, .b = b};

@@ -269,11 +269,51 @@ static void test_ends(void **state) {
     arena_release(&f.a);
 }
 
+/* What walks long values pays for them: each of these is cheap by its number of operations. */
+static void test_long_values_cost(void **state) {
+    static const char *const rules[] = {
+        "self.l.all(k, k in self.m)",
+        "self.m.all(k, self.m[k] == 1)",
+        "self.l.all(k, self.t <= self.t)",
+        "self.l.all(k, self.t.matches('a.*b.*c') || true)",
+        "self.l.all(k, self.t.indexOf(self.t) == 0)",
+        "self.l.all(k, self.t.trim() == self.t)",
+        "self.l.all(k, k.matches(self.p) || true)",
+    };
+    struct fixture f;
+    struct buf b;
+    buf_init(&b, 0);
+    buf_c(&b, "{\"m\":{\"k0\":1");
+    for (int i = 1; i < 5000; i++) {
+        buf_f(&b, ",\"k%d\":1", i);
+    }
+    buf_c(&b, "},\"l\":[\"k0\"");
+    for (int i = 1; i < 5000; i++) {
+        buf_f(&b, ",\"k%d\"", i);
+    }
+    buf_c(&b, "],\"p\":\"((((a{30}){30}){10})){10}\",\"t\":\"");
+    for (int i = 0; i < 20000; i++) {
+        buf_c(&b, "aaaa ");
+    }
+    buf_c(&b, "a\"}");
+    setup(&f, buf_cstr(&b), NULL);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (check(&f, rules[i]) != CEL_TOO_LONG) {
+            fail_msg("not too long: %s", rules[i]);
+        }
+    }
+    assert_int_equal(check(&f, "self.m.exists(k, k == 'k9')"), CEL_TRUE);
+    assert_int_equal(check(&f, "self.t.matches('^a') && self.t.size() > 9"), CEL_TRUE);
+    buf_release(&b);
+    arena_release(&f.a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_true), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_old),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_ends), cmocka_unit_test(test_fields_that_no_object_has),
+        cmocka_unit_test(test_long_values_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,12 @@ bool cel_spend(struct cel_run *r, size_t n) {
     return !r->spent;
 }
 
+size_t cel_left(const struct cel_run *r) {
+    size_t own = r->steps < LIMIT_CEL_STEPS ? LIMIT_CEL_STEPS - r->steps : 0;
+    size_t all = r->in->steps < r->in->limit ? r->in->limit - r->in->steps : 0;
+    return own < all ? own : all;
+}
+
 static struct cel_value text_of(struct str s, struct str format) {
     struct cel_value v = cel_str(s);
     int64_t ns;
@@ -158,8 +164,13 @@ struct str cel_plain_name(struct str s, char *buf, size_t cap) {
     return str_from(buf, n);
 }
 
-bool cel_member(struct cel_value v, struct str name, bool escaped, struct cel_value *ret) {
+/* Members are found by walking, eight for a step. */
+bool cel_member(struct cel_run *r, struct cel_value v, struct str name, bool escaped,
+                struct cel_value *ret) {
     char buf[512];
+    if (!cel_spend(r, cel_size(v) / 8)) {
+        return false;
+    }
     if (v.type == CEL_V_MAP) {
         for (size_t i = 0; i < v.map->n; i++) {
             if (v.map->keys[i].type == CEL_V_STRING && str_eq(v.map->keys[i].s, name)) {
@@ -192,7 +203,7 @@ struct cel_value cel_index(struct cel_run *r, struct cel_value v, struct cel_val
         if (i < 0 || (uint64_t)i >= cel_size(v)) {
             return cel_error(r, "index out of bounds: %lld", (long long)i);
         }
-        (void)cel_spend(r, 1);
+        (void)cel_spend(r, 1 + (v.type == CEL_V_LIST ? 0 : cel_size(v) / 8));
         return v.type == CEL_V_LIST
                    ? v.list->v[i]
                    : cel_of_json(yyjson_arr_get(v.json, (size_t)i), v.node ? v.node->items : NULL);
@@ -201,8 +212,9 @@ struct cel_value cel_index(struct cel_run *r, struct cel_value v, struct cel_val
         return cel_error(r, "no such overload");
     }
     if (at.type == CEL_V_STRING) {
-        return cel_member(v, at.s, false, &out) ? out
-                                                : cel_error(r, "no such key: %.*s", STR_ARG(at.s));
+        return cel_member(r, v, at.s, false, &out)
+                   ? out
+                   : cel_error(r, "no such key: %.*s", STR_ARG(str_head(at.s, 256)));
     }
     for (size_t i = 0; v.type == CEL_V_MAP && i < v.map->n; i++) {
         if (cel_equal(r, v.map->keys[i], at)) {
@@ -265,6 +277,11 @@ bool cel_compare(struct cel_value a, struct cel_value b, int *ret) {
     }
 }
 
+bool cel_order(struct cel_run *r, struct cel_value a, struct cel_value b, int *ret) {
+    bool texts = a.type == CEL_V_STRING && b.type == CEL_V_STRING;
+    return cel_spend(r, texts ? a.s.n / 64 : 0) && cel_compare(a, b, ret);
+}
+
 static bool equal_lists(struct cel_run *r, struct cel_value a, struct cel_value b) {
     struct cel_cursor x = cel_walk(a), y = cel_walk(b);
     struct cel_value k, l, v, w;
@@ -280,7 +297,7 @@ static bool equal_maps(struct cel_run *r, struct cel_value a, struct cel_value b
     struct cel_value k, v, w;
     bool same = x.n == cel_size(b);
     while (same && cel_next(&x, &k, &v)) {
-        same = k.type == CEL_V_STRING && cel_member(b, k.s, false, &w) && cel_equal(r, v, w);
+        same = k.type == CEL_V_STRING && cel_member(r, b, k.s, false, &w) && cel_equal(r, v, w);
     }
     return same;
 }

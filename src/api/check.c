@@ -1,8 +1,17 @@
 /* check: causes and comparisons. */
 #include "api/check.h"
 #include "base/limits.h"
+#include "base/map.h"
+
+enum { WALKED_MEMBERS = 64 };
+
+/* Of what a guest made any number of things may be wrong; nobody reads more than so many. */
+static bool is_full(const struct causes *c) {
+    return c->n >= LIMIT_CAUSES || c->bytes >= LIMIT_CAUSES_BYTES;
+}
 
 static void add(struct causes *c, enum cause_type type, struct str field, struct str text) {
+    c->bytes += field.n + text.n;
     if (c->n == c->cap) {
         size_t cap = c->cap ? c->cap * 2 : 8;
         struct cause *v = ARENA_ARRAY(c->arena, struct cause, cap);
@@ -19,6 +28,9 @@ static void add(struct causes *c, enum cause_type type, struct str field, struct
 }
 
 void causes_add(struct causes *c, enum cause_type type, struct str field, const char *fmt, ...) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     va_list ap;
     buf_init(&b, 0);
@@ -36,6 +48,9 @@ static void finish(struct causes *c, enum cause_type type, const struct path *at
 }
 
 void cause_required(struct causes *c, const struct path *at, const char *detail) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Required value");
@@ -56,6 +71,9 @@ void cause_required(struct causes *c, const struct path *at, const char *detail)
 
 void cause_invalid(struct causes *c, const struct path *at, struct str value, const char *fmt,
                    ...) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Invalid value: ");
@@ -67,6 +85,9 @@ void cause_invalid(struct causes *c, const struct path *at, struct str value, co
 
 void cause_invalid_json(struct causes *c, const struct path *at, yyjson_mut_val *v,
                         const char *fmt, ...) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Invalid value: ");
@@ -81,6 +102,9 @@ void cause_invalid_json(struct causes *c, const struct path *at, yyjson_mut_val 
 }
 
 void cause_forbidden(struct causes *c, const struct path *at, const char *fmt, ...) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Forbidden: ");
@@ -89,6 +113,9 @@ void cause_forbidden(struct causes *c, const struct path *at, const char *fmt, .
 }
 
 void cause_type(struct causes *c, const struct path *at, const char *fmt, ...) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     CAUSE_TAIL(b);
@@ -96,6 +123,9 @@ void cause_type(struct causes *c, const struct path *at, const char *fmt, ...) {
 }
 
 void cause_duplicate(struct causes *c, const struct path *at, struct str value) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Duplicate value: ");
@@ -105,6 +135,9 @@ void cause_duplicate(struct causes *c, const struct path *at, struct str value) 
 
 void cause_unsupported(struct causes *c, const struct path *at, struct str value,
                        const char *const *values) {
+    if (is_full(c)) {
+        return;
+    }
     struct buf b;
     buf_init(&b, 0);
     buf_c(&b, "Unsupported value: ");
@@ -142,12 +175,30 @@ static bool same_list(yyjson_mut_val *a, yyjson_val *b) {
     return true;
 }
 
+/* By a table: in a hostile order walking takes the size squared. Without memory for it they count as different. */
+static bool same_members(yyjson_mut_val *a, yyjson_val *b) {
+    struct map members = {0};
+    yyjson_obj_iter y = yyjson_obj_iter_with(b);
+    yyjson_mut_obj_iter x = yyjson_mut_obj_iter_with(a);
+    bool same = true;
+    for (yyjson_val *k; same && (k = yyjson_obj_iter_next(&y)) != NULL;) {
+        same = map_put(&members, json_str(k), k, NULL) == 0;
+    }
+    for (yyjson_mut_val *k; same && (k = yyjson_mut_obj_iter_next(&x)) != NULL;) {
+        yyjson_val *other = map_get(&members, json_mstr(k));
+        same = other != NULL &&
+               same_value(yyjson_mut_obj_iter_get_val(k), yyjson_obj_iter_get_val(other));
+    }
+    map_release(&members);
+    return same;
+}
+
 static bool same_object(yyjson_mut_val *a, yyjson_val *b) {
     if (!yyjson_is_obj(b) || yyjson_mut_obj_size(a) != yyjson_obj_size(b)) {
         return false;
     }
-    if (yyjson_obj_size(b) > LIMIT_COMPARED_MEMBERS) {
-        return false; /* in a hostile order the search takes the size squared */
+    if (yyjson_obj_size(b) > WALKED_MEMBERS) {
+        return same_members(a, b);
     }
     yyjson_mut_obj_iter x = yyjson_mut_obj_iter_with(a);
     yyjson_obj_iter y = yyjson_obj_iter_with(b); /* searches on from the last hit */

@@ -1,6 +1,7 @@
 /* check_meta: the rules of object metadata and of label selectors. */
 #include "api/check.h"
 #include "base/limits.h"
+#include "base/map.h"
 
 void check_labels(struct causes *c, const struct path *at, yyjson_mut_val *map) {
     yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(map);
@@ -103,21 +104,16 @@ static void check_owners(yyjson_mut_val *list, const struct path *at, struct cau
     }
 }
 
-static bool list_has(yyjson_val *list, struct str s) {
-    yyjson_arr_iter it = yyjson_arr_iter_with(list);
-    yyjson_val *e;
-    while ((e = yyjson_arr_iter_next(&it)) != NULL) {
-        if (str_eq(json_str(e), s)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void check_finalizers(yyjson_mut_val *list, yyjson_val *old_meta, const struct path *at,
                              struct causes *c) {
     bool deleting = json_str_at(old_meta, "deletionTimestamp").n > 0;
-    yyjson_val *had = json_get(old_meta, STR("finalizers"));
+    struct map known = {0};
+    yyjson_arr_iter it = yyjson_arr_iter_with(json_get(old_meta, STR("finalizers")));
+    for (yyjson_val *had; deleting && (had = yyjson_arr_iter_next(&it)) != NULL;) {
+        if (map_put(&known, json_str(had), had, NULL) != 0) {
+            c->arena->failed = ERR_NOMEM;
+        }
+    }
     EACH(list, i, e) {
         struct path here = path_index(at, i);
         struct str name = json_mstr(e);
@@ -125,13 +121,14 @@ static void check_finalizers(yyjson_mut_val *list, yyjson_val *old_meta, const s
         if (fault != NULL) {
             cause_invalid(c, &here, name, "%s", fault);
         }
-        if (deleting && !list_has(had, name)) {
+        if (deleting && !map_get(&known, name)) {
             cause_forbidden(c, at,
                             "no new finalizers can be added if the object is being deleted, found "
                             "new finalizers []string{\"%.*s\"}",
                             STR_ARG(name));
         }
     }
+    map_release(&known);
 }
 
 void check_meta(const struct kind *k, yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {

@@ -107,20 +107,32 @@ static void check_rule(struct rules *x, const struct cel_rule *r, const struct c
     x->steps = in.steps;
 }
 
-static yyjson_val *old_element(const struct crd_node *n, yyjson_val *e, yyjson_val *old) {
+static bool same_keys(const struct crd_node *n, yyjson_val *e, yyjson_val *o) {
+    bool same = true;
+    for (size_t k = 0; k < n->n_keys && same; k++) {
+        yyjson_val *a = json_get(e, n->keys[k]), *b = json_get(o, n->keys[k]);
+        same = a != NULL && b != NULL ? json_equal(a, b) : a == b;
+    }
+    return same;
+}
+
+/* Mostly the one at the same place, which is `usual`. */
+static yyjson_val *old_element(struct rules *x, const struct crd_node *n, yyjson_val *e,
+                               yyjson_val *old, yyjson_val *usual) {
     size_t i, count;
     yyjson_val *o;
-    if (!(n->flags & CRD_LIST_MAP) || !yyjson_is_arr(old) ||
-        yyjson_arr_size(old) > LIMIT_NAMED_ITEMS) {
+    if (!(n->flags & CRD_LIST_MAP) || !yyjson_is_arr(old)) {
+        return NULL;
+    }
+    if (usual != NULL && same_keys(n, e, usual)) {
+        return usual;
+    }
+    if (yyjson_arr_size(old) > LIMIT_NAMED_ITEMS ||
+        !arena_charge(x->c->arena, 4 * yyjson_arr_size(old) * (n->n_keys + 1))) {
         return NULL;
     }
     yyjson_arr_foreach(old, i, count, o) {
-        bool same = true;
-        for (size_t k = 0; k < n->n_keys && same; k++) {
-            yyjson_val *a = json_get(e, n->keys[k]), *b = json_get(o, n->keys[k]);
-            same = a != NULL && b != NULL ? json_equal(a, b) : a == b;
-        }
-        if (same) {
+        if (same_keys(n, e, o)) {
             return o;
         }
     }
@@ -131,10 +143,12 @@ static void visit_below(struct rules *x, const struct crd_node *n, yyjson_val *v
                         const struct path *at) {
     if (yyjson_is_arr(v) && n->items != NULL) {
         yyjson_arr_iter it = yyjson_arr_iter_with(v);
+        yyjson_arr_iter was = yyjson_arr_iter_with(old);
         yyjson_val *e;
         for (size_t i = 0; (e = yyjson_arr_iter_next(&it)) != NULL; i++) {
             struct path here = path_index(at, i);
-            visit(x, n->items, e, old_element(n, e, old), &here);
+            yyjson_val *usual = yyjson_arr_iter_next(&was);
+            visit(x, n->items, e, old_element(x, n, e, old, usual), &here);
         }
     } else if (yyjson_is_obj(v)) {
         yyjson_obj_iter it = yyjson_obj_iter_with(v);

@@ -122,9 +122,11 @@ static void check_names(struct causes *c, yyjson_val *spec, const struct path *a
     for (size_t k = 0; k < COUNT(lists); k++) {
         yyjson_val *list = json_get(v, str_of(lists[k]));
         here = below(&names, lists[k]);
-        for (size_t i = 0; i < yyjson_arr_size(list) && i < LIMIT_NAMED_ITEMS; i++) {
+        size_t i, n;
+        yyjson_val *e;
+        yyjson_arr_foreach(list, i, n, e) {
             struct path item = path_index(&here, i);
-            struct str name = json_str(yyjson_arr_get(list, i));
+            struct str name = json_str(e);
             const char *fault = format_fault("dns1035-label", name);
             if (fault != NULL) {
                 cause_invalid(c, &item, name, "%s", fault);
@@ -317,8 +319,10 @@ static void check_versions(struct causes *c, yyjson_val *crd, const struct path 
     }
     struct path status = path_member(NULL, "status"), old_at = below(&status, "storedVersions");
     yyjson_val *was = json_path(crd, "status.storedVersions");
-    for (size_t i = 0; i < yyjson_arr_size(was); i++) {
-        struct str name = json_str(yyjson_arr_get(was, i));
+    size_t i, n_was;
+    yyjson_val *e;
+    yyjson_arr_foreach(was, i, n_was, e) {
+        struct str name = json_str(e);
         bool there = false;
         for (size_t k = 0; k < n; k++) {
             there |= str_eq(name, text_at(yyjson_arr_get(list, k), "name"));
@@ -384,8 +388,9 @@ static void check_change(struct causes *c, yyjson_val *crd, yyjson_val *old) {
     static const char *const established[] = {"scope", "names.kind"};
     bool is = false;
     yyjson_val *list = json_path(old, "status.conditions");
-    for (size_t i = 0; i < yyjson_arr_size(list); i++) {
-        yyjson_val *v = yyjson_arr_get(list, i);
+    size_t k, n;
+    yyjson_val *v;
+    yyjson_arr_foreach(list, k, n, v) {
         is |= str_is(text_at(v, "type"), "Established") && str_is(text_at(v, "status"), "True");
     }
     yyjson_val *now = json_get(crd, STR("spec")), *was = json_get(old, STR("spec"));

@@ -78,8 +78,10 @@ static const char *text(struct arena *a, struct str s) {
 static const char *const *texts(struct arena *a, yyjson_val *list) {
     size_t n = yyjson_arr_size(list);
     const char **v = n > 0 ? ARENA_ARRAY(a, const char *, n + 1) : NULL;
-    for (size_t i = 0; v != NULL && i < n; i++) {
-        v[i] = text(a, json_str(yyjson_arr_get(list, i)));
+    size_t i, max;
+    yyjson_val *e;
+    yyjson_arr_foreach(v != NULL ? list : NULL, i, max, e) {
+        v[i] = text(a, json_str(e));
     }
     return v;
 }

@@ -249,8 +249,12 @@ static void go_slice(struct walk *w, size_t i, yyjson_val *v, const struct step 
     int64_t n = (int64_t)yyjson_arr_size(v), from = s->index, to = s->to;
     from = from < 0 ? from + n : from;
     to = to < 0 ? to + n : to > n ? n : to;
-    for (int64_t k = from < 0 ? 0 : from; k < to && !w->stopped; k++) {
-        go(w, i, yyjson_arr_get(v, (size_t)k));
+    yyjson_arr_iter it = yyjson_arr_iter_with(v);
+    yyjson_val *e;
+    for (int64_t k = 0; k < to && !w->stopped && (e = yyjson_arr_iter_next(&it)) != NULL; k++) {
+        if (k >= from) {
+            go(w, i, e);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include "api/codec.h"
 #include "api/crd_schema.h"
 #include "api/view_meta.h"
+#include "wire/json_edit.h"
 
 static bool is_meta(struct str name) {
     return str_is(name, "apiVersion") || str_is(name, "kind") || str_is(name, "metadata");
@@ -128,15 +129,22 @@ static int become_default(const struct crd_node *n, yyjson_mut_doc *d, yyjson_mu
 }
 
 static int default_members(const struct crd_node *n, yyjson_mut_doc *d, yyjson_mut_val *obj) {
-    for (size_t i = 0; i < n->n_props; i++) {
+    struct json_edit e;
+    int code = json_edit_begin(&e, d, obj, n->n_props);
+    for (size_t i = 0; i < n->n_props && code == 0; i++) {
         const struct crd_node *p = n->props[i].node;
-        if (p->def == NULL || json_mget(obj, n->props[i].name) != NULL) {
+        if (p->def == NULL || json_edit_get(&e, n->props[i].name) != NULL) {
             continue;
         }
-        yyjson_mut_val *copy = yyjson_val_mut_copy(d, p->def);
-        if (copy == NULL || json_mset(d, obj, n->props[i].name, copy) != 0) {
-            return ERR_NOMEM;
-        }
+        (void)arena_charge(json_arena(d),
+                           12 + 12 * (uint64_t)(unsafe_yyjson_get_next(p->def) - p->def));
+        yyjson_mut_val *copy = arena_spent(json_arena(d)) ? NULL : yyjson_val_mut_copy(d, p->def);
+        code = copy == NULL ? ERR_NOMEM : json_edit_set(&e, n->props[i].name, copy);
+    }
+    json_edit_end(&e);
+    /* What is made of nothing, in each of many elements, is the guest's as well. */
+    if (code != 0 || !arena_charge(json_arena(d), 4 * n->n_props)) {
+        return ERR_NOMEM;
     }
     yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(obj);
     yyjson_mut_val *k;

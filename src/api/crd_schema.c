@@ -77,8 +77,10 @@ static int compile_list(struct compiler *c, yyjson_val *list, const struct path 
     if (n > 0 && v == NULL) {
         return out_of_memory(c);
     }
-    for (size_t i = 0; i < n; i++) {
-        int r = compile(c, yyjson_arr_get(list, i), at, &v[i]);
+    size_t i, max;
+    yyjson_val *e;
+    yyjson_arr_foreach(list, i, max, e) {
+        int r = compile(c, e, at, &v[i]);
         if (r != 0) {
             return r;
         }
@@ -94,8 +96,10 @@ static int strings(struct compiler *c, yyjson_val *list, struct str **ret, size_
     if (n > 0 && v == NULL) {
         return out_of_memory(c);
     }
-    for (size_t i = 0; i < n; i++) {
-        v[i] = json_str(yyjson_arr_get(list, i));
+    size_t i, max;
+    yyjson_val *e;
+    yyjson_arr_foreach(list, i, max, e) {
+        v[i] = json_str(e);
     }
     *ret = v;
     *ret_n = n;

@@ -72,7 +72,8 @@ static void visit_nested(struct structural *x, yyjson_val *s, bool skip_any,
                                         "x-kubernetes-embedded-resource",
                                         "x-kubernetes-int-or-string"};
     static const char *const lists[] = {"x-kubernetes-list-map-keys", "x-kubernetes-validations"};
-    if (!yyjson_is_obj(s) || x->c->n > LIMIT_CRD_CAUSES || ++x->nodes > LIMIT_CRD_NODES) {
+    if (!yyjson_is_obj(s) || x->c->n >= LIMIT_CRD_CAUSES || ++x->nodes > LIMIT_CRD_NODES ||
+        !arena_charge(x->c->arena, 30 + yyjson_obj_size(s))) {
         return;
     }
     for (size_t i = 0; i < COUNT(empty); i++) {
@@ -113,9 +114,11 @@ static void visit_list(struct structural *x, yyjson_val *s, const char *name, bo
                        const struct path *at) {
     yyjson_val *list = json_get(s, str_of(name));
     struct path up = path_member(at, name);
-    for (size_t i = 0; i < yyjson_arr_size(list); i++) {
+    size_t i, n;
+    yyjson_val *e;
+    yyjson_arr_foreach(list, i, n, e) {
         struct path here = path_index(&up, i);
-        visit_nested(x, yyjson_arr_get(list, i), skip_first_any && i == 0, &here);
+        visit_nested(x, e, skip_first_any && i == 0, &here);
     }
 }
 
@@ -125,11 +128,13 @@ static void check_pattern(struct structural *x, yyjson_val *s, const struct path
     struct arena a;
     struct regex *re;
     struct err err = {0};
-    if (pattern.n == 0) {
+    if (pattern.n == 0 || arena_spent(x->c->arena)) {
         return;
     }
     arena_init(&a, LIMIT_CRD_BYTES);
-    if (regex_new(&a, pattern, &re, &err) == ERR_SYNTAX) {
+    int code = regex_new(&a, pattern, &re, &err);
+    (void)arena_charge(x->c->arena, a.steps);
+    if (code == ERR_SYNTAX || code == ERR_TOO_LARGE) {
         struct path here = path_member(at, "pattern");
         cause_invalid(x->c, &here, pattern,
                       "must be a valid regular expression, but isn't: error parsing regexp: %s",
@@ -231,8 +236,13 @@ static void check_list_map(struct structural *x, yyjson_val *s, const struct pat
         invalid(x, &up, "type", text_at(items, "type"),
                 "must be object if parent array's x-kubernetes-list-type is map");
     }
-    for (size_t i = 0; i < yyjson_arr_size(keys); i++) {
-        struct str key = json_str(yyjson_arr_get(keys, i));
+    size_t i, n;
+    yyjson_val *e;
+    yyjson_arr_foreach(keys, i, n, e) {
+        struct str key = json_str(e);
+        if (!arena_charge(x->c->arena, yyjson_obj_size(props) + yyjson_arr_size(keys))) {
+            return;
+        }
         yyjson_val *prop = json_get(props, key);
         struct str type = text_at(prop, "type");
         struct path member = path_member(&up, "properties"), here = path_key(&member, key);
@@ -249,9 +259,11 @@ static void check_list_map(struct structural *x, yyjson_val *s, const struct pat
                     "must be a scalar type if parent array's x-kubernetes-list-type is map");
         }
         bool needed = has(prop, "default");
-        yyjson_val *must = json_get(items, STR("required"));
-        for (size_t k = 0; k < yyjson_arr_size(must); k++) {
-            needed |= str_eq(json_str(yyjson_arr_get(must, k)), key);
+        yyjson_val *must = json_get(items, STR("required")), *name;
+        size_t k, n_must;
+        (void)arena_charge(x->c->arena, yyjson_arr_size(must));
+        yyjson_arr_foreach(must, k, n_must, name) {
+            needed |= str_eq(json_str(name), key);
         }
         if (prop != NULL && !needed) {
             required(x, &here, "default",
@@ -375,8 +387,12 @@ static void check_expression(struct structural *x, yyjson_val *schema, yyjson_va
     const struct cel_expr *e = NULL;
     struct err err = {0};
     struct arena a;
+    if (!arena_charge(x->c->arena, 50 + 5 * text.n)) {
+        return;
+    }
     arena_init(&a, LIMIT_CRD_BYTES);
     int code = cel_parse(&a, text, &e, &err);
+    (void)arena_charge(x->c->arena, a.steps); /* of patterns in it */
     struct str name = code == 0 ? cel_undeclared(e) : (struct str){0}, field = {0};
     if (code == 0 && name.n == 0) {
         field = cel_undefined_field(e, schema, flag(rule, "optionalOldSelf"));
@@ -421,14 +437,17 @@ static void check_rule(struct structural *x, yyjson_val *schema, yyjson_val *rul
 static void check_rules(struct structural *x, yyjson_val *s, const struct path *at) {
     yyjson_val *list = json_get(s, STR("x-kubernetes-validations"));
     struct path up = path_member(at, "x-kubernetes-validations");
-    for (size_t i = 0; i < yyjson_arr_size(list) && i < LIMIT_NAMED_ITEMS; i++) {
+    size_t i, n;
+    yyjson_val *e;
+    yyjson_arr_foreach(list, i, n, e) {
         struct path here = path_index(&up, i);
-        check_rule(x, s, yyjson_arr_get(list, i), &here);
+        check_rule(x, s, e, &here);
     }
 }
 
 static void visit(struct structural *x, yyjson_val *s, enum level level, const struct path *at) {
-    if (!yyjson_is_obj(s) || x->c->n > LIMIT_CRD_CAUSES || ++x->nodes > LIMIT_CRD_NODES) {
+    if (!yyjson_is_obj(s) || x->c->n >= LIMIT_CRD_CAUSES || ++x->nodes > LIMIT_CRD_NODES ||
+        !arena_charge(x->c->arena, 30 + yyjson_obj_size(s))) {
         return;
     }
     check_type(x, s, level, at);

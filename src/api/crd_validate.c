@@ -148,6 +148,7 @@ static size_t try_each(struct crd_visit *v, const struct crd_node *const *list, 
         sub.c = &own;
         size_t passes = visit(&sub, list[i], x, old, at);
         v->steps = sub.steps;
+        v->matching = sub.matching;
         if (own.n == 0) {
             held_passes = held++ == 0 ? passes : held_passes;
         } else if (!any || passes > best) {
@@ -222,7 +223,7 @@ static void check_text(struct crd_visit *v, const struct crd_rules *r, yyjson_mu
     } else if (r->min_length >= 0 && n < r->min_length) {
         cause_invalid(v->c, at, s, "%.*s in body should be at least %lld chars long",
                       STR_ARG(where), (long long)r->min_length);
-    } else if (r->regex != NULL && regex_matches(r->regex, s) != 1) {
+    } else if (r->regex != NULL && regex_matches(r->regex, s, &v->matching) != 1) {
         cause_invalid(v->c, at, s, "%.*s in body should match '%.*s'", STR_ARG(where),
                       STR_ARG(r->pattern));
     }
@@ -309,10 +310,14 @@ static void check_values(struct crd_visit *v, yyjson_val *values, yyjson_mut_val
                          const struct path *at) {
     size_t i, n;
     yyjson_val *e;
+    v->steps += yyjson_arr_size(values) / 8;
     yyjson_arr_foreach(values, i, n, e) {
         if (same_value(x, e)) {
             return;
         }
+    }
+    if (full(v)) {
+        return;
     }
     struct buf b;
     buf_init(&b, 0);
@@ -344,7 +349,8 @@ static size_t check_rules(struct crd_visit *v, const struct crd_node *n, yyjson_
     } else if (yyjson_mut_is_obj(x)) {
         check_counts(v, at, (int64_t)yyjson_mut_obj_size(x), r->min_props, r->max_props,
                      "properties");
-        for (size_t i = 0; i < r->n_required; i++) {
+        v->steps += r->n_required * yyjson_mut_obj_size(x) / 32;
+        for (size_t i = 0; i < r->n_required && v->steps <= LIMIT_CRD_STEPS; i++) {
             struct path here = {.up = at, .step = PATH_MEMBER, .name = r->required[i]};
             if (json_mget(x, r->required[i]) == NULL) {
                 cause_required(v->c, &here, NULL);
@@ -360,22 +366,34 @@ static size_t check_rules(struct crd_visit *v, const struct crd_node *n, yyjson_
     return passes;
 }
 
-/* The stored element that an element is compared with: the one with the same keys, in a list that is a map. */
-static yyjson_val *old_element(const struct crd_node *n, yyjson_mut_val *e, yyjson_val *old) {
+static bool same_keys(const struct crd_node *n, yyjson_mut_val *e, yyjson_val *o) {
+    bool same = true;
+    for (size_t k = 0; k < n->n_keys && same; k++) {
+        yyjson_mut_val *a = json_mget(e, n->keys[k]);
+        yyjson_val *b = json_get(o, n->keys[k]);
+        same = a != NULL ? b != NULL && same_value(a, b) : b == NULL;
+    }
+    return same;
+}
+
+/* The stored element that an element is compared with: the one with the same keys, in a list that is a map. It mostly
+ * stands at the same place, which is `usual`. */
+static yyjson_val *old_element(struct crd_visit *v, const struct crd_node *n, yyjson_mut_val *e,
+                               yyjson_val *old, yyjson_val *usual) {
     size_t i, count;
     yyjson_val *o;
-    if (!(n->flags & CRD_LIST_MAP) || !yyjson_is_arr(old) ||
-        yyjson_arr_size(old) > LIMIT_NAMED_ITEMS) {
+    if (!(n->flags & CRD_LIST_MAP) || !yyjson_is_arr(old)) {
+        return NULL;
+    }
+    if (usual != NULL && same_keys(n, e, usual)) {
+        return usual;
+    }
+    v->steps += yyjson_arr_size(old) * (n->n_keys + 1) / 2;
+    if (yyjson_arr_size(old) > LIMIT_NAMED_ITEMS || v->steps > LIMIT_CRD_STEPS) {
         return NULL;
     }
     yyjson_arr_foreach(old, i, count, o) {
-        bool same = true;
-        for (size_t k = 0; k < n->n_keys && same; k++) {
-            yyjson_mut_val *a = json_mget(e, n->keys[k]);
-            yyjson_val *b = json_get(o, n->keys[k]);
-            same = a != NULL ? b != NULL && same_value(a, b) : b == NULL;
-        }
-        if (same) {
+        if (same_keys(n, e, o)) {
             return o;
         }
     }
@@ -387,10 +405,12 @@ static size_t visit_below(struct crd_visit *v, const struct crd_node *n, yyjson_
     size_t passes = 0;
     if (yyjson_mut_is_arr(x) && n->items != NULL) {
         yyjson_mut_arr_iter it = yyjson_mut_arr_iter_with(x);
+        yyjson_arr_iter was = yyjson_arr_iter_with(old);
         yyjson_mut_val *e;
         for (size_t i = 0; !full(v) && (e = yyjson_mut_arr_iter_next(&it)) != NULL; i++) {
             struct path here = path_index(at, i);
-            passes += visit(v, n->items, e, old_element(n, e, old), &here);
+            yyjson_val *usual = yyjson_arr_iter_next(&was);
+            passes += visit(v, n->items, e, old_element(v, n, e, old, usual), &here);
         }
     } else if (yyjson_mut_is_obj(x)) {
         yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(x);
@@ -431,9 +451,6 @@ static size_t visit(struct crd_visit *v, const struct crd_node *n, yyjson_mut_va
         return 1; /* it was taken before */
     }
     if (++v->steps > LIMIT_CRD_STEPS) {
-        if (v->steps == LIMIT_CRD_STEPS + 1) {
-            whole(v, STR("the object takes too long to check"));
-        }
         return 0;
     }
     size_t passes = 1, before = v->c->n;
@@ -531,8 +548,12 @@ void crd_check_defaults(yyjson_val *schema, const struct path *at, struct causes
 
 void crd_validate(const struct crd_schema *s, yyjson_mut_val *obj, yyjson_val *old,
                   struct causes *causes) {
-    struct crd_visit v = {.c = causes};
+    struct crd_visit v = {.c = causes, .matching = LIMIT_REGEX_STEPS};
     (void)visit(&v, s->root, obj, old, NULL);
+    if (v.steps > LIMIT_CRD_STEPS) { /* told here, where no alternative can swallow it */
+        whole(&v, STR("the object takes too long to check"));
+        return;
+    }
     crd_validate_lists(&v, s->root, obj, old);
     crd_validate_cel(&v, s->root, obj, old);
 }

@@ -79,6 +79,7 @@ struct causes {
     struct arena *arena; /* the texts and the array live here */
     struct cause *v;
     size_t n, cap;
+    size_t bytes; /* of the texts; beyond LIMIT_CAUSES or LIMIT_CAUSES_BYTES no more are kept */
     bool status_alone; /* all but the status is as it was stored: rules about that need not look */
 };
 void causes_add(struct causes *c, enum cause_type type, struct str field, const char *fmt, ...)

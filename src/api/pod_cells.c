@@ -36,30 +36,31 @@ static void terminated(struct pod_summary *s, const char *prefix, yyjson_val *t)
     }
 }
 
-static bool is_sidecar(yyjson_val *obj, struct str name) {
+/* By its name; `usual` is the container at the same place, which it mostly is. */
+static bool is_sidecar(yyjson_val *obj, yyjson_val *usual, struct str name) {
     yyjson_arr_iter it = yyjson_arr_iter_with(json_path(obj, "spec.initContainers"));
-    yyjson_val *c;
-    while ((c = yyjson_arr_iter_next(&it)) != NULL) {
-        if (str_eq(json_str_at(c, "name"), name)) {
-            return str_is(json_str_at(c, "restartPolicy"), "Always");
-        }
+    yyjson_val *c = str_eq(json_str_at(usual, "name"), name) ? usual : yyjson_arr_iter_next(&it);
+    while (c != NULL && !str_eq(json_str_at(c, "name"), name)) {
+        c = yyjson_arr_iter_next(&it);
     }
-    return false;
+    return str_is(json_str_at(c, "restartPolicy"), "Always");
 }
 
 /* True while an init container is not finished; the status then speaks of it. */
 static bool init_summary(struct pod_summary *s, yyjson_val *obj) {
     size_t total = yyjson_arr_size(json_path(obj, "spec.initContainers")), i = 0;
     yyjson_arr_iter it = yyjson_arr_iter_with(json_path(obj, "status.initContainerStatuses"));
+    yyjson_arr_iter spec = yyjson_arr_iter_with(json_path(obj, "spec.initContainers"));
     yyjson_val *c;
     for (; (c = yyjson_arr_iter_next(&it)) != NULL; i++) {
+        yyjson_val *own = yyjson_arr_iter_next(&spec);
         yyjson_val *t = json_path(c, "state.terminated");
         struct str waiting = json_str_at(c, "state.waiting.reason");
         count_restart(s, c);
         if (t != NULL && json_i64_at(t, "exitCode", 0) == 0) {
             continue;
         }
-        if (json_bool_at(c, "started", false) && is_sidecar(obj, json_str_at(c, "name"))) {
+        if (json_bool_at(c, "started", false) && is_sidecar(obj, own, json_str_at(c, "name"))) {
             s->ready += json_bool_at(c, "ready", false);
             continue;
         }
@@ -77,15 +78,20 @@ static bool init_summary(struct pod_summary *s, yyjson_val *obj) {
 
 static void containers_summary(struct pod_summary *s, yyjson_val *obj) {
     yyjson_val *list = json_path(obj, "status.containerStatuses");
-    bool running = false;
-    for (size_t i = yyjson_arr_size(list); i-- > 0;) {
-        yyjson_val *c = yyjson_arr_get(list, i), *t = json_path(c, "state.terminated");
+    bool running = false, told = false; /* the first that is not running says why */
+    size_t i, n;
+    yyjson_val *c;
+    yyjson_arr_foreach(list, i, n, c) {
+        yyjson_val *t = json_path(c, "state.terminated");
         struct str waiting = json_str_at(c, "state.waiting.reason");
         count_restart(s, c);
-        if (waiting.n > 0) {
-            set_status(s, "", waiting);
-        } else if (t != NULL) {
-            terminated(s, "", t);
+        if (waiting.n > 0 || t != NULL) {
+            if (!told && waiting.n > 0) {
+                set_status(s, "", waiting);
+            } else if (!told) {
+                terminated(s, "", t);
+            }
+            told = true;
         } else if (json_bool_at(c, "ready", false) && json_path(c, "state.running") != NULL) {
             running = true;
             s->ready++;

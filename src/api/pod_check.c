@@ -85,7 +85,12 @@ static void check_resources(yyjson_mut_val *resources, const struct path *at, st
 }
 
 /* Whether an element before index n of the list has this text at the member. */
-static bool seen_before(yyjson_mut_val *list, size_t n, const char *member, struct str text) {
+static bool seen_before(struct causes *c, yyjson_mut_val *list, size_t n, const char *member,
+                        struct str text) {
+    size_t all = yyjson_mut_arr_size(list);
+    if (!arena_charge(c->arena, 4 * (n < all ? n : all))) {
+        return true; /* the object is refused, whatever else is wrong with it */
+    }
     EACH(list, i, e) {
         if (i >= n) {
             return false;
@@ -109,7 +114,7 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
         struct path here = path_index(&list_at, i);
         struct path name = path_member(&here, "name"), where = path_member(&here, "mountPath");
         struct str volume = json_mstr_at(m, "name"), path = json_mstr_at(m, "mountPath");
-        if (!seen_before(volumes, n_volumes, "name", volume)) {
+        if (!seen_before(c, volumes, n_volumes, "name", volume)) {
             struct buf b;
             buf_init(&b, 0);
             buf_json(&b, volume);
@@ -117,7 +122,7 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
                        buf_cstr(&b));
             buf_release(&b);
         }
-        if (seen_before(mounts, i, "mountPath", path)) {
+        if (seen_before(c, mounts, i, "mountPath", path)) {
             cause_invalid(c, &where, path, "must be unique");
         }
     }
@@ -153,8 +158,8 @@ static void check_containers(yyjson_mut_val *spec, const char *member, const str
         struct path name_at = path_member(&here, "name"), image = path_member(&here, "image");
         struct path resources = path_member(&here, "resources");
         struct str name = json_mstr_at(e, "name");
-        if (seen_before(list, i, "name", name) ||
-            (init && seen_before(json_mget(spec, STR("containers")), SIZE_MAX, "name", name))) {
+        if (seen_before(c, list, i, "name", name) ||
+            (init && seen_before(c, json_mget(spec, STR("containers")), SIZE_MAX, "name", name))) {
             cause_duplicate(c, &name_at, name);
         }
         if (json_mstr_at(e, "image").n == 0) {
@@ -193,7 +198,7 @@ static void check_volumes(yyjson_mut_val *list, const struct path *at, struct ca
     EACH(list, i, v) {
         struct path here = path_index(at, i), name_at = path_member(&here, "name");
         struct str name = json_mstr_at(v, "name");
-        if (seen_before(list, i, "name", name)) {
+        if (seen_before(c, list, i, "name", name)) {
             cause_duplicate(c, &name_at, name);
         }
         if (yyjson_mut_obj_size(v) > 2) {
@@ -266,8 +271,10 @@ static bool lists_same_except(yyjson_mut_val *a, yyjson_val *b, const char *cons
     if (yyjson_mut_arr_size(a) != yyjson_arr_size(b)) {
         return false;
     }
+    yyjson_arr_iter was = yyjson_arr_iter_with(b);
     EACH(a, i, e) {
-        if (!same_except(e, yyjson_arr_get(b, i), members)) {
+        (void)i;
+        if (!same_except(e, yyjson_arr_iter_next(&was), members)) {
             return false;
         }
     }

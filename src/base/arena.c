@@ -126,7 +126,7 @@ void arena_release(struct arena *a) {
         next = b->next;
         free_block(b);
     }
-    *a = (struct arena){.max = a->max};
+    *a = (struct arena){.max = a->max, .steps_max = a->steps_max};
 }
 
 void arena_release_secret(struct arena *a) {
@@ -148,6 +148,7 @@ void arena_reset(struct arena *a) {
         POISON(a->blocks->data, a->blocks->size);
     }
     a->failed = 0;
+    a->steps = 0;
 }
 
 int arena_ok(const struct arena *a) {

@@ -65,6 +65,27 @@ static void test_buf_limit(void **state) {
     buf_release(&b);
 }
 
+static void test_arena_allowance(void **state) {
+    struct arena a;
+    arena_init(&a, 64 << 10);
+    assert_true(arena_charge(&a, UINT64_MAX)); /* without an allowance */
+    assert_true(arena_charge(&a, 1));
+    arena_reset(&a);
+    arena_allow(&a, 10);
+    assert_true(arena_charge(&a, 4) && arena_charge(&a, 6));
+    assert_false(arena_spent(&a));
+    assert_false(arena_charge(&a, 1));
+    assert_false(arena_charge(&a, UINT64_MAX)); /* no overflow */
+    assert_true(arena_spent(&a));
+    assert_non_null(arena_alloc(&a, 100)); /* to tell of it */
+    assert_int_equal(arena_ok(&a), 0);
+    arena_reset(&a);
+    assert_false(arena_spent(&a));
+    assert_false(arena_charge(&a, 11));
+    arena_release(&a);
+    assert_false(arena_charge(&a, 11));
+}
+
 static void test_arena(void **state) {
     struct arena a;
     arena_init(&a, 64 << 10);
@@ -197,11 +218,17 @@ static void test_alloc_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_str_numbers), cmocka_unit_test(test_str_next),
-        cmocka_unit_test(test_str_search),  cmocka_unit_test(test_buf_json),
-        cmocka_unit_test(test_buf_limit),   cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_vec),         cmocka_unit_test(test_map_against_model),
-        cmocka_unit_test(test_heap),        cmocka_unit_test(test_err),
+        cmocka_unit_test(test_str_numbers),
+        cmocka_unit_test(test_str_next),
+        cmocka_unit_test(test_str_search),
+        cmocka_unit_test(test_buf_json),
+        cmocka_unit_test(test_buf_limit),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_allowance),
+        cmocka_unit_test(test_vec),
+        cmocka_unit_test(test_map_against_model),
+        cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_err),
         cmocka_unit_test(test_alloc_faults),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -11,14 +11,18 @@
 enum {
     /* objects */
     LIMIT_BODY_BYTES = 3 << 20,          /* request body [k8s] */
+    LIMIT_BODY_VALUES = 300000,          /* names and values in it */
     LIMIT_OBJECT_BYTES = 1536 << 10,     /* one stored object [k8s: about 1.5 MB] */
     LIMIT_ANNOTATION_BYTES = 256 << 10,  /* all annotations of an object, keys and values [k8s] */
     LIMIT_JSON_DEPTH = 64,               /* nesting of JSON and YAML */
     LIMIT_JSON_PATCH_OPS = 10000,        /* [k8s] */
     LIMIT_JSON_PATCH_COPY_BYTES = 3 << 20, /* bytes that "copy" may add [k8s] */
-    LIMIT_JSON_PATCH_STEPS = 50000000,   /* values that a JSON patch may walk over */
+    LIMIT_JSON_PATCH_STEPS = 5000000,    /* values that a JSON patch may walk over */
+    LIMIT_REQUEST_STEPS = 4000000,       /* that one request may take of the loop's time: see arena_charge */
+    LIMIT_CAUSES = 500,                  /* violated rules that one answer names */
+    LIMIT_CAUSES_BYTES = 1 << 20,        /* of their texts */
     LIMIT_YAML_DOCS = 10000,             /* documents in a stream */
-    LIMIT_YAML_NODES = 1000000,          /* nodes after expanding aliases */
+    LIMIT_YAML_NODES = 300000,           /* nodes after expanding aliases */
     LIMIT_NAME = 253,                    /* DNS-1123 subdomain [k8s] */
     LIMIT_LABEL = 63,                    /* label value, DNS-1123 label [k8s] */
     LIMIT_SELECTOR_BYTES = 64 << 10,
@@ -26,7 +30,6 @@ enum {
     LIMIT_ADMISSION_GATES = 64,          /* names in the annotation admission-gated-by */
     LIMIT_STORE_OBJECTS = 2000000,       /* objects of all kinds */
     LIMIT_NAMED_ITEMS = 1024,            /* of a list or map whose names are compared pairwise */
-    LIMIT_COMPARED_MEMBERS = 16384,      /* of one object that an update is compared with */
     LIMIT_CONDITION_MESSAGE = 32768,     /* [k8s] */
     LIMIT_EVENT_MESSAGE = 1024,          /* [k8s] */
 
@@ -37,21 +40,22 @@ enum {
     LIMIT_CRD_BYTES = 64 << 20,          /* of one compiled schema */
     LIMIT_CRD_COLUMNS = 64,              /* printer columns, selectable fields of a version */
     LIMIT_CRD_CAUSES = 500,              /* violated rules that one answer names */
-    LIMIT_CRD_STEPS = 5000000,           /* places that the check of one object looks at, alternatives counted each */
+    LIMIT_CRD_STEPS = 1000000,           /* places that the check of one object looks at, alternatives counted each */
 
     /* regular expressions of others */
     LIMIT_REGEX_BYTES = 8192,
     LIMIT_REGEX_INSTS = 20000,
+    LIMIT_REGEX_VISITS = 100000,         /* of its parts while it is compiled, each as often as it is repeated */
     LIMIT_REGEX_DEPTH = 200,
     LIMIT_REGEX_REPEAT = 1000,           /* in {n,m} [RE2] */
-    LIMIT_REGEX_STEPS = 50000000,        /* of one match */
+    LIMIT_REGEX_STEPS = 2000000,         /* of all matches of one object's patterns */
 
     /* CEL */
     LIMIT_CEL_BYTES = 16384,             /* of one expression */
     LIMIT_CEL_NODES = 20000,
     LIMIT_CEL_DEPTH = 100,
-    LIMIT_CEL_STEPS = 1000000,           /* of one rule at one place [k8s: per-call limit of the same size] */
-    LIMIT_CEL_STEPS_OBJECT = 10000000,   /* of all rules of one object [k8s] */
+    LIMIT_CEL_STEPS = 600000,            /* of one rule at one place [k8s: 1,000,000, most of which take less time] */
+    LIMIT_CEL_STEPS_OBJECT = 600000,     /* of all rules of one object, which is a turn of the loop */
 
     /* HTTP */
     LIMIT_HTTP_HEADER_BYTES = 32 << 10,  /* request line and headers */

@@ -67,10 +67,23 @@ static int bad_body(struct write *w, const struct err *err) {
                        w->req->kind->kind, err->text);
 }
 
+int body_parse(struct arena *a, struct str body, yyjson_doc **ret, struct err *err) {
+    yyjson_doc *doc;
+    int code = json_parse(a, body, &doc, err);
+    if (code == 0 && yyjson_doc_get_val_count(doc) > LIMIT_BODY_VALUES) {
+        code = err_set(err, ERR_TOO_LARGE, "the body has more than %d names and values",
+                       LIMIT_BODY_VALUES);
+    }
+    if (code == 0) {
+        *ret = doc;
+    }
+    return code;
+}
+
 static int decode_json(struct write *w, struct reports *r) {
     struct err err = {0};
     yyjson_doc *doc;
-    int code = json_parse(w->arena, w->body, &doc, &err);
+    int code = body_parse(w->arena, w->body, &doc, &err);
     if (code == 0 && wants_reports(w)) {
         r->what = "duplicate";
         code = json_duplicates(yyjson_doc_get_root(doc), w->arena, report, r);

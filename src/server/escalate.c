@@ -2,47 +2,144 @@
 #include "server/escalate.h"
 
 #include "api/codec.h"
+#include "base/map.h"
 
 #define RBAC_GROUP STR("rbac.authorization.k8s.io")
+
+struct held;
 
 struct check {
     struct rbac *b;
     const struct user *user;
     struct str ns;
     struct arena *arena;
+    struct held *held;
     struct buf missing; /* lines */
 };
 
-/* ---- covering ---- */
+/* ---- what the user holds: for each word, by which rules, as a set of bits ---- */
 
-static bool lists(const struct str_list *l, struct str s) {
+enum { BITS = 64 };
+
+struct words {
+    struct map by_word; /* -> uint64_t[n_words]: the rules that list it */
+    uint64_t *all;      /* those that list "*" */
+};
+
+struct held {
+    const struct policy_rule **rules;
+    size_t n, cap, words; /* words of one set */
+    struct words verbs, groups, resources, names;
+    int code;
+};
+
+static bool collect_held(void *ctx, const struct policy_rule *r) {
+    struct check *c = ctx;
+    struct held *h = c->held;
+    if (h->n == h->cap) {
+        size_t cap = h->cap ? h->cap * 2 : 64;
+        const struct policy_rule **v = ARENA_ARRAY(c->arena, const struct policy_rule *, cap);
+        h->code = v ? 0 : ERR_NOMEM;
+        if (!v) {
+            return false;
+        }
+        if (h->n) {
+            memcpy(v, h->rules, h->n * sizeof(*v));
+        }
+        h->rules = v;
+        h->cap = cap;
+    }
+    h->rules[h->n++] = r;
+    return arena_charge(c->arena, 1 + r->verbs.n + r->api_groups.n + r->resources.n +
+                                      r->resource_names.n + r->non_resource_urls.n);
+}
+
+static uint64_t *new_set(struct check *c) {
+    return arena_charge(c->arena, c->held->words) ? ARENA_ARRAY(c->arena, uint64_t, c->held->words)
+                                                  : NULL;
+}
+
+/* `star`: "*" stands for all, as everywhere but among names. */
+static int add_words(struct check *c, struct words *w, const struct str_list *l, bool star,
+                     size_t rule) {
     for (size_t i = 0; i < l->n; i++) {
-        if (str_eq(l->v[i], s)) {
-            return true;
+        bool all = star && str_is(l->v[i], "*");
+        uint64_t *set = all ? w->all : map_get(&w->by_word, l->v[i]);
+        if (!set) {
+            set = new_set(c);
+            int r = set ? map_put(&w->by_word, l->v[i], set, NULL) : ERR_NOMEM;
+            if (r != 0) {
+                return r;
+            }
         }
+        set[rule / BITS] |= UINT64_C(1) << (rule % BITS);
     }
-    return false;
+    return 0;
 }
 
-static bool lists_or_all(const struct str_list *l, struct str s) {
-    return lists(l, STR("*")) || lists(l, s);
-}
-
-/* "*" covers all, "x" covers "x", and a subresource of any resource is covered by the same one. */
-static bool covers_resource(const struct str_list *held, struct str wanted) {
-    struct str head, tail;
-    if (lists_or_all(held, wanted)) {
-        return true;
+static int index_held(struct check *c) {
+    struct held *h = c->held;
+    struct words *const all[] = {&h->verbs, &h->groups, &h->resources, &h->names};
+    rbac_rules_of(c->b, c->user, c->ns, collect_held, c);
+    h->words = (h->n + BITS - 1) / BITS + 1;
+    int r = h->code;
+    for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
+        all[i]->all = new_set(c);
+        r = all[i]->all ? 0 : ERR_NOMEM;
     }
-    for (size_t i = 0; str_find(wanted, '/') >= 0 && i < held->n; i++) {
-        struct str wanted_head, wanted_tail;
-        str_cut(wanted, '/', &wanted_head, &wanted_tail);
-        if (str_cut(held->v[i], '/', &head, &tail) && str_is(head, "*") &&
-            str_eq(tail, wanted_tail)) {
-            return true;
+    for (size_t i = 0; r == 0 && i < h->n; i++) {
+        const struct policy_rule *rule = h->rules[i];
+        r = add_words(c, &h->verbs, &rule->verbs, true, i);
+        r = r ? r : add_words(c, &h->groups, &rule->api_groups, true, i);
+        r = r ? r : add_words(c, &h->resources, &rule->resources, true, i);
+        r = r ? r : add_words(c, &h->names, &rule->resource_names, false, i);
+        if (rule->resource_names.n == 0) { /* any name, and none */
+            h->names.all[i / BITS] |= UINT64_C(1) << (i % BITS);
         }
     }
-    return false;
+    return r;
+}
+
+static void release_held(struct held *h) {
+    map_release(&h->verbs.by_word);
+    map_release(&h->groups.by_word);
+    map_release(&h->resources.by_word);
+    map_release(&h->names.by_word);
+}
+
+static void add_set(const struct held *h, uint64_t *to, const uint64_t *from) {
+    for (size_t i = 0; from && i < h->words; i++) {
+        to[i] |= from[i];
+    }
+}
+
+static bool meet(const struct held *h, const uint64_t *a, const uint64_t *b, uint64_t *ret) {
+    uint64_t any = 0;
+    for (size_t i = 0; i < h->words; i++) {
+        ret[i] = a[i] & b[i];
+        any |= ret[i];
+    }
+    return any != 0;
+}
+
+/* For each of the list a set, one after the other: the rules by which it is held. NULL: no memory, or no steps. */
+static uint64_t *sets_of(struct check *c, const struct words *w, const struct str_list *l,
+                         bool resources) {
+    struct held *h = c->held;
+    uint64_t *sets = arena_charge(c->arena, h->words * l->n)
+                         ? ARENA_ARRAY(c->arena, uint64_t, h->words * l->n + 1)
+                         : NULL;
+    for (size_t i = 0; sets && i < l->n; i++) {
+        uint64_t *set = sets + i * h->words;
+        struct str head, sub;
+        add_set(h, set, w->all);
+        add_set(h, set, map_get(&w->by_word, l->v[i]));
+        if (resources && str_cut(l->v[i], '/', &head, &sub)) { /* "*" before a subresource */
+            struct str any = arena_f(c->arena, "*/%.*s", STR_ARG(sub));
+            add_set(h, set, map_get(&w->by_word, any));
+        }
+    }
+    return sets;
 }
 
 static bool covers_path(const struct str_list *held, struct str wanted) {
@@ -56,32 +153,11 @@ static bool covers_path(const struct str_list *held, struct str wanted) {
     return false;
 }
 
-/* One thing a rule grants: a verb on a resource (by name or not), or on a path. */
+/* One thing a rule grants on which there are verbs: a resource (by name or not), or a path. */
 struct atom {
-    struct str verb, group, resource, name, path;
-    bool named, is_path, covered;
+    struct str group, resource, name, path;
+    bool named, is_path;
 };
-
-static bool cover(void *ctx, const struct policy_rule *held) {
-    struct atom *a = ctx;
-    if (!lists_or_all(&held->verbs, a->verb)) {
-        return true;
-    }
-    if (a->is_path) {
-        a->covered = covers_path(&held->non_resource_urls, a->path);
-    } else {
-        bool name_ok =
-            held->resource_names.n == 0 || (a->named && lists(&held->resource_names, a->name));
-        a->covered = name_ok && lists_or_all(&held->api_groups, a->group) &&
-                     covers_resource(&held->resources, a->resource);
-    }
-    return !a->covered;
-}
-
-static bool is_covered(struct check *c, struct atom *atom) {
-    rbac_rules_of(c->b, c->user, c->ns, cover, atom);
-    return atom->covered;
-}
 
 /* ---- what is missing, in words ---- */
 
@@ -110,46 +186,109 @@ static void note_missing(struct check *c, const struct atom *atom, const struct 
     buf_ch(&c->missing, '}');
 }
 
-/* All verbs of a rule on one thing: those not covered make one line. */
-static int check_verbs(struct check *c, const struct policy_rule *r, struct atom atom) {
-    struct str *verbs = ARENA_ARRAY(c->arena, struct str, r->verbs.n ? r->verbs.n : 1);
+/* A rule that is checked, and by which rules of the user's its parts are held. */
+struct wanted {
+    const struct policy_rule *rule;
+    uint64_t *verbs, *groups, *resources, *names; /* sets, one behind the other */
+    uint64_t *every;                              /* the rules that have all its verbs */
+    uint64_t *met, *left;                         /* while it is checked */
+};
+
+/* All verbs on one thing, which the rules of `on` hold: those not held make one line. */
+static int check_verbs(struct check *c, const struct wanted *w, const struct atom *atom,
+                       const uint64_t *on) {
+    const struct policy_rule *r = w->rule;
+    if (!arena_charge(c->arena, c->held->words)) {
+        return ERR_TOO_LARGE;
+    }
+    if (meet(c->held, on, w->every, w->left)) {
+        return 0;
+    }
+    struct str *verbs = ARENA_ARRAY(c->arena, struct str, r->verbs.n + 1);
     size_t n = 0;
-    if (!verbs) {
-        return ERR_NOMEM;
+    if (!verbs || !arena_charge(c->arena, r->verbs.n * c->held->words)) {
+        return verbs ? ERR_TOO_LARGE : ERR_NOMEM;
     }
     for (size_t i = 0; i < r->verbs.n; i++) {
-        atom.verb = r->verbs.v[i];
-        atom.covered = false;
-        if (!is_covered(c, &atom)) {
-            verbs[n++] = atom.verb;
+        if (!meet(c->held, on, w->verbs + i * c->held->words, w->left)) {
+            verbs[n++] = r->verbs.v[i];
         }
     }
     if (n > 0) {
-        note_missing(c, &atom, verbs, n);
+        note_missing(c, atom, verbs, n);
     }
     return buf_ok(&c->missing);
 }
 
-static int check_names(struct check *c, const struct policy_rule *r, struct atom atom) {
-    int code = r->resource_names.n ? 0 : check_verbs(c, r, atom);
+/* w->met: the rules that hold the group and the resource. Where it names none, w->names are those that hold all. */
+static int check_names(struct check *c, const struct wanted *w, struct atom atom, uint64_t *on) {
+    const struct policy_rule *r = w->rule;
+    if (r->resource_names.n == 0) {
+        (void)meet(c->held, w->met, w->names, on);
+        return check_verbs(c, w, &atom, on);
+    }
+    int code = 0;
     for (size_t i = 0; code == 0 && i < r->resource_names.n; i++) {
         atom.named = true;
         atom.name = r->resource_names.v[i];
-        code = check_verbs(c, r, atom);
+        (void)meet(c->held, w->met, w->names + i * c->held->words, on);
+        code = check_verbs(c, w, &atom, on);
     }
     return code;
 }
 
+static int check_path(struct check *c, const struct wanted *w, struct str path, uint64_t *on) {
+    struct held *h = c->held;
+    struct atom atom = {.is_path = true, .path = path};
+    memset(on, 0, h->words * sizeof(*on));
+    for (size_t i = 0; i < h->n; i++) {
+        const struct str_list *paths = &h->rules[i]->non_resource_urls;
+        if (!arena_charge(c->arena, 1 + paths->n)) {
+            return ERR_TOO_LARGE;
+        }
+        if (covers_path(paths, path)) {
+            on[i / BITS] |= UINT64_C(1) << (i % BITS);
+        }
+    }
+    return check_verbs(c, w, &atom, on);
+}
+
+/* Fills w's sets; false: no memory, or no steps. */
+static bool prepare(struct check *c, struct wanted *w) {
+    const struct policy_rule *r = w->rule;
+    struct held *h = c->held;
+    w->verbs = sets_of(c, &h->verbs, &r->verbs, false);
+    w->groups = sets_of(c, &h->groups, &r->api_groups, false);
+    w->resources = sets_of(c, &h->resources, &r->resources, true);
+    w->names =
+        r->resource_names.n ? sets_of(c, &h->names, &r->resource_names, false) : h->names.all;
+    w->every = new_set(c);
+    w->met = new_set(c);
+    w->left = new_set(c);
+    if (!w->verbs || !w->groups || !w->resources || !w->names || !w->every || !w->met || !w->left) {
+        return false;
+    }
+    memset(w->every, 0xff, h->words * sizeof(*w->every));
+    for (size_t i = 0; i < r->verbs.n; i++) {
+        (void)meet(h, w->every, w->verbs + i * h->words, w->every);
+    }
+    return true;
+}
+
 static int check_rule(struct check *c, const struct policy_rule *r) {
-    int code = 0;
+    struct wanted w = {.rule = r};
+    uint64_t *on = prepare(c, &w) ? new_set(c) : NULL;
+    size_t words = c->held->words;
+    int code = on ? 0 : arena_spent(c->arena) ? ERR_TOO_LARGE : ERR_NOMEM;
     for (size_t g = 0; code == 0 && g < r->api_groups.n; g++) {
         for (size_t i = 0; code == 0 && i < r->resources.n; i++) {
-            code = check_names(
-                c, r, (struct atom){.group = r->api_groups.v[g], .resource = r->resources.v[i]});
+            struct atom atom = {.group = r->api_groups.v[g], .resource = r->resources.v[i]};
+            (void)meet(c->held, w.groups + g * words, w.resources + i * words, w.met);
+            code = check_names(c, &w, atom, on);
         }
     }
     for (size_t i = 0; code == 0 && i < r->non_resource_urls.n; i++) {
-        code = check_verbs(c, r, (struct atom){.is_path = true, .path = r->non_resource_urls.v[i]});
+        code = check_path(c, &w, r->non_resource_urls.v[i], on);
     }
     return code;
 }
@@ -247,6 +386,7 @@ static int check_role(struct check *c, const struct kind *k, yyjson_mut_val *obj
     if (r != 0) {
         return r;
     }
+    r = index_held(c);
     for (size_t i = 0; r == 0 && i < role.rules.n; i++) {
         r = check_rule(c, &role.rules.v[i]);
     }
@@ -267,7 +407,8 @@ static int check_binding(struct check *c, yyjson_mut_val *obj, const struct obje
     if (unchanged(c, obj, old, members) || may(c, "bind", plural, name, c->ns)) {
         return 0;
     }
-    if (!rbac_role_rules(c->b, kind, c->ns, name, check_each, &l)) {
+    l.code = index_held(c);
+    if (l.code == 0 && !rbac_role_rules(c->b, kind, c->ns, name, check_each, &l)) {
         return err_set(err, ERR_NOT_FOUND, "%.*s.rbac.authorization.k8s.io \"%.*s\" not found",
                        STR_ARG(plural), STR_ARG(name));
     }
@@ -277,7 +418,8 @@ static int check_binding(struct check *c, yyjson_mut_val *obj, const struct obje
 int escalate_check(struct rbac *b, const struct user *u, const struct kind *k, struct str ns,
                    yyjson_mut_val *obj, const struct object *old, struct arena *a,
                    struct err *err) {
-    struct check c = {.b = b, .user = u, .ns = ns, .arena = a};
+    struct held held = {0};
+    struct check c = {.b = b, .user = u, .ns = ns, .arena = a, .held = &held};
     struct str plural = str_of(k->plural);
     int r = 0;
     if (!str_eq(str_of(k->group), RBAC_GROUP) || user_in_group(u, STR("system:masters"))) {
@@ -290,5 +432,6 @@ int escalate_check(struct rbac *b, const struct user *u, const struct kind *k, s
         r = check_binding(&c, obj, old, err);
     }
     buf_release(&c.missing);
+    release_held(&held);
     return r;
 }

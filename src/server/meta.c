@@ -1,6 +1,8 @@
 /* meta: see meta.h. */
 #include "server/meta.h"
 
+#include "base/map.h"
+
 #include "server/names.h"
 #include "wire/json.h"
 #include "wire/time.h"
@@ -166,27 +168,26 @@ static int check_finalizers(struct write *w, yyjson_mut_val *meta) {
     if (w->old->deleting_ns == 0) {
         return 0;
     }
-    yyjson_mut_val *list = json_mget(meta, STR("finalizers"));
-    yyjson_val *before = json_path(w->old_tree, "metadata.finalizers");
+    yyjson_val *before = json_path(w->old_tree, "metadata.finalizers"), *b;
+    yyjson_mut_val *list = json_mget(meta, STR("finalizers")), *f;
+    struct map known = {0};
     size_t i, n;
-    yyjson_mut_val *f;
+    int r = 0;
+    yyjson_arr_foreach(before, i, n, b) {
+        r = r ? r : map_put(&known, json_str(b), b, NULL);
+    }
+    r = r ? nomem(w) : 0;
     yyjson_mut_arr_foreach(list, i, n, f) {
-        bool known = false;
-        size_t j, m;
-        yyjson_val *b;
-        yyjson_arr_foreach(before, j, m, b) {
-            known |= str_eq(json_str(b), json_mstr(f));
-        }
-        if (!known) {
-            return failure_invalid_one(&w->failure, w->arena, w->req->kind->group,
-                                       w->req->kind->kind, w->old->name, CAUSE_FORBIDDEN,
-                                       "metadata.finalizers",
-                                       "Forbidden: no new finalizers can be added if the object is "
-                                       "being deleted, found new finalizers [\"%.*s\"]",
-                                       STR_ARG(json_mstr(f)));
+        if (r == 0 && !map_get(&known, json_mstr(f))) {
+            r = failure_invalid_one(&w->failure, w->arena, w->req->kind->group, w->req->kind->kind,
+                                    w->old->name, CAUSE_FORBIDDEN, "metadata.finalizers",
+                                    "Forbidden: no new finalizers can be added if the object is "
+                                    "being deleted, found new finalizers [\"%.*s\"]",
+                                    STR_ARG(json_mstr(f)));
         }
     }
-    return 0;
+    map_release(&known);
+    return r;
 }
 
 int meta_update(struct write *w) {

@@ -4,6 +4,7 @@
 
 #include "api/codec.h"
 #include "api/strategic.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "server/admit.h"
 #include "server/body.h"
@@ -56,9 +57,19 @@ void write_release_spares(struct server *s) {
     s->n_spare_writes = 0;
 }
 
+/* What loops over the object gave up: whatever else was said about it, that is why. */
+static int too_complex(struct write *w) {
+    return failure_set(&w->failure, w->arena, ERR_TOO_LARGE,
+                       "the request is too complex: handling it takes more than %d steps",
+                       LIMIT_REQUEST_STEPS);
+}
+
 void write_finish(struct write *w) {
     if (w->http == 0) {
         w->http = 200;
+    }
+    if (w->failure.code != 0 && !w->orphaned && arena_spent(w->arena)) {
+        (void)too_complex(w);
     }
     w->done(w);
 }
@@ -211,6 +222,9 @@ static int validate(struct write *w) {
 
 static int build(struct write *w, struct object **ret) {
     struct err err = {0};
+    if (arena_spent(w->arena)) {
+        return too_complex(w);
+    }
     int code =
         object_new_mut(kind_stored(w->req->kind), yyjson_mut_doc_get_root(w->doc), ret, &err);
     return code != 0 ? failure_err(&w->failure, w->arena, &err) : 0;
@@ -427,7 +441,10 @@ static bool is_status_alone(const struct write *w, yyjson_val *patch) {
 static int apply_patch(struct write *w) {
     struct err err = {0};
     yyjson_doc *patch;
-    int code = json_parse(w->arena, w->body, &patch, &err);
+    int code = body_parse(w->arena, w->body, &patch, &err);
+    if (code == ERR_TOO_LARGE) {
+        return failure_err(&w->failure, w->arena, &err);
+    }
     if (code != 0) {
         return failure_set(&w->failure, w->arena, ERR_BAD_REQUEST, "the patch is malformed: %s",
                            err.text);
@@ -474,6 +491,7 @@ static void run_patch(struct write *w) {
 
 void write_run(struct write *w) {
     w->now = w->now != 0 ? w->now : server_now(w->s);
+    w->arena->steps = 0; /* each run is a turn of its own */
     if (w->steps != NULL) {
         w->steps(w);
         return;

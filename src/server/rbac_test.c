@@ -1,4 +1,6 @@
 /* Tests of RBAC: matching, bindings, aggregation, invalidation, escalation, reviews, the default roles. */
+#include "base/limits.h"
+#include "base/prng.h"
 #include "server/escalate.h"
 #include "server/policy_fixture.h"
 #include "server/policy_roles.h"
@@ -284,6 +286,153 @@ static void test_escalation(void **state) {
         ERR_FORBIDDEN);
 }
 
+/* ---- escalation, held against the rule in plain words ---- */
+
+enum { MODEL_RULES = 4, MODEL_ROUNDS = 400 };
+
+struct model_rule {
+    unsigned verbs, groups, resources, names; /* bits of the words below; no names: all */
+};
+
+static const char *const model_words[4][4] = {{"get", "list", "put", "*"},
+                                              {"", "apps", "batch", "*"},
+                                              {"pods", "pods/log", "*/log", "*"},
+                                              {"a", "b", "*", "c"}};
+
+static bool model_lists(unsigned held, unsigned bit, bool star) {
+    return (held & bit) || (star && (held & 8));
+}
+
+static bool model_covers(const struct model_rule *h, unsigned v, unsigned g, unsigned r,
+                         unsigned n) {
+    bool resource = model_lists(h->resources, r, true) || (r == 2 && (h->resources & 4));
+    bool name = h->names == 0 || (n != 0 && model_lists(h->names, n, false));
+    return model_lists(h->verbs, v, true) && model_lists(h->groups, g, true) && resource && name;
+}
+
+static bool model_holds(const struct model_rule *held, size_t n, const struct model_rule *w) {
+    for (unsigned i = 0; i < 4 * 4 * 4 * 5; i++) {
+        unsigned v = 1u << i % 4, g = 1u << i / 4 % 4, r = 1u << i / 16 % 4, at = i / 64;
+        unsigned name = at < 4 ? 1u << at : 0;
+        bool asked = (w->verbs & v) && (w->groups & g) && (w->resources & r) &&
+                     (name ? (w->names & name) != 0 : w->names == 0);
+        bool covered = false;
+        for (size_t k = 0; k < n; k++) {
+            covered |= model_covers(&held[k], v, g, r, name);
+        }
+        if (asked && !covered) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void model_list(struct buf *b, const char *member, size_t words, unsigned bits) {
+    buf_f(b, "\"%s\":[", member);
+    for (unsigned i = 0, n = 0; i < 4; i++) {
+        if (bits & 1u << i) {
+            buf_f(b, "%s\"%s\"", n++ ? "," : "", model_words[words][i]);
+        }
+    }
+    buf_c(b, "],");
+}
+
+static void model_role(struct buf *b, const char *name, const struct model_rule *v, size_t n) {
+    buf_reset(b);
+    buf_f(b,
+          "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},"
+          "\"rules\":[",
+          name);
+    for (size_t i = 0; i < n; i++) {
+        buf_c(b, i ? ",{" : "{");
+        model_list(b, "verbs", 0, v[i].verbs);
+        model_list(b, "apiGroups", 1, v[i].groups);
+        model_list(b, "resourceNames", 3, v[i].names);
+        model_list(b, "resources", 2, v[i].resources);
+        b->n--;
+        buf_ch(b, '}');
+    }
+    buf_c(b, "]}");
+}
+
+static struct model_rule model_random(struct prng *p) {
+    struct model_rule r = {.verbs = (unsigned)prng_u64(p) & 15,
+                           .groups = (unsigned)prng_u64(p) & 15,
+                           .resources = (unsigned)prng_u64(p) & 15,
+                           .names = (unsigned)(prng_u64(p) & prng_u64(p)) & 15};
+    r.verbs = r.verbs ? r.verbs : 1;
+    r.groups = r.groups ? r.groups : 1;
+    r.resources = r.resources ? r.resources : 1;
+    return r;
+}
+
+static void test_escalation_of_random_roles(void **state) {
+    struct world *w = *state;
+    struct model_rule held[MODEL_RULES], wanted;
+    struct prng p;
+    struct buf b;
+    size_t granted = 0;
+    prng_seed(&p, 12);
+    buf_init(&b, 0);
+    fixture_put(w->m, "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"b\","
+                      "\"namespace\":\"default\"}," REF(
+                          "Role", "held") ",\"subjects\":[{"
+                                          "\"kind\":\"User\",\"name\":\"alice\"}]}");
+    for (int i = 0; i < MODEL_ROUNDS; i++) {
+        struct err err = {0};
+        size_t n = 1 + prng_below(&p, MODEL_RULES);
+        for (size_t k = 0; k < n; k++) {
+            held[k] = model_random(&p);
+        }
+        wanted = model_random(&p);
+        wanted.verbs &= (unsigned)prng_u64(&p) | 1;
+        wanted.resources &= (unsigned)prng_u64(&p) | 2;
+        wanted.groups &= (unsigned)prng_u64(&p) | 1;
+        bool holds = model_holds(held, n, &wanted);
+        model_role(&b, "held", held, n);
+        fixture_put(w->m, buf_cstr(&b));
+        model_role(&b, "wanted", &wanted, 1);
+        int code = escalate(w, fixture_user("alice", NULL, NULL), buf_cstr(&b), "default", &err);
+        if (code != (holds ? 0 : ERR_FORBIDDEN)) {
+            fail_msg("round %d: %d, %s; %s", i, code, err.text, buf_cstr(&b));
+        }
+        granted += holds;
+        arena_reset(&w->a);
+    }
+    buf_release(&b);
+    assert_in_range(granted, MODEL_ROUNDS / 20, MODEL_ROUNDS * 19 / 20);
+}
+
+/* 120 verbs on 120 groups, of which the user holds none, and more than anybody needs. */
+static void test_escalation_is_bounded(void **state) {
+    static const int sizes[] = {120, 1000};
+    struct world *w = *state;
+    struct buf b;
+    put_basic(w);
+    buf_init(&b, 0);
+    for (size_t s = 0; s < 2; s++) {
+        struct err err = {0};
+        buf_reset(&b);
+        buf_c(&b, "{" RBAC "\"kind\":\"Role\",\"metadata\":{\"name\":\"n\",\"namespace\":"
+                  "\"default\"},\"rules\":[{\"resources\":[\"x\"]");
+        for (int part = 0; part < 2; part++) {
+            buf_c(&b, part ? ",\"verbs\":[" : ",\"apiGroups\":[");
+            for (int i = 0; i < sizes[s]; i++) {
+                buf_f(&b, "%s\"%c%d\"", i ? "," : "", 'a' + part, i);
+            }
+            buf_ch(&b, ']');
+        }
+        buf_c(&b, "}]}");
+        arena_reset(&w->a);
+        arena_allow(&w->a, LIMIT_REQUEST_STEPS);
+        assert_int_equal(
+            escalate(w, fixture_user("alice", NULL, NULL), buf_cstr(&b), "default", &err),
+            ERR_FORBIDDEN);
+        assert_in_range(w->a.steps, 1, LIMIT_REQUEST_STEPS);
+    }
+    buf_release(&b);
+}
+
 static void test_binding_escalation(void **state) {
     struct world *w = *state;
     struct err err = {0};
@@ -432,6 +581,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_changes_are_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_default_roles, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escalation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_escalation_of_random_roles, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_escalation_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_binding_escalation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reviews, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_bindings, setup, teardown),

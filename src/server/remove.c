@@ -137,9 +137,10 @@ static int check_preconditions(struct write *w, const struct delete_options *o) 
 }
 
 static void drop_finalizer(yyjson_mut_val *list, const char *name) {
-    for (size_t i = yyjson_mut_arr_size(list); i-- > 0;) {
-        if (str_is(json_mstr(yyjson_mut_arr_get(list, i)), name)) {
-            (void)yyjson_mut_arr_remove(list, i);
+    yyjson_mut_arr_iter it = yyjson_mut_arr_iter_with(list);
+    for (yyjson_mut_val *e; (e = yyjson_mut_arr_iter_next(&it));) {
+        if (str_is(json_mstr(e), name)) {
+            (void)yyjson_mut_arr_iter_remove(&it);
         }
     }
 }

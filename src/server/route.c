@@ -189,6 +189,7 @@ void route_request(void *ctx, struct http_request *r) {
         return;
     }
     struct arena *a = http_arena(r);
+    arena_allow(a, LIMIT_REQUEST_STEPS);
     struct call *c = ARENA_NEW(a, struct call);
     struct err err = {0};
     if (c == NULL) {

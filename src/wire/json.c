@@ -137,6 +137,10 @@ yyjson_mut_doc *json_mut_new(struct arena *a) {
     return yyjson_mut_doc_new(&alc);
 }
 
+struct arena *json_arena(yyjson_mut_doc *d) {
+    return d->alc.ctx;
+}
+
 yyjson_mut_doc *json_mut_copy(struct arena *a, yyjson_val *v) {
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d && v ? yyjson_val_mut_copy(d, v) : NULL;

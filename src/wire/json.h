@@ -28,6 +28,7 @@ enum { JSON_PADDING = 4 };
 int json_parse_here(struct arena *a, char *text, size_t n, yyjson_doc **ret, struct err *err);
 /* An empty mutable document in the arena (NULL when out of memory), and a mutable copy of a value as its root. */
 yyjson_mut_doc *json_mut_new(struct arena *a);
+struct arena *json_arena(yyjson_mut_doc *d); /* that the document was made in */
 yyjson_mut_doc *json_mut_copy(struct arena *a, yyjson_val *v);
 /* Parses straight to a mutable document. */
 int json_parse_mut(struct arena *a, struct str text, yyjson_mut_doc **ret, struct err *err);

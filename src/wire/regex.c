@@ -14,9 +14,16 @@ struct builder {
     struct arena *a;
     struct regex_inst *v;
     size_t n, cap;
+    size_t
+        visits; /* of nodes: an empty one in counted repeats is visited often and leaves no instruction */
     struct err *err;
     int code;
 };
+
+static void too_large(struct builder *b) {
+    b->code = err_set(b->err, ERR_TOO_LARGE, "the expression is too large");
+    b->n = 0; /* what follows is thrown away */
+}
 
 static uint32_t emit(struct builder *b, struct regex_inst in) {
     if (b->n == b->cap && b->code == 0) {
@@ -24,8 +31,7 @@ static uint32_t emit(struct builder *b, struct regex_inst in) {
         struct regex_inst *v =
             b->n < LIMIT_REGEX_INSTS ? ARENA_ARRAY(b->a, struct regex_inst, cap) : NULL;
         if (v == NULL) {
-            b->code = err_set(b->err, ERR_TOO_LARGE, "the expression is too large");
-            b->n = 0; /* what follows is thrown away */
+            too_large(b);
             return 0;
         }
         if (b->n > 0) {
@@ -80,6 +86,9 @@ static void build_repeat(struct builder *b, const struct regex_node *n) {
 }
 
 static void build(struct builder *b, const struct regex_node *n) {
+    if (b->code == 0 && ++b->visits > LIMIT_REGEX_VISITS) {
+        too_large(b);
+    }
     if (b->code != 0) {
         return;
     }
@@ -126,6 +135,7 @@ int regex_new(struct arena *a, struct str pattern, struct regex **ret, struct er
     }
     build(&b, tree);
     (void)emit(&b, (struct regex_inst){.op = REGEX_MATCH});
+    (void)arena_charge(a, 4 * pattern.n + 2 * b.visits);
     if (b.code != 0) {
         return b.code;
     }
@@ -151,7 +161,7 @@ struct machine {
     const struct regex *re;
     struct str text;
     uint32_t *stack;
-    size_t steps;
+    size_t steps, steps_max;
 };
 
 static bool is_word(struct str s, size_t i) {
@@ -267,7 +277,7 @@ static int run(struct machine *m, struct threads *t, size_t from, bool any, size
             found = 1;
             *ret_end = pos;
         }
-        if (m->steps > LIMIT_REGEX_STEPS) {
+        if (m->steps > m->steps_max) {
             return ERR_TOO_LARGE;
         }
         if (n == 0 || (found && (any || next->n == 0))) {
@@ -280,9 +290,9 @@ static int run(struct machine *m, struct threads *t, size_t from, bool any, size
     }
 }
 
-static int match(const struct regex *re, struct str text, size_t from, bool any, size_t *ret_start,
-                 size_t *ret_end) {
-    struct machine m = {.re = re, .text = text.p != NULL ? text : STR("")};
+static int match(const struct regex *re, struct str text, size_t from, bool any, size_t *steps,
+                 size_t *ret_start, size_t *ret_end) {
+    struct machine m = {.re = re, .text = text.p != NULL ? text : STR(""), .steps_max = *steps};
     struct threads t[2] = {0};
     m.stack = mem_alloc((re->n_insts * 2 + 2) * sizeof(*m.stack));
     bool room = m.stack != NULL;
@@ -292,15 +302,17 @@ static int match(const struct regex *re, struct str text, size_t from, bool any,
     threads_release(&t[0]);
     threads_release(&t[1]);
     mem_free(m.stack);
+    m.steps += re->n_insts / 16; /* for the room that it took */
+    *steps -= m.steps < *steps ? m.steps : *steps;
     return r;
 }
 
-int regex_matches(const struct regex *re, struct str text) {
+int regex_matches(const struct regex *re, struct str text, size_t *steps) {
     size_t start, end;
-    return match(re, text, 0, true, &start, &end);
+    return match(re, text, 0, true, steps, &start, &end);
 }
 
-int regex_find(const struct regex *re, struct str text, size_t from, size_t *ret_start,
-               size_t *ret_end) {
-    return match(re, text, from, false, ret_start, ret_end);
+int regex_find(const struct regex *re, struct str text, size_t from, size_t *steps,
+               size_t *ret_start, size_t *ret_end) {
+    return match(re, text, from, false, steps, ret_start, ret_end);
 }

@@ -17,14 +17,15 @@
 
 struct regex;
 
-/* Everything of it is in the arena. ERR_SYNTAX: no regular expression; ERR_UNSUPPORTED: one that we do not understand;
- * ERR_TOO_LARGE: beyond LIMIT_REGEX_*; ERR_NOMEM. */
+/* Everything of it is in the arena, which is charged. ERR_SYNTAX: no regular expression; ERR_UNSUPPORTED: one that we
+ * do not understand; ERR_TOO_LARGE: beyond LIMIT_REGEX_*; ERR_NOMEM. */
 int regex_new(struct arena *a, struct str pattern, struct regex **ret, struct err *err);
 
-/* Whether any part of the text matches: 1, 0, ERR_NOMEM, or ERR_TOO_LARGE when it takes more than LIMIT_REGEX_STEPS. */
-int regex_matches(const struct regex *re, struct str text);
+/* Whether any part of the text matches: 1, 0, ERR_NOMEM, or ERR_TOO_LARGE when it takes more than *steps, from which
+ * what it took is taken off. */
+int regex_matches(const struct regex *re, struct str text, size_t *steps);
 /* The same, and where: the leftmost match at or behind `from`, as a backtracking matcher would choose it. */
-int regex_find(const struct regex *re, struct str text, size_t from, size_t *ret_start,
-               size_t *ret_end);
+int regex_find(const struct regex *re, struct str text, size_t from, size_t *steps,
+               size_t *ret_start, size_t *ret_end);
 
 #endif

@@ -1,4 +1,5 @@
 /* regex: what matches, where, and what is no expression. */
+#include "base/limits.h"
 #include "base/test.h"
 #include "wire/regex.h"
 
@@ -8,7 +9,8 @@ static int matches(const char *pattern, const char *text) {
     struct err err = {0};
     arena_init(&a, 16 << 20);
     int r = regex_new(&a, str_of(pattern), &re, &err);
-    r = r != 0 ? r : regex_matches(re, str_of(text));
+    size_t steps = LIMIT_REGEX_STEPS;
+    r = r != 0 ? r : regex_matches(re, str_of(text), &steps);
     arena_release(&a);
     return r;
 }
@@ -85,18 +87,52 @@ static void test_where(void **state) {
         size_t start = 99, end = 99;
         arena_init(&a, 1 << 20);
         assert_int_equal(regex_new(&a, str_of(rows[i].pattern), &re, NULL), 0);
-        assert_int_equal(regex_find(re, str_of(rows[i].text), 0, &start, &end), 1);
+        size_t steps = LIMIT_REGEX_STEPS;
+        assert_int_equal(regex_find(re, str_of(rows[i].text), 0, &steps, &start, &end), 1);
         assert_int_equal(start, rows[i].start);
         assert_int_equal(end, rows[i].end);
         arena_release(&a);
     }
 }
 
+/* Repeats multiply, of what leaves no instruction, too; what compiling costs is counted and bounded. */
+static void test_repeats_multiply(void **state) {
+    static const char *const large[] = {"(((){1000}){1000})", "((((){100}){100}){100})",
+                                        "((a{100}){100}){100}", "((|){1000}){1000}"};
+    for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
+        struct arena a;
+        struct regex *re;
+        struct err err = {0};
+        arena_init(&a, 16 << 20);
+        assert_int_equal(regex_new(&a, str_of(large[i]), &re, &err), ERR_TOO_LARGE);
+        assert_in_range(a.steps, 1, 4 * LIMIT_REGEX_VISITS);
+        arena_release(&a);
+    }
+    assert_int_equal(matches("^(((){10}){10})$", ""), 1);
+}
+
+/* A match stops at its allowance and says what it took. */
+static void test_steps(void **state) {
+    static char text[100000];
+    struct arena a;
+    struct regex *re;
+    size_t steps = sizeof(text) / 2;
+    memset(text, 'a', sizeof(text));
+    arena_init(&a, 16 << 20);
+    assert_int_equal(regex_new(&a, STR("(a|aa)*b"), &re, NULL), 0);
+    assert_int_equal(regex_matches(re, str_from(text, sizeof(text)), &steps), ERR_TOO_LARGE);
+    assert_int_equal(steps, 0);
+    steps = 100 * sizeof(text);
+    assert_int_equal(regex_matches(re, str_from(text, sizeof(text)), &steps), 0);
+    assert_in_range(steps, 1, 100 * sizeof(text) - sizeof(text));
+    arena_release(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_where),
+        cmocka_unit_test(test_matches), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_where),   cmocka_unit_test(test_repeats_multiply),
+        cmocka_unit_test(test_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -409,10 +409,8 @@ int rrule_date_parse(struct str text, struct rrule_date *ret, struct err *err) {
              digits(s, 13, 2, &se) && (s.n == 15 || s.p[15] == 'Z');
     }
     int64_t at = ok ? time_join(y, mo, d, h, mi, se) : 0;
-    struct time_parts t = {0};
-    if (ok && y >= 1900 && y < 2200) {
-        t = time_split(at * INT64_C(1000000000));
-    }
+    ok = ok && y >= 1900 && y < 2200; /* beyond, nanoseconds overflow */
+    struct time_parts t = time_split(ok ? at * INT64_C(1000000000) : 0);
     if (!ok || t.month != mo || t.day != d || h > 23 || mi > 59 || se > 59) {
         return err_set(err, ERR_INVALID,
                        "\"%.*s\" is no date like 20261123T090000, 20261123T080000Z or 20261123",

@@ -109,7 +109,7 @@ struct item {
     yyjson_mut_val *v; /* NULL: deleted */
     size_t server_at;  /* index on the server, or NOT_ON_SERVER */
     struct item *same; /* the next item with this key */
-    bool listed;
+    bool listed;       /* of the first with this key: all of them are */
 };
 
 struct items {
@@ -184,12 +184,16 @@ static int by_server(const void *a, const void *b) {
     return (x->server_at > y->server_at) - (x->server_at < y->server_at);
 }
 
-/* Appends the items of one key that are there and not yet listed, in the server's order. */
-static size_t list_key(struct item *first, struct item **listed, size_t n) {
+/* Appends the items of one key that are there, in the server's order, when it is named for the first time. */
+static size_t list_key(struct smp *s, struct item *first, struct item **listed, size_t n) {
     size_t from = n;
+    if (!first || first->listed) {
+        return n;
+    }
     for (struct item *i = first; i; i = i->same) {
-        if (i->v && !i->listed) {
-            i->listed = true;
+        (void)arena_charge(json_arena(s->doc), 1);
+        i->listed = true;
+        if (i->v) {
             listed[n++] = i;
         }
     }
@@ -209,7 +213,7 @@ static int put_together(struct smp *s, struct items *it, const struct str *order
         return no_memory(s);
     }
     for (size_t o = 0; o < n_order; o++) {
-        n_listed = list_key(map_get(&it->by_key, order[o]), listed, n_listed);
+        n_listed = list_key(s, map_get(&it->by_key, order[o]), listed, n_listed);
     }
     for (size_t j = 0; j < it->n; j++) {
         if (it->v[j].v && !it->v[j].listed) {
@@ -239,8 +243,11 @@ struct list_merge {
     bool replace; /* an element says $patch: replace */
 };
 
-static void delete_key(struct items *it, struct str key) {
-    for (struct item *i = map_get(&it->by_key, key); i; i = i->same) {
+/* Before anything is added: where the first is gone, all are. */
+static void delete_key(struct smp *s, struct items *it, struct str key) {
+    struct item *first = map_get(&it->by_key, key);
+    for (struct item *i = first && first->v ? first : NULL; i; i = i->same) {
+        (void)arena_charge(json_arena(s->doc), 1);
         i->v = NULL;
     }
 }
@@ -276,7 +283,7 @@ static int apply_directives(struct smp *s, struct list_merge *m) {
             if (r != 0) {
                 return r;
             }
-            delete_key(&m->items, key);
+            delete_key(s, &m->items, key);
         } else {
             return err_set(s->err, ERR_BAD_REQUEST, "unknown patch type found: $patch: %.*s",
                            STR_ARG(json_str(directive)));
@@ -288,12 +295,11 @@ static int apply_directives(struct smp *s, struct list_merge *m) {
     return 0;
 }
 
+/* The first on the server. Those of one key are deleted together, and then one is added behind the first. */
 static struct item *live(struct items *it, struct str key) {
-    struct item *i = map_get(&it->by_key, key), *first = NULL;
-    for (; i; i = i->same) {
-        first = i->v && (!first || i->server_at < first->server_at) ? i : first;
-    }
-    return first;
+    struct item *first = map_get(&it->by_key, key);
+    struct item *next = first ? first->same : NULL;
+    return first && first->v ? first : next && next->v ? next : NULL;
 }
 
 static int merge_element(struct smp *s, struct list_merge *m, yyjson_val *elem) {
@@ -395,7 +401,7 @@ static int delete_scalars(struct smp *s, struct json_edit *target, struct str na
         struct str key;
         r = r ? r : patch_key(s, NULL, elem, &key);
         if (r == 0) {
-            delete_key(&items, key);
+            delete_key(s, &items, key);
         }
     }
     r = r ? r : put_together(s, &items, NULL, 0, list);

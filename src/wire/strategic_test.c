@@ -198,9 +198,41 @@ static void test_alloc_faults(void **state) {
     }
 }
 
+/* One key n times on the server, in the patch and in its order: the work is that of reading them. */
+static void test_one_key_many_times(void **state) {
+    enum { MANY = 2000 };
+    static const char *const parts[] = {"\"finalizers\":", ",\"$setElementOrder/finalizers\":",
+                                        ",\"$deleteFromPrimitiveList/finalizers\":"};
+    struct buf list, text, doc;
+    yyjson_mut_doc *d = NULL;
+    struct err err = {0};
+    buf_init(&list, 0);
+    buf_init(&text, 0);
+    buf_init(&doc, 0);
+    for (int i = 0; i < MANY; i++) {
+        buf_c(&list, i ? ",\"a\"" : "[\"a\"");
+    }
+    buf_ch(&list, ']');
+    buf_f(&doc, "{\"finalizers\":%.*s}", STR_ARG(buf_view(&list)));
+    for (size_t n = 1; n <= sizeof(parts) / sizeof(parts[0]); n++) {
+        buf_reset(&text);
+        for (size_t i = 0; i < n; i++) {
+            buf_f(&text, "%s%s%.*s", i ? "" : "{", parts[i], STR_ARG(buf_view(&list)));
+        }
+        buf_ch(&text, '}');
+        arena_reset(&arena);
+        assert_ok(patch(buf_cstr(&doc), buf_cstr(&text), &d, &err), &err);
+        assert_in_range(arena.steps, 1, 4 * MANY);
+    }
+    buf_release(&list);
+    buf_release(&text);
+    buf_release(&doc);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_maps, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_key_many_times, setup, teardown),
         cmocka_unit_test_setup_teardown(test_order_without_directive, setup, teardown),
         cmocka_unit_test_setup_teardown(test_set_element_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_element_directives, setup, teardown),
