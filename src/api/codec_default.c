@@ -125,7 +125,8 @@ static bool is_unset(const struct field *f, yyjson_mut_val *v) {
         return false;
     }
     return (yyjson_mut_is_str(v) && yyjson_mut_get_len(v) == 0) ||
-           (yyjson_mut_is_num(v) && yyjson_mut_get_num(v) == 0 && f->min > 0);
+           (yyjson_mut_is_num(v) && yyjson_mut_get_num(v) == 0 && f->min > 0 &&
+            !(f->flags & FIELD_F_KEEP_EMPTY)); /* there a 0 was meant, and validation says no */
 }
 
 static int default_object(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj) {

@@ -17,6 +17,13 @@ static const struct rule_case cases[] = {
     {BERTH, "Reservation", OBJECT(TIMES LINES), ""},
     {BERTH, "Reservation", OBJECT(TIMES "\"lines\":[]"),
      "spec.lines: Invalid value: []: spec.lines in body should have at least 1 items\n"},
+    {BERTH, "Reservation",
+     OBJECT(TIMES "\"lines\":[{\"resource\":\"nvidia.com/gpu\",\"count\":0}]"),
+     "spec.lines[0].count: Invalid value: 0: spec.lines[0].count in body should be greater than or "
+     "equal to 1\n"},
+    {BERTH, "ReservationPolicy", OBJECT("\"daysAhead\":0"),
+     "spec.daysAhead: Invalid value: 0: spec.daysAhead in body should be greater than or equal to "
+     "1\n"},
     {BERTH, "Reservation", OBJECT(LINES), "spec.start: Required value\nspec.end: Required value\n"},
     {BERTH, "Reservation",
      OBJECT("\"start\":\"2026-11-23T09:00:00Z\",\"end\":\"2026-11-23T09:00:00Z\"," LINES),
