@@ -402,11 +402,6 @@ static void next_turn(struct booking_objects_controller *c) {
 
 static enum work look(struct booking_objects_controller *c) {
     struct booking_picture p = {.now = clock_wall(c->base.env.clock), .next = INT64_MAX};
-    int64_t wait;
-    if (!expect_met(c->base.expect, (struct str){0}, STR("all"), &wait)) {
-        workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), wait);
-        return WORK_OK;
-    }
     if (c->lost) {
         c->lost = false;
         mirror_scan(c->base.env.mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
@@ -426,8 +421,7 @@ static enum work look(struct booking_objects_controller *c) {
     for (size_t i = 0; i < p.n; i++) {
         c->watching = c->watching || p.v[i].looked;
     }
-    p.round = round_new(c->base.queue, c->base.env.writer, c->base.expect, WHO, (struct str){0},
-                        STR("all"));
+    p.round = round_new(c->base.queue, c->base.env.writer, WHO, (struct str){0}, STR("all"));
     if (p.round == NULL) {
         return WORK_RETRY;
     }
@@ -523,8 +517,7 @@ static void live_set(struct booking_objects_controller *c, const struct object *
     l = live_new(o);
     if (l == NULL || map_put(&c->live, l->uid, l, NULL) != 0) {
         mem_free(l);
-        log_error(c->base.env.log, "reservation %.*s/%.*s: out of memory", STR_ARG(o->ns),
-                  STR_ARG(o->name));
+        c->lost = true;
     }
 }
 
@@ -541,7 +534,6 @@ static void on_reservation(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     bool was = map_get(&c->live, ch->obj->uid) != NULL;
     bool is = ch->type != CHANGE_DELETED && may_have(ch->obj);
-    expect_seen(c->base.expect, ch);
     booking_views_drop(&c->views, ch->obj->uid);
     live_set(c, ch->obj, is);
     note_confirmed(c, ch->obj, ch->type != CHANGE_DELETED);
@@ -560,7 +552,6 @@ static struct str until_status(const struct object *o) {
 static void on_queue(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
     bool news = ch->type != CHANGE_MODIFIED || ch->obj->generation != ch->old->generation;
-    expect_seen(c->base.expect, ch);
     booking_views_drop(&c->views, ch->obj->uid);
     if (news || ((booking_is_ours(ch->obj) || booking_is_ours(ch->old)) &&
                  !str_eq(until_status(ch->obj), until_status(ch->old)))) {
@@ -570,14 +561,12 @@ static void on_queue(void *ctx, const struct change *ch) {
 
 static void on_any(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     booking_views_drop(&c->views, ch->obj->uid);
     soon(c);
 }
 
 static void on_ours(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     booking_touch_named(c, ch->obj);
     bool ours = booking_is_ours(ch->obj) || (ch->old != NULL && booking_is_ours(ch->old));
     if (ours &&
@@ -605,7 +594,6 @@ static void on_node(void *ctx, const struct change *ch) {
 
 static void on_workload(void *ctx, const struct change *ch) {
     struct booking_objects_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     booking_views_drop(&c->views, ch->obj->uid);
     if (c->watching && (str_contains(ch->obj->json, STR("\"rsv-")) ||
                         (ch->old != NULL && str_contains(ch->old->json, STR("\"rsv-"))))) {

@@ -256,11 +256,6 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     struct arena *a = &c->base.arena;
     struct calendar_feed f = {0};
     yyjson_doc *d;
-    int64_t wait;
-    if (!expect_met(c->base.expect, ns, name, &wait)) {
-        workqueue_add_after(c->base.queue, ns, name, wait);
-        return WORK_OK;
-    }
     const struct object *o = mirror_get(c->base.env.mirror, c->feeds, ns, name);
     if (!o || o->deleting_ns) {
         return WORK_OK;
@@ -399,7 +394,6 @@ static void add_all(void *ctx) {
 static void feed_changed(void *ctx, const struct change *ch) {
     struct calendar_feed_controller *c = ctx;
     c->version++;
-    expect_seen(c->base.expect, ch);
     token_read(c, ch->obj, ch->type != CHANGE_DELETED);
     workqueue_add(c->base.queue, ch->obj->ns, ch->obj->name);
 }

@@ -10,9 +10,8 @@ int controller_init(struct controller *c, const struct control_env *env, const c
     arena_init(&c->arena, WORK_ARENA);
     c->queue = workqueue_new(&(struct workqueue_options){
         .clock = env->clock, .work = work, .resync = resync, .ctx = ctx});
-    c->expect = expect_new(env->mirror, env->clock);
     c->recorder = recorder_new(env, who);
-    if (!c->queue || !c->expect || !c->recorder) {
+    if (!c->queue || !c->recorder) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     return 0;
@@ -33,7 +32,6 @@ void controller_release(struct controller *c) {
         feed_free(c->feeds[i]);
     }
     workqueue_free(c->queue);
-    expect_free(c->expect);
     recorder_free(c->recorder);
     arena_release(&c->arena);
 }
@@ -43,7 +41,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
 }
 
 struct round *controller_round(struct controller *c, struct str ns, struct str name) {
-    struct round *r = round_new(c->queue, c->env.writer, c->expect, c->who, ns, name);
+    struct round *r = round_new(c->queue, c->env.writer, c->who, ns, name);
     if (r) {
         round_on_done(r, answered, c);
     }

@@ -18,7 +18,6 @@ struct controller {
     struct control_env env;
     const char *who; /* static: writer and event source */
     struct workqueue *queue;
-    struct expect *expect;
     struct recorder *recorder;
     struct feed *feeds[CONTROLLER_FEEDS];
     size_t n_feeds;

@@ -41,7 +41,6 @@ struct defaults_controller {
     const struct control_env *env; /* the copy */
     const struct kind *kinds[D_COUNT];
     struct workqueue *queue; /* one key */
-    struct expect *expect;
     struct feed *nodes, *cluster_queues;
     struct recorder *recorder;
     struct arena arena;
@@ -155,6 +154,7 @@ struct node_view {
     struct node_input in;
     int64_t cpu, memory;
     bool described; /* it says how much it has */
+    struct err unread; /* why its GPUs are not understood */
 };
 
 static int node_decode(struct arena *a, const struct object *o, struct node_view *v) {
@@ -165,7 +165,12 @@ static int node_decode(struct arena *a, const struct object *o, struct node_view
     r = r == 0 ? codec_decode(&schema_node, yyjson_doc_get_root(doc), a, n, NULL) : r;
     for (size_t i = 0; r == 0 && i < n->metadata->annotations.n; i++) {
         if (str_is(n->metadata->annotations.v[i].key, INVENTORY_ANNOTATION)) {
-            r = inventory_decode(n->metadata->annotations.v[i].value, a, &v->gpus, NULL);
+            struct str text = n->metadata->annotations.v[i].value;
+            r = inventory_decode(text, a, &v->gpus, &v->unread);
+            if (r != 0 && r != ERR_NOMEM) { /* as if it had no GPUs, until it says so properly */
+                v->gpus = (struct inventory){0};
+                r = 0;
+            }
         }
     }
     r = r == 0 ? translate_node(n, &v->gpus, a, &v->in) : r;
@@ -194,9 +199,14 @@ static uint64_t gpus_shape(const struct object *o, const struct inventory *inv) 
 }
 
 /* A node that is not described yet is left out: it comes again when it is. */
-static int node_read(struct arena *a, const struct object *o, struct machine *m) {
+static int node_read(struct defaults_controller *c, const struct object *o, struct machine *m) {
+    struct arena *a = &c->arena;
     struct node_view v;
     int r = node_decode(a, o, &v);
+    if (r == 0 && v.unread.code != 0) {
+        log_warn(c->env->log, "node %.*s: %s: %s; its GPUs are not offered", STR_ARG(o->name),
+                 INVENTORY_ANNOTATION, v.unread.text);
+    }
     if (r != 0 || !v.described) {
         return r;
     }
@@ -222,7 +232,7 @@ static int machine_read(struct defaults_controller *c, struct machine *m) {
     m->types = ARENA_ARRAY(&c->arena, struct gpu_type, found.n + 1);
     int r = m->types != NULL ? 0 : ERR_NOMEM;
     for (size_t i = 0; r == 0 && i < found.n; i++) {
-        r = node_read(&c->arena, found.v[i], m);
+        r = node_read(c, found.v[i], m);
     }
     return r;
 }
@@ -324,9 +334,9 @@ static bool missing(struct defaults_controller *c, int kind, const char *ns, str
 }
 
 static enum work create(struct defaults_controller *c, int kind, const char *ns, struct buf *b) {
-    struct round *r = buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, c->expect, WHO,
-                                                 (struct str){0}, STR("defaults"))
-                                     : NULL;
+    struct round *r =
+        buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, WHO, (struct str){0}, STR("defaults"))
+                       : NULL;
     if (r == NULL) {
         return WORK_RETRY;
     }
@@ -507,9 +517,9 @@ static enum work groups_write(struct defaults_controller *c, int kind, const str
     buf_c(b, "},\"spec\":{\"resourceGroups\":");
     json_write_mut(b, x->groups);
     buf_c(b, "}}");
-    struct round *r = buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, c->expect, WHO,
-                                                 (struct str){0}, STR("defaults"))
-                                     : NULL;
+    struct round *r =
+        buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, WHO, (struct str){0}, STR("defaults"))
+                       : NULL;
     if (r == NULL) {
         return WORK_RETRY;
     }
@@ -666,12 +676,10 @@ struct defaults_controller *defaults_controller_new(const struct control_env *en
     }
     struct workqueue_options o = {.clock = c->env->clock, .work = work, .resync = resync, .ctx = c};
     c->queue = workqueue_new(&o);
-    c->expect = expect_new(c->env->mirror, c->env->clock);
     c->recorder = recorder_new(c->env, WHO);
     c->nodes = mirror_feed(env->mirror, c->kinds[D_NODE], on_node, c);
     c->cluster_queues = mirror_feed(env->mirror, c->kinds[D_CLUSTER_QUEUE], on_cluster_queue, c);
-    if (c->queue == NULL || c->expect == NULL || c->nodes == NULL || c->cluster_queues == NULL ||
-        c->recorder == NULL) {
+    if (c->queue == NULL || c->nodes == NULL || c->cluster_queues == NULL || c->recorder == NULL) {
         defaults_controller_free(c);
         err_set(err, ERR_NOMEM, "defaults controller: out of memory");
         return NULL;
@@ -693,7 +701,6 @@ void defaults_controller_free(struct defaults_controller *c) {
     recorder_free(c->recorder);
     shape_vec_release(&c->known);
     workqueue_free(c->queue);
-    expect_free(c->expect);
     arena_release(&c->arena);
     mem_free(c);
 }

@@ -215,11 +215,27 @@ static void gpus_come_later_to_an_edited_queue(void **state) {
     end(&s);
 }
 
+/* What cannot be read of one node keeps the others from nothing. */
+static void gpus_that_cannot_be_read(void **state) {
+    struct scene s;
+    start(&s);
+    node_of(&s, "n1", NULL, 0, NULL);
+    fake_world_patch(&s.w, "Node", "", "n1", "",
+                     "{\"metadata\":{\"annotations\":{\"" INVENTORY_ANNOTATION "\":\"{[\"}}}");
+    node(&s, "n2", true);
+    struct defaults_controller *d = defaults_of(&s);
+    has_quota(&s, "default", "cpu", "32");
+    has_quota(&s, "nvidia-h200", "nvidia.com/gpu", "1");
+    defaults_controller_free(d);
+    end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(defaults_of_types),
         cmocka_unit_test(defaults_without_gpus),
+        cmocka_unit_test(gpus_that_cannot_be_read),
         cmocka_unit_test(gpus_come_later),
         cmocka_unit_test(gpus_come_later_to_an_edited_queue),
     };

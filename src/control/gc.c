@@ -299,12 +299,7 @@ static enum work process_dependent(struct gc_controller *c, const struct object 
 static enum work work(void *ctx, struct str ns, struct str uid) {
     struct gc_controller *c = ctx;
     const struct object *o = mirror_by_uid(c->base.env.mirror, uid);
-    int64_t wait;
     if (!o) {
-        return WORK_OK;
-    }
-    if (!expect_met(c->base.expect, ns, uid, &wait)) {
-        workqueue_add_after(c->base.queue, ns, uid, wait);
         return WORK_OK;
     }
     enum work w = WORK_OK;
@@ -373,7 +368,6 @@ static void tell_outsiders(struct gc_controller *c, const struct change *ch) {
 static void changed(void *ctx, const struct change *ch) {
     struct gc_controller *c = ctx;
     const struct object *o = ch->obj;
-    expect_seen(c->base.expect, ch);
     if (ch->old) {
         look_at_owners(c, ch->old);
     }

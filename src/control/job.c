@@ -35,7 +35,6 @@ struct job_controller {
     const struct kind *jobs, *pods;
     struct workqueue *queue;   /* Jobs */
     struct workqueue *orphans; /* pods whose Job is gone */
-    struct expect *expect;
     struct recorder *recorder;
     struct feed *job_feed, *pod_feed;
     struct arena arena, scratch; /* of one sync */
@@ -72,7 +71,6 @@ static void remember_many(struct job_controller *c, struct str uid, bool many) {
 
 static void job_changed(void *ctx, const struct change *ch) {
     struct job_controller *c = ctx;
-    expect_seen(c->expect, ch);
     job_events_tell(c->recorder, ch);
     if (ch->type == CHANGE_DELETED) {
         mirror_owned(c->env.mirror, ch->obj, add_orphan, c);
@@ -87,7 +85,6 @@ static void pod_changed(void *ctx, const struct change *ch) {
     if (!of_job(c, owner)) {
         return;
     }
-    expect_seen(c->expect, ch);
     if (!mirror_owner(c->env.mirror, ch->obj->ns, owner)) {
         add_orphan(c, ch->obj);
         return;
@@ -264,7 +261,7 @@ static enum work carry_out(struct job_controller *c, const struct object *obj, y
     if (!plan->write_status && !plan->n_strips && !plan->n_deletes && !plan->n_creates) {
         return WORK_OK;
     }
-    struct round *r = round_new(c->queue, c->env.writer, c->expect, WHO, obj->ns, obj->name);
+    struct round *r = round_new(c->queue, c->env.writer, WHO, obj->ns, obj->name);
     if (!r) {
         return WORK_RETRY;
     }
@@ -296,7 +293,7 @@ static enum work expire(struct job_controller *c, const struct object *obj, cons
         workqueue_add_after(c->queue, obj->ns, obj->name, left);
         return WORK_OK;
     }
-    struct round *r = round_new(c->queue, c->env.writer, c->expect, WHO, obj->ns, obj->name);
+    struct round *r = round_new(c->queue, c->env.writer, WHO, obj->ns, obj->name);
     if (!r) {
         return WORK_RETRY;
     }
@@ -352,12 +349,7 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
 static enum work sync_job(void *ctx, struct str ns, struct str name) {
     struct job_controller *c = ctx;
     const struct object *obj = mirror_get(c->env.mirror, c->jobs, ns, name);
-    int64_t wait;
     if (!obj) {
-        return WORK_OK;
-    }
-    if (!expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->queue, ns, name, wait);
         return WORK_OK;
     }
     enum work w = sync_object(c, obj);
@@ -376,7 +368,7 @@ static enum work sync_orphan(void *ctx, struct str ns, struct str name) {
     }
     enum work w = WORK_RETRY;
     if (job_pod_read(obj, &c->scratch, &c->arena, &pod, NULL) == 0) {
-        struct round *r = round_new(c->orphans, c->env.writer, NULL, WHO, ns, name);
+        struct round *r = round_new(c->orphans, c->env.writer, WHO, ns, name);
         if (r) {
             round_on_done(r, answered, c);
             write_strip(c, r, &pod, WRITE_STRIP);
@@ -405,11 +397,10 @@ struct job_controller *job_controller_new(const struct control_env *env, struct 
         .clock = env->clock, .work = sync_job, .resync = add_all, .ctx = c});
     c->orphans = workqueue_new(&(struct workqueue_options){
         .clock = env->clock, .work = sync_orphan, .resync = add_all, .ctx = c});
-    c->expect = expect_new(env->mirror, env->clock);
     c->recorder = recorder_new(env, "job-controller");
     c->job_feed = mirror_feed(env->mirror, c->jobs, job_changed, c);
     c->pod_feed = mirror_feed(env->mirror, c->pods, pod_changed, c);
-    if (!c->queue || !c->orphans || !c->expect || !c->recorder || !c->job_feed || !c->pod_feed) {
+    if (!c->queue || !c->orphans || !c->recorder || !c->job_feed || !c->pod_feed) {
         job_controller_free(c);
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
@@ -435,7 +426,6 @@ void job_controller_free(struct job_controller *c) {
     map_release(&c->many);
     workqueue_free(c->queue);
     workqueue_free(c->orphans);
-    expect_free(c->expect);
     recorder_free(c->recorder);
     arena_release(&c->arena);
     arena_release(&c->scratch);

@@ -70,9 +70,6 @@ static bool add_object(void *ctx, const struct object *o) {
 }
 
 static void object_changed(struct lane *lane, const struct change *ch) {
-    if (expect_count(lane->expect) > 0) {
-        expect_seen(lane->expect, ch);
-    }
     if (ch->type == CHANGE_DELETED) {
         mirror_owned(lane->c->env.mirror, ch->obj, add_workload, lane->c);
     } else if (wanted(lane, ch->obj)) {
@@ -83,12 +80,6 @@ static void object_changed(struct lane *lane, const struct change *ch) {
 static void workload_changed(struct job_queue_controller *c, const struct change *ch) {
     struct lane *lane = lane_of_workload(c, ch->obj);
     const struct owner_ref *o = object_controller(ch->obj);
-    for (size_t i = 0; i < c->n_lanes; i++) {
-        if (expect_count(c->lanes[i].expect) > 0) {
-            expect_seen(c->lanes[i].expect, ch);
-        }
-    }
-    expect_seen(c->orphaned.expect, ch);
     const struct object *owner = lane ? mirror_owner(c->env.mirror, ch->obj->ns, o) : NULL;
     if (owner) {
         workqueue_add(lane->queue, ch->obj->ns, o->name);
@@ -230,12 +221,7 @@ static enum work sync_object(void *ctx, struct str ns, struct str name) {
     const struct kind *k = lane->kind ? lane->kind : integration_kind(lane->row);
     struct pair p = {
         .c = c, .lane = lane, .obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL};
-    int64_t wait;
     if (!p.obj || !wanted(lane, p.obj)) {
-        return WORK_OK;
-    }
-    if (!expect_met(lane->expect, ns, name, &wait)) {
-        workqueue_add_after(lane->queue, ns, name, wait);
         return WORK_OK;
     }
     p.look = (struct job_look){.row = lane->row,
@@ -280,8 +266,7 @@ static bool lane_init(struct lane *lane, struct job_queue_controller *c,
                                                   .resync = resync,
                                                   .ctx = lane,
                                                   .budget = c->env.turn});
-    lane->expect = expect_new(c->env.mirror, c->env.clock);
-    return lane->queue && lane->expect;
+    return lane->queue != NULL;
 }
 
 static bool lanes_init(struct job_queue_controller *c) {
@@ -324,7 +309,6 @@ struct job_queue_controller *job_queue_controller_new(const struct control_env *
 
 static void lane_release(struct lane *lane) {
     workqueue_free(lane->queue);
-    expect_free(lane->expect);
 }
 
 void job_queue_controller_free(struct job_queue_controller *c) {

@@ -25,7 +25,6 @@ struct lane {
     const struct integration *row;
     const struct kind *kind; /* as last served; NULL: never */
     struct workqueue *queue;
-    struct expect *expect;
 };
 
 struct job_queue_controller {

@@ -15,8 +15,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
 }
 
 static struct round *begin(struct lane *lane, const struct object *key) {
-    struct round *r =
-        round_new(lane->queue, lane->c->env.writer, lane->expect, WHO, key->ns, key->name);
+    struct round *r = round_new(lane->queue, lane->c->env.writer, WHO, key->ns, key->name);
     if (r) {
         round_on_done(r, answered, lane->c);
     }

@@ -84,6 +84,7 @@ static struct str put(char **to, struct str s) {
     return r;
 }
 
+/* NULL: no memory, and `done` was told so at once, as the other writers do. */
 static struct memory_write *enqueue(struct writer *writer, enum memory_verb verb,
                                     const struct kind *k, const struct texts *t, write_done *done,
                                     void *ctx) {
@@ -91,7 +92,14 @@ static struct memory_write *enqueue(struct writer *writer, enum memory_verb verb
     assert(k != NULL);
     struct memory_write *x = mem_zalloc(sizeof *x + t->ns.n + t->name.n + t->sub.n + t->body.n +
                                         t->uid.n + t->propagation.n + 6);
-    assert(x != NULL); /* a write that is lost in silence would stop its controller for good */
+    if (x == NULL) {
+        struct write_result res = {.code = ERR_NOMEM};
+        (void)err_set(&res.err, ERR_NOMEM, "out of memory");
+        if (done != NULL) {
+            done(ctx, &res);
+        }
+        return NULL;
+    }
     *x = (struct memory_write){.verb = verb,
                                .due = clock_mono(w->store->clock) + w->latency_ns,
                                .kind = k,
@@ -121,7 +129,10 @@ static void memory_patch(struct writer *writer, const char *who, const struct ki
                          struct str ns, struct str name, const char *sub, enum patch_type type,
                          struct str body, write_done *done, void *ctx) {
     struct texts t = {.ns = ns, .name = name, .sub = str_of(sub), .body = body};
-    enqueue(writer, MEMORY_PATCH, k, &t, done, ctx)->type = type;
+    struct memory_write *x = enqueue(writer, MEMORY_PATCH, k, &t, done, ctx);
+    if (x != NULL) {
+        x->type = type;
+    }
 }
 
 static void memory_remove(struct writer *writer, const char *who, const struct kind *k,
@@ -133,8 +144,10 @@ static void memory_remove(struct writer *writer, const char *who, const struct k
         t.propagation = o->propagation;
     }
     struct memory_write *x = enqueue(writer, MEMORY_REMOVE, k, &t, done, ctx);
-    x->rv = o ? o->rv : 0;
-    x->grace = o ? o->grace_seconds : -1;
+    if (x != NULL) {
+        x->rv = o ? o->rv : 0;
+        x->grace = o ? o->grace_seconds : -1;
+    }
 }
 
 int memory_writer_init(struct memory_writer *w, struct memory_store *store) {

@@ -176,7 +176,6 @@ static void namespace_changed(void *ctx, const struct change *ch) {
 /* Something left a namespace, or came into one, that is being emptied. */
 static void content_changed(void *ctx, const struct change *ch) {
     struct namespace_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     if (str_empty(ch->obj->ns) || ch->type == CHANGE_MODIFIED) {
         return;
     }

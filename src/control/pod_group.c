@@ -61,7 +61,6 @@ static void pod_changed(void *ctx, const struct change *ch) {
     struct pod_group_controller *c = ctx;
     const struct object *o = ch->obj;
     const struct gated_pod *was = pod_index_get(&c->index, o->uid);
-    expect_seen(c->expect, ch);
     if (ch->type != CHANGE_DELETED && pod_gate_managed(o)) {
         put(c, o);
     } else if (was) {
@@ -88,7 +87,6 @@ static void look_at_workload(struct pod_group_controller *c, const struct object
 
 static void workload_changed(void *ctx, const struct change *ch) {
     struct pod_group_controller *c = ctx;
-    expect_seen(c->expect, ch);
     look_at_workload(c, ch->obj, ch->type == CHANGE_DELETED);
 }
 
@@ -177,12 +175,7 @@ static int see(struct unit *u, struct err *err) {
 
 static enum work look(struct unit *u) {
     struct err err = {0};
-    int64_t wait;
     enum work w = WORK_RETRY;
-    if (!expect_met(u->c->expect, u->ns, u->name, &wait)) {
-        workqueue_add_after(u->queue, u->ns, u->name, wait);
-        return WORK_OK;
-    }
     if (see(u, &err) == 0) {
         bool ours = !u->first || u->first->obj->deleting_ns || wanted(u);
         w = ours ? pod_unit_step(u) : WORK_OK;
@@ -262,11 +255,10 @@ struct pod_group_controller *pod_group_controller_new(const struct control_env *
     c->singles = queue_of(c, sync_single);
     c->groups = queue_of(c, sync_group);
     c->loose = queue_of(c, sync_loose);
-    c->expect = expect_new(env->mirror, env->clock);
     c->recorder = recorder_new(env, "kueue-pod-controller");
     c->pod_feed = mirror_feed(env->mirror, c->pods, pod_changed, c);
     c->workload_feed = mirror_feed(env->mirror, c->workloads, workload_changed, c);
-    if (!c->singles || !c->groups || !c->loose || !c->expect || !c->recorder || !c->pod_feed ||
+    if (!c->singles || !c->groups || !c->loose || !c->recorder || !c->pod_feed ||
         !c->workload_feed) {
         pod_group_controller_free(c);
         err_set(err, ERR_NOMEM, "out of memory");
@@ -289,7 +281,6 @@ void pod_group_controller_free(struct pod_group_controller *c) {
     workqueue_free(c->singles);
     workqueue_free(c->groups);
     workqueue_free(c->loose);
-    expect_free(c->expect);
     recorder_free(c->recorder);
     pod_index_release(&c->index);
     arena_release(&c->arena);

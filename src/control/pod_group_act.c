@@ -11,7 +11,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
 
 struct round *pod_unit_round(struct unit *u) {
     struct pod_group_controller *c = u->c;
-    struct round *r = round_new(u->queue, c->env.writer, c->expect, POD_WHO, u->ns, u->name);
+    struct round *r = round_new(u->queue, c->env.writer, POD_WHO, u->ns, u->name);
     if (r) {
         round_on_done(r, answered, c);
     }

@@ -26,7 +26,6 @@ struct pod_group_controller {
     struct workqueue *singles; /* pods of their own */
     struct workqueue *groups;  /* by the group's name */
     struct workqueue *loose;   /* Workloads whose pod is gone */
-    struct expect *expect;
     struct recorder *recorder;
     struct feed *pod_feed, *workload_feed;
     struct arena arena;   /* of the work under way */

@@ -207,7 +207,6 @@ static bool add(void *ctx, const struct object *o) {
 static void changed(void *ctx, const struct change *ch) {
     struct priority_class_controller *c = ctx;
     struct search s = {c, ch->obj->name};
-    expect_seen(c->base.expect, ch);
     if (ch->type == CHANGE_DELETED) {
         return;
     }

@@ -193,6 +193,12 @@ static void woken(void *ctx) {
 
 /* ---- feeds ---- */
 
+void queue_lost(struct queue_controller *c, const struct object *o) {
+    log_error(c->env->log, "%s %.*s: no memory for it; it is read again", o->kind->singular,
+              STR_ARG(o->name));
+    workqueue_add_after(c->states, STR("/read"), STR("all"), NS_PER_SEC);
+}
+
 /* Flavors, cohorts or queues changed: who is active is asked once, before the engine's next run. */
 static void activity_again(struct queue_controller *c) {
     c->activity_due = true;
@@ -223,13 +229,13 @@ static void on_flavor(struct queue_controller *c, const struct change *ch) {
         struct resource_flavor *f = queue_decode(c, ch->obj);
         if (f == NULL || translate_flavor(f, &c->arena, &in) != 0 ||
             engine_flavor_put(c->engine, &in) != 0) {
-            log_error(c->env->log, "resourceflavor %.*s: out of memory", STR_ARG(ch->obj->name));
+            queue_lost(c, ch->obj);
         }
         topology = f != NULL && f->spec != NULL ? f->spec->topology_name : topology;
         workqueue_add(c->states, STR("/flavor"), ch->obj->name);
     }
     if (queue_topology_flavor(c, ch->obj->name, topology, reread, c) != 0) {
-        log_error(c->env->log, "resourceflavor %.*s: out of memory", STR_ARG(ch->obj->name));
+        queue_lost(c, ch->obj);
     }
     activity_again(c);
 }
@@ -331,7 +337,7 @@ static void on_cluster_queue(struct queue_controller *c, const struct change *ch
         queue_cluster_gone(c, s);
         engine_queue_del(c->engine, s->name);
     } else if (s == NULL || cluster_read(c, ch->obj, s) != 0) {
-        log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(ch->obj->name));
+        queue_lost(c, ch->obj);
         return;
     }
     queue_metrics_cluster(c, s);
@@ -351,7 +357,7 @@ static void on_cohort(struct queue_controller *c, const struct change *ch) {
         struct cohort *h = queue_decode(c, ch->obj);
         if (h == NULL || translate_cohort(h, &c->arena, &in) != 0 ||
             engine_cohort_put(c->engine, &in) != 0) {
-            log_error(c->env->log, "cohort %.*s: out of memory", STR_ARG(ch->obj->name));
+            queue_lost(c, ch->obj);
         }
     }
     activity_again(c);
@@ -359,15 +365,24 @@ static void on_cohort(struct queue_controller *c, const struct change *ch) {
 
 static void on_local_queue(struct queue_controller *c, const struct change *ch) {
     struct local_state *l = queue_local(c, ch->obj->ns, ch->obj->name);
+    static const struct local_queue_spec nothing;
+    struct local_queue gone = {.spec = (struct local_queue_spec *)&nothing};
     arena_reset(&c->arena);
     if (l == NULL) {
+        queue_lost(c, ch->obj);
         return;
     }
     bool status_only = ch->type == CHANGE_MODIFIED && ch->old != NULL && l->exists &&
                        ch->old->generation == ch->obj->generation;
-    struct local_queue *q = queue_decode(c, ch->obj);
-    if (status_only || q == NULL || q->spec == NULL) {
+    struct local_queue *q = status_only ? NULL : queue_decode(c, ch->obj);
+    if (ch->type == CHANGE_DELETED && (q == NULL || q->spec == NULL)) {
+        q = &gone;
+    }
+    if (q == NULL || q->spec == NULL) {
         queue_metrics_local(c, l, ch->obj, false); /* its labels, perhaps */
+        if (!status_only) {
+            queue_lost(c, ch->obj);
+        }
         return;
     }
     bool fresh = !l->exists;
@@ -375,7 +390,7 @@ static void on_local_queue(struct queue_controller *c, const struct change *ch) 
     l->stopped = !str_empty(q->spec->stop_policy) && !str_is(q->spec->stop_policy, "None");
     l->drains = str_is(q->spec->stop_policy, "HoldAndDrain");
     if (queue_local_point(c, l, q->spec->cluster_queue) != 0) {
-        log_error(c->env->log, "localqueue %.*s: out of memory", STR_ARG(l->key));
+        queue_lost(c, ch->obj);
     }
     queue_metrics_local(c, l, ch->obj, true);
     queue_usage_local(c, l, q, fresh);
@@ -431,14 +446,16 @@ static void on_node(struct queue_controller *c, const struct change *ch) {
         }
         struct err err = {0};
         bool has = !str_empty(text);
-        if (has && inventory_decode(text, &c->arena, &inv, &err) != 0) {
+        int r = has ? inventory_decode(text, &c->arena, &inv, &err) : 0;
+        if (r != 0 && r != ERR_NOMEM) {
             log_warn(c->env->log, "node %.*s: %s: %s", STR_ARG(ch->obj->name), INVENTORY_ANNOTATION,
                      err.text);
             has = false;
         }
-        if (n == NULL || translate_node(n, has ? &inv : NULL, &c->arena, &in) != 0 ||
+        if (n == NULL || r == ERR_NOMEM ||
+            translate_node(n, has ? &inv : NULL, &c->arena, &in) != 0 ||
             pool_node_put(engine_pool(c->engine), &in, &changed) != 0) {
-            log_error(c->env->log, "node %.*s: out of memory", STR_ARG(ch->obj->name));
+            queue_lost(c, ch->obj);
         }
     }
     if (changed) {
@@ -462,7 +479,7 @@ static bool reread(void *ctx, struct cluster_state *s) {
     const struct object *o =
         mirror_get(c->env->mirror, c->kinds[QK_CLUSTER_QUEUE], (struct str){0}, s->name);
     if (o != NULL && cluster_read(c, o, s) != 0) {
-        log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(s->name));
+        queue_lost(c, o);
     }
     cluster_again(c, s);
     return true;
@@ -520,7 +537,6 @@ static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct 
 
 static void on_change(void *ctx, const struct change *ch) {
     struct queue_controller *c = ctx;
-    expect_seen(c->expect, ch);
     for (size_t i = 0; i < QK_COUNT; i++) {
         if (c->kinds[i] == ch->obj->kind) {
             handlers[i](c, ch);
@@ -532,6 +548,14 @@ static bool on_scan(void *ctx, const struct object *o) {
     struct change ch = {.type = CHANGE_ADDED, .obj = o};
     on_change(ctx, &ch);
     return true;
+}
+
+void queue_read_all(struct queue_controller *c) {
+    static const enum queue_kind kinds[] = {QK_FLAVOR, QK_COHORT, QK_CLUSTER_QUEUE, QK_LOCAL_QUEUE,
+                                            QK_NODE};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        mirror_scan(c->env->mirror, c->kinds[kinds[i]], (struct str){0}, on_scan, c);
+    }
 }
 
 static void resync(void *ctx) {
@@ -583,14 +607,13 @@ static bool parts_new(struct queue_controller *c) {
     };
     c->engine = engine_of(c);
     c->recorder = recorder_new(c->env, QUEUE_WHO);
-    c->expect = expect_new(c->env->mirror, c->env->clock);
     c->works = queue_of(c, queue_workload_work);
     c->states = queue_of(c, queue_state_work);
     c->pods = queue_of(c, queue_pod_work);
     c->timer = c->env->clock->timer_new(c->env->clock, run, c);
     c->wake = c->env->clock->timer_new(c->env->clock, woken, c);
-    bool ok = c->engine && c->recorder && c->expect && c->works && c->states && c->pods &&
-              c->timer && c->wake && queue_metrics_init(c) == 0 && queue_news_init(c) == 0 &&
+    bool ok = c->engine && c->recorder && c->works && c->states && c->pods && c->timer && c->wake &&
+              queue_metrics_init(c) == 0 && queue_news_init(c) == 0 &&
               (c->visibility = queue_visibility_new(c)) != NULL;
     for (size_t i = 0; i < QK_COUNT && ok; i++) {
         c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
@@ -675,7 +698,6 @@ void queue_controller_free(struct queue_controller *c) {
     workqueue_free(c->states);
     workqueue_free(c->pods);
     recorder_free(c->recorder);
-    expect_free(c->expect);
     engine_free(c->engine);
     queue_fair_release(c);
     queue_topology_release(c);

@@ -111,6 +111,7 @@ void queue_usage_local(struct queue_controller *c, struct local_state *l,
         f != NULL && f->weight.set ? (double)f->weight.v.whole + (double)f->weight.v.nano / 1e9 : 1;
     if (engine_local_put(c->engine, l->key, weight) != 0) {
         log_error(c->env->log, "localqueue %.*s: out of memory", STR_ARG(l->key));
+        workqueue_add_after(c->states, STR("/read"), STR("all"), NS_PER_SEC);
     } else if (fresh) {
         usage_restore(c, l, q);
     }

@@ -74,14 +74,17 @@ void queue_pins_read(struct queue_controller *c, struct str name, const struct o
     if (text.n > 0) {
         r = decode(&c->arena, text, &pins, &n);
     }
-    if (r != 0) {
+    if (r != 0 && r != ERR_NOMEM) {
         log_warn(c->env->log, "clusterqueue %.*s: annotation " BOOKING_PLACEMENTS " is not read",
                  STR_ARG(name));
         n = 0;
     }
     uint64_t before = pool_generation(pool);
-    if (pool_pins_set(pool, name, pins, n) != 0) {
-        log_error(c->env->log, "clusterqueue %.*s: out of memory", STR_ARG(name));
+    if (r != ERR_NOMEM && pool_pins_set(pool, name, pins, n) != 0) {
+        r = ERR_NOMEM;
+    }
+    if (r == ERR_NOMEM && o != NULL) {
+        queue_lost(c, o);
     }
     if (pool_generation(pool) != before) {
         queue_kick(c);

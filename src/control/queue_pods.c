@@ -247,10 +247,9 @@ static enum work bind(struct queue_controller *c, const struct object *o, const 
     buf_c(&body, "},\"spec\":{\"nodeName\":");
     buf_json(&body, s->node);
     buf_c(&body, "}}");
-    struct round *round =
-        r == 0 && buf_ok(&body) == 0
-            ? round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name)
-            : NULL;
+    struct round *round = r == 0 && buf_ok(&body) == 0
+                              ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name)
+                              : NULL;
     if (round != NULL) {
         round_on_done(round, after_bind, c);
         round_tag(round, 1);
@@ -283,7 +282,7 @@ static enum work say_unschedulable(struct queue_controller *c, const struct obje
     struct condition_patch p = scheduled(c, o, "False", "Unschedulable", message);
     enum work w = WORK_OK;
     if (p.news && buf_ok(&p.body) == 0) {
-        struct round *r = round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name);
+        struct round *r = round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name);
         w = WORK_RETRY;
         if (r != NULL) {
             round_on_done(r, after_waiting, c);
@@ -343,10 +342,9 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
     buf_json(&body, buf_view(&plan));
     buf_c(&body, "}}}");
     bool too_long = buf_ok(&plan) == ERR_TOO_LARGE || plan.n > room;
-    struct round *round =
-        !too_long && buf_ok(&plan) == 0 && buf_ok(&body) == 0
-            ? round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name)
-            : NULL;
+    struct round *round = !too_long && buf_ok(&plan) == 0 && buf_ok(&body) == 0
+                              ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name)
+                              : NULL;
     if (too_long) {
         *ret = say_too_long(c, o, plan.n, room);
     } else if (round != NULL) {
@@ -365,7 +363,7 @@ static enum work say_scheduled(struct queue_controller *c, const struct object *
     struct condition_patch p = scheduled(c, o, "True", "", (struct str){0});
     enum work w = WORK_OK;
     if (p.news && buf_ok(&p.body) == 0) {
-        struct round *r = round_new(c->pods, c->env->writer, c->expect, QUEUE_WHO, o->ns, o->name);
+        struct round *r = round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name);
         w = WORK_RETRY;
         if (r != NULL) {
             round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
@@ -428,11 +426,6 @@ void queue_pods_retry(struct queue_controller *c) {
 enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
     struct queue_controller *c = ctx;
     const struct object *o;
-    int64_t wait = 0;
-    if (!expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->pods, ns, name, wait);
-        return WORK_OK;
-    }
     struct pod *p = queue_view(c, QK_POD, ns, name, &o);
     if (o == NULL) {
         struct object gone = {.ns = ns, .name = name};

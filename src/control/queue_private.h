@@ -153,7 +153,6 @@ struct queue_controller {
     struct feed *feeds[QK_COUNT];
     struct engine *engine;
     struct recorder *recorder;
-    struct expect *expect;
     struct queue_metrics *metrics; /* NULL: nobody asks for any */
     struct queue_visibility *visibility;
     struct timer *sampler; /* of what LocalQueues use */
@@ -192,6 +191,9 @@ void queue_news_leave(struct queue_controller *c, struct queue_work *q);
 
 /* queue_controller.c */
 void queue_kick(struct queue_controller *c); /* the engine runs soon */
+/* There was no memory to take in what o says now: flavors, cohorts, queues and nodes are read again in a second. */
+void queue_lost(struct queue_controller *c, const struct object *o);
+void queue_read_all(struct queue_controller *c); /* then */
 bool queue_cluster_active(struct queue_controller *c, struct str name);
 /* Decodes the newest state into c->arena, which is reset first; NULL: absent, or out of memory. */
 void *queue_view(struct queue_controller *c, enum queue_kind k, struct str ns, struct str name,

@@ -18,9 +18,9 @@ static void begin(struct out *b, const struct object *o) {
 
 static enum work send(struct queue_controller *c, struct out *b, struct str ns, const char *sub) {
     buf_ch(&b->body, '}');
-    struct round *r = buf_ok(&b->body) == 0 ? round_new(c->states, c->env->writer, c->expect,
-                                                        QUEUE_WHO, ns, b->o->name)
-                                            : NULL;
+    struct round *r = buf_ok(&b->body) == 0
+                          ? round_new(c->states, c->env->writer, QUEUE_WHO, ns, b->o->name)
+                          : NULL;
     enum work w = WORK_RETRY;
     if (r != NULL) {
         round_patch(r, b->o->kind, b->o->ns, b->o->name, sub, PATCH_MERGE, buf_view(&b->body));
@@ -399,9 +399,8 @@ static enum work check_work(struct queue_controller *c, struct str key, struct s
 
 enum work queue_state_work(void *ctx, struct str ns, struct str name) {
     struct queue_controller *c = ctx;
-    int64_t wait = 0;
-    if (!expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->states, ns, name, wait);
+    if (str_is(ns, "/read")) {
+        queue_read_all(c);
         return WORK_OK;
     }
     if (str_is(ns, "/queue")) {

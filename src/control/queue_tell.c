@@ -56,9 +56,8 @@ int queue_written(void *ctx, struct round *r, uint64_t tag, const struct write_r
 enum work queue_patch(struct queue_controller *c, const struct object *o, const char *sub,
                       struct buf *body, round_hook *hook) {
     enum work w = WORK_RETRY;
-    struct round *r = buf_ok(body) == 0 ? round_new(c->works, c->env->writer, c->expect, QUEUE_WHO,
-                                                    o->ns, o->name)
-                                        : NULL;
+    struct round *r =
+        buf_ok(body) == 0 ? round_new(c->works, c->env->writer, QUEUE_WHO, o->ns, o->name) : NULL;
     if (r != NULL) {
         round_on_done(r, hook, c);
         round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(body));

@@ -436,11 +436,6 @@ static enum work pending(struct queue_controller *c, const struct object *o,
 enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     struct queue_controller *c = ctx;
     const struct object *o;
-    int64_t wait = 0;
-    if (!expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->works, ns, name, wait);
-        return WORK_OK;
-    }
     struct workload *w = queue_filled(c, queue_view(c, QK_WORKLOAD, ns, name, &o));
     if (o == NULL) {
         return WORK_OK;

@@ -1,4 +1,7 @@
-/* queue_write: conditions as a patch: the whole list, because a merge patch knows no parts of lists. */
+/*
+ * queue_write: conditions as a patch: the whole list, because a merge patch knows no parts of lists. One that says
+ * something new says also which generation of its object it is about.
+ */
 #include "control/queue_private.h"
 #include "wire/time.h"
 
@@ -16,7 +19,7 @@ static struct str message_cut(struct arena *a, struct str text) {
 }
 
 static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition_change *x,
-                 struct str now) {
+                 struct str now, int64_t generation) {
     yyjson_mut_val *c = json_mfind(list, "type", str_of(x->type));
     bool turned = c == NULL || !str_is(json_mstr_at(c, "status"), x->status);
     if (c == NULL) {
@@ -30,6 +33,7 @@ static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition
     if (turned && r == 0) {
         r = json_mset_str(d, c, "lastTransitionTime", now);
     }
+    r = r == 0 && generation > 0 ? json_mset_i64(d, c, "observedGeneration", generation) : r;
     r = r == 0 ? json_mset_str(d, c, "reason", str_of(x->reason)) : r;
     return r == 0 ? json_mset_str(d, c, "message", x->message) : r;
 }
@@ -64,7 +68,7 @@ bool conditions_json(const struct object *o, struct arena *a,
             continue;
         }
         changed = true;
-        if (apply(d, list, &x, now) != 0) {
+        if (apply(d, list, &x, now, o->generation) != 0) {
             return false;
         }
     }

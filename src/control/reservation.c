@@ -1,6 +1,8 @@
 /* reservation: whose turn it is: keys, writes, feeds. See reservation.h. */
 #include "control/reservation_private.h"
 
+#define AGAIN "resync" /* a key without a namespace: everything is looked at again */
+
 enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS, DECIDE_NS = 20 * NS_PER_MS };
 
 /* ---- work ---- */
@@ -56,12 +58,11 @@ static enum work booking_work(struct reservation_controller *c, struct booking *
     struct arena *a = &c->base.arena;
     const struct object *o;
     struct reservation *r = booking_view(c, b, a, &o);
-    int64_t now = plan_now(c), wait;
-    if (!r || b->phase == BOOKING_NEW) { /* its turn comes: the decision adds it again */
-        return WORK_OK;
+    int64_t now = plan_now(c);
+    if (!r && arena_ok(a) != 0) {
+        return WORK_RETRY;
     }
-    if (!expect_met(c->base.expect, b->ns, b->name, &wait)) {
-        workqueue_add_after(c->base.queue, b->ns, b->name, wait);
+    if (!r || b->phase == BOOKING_NEW) { /* its turn comes: the decision adds it again */
         return WORK_OK;
     }
     plan_user_set(c, b, r);
@@ -115,8 +116,14 @@ static enum work policy_make(struct reservation_controller *c) {
     return round_end(round);
 }
 
+static void add_all(void *ctx);
+
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct reservation_controller *c = ctx;
+    if (ns.n == 0 && str_is(name, AGAIN)) {
+        add_all(c);
+        return WORK_OK;
+    }
     c->decide_until = clock_mono(c->base.env.clock) + DECIDE_NS;
     int refreshed = plan_refresh(c);
     c->decide_until = 0;
@@ -140,17 +147,23 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 
 /* ---- feeds ---- */
 
+/* Without memory for its record all are looked at again a little later. */
+static void note_booking(struct reservation_controller *c, const struct object *o) {
+    if (!booking_find(c, o->ns, o->name) && !plan_booking_new(c, o)) {
+        workqueue_add_after(c->base.queue, STR(""), STR(AGAIN), NS_PER_SEC);
+    }
+}
+
 static void on_reservation(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
     const struct object *o = ch->obj;
     struct booking *b = booking_find(c, o->ns, o->name);
-    expect_seen(c->base.expect, ch);
     if (b && (ch->type == CHANGE_DELETED || !str_eq(b->uid, o->uid))) {
         plan_booking_free(c, b);
         b = NULL;
     }
-    if (ch->type != CHANGE_DELETED && !b && !plan_booking_new(c, o)) {
-        workqueue_add_after(c->base.queue, STR(""), STR("resync"), NS_PER_SEC);
+    if (ch->type != CHANGE_DELETED && !b) {
+        note_booking(c, o);
     }
     workqueue_add(c->base.queue, o->ns, o->name);
     if (c->given) {
@@ -160,7 +173,6 @@ static void on_reservation(void *ctx, const struct change *ch) {
 
 static void on_supply(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     c->supply_dirty = true;
     plan_kick(c);
 }
@@ -175,7 +187,6 @@ static void on_window(void *ctx, const struct change *ch) {
         on_supply(ctx, ch);
         return;
     }
-    expect_seen(c->base.expect, ch);
 }
 
 /* Queues of bookings say whether they are used; others may have standing quotas. */
@@ -183,7 +194,6 @@ static void on_queue(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
     const struct object *o = ch->obj;
     bool used;
-    expect_seen(c->base.expect, ch);
     if (object_label(o, STR(RESERVATION_LABEL)).n == 0) {
         if (!ch->old || ch->old->generation != o->generation || ch->type == CHANGE_DELETED) {
             on_supply(ctx, ch);
@@ -288,17 +298,14 @@ static void on_cohort(void *ctx, const struct change *ch) {
 
 /* ---- life ---- */
 
-static bool note_booking(void *ctx, const struct object *o) {
-    struct reservation_controller *c = ctx;
-    if (!booking_find(c, o->ns, o->name)) {
-        (void)plan_booking_new(c, o);
-    }
+static bool look_at_booking(void *ctx, const struct object *o) {
+    note_booking(ctx, o);
     return add_booking(ctx, o);
 }
 
 static void add_all(void *ctx) {
     struct reservation_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->reservations, STR(""), note_booking, c);
+    mirror_scan(c->base.env.mirror, c->reservations, STR(""), look_at_booking, c);
     c->supply_dirty = true;
     workqueue_add(c->base.queue, STR(""), STR("policy"));
     plan_kick(c);

@@ -36,13 +36,12 @@ int plan_booking_order(const void *key, const void *item) {
     return a->created != b->created ? (a->created < b->created ? -1 : 1) : str_cmp(a->uid, b->uid);
 }
 
-static void undecided_add(struct reservation_controller *c, struct booking *b) {
-    if (!b->undecided && tree_put(&c->undecided, b, b, NULL) == 0) {
-        b->undecided = true;
-    }
+void plan_again(struct reservation_controller *c) {
+    c->given = true;
+    workqueue_add_after(c->base.queue, STR(""), STR("plan"), NS_PER_SEC);
 }
 
-static void undecided_drop(struct reservation_controller *c, struct booking *b) {
+void plan_undecided_drop(struct reservation_controller *c, struct booking *b) {
     if (b->undecided) {
         tree_del(&c->undecided, b);
         b->undecided = false;
@@ -58,7 +57,7 @@ void plan_moved_clear(struct reservation_controller *c, struct booking *b) {
 
 void plan_booking_free(struct reservation_controller *c, struct booking *b) {
     char buf[600];
-    undecided_drop(c, b);
+    plan_undecided_drop(c, b);
     plan_moved_clear(c, b);
     plan_uncount(c, b);
     if (b->held) {
@@ -91,12 +90,13 @@ struct booking *plan_booking_new(struct reservation_controller *c, const struct 
         mem_free(b);
         return NULL;
     }
-    if (map_put(&c->by_uid, b->uid, b, NULL) != 0) {
+    b->undecided = tree_put(&c->undecided, b, b, NULL) == 0;
+    if (!b->undecided || map_put(&c->by_uid, b->uid, b, NULL) != 0) {
+        plan_undecided_drop(c, b);
         map_del(&c->by_key, str_from(b->text, n));
         mem_free(b);
         return NULL;
     }
-    undecided_add(c, b);
     return b;
 }
 
@@ -311,7 +311,7 @@ static void take_in(struct reservation_controller *c, struct booking *b, const s
     if (b->phase == BOOKING_NEW) {
         return;
     }
-    undecided_drop(c, b);
+    plan_undecided_drop(c, b);
     take_times(b, r->status);
     (void)str_copy(r->status->reason, b->reason, sizeof b->reason);
     b->message = r->status->message.n ? mem_cstr(r->status->message) : NULL;
@@ -365,8 +365,10 @@ static void place_broken(struct reservation_controller *c) {
     }
 }
 
-static void read_new(struct reservation_controller *c) {
+/* ERR_NOMEM: some are not read, and nothing may be decided before they are. */
+static int read_new(struct reservation_controller *c) {
     const struct map_entry *e;
+    int code = 0;
     for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
         struct booking *b = e->value;
         const struct object *o;
@@ -377,8 +379,10 @@ static void read_new(struct reservation_controller *c) {
                 workqueue_add(c->base.queue, b->ns, b->name);
             }
         }
+        code = code == 0 ? arena_ok(&c->scratch) : code;
         arena_reset(&c->scratch);
     }
+    return code;
 }
 
 void plan_moved(struct reservation_controller *c) {
@@ -400,14 +404,19 @@ void plan_moved(struct reservation_controller *c) {
 static void broken_look(struct reservation_controller *c) {
     struct map now = {0};
     struct str id;
+    bool lost = false;
     for (size_t pos = 0; calendar_broken_next(c->calendar, &pos, &id);) {
         struct booking *b = booking_by_uid(c, id);
-        if (b && map_put(&now, b->uid, b, NULL) == 0 && !b->broken) {
+        lost = lost || (b && map_put(&now, b->uid, b, NULL) != 0);
+        if (b && !b->broken) {
             booking_broken(c, b, true);
             booking_touch(c, b);
         }
     }
-    for (struct plan_link *l = c->lacking, *next; l; l = next) {
+    if (lost) { /* who lacks nothing any more is not known */
+        plan_again(c);
+    }
+    for (struct plan_link *l = lost ? NULL : c->lacking, *next; l; l = next) {
         struct booking *b = l->booking;
         next = l->next;
         if (b->held && !map_get(&now, b->uid)) {
@@ -467,8 +476,8 @@ int plan_refresh(struct reservation_controller *c) {
         plan_tentatives_trim(c);
         c->given = c->given || calendar_entries(c->calendar) < before; /* nobody came for it */
     }
+    r = r == 0 && !c->loaded ? read_new(c) : r;
     if (r == 0 && !c->loaded) {
-        read_new(c);
         mirror_scan(c->base.env.mirror, c->queues, STR(""), use_look, c);
         c->loaded = true;
         c->supply_dirty = true;
@@ -484,7 +493,9 @@ int plan_refresh(struct reservation_controller *c) {
         if (c->floors_short) {
             struct arena a;
             arena_init(&a, SCRATCH_MAX);
-            (void)plan_floors(c, &a);
+            if (plan_floors(c, &a) != 0) {
+                plan_again(c);
+            }
             arena_release(&a);
         }
         (void)calendar_heal(c->calendar);

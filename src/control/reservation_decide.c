@@ -278,17 +278,16 @@ void plan_decide_all(struct reservation_controller *c) {
             break;
         }
         struct reservation *r = booking_view(c, b, &c->scratch, &o);
-        tree_del(&c->undecided, b);
-        b->undecided = false;
         if (r && b->phase == BOOKING_NEW) {
             b->read = true;
             decide_one(c, b, o, r);
-            if (b->phase == BOOKING_NEW) { /* out of memory: again */
-                workqueue_add_after(c->base.queue, b->ns, b->name, NS_PER_SEC);
-                b->undecided = tree_put(&c->undecided, b, b, NULL) == 0;
-                break;
-            }
         }
+        if (b->phase == BOOKING_NEW && (r || arena_ok(&c->scratch) != 0)) {
+            /* Out of memory: it is decided when there is some, and before those that came after it. */
+            workqueue_add_after(c->base.queue, b->ns, b->name, NS_PER_SEC);
+            break;
+        }
+        plan_undecided_drop(c, b);
     }
 }
 
@@ -329,8 +328,9 @@ static bool approve_anew(const struct booking *b, const struct plan_want *w,
            (out->approver != NULL && more && !begun);
 }
 
-static void change_held(struct reservation_controller *c, struct booking *b, const struct object *o,
-                        struct reservation *r, struct plan_want *w) {
+/* ERR_NOMEM: nothing has changed. */
+static int change_held(struct reservation_controller *c, struct booking *b, const struct object *o,
+                       struct reservation *r, struct plan_want *w) {
     bool begun = booking_begun(b->phase), longer = w->ask.end > b->end;
     int64_t now = plan_now(c);
     struct plan_outcome out;
@@ -341,8 +341,9 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
         w->ask.end = w->ask.end > now ? w->ask.end : now;
         w->min_s = 0;
     }
-    if (plan_judge(c, r, b->ns, w, b, &out) != 0) {
-        return;
+    int code = plan_judge(c, r, b->ns, w, b, &out);
+    if (code != 0) {
+        return code;
     }
     struct reservation_spec was = *r->spec;
     was.class_name = class_of(b->rank);
@@ -357,15 +358,18 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
                     "it stays as it was: so much must be approved, and it has "
                     "begun");
         booking_touch(c, b);
-        return;
+        return 0;
     }
     if (out.verdict == PLAN_FITS) {
-        int code = calendar_change(c->calendar, &ask, &out.why);
+        code = calendar_change(c->calendar, &ask, &out.why);
         out.verdict = code == 0 ? PLAN_FITS : PLAN_FULL;
+    }
+    if (code == ERR_NOMEM) {
+        return code;
     }
     if (out.verdict != PLAN_FITS) {
         change_refused(c, b, r, &before, &out);
-        return;
+        return 0;
     }
     c->given = true;
     b->start = out.start;
@@ -388,19 +392,32 @@ static void change_held(struct reservation_controller *c, struct booking *b, con
     } else if (!(begun && longer && plan_apply(c, b, o, BOOKING_EXTEND, now))) {
         (void)plan_apply(c, b, o, BOOKING_CHANGE, now);
     }
+    return 0;
 }
 
-/* What passes a limit is not waited for: it stays as it was, and is given nothing while that is so. */
-static bool may_wait_for(struct reservation_controller *c, struct booking *b,
-                         const struct reservation *r, const struct plan_want *w) {
+/* What passes a limit is not waited for: it stays as it was, and is given nothing while that is so. ERR_NOMEM: nothing
+ * has changed. */
+static int change_waiting(struct reservation_controller *c, struct booking *b,
+                          const struct object *o, const struct reservation *r,
+                          const struct plan_want *w) {
     struct plan_outcome out = {.verdict = PLAN_LIMITS, .start = w->ask.start, .end = w->ask.end};
-    if (plan_limits_check(c, r, b->ns, w, b, &out) != 0) {
-        return false;
+    int code = plan_limits_check(c, r, b->ns, w, b, &out);
+    if (code != 0) {
+        return code;
     }
     if (out.n_refusals > 0) {
         change_refused(c, b, r, w, &out);
+        return 0;
     }
-    return out.n_refusals == 0;
+    b->start = w->ask.start;
+    b->end = w->ask.end;
+    b->units = w->units;
+    b->share = w->share;
+    b->sequence++;
+    booking_say(b, NULL, NULL);
+    (void)plan_apply(c, b, o, BOOKING_CHANGE_WAIT, plan_now(c));
+    c->given = true;
+    return 0;
 }
 
 void plan_change(struct reservation_controller *c, struct booking *b, struct reservation *r) {
@@ -414,24 +431,16 @@ void plan_change(struct reservation_controller *c, struct booking *b, struct res
     if (!o || want == b->want || booking_final(b->phase) || b->phase == BOOKING_ENDING) {
         return;
     }
-    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
-        return;
+    int code = plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w);
+    if (code == 0 && (b->phase == BOOKING_WAITLISTED || b->phase == BOOKING_OFFERED)) {
+        code = change_waiting(c, b, o, r, &w);
+    } else if (code == 0 && b->held) {
+        code = change_held(c, b, o, r, &w);
     }
-    b->want = want;
-    if (b->phase == BOOKING_WAITLISTED || b->phase == BOOKING_OFFERED) {
-        if (!may_wait_for(c, b, r, &w)) {
-            return;
-        }
-        b->start = w.ask.start;
-        b->end = w.ask.end;
-        b->units = w.units;
-        b->share = w.share;
-        b->sequence++;
-        booking_say(b, NULL, NULL);
-        (void)plan_apply(c, b, o, BOOKING_CHANGE_WAIT, plan_now(c));
-        c->given = true;
-    } else if (b->held) {
-        change_held(c, b, o, r, &w);
+    if (code == 0) {
+        b->want = want;
+    } else {
+        workqueue_add_after(c->base.queue, b->ns, b->name, NS_PER_SEC);
     }
 }
 
@@ -449,14 +458,15 @@ static int64_t recent_use(const struct reservation_controller *c, const struct b
     return sum;
 }
 
-/* False: it is given nothing now. What it waits for may have changed since limits were asked. */
-static bool waiter_fill(struct reservation_controller *c, struct booking *b, struct reservation *r,
-                        struct booking_waiter *ret) {
+/* ERR_FORBIDDEN: it is given nothing now; what it waits for may have changed since limits were asked. ERR_NOMEM. */
+static int waiter_fill(struct reservation_controller *c, struct booking *b, struct reservation *r,
+                       struct booking_waiter *ret) {
     struct plan_want w = {0};
     struct plan_outcome out = {0};
-    if (plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0 ||
-        plan_limits_check(c, r, b->ns, &w, b, &out) != 0 || out.n_refusals > 0) {
-        return false;
+    int code = plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w);
+    code = code == 0 ? plan_limits_check(c, r, b->ns, &w, b, &out) : code;
+    if (code != 0 || out.n_refusals > 0) {
+        return code != 0 ? code : ERR_FORBIDDEN;
     }
     *ret = (struct booking_waiter){.ask = w.ask,
                                    .earliest = w.earliest,
@@ -467,7 +477,7 @@ static bool waiter_fill(struct reservation_controller *c, struct booking *b, str
                                    .since = b->since,
                                    .name = str_from(b->text, b->ns.n + 1 + b->name.n),
                                    .passes = b->passes};
-    return true;
+    return 0;
 }
 
 static void granted(struct reservation_controller *c, struct booking *b,
@@ -476,6 +486,11 @@ static void granted(struct reservation_controller *c, struct booking *b,
     struct reservation *r = booking_view(c, b, &c->scratch, &o);
     struct plan_want w;
     int64_t now = plan_now(c);
+    if (!r || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
+        (void)calendar_remove(c->calendar, b->uid);
+        plan_again(c);
+        return;
+    }
     b->held = true;
     b->start = v->start;
     b->end = v->end;
@@ -483,9 +498,6 @@ static void granted(struct reservation_controller *c, struct booking *b,
     b->passes = 0;
     b->sequence++;
     booking_say(b, NULL, NULL);
-    if (!r || plan_want_of(c, r->spec, b->uid, b->created, &c->scratch, &w) != 0) {
-        return;
-    }
     b->units = w.units;
     b->share = w.share;
     const char *by = plan_approver(c, r->spec, b->ns, &w, b->end - b->start);
@@ -507,15 +519,20 @@ void plan_waitlist(struct reservation_controller *c) {
     for (const struct plan_link *l = c->waiting; l; l = l->next) {
         cap++;
     }
-    v = cap ? ARENA_ARRAY(&c->scratch, struct booking_waiter, cap) : NULL;
-    for (const struct plan_link *l = c->waiting; v && l; l = l->next) {
+    int code = 0;
+    v = ARENA_ARRAY(&c->scratch, struct booking_waiter, cap + 1);
+    for (const struct plan_link *l = c->waiting; v && l && code != ERR_NOMEM; l = l->next) {
         struct booking *b = l->booking;
         struct reservation *r = booking_view(c, b, &c->scratch, NULL);
         if (r && !r->spec->cancel && b->want == plan_want_hash(r->spec)) {
-            n += waiter_fill(c, b, r, &v[n]);
+            code = waiter_fill(c, b, r, &v[n]);
+            n += code == 0;
         }
     }
-    if (!v || booking_waitlist_run(c->calendar, v, n, plan_now(c)) != 0) {
+    /* Nobody comes before his turn because there was no memory for whoever is before him. */
+    if (arena_ok(&c->scratch) != 0 || code == ERR_NOMEM ||
+        booking_waitlist_run(c->calendar, v, n, plan_now(c)) != 0) {
+        plan_again(c);
         return;
     }
     for (size_t i = 0; i < n; i++) {

@@ -177,6 +177,10 @@ int plan_refresh(struct reservation_controller *c);
 /* Whose plan was changed by what was just done. */
 void plan_moved(struct reservation_controller *c);
 void plan_kick(struct reservation_controller *c); /* look at the whole again, soon */
+/* Out of memory for what was to be given or told: all of that again in a second. */
+void plan_again(struct reservation_controller *c);
+void plan_undecided_drop(struct reservation_controller *c,
+                         struct booking *b); /* decided, or gone */
 
 /* ---- reservation_supply.c ---- */
 

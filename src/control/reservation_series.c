@@ -314,8 +314,8 @@ static void forget_told(struct series_look *l) {
 }
 
 static enum work act(struct series_look *l, int code, const struct err *err) {
-    l->round = round_new(l->c->base.queue, l->c->base.env.writer, l->c->base.expect, l->c->base.who,
-                         l->obj->ns, l->obj->name);
+    l->round = round_new(l->c->base.queue, l->c->base.env.writer, l->c->base.who, l->obj->ns,
+                         l->obj->name);
     if (!l->round) {
         return WORK_RETRY;
     }
@@ -360,11 +360,6 @@ static enum work orphans(struct reservation_series_controller *c, struct series_
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct reservation_series_controller *c = ctx;
     struct err err = {0};
-    int64_t wait;
-    if (!expect_met(c->base.expect, ns, name, &wait)) {
-        workqueue_add_after(c->base.queue, ns, name, wait);
-        return WORK_OK;
-    }
     struct series_look l = {
         .c = c,
         .a = &c->base.arena,
@@ -405,13 +400,11 @@ static void add_all(void *ctx) {
 
 static void series_changed(void *ctx, const struct change *ch) {
     struct reservation_series_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     workqueue_add(c->base.queue, ch->obj->ns, ch->obj->name);
 }
 
 static void reservation_changed(void *ctx, const struct change *ch) {
     struct reservation_series_controller *c = ctx;
-    expect_seen(c->base.expect, ch);
     member_seen(c, ch->obj, ch->type != CHANGE_DELETED);
 }
 

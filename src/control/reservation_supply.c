@@ -337,13 +337,13 @@ static bool node_read(void *ctx, const struct object *o) {
         return true;
     }
     if (managed && gpus.n > 0) {
-        if (inventory_decode(gpus, s->a, &inv, NULL) == 0) {
-            for (size_t i = 0; i < inv.n && s->code == 0; i++) {
-                if (inv.gpus[i].healthy) {
-                    card_put(s, n->metadata->name, f, &inv.gpus[i]);
-                }
+        r = inventory_decode(gpus, s->a, &inv, NULL);
+        for (size_t i = 0; r == 0 && i < inv.n && s->code == 0; i++) {
+            if (inv.gpus[i].healthy) {
+                card_put(s, n->metadata->name, f, &inv.gpus[i]);
             }
         }
+        s->code = r == ERR_NOMEM ? r : s->code;
         return s->code == 0;
     }
     for (size_t i = 0; n->status && i < n->status->allocatable.n; i++) {

@@ -374,9 +374,11 @@ enum work plan_window_work(struct reservation_controller *c, struct str name) {
     }
     char key[300];
     int len = snprintf(key, sizeof key, "window/%.*s", STR_ARG(name));
-    struct round *round = controller_round(&c->base, STR(""), str_from(key, (size_t)len));
     struct str body = arena_f(a, "{\"status\":%.*s}", STR_ARG(status));
-    if (!round || !body.p) {
+    struct round *round = body.p && arena_ok(a) == 0
+                              ? controller_round(&c->base, STR(""), str_from(key, (size_t)len))
+                              : NULL;
+    if (!round) {
         return WORK_RETRY;
     }
     round_patch(round, c->windows, STR(""), name, "status", PATCH_MERGE, body);

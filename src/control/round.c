@@ -12,14 +12,12 @@
 struct pending {
     struct round *round;
     uint64_t tag;
-    bool removal;
 };
 
 struct round {
     struct workqueue_link link; /* first: the queue hands it back */
     struct workqueue *queue;    /* NULL once cut */
     struct writer *writer;
-    struct expect *expect;
     const char *who;
     round_hook *hook;
     void *hook_ctx;
@@ -37,8 +35,8 @@ static void round_cut(struct workqueue_link *l) {
     assert(!r->held);
 }
 
-struct round *round_new(struct workqueue *q, struct writer *w, struct expect *e, const char *who,
-                        struct str ns, struct str name) {
+struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
+                        struct str name) {
     struct round *r = mem_zalloc(sizeof *r + ns.n + name.n);
     if (!r) {
         return NULL;
@@ -53,7 +51,6 @@ struct round *round_new(struct workqueue *q, struct writer *w, struct expect *e,
     r->name = str_from(r->text + ns.n, name.n);
     r->queue = q;
     r->writer = w;
-    r->expect = e;
     r->who = who;
     r->held = true;
     r->link.cut = round_cut;
@@ -98,9 +95,6 @@ static void answered(void *ctx, const struct write_result *res) {
     struct pending *p = ctx;
     struct round *r = p->round;
     if (r->queue) {
-        if (res->code == 0 && res->obj && r->expect) {
-            (p->removal ? expect_removed : expect_written)(r->expect, r->ns, r->name, res->obj);
-        }
         int code = r->hook ? r->hook(r->hook_ctx, r, p->tag, res) : res->code;
         r->failed |= code != 0;
     }
@@ -109,19 +103,19 @@ static void answered(void *ctx, const struct write_result *res) {
     end_if_done(r);
 }
 
-static struct pending *begin(struct round *r, bool removal) {
+static struct pending *begin(struct round *r) {
     struct pending *p = mem_alloc(sizeof *p);
     if (!p) {
         r->failed = true;
         return NULL;
     }
-    *p = (struct pending){.round = r, .tag = r->tag, .removal = removal};
+    *p = (struct pending){.round = r, .tag = r->tag};
     r->due++;
     return p;
 }
 
 void round_create(struct round *r, const struct kind *k, struct str ns, struct str json) {
-    struct pending *p = begin(r, false);
+    struct pending *p = begin(r);
     if (p) {
         writer_create(r->writer, r->who, k, ns, json, answered, p);
     }
@@ -129,7 +123,7 @@ void round_create(struct round *r, const struct kind *k, struct str ns, struct s
 
 void round_patch(struct round *r, const struct kind *k, struct str ns, struct str name,
                  const char *subresource, enum patch_type type, struct str body) {
-    struct pending *p = begin(r, false);
+    struct pending *p = begin(r);
     if (p) {
         writer_patch(r->writer, r->who, k, ns, name, subresource, type, body, answered, p);
     }
@@ -137,7 +131,7 @@ void round_patch(struct round *r, const struct kind *k, struct str ns, struct st
 
 void round_remove(struct round *r, const struct kind *k, struct str ns, struct str name,
                   const struct delete_options *o) {
-    struct pending *p = begin(r, true);
+    struct pending *p = begin(r);
     if (p) {
         writer_remove(r->writer, r->who, k, ns, name, o, answered, p);
     }

@@ -63,9 +63,6 @@ static void look_at(struct serving_controller *c, const struct object *o, bool g
 static void changed(void *ctx, const struct change *ch) {
     struct serving_controller *c = ctx;
     const struct object *o = ch->obj;
-    if (o->kind == c->pods || o->kind == c->workloads) {
-        expect_seen(c->expect, ch);
-    }
     look_at(c, o, ch->type == CHANGE_DELETED);
 }
 
@@ -93,7 +90,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
 
 struct round *serving_round(struct serving_controller *c, struct workqueue *q, struct str ns,
                             struct str name) {
-    struct round *r = round_new(q, c->env.writer, c->expect, WHO, ns, name);
+    struct round *r = round_new(q, c->env.writer, WHO, ns, name);
     if (r) {
         round_on_done(r, answered, c);
     }
@@ -289,11 +286,6 @@ static enum work member_step(struct serving_controller *c, const struct object *
 static enum work member_work(void *ctx, struct str ns, struct str name) {
     struct serving_controller *c = ctx;
     const struct object *pod = mirror_get(c->env.mirror, c->pods, ns, name);
-    int64_t wait;
-    if (pod && !expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->members, ns, name, wait);
-        return WORK_OK;
-    }
     enum work w = pod ? member_step(c, pod) : WORK_OK;
     arena_reset(&c->arena);
     return w;
@@ -321,10 +313,9 @@ struct serving_controller *serving_controller_new(const struct control_env *env,
     c->stateful = queue_of(c, serving_stateful_work);
     c->leaders = queue_of(c, serving_leader_work);
     c->members = queue_of(c, member_work);
-    c->expect = expect_new(env->mirror, env->clock);
     c->recorder = recorder_new(env, "kueue-serving-controller");
     c->feed = mirror_feed(env->mirror, NULL, changed, c);
-    if (!c->stateful || !c->leaders || !c->members || !c->expect || !c->recorder || !c->feed) {
+    if (!c->stateful || !c->leaders || !c->members || !c->recorder || !c->feed) {
         serving_controller_free(c);
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
@@ -343,7 +334,6 @@ void serving_controller_free(struct serving_controller *c) {
     workqueue_free(c->stateful);
     workqueue_free(c->leaders);
     workqueue_free(c->members);
-    expect_free(c->expect);
     recorder_free(c->recorder);
     arena_release(&c->arena);
     mem_free(c);

@@ -181,13 +181,8 @@ enum work serving_leader_work(void *ctx, struct str ns, struct str name) {
     struct leader s = {.l = {.c = c, .queue = c->leaders}};
     struct err err = {0};
     bool ours = false;
-    int64_t wait;
     s.l.obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL;
     if (!s.l.obj || s.l.obj->deleting_ns) {
-        return WORK_OK;
-    }
-    if (!expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->leaders, ns, name, wait);
         return WORK_OK;
     }
     enum work w = serving_look(&s.l, SERVING_LWS, &ours, &err) == 0 ? WORK_OK : WORK_RETRY;

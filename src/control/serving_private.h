@@ -20,7 +20,6 @@ struct serving_controller {
     const struct queue_settings *settings;
     const struct kind *pods, *workloads;
     struct workqueue *stateful, *leaders, *members; /* StatefulSets, LeaderWorkerSets, pods */
-    struct expect *expect;
     struct recorder *recorder;
     struct feed *feed;
     struct arena arena;

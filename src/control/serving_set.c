@@ -189,13 +189,8 @@ enum work serving_stateful_work(void *ctx, struct str ns, struct str name) {
     struct stateful s = {.l = {.c = c, .queue = c->stateful}};
     struct err err = {0};
     bool ours = false;
-    int64_t wait;
     s.l.obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL;
     if (!s.l.obj) {
-        return WORK_OK;
-    }
-    if (!expect_met(c->expect, ns, name, &wait)) {
-        workqueue_add_after(c->stateful, ns, name, wait);
         return WORK_OK;
     }
     enum work w = serving_look(&s.l, SERVING_STATEFULSET, &ours, &err) == 0 ? WORK_OK : WORK_RETRY;

@@ -45,8 +45,7 @@ static void write_data(struct buf *b, const struct cert_set *s) {
 
 /* o NULL: there is none. */
 static enum work store(struct webhook_certs *w, const struct object *o, const struct cert_set *s) {
-    struct round *r =
-        round_new(w->base.queue, w->base.env.writer, w->base.expect, WHO, STR("s"), STR(""));
+    struct round *r = round_new(w->base.queue, w->base.env.writer, WHO, STR("s"), STR(""));
     if (r == NULL) {
         return WORK_RETRY;
     }

@@ -58,6 +58,7 @@ struct answer {
     struct object *obj; /* NULL for a Status and for what cannot be read */
     struct str uid;     /* of what was deleted, by a Status' details */
     bool gone;          /* the object is not there any more */
+    bool lost;          /* no memory: it must be read again */
 };
 
 /* A deletion is answered with the object when it only began: then something still holds it. */
@@ -71,10 +72,12 @@ static bool is_gone(const struct object *o, yyjson_mut_val *root, bool deletion)
 
 static struct answer read_answer(struct kube_writer *w, const struct pending *p, struct str body) {
     struct answer a = {0};
-    bool deletion = strcmp(p->method, "DELETE") == 0;
+    bool deletion = strcmp(p->method, "DELETE") == 0 && !p->asking;
     yyjson_mut_doc *doc = NULL;
     arena_reset(&w->arena);
-    if (json_parse_mut(&w->arena, body, &doc, NULL) != 0) {
+    int code = json_parse_mut(&w->arena, body, &doc, NULL);
+    if (code != 0) {
+        a.lost = code == ERR_NOMEM;
         return a;
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
@@ -86,24 +89,27 @@ static struct answer read_answer(struct kube_writer *w, const struct pending *p,
     if (w->o.trim) {
         w->o.trim(p->kind, root);
     }
-    if (object_new_mut(p->kind, root, &a.obj, NULL) == 0) {
+    code = object_new_mut(p->kind, root, &a.obj, NULL);
+    if (code == 0) {
         a.gone = is_gone(a.obj, root, deletion);
     }
+    a.lost = code == ERR_NOMEM;
     return a;
 }
 
 /* Before anybody is told, so that they read what they wrote. */
-static void tell_mirror(const struct kube_writer *w, const struct pending *p,
-                        const struct answer *a) {
+static void tell_mirror(const struct kube_writer *w, const struct pending *p, struct answer *a) {
+    int code = 0;
     if (!w->o.mirror) {
         return;
     }
     if (a->gone) {
-        (void)mirror_answer_gone(w->o.mirror, p->kind, p->ns, p->name,
-                                 a->obj ? a->obj->uid : a->uid, NULL);
+        code = mirror_answer_gone(w->o.mirror, p->kind, p->ns, p->name,
+                                  a->obj ? a->obj->uid : a->uid, NULL);
     } else if (a->obj) {
-        (void)mirror_answer(w->o.mirror, object_ref(a->obj), NULL);
+        code = mirror_answer(w->o.mirror, object_ref(a->obj), NULL);
     }
+    a->lost = a->lost || code != 0;
 }
 
 /* Tells everybody who waits for this write, the oldest first, and frees it. Any of them may free the writer. */
@@ -126,6 +132,23 @@ static void tell(struct pending *p, const struct write_result *result) {
     pending_free(p);
 }
 
+static void wait_in_doubt(struct pending *p) {
+    struct kube_writer *w = p->owner;
+    p->call = NULL;
+    p->doubt = true;
+    p->tries++;
+    loop_clock(kube_client_loop(w->client))->timer_start(w->doubt, DOUBT_MS * NS_PER_MS);
+}
+
+/* A creation says in its body what it is called; empty: the server was to choose, or there is no memory to look. */
+static struct str name_of(const struct pending *p) {
+    yyjson_doc *d;
+    return p->name.n ? p->name
+           : json_parse(&p->owner->arena, p->body, &d, NULL) == 0
+               ? json_str_at(yyjson_doc_get_root(d), "metadata.name")
+               : (struct str){0};
+}
+
 /* The end of a write: the answer, if there is one, goes to the mirror, and everybody is told. */
 static void land(struct pending *p, const struct kube_reply *r, int code) {
     struct kube_writer *w = p->owner;
@@ -134,6 +157,13 @@ static void land(struct pending *p, const struct kube_reply *r, int code) {
     if (r->code == 0 && (w->o.mirror || p->done || p->others)) {
         a = read_answer(w, p, r->body);
         tell_mirror(w, p, &a);
+    }
+    if (a.lost && p->tries < DOUBT_TRIES && name_of(p).n > 0) {
+        object_unref(a.obj);
+        p->happened = p->happened || code == 0;
+        p->asking = true;
+        wait_in_doubt(p);
+        return;
     }
     if (code != 0) {
         result.err.code = code;
@@ -161,7 +191,10 @@ static void land(struct pending *p, const struct kube_reply *r, int code) {
  * is another by then; in that case the object is read, so that the mirror knows it before anybody is told.
  *
  * Any conflict may be such a one: libcurl by itself sends a request again when a connection that was used before ends
- * without an answer, and what we are told is the answer to the second. */
+ * without an answer, and what we are told is the answer to the second.
+ *
+ * An answer for which there was no memory is such a case too: what was written is read again, since nobody is told
+ * before the mirror shows it. */
 
 static void send_again(struct pending *p);
 
@@ -171,21 +204,15 @@ static bool is_doubtful(const struct pending *p, const struct kube_reply *r) {
            (p->doubt ? unanswered : unanswered && (r->sent || r->status >= 500));
 }
 
-static void wait_in_doubt(struct pending *p) {
-    struct kube_writer *w = p->owner;
-    p->call = NULL;
-    p->doubt = true;
-    p->tries++;
-    loop_clock(kube_client_loop(w->client))->timer_start(w->doubt, DOUBT_MS * NS_PER_MS);
-}
-
 static void on_read(void *ctx, const struct kube_reply *r) {
     struct pending *p = ctx;
-    if (is_doubtful(p, r) || (r->code == ERR_TOO_MANY && p->tries < DOUBT_TRIES)) {
+    bool unanswered =
+        r->code != 0 && (r->status == 0 || r->status >= 500 || r->code == ERR_TOO_MANY);
+    if (unanswered && p->tries < DOUBT_TRIES) {
         wait_in_doubt(p);
         return;
     }
-    land(p, r, ERR_CONFLICT);
+    land(p, r, p->happened ? 0 : ERR_CONFLICT);
 }
 
 static void on_reply(void *ctx, const struct kube_reply *r) {
@@ -248,7 +275,7 @@ static int request(struct kube_writer *w, struct pending *p, struct err *err) {
 static int request_read(struct kube_writer *w, struct pending *p) {
     struct buf path;
     buf_init(&path, PATH_MAX_BYTES);
-    kube_kind_path(&path, p->kind, p->ns, p->name, STR(""));
+    kube_kind_path(&path, p->kind, p->ns, name_of(p), STR(""));
     struct kube_request r = {.method = "GET", .path = buf_view(&path), .done = on_read, .ctx = p};
     int code = buf_ok(&path);
     code = code ? code : kube_send(w->client, &r, &p->call, NULL);

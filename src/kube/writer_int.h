@@ -33,6 +33,7 @@ struct pending {
     bool conditional; /* names the version that it changes: sent twice, it still happens once */
     bool doubt;       /* sent, and no answer came: it may have happened */
     bool asking;      /* what became of it is being read */
+    bool happened;    /* and that it happened is known already */
     uint16_t tries;   /* since then */
     int64_t sent_ns;  /* monotonic */
     struct kube_call *call;

@@ -4,6 +4,7 @@
  */
 #include "kube/writer.h"
 
+#include "base/mem.h"
 #include "kube/fake_server.h"
 #include "kube/limiter.h"
 #include "kube/reflector.h"
@@ -282,6 +283,50 @@ static void what_was_written_is_read(void **state) {
     stop();
 }
 
+static int faults; /* answers for which there will be no memory */
+
+static void trim_and_fail(const struct kind *k, yyjson_mut_val *obj) {
+    if (yyjson_mut_obj_get(obj, "data") && faults > 0) {
+        faults--;
+        mem_fault(1, 0);
+    }
+}
+
+/* Nobody is told of a write before the mirror shows it, not even where there was no memory for the answer. */
+static void no_memory_for_the_answer(void **state) {
+#define WRITTEN(name, rv)                                                                          \
+    "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name                 \
+    "\",\"namespace\":\"n\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" rv "\"},\"data\":{}}"
+    static const struct fake_answer script[] = {
+        {.status = 200, .stream = true, .open = true, .body = ADDED("a", "3", "") BOOKMARK},
+        {.status = 200, .body = WRITTEN("a", "9")},
+        {.status = 200, .body = WRITTEN("a", "9")},
+        {.status = 200, .body = WRITTEN("a", "9")},
+        {.status = 201, .body = WRITTEN("b", "12")},
+        {.status = 200, .body = WRITTEN("b", "12")},
+    };
+    struct err err;
+    start(script, 6, (struct kube_writer_options){.trim = trim_and_fail});
+    struct reflector_options o = {.kind = &fake_map, .synced = on_synced};
+    struct reflector *r = reflector_start(b.f.client, b.m, &o, &err);
+    loop_run(b.f.loop);
+    faults = 2;
+    patch(&fake_map, "a", "", "{\"data\":{}}", "a");
+    run(1);
+    assert_int_equal(b.codes[0], 0);
+    assert_int_equal(rv_of("a"), 9);
+    faults = 1;
+    writer_create(b.w, "me", &fake_map, STR("n"), STR("{\"metadata\":{\"name\":\"b\"}}"), on_write,
+                  (void *)(uintptr_t) "b");
+    run(2);
+    assert_int_equal(b.codes[1], 0);
+    assert_int_equal(rv_of("b"), 12);
+    assert_true(str_contains(buf_view(&b.f.seen), STR("|GET /api/v1/namespaces/n/configmaps/b |")));
+    mem_fault(0, 0);
+    reflector_free(r);
+    stop();
+}
+
 static void test_limiter(void **state) {
     struct limiter l;
     limiter_init(&l, 0, 0, 5);
@@ -379,6 +424,7 @@ int main(void) {
         cmocka_unit_test(it_may_have_happened),
         cmocka_unit_test(doubt_is_settled),
         cmocka_unit_test(what_was_written_is_read),
+        cmocka_unit_test(no_memory_for_the_answer),
         cmocka_unit_test(test_limiter),
         cmocka_unit_test(so_many_a_second),
         cmocka_unit_test(what_is_not_sent),

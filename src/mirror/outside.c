@@ -218,7 +218,12 @@ int mirror_answer(struct mirror *m, struct object *obj, struct err *err) {
         object_unref(obj);
         return 0;
     }
-    return mirror_apply(m, CHANGE_MODIFIED, obj, err);
+    const struct object *written = object_ref(obj);
+    int code = mirror_apply(m, CHANGE_MODIFIED, obj, err);
+    const struct object *now = mirror_pending(m, written->kind, written->ns, written->name);
+    assert(code != 0 || !now || now->rv >= written->rv); /* what mirror/writer.h promises */
+    object_unref(written);
+    return code;
 }
 
 int mirror_answer_gone(struct mirror *m, const struct kind *k, struct str ns, struct str name,

@@ -2,9 +2,10 @@
  * writer: how controllers change the world, the same in all worlds.
  *
  * Asynchronous: each call copies what it needs and returns; `done` comes later on the loop thread, exactly once, never
- * inside the call. Conflicts are normal: the controller looks at the mirror again and decides again. Embedded, a write
- * goes through the pipeline of an HTTP request (server); on a cluster it is one (kube); in the simulator it is applied
- * to the simulated server. A controller changes objects by patch only and never puts back what it decoded.
+ * inside the call. When it says that a write succeeded, the mirror shows that write, or what came after it: controllers
+ * read what they wrote. Conflicts are normal: the controller looks at the mirror again and decides again. Embedded, a
+ * write goes through the pipeline of an HTTP request (server); on a cluster it is one (kube); in the simulator it is
+ * applied to the simulated server. A controller changes objects by patch only and never puts back what it decoded.
  */
 #ifndef BERTH_MIRROR_WRITER_H
 #define BERTH_MIRROR_WRITER_H
