@@ -3,8 +3,10 @@
 
 #include <assert.h>
 
+#include "api/codec.h"
 #include "base/mem.h"
 #include "base/test.h"
+#include "control/workload_status.h"
 #include "wire/time.h"
 
 static int before(void *ctx, const struct memory_write *x, struct err *err) {
@@ -55,6 +57,10 @@ void fake_world_init(struct fake_world *w) {
 }
 
 void fake_world_release(struct fake_world *w) {
+    if (w->evictions != NULL) {
+        feed_free(w->evictions);
+        w->clock.clock.timer_free(w->lets_go);
+    }
     memory_writer_release(&w->writer);
     mirror_free(w->mirror);
     virtual_clock_release(&w->clock);
@@ -69,6 +75,68 @@ void fake_world_live(struct fake_world *w, int seconds) {
         fake_world_run(w, NS_PER_SEC);
         fake_world_kubelet(w);
     }
+}
+
+/* ---- who runs what nobody owns ---- */
+
+void fake_world_let_go(struct fake_world *w, const char *ns, const char *name) {
+    struct arena a;
+    struct buf b;
+    struct workload wl;
+    struct workload_change ch;
+    yyjson_doc *d;
+    const struct object *o = fake_world_get(w, "Workload", ns, name);
+    arena_init(&a, 1 << 20);
+    buf_init(&b, 0);
+    assert_int_equal(object_tree(o, &a, &d, NULL), 0);
+    assert_int_equal(codec_decode(&schema_workload, yyjson_doc_get_root(d), &a, &wl, NULL), 0);
+    workload_change_init(&ch, o, &wl, &a, clock_wall(w->env.clock));
+    ch.settings = w->env.settings;
+    workload_change_release(&ch);
+    assert_int_equal(workload_change_write(&ch, &b), 0);
+    fake_world_patch(w, "Workload", ns, name, "status", buf_cstr(&b));
+    buf_release(&b);
+    arena_release(&a);
+}
+
+struct evicted {
+    char ns[64], name[256];
+    bool found;
+};
+
+static bool is_evicted(void *ctx, const struct object *o) {
+    struct evicted *e = ctx;
+    e->found = o->n_owners == 0 && strcmp(fake_world_condition(o, "Evicted"), "True") == 0 &&
+               strcmp(fake_world_condition(o, "QuotaReserved"), "True") == 0 &&
+               str_copy(o->ns, e->ns, sizeof(e->ns)) && str_copy(o->name, e->name, sizeof(e->name));
+    return !e->found;
+}
+
+static void let_go_all(void *ctx) {
+    struct fake_world *w = ctx;
+    struct evicted e;
+    do {
+        e = (struct evicted){.found = false};
+        mirror_scan(w->mirror, fake_world_kind("Workload"), STR(""), is_evicted, &e);
+        if (e.found) {
+            fake_world_let_go(w, e.ns, e.name);
+        }
+    } while (e.found);
+}
+
+static void on_eviction(void *ctx, const struct change *ch) {
+    struct fake_world *w = ctx;
+    struct evicted e = {.found = false};
+    if (ch->type != CHANGE_DELETED && !is_evicted(&e, ch->obj)) {
+        w->clock.clock.timer_start(w->lets_go, NS_PER_MS);
+    }
+}
+
+void fake_world_runner(struct fake_world *w) {
+    w->lets_go = w->clock.clock.timer_new(&w->clock.clock, let_go_all, w);
+    w->evictions = mirror_feed(w->mirror, fake_world_kind("Workload"), on_eviction, w);
+    assert_non_null(w->lets_go);
+    assert_non_null(w->evictions);
 }
 
 /* ---- a user's hands ---- */

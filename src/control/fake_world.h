@@ -31,6 +31,8 @@ struct fake_world {
     /* The exit of a pod's containers, asked when it runs: -1 keeps it running. NULL: 0. */
     int (*outcome)(void *ctx, const struct object *pod);
     void *outcome_ctx;
+    struct feed *evictions; /* of fake_world_runner */
+    struct timer *lets_go;
 };
 
 void fake_world_init(struct fake_world *w); /* fails the test when out of memory */
@@ -42,6 +44,11 @@ void fake_world_live(struct fake_world *w, int seconds);
 /* One look of the node at every pod: Pending to Running and ready, Running to its outcome, deleting to gone. Gives pods
  * without a node to node "n1" first. Returns how many pods it changed. */
 size_t fake_world_kubelet(struct fake_world *w);
+
+/* Whoever runs a Workload that nobody owns says that nothing of it runs any more: it lets its quota go. */
+void fake_world_let_go(struct fake_world *w, const char *ns, const char *name);
+/* From now on that happens as soon as one is evicted. */
+void fake_world_runner(struct fake_world *w);
 
 /* A user's writes, applied at once. All return the new state (borrowed until the next commit) and fail the test on an
  * error. `json` is a manifest with apiVersion and kind. */

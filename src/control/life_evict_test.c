@@ -75,6 +75,7 @@ static void preemption_under_faults(void **state) {
         for (uint64_t at = 1; at < 8; at++) {
             struct scene s;
             scene_start(&s);
+            fake_world_runner(&s.w);
             scene_controllers(&s);
             scene_flavor(&s, "f");
             scene_queue(&s, "q", 4, PREEMPTS);
@@ -95,6 +96,7 @@ static void protected_from_preemption(void **state) {
     struct scene s;
     char meta[256], at[TIME_TEXT_MAX];
     scene_start(&s);
+    fake_world_runner(&s.w);
     scene_controllers(&s);
     scene_flavor(&s, "f");
     scene_queue(&s, "q", 2, PREEMPTS);
@@ -125,6 +127,7 @@ static void protected_from_preemption(void **state) {
 static void gates_against_preempting(void **state) {
     struct scene s;
     scene_start(&s);
+    fake_world_runner(&s.w);
     scene_controllers(&s);
     scene_flavor(&s, "f");
     scene_queue(&s, "q", 2, PREEMPTS);

@@ -1,7 +1,8 @@
 /*
  * queue_evict: what happens to a Workload while it holds quota, and who may come again. The first line that holds:
  *
- *     Evicted, owned by nobody              its quota is released (jobs' owners do that once nothing runs)
+ *     Evicted                               it keeps its quota until whoever runs it says that nothing runs any more:
+ *                                           a job's controller, or, where nobody owns it, who clears QuotaReserved
  *     chosen as a victim                    Evicted: Preempted (queue_preempt.c)
  *     a check is required and not listed    listed as Pending; what is not required goes
  *     a check is Rejected                   DeactivationTarget: AdmissionCheck
@@ -219,11 +220,7 @@ enum work queue_holding(struct queue_controller *c, const struct object *o,
     if (condition_true(l, "Evicted")) {
         mem_free(q->victim);
         q->victim = NULL;
-        if (o->n_owners > 0) {
-            return WORK_OK;
-        }
-        workload_change_release(&h.ch);
-        return queue_change_write(c, q, &h.ch);
+        return WORK_OK;
     }
     if (q->victim != NULL) {
         return queue_victim_write(c, o, w, q);

@@ -189,6 +189,7 @@ static void scenario(void **state) {
 static void evicted_and_finished(void **state) {
     struct scene s;
     start(&s);
+    fake_world_runner(&s.w);
     controllers(&s);
     queues(&s);
     workload(&s, "a", 0, "1500m");

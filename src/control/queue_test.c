@@ -23,20 +23,20 @@ static const struct object *get(struct scene *s, const char *name) {
     return o;
 }
 
-struct event {
+struct said {
     const char *reason, *message;
     bool found;
 };
 
 static bool event_is(void *ctx, const struct object *o) {
-    struct event *e = ctx;
+    struct said *e = ctx;
     e->found = e->found || (strcmp(fake_world_text(o, "reason"), e->reason) == 0 &&
                             strcmp(fake_world_text(o, "message"), e->message) == 0);
     return !e->found;
 }
 
 static bool told(struct scene *s, const char *reason, const char *message) {
-    struct event e = {reason, message, false};
+    struct said e = {reason, message, false};
     mirror_scan(s->w.mirror, fake_world_kind("Event"), STR(""), event_is, &e);
     return e.found;
 }
@@ -148,9 +148,36 @@ static void not_queued(void **state) {
     assert_string_equal(fake_world_condition_reason(cq, "Active"), "Stopped");
     assert_string_equal(fake_world_condition_message(cq, "Active"),
                         "Can't admit new workloads: is stopped.");
+    assert_string_equal(fake_world_text(cq, "status.conditions.0.observedGeneration"), "2");
     fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"None\"}}");
     settle(&s);
     assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    end(&s);
+}
+
+/* What nobody owns may be run by anybody: its quota is not given to others before that one says so. */
+static void evicted_and_still_running(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
+                     "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"LowerPriority\"}}}");
+    workload(&s, "a", 1, "\"cpu\":\"3\"");
+    settle(&s);
+    workload(&s, "b", 1, "\"cpu\":\"3\"");
+    fake_world_patch(&s.w, "Workload", "default", "b", "", "{\"spec\":{\"priority\":9}}");
+    settle(&s);
+    assert_string_equal(fake_world_condition_reason(get(&s, "a"), "Evicted"), "Preempted");
+    assert_string_equal(fake_world_condition(get(&s, "a"), "QuotaReserved"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "b"), "QuotaReserved"), "False");
+    queue_controller_free(s.q);
+    controllers(&s); /* a restart forgets nothing of that */
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "b"), "QuotaReserved"), "False");
+    fake_world_let_go(&s.w, "default", "a");
+    settle(&s);
+    assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
+    assert_string_equal(fake_world_condition(get(&s, "a"), "QuotaReserved"), "False");
     end(&s);
 }
 
@@ -162,9 +189,11 @@ static void drained(void **state) {
     settle(&s);
     fake_world_patch(&s.w, "ClusterQueue", "", "cq", "",
                      "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
-    settle(&s); /* nobody owns it: nobody but us gives its quota back */
+    settle(&s);
     assert_string_equal(fake_world_condition_reason(get(&s, "a"), "Evicted"),
                         "ClusterQueueStopped");
+    fake_world_let_go(&s.w, "default", "a");
+    settle(&s);
     assert_string_equal(fake_world_condition(get(&s, "a"), "QuotaReserved"), "False");
     assert_string_equal(fake_world_condition(get(&s, "a"), "Requeued"), "False");
     fake_world_patch(&s.w, "ClusterQueue", "", "cq", "", "{\"spec\":{\"stopPolicy\":\"None\"}}");
@@ -541,6 +570,7 @@ int main(void) {
         cmocka_unit_test(edited_meanwhile),
         cmocka_unit_test(restart),
         cmocka_unit_test(not_queued),
+        cmocka_unit_test(evicted_and_still_running),
         cmocka_unit_test(drained),
         cmocka_unit_test(limit_range),
         cmocka_unit_test(slices),

@@ -83,7 +83,9 @@ static int parts_new(struct sim *s, struct err *err) {
     s->jobs = r == 0 ? mirror_feed(s->mirror, s->kind_job, runs_job_changed, s) : NULL;
     unsigned set = CONTROL_QUEUES | CONTROL_WORKLOADS | CONTROL_RESERVATIONS;
     set |= s->o.jobs ? CONTROL_JOB_QUEUE | CONTROL_GC : 0;
-    s->control = s->jobs ? control_new(&s->env, set, err) : NULL;
+    s->workloads =
+        s->jobs ? mirror_feed(s->mirror, s->kind_workload, runs_workload_changed, s) : NULL;
+    s->control = s->workloads ? control_new(&s->env, set, err) : NULL;
     return s->control ? 0 : r ? r : err_set(err, ERR_NOMEM, "out of memory");
 }
 
@@ -119,6 +121,9 @@ void sim_free(struct sim *s) {
     control_free(s->control);
     if (s->jobs) {
         feed_free(s->jobs);
+    }
+    if (s->workloads) {
+        feed_free(s->workloads);
     }
     if (s->has_ledger) {
         ledger_release(&s->ledger);

@@ -67,7 +67,7 @@ struct sim {
     struct sources all;
     struct heap arrivals, runs;
     struct map by_uid; /* run */
-    struct feed *jobs;
+    struct feed *jobs, *workloads;
     size_t open_jobs;
     const struct kind *kind_job, *kind_workload, *kind_event, *kind_namespace;
     uint64_t order;
@@ -86,6 +86,7 @@ int64_t runs_declared(struct sim *s, const struct object *o);
 void runs_started(void *ctx, struct ledger_work *w, const struct object *o);
 int64_t runs_stopped(void *ctx, struct ledger_work *w, const struct object *o, int64_t ran_ns);
 void runs_job_changed(void *ctx, const struct change *ch);
+void runs_workload_changed(void *ctx, const struct change *ch);
 
 /* sim.c: stops the run */
 void sim_fail(struct sim *s, const struct err *err, const char *what, struct str name);

@@ -4,6 +4,7 @@
  *     what            next      at                   what is done
  *     Workload        READY     start-up             PodsReady
  *     Workload        FINISH    run time             Finished
+ *     Workload evicted STOP     at once              its quota is given back, as whoever runs it would
  *     Job unsuspended START     at once              status: active
  *     Job             READY     start-up             status: ready
  *     Job             FINISH    run time             status: Complete
@@ -141,6 +142,22 @@ int64_t runs_stopped(void *ctx, struct ledger_work *w, const struct object *o, i
     return lost(s, ran_ns);
 }
 
+static bool evicted(const struct object *o) {
+    return str_contains(o->json, STR("\"Evicted\"")) &&
+           str_contains(o->json, STR("\"admission\":{"));
+}
+
+/* Whether it ran or only held quota: nobody but us would say that nothing of it runs any more. */
+void runs_workload_changed(void *ctx, const struct change *ch) {
+    struct sim *s = ctx;
+    struct run *r = ch->type != CHANGE_DELETED && ch->obj->n_owners == 0 && evicted(ch->obj)
+                        ? run_of(s, ch->obj)
+                        : NULL;
+    if (r && r->next == RUN_IDLE) {
+        plan(s, r, RUN_STOP, 0);
+    }
+}
+
 static int patch_status(struct sim *s, const struct run *r, struct str body, struct err *err) {
     const struct object *o = NULL;
     int e = memory_store_patch(&s->store, r->kind, r->ns, r->name, "status", PATCH_MERGE, body, &o,
@@ -165,11 +182,14 @@ static int write_workload(struct sim *s, const struct run *r, enum run_step step
     }
     buf_init(&b, BODY_MAX);
     workload_change_init(&ch, o, &w, &s->scratch, clock_wall(&s->clock.clock));
+    ch.settings = s->o.settings;
     if (step == RUN_READY) {
         workload_change_set(&ch, "PodsReady", true, "Started",
                             STR("All pods reached readiness and the workload is running"));
-    } else {
+    } else if (step == RUN_FINISH) {
         workload_change_set(&ch, "Finished", true, "Succeeded", STR("The simulated run is over"));
+    } else if (conditions_true(&ch.conditions, "Evicted")) {
+        workload_change_release(&ch);
     }
     e = workload_change_write(&ch, &b);
     if (e != ERR_NOT_FOUND) { /* it is ready already */
@@ -275,6 +295,7 @@ static int write_job(struct sim *s, const struct run *r, enum run_step step, str
 static void step(struct sim *s, struct run *r) {
     struct err err = {0};
     enum run_step now = r->next;
+    r->next = RUN_IDLE;
     int64_t startup = s->o.startup_ns;
     if (now == RUN_START && startup > 0) {
         plan(s, r, RUN_READY, startup);

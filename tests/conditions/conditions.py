@@ -142,6 +142,23 @@ class World:
                       "spec": {"queueName": queue, "podSets": [{"name": "main", "count": 1, "template": template}],
                                **spec}})
 
+    def let_go(self, prefix):
+        """One that nobody owns was evicted: who runs it says, as a job's controller would, that nothing of it runs."""
+        def evicted():
+            return [(o, found["Evicted"]["message"]) for o in self.b.get("workloads")["items"]
+                    for found in [{c["type"]: c for c in o.get("status", {}).get("conditions", [])}]
+                    if o["metadata"]["name"].startswith(prefix) and found.get("Evicted", {}).get("status") == "True"]
+        o, message = wait_for(f"{prefix} evicted", evicted)[0]
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        said = {"QuotaReserved": ("False", "PendingEvaluation"), "Admitted": ("False", "NoReservation"),
+                "Requeued": ("True", "Preempted")}
+        o["status"]["conditions"] = [c for c in o["status"]["conditions"] if c["type"] not in said] + [
+            {"type": t, "status": status, "reason": reason, "lastTransitionTime": now,
+             "message": "The workload has no reservation" if t == "Admitted" else message}
+            for t, (status, reason) in said.items()]
+        self.patch("workload", o["metadata"]["name"], {"status": {"conditions": o["status"]["conditions"],
+                                                                  "admission": None}}, "status")
+
     def job(self, name, script, queue, **more):
         self.b.apply(job(name, script, queue=queue, **more))
 
@@ -391,6 +408,7 @@ def test_preempted_in_the_cohort(w):
     w.workload("guest-a", "guest", 80)
     w.wl("guest-a", "Admitted", "True", "Admitted")
     w.workload("owner-a", "owner", 80)
+    w.let_go("guest-a")
     preempted(w, "guest-a", "InCohortReclamation", "reclamation within the cohort", "/house/owner", "/house/guest")
     w.wl("owner-a", "Admitted", "True", "Admitted")
 
@@ -403,6 +421,7 @@ def test_preempted_by_a_borrower(w):
     w.workload("stays-a", "stays", 100, priority=1)
     w.wl("stays-a", "Admitted", "True", "Admitted")
     w.workload("takes-a", "takes", 100, priority=5)
+    w.let_go("stays-a")
     preempted(w, "stays-a", "InCohortReclaimWhileBorrowing", "reclamation within the cohort while borrowing",
               "/yard/takes", "/yard/stays")
 
@@ -417,6 +436,7 @@ def test_preemption_gates(w):
     w.wl("doors-high", "QuotaReserved", "False", "AdmissionGated")
     w.patch("workload", "doors-high", {"status": {"preemptionGates": [
         {"name": "example.com/door", "position": "Open", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, "status")
+    w.let_go("doors-low")
     w.wl("doors-high", "Admitted", "True", "Admitted")
     w.wl("doors-high", "BlockedOnPreemptionGates", "False", "QuotaReserved",
          "Previously: Workload requires preemption, but it's gated")
@@ -653,6 +673,7 @@ def test_preempted_for_a_fair_share(w):
     w.wl("fair-a-", "Preempted", "True", "InCohortFairSharing",
          r"Preempted to accommodate a workload \(UID: [0-9a-f-]+, JobUID: UNKNOWN\) due to Fair Sharing within the cohort; "
          r"preemptor path: /fair/fair-b; preemptee path: /fair/fair-a")
+    w.let_go("fair-a-")
     w.wl("fair-b-0", "Admitted", "True", "Admitted")
 
 
