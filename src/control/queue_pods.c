@@ -148,6 +148,33 @@ static struct place_input place_of(const struct shape *shape, struct str set,
     return (struct place_input){.set = set, .shape = shape, .amounts = v, .n_amounts = n};
 }
 
+/* Would the pods of a Workload without a plan have more devices with this one than its quota is for? More pods than it
+ * was admitted for, or a LimitRange that came later. What is counted as another resource cannot be compared. */
+static bool beyond_quota(struct queue_controller *c, struct str workload,
+                         const struct place_input *in) {
+    const struct queue_resource_settings *s = &c->settings->resources;
+    size_t n;
+    struct str queue;
+    const struct held_amount *held = engine_workload_held(c->engine, workload, &n, &queue);
+    for (size_t i = 0; i < in->n_amounts; i++) {
+        struct pool_amount ask = in->amounts[i];
+        struct str resource = names_text(engine_resources(c->engine), ask.resource);
+        int64_t most = 0;
+        if (ask.v == 0 || !str_starts(resource, STR(POD_DEVICE_PREFIX)) ||
+            s->n_exclude_prefixes + s->n_transformations > 0) {
+            continue;
+        }
+        for (size_t k = 0; held != NULL && k < n; k++) {
+            most += held[k].resource == ask.resource ? held[k].v : 0;
+        }
+        int64_t taken = pool_loose_taken(engine_pool(c->engine), workload, ask.resource);
+        if (amount_add(taken, ask.v) > most) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A seat for the pod, or NULL with why. *ret_ours false: somebody else places it, or it has to wait. Pods of a Workload
  * that was admitted without a plan, when no node was ours, are placed one by one, and their seats go with them. */
 static int seat_for(struct queue_controller *c, const struct object *o, const struct pod *p,
@@ -180,6 +207,11 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
         return 0;
     }
     bool planned = pool_workload_first(pool, kin.workload) != NULL;
+    if (!planned && !str_empty(kin.workload) && beyond_quota(c, kin.workload, &in)) {
+        *why = (struct place_why){.trouble = PLACE_TAKEN,
+                                  .set = str_empty(set) ? STR("main") : set};
+        return 0;
+    }
     r = planned ? pool_replace(pool, kin.workload, o->uid, &in, &placed, why)
                 : pool_plan_loose(pool, kin.workload, o->uid, &in, &placed, why);
     struct queue_work *q = map_get(&c->by_uid, kin.workload);

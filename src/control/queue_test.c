@@ -486,6 +486,14 @@ static void no_plan(void **state) {
     settle(&s);
     assert_string_equal(
         fake_world_text(fake_world_get(&s.w, "Pod", "default", "pa2"), "spec.nodeName"), "n1");
+    pod(&s, "pa3", "a", SLICE); /* its quota is for two */
+    settle(&s);
+    const struct object *more = fake_world_get(&s.w, "Pod", "default", "pa3");
+    assert_string_equal(fake_world_text(more, "spec.nodeName"), "");
+    assert_string_equal(fake_world_condition_message(more, "PodScheduled"),
+                        "all places of its workload are held by pods that have not ended "
+                        "(pod set main)");
+    fake_world_delete(&s.w, "Pod", "default", "pa3", "");
     for (int i = 0; i < 2; i++) { /* and nothing is kept for it when they have ended */
         fake_world_patch(&s.w, "Pod", "default", i ? "pa2" : "pa", "status",
                          "{\"status\":{\"phase\":\"Succeeded\"}}");
@@ -494,6 +502,38 @@ static void no_plan(void **state) {
     settle(&s);
     assert_string_equal(fake_world_condition(get(&s, "b"), "Admitted"), "True");
     end(&s);
+}
+
+/* A Job that names a queue has a Workload. Before somebody made it, or after its owner deleted it, its pods wait; those
+ * of a Job without a queue, and of one that is somewhere else, have nothing to wait for. */
+static void a_job_without_its_workload(void **state) {
+    static const char *const labels[] = {"\"kueue.x-k8s.io/queue-name\":\"lq\"", ""};
+    for (int i = 0; i < 2; i++) {
+        struct scene s;
+        char json[1024];
+        start(&s);
+        quota(&s, "4", "BestEffortFIFO");
+        node(&s, "n1", true);
+        snprintf(
+            json, sizeof(json),
+            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
+            "\"namespace\":\"default\",\"labels\":{%s}},\"spec\":{\"template\":{\"spec\":{"
+            "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+            labels[i]);
+        struct str uid = fake_world_put(&s.w, json)->uid;
+        snprintf(
+            json, sizeof(json),
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":"
+            "\"default\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+            "\"name\":\"j\",\"uid\":\"%.*s\",\"controller\":true}]},\"spec\":{\"containers\":["
+            "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{%s},\"requests\":{%s}}}]}}",
+            STR_ARG(uid), SLICE, SLICE);
+        fake_world_put(&s.w, json);
+        settle(&s);
+        const struct object *p = fake_world_get(&s.w, "Pod", "default", "p");
+        assert_string_equal(fake_world_text(p, "spec.nodeName"), i == 0 ? "" : "n1");
+        end(&s);
+    }
 }
 
 /* Its places are too much for its annotations: it holds nothing, says so, and does not try again until that changed. */
@@ -580,6 +620,7 @@ int main(void) {
         cmocka_unit_test(another_place),
         cmocka_unit_test(another_place_too_long),
         cmocka_unit_test(no_plan),
+        cmocka_unit_test(a_job_without_its_workload),
         cmocka_unit_test(too_long_to_write),
         cmocka_unit_test(sick_gpu),
     };

@@ -1,5 +1,6 @@
 /* pool (core): nodes and seats; pool_plan.c chooses. */
 #include "core/pool_private.h"
+#include "core/amount.h"
 
 #include <assert.h>
 
@@ -690,6 +691,18 @@ struct seat *pool_workload_first(const struct pool *p, struct str workload) {
 struct seat *pool_loose_first(const struct pool *p, struct str workload) {
     const struct seat_group *g = str_empty(workload) ? NULL : map_get(&p->loose, workload);
     return g != NULL ? g->first : NULL;
+}
+
+int64_t pool_loose_taken(const struct pool *p, struct str workload, uint32_t resource) {
+    int64_t taken = 0;
+    for (const struct seat *s = pool_loose_first(p, workload); s != NULL; s = s->group_next) {
+        for (size_t i = 0; i < s->n_amounts; i++) {
+            if (s->amounts[i].resource == resource) {
+                taken = amount_add(taken, s->amounts[i].v);
+            }
+        }
+    }
+    return taken;
 }
 
 struct seat *pool_pod_seat(const struct pool *p, struct str pod) {

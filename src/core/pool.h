@@ -156,6 +156,8 @@ struct seat *pool_pod_seat(const struct pool *p, struct str pod);
 struct seat *pool_take(struct pool *p, struct str workload, struct str set, struct str pod,
                        struct str want_node);
 bool pool_seat_usable(const struct pool *p, const struct seat *s);
+/* What the loose seats of a workload take of a resource; it looks at each of them. */
+int64_t pool_loose_taken(const struct pool *p, struct str workload, uint32_t resource);
 /* Plans a new seat for this pod instead of a free one that cannot be used any more; without such a
  * one the workload has
  * no more than its pods already hold, and this one waits (PLACE_TAKEN). */
