@@ -6,6 +6,8 @@
  */
 #include "core/preempt.h"
 
+enum { LOOKED_A_HEAD = 64 }; /* holders that a search looks at for the price of a head */
+
 void scan_clear(struct engine_workload *w) {
     w->has_tried = false;
 }
@@ -61,9 +63,11 @@ int needs_of(struct engine *e, const struct assignment *a, size_t more, struct p
     return 0;
 }
 
-/* A search may look at every queue of its tree: it costs more of the budget than a head does. */
+/* A search may look at every queue of its tree, and at all that they hold: it costs more of the budget than a head
+ * does. */
 static void charge(struct engine *e, const struct engine_workload *w) {
-    size_t cost = w->queue->tree->n_queues / 32;
+    size_t cost = w->queue->tree->n_queues / 32 + e->looked / LOOKED_A_HEAD;
+    e->looked %= LOOKED_A_HEAD;
     e->left -= cost < e->left ? cost : e->left;
 }
 
@@ -96,7 +100,6 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
     struct preempt_ask ask = {.w = w};
     struct preempt_need *needs;
     int64_t wake = INT64_MAX;
-    charge(e, w);
     r = needs_of(e, ret, 0, &needs, &ask.n_needs);
     if (r != 0) {
         return r;
@@ -107,6 +110,7 @@ static int plan(struct engine *e, struct engine_workload *w, const int32_t *coun
     }
     ask.needs = needs;
     r = victims_find(e, &ask, ret, &wake);
+    charge(e, w);
     if (r == 0 && wake != INT64_MAX) {
         tree_wake_at(e, w->queue->tree, wake);
     }

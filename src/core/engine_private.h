@@ -278,6 +278,7 @@ struct engine {
 
     struct action_vec actions;
     size_t left;    /* of the budget */
+    size_t looked;  /* holders that searches for victims looked at, not charged yet */
     int64_t now_ns; /* as engine_run was told */
     uint64_t cycle; /* the highest of all trees */
     size_t n_not_ready;

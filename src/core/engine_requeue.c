@@ -204,7 +204,8 @@ int tell_some(struct engine *e) {
             r = class_verdict(e, c, &n, &v);
         }
         if (r == 0 && v != NULL) {
-            r = tell_alike(e, c, v, n.a.considered); /* at least one */
+            e->left += e->left == 0; /* what the reason cost has been paid: at least one is told */
+            r = tell_alike(e, c, v, n.a.considered);
         } else if (r == 0) {
             e->left--;
             class_tell_end(e, c);

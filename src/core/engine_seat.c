@@ -112,6 +112,12 @@ static void no_place(struct entry *n, const struct place_why *why, size_t victim
     n->a.verdict->place = *why;
 }
 
+/* Nodes looked at, in heads: some thirty cost what one does. */
+static void charge(struct engine *e, size_t nodes) {
+    size_t cost = 1 + nodes / 32;
+    e->left -= cost < e->left ? cost : e->left;
+}
+
 int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated) {
     struct place_input *in = NULL;
     struct place_why why;
@@ -132,6 +138,7 @@ int entry_seat(struct engine *e, struct entry *n, bool *ret_ok, bool *ret_seated
     }
     r = pool_plan(e->pool, n->w->uid, (struct str){0}, in, used, ret_ok, &why);
     mem_free(in);
+    charge(e, pool_plan_cost(e->pool));
     if (n->w->queue->claims) {
         pool_claims_shut(e->pool, n->w->queue->name);
     }
@@ -160,8 +167,7 @@ int seat_trial_begin(struct engine *e, const struct engine_workload *w, const st
 void seat_trial_end(struct seat_trial *t) {
     struct engine *e = t->e;
     if (t->open) {
-        size_t cost = 1 + pool_trial_cost(e->pool) / 32;
-        e->left -= cost < e->left ? cost : e->left;
+        charge(e, pool_trial_cost(e->pool));
         pool_trial_end(e->pool);
         assert(t->before == 0 || t->before == pool_digest(e->pool));
     }

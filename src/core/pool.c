@@ -39,6 +39,7 @@ void pool_free(struct pool *p) {
         mem_free(s);
     }
     pins_free(p);
+    homes_free(p);
     spot_vec_release(&p->trial.spots);
     pick_vec_release(&p->trial.picks);
     size_t i = 0, k = 0;
@@ -385,11 +386,10 @@ static void seat_uncount(struct pool *p, struct seat *s) {
 }
 
 static void recount(struct pool *p, struct str node) {
-    for (struct seat *s = p->seats; s != NULL; s = s->next) {
-        if (str_eq(s->node, node)) {
-            s->counted = false;
-            seat_count(p, s);
-        }
+    for (struct seat *s = home_first(p, node); s != NULL; s = s->home_next) {
+        p->recounted++;
+        s->counted = false;
+        seat_count(p, s);
     }
 }
 
@@ -412,6 +412,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
     if (!changed) {
         node_free(n);
     } else {
+        p->generation += !there || pool_node_gives(p->nodes.v[at], n);
         if (there) {
             leaving_carry(p->nodes.v[at], n);
             p->n_managed -= p->nodes.v[at]->managed;
@@ -426,7 +427,6 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
         recount(p, n->name);
         pool_claims_mark(p, n->name);
         pins_mark(p, n->name);
-        p->generation++;
     }
     if (ret_changed != NULL) {
         *ret_changed = changed;
@@ -440,10 +440,9 @@ bool pool_node_del(struct pool *p, struct str name) {
     if (!there) {
         return false;
     }
-    for (struct seat *s = p->seats; s != NULL; s = s->next) {
-        if (str_eq(s->node, name)) {
-            seat_uncount(p, s);
-        }
+    for (struct seat *s = home_first(p, name); s != NULL; s = s->home_next) {
+        p->recounted++;
+        seat_uncount(p, s);
     }
     p->n_managed -= p->nodes.v[at]->managed;
     node_free(p->nodes.v[at]);
@@ -631,6 +630,12 @@ int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
         mem_free(s);
         return ERR_NOMEM;
     }
+    if (home_join(p, s) != 0) {
+        group_leave(p, s);
+        pod_unbind(p, s);
+        mem_free(s);
+        return ERR_NOMEM;
+    }
     s->prev = p->last;
     *(p->last != NULL ? &p->last->next : &p->seats) = s;
     p->last = s;
@@ -643,6 +648,7 @@ int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
 void pool_seat_drop(struct pool *p, struct seat *s) {
     seat_uncount(p, s);
     group_leave(p, s);
+    home_leave(p, s);
     pod_unbind(p, s);
     *(s->prev != NULL ? &s->prev->next : &p->seats) = s->next;
     *(s->next != NULL ? &s->next->prev : &p->last) = s->prev;

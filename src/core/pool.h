@@ -74,6 +74,7 @@ struct seat {
     size_t n_devices;
     struct seat *prev, *next;           /* of the pool */
     struct seat *group_prev, *group_next; /* of the workload, in order of planning */
+    struct seat *home_prev, *home_next;   /* of the node */
     bool counted;                       /* its amounts are counted on its node */
     bool loose;                         /* in no plan of its workload: it goes with its pod */
     bool leaving;                       /* its workload gave it back; its pod has not ended yet */
@@ -125,7 +126,7 @@ int pool_node_put(struct pool *p, const struct node_input *in, bool *ret_changed
 bool pool_node_del(struct pool *p, struct str name); /* true: it was there */
 bool pool_has_managed(const struct pool *p);
 size_t pool_seats(const struct pool *p); /* of all, for tests */
-/* Rises whenever something was given back or a node changed: what did not fit may fit now. */
+/* Rises whenever something was given back or a node has more than before: what did not fit may fit now. */
 uint64_t pool_generation(const struct pool *p);
 
 /* Whether pods like this are Berth's to place: there are managed nodes, and no unmanaged one matches. */
@@ -135,6 +136,7 @@ int64_t pool_places(const struct pool *p, const struct place_input *in);
 /* Seats for all pods, or none. *ret_placed false: *why says it. 0, ERR_NOMEM, ERR_TOO_MANY. */
 int pool_plan(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
               size_t n, bool *ret_placed, struct place_why *why);
+size_t pool_plan_cost(const struct pool *p); /* how many pods and nodes the last plan looked at */
 /* A loose seat for one pod. */
 int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
                     const struct place_input *in, bool *ret_placed, struct place_why *why);

@@ -10,7 +10,7 @@ struct want {
     int32_t size; /* memory slices; INT32_MAX for a whole GPU */
 };
 
-static bool score_less(const struct score *a, const struct score *b) {
+bool score_less(const struct score *a, const struct score *b) {
     if (a->pinned != b->pinned) {
         return a->pinned < b->pinned;
     }
@@ -272,49 +272,40 @@ bool plan_eligible(const struct pool_node *n, const struct place_input *in) {
     return n->managed && n->ready && matches(n, in);
 }
 
-/* But for the ordinal. */
-static bool alike(const struct place_input *a, const struct place_input *b) {
+bool plan_alike(const struct place_input *a, const struct place_input *b) {
     return a->shape == b->shape && a->flavors == b->flavors && a->amounts == b->amounts &&
            a->n_flavors == b->n_flavors && a->n_amounts == b->n_amounts &&
            str_eq(a->queue, b->queue);
 }
 
-/* A node that is the best for a pod without devices is so for the next one like it, while that fits: by the first it
- * has only become fuller. */
-static bool plan_again(const struct pool *p, const struct place_input *in,
-                       const struct plan_last *last, struct fitting *ret) {
-    return last->node != NULL && last->n_devices == 0 && alike(last->in, in) &&
-           plan_node_try(p, last->node, in, ret) && ret->n == 0;
-}
-
-struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
-                           struct plan_last *last, size_t *cost, struct fitting *ret) {
+struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, bool more,
+                           struct plan_memo *m, size_t *cost, struct fitting *ret) {
     struct pool_node *best = NULL;
-    *cost += 1;
-    if (plan_again(p, in, last, ret)) {
-        return last->node;
+    if (m->in != NULL && plan_alike(m->in, in)) {
+        return ranks_next(p, in, m, cost, ret);
     }
-    *cost += p->nodes.n;
+    ranks_begin(m, more ? in : NULL);
+    *cost += 1 + p->nodes.n;
     for (size_t i = 0; i < p->nodes.n; i++) {
         struct pool_node *n = p->nodes.v[i];
         struct fitting t;
         if (!plan_eligible(n, in) || !plan_node_try(p, n, in, &t)) {
             continue;
         }
+        ranks_add(m, i, &t.score);
         if (best == NULL || score_less(&t.score, &ret->score)) {
             best = n;
             *ret = t;
         }
     }
-    *last = (struct plan_last){in, best, best != NULL ? ret->n : 0};
+    ranks_end(m);
     return best;
 }
 
-static int pod_plan(struct pool *p, const struct seat *as, const struct place_input *in,
-                    struct plan_last *last, bool *ret_placed) {
+static int pod_plan(struct pool *p, const struct seat *as, const struct place_input *in, bool more,
+                    struct plan_memo *m, bool *ret_placed) {
     struct fitting t;
-    size_t cost = 0;
-    const struct pool_node *best = plan_pod(p, in, last, &cost, &t);
+    const struct pool_node *best = plan_pod(p, in, more, m, &p->plan_cost, &t);
     *ret_placed = best != NULL;
     return best != NULL ? seat_commit(p, *as, best, in, &t) : 0;
 }
@@ -437,7 +428,7 @@ int plan_order(const struct pool *p, const struct place_input *in, size_t n, str
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        bool same = i > 0 && alike(&in[i], &in[i - 1]);
+        bool same = i > 0 && plan_alike(&in[i], &in[i - 1]);
         turns[i] = (struct turn){same ? turns[i - 1].weight : weight(p, &in[i]), i};
     }
     if (n > 1) {
@@ -455,14 +446,19 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
         return r;
     }
     const struct seat as = {.workload = workload, .pod = pod};
-    struct plan_last last = {0};
+    struct plan_memo memo = {0};
     struct seat *before = p->last;
     bool placed = true;
     size_t done = 0;
+    p->plan_cost = n;
     for (; done < n && placed && r == 0; done++) {
-        r = pod_plan(p, &as, &in[turns[done].at], &last, &placed);
+        const struct place_input *one = &in[turns[done].at];
+        bool more = done + 1 < n && plan_alike(one, &in[turns[done + 1].at]);
+        r = pod_plan(p, &as, one, more, &memo, &placed);
     }
+    plan_memo_release(&memo);
     if (r == 0 && !placed) {
+        p->plan_cost += p->nodes.n * (1 + in[turns[done - 1].at].n_amounts);
         plan_why(p, &in[turns[done - 1].at], why);
         why->placed = (int32_t)(done - 1);
         why->pods = (int32_t)n;
@@ -477,11 +473,16 @@ int pool_plan(struct pool *p, struct str workload, struct str pod, const struct 
     return r;
 }
 
+size_t pool_plan_cost(const struct pool *p) {
+    return p->plan_cost;
+}
+
 int pool_plan_loose(struct pool *p, struct str workload, struct str pod,
                     const struct place_input *in, bool *ret_placed, struct place_why *why) {
     const struct seat as = {.workload = workload, .pod = pod, .loose = true};
-    struct plan_last last = {0};
-    int r = pod_plan(p, &as, in, &last, ret_placed);
+    struct plan_memo none = {0};
+    p->plan_cost = 0;
+    int r = pod_plan(p, &as, in, false, &none, ret_placed);
     if (r == 0 && !*ret_placed) {
         plan_why(p, in, why);
         why->pods = 1;

@@ -64,6 +64,11 @@ struct seat_group {
     struct seat *first, *last;
 };
 
+struct seat_home {
+    struct str node; /* in its own memory */
+    struct seat *first, *last;
+};
+
 VEC(pool_nodes, struct pool_node *);
 
 struct pick {
@@ -116,11 +121,14 @@ struct pool {
     struct map groups;       /* workload uid -> seat_group */
     struct map loose;        /* the same, of loose seats */
     struct map pods;         /* pod uid -> seat */
+    struct map homes;        /* node -> seat_home */
     struct seat *seats, *last;
     struct seat *leaving; /* linked as a group's are */
     struct seat *claims;  /* their workload is the owner */
     struct map pins;      /* queue -> pool_pins */
     size_t n_seats, n_managed;
+    size_t recounted;  /* seats looked at for nodes that changed, in all */
+    size_t plan_cost;  /* nodes looked at by the last plan */
     uint64_t generation;
     struct pool_trial trial;
 };
@@ -141,6 +149,15 @@ struct seat *pool_loose_first(const struct pool *p, struct str workload);
 int pool_seat_make(const struct seat *as, struct seat **ret); /* a copy, in no list */
 int32_t gpu_profile_at(const struct pool_gpu *g, int32_t id); /* its index, or -1 */
 
+/* pool_home.c */
+int home_join(struct pool *p, struct seat *s); /* ERR_NOMEM */
+void home_leave(struct pool *p, struct seat *s);
+struct seat *home_first(const struct pool *p, struct str node);
+void homes_free(struct pool *p);
+
+/* pool_gives.c */
+bool pool_node_gives(const struct pool_node *old, const struct pool_node *n);
+
 /* pool_plan.c */
 struct turn {
     int64_t weight;
@@ -149,15 +166,31 @@ struct turn {
 bool plan_eligible(const struct pool_node *n, const struct place_input *in);
 bool plan_node_try(const struct pool *p, struct pool_node *n, const struct place_input *in,
                    struct fitting *t);
-/* The pod before, of the same plan, which has its place by now; all 0: there is none. */
-struct plan_last {
-    const struct place_input *in;
-    struct pool_node *node;
-    size_t n_devices;
+bool plan_alike(const struct place_input *a, const struct place_input *b); /* but for the ordinal */
+bool score_less(const struct score *a, const struct score *b);
+/* The best node for a pod, or NULL; the first of those that are equal. The pod before, of the same plan, has its place
+ * by now. more: one like this comes next. *cost grows by the nodes looked at. */
+struct plan_memo;
+struct pool_node *plan_pod(const struct pool *p, const struct place_input *in, bool more,
+                           struct plan_memo *m, size_t *cost, struct fitting *t);
+
+/* pool_rank.c */
+struct plan_rank {
+    struct score score;
+    uint32_t node; /* of pool.nodes */
 };
-/* The best node for a pod, or NULL. *cost grows by the nodes looked at. */
-struct pool_node *plan_pod(const struct pool *p, const struct place_input *in,
-                           struct plan_last *last, size_t *cost, struct fitting *t);
+VEC(rank_vec, struct plan_rank);
+struct plan_memo { /* all 0: of nobody */
+    const struct place_input *in; /* NULL: nothing is known */
+    struct rank_vec ranks;        /* a heap */
+};
+void ranks_begin(struct plan_memo *m, const struct place_input *in);
+void ranks_add(struct plan_memo *m, size_t node, const struct score *score);
+void ranks_end(struct plan_memo *m);
+/* The best for one more like m->in, after the first took a pod; NULL: none is left. */
+struct pool_node *ranks_next(const struct pool *p, const struct place_input *in,
+                             struct plan_memo *m, size_t *cost, struct fitting *ret);
+void plan_memo_release(struct plan_memo *m);
 void plan_pick(const struct pick *k, bool on);
 int plan_order(const struct pool *p, const struct place_input *in, size_t n, struct turn **ret);
 void plan_why(const struct pool *p, const struct place_input *in, struct place_why *ret);

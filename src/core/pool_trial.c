@@ -264,11 +264,11 @@ static void amounts_move(struct pool_node *n, const struct place_input *in, bool
 
 /* One pod more, beside those that have theirs. */
 static int spot_add(struct pool *p, struct spot_vec *spots, struct pick_vec *picks,
-                    const struct place_input *in, size_t at, struct plan_last *last,
+                    const struct place_input *in, size_t at, bool more, struct plan_memo *m,
                     bool *ret_placed) {
     struct fitting f;
     struct spot s = {
-        .at = at, .first = picks->n, .node = plan_pod(p, &in[at], last, &p->trial.cost, &f)};
+        .at = at, .first = picks->n, .node = plan_pod(p, &in[at], more, m, &p->trial.cost, &f)};
     *ret_placed = s.node != NULL;
     if (s.node == NULL) {
         return 0;
@@ -328,7 +328,7 @@ int pool_trial_place(struct pool *p, const struct place_input *in, size_t n, boo
     struct pool_trial *t = &p->trial;
     struct spot_vec spots = {0};
     struct pick_vec picks = {0};
-    struct plan_last last = {0};
+    struct plan_memo memo = {0};
     struct turn *turns;
     *ret_placed = t->placed && t->broken == 0;
     if (*ret_placed || (t->failed && !may_help(p, in, n))) {
@@ -341,8 +341,10 @@ int pool_trial_place(struct pool *p, const struct place_input *in, size_t n, boo
     }
     bool placed = true;
     for (size_t i = 0; i < n && placed && r == 0; i++) {
-        r = spot_add(p, &spots, &picks, in, turns[i].at, &last, &placed);
+        bool more = i + 1 < n && plan_alike(&in[turns[i].at], &in[turns[i + 1].at]);
+        r = spot_add(p, &spots, &picks, in, turns[i].at, more, &memo, &placed);
     }
+    plan_memo_release(&memo);
     if (r == 0 && !placed) {
         plan_why(p, &in[turns[spots.n].at], &t->why);
         t->why.placed = (int32_t)spots.n;

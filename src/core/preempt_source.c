@@ -124,6 +124,7 @@ static struct tree_pos seek_staying(const struct source *x) {
 static void advance(struct search *s, struct source *x) {
     x->head = NULL;
     for (struct engine_workload *w; (w = tree_next(&x->q->holders, &x->at)) != NULL;) {
+        s->e->looked++;
         x->past = x->past || !w->evicting;
         if (is_candidate(s, x, w)) {
             x->head = w;
