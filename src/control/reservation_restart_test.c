@@ -158,6 +158,71 @@ static void a_restart_forgets_no_loss(void **state) {
     }
 }
 
+/* Cards that come back one by one are the booking's that lacks them, and nobody else's. */
+static void nobody_else_gets_what_comes_back(void **state) {
+    static const bool two[] = {true, false, true}, one[] = {true, false, false};
+    static struct scene s;
+    scene_init(&s, 3);
+    scene_book(&s, "a", "three", 2, 9, SCENE_GPU, 3, NULL);
+    scene_minutes(&s, 1);
+    scene_node(&s, 3, two);
+    scene_minutes(&s, 1);
+    assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Degraded");
+    assert_non_null(strstr(scene_text(&s, "a", "three", "status.plan"), "\"GPU-1\""));
+    scene_node(&s, 3, one);
+    scene_minutes(&s, 1);
+    assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Degraded");
+    assert_non_null(strstr(scene_text(&s, "a", "three", "status.plan"), "\"GPU-1\""));
+    assert_non_null(strstr(scene_text(&s, "a", "three", "status.plan"), "\"GPU-2\""));
+    scene_book(&s, "b", "one", 2, 9, SCENE_GPU, 1, NULL);
+    scene_minutes(&s, 1);
+    assert_string_equal(scene_text(&s, "b", "one", "status.phase"), "Rejected");
+    scene_node(&s, 3, NULL);
+    scene_minutes(&s, 1);
+    assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Confirmed");
+    scene_release(&s);
+}
+
+/* The same of a node on which others place: its GPUs are a number. */
+static void numbers_keep_what_is_left(void **state) {
+    static struct scene s;
+    static const char *const numbers[] = {"8", "7", "8"};
+    char json[1000];
+    scene_init(&s, 0);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(
+            json, sizeof json,
+            "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"m\",\"labels\":{"
+            "\"nvidia.com/gpu.product\":\"NVIDIA-H200\"}},\"status\":{\"allocatable\":{"
+            "\"nvidia.com/gpu\":\"%s\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
+            "\"lastTransitionTime\":\"2026-03-01T00:00:00Z\"}]}}",
+            numbers[i]);
+        if (i == 0) {
+            fake_world_put(&s.w, json);
+        } else {
+            (void)snprintf(json, sizeof json,
+                           "{\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"%s\"}}}",
+                           numbers[i]);
+            fake_world_patch(&s.w, "Node", "", "m", "status", json);
+        }
+        scene_minutes(&s, 1);
+        if (i == 0) {
+            scene_book(&s, "b", "five", 2, 9, SCENE_GPU, 5, NULL);
+            scene_minutes(&s, 1);
+            scene_book(&s, "a", "three", 2, 9, SCENE_GPU, 3, NULL);
+            scene_minutes(&s, 1);
+        }
+        assert_string_equal(scene_text(&s, "b", "five", "status.phase"), "Confirmed");
+        assert_string_equal(scene_text(&s, "a", "three", "status.phase"),
+                            i == 1 ? "Degraded" : "Confirmed");
+        assert_non_null(strstr(scene_text(&s, "a", "three", "status.plan"), i == 0 ? "\"count\":3"
+                                                                            : i == 1
+                                                                                ? "\"count\":2"
+                                                                                : "\"flavor\""));
+    }
+    scene_release(&s);
+}
+
 static void random_booking(struct scene *s, struct prng *r, int i, double now) {
     static const char *const what[] = {SCENE_GPU, SCENE_2G, SCENE_3G, "nvidia.com/mig-1g.18gb"};
     char name[32];
@@ -225,6 +290,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_finds_all_as_it_was),
         cmocka_unit_test(a_restart_forgets_no_loss),
+        cmocka_unit_test(nobody_else_gets_what_comes_back),
+        cmocka_unit_test(numbers_keep_what_is_left),
         cmocka_unit_test(every_write_may_fail),
         cmocka_unit_test(killed_at_every_write),
         cmocka_unit_test(a_month_with_a_change_of_clocks),

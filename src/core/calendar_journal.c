@@ -219,7 +219,7 @@ void cal_commit(struct calendar *c, const struct entry *own, const struct entry 
         const struct unit *u = &e->units.v[op->span.unit];
         bool left =
             (op->kind == OP_DEL && (u->card != op->card || u->placement != op->span.placement)) ||
-            (op->kind == OP_UNUSE && u->pool != op->pool);
+            (op->kind == OP_UNUSE && (u->pool != op->pool || u->count != op->count));
         if (left && e != own) {
             cal_note_moved(c, e);
         }

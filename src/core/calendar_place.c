@@ -424,3 +424,71 @@ int cal_place_lines(struct calendar *c, struct entry *e, struct calendar_why *wh
     *why = (struct calendar_why){.trouble = CALENDAR_FITS};
     return 0;
 }
+
+/* ---- some of it ---- */
+
+/* What serves the line, or the one flavor that can; NULL: there is a choice, which is not made for a part. */
+static struct flavor *flavor_for_some(const struct calendar *c, const struct entry *e,
+                                      uint16_t line) {
+    const struct entry_line *l = &e->lines[line];
+    const struct unit *held = placed_unit(e, line);
+    struct flavor *only = NULL;
+    if (held != NULL) {
+        return held->card != NULL ? held->card->flavor : held->pool->flavor;
+    }
+    for (size_t i = 0; i < (l->n_flavors > 0 ? l->n_flavors : c->flavors.n); i++) {
+        struct flavor *f = l->n_flavors > 0 ? cal_flavor(c, l->flavors[i]) : c->flavors.v[i];
+        if (f != NULL && (flavor_serves(f, l->resource) || flavor_pool(f, l->resource) != NULL)) {
+            if (only != NULL) {
+                return NULL;
+            }
+            only = f;
+        }
+    }
+    return only;
+}
+
+static int some_in_pool(struct calendar *c, struct entry *e, uint16_t line, struct pool_of *pool) {
+    int64_t lacks = e->lines[line].count - cal_placed(e, line);
+    int64_t least = steps_least(&pool->slack, e->start, e->end, NULL);
+    int64_t count = least < lacks ? least : lacks;
+    size_t unit;
+    if (count <= 0) {
+        return 0;
+    }
+    int r = unit_for(e, line, &unit);
+    return r != 0 ? r : cal_use(c, e, unit, pool, count);
+}
+
+static int some_on_cards(struct calendar *c, struct entry *e, uint16_t line, struct flavor *f) {
+    const struct entry_line *l = &e->lines[line];
+    const struct unit *held = placed_unit(e, line);
+    struct want w;
+    int64_t placed, loss;
+    want_init(&w, e, f, l->resource);
+    if (l->same_node && l->count > 1) {
+        if (held == NULL || held->card == NULL) {
+            return 0; /* which node is for when there is room for all */
+        }
+        w.node = held->card->node;
+    }
+    int r = l->count <= CALENDAR_UNITS_MAX
+                ? place_count(c, &w, line, l->count, false, &placed, &loss)
+                : 0;
+    return r < 0 ? r : 0;
+}
+
+int cal_place_some(struct calendar *c, struct entry *e) {
+    int r = 0;
+    for (uint16_t line = 0; r == 0 && line < e->n_lines; line++) {
+        struct flavor *f =
+            cal_placed(e, line) < e->lines[line].count ? flavor_for_some(c, e, line) : NULL;
+        struct pool_of *pool = f != NULL ? flavor_pool(f, e->lines[line].resource) : NULL;
+        if (f != NULL && flavor_serves(f, e->lines[line].resource)) {
+            r = some_on_cards(c, e, line, f);
+        } else if (pool != NULL) {
+            r = some_in_pool(c, e, line, pool);
+        }
+    }
+    return r;
+}

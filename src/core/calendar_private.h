@@ -297,6 +297,10 @@ int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss
  * ERR_CONFLICT with *why, ERR_NOMEM; partial work stays in the journal. */
 int cal_place_lines(struct calendar *c, struct entry *e, struct calendar_why *why);
 
+/* As many units of an entry that lacks some as there is room for, nobody moved, where a line is served already or can
+ * be by one flavor alone. 0 or ERR_NOMEM. */
+int cal_place_some(struct calendar *c, struct entry *e);
+
 /* ---- calendar_exchange.c, calendar_repair.c ---- */
 
 int cal_place_exchange(struct calendar *c, const struct want *w); /* 1, 0, ERR_NOMEM */

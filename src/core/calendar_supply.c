@@ -27,6 +27,14 @@ static bool in_pool(const struct entry *e, const struct pool_of *p, size_t *ret_
     return false;
 }
 
+/* The unit gives back so many, or all that it has. */
+static int give_back(struct calendar *c, struct entry *e, size_t unit, int64_t n) {
+    struct pool_of *p = e->units.v[unit].pool;
+    int64_t had = e->units.v[unit].count;
+    int r = cal_unuse(c, e, unit);
+    return r != 0 || had <= n ? r : cal_use(c, e, unit, p, had - n);
+}
+
 int cal_shed(struct calendar *c, struct pool_of *p, const struct entry *keep) {
     int64_t from, to;
     int r = 0;
@@ -46,7 +54,7 @@ int cal_shed(struct calendar *c, struct pool_of *p, const struct entry *keep) {
         if (weakest == NULL) {
             return 0; /* windows alone overdraw it */
         }
-        r = cal_unuse(c, weakest, unit);
+        r = give_back(c, weakest, unit, -steps_least(&p->slack, from, to, NULL));
     }
     return r;
 }
@@ -147,26 +155,55 @@ static int list_lacking(const struct calendar *c, struct entries *ret) {
     return 0;
 }
 
+/* All of it somewhere else, when its places may change. */
+static int place_anew(struct calendar *c, struct entry *e) {
+    struct calendar_why why;
+    size_t mark = cal_mark(c);
+    int r = cal_movable(c, e) ? take_all(c, e) : ERR_CONFLICT;
+    r = r != 0 ? r : cal_place_lines(c, e, &why);
+    if (r != 0) {
+        cal_undo(c, mark);
+    }
+    return r;
+}
+
+/* At its places and others, or all of it elsewhere, or in those of weaker ones; else it takes what there is, so that
+ * nobody else is offered it first. */
+static int heal_one(struct calendar *c, struct entry *e) {
+    struct calendar_why why;
+    size_t mark = cal_mark(c);
+    int r = cal_place_lines(c, e, &why);
+    if (r == ERR_CONFLICT) {
+        cal_undo(c, mark);
+        r = place_anew(c, e);
+    }
+    r = r == ERR_CONFLICT ? displace(c, e) : r;
+    return r == ERR_CONFLICT ? cal_place_some(c, e) : r;
+}
+
 /* Places all that lacks places, strongest first; in the journal. Only ERR_NOMEM fails. */
 static int heal(struct calendar *c, struct entries *lacking) {
     int64_t budget = c->o.repair_steps < 0 ? 0 : (int64_t)c->o.repair_steps * HEAL_BUDGET;
-    struct calendar_why why;
     cover_ready(c);
     int r = list_lacking(c, lacking);
     for (size_t i = lacking->n; r == 0 && i-- > 0;) {
-        size_t mark = cal_mark(c);
         int64_t before = budget < c->o.repair_steps ? budget : c->o.repair_steps;
         c->steps = before;
         c->gave_up = false;
-        r = cal_place_lines(c, lacking->v[i], &why);
-        if (r == ERR_CONFLICT) {
-            cal_undo(c, mark);
-            r = displace(c, lacking->v[i]);
-        }
+        r = heal_one(c, lacking->v[i]);
         budget -= before > 0 ? before - c->steps : 0;
-        r = r == ERR_CONFLICT ? 0 : r;
     }
     return r;
+}
+
+/* Who has some of it back; who has lost some is noted in any case. */
+static void note_gained(struct calendar *c) {
+    for (size_t i = 0; i < c->journal.n; i++) {
+        struct entry *e = cal_entry(c, c->journal.v[i].span.entry);
+        if (e->broken) {
+            cal_note_moved(c, e);
+        }
+    }
 }
 
 size_t calendar_heal(struct calendar *c) {
@@ -176,6 +213,7 @@ size_t calendar_heal(struct calendar *c) {
         return 0;
     }
     if (heal(c, &lacking) == 0) {
+        note_gained(c);
         cal_commit(c, NULL, NULL);
         for (size_t i = 0; i < lacking.n; i++) {
             if (!cal_lacks(lacking.v[i])) {

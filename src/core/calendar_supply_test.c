@@ -231,8 +231,119 @@ static void stays_sound_without_memory(void **state) {
     }
 }
 
+static struct calendar_plan plan_of(struct calendar *c, const char *id, struct arena *a) {
+    struct calendar_plan plan;
+    assert_int_equal(calendar_plan_of(c, str_of(id), a, &plan), 0);
+    return plan;
+}
+
+/* How many units of it have a place; and, on cards, on how many nodes. */
+static int64_t has(struct calendar *c, const char *id) {
+    struct arena a;
+    arena_init(&a, 1 << 20);
+    struct calendar_plan plan = plan_of(c, id, &a);
+    int64_t n = 0;
+    for (size_t i = 0; i < plan.n; i++) {
+        n += plan.v[i].lost ? 0 : plan.v[i].count;
+    }
+    arena_release(&a);
+    return n;
+}
+
+/* One of three GPUs of a plain number is lost: two are left, nobody else gets what comes back. */
+static void a_number_keeps_what_is_left(void **state) {
+    struct calendar *c = calendar_new(NULL);
+    struct err err;
+    struct str id;
+    size_t pos = 0;
+    (void)state;
+    calendar_now(c, T0);
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 8, &err), &err);
+    assert_int_equal(book(c, "a", CALENDAR_GPU, 5, 1, 9, NULL), 0);
+    assert_int_equal(book(c, "b", CALENDAR_GPU, 3, 1, 9, NULL), 0);
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 7, &err), &err);
+    sound(c);
+    assert_int_equal(has(c, "a"), 5);
+    assert_int_equal(has(c, "b"), 2);
+    assert_true(calendar_moved_next(c, &id));
+    assert_str_eq(id, STR("b"));
+    assert_int_equal(book(c, "c", CALENDAR_GPU, 1, 2, 3, NULL), ERR_CONFLICT);
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 5, &err), &err);
+    assert_int_equal(has(c, "b"), 0);
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 7, &err), &err);
+    sound(c);
+    assert_int_equal(has(c, "b"), 2);
+    assert_int_equal(book(c, "c", CALENDAR_GPU, 1, 2, 3, NULL), ERR_CONFLICT);
+    assert_true(calendar_broken_next(c, &pos, &id));
+    assert_str_eq(id, STR("b"));
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 9, &err), &err);
+    sound(c);
+    pos = 0;
+    assert_false(calendar_broken_next(c, &pos, &id));
+    assert_int_equal(has(c, "b"), 3);
+    assert_int_equal(book(c, "c", CALENDAR_GPU, 1, 2, 3, NULL), 0);
+    calendar_free(c);
+}
+
+static void card_back(struct calendar *c, int node, int index) {
+    char buf[48];
+    struct calendar_card card = h200(buf, node, index, 0);
+    struct err err;
+    assert_ok(calendar_card_put(c, &card, &err), &err);
+    sound(c);
+}
+
+/* Two of three cards die, and come back one by one: each is the booking's before it is anybody's. */
+static void cards_come_back_to_whom_they_were_promised(void **state) {
+    struct calendar *c = fleet(1, 3, 0);
+    (void)state;
+    assert_int_equal(book(c, "a", CALENDAR_GPU, 3, 1, 9, NULL), 0);
+    assert_int_equal(calendar_card_del(c, STR("GPU-0-0")), 0);
+    assert_int_equal(calendar_card_del(c, STR("GPU-0-2")), 0);
+    sound(c);
+    assert_int_equal(has(c, "a"), 1);
+    assert_int_equal(book(c, "b", CALENDAR_GPU, 1, 2, 3, NULL), ERR_CONFLICT);
+    card_back(c, 0, 0);
+    assert_int_equal(has(c, "a"), 2);
+    assert_int_equal(book(c, "b", CALENDAR_GPU, 1, 2, 3, NULL), ERR_CONFLICT);
+    assert_int_equal(calendar_card_del(c, STR("GPU-0-0")), 0);
+    assert_int_equal(calendar_card_del(c, STR("GPU-0-1")), 0);
+    assert_int_equal(has(c, "a"), 0);
+    card_back(c, 0, 1);
+    assert_int_equal(has(c, "a"), 1);
+    card_back(c, 0, 0);
+    card_back(c, 0, 2);
+    assert_int_equal(has(c, "a"), 3);
+    calendar_free(c);
+}
+
+/* On one node: all of it goes to another that has room, when it has not begun; else the node keeps what is left. */
+static void one_node_or_another(void **state) {
+    struct calendar *c = fleet(2, 3, 0);
+    struct calendar_place p;
+    (void)state;
+    assert_int_equal(whole_node(c, "a", 3, 1, 9, NULL), 0);
+    p = place_of(c, "a");
+    bool first = str_eq(p.node, STR("n000"));
+    assert_int_equal(calendar_card_del(c, first ? STR("GPU-0-1") : STR("GPU-1-1")), 0);
+    sound(c);
+    assert_int_equal(has(c, "a"), 3);
+    p = place_of(c, "a");
+    assert_str_eq(p.node, first ? STR("n001") : STR("n000"));
+    calendar_now(c, T0 + 2 * H);
+    assert_int_equal(calendar_card_del(c, first ? STR("GPU-1-1") : STR("GPU-0-1")), 0);
+    sound(c);
+    assert_int_equal(has(c, "a"), 2);
+    card_back(c, first ? 1 : 0, 1);
+    assert_int_equal(has(c, "a"), 3);
+    calendar_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_number_keeps_what_is_left),
+        cmocka_unit_test(cards_come_back_to_whom_they_were_promised),
+        cmocka_unit_test(one_node_or_another),
         cmocka_unit_test(a_restart_keeps_what_is_left),
         cmocka_unit_test(maintenance_moves_who_can_move),
         cmocka_unit_test(the_weaker_gives_way),
