@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every recorded scenario must be decided as it is written, by the engine and by the model, and so must further ones that
-the model answers (cases.py); a scenario in which one answer was changed must not.
+the model answers (cases.py, trees.py); a scenario in which one answer was changed must not.
 
     replay.py QUEUE_REPLAY [CASES [SEED]]     prints "N passed, N failed"; the exit status says the same
 """
@@ -12,6 +12,7 @@ import tempfile
 
 from cases import cases
 from model import agrees
+from trees import trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNKNOWN = {"cohort-cycle", "cohort-its-own-parent", "limits-stand-in"}  # to the model
@@ -162,7 +163,10 @@ def main():
         made = os.path.join(folder, "cases.jsonl")
         with open(made, "w", encoding="utf-8") as f:
             f.writelines(json.dumps(s) + "\n" for s in cases(count, seed))
-        results = [whole(tool, path) for path in FILES + [made]]
+        grown = os.path.join(folder, "trees.jsonl")
+        with open(grown, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(s) + "\n" for s in trees(count // 4, seed))
+        results = [whole(tool, path) for path in FILES + [made, grown]]
         for some in (scenarios, others[0]):
             results += [(1, 0) if changed(tool, some, change, folder) == 0 else (0, 1) for change in CHANGES]
     told = [json.loads(s) for some in [scenarios] + others for s in some]
