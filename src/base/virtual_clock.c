@@ -86,6 +86,11 @@ void virtual_clock_release(struct virtual_clock *c) {
     heap_release(&c->timers);
 }
 
+void virtual_clock_set_wall(struct virtual_clock *c, int64_t wall_ns) {
+    c->wall = wall_ns - c->now;
+    clock_stepped(&c->clock);
+}
+
 int64_t virtual_clock_next(const struct virtual_clock *c) {
     const struct timer *t = heap_peek(&c->timers);
     return t ? t->due : INT64_MAX;

@@ -27,6 +27,8 @@ void virtual_clock_release(struct virtual_clock *c);
 bool virtual_clock_step(struct virtual_clock *c);
 /* Moves on by delta_ns, firing what is due on the way, and everything due at the end of it. */
 void virtual_clock_run(struct virtual_clock *c, int64_t delta_ns);
+/* Sets the wall clock, as an administrator does; monotonic time stands still, and watches are told. */
+void virtual_clock_set_wall(struct virtual_clock *c, int64_t wall_ns);
 int64_t
 virtual_clock_next(const struct virtual_clock *c); /* mono time of the next timer, or INT64_MAX */
 

@@ -21,7 +21,21 @@ struct node_life_controller {
     const struct kind *nodes, *leases, *pods;
     struct arena scratch;
     int64_t started_ns; /* silence is counted from here on: nobody could be heard before */
+    struct clock_watch watch;
+    int64_t gone_mono; /* no node is gone for good before: see stepped */
 };
+
+/* Times that nodes told are by the clock as it was: each gets a grace again. */
+static void stepped(void *ctx) {
+    struct node_life_controller *c = ctx;
+    c->started_ns = clock_wall(c->base.env.clock);
+    c->gone_mono = clock_mono(c->base.env.clock) + GRACE_S * NS_PER_SEC;
+}
+
+/* One that a node told by a clock that was ahead says nothing about when it lived. */
+static int64_t latest(int64_t seen, int64_t told, int64_t now) {
+    return told > seen && (told <= now || told - now <= GRACE_S * NS_PER_SEC) ? told : seen;
+}
 
 /* ---- silence ---- */
 
@@ -120,11 +134,11 @@ static enum work watch_node(struct node_life_controller *c, const struct object 
         return WORK_OK;
     }
     const struct condition *ready = conditions_find(&node.status->conditions, "Ready");
-    int64_t seen = c->started_ns, lease = renewed(c, o->name);
-    seen = o->created_ns > seen ? o->created_ns : seen;
-    seen = lease > seen ? lease : seen;
-    seen = ready && ready->last_probe_ns > seen ? ready->last_probe_ns : seen;
-    int64_t left = seen + GRACE_S * NS_PER_SEC - clock_wall(c->base.env.clock);
+    int64_t now = clock_wall(c->base.env.clock), seen = c->started_ns;
+    seen = latest(seen, o->created_ns, now);
+    seen = latest(seen, renewed(c, o->name), now);
+    seen = ready ? latest(seen, ready->last_probe_ns, now) : seen;
+    int64_t left = GRACE_S * NS_PER_SEC - (now - seen);
     if (left > 0) {
         workqueue_add_after(c->base.queue, STR(""), o->name, left + NS_PER_MS);
         return WORK_OK;
@@ -172,6 +186,9 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     enum work w = WORK_OK;
     if (o && !gone) {
         w = watch_node(c, o);
+    } else if (!o && gone && clock_mono(c->base.env.clock) < c->gone_mono) {
+        workqueue_add_after(c->base.queue, ns, name,
+                            c->gone_mono - clock_mono(c->base.env.clock));
     } else if (!o && gone) {
         w = clear_node(c, name);
     }
@@ -241,12 +258,17 @@ struct node_life_controller *node_life_controller_new(const struct control_env *
         node_life_controller_free(c);
         return NULL;
     }
+    c->watch = (struct clock_watch){.stepped = stepped, .ctx = c};
+    clock_watch_add(env->clock, &c->watch);
     add_all(c);
     return c;
 }
 
 void node_life_controller_free(struct node_life_controller *c) {
     if (c) {
+        if (c->watch.stepped) {
+            clock_watch_remove(c->base.env.clock, &c->watch);
+        }
         controller_release(&c->base);
         arena_release(&c->scratch);
         mem_free(c);

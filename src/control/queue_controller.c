@@ -637,6 +637,8 @@ struct queue_controller *queue_controller_new(const struct control_env *env, str
         err_set(err, ERR_NOMEM, "queue controller: out of memory");
         return NULL;
     }
+    c->watch = (struct clock_watch){.stepped = woken, .ctx = c};
+    clock_watch_add(c->env->clock, &c->watch);
     resync(c);
     c->explain = queue_explain_new(c);
     c->fleet = c->explain != NULL ? fleet_new(c) : NULL;
@@ -682,6 +684,7 @@ void queue_controller_free(struct queue_controller *c) {
     if (c == NULL) {
         return;
     }
+    clock_watch_remove(c->env->clock, &c->watch);
     fleet_free(c->fleet);
     queue_explain_free(c->explain);
     queue_visibility_free(c->visibility);

@@ -163,6 +163,7 @@ struct queue_controller {
         *states; /* ("/queue", ClusterQueue), ("/flavor", ResourceFlavor), (ns, LocalQueue) */
     struct workqueue *pods; /* Pods: ns, name */
     struct timer *timer;    /* the engine's next run */
+    struct clock_watch watch; /* the wall clock was set: what the engine waits for is asked anew */
     struct timer *wake;     /* and when a protection ends */
     bool timer_on;
     bool activity_due;   /* before the next run: which ClusterQueues are active? */

@@ -35,6 +35,21 @@ static void a_booking_lives_and_ends(void **state) {
     scene_release(s);
 }
 
+/* The clock is set hours ahead: what should have begun begins, what should have ended ends, without another word. */
+static void bookings_follow_a_set_clock(void **state) {
+    struct scene *s = scene(2);
+    scene_book(s, "a", "soon", 2, 4, SCENE_GPU, 1, NULL);
+    scene_book(s, "a", "late", 5, 9, SCENE_GPU, 1, NULL);
+    scene_minutes(s, 1);
+    assert_phase(s, "a", "soon", "Confirmed");
+    virtual_clock_set_wall(&s->w.clock,
+                           SCENE_MIDNIGHT * NS_PER_SEC + 5 * 3600 * NS_PER_SEC + NS_PER_SEC);
+    scene_minutes(s, 10);
+    assert_string_not_equal(scene_text(s, "a", "soon", "status.phase"), "Confirmed");
+    assert_string_equal(scene_text(s, "a", "late", "status.activeAt"), scene_time(5));
+    scene_release(s);
+}
+
 static void of_two_who_want_the_last_one_wins(void **state) {
     struct scene *s = scene(1);
     scene_book(s, "a", "first", 2, 6, SCENE_GPU, 1, NULL);
@@ -448,6 +463,7 @@ static void what_was_edited_meanwhile_is_a_change(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_booking_lives_and_ends),
+        cmocka_unit_test(bookings_follow_a_set_clock),
         cmocka_unit_test(of_two_who_want_the_last_one_wins),
         cmocka_unit_test(who_waits_gets_what_comes_free),
         cmocka_unit_test(an_offer_is_claimed_or_goes_on),

@@ -39,6 +39,7 @@ struct workqueue {
     struct map items;
     struct heap waiting;
     struct timer *timer;
+    struct clock_watch watch;
     struct workqueue_link links; /* head of a ring */
     uint64_t order;
     int64_t armed; /* when the timer fires, INT64_MAX when it does not run */
@@ -241,6 +242,22 @@ static void drain(void *ctx) {
     arm(q);
 }
 
+static void stepped(void *ctx) {
+    struct workqueue *q = ctx;
+    int64_t now = clock_mono(q->o.clock);
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&q->items, &i));) {
+        struct item *it = e->value;
+        if (it->state == ITEM_WAITING && it->due > now) {
+            it->due = now;
+            heap_fix(&q->waiting, it);
+        } else if (it->again && it->again_due > now) {
+            it->again_due = now;
+        }
+    }
+    arm(q);
+}
+
 struct workqueue *workqueue_new(const struct workqueue_options *o) {
     struct workqueue *q = mem_zalloc(sizeof *q);
     if (!q) {
@@ -259,6 +276,8 @@ struct workqueue *workqueue_new(const struct workqueue_options *o) {
         mem_free(q);
         return NULL;
     }
+    q->watch = (struct clock_watch){.stepped = stepped, .ctx = q};
+    clock_watch_add(o->clock, &q->watch);
     return q;
 }
 
@@ -271,6 +290,7 @@ void workqueue_free(struct workqueue *q) {
         workqueue_detach(l);
         l->cut(l);
     }
+    clock_watch_remove(q->o.clock, &q->watch);
     q->o.clock->timer_free(q->timer);
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(&q->items, &i));) {

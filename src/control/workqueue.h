@@ -9,6 +9,9 @@
  *
  * A failure retries after 5 ms, 10 ms, ... 1000 s (doubling per consecutive failure of the key); success forgets.
  *
+ * When the wall clock is set, every key that waits is due at once: most of them wait for a wall time, and a key that
+ * looks too early only waits again.
+ *
  * Out of memory: an add that fails is not lost. The queue remembers that it lost something and calls `resync` one
  * second later, which adds everything again.
  */

@@ -150,12 +150,34 @@ static void a_lost_key_causes_a_resync(void **state) {
     teardown(&f);
 }
 
+/* Whatever waits for a wall time looks again when the wall clock was set, ahead or back. */
+static void a_set_clock_makes_all_due(void **state) {
+    struct fixture f;
+    setup(&f, 0);
+    for (int i = 0; i < 6; i++) {
+        char name[] = {(char)('a' + i), 0};
+        workqueue_add_after(f.queue, STR("n"), str_of(name), (6 - i) * 3600 * NS_PER_SEC);
+    }
+    virtual_clock_run(&f.clock, NS_PER_SEC);
+    assert_string_equal(f.log, "");
+    virtual_clock_set_wall(&f.clock, f.clock.wall + 86400 * NS_PER_SEC);
+    assert_string_equal(f.log, ""); /* never inside */
+    virtual_clock_run(&f.clock, 0);
+    assert_string_equal(f.log, "n/a n/b n/c n/d n/e n/f ");
+    workqueue_add_after(f.queue, STR("n"), STR("z"), 3600 * NS_PER_SEC);
+    virtual_clock_set_wall(&f.clock, f.clock.wall - 86400 * NS_PER_SEC);
+    virtual_clock_run(&f.clock, 0);
+    assert_string_equal(f.log, "n/a n/b n/c n/d n/e n/f n/z ");
+    teardown(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_come_once_in_order),
         cmocka_unit_test(busy_keys_are_exclusive),
         cmocka_unit_test(failures_back_off),
         cmocka_unit_test(later_and_sooner),
+        cmocka_unit_test(a_set_clock_makes_all_due),
         cmocka_unit_test(a_turn_has_a_budget),
         cmocka_unit_test(a_lost_key_causes_a_resync),
         cmocka_unit_test(added_while_working_comes_back),

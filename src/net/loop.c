@@ -10,12 +10,17 @@
 #include "net/loop.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "base/vec.h"
 #include "net/loop_uv.h"
+
+enum { FAR_S = 365 * 24 * 3600 };
 
 struct task {
     void (*fn)(void *ctx);
@@ -31,6 +36,8 @@ struct loop {
     uv_check_t check;
     uv_idle_t idle;
     uv_timer_t alarm;
+    uv_poll_t wall; /* of wall_fd, which can be read when the wall clock was set */
+    int wall_fd;
     struct heap timers; /* with room for every timer there is, so that starting one cannot fail */
     size_t n_timers;
     uint64_t timer_seq;
@@ -71,7 +78,12 @@ struct timer {
 static int64_t now_of(clockid_t id) {
     struct timespec ts;
     clock_gettime(id, &ts);
-    return (int64_t)ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
+    int64_t ns;
+    /* A clock beyond 2262 stands at its end. */
+    return __builtin_mul_overflow((int64_t)ts.tv_sec, NS_PER_SEC, &ns) ||
+                   __builtin_add_overflow(ns, ts.tv_nsec, &ns)
+               ? INT64_MAX
+               : ns;
 }
 
 static int64_t loop_wall_ns(struct clock *c) {
@@ -248,6 +260,38 @@ int loop_post(struct loop *l, void (*fn)(void *ctx), void *ctx) {
     return r;
 }
 
+/* ---- the wall clock is set ---- */
+
+/* A timer that never ends, but is cancelled by whoever sets the clock. */
+static bool arm_wall(struct loop *l) {
+    struct itimerspec far = {.it_value = {.tv_sec = now_of(CLOCK_REALTIME) / NS_PER_SEC + FAR_S}};
+    int flags = TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET;
+    return timerfd_settime(l->wall_fd, flags, &far, NULL) == 0;
+}
+
+static void on_wall(uv_poll_t *h, int status, int events) {
+    struct loop *l = h->data;
+    uint64_t n;
+    bool set = read(l->wall_fd, &n, sizeof(n)) == -1 && errno == ECANCELED;
+    if (!arm_wall(l)) {
+        uv_poll_stop(h);
+    }
+    if (set) {
+        clock_stepped(&l->clock);
+    }
+}
+
+/* Where there is no such timer nothing is told: timers then fire when they would have. */
+static void watch_wall(struct loop *l) {
+    l->wall_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (l->wall_fd != -1 && uv_poll_init(&l->uv, &l->wall, l->wall_fd) == 0) {
+        l->wall.data = l;
+        if (arm_wall(l)) {
+            uv_poll_start(&l->wall, UV_READABLE, on_wall);
+        }
+    }
+}
+
 /* ---- life ---- */
 
 static int init_handles(struct loop *l) {
@@ -283,6 +327,7 @@ struct loop *loop_new(struct err *err) {
                               .timer_start = loop_timer_start,
                               .timer_stop = loop_timer_stop,
                               .timer_free = loop_timer_free};
+    l->wall_fd = -1;
     heap_init(&l->timers, timer_cmp, NULL, offsetof(struct timer, place));
     pthread_mutex_init(&l->lock, NULL);
     r = init_handles(l);
@@ -291,6 +336,7 @@ struct loop *loop_new(struct err *err) {
         loop_free(l);
         return NULL;
     }
+    watch_wall(l);
     signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error of the write, not the end of the process */
     return l;
 }
@@ -313,6 +359,9 @@ void loop_free(struct loop *l) {
         uv_walk(&l->uv, close_handle, NULL);
         uv_run(&l->uv, UV_RUN_DEFAULT);
     } while (l->deferred.n > 0 || uv_loop_close(&l->uv) == UV_EBUSY);
+    if (l->wall_fd != -1) {
+        close(l->wall_fd);
+    }
     heap_release(&l->timers);
     task_vec_release(&l->deferred);
     task_vec_release(&l->deferred_now);

@@ -12,7 +12,7 @@ enum { ID_BYTES = 32, COOKIE_NAME_MAX = 64 };
 
 struct code {
     char key[65];
-    int64_t until; /* wall */
+    int64_t until; /* mono */
     struct session *one;
 };
 
@@ -128,6 +128,10 @@ static int make_id(char id[SESSION_ID_MAX], char key[65], struct err *err) {
     return 0;
 }
 
+static bool is_over(const struct sessions *s, const struct session *one) {
+    return one->who.expires_ns <= clock_wall(s->clock) || one->end_mono <= clock_mono(s->clock);
+}
+
 static void drop(struct sessions *s, struct session *one) {
     map_del(&s->map, str_of(one->key));
     session_free(one);
@@ -135,13 +139,12 @@ static void drop(struct sessions *s, struct session *one) {
 
 /* Makes room: what has ended goes, and the user's oldest beyond its number. */
 static void tidy(struct sessions *s, struct str user) {
-    int64_t now = clock_wall(s->clock);
     size_t n = 0;
     struct session *oldest = NULL;
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->map, &i));) {
         struct session *one = e->value;
-        if (one->who.expires_ns <= now) {
+        if (is_over(s, one)) {
             drop(s, one);
         } else if (str_eq(one->who.user, user)) {
             n++;
@@ -162,6 +165,7 @@ static int add(struct sessions *s, struct session *one, char ret_id[SESSION_ID_M
         r = err_set(err, ERR_UNAUTHORIZED, "the token has expired");
     }
     one->who.expires_ns = end == 0 || end > now + SESSION_MAX_NS ? now + SESSION_MAX_NS : end;
+    one->end_mono = clock_mono(s->clock) + (one->who.expires_ns - now);
     one->number = ++s->last;
     tidy(s, one->who.user);
     if (r == 0 && map_count(&s->map) >= SESSIONS_MAX) {
@@ -192,7 +196,7 @@ const struct session *sessions_find(struct sessions *s, struct str id) {
     }
     tls_sha256_text(id, key);
     struct session *one = map_get(&s->map, str_of(key));
-    if (one && one->who.expires_ns <= clock_wall(s->clock)) {
+    if (one && is_over(s, one)) {
         drop(s, one);
         one = NULL;
     }
@@ -203,7 +207,7 @@ const struct session *sessions_numbered(const struct sessions *s, uint64_t numbe
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(&s->map, &i));) {
         const struct session *one = e->value;
-        if (one->number == number && one->who.expires_ns > clock_wall(s->clock)) {
+        if (one->number == number && !is_over(s, one)) {
             return one;
         }
     }
@@ -234,7 +238,7 @@ int sessions_mint(struct sessions *s, const struct session_who *who, char ret_co
         return r ? r : err ? err->code : ERR_NOMEM;
     }
     session_free(c->one);
-    *c = (struct code){.until = clock_wall(s->clock) + CODE_NS, .one = one};
+    *c = (struct code){.until = clock_mono(s->clock) + CODE_NS, .one = one};
     memcpy(c->key, key, sizeof(key));
     memcpy(ret_code, id, sizeof(id));
     return 0;
@@ -243,7 +247,7 @@ int sessions_mint(struct sessions *s, const struct session_who *who, char ret_co
 int sessions_redeem(struct sessions *s, struct str code, char ret_id[SESSION_ID_MAX],
                     struct err *err) {
     char key[65];
-    int64_t now = clock_wall(s->clock);
+    int64_t now = clock_mono(s->clock);
     if (code.n > 0 && code.n < SESSION_ID_MAX) {
         tls_sha256_text(code, key);
         for (size_t i = 0; i < CODES_MAX; i++) {

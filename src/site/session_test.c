@@ -238,6 +238,25 @@ static void test_origin(void **state) {
     assert_false(session_origin_is(STR("http://evil"), STR("localhost:8090"), false));
 }
 
+/* Setting the clock back prolongs nothing. */
+static void test_clock_set_back(void **state) {
+    struct bed *b = *state;
+    struct session_who w = ana();
+    char id[SESSION_ID_MAX], code[SESSION_ID_MAX], other[SESSION_ID_MAX];
+    struct err err = {0};
+    assert_ok(sessions_open(b->s, &w, id, &err), &err);
+    assert_ok(sessions_mint(b->s, &w, code, &err), &err);
+    virtual_clock_set_wall(&b->clock, b->clock.wall - 30 * 86400 * NS_PER_SEC);
+    virtual_clock_run(&b->clock, CODE_NS - 1);
+    assert_non_null(sessions_find(b->s, str_of(id)));
+    virtual_clock_run(&b->clock, 1);
+    assert_int_equal(sessions_redeem(b->s, str_of(code), other, &err), ERR_UNAUTHORIZED);
+    virtual_clock_run(&b->clock, SESSION_MAX_NS - CODE_NS - 1);
+    assert_non_null(sessions_find(b->s, str_of(id)));
+    virtual_clock_run(&b->clock, 1);
+    assert_null(sessions_find(b->s, str_of(id)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_open_find_close, setup, teardown),
@@ -245,6 +264,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_codes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
         cmocka_unit_test(test_cookie_header),
         cmocka_unit_test(test_origin),
     };
