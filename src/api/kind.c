@@ -14,6 +14,7 @@ static const struct kind *const builtin[] = {
     &kind_self_subject_rules_review, &kind_subject_access_review,
     &kind_job,
     &kind_lease,
+    &kind_endpoint_slice,
     &kind_mutating_webhooks, &kind_validating_webhooks,
     &kind_events_event,
     &kind_runtime_class,
@@ -177,7 +178,8 @@ const char *kind_api_version(const struct kind *k) {
     static const char *const known[] = {
         "apiextensions.k8s.io/v1", "authentication.k8s.io/v1", "authorization.k8s.io/v1",
         "batch/v1", "berth.dev/v1alpha1",
-        "coordination.k8s.io/v1", "events.k8s.io/v1", "kueue.x-k8s.io/v1beta2",
+        "coordination.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1",
+        "kueue.x-k8s.io/v1beta2",
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
         "visibility.kueue.x-k8s.io/v1beta2", "admissionregistration.k8s.io/v1",
     };

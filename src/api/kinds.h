@@ -11,7 +11,7 @@
 
 extern const struct kind kind_namespace, kind_node, kind_pod, kind_event, kind_events_event;
 extern const struct kind kind_config_map, kind_secret, kind_service_account, kind_service;
-extern const struct kind kind_endpoints, kind_limit_range, kind_runtime_class;
+extern const struct kind kind_endpoint_slice, kind_endpoints, kind_limit_range, kind_runtime_class;
 extern const struct kind kind_priority_class, kind_lease, kind_job;
 extern const struct kind kind_role, kind_cluster_role, kind_role_binding;
 extern const struct kind kind_cluster_role_binding;

@@ -1,10 +1,13 @@
-/* kinds_misc: the rows of Service, Endpoints, LimitRange, Lease, PriorityClass, RuntimeClass and of bodies. */
+/*
+ * kinds_misc: the rows of Service, Endpoints, EndpointSlice, LimitRange, Lease, PriorityClass, RuntimeClass and of
+ * bodies.
+ */
 #include "api/view_misc.h"
 
 #include "api/kinds.h"
 #include "base/limits.h"
 
-/* --- Service, Endpoints --- */
+/* --- Service, Endpoints, EndpointSlice --- */
 
 static void service_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
     (void)err;
@@ -142,6 +145,44 @@ const struct kind kind_endpoints = {
     .columns = endpoints_columns,
     .n_columns = COUNT(endpoints_columns),
     .cell = endpoints_cell,
+};
+
+static void slice_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
+    (void)now;
+    struct buf b;
+    buf_init(&b, 0);
+    yyjson_arr_iter it = yyjson_arr_iter_with(json_path(obj, i == 2 ? "ports" : "endpoints"));
+    yyjson_val *v;
+    while ((v = yyjson_arr_iter_next(&it)) != NULL) {
+        buf_c(&b, b.n ? "," : "");
+        if (i == 2) {
+            buf_i64(&b, json_i64_at(v, "port", 0));
+        } else {
+            buf_str(&b, json_str(yyjson_arr_get_first(json_path(v, "addresses"))));
+        }
+    }
+    cell_str(out, b.n ? buf_view(&b) : STR("<unset>"));
+    buf_release(&b);
+}
+
+static const struct column slice_columns[] = {
+    COLUMN_NAME,
+    COLUMN_PATH("AddressType", "string", 0, "addressType", "What the addresses are."),
+    COLUMN("Ports", "string", 0, "Ports that answer."),
+    COLUMN("Endpoints", "string", 0, "Addresses that answer."),
+    COLUMN_AGE,
+};
+const struct kind kind_endpoint_slice = {
+    .group = "discovery.k8s.io",
+    .kind = "EndpointSlice",
+    .plural = "endpointslices",
+    .singular = "endpointslice",
+    .flags = KIND_NAMESPACED | KIND_GENERATION,
+    .versions = &(const struct kind_version){.version = "v1", .schema = &schema_endpoint_slice},
+    .n_versions = 1,
+    .columns = slice_columns,
+    .n_columns = COUNT(slice_columns),
+    .cell = slice_cell,
 };
 
 /* --- LimitRange --- */

@@ -164,7 +164,7 @@ extern const struct schema schema_windows_security_context_options, schema_workl
 extern const struct schema schema_workload_scheduling_stats_eviction, schema_workload_spec;
 extern const struct schema schema_workload_status;
 extern const struct schema schema_workload_explanation, schema_queue_preview;
-extern const struct schema schema_crd;
+extern const struct schema schema_crd, schema_endpoint_slice;
 /* apiVersion, kind, metadata: the tables' part of every custom kind; metadata is the last row. */
 extern const struct schema schema_custom;
 

@@ -2,6 +2,7 @@
 #include "control/control.h"
 
 #include "base/mem.h"
+#include "control/api_service.h"
 #include "control/booking_objects.h"
 #include "control/bootstrap.h"
 #include "control/calendar_feed.h"
@@ -30,6 +31,7 @@
         name##_controller_free(c);                                                                 \
     }
 WRAP(bootstrap)
+WRAP(api_service)
 WRAP(namespace)
 WRAP(serviceaccount)
 WRAP(gc)
@@ -57,6 +59,7 @@ static const struct part {
     void (*drop)(void *c);
 } parts[] = {
     {CONTROL_BOOTSTRAP, "bootstrap", bootstrap_make, bootstrap_drop},
+    {CONTROL_BOOTSTRAP, "service of the api", api_service_make, api_service_drop},
     {CONTROL_NAMESPACES, "namespaces", namespace_make, namespace_drop},
     {CONTROL_SERVICEACCOUNTS, "service accounts", serviceaccount_make, serviceaccount_drop},
     {CONTROL_GC, "garbage collector", gc_make, gc_drop},

@@ -34,6 +34,12 @@ struct zones; /* wire/zone.h */
 struct queue_settings; /* control/queue_settings.h */
 struct gpu_inventory;  /* control/gpu_inventory.h */
 
+/* Where clients reach the API. */
+struct api_address {
+    struct str host;
+    uint16_t port; /* 0: not known yet */
+};
+
 struct control_env {
     struct mirror *mirror;
     struct writer *writer;
@@ -57,6 +63,7 @@ struct control_env {
     size_t turn;
     /* The machine's randomness, for what nobody may guess; NULL: from the seed, for simulations and tests. */
     int (*random)(void *p, size_t n, struct err *err);
+    const struct api_address *api; /* NULL: nobody is told where the API is */
     struct calendar_seat *calendar; /* where calendars are answered from; NULL: nobody serves them */
 };
 

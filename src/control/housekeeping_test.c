@@ -3,6 +3,7 @@
  * silent nodes, aggregated roles, old events, Workloads that are switched off.
  */
 #include "base/test.h"
+#include "control/api_service.h"
 #include "control/backoff.h"
 #include "control/bootstrap.h"
 #include "control/event_ttl.h"
@@ -63,6 +64,47 @@ static void bootstrap_makes_and_keeps(void **state) {
     fake_world_run(&w, NS_PER_SEC);
     assert_true(bootstrap_done(c));
     bootstrap_controller_free(c);
+}
+
+/* Where the API is, kept when somebody deletes or changes it, and told anew when the port is another. */
+static void the_service_of_the_api_is_kept(void **state) {
+    struct api_address api = {.host = STR("0.0.0.0")};
+    w.env.api = &api;
+    put("v1", "Namespace", "", "default", "", "");
+    struct api_service_controller *c = api_service_controller_new(&w.env, NULL);
+    fake_world_run(&w, NS_PER_SEC);
+    assert_int_equal(fake_world_count(&w, "Service"), 0); /* nobody listens yet */
+    api.port = 6443;
+    w.fail_at = 2;
+    fake_world_run(&w, 5 * NS_PER_SEC);
+    const struct object *s = fake_world_get(&w, "Service", "default", "kubernetes");
+    assert_string_equal(fake_world_text(s, "spec.ports.0.port"), "6443");
+    const struct object *e = fake_world_get(&w, "Endpoints", "default", "kubernetes");
+    assert_string_equal(fake_world_text(e, "subsets.0.addresses.0.ip"), "127.0.0.1");
+    const struct object *x = fake_world_get(&w, "EndpointSlice", "default", "kubernetes");
+    assert_string_equal(fake_world_text(x, "endpoints.0.addresses"), "[\"127.0.0.1\"]");
+    fake_world_delete(&w, "Service", "default", "kubernetes", "Background");
+    fake_world_delete(&w, "EndpointSlice", "default", "kubernetes", "Background");
+    fake_world_patch(&w, "Endpoints", "default", "kubernetes", "", "{\"subsets\":[]}");
+    fake_world_run(&w, NS_PER_SEC);
+    assert_non_null(fake_world_get(&w, "Service", "default", "kubernetes"));
+    assert_non_null(fake_world_get(&w, "EndpointSlice", "default", "kubernetes"));
+    e = fake_world_get(&w, "Endpoints", "default", "kubernetes");
+    assert_string_equal(fake_world_text(e, "subsets.0.ports.0.port"), "6443");
+    uint64_t writes = w.writes;
+    fake_world_run(&w, 60 * NS_PER_SEC);
+    assert_int_equal(w.writes, writes); /* it settles */
+    api_service_controller_free(c);
+    api.port = 7443;
+    api.host = STR("10.0.0.1");
+    c = api_service_controller_new(&w.env, NULL);
+    fake_world_run(&w, NS_PER_SEC);
+    x = fake_world_get(&w, "EndpointSlice", "default", "kubernetes");
+    assert_string_equal(fake_world_text(x, "endpoints.0.addresses"), "[\"10.0.0.1\"]");
+    assert_string_equal(fake_world_text(x, "ports.0.port"), "7443");
+    s = fake_world_get(&w, "Service", "default", "kubernetes");
+    assert_string_equal(fake_world_text(s, "spec.ports.0.targetPort"), "7443");
+    api_service_controller_free(c);
 }
 
 static void namespaces_get_their_account(void **state) {
@@ -493,6 +535,7 @@ static void a_workload_has_its_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(bootstrap_makes_and_keeps),
+        TEST(the_service_of_the_api_is_kept),
         TEST(namespaces_get_their_account),
         TEST(a_namespace_is_emptied_then_gone),
         TEST(dependents_follow_in_the_background),

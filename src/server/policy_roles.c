@@ -44,6 +44,7 @@ static const struct rule view[] = {
      "pods/status serviceaccounts services services/status",
      READ},
     {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
+    {"discovery.k8s.io", "endpointslices", READ},
     {"events.k8s.io", "events", READ},
     {0},
 };
@@ -150,6 +151,7 @@ static const struct rule controllers[] = {
     {"core", "namespaces namespaces/finalize namespaces/status nodes nodes/status", SET},
     {"core events.k8s.io", "events", "create " SET},
     {"batch", "jobs jobs/finalizers jobs/status", READ " delete " SET},
+    {"discovery.k8s.io", "endpointslices", READ},
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
     {"berth.dev infrastructure.opendatahub.io", "*", READ " " CHANGE},
     {"coordination.k8s.io", "leases", READ " create " SET},

@@ -62,6 +62,7 @@ struct up {
     struct store *store;
     struct mirror *mirror;
     struct tls_server *tls;
+    struct api_address api;
     struct log_source *logs;
     struct metrics *metrics;
     struct policy *policy;
@@ -488,7 +489,9 @@ static int start_control(struct up *u, struct err *err) {
         .zones = u->zones,
         .random = tls_random,
         .calendar = &u->calendar,
+        .api = &u->api,
     };
+    u->api.host = str_of(u->o.listen.host);
     char ca[PATH_BYTES];
     int r = tls_random(&env.seed, sizeof(env.seed), err);
     r = r ? r
@@ -550,6 +553,7 @@ static int start(struct up *u, struct err *err) {
     r = r ? r : make_server(u, err);
     r = r || u->o.controllers == 0 ? r : start_control(u, err);
     r = r ? r : server_start(u->server, err);
+    u->api.port = r == 0 ? server_port(u->server) : 0;
     r = r ? r : panel_listen(u->panel, err);
     r = r ? r : write_kubeconfigs(u, err);
     r = r ? r : admin_socket_open(u->loop, u->paths.admin_socket, admin_asked, u, &u->admin, err);
