@@ -48,8 +48,47 @@ static int settle_options(struct delete_options *o, struct opt_bool orphan, stru
     return r;
 }
 
+/* What is not understood is refused: a policy that was overlooked deletes what somebody wanted to keep. */
+static int check_members(yyjson_mut_val *v, struct arena *a, struct failure *f) {
+    static const struct {
+        const char *name, *expected;
+        bool (*fits)(yyjson_mut_val *v);
+    } rows[] = {
+        {"apiVersion", "a string", yyjson_mut_is_str},
+        {"kind", "a string", yyjson_mut_is_str},
+        {"gracePeriodSeconds", "an integer", yyjson_mut_is_int},
+        {"propagationPolicy", "a string", yyjson_mut_is_str},
+        {"orphanDependents", "true or false", yyjson_mut_is_bool},
+        {"preconditions", "an object", yyjson_mut_is_obj},
+        {"dryRun", "a list", yyjson_mut_is_arr},
+        {"ignoreStoreReadErrorWithClusterBreakingPotential", "true or false", yyjson_mut_is_bool},
+    };
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(v);
+    yyjson_mut_val *k;
+    while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        yyjson_mut_val *value = yyjson_mut_obj_iter_get_val(k);
+        size_t i = 0;
+        while (i < sizeof(rows) / sizeof(rows[0]) && !str_is(json_mstr(k), rows[i].name)) {
+            i++;
+        }
+        if (i == sizeof(rows) / sizeof(rows[0])) {
+            return failure_set(f, a, ERR_BAD_REQUEST, "DeleteOptions: unknown field \"%.*s\"",
+                               STR_ARG(str_head(json_mstr(k), 64)));
+        }
+        if (!yyjson_mut_is_null(value) && !rows[i].fits(value)) {
+            return failure_set(f, a, ERR_BAD_REQUEST, "DeleteOptions: %s: expected %s",
+                               rows[i].name, rows[i].expected);
+        }
+    }
+    return 0;
+}
+
 static int tree_options(yyjson_mut_val *v, struct arena *a, struct delete_options *o,
                         struct opt_bool *orphan, bool *dry, struct failure *f) {
+    int r = check_members(v, a, f);
+    if (r != 0) {
+        return r;
+    }
     yyjson_mut_val *grace = json_mget(v, STR("gracePeriodSeconds"));
     if (yyjson_mut_is_int(grace)) {
         o->grace_seconds = yyjson_mut_get_sint(grace);

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 
-enum { PARTS_MAX = 32, QUERY_MAX = 64 };
+enum { PARTS_MAX = 32, QUERY_MAX = 64, FIELD_MANAGER_MAX = 128 };
 
 static int hex(char c) {
     if (c >= '0' && c <= '9') {
@@ -165,6 +165,23 @@ static int opt_validation(struct api_request *q, struct err *err) {
     return 0;
 }
 
+/* includeObject, of tables, and fieldManager. */
+static int opt_words(struct api_request *q, struct err *err) {
+    struct str object = q->opt.include_object, manager = q->opt.field_manager;
+    if (object.n > 0 && !str_is(object, "None") && !str_is(object, "Metadata") &&
+        !str_is(object, "Object")) {
+        return err_set(err, ERR_BAD_REQUEST,
+                       "includeObject: unrecognized value \"%.*s\": expected None, Metadata or "
+                       "Object",
+                       STR_ARG(str_head(object, 64)));
+    }
+    if (manager.n > FIELD_MANAGER_MAX) {
+        return err_set(err, ERR_INVALID, "fieldManager: Too long: may not be more than %d bytes",
+                       FIELD_MANAGER_MAX);
+    }
+    return 0;
+}
+
 static int options_parse(struct api_request *q, struct err *err) {
     struct request_options *o = &q->opt;
     o->label_selector = request_query(q, "labelSelector");
@@ -179,12 +196,11 @@ static int options_parse(struct api_request *q, struct err *err) {
         return err_set(err, ERR_BAD_REQUEST, "the selector is too long");
     }
     struct str w;
-    if (request_query_nth(q, "watch", 0, &w)) {
-        bool v = false;
-        o->watch = w.n == 0 || (request_bool(w, &v) && v);
-    }
-    struct opt_bool bookmarks = {0};
-    int r = opt_number(q, "limit", 0, &o->limit, err);
+    struct opt_bool bookmarks = {0}, watch = {0};
+    int r = opt_flag(q, "watch", &watch, err);
+    o->watch = watch.v || (request_query_nth(q, "watch", 0, &w) && w.n == 0);
+    r = r ? r : opt_words(q, err);
+    r = r ? r : opt_number(q, "limit", 0, &o->limit, err);
     r = r ? r : opt_number(q, "timeoutSeconds", -1, &o->timeout_seconds, err);
     r = r ? r : opt_number(q, "gracePeriodSeconds", -1, &o->grace_seconds, err);
     r = r ? r : opt_flag(q, "sendInitialEvents", &o->send_initial_events, err);

@@ -56,6 +56,12 @@ static int bind_steps(struct write *w, yyjson_mut_doc *body) {
     }
     struct str node = json_mstr_at(yyjson_mut_doc_get_root(body), "target.name");
     struct str bound = json_str_at(w->old_tree, "spec.nodeName");
+    struct str kind = json_mstr_at(yyjson_mut_doc_get_root(body), "target.kind");
+    if (kind.n > 0 && !str_is(kind, "Node")) {
+        return failure_invalid_one(
+            &w->failure, w->arena, "", "Binding", w->old->name, CAUSE_NOT_SUPPORTED, "target.kind",
+            "Unsupported value: \"%.*s\": supported values: \"Node\"", STR_ARG(str_head(kind, 64)));
+    }
     if (node.n == 0) {
         return failure_invalid_one(&w->failure, w->arena, "", "Binding", w->old->name,
                                    CAUSE_REQUIRED, "target.name", "Required value");

@@ -68,6 +68,11 @@ void write_request(struct call *c) {
     enum body_type type;
     struct delete_options *o = NULL;
     int r = write_body_type(c, &type);
+    if (r == 0 && c->req.verb == VERB_PATCH && c->req.opt.force.set && type != BODY_APPLY_PATCH) {
+        r = failure_invalid_one(&c->failure, c->arena, "meta.k8s.io", "PatchOptions",
+                                (struct str){0}, CAUSE_FORBIDDEN, "force",
+                                "Forbidden: may not be specified for non-apply patch");
+    }
     if (r == 0 && c->req.verb == VERB_DELETE) {
         o = ARENA_NEW(c->arena, struct delete_options);
         r = o == NULL ? failure_set(&c->failure, c->arena, ERR_NOMEM, "out of memory")

@@ -161,6 +161,42 @@ def grace(s):
     s.wants("at once", 200, "DELETE", CORE + "/pods/patient?gracePeriodSeconds=0")
 
 
+def what_is_not_understood(s):
+    """Options that nobody knows are refused with their names, not passed over."""
+    s.wants("a map", 201, "POST", MAPS, config_map("opts"))
+    one = MAPS + "/opts"
+    for query, field in (("dryRun=Some", "dryRun"), ("propagationPolicy=Sometimes", "propagationPolicy"),
+                         ("gracePeriodSeconds=soon", "gracePeriodSeconds"), ("orphanDependents=maybe", "orphanDependents")):
+        code, got = s.ask("DELETE", one + "?" + query)
+        s.check(query, code in (400, 422) and field in got["message"], (code, got))
+    for body, field in (({"propagationpolicy": "Orphan"}, "propagationpolicy"), ({"propagationPolicy": 1}, "propagationPolicy"),
+                        ({"gracePeriodSeconds": "1"}, "gracePeriodSeconds"), ({"orphanDependents": "true"}, "orphanDependents"),
+                        ({"dryRun": "All"}, "dryRun"), ({"dryRun": ["Some"]}, "dryRun"), ({"kind": "Pod"}, "DeleteOptions"),
+                        ({"preconditions": ["x"]}, "preconditions"), ({"propagationPolicy": "Never"}, "propagationPolicy")):
+        code, got = s.ask("DELETE", one, body)
+        s.check(f"DeleteOptions {body}", code in (400, 422) and field in got["message"], (code, got))
+    for query, field in (("watch=perhaps", "watch"), ("limit=few", "limit"), ("timeoutSeconds=long", "timeoutSeconds"),
+                         ("resourceVersion=1&resourceVersionMatch=Roughly", "resourceVersionMatch"),
+                         ("resourceVersionMatch=Exact", "resourceVersionMatch"), ("includeObject=Some", "includeObject"),
+                         ("sendInitialEvents=yes", "sendInitialEvents"), ("watch=1&allowWatchBookmarks=x", "allowWatchBookmarks"),
+                         ("fieldSelector=no.such%3Dx", "no.such"), ("continue=x", "continue")):
+        code, got = s.ask("GET", MAPS + "?" + query)
+        s.check(query, code in (400, 422) and field in got["message"], (code, got))
+    for query, field in (("fieldValidation=Loose", "fieldValidation"), ("dryRun=None", "dryRun"),
+                         ("fieldManager=" + "m" * 129, "fieldManager")):
+        code, got = s.ask("POST", MAPS + "?" + query, config_map("opts2"))
+        s.check(query, code in (400, 422) and field in got["message"], (code, got))
+    s.wants("force without apply", 422, "PATCH", one + "?force=true", {"data": {}}, "force",
+            kind="application/merge-patch+json")
+    s.wants("an unknown body", 415, "POST", MAPS, config_map("opts2"), kind="text/html")
+    s.wants("an unknown answer", 406, "GET", one, Accept="text/html")
+    s.wants("a binding to another kind", 422, "POST", CORE + "/pods/x/binding",
+            {"metadata": {"name": "x"}, "target": {"kind": "Pod", "name": "n"}}, "target.kind")
+    s.wants("it is all there still", 200, "GET", one)
+    s.wants("and goes when asked rightly", 200, "DELETE", one, {"kind": "DeleteOptions", "apiVersion": "v1",
+            "propagationPolicy": "Background", "gracePeriodSeconds": None, "preconditions": {}})
+
+
 def large_collections(s):
     """Deleting a collection needs no more for many than for few, and ends whole."""
     filler = "x" * 40000
@@ -181,7 +217,7 @@ def main():
         s = Server(sys.argv[1], folder)
         try:
             for part in (verbs_of_subresources, protobuf_without_a_table, watch_that_is_left, lists_that_match_nothing,
-                         grace, large_collections):
+                         grace, what_is_not_understood, large_collections):
                 part(s)
         finally:
             s.stop()
