@@ -60,6 +60,7 @@ struct calendar_options {
     int64_t grid_base;    /* the policy zone's offset makes it differ from 0 */
     int32_t repair_steps; /* placements tried by one repair; 0: 4000; negative: none */
     int32_t search_steps; /* starts tried by one search in time; 0: 2000 */
+    int64_t search_looks; /* cards and entries looked at by one search, all in all; 0: 1,000,000 */
 };
 
 struct calendar *calendar_new(const struct calendar_options *o); /* NULL options: all defaults; NULL: no memory */
@@ -205,7 +206,9 @@ bool calendar_broken_next(const struct calendar *c, size_t *pos, struct str *ret
  * calls that change supply; worth calling after calendar_remove. */
 size_t calendar_heal(struct calendar *c);
 
-/* ---- searches in time ---- */
+/* ---- searches in time ----
+ *
+ * What a search may look at is bounded (search_steps, search_looks): beyond that it finds nothing. */
 
 /* The first start t >= from, on the grid, with t + duration <= to (of the ask's own duration) at which it fits: 0 and
  * *ret_start, or ERR_CONFLICT. ask->start and end give the duration only. calendar_latest: the last one. */

@@ -109,10 +109,12 @@ int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss
     struct card *best = NULL;
     uint8_t place = 0;
     int32_t least = INT32_MAX, fuller = INT32_MAX;
+    size_t looked = 1;
     for (size_t i = 0, found = 0; i < cards->n && found < CANDIDATES; i++) {
         if (w->node == NULL && skipped(skip, i)) { /* the list's order */
             continue;
         }
+        looked++;
         struct card *card = cards->v[i];
         uint64_t mask =
             card->flavor == w->flavor && !skipped(skip, card->pos) ? w->masks[card->class_no] : 0;
@@ -130,6 +132,7 @@ int cal_place_direct(struct calendar *c, const struct want *w, int32_t *ret_loss
             fuller = weight;
         }
     }
+    cal_looked(c, looked);
     if (best == NULL) {
         return 0;
     }
@@ -283,6 +286,7 @@ static int place_together(struct calendar *c, struct want *w, uint16_t line, int
     if (held != NULL) {
         return place_on_node(c, w, line, count, held->card->node, true, ret_placed);
     }
+    cal_looked(c, w->flavor->cards.n);
     size_t n = roomy_nodes(c, w, count, v);
     int r = 0;
     for (size_t i = 0; r == 0 && i < n; i++) {

@@ -20,6 +20,7 @@ enum {
         64, /* what it costs to take the last place of a whole card: sooner sliced cards than fresh ones */
     REPAIR_STEPS = 4000,
     SEARCH_STEPS = 2000,
+    SEARCH_LOOKS = 1000000,
     SEARCH_REPAIR = 50, /* steps of repair for each start that a search tries */
     GRID_S = 900,
 };
@@ -204,12 +205,20 @@ struct calendar {
     size_t broken;      /* entries that lack places */
     int64_t steps;      /* left of the budget of the repair that runs */
     int64_t most_steps; /* what a trial may have: fewer while starts are searched */
+    int64_t looks;      /* left of the search that runs; 1: it is over. 0: there is none */
     bool gave_up;
     bool still; /* places change among like cards: sums stay as they are */
 };
 
 static inline uint64_t bit(size_t i) {
     return UINT64_C(1) << i;
+}
+
+/* So many cards or entries were looked at. */
+static inline void cal_looked(struct calendar *c, size_t n) {
+    if (c->looks > 0) {
+        c->looks = c->looks > (int64_t)n ? c->looks - (int64_t)n : 1;
+    }
 }
 
 static inline int64_t time_less(int64_t t, int64_t d) {

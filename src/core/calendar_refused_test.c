@@ -340,11 +340,66 @@ static void not_before_it_comes(void **state) {
     calendar_free(c);
 }
 
+/* ---- searches ---- */
+
+enum { DAY_CARDS = 32, DAY_HOURS = 60 };
+
+/* Half of each card is taken for twenty minutes of every hour: something is always free, and no card is for two hours
+ * before the end. */
+static struct calendar *speckled(int64_t looks) {
+    struct calendar_options o = {.search_looks = looks};
+    struct calendar *c = fleet(1, DAY_CARDS, 0);
+    char id[24];
+    calendar_set_options(c, &o);
+    for (int h = 1; h <= DAY_HOURS; h++) {
+        struct calendar_line line = {.resource = STR(MIG("4g.71gb")), .count = DAY_CARDS};
+        struct calendar_ask ask = {.start = T0 + h * (int64_t)H,
+                                   .end = T0 + h * (int64_t)H + 1200,
+                                   .lines = &line,
+                                   .n_lines = 1};
+        ask.id = str_from(id, (size_t)snprintf(id, sizeof(id), "e%d", h));
+        assert_int_equal(calendar_insert(c, &ask, NULL), 0);
+    }
+    return c;
+}
+
+static void a_search_looks_at_so_much(void **state) {
+    struct calendar_line line = {.resource = STR(CALENDAR_GPU), .count = 1};
+    struct calendar_ask ask = {
+        .id = STR("x"), .start = T0 + H, .end = T0 + 3 * H, .lines = &line, .n_lines = 1};
+    const struct str none = {0};
+    const int64_t until = T0 + (DAY_HOURS + 8) * (int64_t)H;
+    struct calendar_alternative *v;
+    struct arena a;
+    int64_t start = 0, end;
+    size_t n;
+    (void)state;
+    arena_init(&a, 1 << 20);
+    struct calendar *c = speckled(0);
+    assert_int_equal(calendar_earliest(c, &ask, none, T0 + H, until, &start), 0);
+    assert_true(start >= T0 + DAY_HOURS * (int64_t)H);
+    assert_int_equal(calendar_latest(c, &ask, none, T0 - 2 * H, T0 + 20 * H, &start), 0);
+    assert_int_equal(c->looks, 0);
+    calendar_free(c);
+    c = speckled(20); /* a start or two */
+    uint64_t before = state_of(c);
+    assert_int_equal(calendar_earliest(c, &ask, none, T0 + H, until, &start), ERR_CONFLICT);
+    assert_int_equal(calendar_fit(c, &ask, none, T0 + H, until, 0, &start, &end), ERR_CONFLICT);
+    assert_int_equal(calendar_latest(c, &ask, none, T0 - 2 * H, T0 + 20 * H, &start), ERR_CONFLICT);
+    assert_int_equal(calendar_alternatives(c, &ask, none, T0 + H, until, &a, &v, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(c->looks, 0); /* and the next has its own */
+    assert_true(state_of(c) == before);
+    calendar_free(c);
+    arena_release(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused_without_memory), cmocka_unit_test(many_lose_a_pool),
-        cmocka_unit_test(an_update_at_the_limit), cmocka_unit_test(not_before_it_comes),
-        cmocka_unit_test(yields_from_a_pool),     cmocka_unit_test(keeps_what_is_not_wanted),
+        cmocka_unit_test(refused_without_memory),    cmocka_unit_test(many_lose_a_pool),
+        cmocka_unit_test(an_update_at_the_limit),    cmocka_unit_test(not_before_it_comes),
+        cmocka_unit_test(a_search_looks_at_so_much), cmocka_unit_test(yields_from_a_pool),
+        cmocka_unit_test(keeps_what_is_not_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

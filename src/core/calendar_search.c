@@ -21,6 +21,9 @@ static int fits(struct calendar *c, const struct calendar_ask *ask, struct str i
     struct calendar_ask at = *ask;
     at.start = start;
     at.end = end;
+    if (c->looks == 1) {
+        return ERR_CONFLICT;
+    }
     return calendar_check(c, &at, instead, NULL, NULL, NULL);
 }
 
@@ -36,12 +39,14 @@ static int64_t gap_of(const struct calendar *c) {
 }
 
 /* The next start after t at which less may be in the way than in [t, t + d): something has ended by then. */
-static int64_t next_start(const struct calendar *c, int64_t t, int64_t d, int64_t gap) {
+static int64_t next_start(struct calendar *c, int64_t t, int64_t d, int64_t gap) {
     int64_t next = CALENDAR_FOREVER;
+    size_t looked = c->cards.n / 16;
     struct spans_at at = {0};
     const struct span *x;
     while ((x = spans_next(&c->time, &at, time_less(t, gap), time_more(t + d, gap))) != NULL) {
         int64_t ends[2] = {x->end, time_more(x->end, gap)};
+        looked++;
         for (size_t i = 0; i < 2; i++) {
             next = ends[i] > t && ends[i] < next ? ends[i] : next;
         }
@@ -50,15 +55,18 @@ static int64_t next_start(const struct calendar *c, int64_t t, int64_t d, int64_
         int64_t from = c->cards.v[i]->from;
         next = from > t && from < next ? from : next;
     }
+    cal_looked(c, looked);
     return next;
 }
 
-static int64_t previous_end(const struct calendar *c, int64_t end, int64_t d, int64_t gap) {
+static int64_t previous_end(struct calendar *c, int64_t end, int64_t d, int64_t gap) {
     int64_t previous = INT64_MIN;
+    size_t looked = c->cards.n / 16;
     struct spans_at at = {0};
     const struct span *x;
     while ((x = spans_next(&c->time, &at, time_less(end - d, gap), time_more(end, gap))) != NULL) {
         int64_t starts[2] = {x->start, time_less(x->start, gap)};
+        looked++;
         for (size_t i = 0; i < 2; i++) {
             previous = starts[i] < end && starts[i] > previous ? starts[i] : previous;
         }
@@ -67,6 +75,7 @@ static int64_t previous_end(const struct calendar *c, int64_t end, int64_t d, in
         int64_t to = c->cards.v[i]->to;
         previous = to != 0 && to < end && to > previous ? to : previous;
     }
+    cal_looked(c, looked);
     return previous;
 }
 
@@ -99,7 +108,7 @@ static int earliest(struct calendar *c, const struct calendar_ask *ask, struct s
                     int64_t from, int64_t to, int64_t *ret_start) {
     int64_t d = ask->end - ask->start, gap = gap_of(c), t = grid_up(c, from);
     bool alone = str_empty(instead); /* what is left out of account cannot be taken off the sums */
-    for (int32_t tries = 0; tries < c->o.search_steps && t + d <= to; tries++) {
+    for (int32_t tries = 0; tries < c->o.search_steps && c->looks != 1 && t + d <= to; tries++) {
         int64_t clear = t;
         for (size_t i = 0; alone && i < ask->n_lines; i++) {
             int64_t x = line_clear(c, &ask->lines[i], t, d);
@@ -129,7 +138,7 @@ static int earliest(struct calendar *c, const struct calendar_ask *ask, struct s
 static int latest(struct calendar *c, const struct calendar_ask *ask, struct str instead,
                   int64_t from, int64_t to, int64_t *ret_start) {
     int64_t d = ask->end - ask->start, gap = gap_of(c), t = grid_down(c, to - d);
-    for (int32_t tries = 0; tries < c->o.search_steps && t >= from; tries++) {
+    for (int32_t tries = 0; tries < c->o.search_steps && c->looks != 1 && t >= from; tries++) {
         int r = fits(c, ask, instead, t, t + d);
         if (r != ERR_CONFLICT) {
             *ret_start = r == 0 ? t : *ret_start;
@@ -144,11 +153,22 @@ static int latest(struct calendar *c, const struct calendar_ask *ask, struct str
     return ERR_CONFLICT;
 }
 
-/* Searches run with little repair for each start. */
-static int64_t hurry(struct calendar *c) {
-    int64_t most = c->most_steps;
-    c->most_steps = most < SEARCH_REPAIR ? most : SEARCH_REPAIR;
-    return most;
+/* Searches run with little repair for each start; one within another has what is left of its looks. */
+struct haste {
+    int64_t most_steps;
+    bool outer;
+};
+
+static struct haste hurry(struct calendar *c) {
+    struct haste h = {c->most_steps, c->looks == 0};
+    c->most_steps = h.most_steps < SEARCH_REPAIR ? h.most_steps : SEARCH_REPAIR;
+    c->looks = h.outer ? c->o.search_looks + 1 : c->looks;
+    return h;
+}
+
+static void calm(struct calendar *c, struct haste h) {
+    c->most_steps = h.most_steps;
+    c->looks = h.outer ? 0 : c->looks;
 }
 
 int calendar_earliest(struct calendar *c, const struct calendar_ask *ask, struct str instead,
@@ -156,9 +176,9 @@ int calendar_earliest(struct calendar *c, const struct calendar_ask *ask, struct
     if (!sane(ask, from, to)) {
         return ERR_INVALID;
     }
-    int64_t most = hurry(c);
+    struct haste h = hurry(c);
     int r = earliest(c, ask, instead, from, to, ret_start);
-    c->most_steps = most;
+    calm(c, h);
     return r;
 }
 
@@ -167,14 +187,14 @@ int calendar_latest(struct calendar *c, const struct calendar_ask *ask, struct s
     if (!sane(ask, from, to)) {
         return ERR_INVALID;
     }
-    int64_t most = hurry(c);
+    struct haste h = hurry(c);
     int r = latest(c, ask, instead, from, to, ret_start);
-    c->most_steps = most;
+    calm(c, h);
     return r;
 }
 
-int calendar_fit(struct calendar *c, const struct calendar_ask *ask, struct str instead,
-                 int64_t from, int64_t to, int64_t min_s, int64_t *ret_start, int64_t *ret_end) {
+static int fit(struct calendar *c, const struct calendar_ask *ask, struct str instead, int64_t from,
+               int64_t to, int64_t min_s, int64_t *ret_start, int64_t *ret_end) {
     struct calendar_ask x = *ask;
     int64_t g = c->o.grid_s, start, d = ask->end - ask->start;
     int r = calendar_earliest(c, &x, instead, from, to, &start);
@@ -206,6 +226,14 @@ int calendar_fit(struct calendar *c, const struct calendar_ask *ask, struct str 
     *ret_start = at;
     *ret_end = at + best;
     return 0;
+}
+
+int calendar_fit(struct calendar *c, const struct calendar_ask *ask, struct str instead,
+                 int64_t from, int64_t to, int64_t min_s, int64_t *ret_start, int64_t *ret_end) {
+    struct haste h = hurry(c);
+    int r = fit(c, ask, instead, from, to, min_s, ret_start, ret_end);
+    calm(c, h);
+    return r;
 }
 
 /* ---- what would fit instead ---- */
@@ -271,7 +299,7 @@ static bool offer(struct offers *o, enum calendar_alternative_kind kind,
                                      .end2 = end2,
                                      .n_lines = ask->n_lines};
     int64_t cost;
-    if (o->n == sizeof(o->v) / sizeof(*o->v)) {
+    if (o->n == sizeof(o->v) / sizeof(*o->v) || o->c->looks == 1) {
         return false;
     }
     int r = cal_try(o->c, ask, old, &e, NULL);
@@ -446,7 +474,7 @@ int calendar_alternatives(struct calendar *c, const struct calendar_ask *ask, st
     if (!sane(ask, from, to)) {
         return ERR_INVALID;
     }
-    int64_t most = hurry(c);
+    struct haste h = hurry(c);
     int r = calendar_check(c, ask, instead, NULL, NULL, &why);
     size_t line = r == ERR_CONFLICT ? why.line : 0;
     offer_times(&o, from, to);
@@ -454,7 +482,7 @@ int calendar_alternatives(struct calendar *c, const struct calendar_ask *ask, st
     offer_larger(&o, line);
     offer_fewer(&o, line);
     offer_split(&o, to);
-    c->most_steps = most;
+    calm(c, h);
     struct calendar_alternative *v = ARENA_ARRAY(a, struct calendar_alternative, o.n + 1);
     if (v == NULL || o.failed) {
         return ERR_NOMEM;
