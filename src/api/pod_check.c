@@ -376,6 +376,27 @@ static void check_pod_change(yyjson_mut_val *spec, yyjson_val *was, struct cause
     }
 }
 
+/* A pod as a whole asks for what its containers share: devices are a container's. */
+static void check_whole_pod(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
+    static const char *const members[] = {"limits", "requests"};
+    static const char *const shared[] = {"cpu", "hugepages-", "memory", NULL};
+    struct path resources = path_member(at, "resources");
+    for (size_t i = 0; i < COUNT(members); i++) {
+        struct path map = path_member(&resources, members[i]);
+        yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(
+            json_mget(json_mget(spec, STR("resources")), str_of(members[i])));
+        yyjson_mut_val *k;
+        while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+            struct str name = json_mstr(k);
+            struct path here = path_key(&map, name);
+            if (!str_is(name, "cpu") && !str_is(name, "memory") &&
+                !str_starts(name, STR("hugepages-"))) {
+                cause_unsupported(c, &here, name, shared);
+            }
+        }
+    }
+}
+
 void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
@@ -385,6 +406,7 @@ void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
             json_mstr_at(spec, "nodeName").n > 0) {
             cause_forbidden(c, &node, "cannot be set until all schedulingGates have been cleared");
         }
+        check_whole_pod(spec, &at, c);
         pod_spec_check(spec, &at, c);
     } else {
         check_pod_change(spec, json_get(old, STR("spec")), c);

@@ -91,6 +91,10 @@ static void pods(void **state) {
          "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an "
          "integer\nspec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: "
          "\"500m\": must be an integer\n"},
+        {POD("\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"},\"requests\":{\"cpu\":\"1\"}},"
+             CONTAINERS("")),
+         "spec.resources.limits[nvidia.com/gpu]: Unsupported value: \"nvidia.com/gpu\": supported "
+         "values: \"cpu\", \"hugepages-\", \"memory\"\n"},
         {POD(CONTAINERS(",\"resources\":{\"limits\":{\"cpu\":\"-1\"}}")),
          "spec.containers[0].resources.limits[cpu]: Invalid value: \"-1\": must be greater than or "
          "equal to 0\nspec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be "

@@ -7,6 +7,7 @@
 #include "control/admission_pod.h"
 
 #include "api/check.h"
+#include "api/inventory.h"
 #include "control/integration.h"
 #include "control/job_workload.h"
 #include "control/pod_gate.h"
@@ -298,6 +299,14 @@ static void check_managed(const struct admission_context *c, struct admission_as
     }
 }
 
+/* Where a guard of our own judges pods it does so by the right to bind them; a webhook has none to ask for. */
+static void check_devices(struct admission_ask *q) {
+    struct str now = admission_annotation(q, DEVICES_ANNOTATION);
+    if (!q->internal && !q->may && q->op == ADMISSION_CREATE && now.p) {
+        forbidden(q, "annotations", DEVICES_ANNOTATION, "it is written by the scheduler alone");
+    }
+}
+
 static int validate_pod(const struct admission_context *c, struct admission_ask *q,
                         struct err *err) {
     if (q->op == ADMISSION_DELETE || !str_empty(q->subresource)) {
@@ -309,6 +318,7 @@ static int validate_pod(const struct admission_context *c, struct admission_ask 
     admission_check_name(q, "annotations", POD_PREBUILT);
     admission_check_name(q, "labels", POD_PREBUILT);
     check_managed(c, q);
+    check_devices(q);
     check_group(q);
     if (q->op == ADMISSION_CREATE) {
         check_limit(q);

@@ -200,6 +200,8 @@ static void pods_have_rules(void **state) {
                              "\":\"2\",\"" POD_PREBUILT "\":\"other\""),
              ""),
          NULL, "metadata.annotations[" POD_PREBUILT "]"},
+        {POD(LABELS(Q) NOTES("\"berth.dev/devices\":\"[]\""), ""), NULL,
+         "metadata.annotations[berth.dev/devices]"},
         /* changes */
         {POD(LABELS("\"kueue.x-k8s.io/queue-name\":\"r\""), GATED), POD(LABELS(Q), GATED), ""},
         {POD(LABELS("\"kueue.x-k8s.io/queue-name\":\"r\""), ""), POD(LABELS(Q), ""),

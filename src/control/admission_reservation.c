@@ -235,6 +235,16 @@ static void check_others(struct admission_ask *q) {
     }
 }
 
+/* `by`: who made it, as it says. Where it does not, who manages others' bookings may say so: everybody else would
+ * make theirs, or a third's, what is nobody's. */
+static void check_maker(struct admission_ask *q, struct str by) {
+    struct str now = note(q->obj, RESERVATION_USER_ANNOTATION);
+    if (!str_eq(by, now) && (by.n > 0 || !may(q, "manage", q->ns))) {
+        blame(q, CAUSE_INVALID, "metadata.annotations[" RESERVATION_USER_ANNOTATION "]",
+              "field is immutable");
+    }
+}
+
 static void check_fixed(struct admission_ask *q) {
     enum booking_phase p = booking_phase_of(json_str_at(q->old, "status.phase"));
     bool over = p < BOOKING_PHASES && booking_final(p),
@@ -243,10 +253,7 @@ static void check_fixed(struct admission_ask *q) {
                                         "spec.exclusive", "spec.class"};
     struct str by = json_str(
         json_get(json_path(q->old, "metadata.annotations"), STR(RESERVATION_USER_ANNOTATION)));
-    if (by.n && !str_eq(by, note(q->obj, RESERVATION_USER_ANNOTATION))) {
-        blame(q, CAUSE_INVALID, "metadata.annotations[" RESERVATION_USER_ANNOTATION "]",
-              "field is immutable");
-    }
+    check_maker(q, by);
     if (json_path(q->old, "spec.cancel") && !json_mpath(q->obj, "spec.cancel")) {
         blame(q, CAUSE_FORBIDDEN, "spec.cancel",
               "Forbidden: a cancelled booking stays cancelled; make a new one");
@@ -405,9 +412,8 @@ static int validate_owned(const struct admission_context *c, struct admission_as
     if (q->old && by.n && !str_eq(by, q->user) && !may(q, "manage", q->ns)) {
         deny(q, STR("this is somebody else's: to change it needs update of reservations/manage"));
     }
-    if (q->old && q->obj && by.n && !str_eq(by, note(q->obj, RESERVATION_USER_ANNOTATION))) {
-        blame(q, CAUSE_INVALID, "metadata.annotations[" RESERVATION_USER_ANNOTATION "]",
-              "field is immutable");
+    if (q->old && q->obj) {
+        check_maker(q, by);
     }
     return 0;
 }

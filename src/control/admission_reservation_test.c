@@ -194,6 +194,27 @@ static void a_booking_is_not_shifted_to_others(void **state) {
     done(x);
 }
 
+/* Nobody's booking is made nobody's own. */
+static void whose_it_is_is_not_claimed(void **state) {
+    struct asked *x = asked();
+    scene_book(&x->s, "a", "r", 9, 11, SCENE_GPU, 1, NULL);
+    scene_minutes(&x->s, 1);
+    const struct object *o =
+        fake_world_patch(&x->s.w, "Reservation", "a", "r", "",
+                         "{\"metadata\":{\"annotations\":{\"berth.dev/requested-by\":null}}}");
+    for (int i = 0; i < 2; i++) {
+        x->rights = i ? "manage" : "";
+        ask(x, "eve", "r", "{}", o);
+        assert_int_equal(x->q.causes.n, 0);
+        json_mset_str(x->q.doc, json_mensure(x->q.doc, x->q.obj, "metadata.annotations"),
+                      "berth.dev/requested-by", STR("eve"));
+        assert_int_equal(x->a->validate(x->a, &x->q, &(struct err){0}), 0);
+        assert_int_equal(x->q.causes.n, i ? 0 : 1);
+    }
+    x->q.may = NULL;
+    done(x);
+}
+
 static void what_has_begun_is_fixed(void **state) {
     struct asked *x = asked();
     scene_book(&x->s, "a", "r", 1, 3, SCENE_GPU, 1, NULL);
@@ -351,6 +372,7 @@ int main(void) {
         cmocka_unit_test(of_one_name_both_are_kept),
         cmocka_unit_test(bookings_of_others_are_theirs),
         cmocka_unit_test(a_booking_is_not_shifted_to_others),
+        cmocka_unit_test(whose_it_is_is_not_claimed),
         cmocka_unit_test(what_has_begun_is_fixed),
         cmocka_unit_test(availability_names_only_ones_own),
         cmocka_unit_test(a_check_says_what_would_come_of_it),

@@ -22,7 +22,7 @@ struct feed_list {
 };
 
 static bool is_mine(const struct feed_ask *q, const struct feed_booking *b) {
-    struct str user = q->feed->status->user;
+    struct str user = q->user;
     uint64_t h = user.n > 0 ? str_hash(user) : 0;
     return h != 0 && (b->users[0] == h || b->users[1] == h);
 }
@@ -66,7 +66,7 @@ static struct str user_of(const struct reservation *r) {
 /* By name: is_mine goes by hashes that somebody could aim at. */
 static bool is_really_mine(const struct feed_ask *q, const struct reservation *r) {
     const struct reservation_beneficiary *f = r->spec->beneficiary;
-    struct str user = q->feed->status->user;
+    struct str user = q->user;
     return str_eq(user_of(r), user) || (f && !str_is(f->kind, "Group") && str_eq(f->name, user));
 }
 
@@ -335,7 +335,7 @@ static struct str calendar_name(struct feed_ask *q) {
         return s->resource.n > 0 ? arena_f(q->a, "When %.*s is booked", STR_ARG(s->resource))
                                  : STR("When GPUs are booked");
     }
-    return arena_f(q->a, "GPU bookings of %.*s", STR_ARG(q->feed->status->user));
+    return arena_f(q->a, "GPU bookings of %.*s", STR_ARG(q->user));
 }
 
 static int read_pool(struct feed_ask *q) {

@@ -297,6 +297,7 @@ static int find_feed(struct feed_ask *q, struct str token, struct err *err) {
         !q->feed->spec || !is_current(q->feed)) {
         return err_set(err, ERR_NOT_FOUND, "there is no such calendar");
     }
+    q->user = annotation(q->feed->metadata, RESERVATION_USER_ANNOTATION);
     return 0;
 }
 

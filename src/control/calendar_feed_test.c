@@ -133,6 +133,20 @@ static void test_addresses(void **state) {
     assert_true(etag[0] == '"' && strlen(etag) == 34);
     assert_true(s.body.modified_ns > 0);
     uint64_t writes = s.w.writes;
+    /* A status may be anybody's to write: it speaks for who made it, whatever is said there. */
+    booking(&s, "p", "of-eve", "eve", "Confirmed", "");
+    fake_world_patch(&s.w, "CalendarFeed", "p", "mine", "status",
+                     "{\"status\":{\"user\":\"eve\"}}");
+    assert_int_equal(get(&s, old), 0);
+    assert_true(has(&s, "X-WR-CALNAME:GPU bookings of anna\r\n"));
+    assert_int_equal(count(&s, "BEGIN:VEVENT"), 0);
+    fake_world_patch(&s.w, "CalendarFeed", "p", "mine", "status",
+                     "{\"status\":{\"user\":\"anna\"}}");
+    fake_world_delete(&s.w, "Reservation", "p", "of-eve", "");
+    settle(&s);
+    assert_int_equal(get(&s, old), 0);
+    snprintf(etag, sizeof(etag), "%.*s", STR_ARG(s.body.etag));
+    writes = s.w.writes;
     restart(&s);
     settle(&s);
     assert_int_equal(s.w.writes, writes); /* it keeps its address */
