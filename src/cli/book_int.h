@@ -41,6 +41,7 @@ struct book_want {
     size_t n_lines;
     struct when start, end;
     int64_t memory; /* bytes that one unit must have, of --memory; 0: not asked by memory */
+    bool memory_gb; /* it was said in GB, as in the names of slices */
     int64_t count;  /* of --memory */
 };
 /* "2g.35gb" or "1g.18gb+me" to "nvidia.com/mig-2g.35gb", in the arena; empty when it is none. */

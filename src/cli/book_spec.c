@@ -69,10 +69,13 @@ static int read_memory(const struct cli_args *a, struct book_want *w, struct err
     if (!text) {
         return 0;
     }
-    if (quantity_parse(str_of(text), &q, NULL) != 0 || quantity_value(q) < 1) {
-        return err_set(err, ERR_BAD_REQUEST, "--memory: expected GPU memory as 40Gi, not \"%s\"",
-                       text);
+    char amount[32];
+    if (!job_spec_memory(str_of(text), amount) || quantity_parse(str_of(amount), &q, NULL) != 0 ||
+        quantity_value(q) < 1) {
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--memory: expected GPU memory as 35GB or 40Gi, not \"%s\"", text);
     }
+    w->memory_gb = strchr(amount, 'i') == NULL;
     w->memory = quantity_value(q);
     if (w->memory < GIB / 16) {
         return err_set(err, ERR_BAD_REQUEST, "--memory: %s is hardly any; %sGi is meant, perhaps",
@@ -159,8 +162,21 @@ static double number_at(yyjson_val *v, const char *name) {
     return yyjson_get_num(json_get(v, str_of(name)));
 }
 
-/* The smallest resource with so much memory. */
-static yyjson_val *smallest(struct book *b, yyjson_val *list, double gib, double *ret_most) {
+/* What NVIDIA calls it: 35 of "nvidia.com/mig-2g.35gb", which has 32.25 GiB; 0 where the name says nothing. */
+static double named_gb(struct str resource) {
+    struct str rest = resource, part;
+    int64_t gb = 0;
+    while (str_next(&rest, '.', &part)) {
+        if (str_ends(part, STR("gb")) && str_to_i64(str_head(part, part.n - 2), &gb)) {
+            return (double)gb;
+        }
+    }
+    return 0;
+}
+
+/* The smallest resource with so much memory; gb, unless it is 0: or with that in its name. */
+static yyjson_val *smallest(struct book *b, yyjson_val *list, double gib, double gb,
+                            double *ret_most) {
     yyjson_val *items = json_get(list, STR("items")), *v, *best = NULL;
     size_t i, n;
     yyjson_arr_foreach(items, i, n, v) {
@@ -171,9 +187,11 @@ static yyjson_val *smallest(struct book *b, yyjson_val *list, double gib, double
             continue;
         }
         *ret_most = memory > *ret_most ? memory : *ret_most;
-        if (memory + 1e-6 >= gib && (!best || memory < number_at(best, "memoryGiB") ||
-                                     (memory <= number_at(best, "memoryGiB") &&
-                                      number_at(v, "gpuShare") < number_at(best, "gpuShare")))) {
+        bool named = gb > 0 && named_gb(json_str_at(v, "resource")) >= gb;
+        if ((named || memory + 1e-6 >= gib) &&
+            (!best || memory < number_at(best, "memoryGiB") ||
+             (memory <= number_at(best, "memoryGiB") &&
+              number_at(v, "gpuShare") < number_at(best, "gpuShare")))) {
             best = v;
         }
     }
@@ -187,7 +205,8 @@ static int settle_memory(struct book *b, struct book_want *w) {
     if (book_sizes(b, w->start.utc ? w->start.utc : b->now.utc, &list) != 0) {
         return cli_fail(c, "cannot ask which slices there are");
     }
-    yyjson_val *v = smallest(b, list, gib, &most);
+    double gb = w->memory_gb ? (double)w->memory / 1e9 : 0;
+    yyjson_val *v = smallest(b, list, gib, gb, &most);
     if (!v) {
         err_set(&c->err, ERR_NOT_FOUND,
                 most > 0 ? "nothing has %.1f GiB: the most is %.1f GiB"
@@ -196,13 +215,14 @@ static int settle_memory(struct book *b, struct book_want *w) {
         return cli_fail(c, NULL);
     }
     struct str resource = json_str_at(v, "resource");
-    fprintf(stderr, "the smallest with %.6g GiB is %.*s, which has %.6g GiB\n", gib,
-            STR_ARG(book_resource_text(&c->arena, resource)), number_at(v, "memoryGiB"));
+    fprintf(stderr, "the smallest with %.6g %s is %.*s, which has %.6g GiB\n", gb > 0 ? gb : gib,
+            gb > 0 ? "GB" : "GiB", STR_ARG(book_resource_text(&c->arena, resource)),
+            number_at(v, "memoryGiB"));
     return add_line(w, resource, w->count, &c->err) == 0 ? CLI_OK : cli_fail(c, NULL);
 }
 
-/* Now is the step of the policy's grid that goes on. */
-static void settle_now(struct book *b, struct book_want *w) {
+/* How far `at` is behind the last step of the policy's grid, in seconds. */
+static int64_t behind_grid(struct book *b, int64_t at, int64_t *ret_step) {
     struct cli *c = b->c;
     yyjson_val *policy = NULL;
     struct str none = {0};
@@ -219,15 +239,38 @@ static void settle_now(struct book *b, struct book_want *w) {
     if (zones_get(b->zones, json_str_at(policy, "spec.timeZone"), &zone, NULL) != 0) {
         zone = zone_of_utc();
     }
-    int64_t past = zone_local(zone, w->start.utc) % 86400 % (step_ns / NS_PER_SEC);
+    *ret_step = step_ns / NS_PER_SEC;
+    return zone_local(zone, at) % 86400 % *ret_step;
+}
+
+/* Now is the step of the policy's grid that goes on. */
+static void settle_now(struct book *b, struct book_want *w) {
+    int64_t step, past = behind_grid(b, w->start.utc, &step);
     w->start.utc -= past;
-    w->end.utc -= cli_value(&c->args, "for") ? past : 0;
+    w->end.utc -= cli_value(&b->c->args, "for") ? past : 0;
+}
+
+/* Times between two steps are moved outwards by the server: that is said before it is a surprise. Most are on it. */
+static void tell_rounding(struct book *b, const struct book_want *w) {
+    enum { USUAL_S = 900 };
+    int64_t step, from, to;
+    if (w->end.utc == 0 || (w->start.utc % USUAL_S == 0 && w->end.utc % USUAL_S == 0)) {
+        return;
+    }
+    from = w->start.utc - behind_grid(b, w->start.utc, &step);
+    to = behind_grid(b, w->end.utc, &step);
+    to = w->end.utc + (to ? step - to : 0);
+    if (from != w->start.utc || to != w->end.utc) {
+        fprintf(stderr, "bookings begin and end on steps of %lld minutes: this is %.*s\n",
+                (long long)step / 60, STR_ARG(when_span(&b->now, from, to, &b->c->arena)));
+    }
 }
 
 int book_want_settle(struct book *b, struct book_want *w) {
     if (w->start.now) {
         settle_now(b, w);
     }
+    tell_rounding(b, w);
     return w->memory ? settle_memory(b, w) : CLI_OK;
 }
 

@@ -239,7 +239,9 @@ static void test_by_memory(void **state) {
         const char *amount, *flavor, *resource;
     } cases[] = {{"16Gi", NULL, "mig-1g.18gb"}, {"17Gi", NULL, "mig-2g.35gb"},
                  {"33Gi", NULL, "mig-3g.40gb"}, {"33Gi", "h200", "mig-3g.71gb"},
-                 {"40Gi", NULL, "mig-3g.71gb"}, {"75G", NULL, "gpu"}};
+                 {"40Gi", NULL, "mig-3g.71gb"}, {"75G", NULL, "gpu"},
+                 {"35GB", NULL, "mig-2g.35gb"}, {"18 gb", NULL, "mig-1g.18gb"},
+                 {"71GB", NULL, "mig-3g.71gb"}, {"141GB", NULL, "gpu"}};
     bed_start(routes, COUNT_OF(routes));
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char want[128];
@@ -255,6 +257,23 @@ static void test_by_memory(void **state) {
     assert_int_equal(RUN("book", "--from", "2030-11-25 14:00", "--for", "4h", "--memory", "200Gi"),
                      3);
     assert_true(told_has("nothing has 200.0 GiB: the most is 141.0 GiB"));
+    bed_stop();
+}
+
+/* What the server will move is said; what lies on the grid is not spoken of. */
+static void test_rounding_is_told(void **state) {
+    static const struct route routes[] = {
+        {"POST " IN_X "/reservations", 201, HEAD NAMED "," SPEC "}"},
+        {"GET " IN_X "/reservations/book-1", 200, confirmed},
+    };
+    bed_start(routes, COUNT_OF(routes));
+    RUN("book", "--from", "2030-11-25 14:07", "--for", "1h", "-g", "1");
+    assert_true(told_has("steps of 15 minutes"));
+    assert_true(told_has("14:00") && told_has("15:15"));
+    bed_stop();
+    bed_start(routes, COUNT_OF(routes));
+    RUN("book", "--from", "2030-11-25 14:15", "--for", "1h", "-g", "1");
+    assert_false(told_has("steps of"));
     bed_stop();
 }
 
@@ -573,6 +592,7 @@ int main(void) {
         cmocka_unit_test(test_being_made),
         cmocka_unit_test(test_other_answers),
         cmocka_unit_test(test_by_memory),
+        cmocka_unit_test(test_rounding_is_told),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_by_memory_of_nodes),
         cmocka_unit_test(test_check),

@@ -129,6 +129,10 @@ static void test_jobs(void **state) {
         "--time: expected a time as 90s, 30m, 12h or 1h30m, not \"1h30\"");
     job(WORDS("--cpu", "many", "--", "x"),
         "--cpu: expected an amount as 500m, 2 or 4Gi, not \"many\"");
+    job(WORDS("--memory", "4", "--", "x"),
+        "--memory: 4 is hardly any (it counts bytes); 4Gi is meant, perhaps");
+    job(WORDS("--memory", "much", "--", "x"),
+        "--memory: expected an amount as 512Mi, 4Gi or 4GB, not \"much\"");
     job(WORDS("--name", "A", "--", "x"),
         "--name: expected at most 63 of a-z, 0-9 and - (not at the ends), not \"A\"");
     job(WORDS("-e", "=x", "--", "x"),

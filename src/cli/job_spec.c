@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "wire/quantity.h"
 
-enum { GPUS_MAX = 64, NAME_STEM_MAX = 40 };
+enum { GPUS_MAX = 64, NAME_STEM_MAX = 40, LEAST_MEMORY = 1 << 20 };
 
 bool job_spec_seconds(struct str text, int64_t *ret) {
     int64_t total = 0, n = 0;
@@ -145,12 +145,55 @@ static int add_gpus(const struct cli_args *a, struct buf *out, struct err *err) 
     return slice ? add_slice(slice, out, err) : 0;
 }
 
+bool job_spec_memory(struct str text, char ret[32]) {
+    size_t n = 0;
+    for (size_t i = 0; i < text.n && n < 31; i++) {
+        if (text.p[i] != ' ') {
+            ret[n++] = text.p[i];
+        }
+    }
+    bool fits = n < 31;
+    bool bytes = n > 2 && (ret[n - 1] == 'B' || ret[n - 1] == 'b') && ret[n - 2] > '9';
+    n -= bytes ? 1 : 0;
+    size_t unit = n > 1 && ret[n - 1] == 'i' ? n - 2 : n ? n - 1 : 0;
+    if (bytes && (ret[unit] == 'g' || ret[unit] == 't')) {
+        ret[unit] = (char)(ret[unit] - 'a' + 'A');
+    } else if (bytes && ret[unit] == 'm') {
+        ret[unit] = 'M';
+    }
+    ret[n] = 0;
+    return fits;
+}
+
+/* --memory of a job: less than this is a unit that was forgotten. */
+static int read_memory(const char *given, char text[32], struct err *err) {
+    struct quantity q;
+    if (!job_spec_memory(str_of(given), text) || quantity_parse(str_of(text), &q, NULL) != 0 ||
+        given[0] == '-') {
+        return expected(err, "memory", "an amount as 512Mi, 4Gi or 4GB", given);
+    }
+    if (quantity_value(q) > 0 && quantity_value(q) < LEAST_MEMORY) {
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--memory: %s is hardly any (it counts bytes); %sGi is meant, perhaps",
+                       given, given);
+    }
+    return 0;
+}
+
 static int add_quantity(const struct cli_args *a, const char *option, struct buf *out,
                         struct err *err) {
     const char *text = cli_value(a, option);
     struct quantity q;
+    char memory[32];
     if (!text) {
         return 0;
+    }
+    if (!strcmp(option, "memory")) {
+        int r = read_memory(text, memory, err);
+        if (r != 0) {
+            return r;
+        }
+        text = memory;
     }
     if (quantity_parse(str_of(text), &q, NULL) != 0 || text[0] == '-') {
         return expected(err, option, "an amount as 500m, 2 or 4Gi", text);
@@ -176,8 +219,10 @@ static int add_resources(const struct cli_args *a, struct buf *out, struct err *
     r = r ? r : add_gpus(a, out, err);
     const char *memory = cli_value(a, "memory");
     if (r == 0 && memory) {
+        char text[32];
+        job_spec_memory(str_of(memory), text);
         buf_f(out, "%s\"memory\":", out->n > from ? "," : "");
-        buf_json(out, str_of(memory));
+        buf_json(out, str_of(text));
     }
     buf_c(out, "}}");
     buf_release(&shared);

@@ -14,4 +14,8 @@ bool job_spec_slice(struct str profile, char ret[SLICE_TEXT_MAX]);
 /* "90", "45s", "30m", "12h", "7d", "1h30m" to seconds. */
 bool job_spec_seconds(struct str text, int64_t *ret);
 
+/* An amount of memory as people write it, into a quantity: "35GB" and "35 gb" are "35G", "16GiB" is "16Gi". False when
+ * it is too long; what is no amount stays as it is. */
+bool job_spec_memory(struct str text, char ret[32]);
+
 #endif

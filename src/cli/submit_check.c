@@ -5,6 +5,7 @@
 #include "cli/submit_check.h"
 
 #include "cli/job_spec.h"
+#include "wire/quantity.h"
 
 enum { NAMES_MAX_BYTES = 300 };
 
@@ -113,8 +114,61 @@ static int check_slice(struct cli *c) {
     return r;
 }
 
+/* ---- more than any node has ---- */
+
+static int check_amount(struct cli *c, yyjson_val *nodes, const char *option,
+                        const char *resource) {
+    const char *given = cli_value(&c->args, option);
+    char text[32];
+    struct quantity want, has, most = {0};
+    yyjson_val *node;
+    size_t i, n;
+    bool any = false;
+    if (!given || !job_spec_memory(str_of(given), text) ||
+        quantity_parse(str_of(text), &want, NULL) != 0) {
+        return 0;
+    }
+    yyjson_arr_foreach(nodes, i, n, node) {
+        struct str there =
+            json_str(json_get(json_path(node, "status.allocatable"), str_of(resource)));
+        if (there.n && quantity_parse(there, &has, NULL) == 0) {
+            most = !any || quantity_cmp(has, most) > 0 ? has : most;
+            any = true;
+        }
+    }
+    if (any ? quantity_cmp(want, most) <= 0 : quantity_milli(want) == 0 || i == 0) {
+        return 0;
+    }
+    char there[QUANTITY_TEXT_MAX];
+    struct str told = any ? quantity_text(most, there) : STR("none");
+    return err_set(&c->err, ERR_NOT_FOUND, "--%s: no node has %s; the most on one is %.*s", option,
+                   given, STR_ARG(told));
+}
+
+/* A pod runs on one node: what none has would wait for ever. */
+static int check_amounts(struct cli *c) {
+    static const char *const rows[][2] = {
+        {"gpus", "nvidia.com/gpu"}, {"cpu", "cpu"}, {"memory", "memory"}};
+    struct str none = {0};
+    yyjson_val *list;
+    bool asked = false;
+    int r = 0;
+    for (size_t i = 0; i < 3; i++) {
+        asked = asked || cli_value(&c->args, rows[i][0]);
+    }
+    if (!asked || cli_get(c, cli_path(c, "v1", "nodes", none, none, NULL), &list) != 0 ||
+        yyjson_arr_size(json_get(list, STR("items"))) == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < 3 && r == 0; i++) {
+        r = check_amount(c, json_get(list, STR("items")), rows[i][0], rows[i][1]);
+    }
+    return r;
+}
+
 int submit_check(struct cli *c) {
     int r = check_project(c);
     r = r ? r : check_queue(c);
-    return r ? r : check_slice(c);
+    r = r ? r : check_slice(c);
+    return r ? r : check_amounts(c);
 }

@@ -314,7 +314,8 @@ static void test_submit_refused(void **state) {
          "{\"items\":[{\"metadata\":{\"name\":\"default\"}},{\"metadata\":{\"name\":\"night\"}}]}"},
         {"GET " KUEUE "/namespaces/x/localqueues/none", 404, "{\"kind\":\"Status\",\"code\":404}"},
         {"GET /api/v1/nodes", 200,
-         "{\"items\":[{\"status\":{\"allocatable\":{\"cpu\":\"2\",\"nvidia.com/mig-1g.18gb\":\"7\","
+         "{\"items\":[{\"status\":{\"allocatable\":{\"cpu\":\"2\",\"memory\":\"4Gi\","
+         "\"nvidia.com/mig-1g.18gb\":\"7\","
          "\"nvidia.com/mig-1g.18gb.me\":\"1\"}}},{\"status\":{\"allocatable\":{"
          "\"nvidia.com/mig-1g.18gb\":\"7\"}}}]}"},
     };
@@ -324,6 +325,12 @@ static void test_submit_refused(void **state) {
             CLI_NOT_FOUND, "has no queue \"none\"; with --queue choose one of: default, night\n");
     refused(routes, 5, (const char *const[]){"submit", "-s", "1g.10gb", "--", "true", NULL},
             CLI_NOT_FOUND, "no GPU here has 1g.10gb; there are 1g.18gb, 1g.18gb.me\n");
+    refused(routes, 5, (const char *const[]){"submit", "-g", "9", "--", "true", NULL},
+            CLI_NOT_FOUND, "--gpus: no node has 9; the most on one is none\n");
+    refused(routes, 5, (const char *const[]){"submit", "--cpu", "999", "--", "true", NULL},
+            CLI_NOT_FOUND, "--cpu: no node has 999; the most on one is 2\n");
+    refused(routes, 5, (const char *const[]){"submit", "--memory", "9TB", "--", "true", NULL},
+            CLI_NOT_FOUND, "--memory: no node has 9TB; the most on one is 4Gi\n");
     refused(routes, 5, (const char *const[]){"submit", "-w", "-o", "json", "--", "true", NULL},
             CLI_USAGE, "--wait prints the job's log");
     bed_start(routes, 5); /* there is one; but the job's name is taken, as the table has no POST */

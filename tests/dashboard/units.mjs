@@ -142,6 +142,11 @@ const cases = {
     const items = [['nvidia.com/gpu', 141, 1], ['nvidia.com/mig-2g.35gb', 35, 0.25], ['nvidia.com/mig-1g.18gb', 18, 0.125]].map(([resource, memoryGiB, gpuShare]) => ({ flavor: 'f', resource, memoryGiB, gpuShare, total: 2, slots: [{ start: '2026-11-21T00:00:00Z', end: '2026-11-23T00:00:00Z', free: 1, total: 2 }] }));
     assert.equal(d.byMemory(items, 20, now, now + HOUR).resource, 'nvidia.com/mig-2g.35gb');
     assert.equal(d.byMemory(items, 200, now, now + HOUR), undefined);
+    // GB as NVIDIA names them, of what such a card really has.
+    const real = items.map((i) => ({ ...i, memoryGiB: { 1: 143771 / 1024, 0.25: 33024 / 1024, 0.125: 16 }[i.gpuShare] }));
+    const chosen = (gb) => d.byMemory(real, gb, now, now + HOUR)?.resource;
+    assert.deepEqual([18, 19, 35, 36, 141, 160].map(chosen), ['nvidia.com/mig-1g.18gb', 'nvidia.com/mig-2g.35gb', 'nvidia.com/mig-2g.35gb', 'nvidia.com/gpu', 'nvidia.com/gpu', undefined]);
+    assert.deepEqual(real.map((await load('ui/names.ts')).namedGb), [141, 35, 18]);
   },
   async 'YAML: what could be taken for something else is quoted'() {
     const y = await load('book/yaml.ts');

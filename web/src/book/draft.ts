@@ -3,6 +3,7 @@
  * Pure: the clock is an argument.
  */
 import { GROUP, type Availability, type EndPolicy, type Line, type ReservationClass, type ReservationSeries, type ReservationSpec } from './types.ts';
+import { namedGb } from '../ui/names.ts';
 import { DAY, HOUR, MINUTE, addDays, instantOf, rfc3339, startOfDay, toInput, wallOf } from '../calendar/zone.ts';
 
 export interface Repeat {
@@ -148,9 +149,10 @@ export function freeOver(item: Availability, from: number, to: number): number |
   return least;
 }
 
-/* The smallest thing with that much memory: what to book when a person knows the need and not the name. */
+/* The smallest thing with that many GB: what to book when a person knows the need and not the name. A GB is what its name
+   says, or 10^9 bytes. */
 export function byMemory(items: Availability[], need: number, from: number, to: number): Availability | undefined {
-  const fits = items.filter((i) => (i.memoryGiB ?? 0) >= need && i.total > 0);
+  const fits = items.filter((i) => Math.max(namedGb(i), (i.memoryGiB ?? 0) * 2 ** 30 / 1e9) >= need && i.total > 0);
   fits.sort((a, b) => (a.memoryGiB ?? 0) - (b.memoryGiB ?? 0) || Number(a.gpuShare ?? 1) - Number(b.gpuShare ?? 1));
   return fits.find((i) => (freeOver(i, from, to) ?? 0) > 0) ?? fits[0];
 }

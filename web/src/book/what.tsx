@@ -9,6 +9,7 @@ import { NumberInput } from '@patternfly/react-core/dist/esm/components/NumberIn
 import { TextInput } from '@patternfly/react-core/dist/esm/components/TextInput';
 import { B } from '../strings.ts';
 import { bySize, productOf } from '../calendar/rows.ts';
+import { namedGb } from '../ui/names.ts';
 import { shareText } from './cost.ts';
 import { byMemory, countOf, freeOver, isWholeGpu, shortResource, withCount, type Draft, type Fault } from './draft.ts';
 import type { Availability } from './types.ts';
@@ -36,7 +37,7 @@ function Card({ item, draft, set }: { item: Availability; draft: Draft; set: Pro
       <div className="bk-card-text">
         <span className="bk-card-name">{name}</span>
         <span className="bk-card-sub">
-          {[item.memoryGiB ? B.book.memory(Math.round(item.memoryGiB)) : '', share > 0 && share < 1 ? B.book.share(shareText(share)) : '']
+          {[item.memoryGiB ? B.book.memory(namedGb(item)) : '', share > 0 && share < 1 ? B.book.share(shareText(share)) : '']
             .filter(Boolean).join(' · ')}
         </span>
         <span className={full ? 'bk-card-none' : 'bk-card-free'}>
@@ -61,7 +62,7 @@ function ByMemory({ draft, set, items }: Pick<Props, 'draft' | 'set' | 'items'>)
       return;
     }
     set({ lines: [{ resource: item.resource, flavor: item.flavor, count: 1 }] });
-    say(B.book.smallest(resourceName(item.resource), Math.round(item.memoryGiB ?? 0)));
+    say(B.book.smallest(resourceName(item.resource), namedGb(item)));
   };
   return (
     <div className="bk-inline">

@@ -117,7 +117,7 @@ function RowView({ scale, row, index, now, spot, range, onOpen }: RowProps) {
     <div role="row" aria-rowindex={index + 3} className="bk-row" style={{ '--bk-lanes': Math.max(lanes, 1) } as React.CSSProperties}>
       <div role="rowheader" className="bk-label" aria-colindex={1}>
         <span className="bk-label-name">{row.label === 'gpu' ? B.cal.wholeGpu : row.label}</span>
-        <span className="bk-label-sub">{B.cal.rowSub(row.memoryGiB, row.total)}</span>
+        <span className="bk-label-sub">{B.cal.rowSub(row.namedGb, row.total)}</span>
         {row.kept > 0 && <span className="bk-label-sub">{B.cal.kept(row.kept)}</span>}
       </div>
       <div role="presentation" className="bk-track" data-row={index}>

@@ -2,6 +2,7 @@
  * The rows of the calendar out of what the server answers: one per flavor and resource, grouped by flavor, each with
  * its bookings packed into lanes so that none covers another, and what is free over time.
  */
+import { namedGb } from '../ui/names.ts';
 import type { Availability, Busy, CapacityWindow } from '../book/types.ts';
 import { isWholeGpu, shortResource } from '../book/draft.ts';
 
@@ -32,7 +33,7 @@ export interface Row {
   flavor: string;
   resource: string;
   label: string;
-  memoryGiB?: number;
+  namedGb?: number;
   total: number;
   kept: number; /* by the standing quota of queues: not to book */
   free: { from: number; to: number; free: number; total: number }[];
@@ -126,7 +127,7 @@ export function makeGroups(items: Availability[], windows: CapacityWindow[], fro
         from: Date.parse(s.start), to: Date.parse(s.end), free: s.free, total: s.total,
       })),
     };
-    if (item.memoryGiB !== undefined) row.memoryGiB = Math.round(item.memoryGiB);
+    if (item.memoryGiB !== undefined) row.namedGb = namedGb(item);
     const g = groups.get(item.flavor) ?? { flavor: item.flavor, title: productOf(item), rows: [] };
     g.rows.push(row);
     groups.set(item.flavor, g);

@@ -75,6 +75,11 @@ export function profileMemory(profile: string): number | undefined {
   return m ? Number(m[1]) : undefined;
 }
 
+// Memory in GB as NVIDIA names it: 35 of a 2g.35gb, which has 32.25 GiB, and 141 of a card with 140.4 GiB.
+export function namedGb(item: { resource: string; memoryGiB?: number }): number {
+  return profileMemory(profileOf(item.resource) ?? '') ?? Math.ceil((item.memoryGiB ?? 0) - 0.05);
+}
+
 // Whole GPUs first, then slices from large to small, then the rest by name.
 export function compareResources(a: string, b: string): number {
   const rank = (r: string): number => {
