@@ -212,6 +212,15 @@ static bool is_listed(const struct gated_pod *const *pods, size_t n, struct str 
     return false;
 }
 
+/* A pod of the Workload's namespace that is there. */
+static bool is_there(const struct object *wl, const struct mirror *m, yyjson_val *o) {
+    struct owner_ref ref = {.api_version = json_str_at(o, "apiVersion"),
+                            .kind = json_str_at(o, "kind"),
+                            .name = json_str_at(o, "name"),
+                            .uid = json_str_at(o, "uid")};
+    return mirror_owner(m, wl->ns, &ref) != NULL;
+}
+
 int group_owners_add(const struct object *wl, yyjson_val *wl_tree, const struct mirror *m,
                      const struct gated_pod *const *pods, size_t n, bool controller,
                      size_t *ret_added, struct buf *out) {
@@ -222,7 +231,7 @@ int group_owners_add(const struct object *wl, yyjson_val *wl_tree, const struct 
     yyjson_arr_foreach(json_path(wl_tree, "metadata.ownerReferences"), i, max, o) {
         struct str uid = json_str_at(o, "uid");
         bool pod = str_is(json_str_at(o, "kind"), "Pod");
-        if ((pod && !mirror_by_uid(m, uid)) || (controller && is_listed(pods, n, uid))) {
+        if ((pod && !is_there(wl, m, o)) || (controller && is_listed(pods, n, uid))) {
             continue;
         }
         buf_c(out, k++ ? "," : "");
