@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-FULL = 20010  # more objects than one step of a list looks at
+FULL = 45000  # the second step of a list, at 20,000 objects each, sends nothing, not even the head
 
 
 class Server:
