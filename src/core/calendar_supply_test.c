@@ -339,11 +339,31 @@ static void one_node_or_another(void **state) {
     calendar_free(c);
 }
 
+/* Nothing is left of it, and two flavors would do: a part of one is not taken, for the other may have all of it. */
+static void no_part_where_there_is_a_choice(void **state) {
+    struct calendar *c = calendar_new(NULL);
+    struct err err;
+    (void)state;
+    calendar_now(c, T0);
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 0, &err), &err);
+    assert_ok(calendar_pool_put(c, STR("r"), STR(CALENDAR_GPU), 3, &err), &err);
+    assert_int_equal(book(c, "a", CALENDAR_GPU, 3, 1, 9, NULL), 0);
+    assert_ok(calendar_pool_put(c, STR("r"), STR(CALENDAR_GPU), 0, &err), &err);
+    assert_ok(calendar_pool_put(c, STR("r"), STR(CALENDAR_GPU), 2, &err), &err);
+    assert_int_equal(has(c, "a"), 0);
+    assert_ok(calendar_pool_put(c, STR("p"), STR(CALENDAR_GPU), 3, &err), &err);
+    sound(c);
+    assert_int_equal(has(c, "a"), 3);
+    assert_str_eq(place_of(c, "a").flavor, STR("p"));
+    calendar_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_number_keeps_what_is_left),
         cmocka_unit_test(cards_come_back_to_whom_they_were_promised),
         cmocka_unit_test(one_node_or_another),
+        cmocka_unit_test(no_part_where_there_is_a_choice),
         cmocka_unit_test(a_restart_keeps_what_is_left),
         cmocka_unit_test(maintenance_moves_who_can_move),
         cmocka_unit_test(the_weaker_gives_way),

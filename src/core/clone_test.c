@@ -252,6 +252,50 @@ static void amid_a_cycle(void **state) {
     }
 }
 
+/* A question leaves the cycle under way alone, and does not take for usage what it keeps for its heads. */
+static void ends_no_cycle(void **state) {
+    bool kept = false;
+    (void)state;
+    for (size_t budget = 1; budget < 20; budget++) {
+        struct engine *e = engine();
+        const struct engine_action *a;
+        struct clone_limits l = {.holding = 1};
+        struct str q = STR("a");
+        struct clone c;
+        struct queue_input in;
+        size_t n;
+        bool more;
+        queue_in(&in, "a", "left", 6000, 0);
+        in.within_queue =
+            PREEMPT_LOWER; /* a head that finds nobody to evict keeps what is its own */
+        in.reclaim = PREEMPT_LOWER;
+        assert_int_equal(engine_queue_put(e, &in), 0);
+        for (int i = 0; i < 3; i++) {
+            submit(e, (const char *[]){"h0", "h1", "h2"}[i], "a", 9, i, 1500);
+        }
+        for (more = true; more;) {
+            assert_int_equal(engine_run(e, 0, 100, &a, &n, &more, NULL), 0);
+        }
+        submit(e, "w", "a", 5, 9, 3000);
+        assert_int_equal(engine_run(e, 0, budget, &a, &n, &more, NULL), 0);
+        enum cycle_phase phase = e->phase;
+        kept = kept || e->reserved.n > 0;
+        assert_int_equal(clone_take(e, &q, 1, NULL, 0, &l, &c), 0);
+        assert_int_equal(e->phase, phase);
+        assert_int_equal(c.holding_left_out, 2);
+        int64_t held = 0;
+        for (size_t i = 0; i < c.n_holding; i++) {
+            for (size_t k = 0; k < c.works[i].n_held; k++) {
+                held += c.works[i].held[k].v;
+            }
+        }
+        assert_int_equal(held, 4500);
+        clone_release(&c);
+        engine_free(e);
+    }
+    assert_true(kept);
+}
+
 /* LocalQueues that used less go first, in the copy as well. */
 static void by_usage(void **state) {
     struct engine_options o = {.local_usage = true, .usage_half_life_ns = 3600 * SEC};
@@ -576,12 +620,19 @@ static void is_stopped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_its_tree),     cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(decides_alike),     cmocka_unit_test(amid_a_cycle),
-        cmocka_unit_test(by_usage),          cmocka_unit_test(edits),
-        cmocka_unit_test(without_memory),    cmocka_unit_test(starts_exactly),
-        cmocka_unit_test(unknown_run_times), cmocka_unit_test(settles_only),
-        cmocka_unit_test(is_stopped),        cmocka_unit_test(stopped_borrower),
+        cmocka_unit_test(only_its_tree),
+        cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(decides_alike),
+        cmocka_unit_test(amid_a_cycle),
+        cmocka_unit_test(ends_no_cycle),
+        cmocka_unit_test(by_usage),
+        cmocka_unit_test(edits),
+        cmocka_unit_test(without_memory),
+        cmocka_unit_test(starts_exactly),
+        cmocka_unit_test(unknown_run_times),
+        cmocka_unit_test(settles_only),
+        cmocka_unit_test(is_stopped),
+        cmocka_unit_test(stopped_borrower),
         cmocka_unit_test(places_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

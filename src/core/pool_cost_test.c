@@ -2,6 +2,7 @@
 #include "api/h200_fixture.h"
 #include "base/prng.h"
 #include "core/engine_fixture.h"
+#include "core/engine_private.h"
 #include "core/pool_private.h"
 
 static struct gpu_profile PROFILES[] = {H200_1G_18GB, H200_2G_35GB, H200_3G_71GB, H200_7G_141GB};
@@ -11,8 +12,8 @@ enum { N_PROFILES = sizeof(PROFILES) / sizeof(*PROFILES), CARDS = 4 };
 struct seen {
     const char *pod; /* on slice 0 of GPU 0, or NULL */
     int64_t cpu;
-    unsigned healthy; /* GPUs, by bit */
-    bool mig, ready;
+    unsigned healthy;       /* GPUs, by bit */
+    bool mig, ready, fixed; /* fixed: the mode is not Berth's to change */
     const char *label;
 };
 static const struct seen IDLE = {.cpu = 64000, .healthy = 15, .mig = true, .ready = true};
@@ -30,7 +31,7 @@ static int put(struct pool *p, const char *name, struct seen x) {
                                      .index = i,
                                      .slices = 8,
                                      .mig_enabled = x.mig && i % 2 == 0,
-                                     .mig_managed = true,
+                                     .mig_managed = !x.fixed,
                                      .healthy = (x.healthy >> i & 1) != 0,
                                      .profiles = PROFILES,
                                      .n_profiles = N_PROFILES};
@@ -218,6 +219,14 @@ static void who_gives(void **state) {
         assert_int_equal(put(p, "n", more[i]), 0);
         assert_int_equal(pool_generation(p), was + 1);
     }
+    x = (struct seen){.cpu = 2000, .healthy = 15, .ready = true, .fixed = true};
+    for (int i = 0; i < 3;
+         i++) { /* now only a switch makes slices of a card, or a card of slices */
+        x.mig = i == 1;
+        was = pool_generation(p);
+        assert_int_equal(put(p, "n", x), 0);
+        assert_int_equal(pool_generation(p), was + 1);
+    }
     pool_free(p);
     names_release(&names);
 }
@@ -248,6 +257,56 @@ static void charged(void **state) {
     engine_free(w.e);
 }
 
+/* What an edit makes anew is a part of the turn in which it is. */
+static void settling_is_charged(void **state) {
+    struct world w;
+    const struct engine_action *a;
+    size_t n;
+    bool more;
+    char name[16], uid[16];
+    (void)state;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    for (int i = 0; i < 400; i++) {
+        snprintf(name, sizeof(name), "q%d", i);
+        queue(&w, name, "all", false, (struct fq[]){{"f", {1000, NO, NO}}}, 1, FUNGIBILITY_STOP);
+        snprintf(uid, sizeof(uid), "w%d", i);
+        submit(&w, uid, name, 0, i, 1000);
+    }
+    assert_int_equal(engine_run(w.e, 0, 20, &a, &n, &more, NULL), 0);
+    assert_int_equal(w.e->left, 0);
+    assert_int_equal(w.e->phase, CYCLE_HEADS);
+    assert_int_equal(w.e->at,
+                     1); /* 401 nodes are the price of more than 20 heads: one is looked at */
+    run(&w);
+    assert_int_equal(w.admitted, 400);
+    engine_free(w.e);
+}
+
+/* A search passes all that a queue holds, and cannot make enough room. */
+static void a_search_is_charged(void **state) {
+    struct world w;
+    const struct engine_action *a;
+    size_t n;
+    bool more;
+    char uid[16];
+    (void)state;
+    setup(&w);
+    flavor(&w, "f", (struct flavor_input){0});
+    struct queue_input in = {.name = STR("q"), .within_queue = PREEMPT_LOWER};
+    queue_as(&w, in, (struct fq[]){{"f", {2001, NO, NO}}}, 1);
+    submit(&w, "top", "q", 9, 0, 1);
+    for (int i = 0; i < 2000; i++) {
+        snprintf(uid, sizeof(uid), "w%d", i);
+        submit(&w, uid, "q", 0, i, 1);
+    }
+    run(&w);
+    submit(&w, "all", "q", 5, 3000, 2001); /* "top" stays */
+    assert_int_equal(engine_run(w.e, 0, 1000, &a, &n, &more, NULL), 0);
+    assert_in_range(w.e->left, 900, 1000 - 2000 / 64);
+    engine_free(w.e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_as_one_by_one),
@@ -255,6 +314,8 @@ int main(void) {
         cmocka_unit_test(a_change_looks_at_its_own),
         cmocka_unit_test(who_gives),
         cmocka_unit_test(charged),
+        cmocka_unit_test(settling_is_charged),
+        cmocka_unit_test(a_search_is_charged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
