@@ -52,6 +52,23 @@ static void consumed_each(void *ctx, struct str resource, double v) {
     buf_json(out, quantity_text(q, text));
 }
 
+/* What its ClusterQueue covers, and was not used yet. */
+static void unused_json(const struct cluster_state *s, size_t from, struct buf *out) {
+    for (size_t i = 0; s != NULL && s->shape != NULL && i < s->shape->n; i++) {
+        const struct cluster_flavor *f = &s->shape->flavors[i];
+        for (size_t k = 0; k < f->n && buf_ok(out) == 0; k++) {
+            struct buf key;
+            buf_init(&key, 0);
+            buf_json(&key, f->v[k].name);
+            buf_ch(&key, ':');
+            if (!str_contains(str_skip(buf_view(out), from), buf_view(&key))) {
+                consumed_each(out, f->v[k].name, 0);
+            }
+            buf_release(&key);
+        }
+    }
+}
+
 void queue_usage_json(struct queue_controller *c, const struct local_state *l, struct buf *out) {
     int64_t at = 0;
     size_t before = out->n;
@@ -68,6 +85,7 @@ void queue_usage_json(struct queue_controller *c, const struct local_state *l, s
         out->n = before;
         return;
     }
+    unused_json(l->of, before, out);
     buf_c(out, "},\"lastUpdate\":");
     buf_json(out, time_text(at, text));
     buf_c(out, "}}");

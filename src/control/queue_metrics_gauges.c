@@ -18,11 +18,6 @@ static double whole(int64_t n) {
     return n > 0 ? (double)n : 0;
 }
 
-static double share(struct queue_controller *c, bool queue, struct str name) {
-    int64_t v = engine_share(c->engine, queue, name);
-    return v == INT64_MAX ? NAN : (double)v;
-}
-
 /* ---- ClusterQueues ---- */
 
 static void cluster_pending(struct queue_controller *c, struct cluster_state *s) {
@@ -143,7 +138,7 @@ static void cluster(struct queue_controller *c, void *v) {
     if (shares) {
         prom_set(METRIC(c->metrics, M_SHARE, &s->metrics, s->name,
                         s->shape != NULL ? s->shape->cohort : STR("")),
-                 share(c, true, s->name));
+                 engine_share_exact(c->engine, true, s->name));
     }
 }
 
@@ -233,7 +228,8 @@ static bool cohort_begin(void *ctx, const struct engine_cohort *e) {
     metric_series_drop(&h->own.gauges);
     prom_set(METRIC(m, M_COHORT_INFO, &h->own, e->name, e->parent, e->root), 1);
     if (r->c->settings->fair_sharing) {
-        prom_set(METRIC(m, M_COHORT_SHARE, &h->own, e->name), share(r->c, false, e->name));
+        prom_set(METRIC(m, M_COHORT_SHARE, &h->own, e->name),
+                 engine_share_exact(r->c->engine, false, e->name));
     }
     return true;
 }

@@ -112,8 +112,9 @@ static void eviction_reason(const struct view *v, struct str *reason, struct str
     if (str_starts(*reason, due)) {
         *cause = str_skip(*reason, due.n);
         *reason = STR("Deactivated");
-    } else if (str_is(*reason, "PodsReadyTimeout") && ready != NULL) {
-        *cause = ready->reason;
+    } else if (str_is(*reason, "PodsReadyTimeout")) { /* whatever word whoever runs it has for it */
+        bool again = ready != NULL && str_is(ready->reason, "WaitForRecovery");
+        *cause = again ? STR("WaitForRecovery") : STR("WaitForStart");
     }
 }
 

@@ -213,6 +213,7 @@ bool queue_resources_refused(struct queue_controller *c, const struct workload *
         const struct pod_template *t = w->spec->pod_sets.v[i].template;
         if (t != NULL && t->spec != NULL) {
             each_pod(&f, NULL, t->spec, i);
+            each_container(&f, NULL, t->spec->resources, (struct place){i, NULL, 0});
         }
     }
     if (f.n == 0) {

@@ -222,7 +222,7 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
     struct held_amount *held;
     size_t n;
     int r = queue_input(c, w, w->status->admission->cluster_queue, &in);
-    r = r == 0 ? translate_admission(w, c->engine, &c->arena, &held, &n) : r;
+    r = r == 0 ? translate_admission(w, c->engine, c->settings, &c->arena, &held, &n) : r;
     if (r == 0) {
         admitted_counts(w, &in);
         in.evicting = in.evicting || q->victim != NULL; /* it will be, in a moment */

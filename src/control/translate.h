@@ -50,7 +50,8 @@ int64_t translate_order_time(const struct workload *w, const struct queue_settin
 int64_t translate_priority(const struct workload *w, const struct queue_settings *settings,
                            int64_t *ret_boost);
 /* What an admission holds, reclaimable pods taken off. */
-int translate_admission(const struct workload *w, struct engine *e, struct arena *a,
+int translate_admission(const struct workload *w, struct engine *e,
+                        const struct queue_settings *settings, struct arena *a,
                         struct held_amount **ret, size_t *ret_n);
 /* inventory: decoded from the node's annotation, or NULL. */
 int translate_node(const struct node *n, const struct inventory *inventory, struct arena *a,

@@ -1,4 +1,5 @@
 /* Tests of translate: what a pod asks for, queues, workloads, and placements there and back. */
+#include "control/queue_settings.h"
 #include "control/translate.h" /* first */
 
 #include "api/codec.h"
@@ -116,13 +117,13 @@ static void workload_and_placement(void **state) {
     assert_int_equal(translate_workload(w, STR("q"), &arena, &in), 0);
     assert_int_equal(in.priority, 7);
     assert_int_equal(in.sets[0].count, 3);
-    assert_int_equal(translate_admission(w, e, &arena, &held, &n), 0);
+    assert_int_equal(translate_admission(w, e, queue_settings_defaults(), &arena, &held, &n), 0);
     assert_int_equal(n, 1);
     assert_int_equal(held[0].v, 3); /* what is reclaimable is not held */
     struct pod_set_assignment *ps = &w->status->admission->pod_set_assignments.v[0];
     ps->count.v = 3; /* admitted anew after a pod had ended: it is not taken off twice */
     struct held_amount *anew;
-    assert_int_equal(translate_admission(w, e, &arena, &anew, &n), 0);
+    assert_int_equal(translate_admission(w, e, queue_settings_defaults(), &arena, &anew, &n), 0);
     assert_int_equal(anew[0].v, 4); /* all of what is written */
     struct str text = STR("[{\"podSet\":\"main\",\"index\":0,\"node\":\"n1\",\"devices\":[{"
                           "\"profileId\":19,\"gpu\":\"GPU-0\",\"profile\":"

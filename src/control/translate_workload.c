@@ -303,7 +303,8 @@ static int64_t usage_left(const struct workload *w, const struct pod_set_assignm
     return v;
 }
 
-int translate_admission(const struct workload *w, struct engine *e, struct arena *a,
+int translate_admission(const struct workload *w, struct engine *e,
+                        const struct queue_settings *settings, struct arena *a,
                         struct held_amount **ret, size_t *ret_n) {
     const struct workload_admission *ad = w->status->admission;
     size_t n = 0;
@@ -320,9 +321,9 @@ int translate_admission(const struct workload *w, struct engine *e, struct arena
             h->set = (uint32_t)i;
             for (size_t u = 0; u < s->resource_usage.n; u++) {
                 if (str_eq(s->resource_usage.v[u].key, s->flavors.v[k].key)) {
-                    h->v = usage_left(
-                        w, s,
-                        translate_amount(s->resource_usage.v[u].key, s->resource_usage.v[u].value));
+                    h->v =
+                        translate_amount(s->resource_usage.v[u].key, s->resource_usage.v[u].value);
+                    h->v = settings->gates.reclaimable_pods ? usage_left(w, s, h->v) : h->v;
                 }
             }
             r = names_intern(engine_flavors(e), s->flavors.v[k].value, &h->flavor);

@@ -251,6 +251,8 @@ bool engine_queue_counts(const struct engine *e, struct str queue, struct engine
 /* Dominant resource share of a queue or cohort as its status shows it: rounded up, INT64_MAX for a borrower of weight
  * zero. */
 int64_t engine_share(struct engine *e, bool queue, struct str name);
+/* As metrics tell it: not rounded, NaN for a borrower of weight zero. */
+double engine_share_exact(struct engine *e, bool queue, struct str name);
 /* The cohorts above a queue, root first: "/root/.../queue". */
 void engine_path(struct engine *e, struct str queue, struct buf *out);
 /* Invariants, for tests and the simulator: usage equals what is held, nothing beyond capacity. */

@@ -47,13 +47,18 @@ size_t engine_active(const struct engine *e, uint64_t *ret_hash) {
     return n;
 }
 
-int64_t engine_share(struct engine *e, bool queue, struct str name) {
+double engine_share_exact(struct engine *e, bool queue, struct str name) {
     const struct quota_node *n = engine_settle(e) == 0 ? quota_find(&e->forest, queue, name) : NULL;
     if (n == NULL) {
         return 0;
     }
-    struct share s = fair_share(e, n);
-    return isinf(s.weighted) || s.weighted >= 9e18 ? INT64_MAX : (int64_t)ceil(s.weighted);
+    double weighted = fair_share(e, n).weighted;
+    return isinf(weighted) ? NAN : weighted;
+}
+
+int64_t engine_share(struct engine *e, bool queue, struct str name) {
+    double weighted = engine_share_exact(e, queue, name);
+    return isnan(weighted) || weighted >= 9e18 ? INT64_MAX : (int64_t)ceil(weighted);
 }
 
 static void path_of(const struct quota_node *n, struct buf *out) {
