@@ -1,5 +1,6 @@
 /* crd: custom kinds from their definitions: pruning, defaults, violations, rows, columns. */
 #include "api/codec.h"
+#include "api/crd_check.h"
 #include "api/crd_kind.h"
 #include "api/crd_path.h"
 #include "api/crd_schema.h"
@@ -136,6 +137,25 @@ static struct str faults(struct fixture *f, const char *spec, const char *old) {
         buf_f(&f->text, "%s%.*s: %.*s", i ? "\n" : "", STR_ARG(c.v[i].field), STR_ARG(c.v[i].text));
     }
     return buf_view(&f->text);
+}
+
+/* A default that its own schema allows is no fault, and one that it does not is. */
+static void test_defaults_against_patterns(void **state) {
+    struct fixture *f = *state;
+    static const char *const defaults[] = {"main", "Main"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[256];
+        yyjson_doc *d;
+        struct causes c = {.arena = &f->a};
+        snprintf(
+            text, sizeof(text),
+            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"default\":\"%s\","
+            "\"pattern\":\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\"}}}",
+            defaults[i]);
+        assert_ok(json_parse(&f->a, str_of(text), &d, &f->err), &f->err);
+        crd_check_defaults(yyjson_doc_get_root(d), NULL, &c);
+        assert_int_equal(c.n, i);
+    }
 }
 
 static void test_faults(void **state) {
@@ -292,6 +312,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_prune_and_default, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_defaults_against_patterns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ratchet, setup, teardown),
         cmocka_unit_test_setup_teardown(test_row, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),

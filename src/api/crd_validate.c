@@ -488,7 +488,7 @@ static void note_unknown(void *ctx, struct str path) {
 /* A default is what a value may be: all of it named, and valid. */
 static void check_default(const struct crd_node *n, struct causes *c, const struct path *at) {
     struct causes own = {.arena = c->arena};
-    struct crd_visit v = {.c = &own};
+    struct crd_visit v = {.c = &own, .matching = LIMIT_REGEX_STEPS};
     struct default_check d = {.c = c};
     struct crd_pruner p = {.unknown = note_unknown, .ctx = &d};
     struct path here = path_member(at, "default"), root = path_member(NULL, "");
