@@ -82,6 +82,10 @@ enum cgroup_mode cgroup_probe(void) {
     return CGROUP_NONE;
 }
 
+static int64_t memory_of(const struct sandbox *s) {
+    return s->memory_bytes ? s->memory_bytes : s->memory_most;
+}
+
 static int make_v2(const struct sandbox *s, struct err *err) {
     char base[PATH_LEN], dir[PATH_LEN];
 
@@ -93,11 +97,14 @@ static int make_v2(const struct sandbox *s, struct err *err) {
     if (mkdir(base, 0755) == 0) {
         put(base, "cgroup.subtree_control", "+memory +pids +cpu");
     }
+    if (s->memory_most) { /* all pods together, too */
+        put_number(base, "memory.max", s->memory_most);
+    }
     if (mkdir(dir, 0755) == -1 && errno != EEXIST) {
         return err_sys(err, errno, "%s", dir);
     }
-    if (s->memory_bytes) {
-        put_number(dir, "memory.max", s->memory_bytes);
+    if (memory_of(s)) {
+        put_number(dir, "memory.max", memory_of(s));
         put(dir, "memory.oom.group", "1");
     }
     if (s->pids) {
@@ -113,7 +120,7 @@ static int make_v2(const struct sandbox *s, struct err *err) {
 
 /* A controller is used only where something is limited: making and removing groups costs time. */
 static bool v1_wanted(const struct sandbox *s, int i) {
-    return i == V1_PIDS || (i == V1_MEMORY && s->memory_bytes) || (i == V1_CPU && s->cpu_milli);
+    return i == V1_PIDS || (i == V1_MEMORY && memory_of(s)) || (i == V1_CPU && s->cpu_milli);
 }
 
 static int make_v1(const struct sandbox *s, struct err *err) {
@@ -131,7 +138,7 @@ static int make_v1(const struct sandbox *s, struct err *err) {
         if (i == V1_PIDS && s->pids) {
             put_number(dir, "pids.max", s->pids);
         } else if (i == V1_MEMORY) {
-            put_number(dir, "memory.limit_in_bytes", s->memory_bytes);
+            put_number(dir, "memory.limit_in_bytes", memory_of(s));
         } else if (i == V1_CPU) {
             put_number(dir, "cpu.cfs_quota_us", s->cpu_milli * 100);
         }

@@ -16,7 +16,15 @@
 #include "node/pod_volumes.h"
 #include "wire/quantity.h"
 
-enum { PIDS_MAX = 4096, PEERS_MAX = 256, ENV_BYTES_MAX = 4 << 20 };
+enum {
+    PIDS_MAX = 4096,
+    PIDS_FIRST = 512,
+    PIDS_OF_CPU = 64,
+    USER_PIDS_PART = 4,
+    KEEP_PART = 8,
+    PEERS_MAX = 256,
+    ENV_BYTES_MAX = 4 << 20
+};
 
 struct writer_of_spec {
     const struct pod_spec_in *in;
@@ -443,6 +451,27 @@ static int64_t limit(yyjson_val *pod, struct str resource, bool milli) {
     return sum;
 }
 
+/* Processes and threads of one pod: as many as its machine's processors can have a use for. */
+static int64_t pids_of_pod(void) {
+    int64_t n = PIDS_FIRST + PIDS_OF_CPU * (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < PIDS_MAX ? n : PIDS_MAX;
+}
+
+/* Of all pods of a project, where they have a user of their own: never so many that others can start none. */
+static int64_t pids_of_user(void) {
+    int64_t n = (int64_t)pids_of_machine() / USER_PIDS_PART, most = 4 * (int64_t)PIDS_MAX;
+
+    return n < most ? n : most;
+}
+
+/* Memory of a pod that says no limit: an eighth of the machine is left for what keeps it running. */
+static int64_t memory_most(void) {
+    int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+    return all - all / KEEP_PART;
+}
+
 static void add_head(struct writer_of_spec *w) {
     yyjson_val *pod = w->in->env.pod;
     struct str policy = json_str_at(pod, "spec.restartPolicy"),
@@ -464,10 +493,14 @@ static void add_head(struct writer_of_spec *w) {
     buf_json(&w->out, arena_f(&w->arena, "berth/%.*s", STR_ARG(uid)));
     buf_c(&w->out, ",\"dataDir\":");
     buf_json(&w->out, str_of(w->in->data_dir));
-    buf_f(&w->out, ",\"memory\":%lld,\"cpuMilli\":%lld,\"pids\":%d,\"ownIpc\":%s}",
-          (long long)limit(pod, STR("memory"), false), (long long)limit(pod, STR("cpu"), true),
-          PIDS_MAX,
-          w->in->probe->mounts && !w->in->podman ? "true" : "false"); /* hostIPC is nobody's to ask for */
+    buf_f(&w->out,
+          ",\"memory\":%lld,\"memoryMost\":%lld,\"cpuMilli\":%lld,\"pids\":%lld,"
+          "\"userPids\":%lld,\"ownIpc\":%s}",
+          (long long)limit(pod, STR("memory"), false), (long long)memory_most(),
+          (long long)limit(pod, STR("cpu"), true), (long long)pids_of_pod(),
+          (long long)pids_of_user(),
+          w->in->probe->mounts && !w->in->podman ? "true"
+                                                 : "false"); /* hostIPC is nobody's to ask for */
 }
 
 int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes,

@@ -142,10 +142,14 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
     buf_f(out, ", %s", cgroups[p->cgroup]);
 }
 
-static int limits(void) {
-    struct rlimit none = {0, 0}, files;
+static int limits(const struct sandbox *s) {
+    struct rlimit none = {0, 0}, files, own = {(rlim_t)s->user_pids, (rlim_t)s->user_pids};
 
     if (setrlimit(RLIMIT_CORE, &none) == -1) {
+        return errno;
+    }
+    /* Without a user of the project's own this would count Berth and whoever else runs as its user. */
+    if (s->uid && s->user_pids && setrlimit(RLIMIT_NPROC, &own) == -1) {
         return errno;
     }
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -199,7 +203,7 @@ int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, s
         return e;
     }
     *ret_what = "set limits";
-    if ((e = limits())) {
+    if ((e = limits(s))) {
         return e;
     }
     umask(022);

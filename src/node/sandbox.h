@@ -30,6 +30,8 @@ struct sandbox {
     enum cgroup_mode cgroup;
     const char *cgroup_name;               /* "berth/<pod uid>" */
     int64_t memory_bytes, cpu_milli, pids; /* limits; 0: none */
+    int64_t memory_most;                   /* for a pod without a limit: what leaves the machine alive; 0: none */
+    int64_t user_pids;                     /* processes of the project's user, in all its pods; 0: any */
     bool own_ipc;                          /* see own_ipc_enter */
 };
 

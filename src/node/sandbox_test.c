@@ -143,6 +143,39 @@ static void test_calls(void **state) {
     assert_int_equal(inside(b, try_thread_like_clone), 0);
 }
 
+/* Starts processes until it may not; each waits for our end of a pipe to close. */
+static int try_many_processes(const struct bed *b) {
+    int ends[2], e = 0;
+    char none;
+
+    if (pipe(ends) == -1) {
+        return errno;
+    }
+    for (int n = 0; n < 200 && e == 0; n++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(ends[1]);
+            (void)!read(ends[0], &none, 1);
+            _exit(0);
+        }
+        e = pid == -1 ? errno : 0;
+    }
+    close(ends[1]);
+    while (wait(NULL) > 0) {
+    }
+    return e;
+}
+
+static void test_user_pids(void **state) {
+    struct bed *b = *state;
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    b->sandbox.user_pids = 50;
+    assert_int_equal(inside(b, try_many_processes), EAGAIN);
+}
+
 static void test_user(void **state) {
     struct bed *b = *state;
 
@@ -269,6 +302,12 @@ static void test_cgroup_v2(void **state) {
     assert_str_eq(text, STR("150000 100000"));
     assert_ok(file_load(group, "cgroup.procs", &a, &text, &err), &err);
     assert_str_eq(text, STR("0"));
+    /* Without a limit of its own: what leaves the machine alive. */
+    b->sandbox.memory_bytes = 0;
+    b->sandbox.memory_most = 3000000;
+    assert_ok(cgroup_make(&b->sandbox, &err), &err);
+    assert_ok(file_load(group, "memory.max", &a, &text, &err), &err);
+    assert_str_eq(text, STR("3000000"));
     assert_ok(file_store(group, "memory.events", STR("oom 1\noom_kill 3\n"), 0644, &err), &err);
     assert_int_equal(cgroup_oom_kills(CGROUP_V2, "berth/u"), 3);
     arena_release(&a);
@@ -279,6 +318,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_user, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_user_pids, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_swapped_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cgroup_v2, set_up, tear_down),

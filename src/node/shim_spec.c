@@ -67,6 +67,8 @@ static void read_sandbox(struct shim *s, yyjson_val *v) {
                                   .memory_bytes = json_i64_at(v, "memory", 0),
                                   .cpu_milli = json_i64_at(v, "cpuMilli", 0),
                                   .pids = json_i64_at(v, "pids", 0),
+                                  .memory_most = json_i64_at(v, "memoryMost", 0),
+                                  .user_pids = json_i64_at(v, "userPids", 0),
                                   .own_ipc = json_bool_at(v, "ownIpc", false)};
 }
 
