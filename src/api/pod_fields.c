@@ -192,6 +192,6 @@ bool pod_kind_describes(const struct kind *k) {
             return true;
         }
     }
-    bool own = strcmp(k->group, "kueue.x-k8s.io") == 0 || strcmp(k->group, "berth.dev") == 0;
-    return ((k->flags & KIND_CUSTOM) != 0 && !own) || strcmp(k->group, "apps") == 0;
+    bool queues = strcmp(k->group, "kueue.x-k8s.io") == 0; /* its Workload is above */
+    return ((k->flags & KIND_CUSTOM) != 0 && !queues) || strcmp(k->group, "apps") == 0;
 }

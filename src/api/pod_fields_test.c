@@ -150,6 +150,8 @@ static void test_kinds(void **state) {
     assert_true(pod_kind_describes(kind_by_name(STR(""), STR("Pod"))));
     assert_true(pod_kind_describes(kind_by_name(STR("batch"), STR("Job"))));
     assert_true(pod_kind_describes(kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"))));
+    /* Whatever Berth's own kinds will describe one day. */
+    assert_true(pod_kind_describes(kind_by_name(STR("berth.dev"), STR("Reservation"))));
     assert_false(pod_kind_describes(kind_by_name(STR(""), STR("Secret"))));
     assert_false(pod_kind_describes(kind_by_name(STR("kueue.x-k8s.io"), STR("LocalQueue"))));
 }
