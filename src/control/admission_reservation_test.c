@@ -280,6 +280,39 @@ static void availability_names_only_ones_own(void **state) {
     done(x);
 }
 
+/* A queue's quota is no booking, also where another's booking cuts it in two. */
+static void a_quota_that_was_raised_is_no_booking(void **state) {
+    struct asked *x = asked();
+    struct virtual_param query[] = {{STR("from"), STR("2026-03-01T08:00:00Z")},
+                                    {STR("to"), STR("2026-03-01T14:00:00Z")},
+                                    {STR("step"), STR("1h")}};
+    struct err err = {0};
+    struct str own = STR("a");
+    struct virtual_call *call = NULL;
+    scene_book(&x->s, "a", "mine", 9, 10, SCENE_GPU, 1, NULL);
+    scene_minutes(&x->s, 1);
+    fake_world_put(
+        &x->s.w,
+        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{"
+        "\"name\":\"team\"},\"spec\":{\"resourceGroups\":[{\"coveredResources\":["
+        "\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"nvidia-h200\",\"resources\":[{\"name\":"
+        "\"nvidia.com/gpu\",\"nominalQuota\":\"8\"}]}]}]}}");
+    scene_minutes(&x->s, 1);
+    struct virtual_source *s =
+        virtual_find(x->s.w.env.virtuals, STR("berth.dev"), STR("availabilities"), STR(""));
+    struct virtual_ask q = {.verb = "list",
+                            .kind = fake_world_kind("Availability"),
+                            .query = query,
+                            .n_query = 3,
+                            .may = may_list,
+                            .may_ctx = &own};
+    assert_ok(s->ask(s, &q, told, NULL, &call, &err), &err);
+    assert_non_null(strstr(answer, "{\"start\":\"2026-03-01T08:00:00Z\",\"end\":\""
+                                   "2026-03-01T09:00:00Z\",\"count\":1,\"phase\":\"Standing\"}"));
+    assert_null(strstr(answer, "\"start\":null"));
+    done(x);
+}
+
 static void a_check_says_what_would_come_of_it(void **state) {
     struct asked *x = asked();
     struct err err = {0};
@@ -375,6 +408,7 @@ int main(void) {
         cmocka_unit_test(whose_it_is_is_not_claimed),
         cmocka_unit_test(what_has_begun_is_fixed),
         cmocka_unit_test(availability_names_only_ones_own),
+        cmocka_unit_test(a_quota_that_was_raised_is_no_booking),
         cmocka_unit_test(a_check_says_what_would_come_of_it),
         cmocka_unit_test(a_check_is_for_who_asks),
     };

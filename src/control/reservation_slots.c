@@ -86,11 +86,13 @@ static void busy_json(struct slots *k, const struct calendar_type *t) {
     (void)calendar_busy_list(k->c->calendar, t->flavor, t->resource, k->from, k->to, &k->a, &v, &n);
     for (size_t i = 0; i < n; i++) {
         const struct booking *b = booking_by_uid(k->c, v[i].id);
-        bool standing = v[i].end == CALENDAR_FOREVER;
+        /* A queue's quota, or what is kept for those without a booking: in pieces, where there is less of it. */
+        bool standing = v[i].end == CALENDAR_FOREVER || map_get(&k->c->floors_in, v[i].id) != NULL;
+        int64_t start = standing && v[i].start < k->from ? k->from : v[i].start;
         buf_c(k->out, told++ ? ",{" : "{");
-        plan_time_json(k->out, "start", standing ? k->from : v[i].start);
+        plan_time_json(k->out, "start", start);
         buf_ch(k->out, ',');
-        plan_time_json(k->out, "end", standing ? k->to : v[i].end);
+        plan_time_json(k->out, "end", standing && v[i].end > k->to ? k->to : v[i].end);
         buf_f(k->out, ",\"count\":%lld,\"phase\":\"%s\"", (long long)v[i].count,
               b          ? booking_phase_name(b->phase)
               : standing ? "Standing"
