@@ -191,6 +191,41 @@ static void held(void **state) {
     end(&w);
 }
 
+/* A quota of GPUs that no machine has is said at once, to whoever writes it. */
+static void more_gpus_than_there_are(void **state) {
+    static const struct {
+        const char *quota;
+        size_t warnings;
+    } rows[] = {{"\"40\"", 1}, {"9", 1}, {"\"8\"", 0}, {"0", 0}};
+    struct world w;
+    start(&w, NULL);
+    put(&w, "", "Node",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"a\",\"uid\":\"2\"},"
+        "\"status\":{\"allocatable\":{\"nvidia.com/gpu\":\"4\"}}}");
+    put(&w, "", "Node",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"b\",\"uid\":\"3\","
+        "\"annotations\":{\"berth.dev/gpus\":\"{\\\"gpus\\\":[{},{},{},{}]}\"}}}");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char json[512];
+        yyjson_mut_doc *doc;
+        snprintf(
+            json, sizeof(json),
+            "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"resourceGroups\":[{\"flavors\":[{"
+            "\"name\":\"f\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":%s}]}]}]"
+            "}}",
+            rows[i].quota);
+        assert_int_equal(json_parse_mut(&w.arena, str_of(json), &doc, NULL), 0);
+        struct admission_ask q = {.op = ADMISSION_UPDATE,
+                                  .kind = kind_by_name(STR("kueue.x-k8s.io"), STR("ClusterQueue")),
+                                  .doc = doc,
+                                  .obj = yyjson_mut_doc_get_root(doc),
+                                  .arena = &w.arena};
+        assert_int_equal(w.admission->mutate(w.admission, &q, &w.err), 0);
+        assert_int_equal(q.n_warnings, rows[i].warnings);
+    }
+    end(&w);
+}
+
 /* Nothing is promised from a mirror that is not full, and kinds that nobody asks about are let through even then. */
 static void not_ready(void **state) {
     struct world w;
@@ -222,6 +257,7 @@ int main(void) {
         cmocka_unit_test(chosen_namespaces),
         cmocka_unit_test(classes),
         cmocka_unit_test(default_queue),
+        cmocka_unit_test(more_gpus_than_there_are),
         cmocka_unit_test(not_ready),
         cmocka_unit_test(rows),
         cmocka_unit_test(held),
