@@ -23,6 +23,9 @@ enum {
     LIMIT_CAUSES_BYTES = 1 << 20,        /* of their texts */
     LIMIT_YAML_DOCS = 10000,             /* documents in a stream */
     LIMIT_YAML_NODES = 300000,           /* nodes after expanding aliases */
+    LIMIT_YAML_AT_ONCE = 64 << 10,       /* bytes of a body that are read on the loop; longer ones beside it */
+    LIMIT_YAML_WAITING = 64,             /* long YAML bodies that are being read, and ... */
+    LIMIT_YAML_WAITING_USER = 8,         /* ... of one user */
     LIMIT_NAME = 253,                    /* DNS-1123 subdomain [k8s] */
     LIMIT_LABEL = 63,                    /* label value, DNS-1123 label [k8s] */
     LIMIT_SELECTOR_BYTES = 64 << 10,
@@ -57,6 +60,12 @@ enum {
     LIMIT_CEL_STEPS = 600000,            /* of one rule at one place [k8s: 1,000,000, most of which take less time] */
     LIMIT_CEL_STEPS_OBJECT = 600000,     /* of all rules of one object, which is a turn of the loop */
 
+    /* roles and bindings */
+    LIMIT_BINDING_SUBJECTS = 2000,       /* of one */
+    LIMIT_ROLE_ENTRIES = 4000,           /* verbs, groups, resources, names and paths of all rules of one role */
+    LIMIT_NAMESPACE_BINDINGS = 1000,     /* Roles and RoleBindings of one namespace */
+    LIMIT_NAMESPACE_RBAC_BYTES = 3 << 20, /* of their JSON together */
+
     /* HTTP */
     LIMIT_HTTP_HEADER_BYTES = 32 << 10,  /* request line and headers */
     LIMIT_HTTP_HEADERS = 100,
@@ -65,11 +74,18 @@ enum {
     LIMIT_HTTP_BODY_MS = 60000,          /* to send the body */
     LIMIT_HTTP_IDLE_MS = 120000,         /* keep-alive */
     LIMIT_HTTP_WRITE_MS = 30000,         /* without progress while bytes wait */
+    LIMIT_HTTP_BODY_TOTAL = 96 << 20,    /* of all bodies that are being sent */
+    LIMIT_HTTP_BODY_ACCOUNT = 24 << 20,  /* of those of one user */
+    LIMIT_HTTP_BODY_STRANGER = 64 << 10, /* of a request that nobody vouches for, and ... */
+    LIMIT_HTTP_BODY_STRANGERS = 1 << 20, /* ... of all such from one address */
+    LIMIT_HTTP_CONNECTIONS_ACCOUNT = 4000, /* of one user */
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
     LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
     LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,
+    LIMIT_WATCH_BACKLOG = 256 << 10,     /* bytes that wait for one watcher; what follows is read from the history */
+    LIMIT_WATCH_BYTES_USER = 16 << 20,   /* that wait for one user; beyond them his watches wait sooner, or end */
     LIMIT_LIST_DEFAULT = 500,
     LIMIT_LIST_PAGE_BYTES = 8 << 20,     /* a page of a list ends after that, whatever its limit */
     LIMIT_LIST_WHOLE_BYTES = 32 << 20,   /* of a list that cannot be streamed (YAML) */

@@ -38,6 +38,7 @@ size_t http_conn_queued(const struct http_conn *c) {
 
 static void count_waiting(struct http_conn *c, size_t n) {
     c->server->waiting = c->server->waiting - c->counted + n;
+    http_account_waiting(c, n);
     c->counted = n;
 }
 
@@ -140,6 +141,7 @@ void http_conn_free_now(struct http_conn *c) {
     if (c->dirty && !drop_dirty(&s->dirty, c)) {
         drop_dirty(&s->flushing, c);
     }
+    http_account_end(c);
     http_request_release(&c->request);
     SSL_free(c->ssl);
     buf_release(&c->pending);
@@ -171,6 +173,7 @@ void http_conn_abort(struct http_conn *c) {
     }
     http_conn_phase(c, PHASE_CLOSED);
     count_waiting(c, 0);
+    http_account_end(c);
     c->server->stats.connections--;
     enum http_request_state state = c->request.state;
     bool users = state == REQUEST_OPEN || state == REQUEST_STREAM;
@@ -380,9 +383,9 @@ static void add_status_body(struct buf *b, int status, const char *text) {
     static const struct {
         int status;
         const char *reason;
-    } reasons[] = {{400, "BadRequest"},     {405, "MethodNotAllowed"},
-                   {408, "Timeout"},        {413, "RequestEntityTooLarge"},
-                   {500, "InternalError"}};
+    } reasons[] = {{400, "BadRequest"},      {405, "MethodNotAllowed"},
+                   {408, "Timeout"},         {413, "RequestEntityTooLarge"},
+                   {429, "TooManyRequests"}, {500, "InternalError"}};
     const char *reason = "BadRequest";
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
         reason = reasons[i].status == status ? reasons[i].reason : reason;
@@ -414,9 +417,44 @@ static void dispatch(struct http_conn *c) {
     s->o.handler(s->o.ctx, &c->request);
 }
 
+/* Asks once whether the body may come; false: the answer is given, and the last one. */
+static bool admit(struct http_conn *c) {
+    struct http_request *r = &c->request;
+    bool closes = c->close_after;
+    if (c->admitted || !c->server->o.head) {
+        return true;
+    }
+    c->admitted = c->close_after = true;
+    r->state = REQUEST_OPEN;
+    http_conn_phase(c, PHASE_BUSY);
+    if (!c->server->o.head(c->server->o.ctx, r)) {
+        return false;
+    }
+    r->state = REQUEST_NONE;
+    c->close_after = closes;
+    return true;
+}
+
+/* Counts what is still to come of the body; false: that is too much, as was answered. */
+static bool count_body(struct http_conn *c) {
+    const struct http_parse *p = &c->request.parse;
+    bool chunked = p->llhttp.flags & F_CHUNKED;
+    int status = http_account_body(c, p->body.n + (chunked ? 0 : (size_t)p->llhttp.content_length));
+    if (status != 0) {
+        http_conn_refuse(c, status,
+                         status == 413
+                             ? "a body of this length takes a credential"
+                             : "too many bytes of bodies of this sender are on their way");
+    }
+    return status == 0;
+}
+
 static void after_more(struct http_conn *c) {
     struct http_parse *p = &c->request.parse;
     if (p->state == HTTP_IN_BODY) {
+        if (!admit(c) || !count_body(c)) {
+            return;
+        }
         if (p->expects && p->body.n == 0) {
             buf_c(&c->plain, "HTTP/1.1 100 Continue\r\n\r\n");
             http_conn_dirty(c);
@@ -559,6 +597,12 @@ void http_conn_accept(struct http_server *s) {
     s->handles++;
     c->tcp.data = c->write.data = c;
     bool taken = uv_accept((uv_stream_t *)&s->listener, (uv_stream_t *)&c->tcp) == 0;
+    struct http_conn *oldest =
+        taken && s->stats.connections >= s->o.connections_max ? http_account_oldest(s) : NULL;
+    if (oldest) {
+        s->stats.rejected++;
+        http_conn_abort(oldest);
+    }
     bool full = s->stats.connections >= s->o.connections_max;
     if (!taken || full || s->stop_at) {
         s->stats.rejected += full;
@@ -572,6 +616,7 @@ void http_conn_accept(struct http_server *s) {
         c->next->prev = &c->next;
     }
     s->conns = c;
+    http_account_begin(c);
     s->stats.connections++;
     s->stats.connections_total++;
     c->phase = PHASE_HANDSHAKE;

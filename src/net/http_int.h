@@ -16,6 +16,7 @@
 #include <openssl/ssl.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "net/http_parse.h"
 #include "net/http_server.h"
 #include "net/loop_uv.h"
@@ -59,6 +60,12 @@ struct http_conn {
     struct http_server *server;
     struct http_conn *next, **prev;   /* all of the server */
     struct http_conn *next_dirty;
+    struct http_account *account; /* NULL: none yet */
+    struct http_conn *stranger_next,
+        **stranger_prev; /* of those without a name; prev NULL: not there */
+    size_t body;         /* bytes that the account has counted for its body */
+    bool known;          /* the account is a user's */
+    bool admitted;       /* `head` was asked about the request */
     bool dirty;
     bool writing;     /* `wire` is with libuv */
     bool eof;         /* the peer sent its end */
@@ -93,6 +100,9 @@ struct http_server {
     uv_tcp_t listener;
     bool listening;
     struct http_conn *conns;
+    struct http_conn *strangers, **strangers_end; /* the oldest first */
+    struct map accounts;                          /* name -> struct http_account */
+    size_t bodies;                                /* bytes counted for all of them */
     struct http_conn *dirty, *flushing; /* to be flushed this turn; being flushed */
     bool flush_planned;
     bool starved; /* a connection waits to be accepted until there is memory */
@@ -113,6 +123,16 @@ struct http_server {
     char text_buf[16 << 10]; /* what SSL_read gives */
 };
 
+/* http_account.c: what one user, or an address, holds */
+void http_account_begin(struct http_conn *c); /* it is a stranger */
+void http_account_end(struct http_conn *c);   /* it is gone */
+bool http_account_join(struct http_conn *c,
+                       struct str user); /* false: that user has too many connections */
+/* So many bytes of a body are to be expected. 0, or the status of a refusal. */
+int http_account_body(struct http_conn *c, size_t bytes);
+void http_account_waiting(struct http_conn *c, size_t bytes); /* so many wait for it now */
+/* The stranger who makes room, or NULL. */
+struct http_conn *http_account_oldest(struct http_server *s);
 /* http_conn.c */
 void http_conn_accept(struct http_server *s);
 void http_conn_dirty(struct http_conn *c); /* flush at the end of this turn */

@@ -27,6 +27,8 @@ void http_request_end(struct http_request *r) {
     }
     r->user = NULL;
     r->state = REQUEST_NONE;
+    r->conn->admitted = false;
+    (void)http_account_body(r->conn, 0);
     r->chunked = r->wants_drain = false;
     arena_reset(&r->arena);
     buf_reset(&r->added);
@@ -105,6 +107,12 @@ bool http_client_cert(const struct http_request *r, struct str *ret_cn, struct s
         *ret_org = buf_view(&c->org);
     }
     return c->subject_ok;
+}
+
+void http_set_account(struct http_request *r, struct str user) {
+    if (!http_account_join(r->conn, user)) {
+        r->conn->close_after = true;
+    }
 }
 
 struct arena *http_arena(struct http_request *r) {

@@ -302,6 +302,7 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(v
 void http_server_maybe_free(struct http_server *s) {
     if (s->freed && s->handles == 0 && !s->conns) {
         buf_release(&s->scratch);
+        map_release(&s->accounts);
         mem_free(s->host);
         mem_free(s);
     }

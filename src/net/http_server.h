@@ -7,8 +7,9 @@
  * long gone. One with `closed` ends with that call, which comes exactly once, from the loop and never inside one of the
  * functions below: after the answer was handed over, or as soon as the peer goes away (then nothing may be answered any
  * more). Slow senders and readers are cut at the limits. Requests of one connection are answered in order, one at a
- * time. A request that breaks the rules of http_parse.h never reaches the handler: it is answered with 400, 405, 408,
- * 413, 417, 431 or 505 and a Status, and its connection is closed.
+ * time. When connections_max is reached, the stranger (http_set_account) who has been connected longest without a
+ * request under way makes room for the next. A request that breaks the rules of http_parse.h never reaches the handler:
+ * it is answered with 400, 405, 408, 413, 417, 429, 431 or 505 and a Status, and its connection is closed.
  */
 #ifndef BERTH_NET_HTTP_SERVER_H
 #define BERTH_NET_HTTP_SERVER_H
@@ -30,6 +31,10 @@ struct http_server_options {
     int64_t header_ms, body_ms, idle_ms, write_ms;
     size_t out_max, connections_max;
     size_t out_total; /* of all connections together; 0: LIMIT_HTTP_OUT_TOTAL */
+    /* Called when a head has come and its body has not, before more of that is read or asked for (Expect). True: it may
+     * come. False: the request was answered, or will be, and the connection ends with the answer. A body that came in
+     * one piece with its head is not asked about. NULL: any may come. */
+    bool (*head)(void *ctx, struct http_request *r);
     /* Called with a complete request. */
     void (*handler)(void *ctx, struct http_request *r);
     void *ctx;
@@ -43,6 +48,14 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(v
                       void *ctx);
 /* Closes what is left, calling `closed` where it is set. No request may be touched any more. */
 void http_server_free(struct http_server *s);
+/*
+ * Who vouches for the connection, as soon as that is known: its bodies count for that user, within
+ * LIMIT_HTTP_BODY_ACCOUNT, and while there are more than connections_max it is not one of those that make room. Without
+ * a name it is a stranger's: where there is `head`, bodies are short, and all of one address count together.
+ */
+void http_set_account(struct http_request *r, struct str user);
+/* Bytes that all connections of its account have not taken, as of the last flush of each. */
+size_t http_waiting_for_account(const struct http_request *r);
 struct http_server_stats {
     uint64_t connections, connections_total, requests_total, cut_slow, rejected;
 };

@@ -402,18 +402,123 @@ static void test_slow_senders(void **state) {
     expect_cut((struct http_server_options){.idle_ms = 30}, STR(GET_ "\r\n"), "HTTP/1.1 200 ");
 }
 
+static const char *account; /* whom `answer` takes the request for; NULL: a stranger */
+
+static void vouch(void *ctx, struct http_request *r) {
+    if (account) {
+        http_set_account(r, str_of(account));
+    }
+    answer(ctx, r);
+}
+
+/* Strangers make room, the oldest first; who is known does not. */
 static void test_too_many_connections(void **state) {
-    bed_start((struct http_server_options){.connections_max = 1});
+    bed_start((struct http_server_options){.connections_max = 1, .handler = vouch});
+    account = NULL;
     b.until = "fine";
     talk(STR(GET_ "\r\n"));
     int first = b.fd;
     loop_fd_free(b.watch);
     b.watch = NULL;
+    char byte;
+    account = "alice";
     talk(STR(GET_ "\r\n"));
-    assert_true(b.ended && b.got.n == 0);
+    assert_true(str_contains(buf_view(&b.got), STR("fine")));
+    assert_true(recv(first, &byte, 1, 0) <= 0); /* it was ended */
     assert_int_equal(http_server_stats(b.server).rejected, 1);
     assert_int_equal(http_server_stats(b.server).connections, 1);
     close(first);
+    first = b.fd;
+    loop_fd_free(b.watch);
+    b.watch = NULL;
+    talk(STR(GET_ "\r\n"));
+    assert_true(b.ended && b.got.n == 0);
+    assert_int_equal(http_server_stats(b.server).rejected, 2);
+    assert_int_equal(http_server_stats(b.server).connections, 1);
+    close(first);
+    bed_stop();
+}
+
+/* ---- bodies that are not read ---- */
+
+static bool ask_head(void *ctx, struct http_request *r) {
+    if (account) {
+        http_set_account(r, str_of(account));
+        return true;
+    }
+    buf_c(&b.seen, "head|");
+    http_respond(r, 401, "text/plain", STR("who are you?"));
+    return false;
+}
+
+static bool any_head(void *ctx, struct http_request *r) {
+    return true;
+}
+
+static void test_bodies_after_heads(void **state) {
+    bed_start((struct http_server_options){.head = ask_head});
+    account = NULL;
+    talk(STR("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\nabc"));
+    assert_true(b.ended && str_starts(buf_view(&b.got), STR("HTTP/1.1 401 ")));
+    assert_true(str_contains(buf_view(&b.got), STR("\r\nConnection: close\r\n")));
+    client_close();
+    talk(STR("POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"));
+    assert_true(b.ended && str_starts(buf_view(&b.got), STR("HTTP/1.1 401 ")));
+    client_close();
+    assert_str_eq(buf_view(&b.seen), STR("head|head|"));
+    account = "alice";
+    b.until = "100 Continue\r\n\r\n";
+    talk(STR("POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
+             "Connection: close\r\n\r\n"));
+    b.until = NULL;
+    b.rest = STR("ok");
+    client_send();
+    loop_run(b.loop);
+    assert_true(str_ends(buf_view(&b.got), STR("\r\n\r\nfine")));
+    account = NULL;
+    bed_stop();
+}
+
+/* What strangers, and what one user, may be sending at once. */
+static void test_bodies_are_bounded(void **state) {
+    enum { HALVES = LIMIT_HTTP_BODY_STRANGERS / LIMIT_HTTP_BODY_STRANGER };
+    char half[256];
+    int fds[HALVES];
+    snprintf(half, sizeof(half), "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\na",
+             LIMIT_HTTP_BODY_STRANGER);
+    bed_start((struct http_server_options){.head = any_head, .handler = vouch});
+    account = NULL;
+    talk(STR("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\na"));
+    assert_true(str_starts(buf_view(&b.got), STR("HTTP/1.1 413 ")));
+    client_close();
+    b.until = "100 Continue";
+    for (int i = 0; i < HALVES; i++) {
+        char expect[300];
+        snprintf(expect, sizeof(expect),
+                 "POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                 "Content-Length: %d\r\n\r\n",
+                 LIMIT_HTTP_BODY_STRANGER);
+        talk(str_of(expect));
+        assert_true(str_contains(buf_view(&b.got), STR("100 Continue")));
+        fds[i] = b.fd;
+        loop_fd_free(b.watch);
+        b.watch = NULL;
+    }
+    b.until = NULL;
+    talk(str_of(half));
+    assert_true(str_starts(buf_view(&b.got), STR("HTTP/1.1 429 ")));
+    client_close();
+    close(fds[0]); /* room again */
+    b.until = "100 Continue";
+    for (int i = 0; i < 2; i++) {
+        talk(STR("POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                 "Content-Length: 9\r\n\r\n"));
+        client_close();
+    }
+    assert_true(str_contains(buf_view(&b.got), STR("100 Continue")));
+    for (int i = 1; i < HALVES; i++) {
+        close(fds[i]);
+    }
     bed_stop();
 }
 
@@ -511,6 +616,8 @@ int main(void) {
         cmocka_unit_test(test_big_answer_arrives),
         cmocka_unit_test(test_slow_senders),
         cmocka_unit_test(test_too_many_connections),
+        cmocka_unit_test(test_bodies_after_heads),
+        cmocka_unit_test(test_bodies_are_bounded),
         cmocka_unit_test(test_stop_lets_finish),
         cmocka_unit_test(test_stop_cuts_after_grace),
         cmocka_unit_test(test_only_loopback),

@@ -58,7 +58,7 @@ static int settle_reports(struct write *w, const struct reports *r) {
         q->kind->kind, q->kv->version, q->kind->kind, STR_ARG(all));
 }
 
-static int bad_body(struct write *w, const struct err *err) {
+int body_bad(struct write *w, const struct err *err) {
     if (err->code != ERR_SYNTAX) {
         return failure_err(&w->failure, w->arena, err);
     }
@@ -93,7 +93,7 @@ static int decode_json(struct write *w, struct reports *r) {
         code = w->doc == NULL ? err_set(&err, ERR_NOMEM, "out of memory") : 0;
     }
     if (code != 0) {
-        return bad_body(w, &err);
+        return body_bad(w, &err);
     }
     if (r->n > 0 || !wants_reports(w)) {
         json_dedup(yyjson_mut_doc_get_root(w->doc));
@@ -106,7 +106,7 @@ static int decode_protobuf(struct write *w) {
     const struct kind *k = NULL;
     const struct kind_version *kv = NULL;
     int code = codec_from_protobuf(w->body, w->arena, &w->doc, &k, &kv, &err);
-    return code != 0 ? bad_body(w, &err) : 0;
+    return code != 0 ? body_bad(w, &err) : 0;
 }
 
 /* Whether "batch/v1" is of this group and version. */
@@ -179,7 +179,7 @@ static int prune_and_convert(struct write *w, struct reports *r) {
     if (q->kv->to_storage != NULL) {
         code = codec_to_storage(q->kind, q->kv, w->doc, &err);
         if (code != 0) {
-            return bad_body(w, &err);
+            return body_bad(w, &err);
         }
     }
     return 0;
@@ -193,7 +193,7 @@ int body_decode(struct write *w) {
         code = decode_protobuf(w);
     } else if (w->type == BODY_YAML) {
         code = yaml_parse_one(w->arena, w->body, &w->doc, &err);
-        code = code != 0 ? bad_body(w, &err) : 0;
+        code = code != 0 ? body_bad(w, &err) : 0;
     } else {
         code = decode_json(w, &r);
     }
@@ -232,6 +232,9 @@ int body_any(struct arena *a, struct str body, enum body_type type, yyjson_mut_d
     }
     if (type == BODY_PROTOBUF) {
         code = codec_from_protobuf(body, a, ret, &k, &kv, &err);
+    } else if (type == BODY_YAML && body.n > LIMIT_YAML_AT_ONCE) {
+        code = err_set(&err, ERR_TOO_LARGE, "a YAML body may have %d bytes here; send JSON",
+                       LIMIT_YAML_AT_ONCE);
     } else if (type == BODY_YAML) {
         code = yaml_parse_one(a, body, ret, &err);
     } else {

@@ -14,6 +14,8 @@
 int body_decode(struct write *w);
 /* Prunes a patched tree in the version asked for (w->doc) and converts it to storage. */
 int body_finish_patch(struct write *w);
+/* Fills w->failure for a body that could not be read. */
+int body_bad(struct write *w, const struct err *err);
 /* JSON that somebody sent. ERR_SYNTAX, ERR_TOO_LARGE beyond LIMIT_BODY_VALUES, ERR_NOMEM. */
 int body_parse(struct arena *a, struct str body, yyjson_doc **ret, struct err *err);
 /* A body of another kind (Binding, Eviction, DeleteOptions, TokenRequest): a tree, or NULL in *ret

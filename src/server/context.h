@@ -24,6 +24,7 @@ struct openapi_hash;
 struct server_writer;
 struct server_metrics;
 struct hooks;
+struct yaml_job;
 
 struct server {
     struct server_options o;
@@ -37,6 +38,8 @@ struct server {
     struct hooks *hooks;            /* hooks.c */
     struct server_metrics *metrics; /* health.c */
     struct crds *crds;              /* crd.c */
+    struct yaml_job *yaml_jobs;     /* yaml_body.c */
+    size_t n_yaml_jobs;
     struct write *spare_writes;     /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena

@@ -183,6 +183,44 @@ static void dispatch_path(struct call *c) {
     call_bytes(c, 404, "text/plain; charset=utf-8", STR("404 page not found\n"));
 }
 
+/* Whoever is known vouches for the connection. */
+static void vouch(struct call *c) {
+    const struct user *u = &c->req.user;
+    struct str name = u->impersonated_by.n > 0 ? u->impersonated_by : u->name;
+    if (!str_is(name, "system:anonymous")) {
+        http_set_account(c->http, name);
+    }
+}
+
+/* The same order for a body that is still to come: who may not send it is told before it is read. Pages and what is
+ * before them look at their requests by themselves; those bodies are a stranger's, and short. */
+bool route_head(void *ctx, struct http_request *r) {
+    struct server *s = ctx;
+    struct arena *a = http_arena(r);
+    struct call *c = ARENA_NEW(a, struct call);
+    struct err err = {0};
+    if (c == NULL) {
+        http_respond(r, 500, "text/plain", STR("out of memory\n"));
+        return false;
+    }
+    *c = (struct call){.s = s, .http = r, .arena = a, .started_ns = server_now(s)};
+    int code = request_parse(a, http_method(r), http_path(r), http_query(r), &c->req, &err);
+    if (code == 0 && !c->req.resource) {
+        return true;
+    }
+    c->audit_id = str_head(http_header(r, "Audit-Id"), 64);
+    if (guard_enter(s->o.guard, r, &c->req, a, &c->decision, &c->failure) == 0 && code == 0) {
+        vouch(c);
+        return true;
+    }
+    http_set_user(r, c, detached);
+    if (c->failure.code == 0) {
+        (void)failure_err(&c->failure, a, &err);
+    }
+    call_fail(c);
+    return false;
+}
+
 void route_request(void *ctx, struct http_request *r) {
     struct server *s = ctx;
     if (s->o.front != NULL && s->o.front(s->o.front_ctx, r)) {
@@ -210,7 +248,11 @@ void route_request(void *ctx, struct http_request *r) {
         page->handler(page->ctx, r);
         return;
     }
-    if (guard_enter(s->o.guard, r, &c->req, a, &c->decision, &c->failure) != 0) {
+    bool allowed = guard_enter(s->o.guard, r, &c->req, a, &c->decision, &c->failure) == 0;
+    if (allowed) {
+        vouch(c);
+    }
+    if (!allowed) {
         call_fail(c);
     } else if (code != 0) {
         (void)failure_err(&c->failure, a, &err);

@@ -7,6 +7,7 @@
 #include "server/hooks.h"
 #include "server/names.h"
 #include "server/pipeline.h"
+#include "server/yaml_body.h"
 #include "wire/json.h"
 
 enum { SCRATCH_BYTES = 64 << 20, BOOTSTRAP_BYTES = 16 << 20 };
@@ -45,6 +46,7 @@ int server_start(struct server *s, struct err *err) {
         .port = s->o.port,
         .allow_any = s->o.allow_any,
         .tls = s->o.tls,
+        .head = route_head,
         .handler = route_request,
         .ctx = s,
     };
@@ -53,6 +55,10 @@ int server_start(struct server *s, struct err *err) {
 
 void server_handle(struct server *s, struct http_request *r) {
     route_request(s, r);
+}
+
+bool server_head(struct server *s, struct http_request *r) {
+    return route_head(s, r);
 }
 
 uint16_t server_port(const struct server *s) {
@@ -74,6 +80,7 @@ void server_free(struct server *s) {
         return;
     }
     http_server_free(s->http);
+    yaml_body_release(s);
     hooks_release(s);
     watch_release(s);
     lists_release(s);

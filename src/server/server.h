@@ -19,6 +19,7 @@
 #include "api/selector.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/offload.h"
 #include "mirror/admission.h"
 #include "mirror/log_source.h"
 #include "mirror/mirror.h"
@@ -49,6 +50,7 @@ struct server_options {
     struct log_source *logs; /* NULL: pod logs answer 501 */
     struct admission *admission; /* asked before anything is stored; NULL: nobody has a say */
     const struct virtual_registry *virtuals; /* who answers for computed kinds; NULL: nobody (503) */
+    struct offload *offload; /* reads long YAML bodies; NULL: on the loop. It outlives the server */
     struct log *log;         /* NULL: silent; only what an operator must know */
     struct tls_server *tls;  /* NULL: plain HTTP */
     struct str host;
@@ -75,6 +77,8 @@ uint16_t server_port(const struct server *s); /* 0 before server_start */
 /* A request that came on a listener of somebody else's: answered as if it had come on ours. That listener's requests
  * must all have ended before server_free; server_stop ends their watches. */
 void server_handle(struct server *s, struct http_request *r);
+/* Of such a request, whose body has not come: http_server_options.head of that listener. */
+bool server_head(struct server *s, struct http_request *r);
 /* Asks all streams' rights again, soon: a session of theirs may have ended. */
 void server_recheck(struct server *s);
 void server_stop(struct server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx);

@@ -6,8 +6,10 @@
  *     LIVE      each change as it is committed, from the mirror's feed of the kind
  *
  * One feed serves all watchers of a kind. A frame is made once for each representation and shared: neighbours in the
- * list of watchers ask for the same one most of the time, so the last few are kept while a change is delivered. A peer
- * that takes too little is cut by net; it resumes from its last revision.
+ * list of watchers ask for the same one most of the time, so the last few are kept while a change is delivered. For a
+ * peer that takes too little no more is made than LIMIT_WATCH_BACKLOG: it goes back to CATCHUP until it has taken that,
+ * and what it misses stays in the history, once for all. When that has gone on it is told 410; when it takes nothing at
+ * all net cuts it. It resumes from its last revision.
  */
 #include <stdio.h>
 
@@ -18,7 +20,7 @@
 #include "server/names.h"
 #include "server/select.h"
 
-enum { FRAMES = 6, HIGH_WATER = 1 << 20 };
+enum { FRAMES = 6, LOW_WATER = 16 << 10 };
 
 #define BOOKMARK_NS (60 * NS_PER_SEC)
 
@@ -275,13 +277,35 @@ static void watch_tick(void *ctx) {
     w->s->clock->timer_start(w->timer, next > now ? next - now : 0);
 }
 
+/* What the peer has not taken is held once for each watcher; the history is held once for all. */
+static bool is_full(const struct watch *w) {
+    size_t waiting = http_stream_waiting(w->call->http);
+    bool much = http_waiting_for_account(w->call->http) > LIMIT_WATCH_BYTES_USER;
+    return waiting > (much ? (size_t)LOW_WATER : (size_t)LIMIT_WATCH_BACKLOG);
+}
+
+/* However short each one's backlog is: a user with so many of them that nobody reads loses those that have one. */
+static bool is_deaf(const struct watch *w) {
+    return http_waiting_for_account(w->call->http) > 2 * (size_t)LIMIT_WATCH_BYTES_USER &&
+           http_stream_waiting(w->call->http) > 0;
+}
+
 static void on_change(void *ctx, const struct change *c) {
     struct kind_feed *f = ctx;
     frames_forget(f->s->hub);
     for (struct watch *w = f->first, *next; w != NULL; w = next) {
         next = w->next;
+        if (is_deaf(w)) {
+            watch_end(w);
+            continue;
+        }
         if (w->state != WATCH_LIVE || c->obj->rv <= w->rv) {
             continue; /* it has seen this, or waits for a revision to come */
+        }
+        if (is_full(w)) {
+            w->state =
+                WATCH_CATCHUP; /* it reads on in the history when the peer has taken what waits */
+            continue;
         }
         const char *type = transition(w, c);
         w->rv = c->obj->rv;
@@ -312,10 +336,6 @@ static struct kind_feed *feed_of(struct server *s, const struct kind *k) {
 }
 
 /* ---- getting live ---- */
-
-static bool is_full(const struct watch *w) {
-    return http_stream_waiting(w->call->http) > HIGH_WATER;
-}
 
 static bool keep(struct str *to, struct str from) {
     char *copy = mem_cstr(from);

@@ -10,6 +10,7 @@
 #include "server/hooks.h"
 #include "server/pipeline.h"
 #include "server/remove.h"
+#include "server/yaml_body.h"
 
 void write_orphan(struct call *c, void *ctx) {
     struct write *w = ctx;
@@ -96,5 +97,9 @@ void write_request(struct call *c) {
     w->done = answer;
     c->detach = write_orphan;
     c->detach_ctx = w;
-    write_run(w);
+    if (!yaml_body_is_long(w)) {
+        write_run(w);
+    } else if (yaml_body_run(w) != 0) {
+        write_finish(w);
+    }
 }

@@ -386,13 +386,13 @@ static int dup_walk(struct dup_walk *w, yyjson_val *v, struct str path) {
     if (yyjson_is_obj(v)) {
         r = small_and_unique(v) ? 0 : dup_object(w, v, path);
         yyjson_obj_foreach(v, i, max, key, val) {
-            if (r == 0 && yyjson_is_ctn(val)) {
+            if (r == 0 && yyjson_is_ctn(val) && !all_unique(val)) { /* a path is costly */
                 r = dup_walk(w, val, member_path(w->arena, path, view(key)));
             }
         }
     } else if (yyjson_is_arr(v)) {
         yyjson_arr_foreach(v, i, max, val) {
-            if (r == 0 && yyjson_is_ctn(val)) {
+            if (r == 0 && yyjson_is_ctn(val) && !all_unique(val)) {
                 r = dup_walk(w, val, arena_f(w->arena, "%.*s[%zu]", STR_ARG(path), i));
             }
         }

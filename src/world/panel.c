@@ -63,12 +63,18 @@ static void handle(void *ctx, struct http_request *r) {
     p->o.api(p->o.ctx, r);
 }
 
+static bool head(void *ctx, struct http_request *r) {
+    struct panel *p = ctx;
+    return dashboard_host(p->dashboard, r) && p->o.head(p->o.ctx, r);
+}
+
 int panel_listen(struct panel *p, struct err *err) {
     const struct panel_at *at = p->o.at;
     struct http_server_options o = {
         .host = str_of(at->address.host),
         .port = at->address.port,
         .allow_any = p->o.allow_any,
+        .head = p->o.head ? head : NULL,
         .handler = handle,
         .ctx = p,
     };

@@ -38,6 +38,9 @@ struct panel_options {
     bool allow_any;
     void (*identify)(void *ctx, struct str token, struct dashboard_asking *k);
     void (*signed_out)(void *ctx); /* may be NULL */
+    bool (*head)(
+        void *ctx,
+        struct http_request *r); /* of what goes to `api`: http_server_options.head; may be NULL */
     void (*api)(void *ctx, struct http_request *r);
     void *ctx;
 };

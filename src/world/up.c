@@ -71,6 +71,7 @@ struct up {
     struct server *server;
     struct virtual_registry *virtuals; /* who answers for computed kinds */
     struct worker *worker;             /* what-if runs */
+    struct worker *reader;             /* of long YAML bodies, which do not wait for those */
     struct zones *zones;
     struct calendar_seat calendar;
     struct control *control;
@@ -343,6 +344,11 @@ static void to_server(void *ctx, struct http_request *r) {
     server_handle(u->server, r);
 }
 
+static bool to_server_head(void *ctx, struct http_request *r) {
+    struct up *u = ctx;
+    return server_head(u->server, r);
+}
+
 static int make_panel(struct up *u, struct err *err) {
     struct panel_options o = {
         .loop = u->loop,
@@ -353,6 +359,7 @@ static int make_panel(struct up *u, struct err *err) {
         .calendar = &u->calendar,
         .identify = identify,
         .signed_out = signed_out,
+        .head = to_server_head,
         .api = to_server,
         .ctx = u,
     };
@@ -412,8 +419,9 @@ static int make_server(struct up *u, struct err *err) {
     u->metrics = metrics_new(u->mirror, loop_clock(u->loop));
     u->virtuals = virtual_new();
     u->worker = worker_new(u->loop);
+    u->reader = worker_new(u->loop);
     u->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
-    if (!u->logs || !u->metrics || !u->virtuals || !u->worker || !u->zones) {
+    if (!u->logs || !u->metrics || !u->virtuals || !u->worker || !u->reader || !u->zones) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     count_refusing(u);
@@ -433,6 +441,7 @@ static int make_server(struct up *u, struct err *err) {
     struct server_options o = {
         .loop = u->loop,
         .mirror = u->mirror,
+        .offload = worker_offload(u->reader),
         .guard = policy_guard(u->policy),
         .logs = u->logs,
         .admission = u->o.queues_outside ? NULL : u->admission, /* webhooks do that there */
@@ -571,6 +580,7 @@ static void release(struct up *u) {
     node_child_free(u->node);
     panel_close(u->panel);
     server_free(u->server);
+    worker_free(u->reader);
     admission_free(u->admission);
     virtual_free(u->virtuals);
     zones_free(u->zones);

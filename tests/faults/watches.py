@@ -169,6 +169,36 @@ def test_followers():
         return f"({sum(counts)} writes, {sum(f.events for f in followers)} events, {sum(f.bookmarks for f in followers)} bookmarks)"
 
 
+def memory_of(b):
+    with open(f"/proc/{b.process.pid}/statm", encoding="ascii") as f:
+        return int(f.read().split()[1]) * 4096 >> 20
+
+
+def test_deaf():
+    """200 watchers that read nothing, and 100 changes of 100 KB: what they miss is held once. One who reads sees all."""
+    with Mortal(sys.argv[1], None, gpus="none") as b:
+        api, ctx = b.api(), context(b.data)
+        made = api.ok("POST", CONFIGMAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}})
+        since = made["metadata"]["resourceVersion"]
+        path = f"{CONFIGMAPS}?watch=1&resourceVersion={since}&fieldSelector=metadata.name%3Dbig&timeoutSeconds=120"
+        deaf = [Watch(ctx, b.port, path, seconds=60, small=True) for _ in range(200)]
+        reader = Watch(ctx, b.port, path, seconds=60)
+        before, seen = memory_of(b), 0
+        for i in range(100):
+            api.ok("PATCH", f"{CONFIGMAPS}/big", {"data": {"v": f"{i}" + "x" * 100_000}}, MERGE)
+            event = reader.next()
+            check(event and event["object"]["data"]["v"].startswith(f"{i}x"), f"change {i} was not seen")
+            seen += 1
+        after = memory_of(b)
+        check(after - before < 250, f"memory went from {before} to {after} MiB")
+        late = deaf[7].next()  # what it missed is told now, in order, or that it is gone
+        check(late and (late["type"] == "MODIFIED" or late["object"].get("code") == 410), f"{late}")
+        for w in deaf + [reader]:
+            w.close()
+        b.stop()
+        return f"({seen} changes; memory from {before} to {after} MiB)"
+
+
 def test_window():
     """410 exactly when history no longer reaches back; a revision to come is waited for; pages of an old list."""
     with Mortal(sys.argv[1], None, gpus="none") as b:
