@@ -8,7 +8,7 @@ enum { PEERS_MAX = 256 };
 
 /* How often a peer may still be wrong; each is refilled over time. */
 struct peer {
-    char ip[48];
+    char key[56];    /* the kind of what it tries, and its address */
     int64_t left_ns; /* tries, in time */
     int64_t at;      /* mono */
 };

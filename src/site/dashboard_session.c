@@ -6,9 +6,9 @@
  *     GET                 identify the session's token once more --> who it is; 401 ends the session
  *     DELETE              no session, no cookie
  *
- * Wrong tokens and codes are counted by address: TRIES at once, then one in TRY_NS. A token is charged before it is
- * looked at, since that may take a while, in which any number of others could be sent; it is given back when it was not
- * wrong.
+ * Wrong tokens and wrong codes are counted by address, apart: TRIES at once, then one in TRY_NS. A token is charged
+ * before it is looked at, since that may take a while, in which any number of others could be sent; it is given back
+ * when it was not wrong.
  */
 #include <stdio.h>
 
@@ -48,13 +48,22 @@ static void closed(void *user) {
 
 /* ---- how often ---- */
 
-static struct peer *peer_of(struct dashboard *d, struct http_request *r) {
+/* Tokens and codes are counted apart: pods share an address with people, and whoever guesses at the one would lock
+ * those out who have the other. */
+enum kind { OF_TOKENS = 't', OF_CODES = 'c' };
+
+static struct peer *peer_of(struct dashboard *d, struct http_request *r, enum kind kind) {
     struct str all = http_peer(r);
-    struct str ip = str_head(all, (size_t)(str_find_last(all, ':') + 1));
-    struct peer *p = &d->peers[str_hash(ip) % PEERS_MAX];
+    char text[sizeof(d->peers[0].key)];
+    int n = snprintf(text, sizeof(text), "%c%.*s", (int)kind, (int)(str_find_last(all, ':') + 1),
+                     all.p);
+    struct str key = str_from(text, n < 0                      ? 0
+                                    : (size_t)n < sizeof(text) ? (size_t)n
+                                                               : sizeof(text) - 1);
+    struct peer *p = &d->peers[str_hash(key) % PEERS_MAX];
     int64_t now = clock_mono(d->o.clock);
-    if (!str_is(ip, p->ip)) {
-        (void)str_copy(ip, p->ip, sizeof(p->ip));
+    if (!str_is(key, p->key)) {
+        (void)str_copy(key, p->key, sizeof(p->key));
         p->left_ns = TRIES * TRY_NS;
     } else {
         p->left_ns += now - p->at;
@@ -64,12 +73,24 @@ static struct peer *peer_of(struct dashboard *d, struct http_request *r) {
     return p;
 }
 
-static void charge(struct dashboard *d, struct http_request *r) {
-    peer_of(d, r)->left_ns -= TRY_NS;
+static void charge(struct dashboard *d, struct http_request *r, enum kind kind) {
+    peer_of(d, r, kind)->left_ns -= TRY_NS;
 }
 
 static void give_back(struct dashboard *d, struct http_request *r) {
-    peer_of(d, r)->left_ns += TRY_NS;
+    peer_of(d, r, OF_TOKENS)->left_ns += TRY_NS;
+}
+
+/* False: refused, for a while. */
+static bool may_try(struct dashboard *d, struct http_request *r, enum kind kind) {
+    if (peer_of(d, r, kind)->left_ns >= TRY_NS) {
+        return true;
+    }
+    (void)http_add_header(r, "Retry-After", STR("3"));
+    refuse(r, ERR_TOO_MANY,
+           kind == OF_TOKENS ? "too many wrong tokens from this address: wait a moment"
+                             : "too many wrong links from this address: wait a moment");
+    return false;
 }
 
 /* ---- answers ---- */
@@ -215,11 +236,6 @@ static void sign_in(struct dashboard *d, struct http_request *r) {
         refuse(r, ERR_MEDIA_TYPE, "expected application/json");
         return;
     }
-    if (peer_of(d, r)->left_ns < TRY_NS) {
-        (void)http_add_header(r, "Retry-After", STR("3"));
-        refuse(r, ERR_TOO_MANY, "too many wrong tokens from this address: wait a moment");
-        return;
-    }
     if (http_body(r).n > BODY_MAX || json_parse(http_arena(r), http_body(r), &doc, &err) != 0) {
         refuse(r, ERR_BAD_REQUEST, "the body is not JSON, or too long");
         return;
@@ -228,15 +244,15 @@ static void sign_in(struct dashboard *d, struct http_request *r) {
     struct str code = str_trim(json_str_at(yyjson_doc_get_root(doc), "code"));
     if ((token.n > 0) == (code.n > 0) || token.n > SESSION_TOKEN_MAX) {
         refuse(r, ERR_BAD_REQUEST, "expected {\"token\": \"...\"} or {\"code\": \"...\"}");
-    } else if (token.n) {
-        charge(d, r);
+    } else if (token.n && may_try(d, r, OF_TOKENS)) {
+        charge(d, r, OF_TOKENS);
         identify(d, r, token, 0); /* which takes its own copy */
         explicit_bzero((void *)(uintptr_t)token.p, token.n);
         explicit_bzero((void *)(uintptr_t)http_body(r).p, http_body(r).n);
-    } else if (sessions_redeem(d->o.sessions, code, id, &err) == 0) {
-        opened(d, r, id);
-    } else {
-        charge(d, r);
+    } else if (token.n == 0 && sessions_redeem(d->o.sessions, code, id, &err) == 0) {
+        opened(d, r, id); /* which is known at once: wrong ones keep no right one out */
+    } else if (token.n == 0 && may_try(d, r, OF_CODES)) {
+        charge(d, r, OF_CODES);
         refuse(r, err.code, err.text);
     }
 }

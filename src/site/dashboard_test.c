@@ -287,9 +287,19 @@ static void test_wrong_tokens(void **state) {
     }
     ASK("POST", "/dashboard/session", "{\"token\":\"good\"}",
         201); /* who is right is not counted */
-    ASK("POST", "/dashboard/session", "{\"code\":\"bad\"}", 401);
+    ASK("POST", "/dashboard/session", "{\"token\":\"bad\"}", 401);
     ASK("POST", "/dashboard/session", "{\"token\":\"good\"}", 429);
     assert_str_eq(bed_header(b, "Retry-After"), STR("3"));
+    for (int i = 0; i < 10; i++) { /* who guesses at tokens keeps nobody from a link, */
+        ASK("POST", "/dashboard/session", "{\"code\":\"bad\"}", 401);
+    }
+    ASK("POST", "/dashboard/session", "{\"code\":\"bad\"}", 429);
+    char code[SESSION_ID_MAX], body[200];
+    struct session_who who = {.user = STR("root")};
+    struct err err = {0};
+    assert_ok(sessions_mint(b->sessions, &who, code, &err), &err);
+    snprintf(body, sizeof(body), "{\"code\":\"%s\"}", code);
+    ASK("POST", "/dashboard/session", body, 201); /* nor does who guesses at links */
     ASK("PUT", "/dashboard/session", "", 405);
 }
 
