@@ -2,6 +2,7 @@
 #include "api/view_rbac.h"
 
 #include "api/kinds.h"
+#include "base/limits.h"
 
 static void binding_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
     EACH(json_mget(obj, STR("subjects")), i, s) {
@@ -15,8 +16,28 @@ static void binding_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err 
     }
 }
 
+/* All that the rules list, which whoever asks is held against. */
+static void check_entries(yyjson_mut_val *obj, struct causes *c) {
+    static const char *const lists[] = {"verbs", "apiGroups", "resources", "resourceNames",
+                                        "nonResourceURLs"};
+    size_t n = 0;
+    EACH(json_mget(obj, STR("rules")), i, r) {
+        (void)i;
+        for (size_t k = 0; k < COUNT(lists); k++) {
+            n += yyjson_mut_arr_size(json_mget(r, str_of(lists[k])));
+        }
+        n++;
+    }
+    if (n > LIMIT_ROLE_ENTRIES) {
+        causes_add(c, CAUSE_TOO_MANY, STR("rules"),
+                   "Too many: %zu: rules and what they list must be at most %d", n,
+                   LIMIT_ROLE_ENTRIES);
+    }
+}
+
 static void role_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     (void)old;
+    check_entries(obj, c);
     struct path at = path_member(NULL, "rules");
     bool namespaced = str_is(json_mstr_at(obj, "kind"), "Role");
     EACH(json_mget(obj, STR("rules")), i, r) {
@@ -53,6 +74,12 @@ static void binding_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c
     static const char *const roles[] = {"Role", "ClusterRole", NULL};
     struct path at = path_member(NULL, "subjects"), ref = path_member(NULL, "roleRef");
     struct path ref_kind = path_member(&ref, "kind");
+    size_t n = yyjson_mut_arr_size(json_mget(obj, STR("subjects")));
+    if (n > LIMIT_BINDING_SUBJECTS) {
+        causes_add(c, CAUSE_TOO_MANY, STR("subjects"), "Too many: %zu: must have at most %d items",
+                   n, LIMIT_BINDING_SUBJECTS);
+        return;
+    }
     bool namespaced = str_is(json_mstr_at(obj, "kind"), "RoleBinding");
     struct str role = json_mstr_at(obj, "roleRef.kind");
     if (!str_is(role, "ClusterRole") && !(namespaced && str_is(role, "Role"))) {

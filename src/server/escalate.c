@@ -425,6 +425,16 @@ int escalate_check(struct rbac *b, const struct user *u, const struct kind *k, s
     if (!str_eq(str_of(k->group), RBAC_GROUP) || user_in_group(u, STR("system:masters"))) {
         return 0;
     }
+    if (k->flags & KIND_NAMESPACED) {
+        struct buf text;
+        buf_init(&text, 0);
+        json_write_mut(&text, obj);
+        r = rbac_check_room(b, k, ns, json_mstr_at(obj, "metadata.name"), text.n, err);
+        buf_release(&text);
+    }
+    if (r != 0) {
+        return r;
+    }
     buf_init(&c.missing, 64 << 10);
     if (str_is(plural, "roles") || str_is(plural, "clusterroles")) {
         r = check_role(&c, k, obj, old, err);

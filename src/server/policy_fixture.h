@@ -22,12 +22,12 @@ static inline struct mirror *fixture_mirror(void) {
 }
 
 /* Adds or replaces an object; a uid is made of the name when the manifest has none. */
-static inline void fixture_put(struct mirror *m, const char *json) {
+static inline void fixture_put_sized(struct mirror *m, const char *json, size_t bytes) {
     struct arena a;
     yyjson_mut_doc *d = NULL;
     struct object *o = NULL;
     struct err err = {0};
-    arena_init(&a, 1 << 20);
+    arena_init(&a, bytes);
     assert_ok(json_parse_mut(&a, str_of(json), &d, &err), &err);
     const struct kind *k =
         kind_by_api_version(json_mstr_at(d->root, "apiVersion"), json_mstr_at(d->root, "kind"));
@@ -44,6 +44,10 @@ static inline void fixture_put(struct mirror *m, const char *json) {
               &err);
     mirror_flush(m);
     arena_release(&a);
+}
+
+static inline void fixture_put(struct mirror *m, const char *json) {
+    fixture_put_sized(m, json, 1 << 20);
 }
 
 static inline void fixture_delete(struct mirror *m, const char *group, const char *kind,

@@ -3,12 +3,15 @@
 
 #include "api/codec.h"
 #include "api/selector.h"
+#include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
 
 #define RBAC_GROUP STR("rbac.authorization.k8s.io")
 
-enum { COMPILED_BYTES = 256 << 20, MISSING_NAMED = 8 };
+enum { COMPILED_BYTES = 256 << 20, SPACE_BYTES = 64 << 20, MISSING_NAMED = 8 };
+
+enum { ROLE, CLUSTER_ROLE, ROLE_BINDING, CLUSTER_ROLE_BINDING };
 
 struct compiled_role {
     struct role *role;
@@ -24,10 +27,23 @@ struct compiled_binding {
     const struct compiled_role *role; /* NULL: missing */
 };
 
-/* The bindings of one namespace: a run of the array, which is sorted by namespace. */
-struct namespace_bindings {
+struct bindings {
     struct compiled_binding *v;
     size_t n;
+};
+
+/*
+ * The Roles and RoleBindings of one namespace: compiled when somebody asks for them, and again when one of them or a
+ * ClusterRole has changed. Its memory is its own: what a tenant has too many of costs that namespace alone.
+ */
+struct space {
+    struct arena arena;
+    struct compiled_role *roles;
+    struct map by_name;
+    struct bindings bindings;
+    uint64_t generation; /* of the ClusterRoles it was compiled with; 0: it is not */
+    bool too_large;
+    struct str ns; /* behind it */
 };
 
 struct rbac {
@@ -36,17 +52,59 @@ struct rbac {
     struct feed *feeds[4];
     bool stale;
     struct arena arena;
-    struct compiled_role *cluster_roles, *roles;
-    size_t n_cluster_roles, n_roles;
-    struct map by_name; /* "ns/name", "/name" for a ClusterRole -> struct compiled_role */
-    struct namespace_bindings everywhere;
-    struct map by_namespace; /* ns -> struct namespace_bindings */
+    struct compiled_role *cluster_roles;
+    size_t n_cluster_roles;
+    struct map by_name; /* of ClusterRoles -> struct compiled_role */
+    struct bindings everywhere;
+    uint64_t generation; /* of all that is compiled for everywhere; from 1 */
+    struct map spaces;   /* ns -> struct space; of each namespace that has a Role or RoleBinding */
+    bool unknown;        /* not all of these were found yet */
 };
 
-enum { ROLE, CLUSTER_ROLE, ROLE_BINDING, CLUSTER_ROLE_BINDING };
+static void space_clear(struct space *x) {
+    map_release(&x->by_name);
+    arena_reset(&x->arena);
+    x->roles = NULL;
+    x->bindings = (struct bindings){0};
+    x->generation = 0;
+    x->too_large = false;
+}
+
+static void space_free(struct space *x) {
+    space_clear(x);
+    arena_release(&x->arena);
+    mem_free(x);
+}
+
+/* The namespace's, to be compiled anew. False: no memory. */
+static bool space_mark(struct rbac *b, struct str ns) {
+    struct space *x = map_get(&b->spaces, ns);
+    if (x) {
+        space_clear(x);
+        return true;
+    }
+    x = mem_zalloc(sizeof(*x) + ns.n);
+    if (!x) {
+        return false;
+    }
+    memcpy((char *)(x + 1), ns.p, ns.n);
+    x->ns = str_from((char *)(x + 1), ns.n);
+    arena_init(&x->arena, SPACE_BYTES);
+    if (map_put(&b->spaces, x->ns, x, NULL) != 0) {
+        mem_free(x);
+        return false;
+    }
+    return true;
+}
 
 static void changed(void *ctx, const struct change *c) {
-    ((struct rbac *)ctx)->stale = true;
+    struct rbac *b = ctx;
+    bool local = c->obj->kind == b->kinds[ROLE] || c->obj->kind == b->kinds[ROLE_BINDING];
+    if (!local) {
+        b->stale = true;
+    } else if (!space_mark(b, c->obj->ns)) {
+        b->unknown = true;
+    }
 }
 
 int rbac_new(struct mirror *m, struct rbac **ret, struct err *err) {
@@ -55,7 +113,7 @@ int rbac_new(struct mirror *m, struct rbac **ret, struct err *err) {
     if (!b) {
         return err_set(err, ERR_NOMEM, "no memory for RBAC");
     }
-    *b = (struct rbac){.mirror = m, .stale = true};
+    *b = (struct rbac){.mirror = m, .stale = true, .unknown = true};
     arena_init(&b->arena, COMPILED_BYTES);
     for (int i = 0; i < 4; i++) {
         b->kinds[i] = kind_by_name(RBAC_GROUP, str_of(names[i]));
@@ -71,11 +129,10 @@ int rbac_new(struct mirror *m, struct rbac **ret, struct err *err) {
 
 static void forget(struct rbac *b) {
     map_release(&b->by_name);
-    map_release(&b->by_namespace);
     arena_reset(&b->arena);
-    b->roles = b->cluster_roles = NULL;
-    b->n_roles = b->n_cluster_roles = 0;
-    b->everywhere = (struct namespace_bindings){0};
+    b->cluster_roles = NULL;
+    b->n_cluster_roles = 0;
+    b->everywhere = (struct bindings){0};
 }
 
 void rbac_free(struct rbac *b) {
@@ -87,6 +144,11 @@ void rbac_free(struct rbac *b) {
             feed_free(b->feeds[i]);
         }
     }
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&b->spaces, &i)) != NULL;) {
+        space_free(e->value);
+    }
+    map_release(&b->spaces);
     forget(b);
     arena_release(&b->arena);
     mem_free(b);
@@ -96,21 +158,23 @@ void rbac_free(struct rbac *b) {
 
 struct collect {
     struct rbac *b;
+    struct arena *arena;
+    struct map *names;   /* of roles */
+    struct space *space; /* of bindings: whose Roles they may name; NULL: none */
     void *view; /* decoded so far: struct compiled_role or compiled_binding */
     size_t n, max;
     bool failed;
 };
 
 /* *ret_view stays NULL for an object that cannot be read: it grants nothing. ERR_NOMEM is the only failure. */
-static int decode(struct rbac *b, const struct object *o, size_t size, void **ret_view) {
-    void *view = arena_zalloc(&b->arena, size);
+static int decode(struct arena *a, const struct object *o, size_t size, void **ret_view) {
+    void *view = arena_zalloc(a, size);
     yyjson_doc *doc;
-    int r = view ? object_tree(o, &b->arena, &doc, NULL) : ERR_NOMEM;
+    int r = view ? object_tree(o, a, &doc, NULL) : ERR_NOMEM;
     r = r ? r
-          : codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc), &b->arena, view,
-                         NULL);
+          : codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc), a, view, NULL);
     *ret_view = r == 0 ? view : NULL;
-    return r == ERR_NOMEM ? ERR_NOMEM : arena_ok(&b->arena);
+    return r == ERR_NOMEM ? ERR_NOMEM : arena_ok(a);
 }
 
 static bool collect_role(void *ctx, const struct object *o) {
@@ -120,7 +184,7 @@ static bool collect_role(void *ctx, const struct object *o) {
         return false;
     }
     void *view;
-    c->failed = decode(c->b, o, sizeof(*r->role), &view) != 0;
+    c->failed = decode(c->arena, o, sizeof(*r->role), &view) != 0;
     if (!view) {
         return !c->failed;
     }
@@ -128,21 +192,19 @@ static bool collect_role(void *ctx, const struct object *o) {
     r->rules = r->role->rules.v;
     r->n_rules = r->role->rules.n;
     r->labels = r->role->metadata ? r->role->metadata->labels : (struct str_map){0};
-    struct str key = arena_f(&c->b->arena, "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
-    c->failed = !key.p || map_put(&c->b->by_name, key, r, NULL) != 0;
+    struct str key = arena_str(c->arena, o->name);
+    c->failed = !key.p || map_put(c->names, key, r, NULL) != 0;
     c->n++;
     return !c->failed;
 }
 
-static const struct compiled_role *find_role(const struct rbac *b, struct str kind, struct str ns,
-                                             struct str name) {
-    char key[1024];
-    bool cluster = str_is(kind, "ClusterRole");
-    if (!cluster && !str_is(kind, "Role")) {
-        return NULL;
+/* x: the namespace's, or NULL. */
+static const struct compiled_role *find_role(const struct rbac *b, const struct space *x,
+                                             struct str kind, struct str name) {
+    if (str_is(kind, "ClusterRole")) {
+        return map_get(&b->by_name, name);
     }
-    int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(cluster ? STR("") : ns), STR_ARG(name));
-    return n > 0 && (size_t)n < sizeof(key) ? map_get(&b->by_name, str_from(key, (size_t)n)) : NULL;
+    return x && str_is(kind, "Role") ? map_get(&x->by_name, name) : NULL;
 }
 
 static bool collect_binding(void *ctx, const struct object *o) {
@@ -152,33 +214,42 @@ static bool collect_binding(void *ctx, const struct object *o) {
         return false;
     }
     void *view;
-    c->failed = decode(c->b, o, sizeof(*b->view), &view) != 0;
-    b->ns = arena_str(&c->b->arena, o->ns);
-    b->name = arena_str(&c->b->arena, o->name);
-    c->failed = c->failed || arena_ok(&c->b->arena) != 0;
+    c->failed = decode(c->arena, o, sizeof(*b->view), &view) != 0;
+    b->ns = arena_str(c->arena, o->ns);
+    b->name = arena_str(c->arena, o->name);
+    c->failed = c->failed || arena_ok(c->arena) != 0;
     if (!view || c->failed) {
         return !c->failed;
     }
     b->view = view;
     const struct role_ref *ref = b->view->role_ref;
-    b->role = ref ? find_role(c->b, ref->kind, o->ns, ref->name) : NULL;
+    b->role = ref ? find_role(c->b, c->space, ref->kind, ref->name) : NULL;
     c->n++;
     return true;
 }
 
-/* One array of all objects of a kind; false when memory ran out. */
-static bool collect_kind(struct rbac *b, int kind, size_t size,
+static bool count_object(void *ctx, const struct object *o) {
+    (*(size_t *)ctx)++;
+    return true;
+}
+
+/* One array of all objects of a kind in c's namespace, or of all; false when memory ran out. */
+static bool collect_kind(struct collect *c, int kind, size_t size,
                          bool (*each)(void *ctx, const struct object *o), void **ret,
                          size_t *ret_n) {
-    struct collect c = {.b = b, .max = mirror_count(b->mirror, b->kinds[kind])};
-    c.view = arena_array(&b->arena, c.max, size);
-    if (!c.view) {
+    struct rbac *b = c->b;
+    struct str ns = c->space ? c->space->ns : STR("");
+    c->n = c->max = 0;
+    c->failed = false;
+    mirror_scan(b->mirror, b->kinds[kind], ns, count_object, &c->max);
+    c->view = arena_array(c->arena, c->max, size);
+    if (!c->view) {
         return false;
     }
-    mirror_scan(b->mirror, b->kinds[kind], STR(""), each, &c);
-    *ret = c.view;
-    *ret_n = c.n;
-    return !c.failed;
+    mirror_scan(b->mirror, b->kinds[kind], ns, each, c);
+    *ret = c->view;
+    *ret_n = c->n;
+    return !c->failed;
 }
 
 /* The LabelSelector's view as terms that match. */
@@ -255,58 +326,87 @@ static bool resolve(struct rbac *b, struct compiled_role *r) {
     return true;
 }
 
-static bool index_namespaces(struct rbac *b, struct compiled_binding *v, size_t n) {
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && str_eq(v[to].ns, v[from].ns);) {
-            to++;
-        }
-        struct namespace_bindings *run = ARENA_NEW(&b->arena, struct namespace_bindings);
-        if (!run) {
-            return false;
-        }
-        *run = (struct namespace_bindings){&v[from], to - from};
-        if (map_put(&b->by_namespace, v[from].ns, run, NULL) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool compile(struct rbac *b) {
-    void *cluster_roles, *roles, *bindings, *everywhere;
-    size_t n_bindings;
+    struct collect c = {.b = b, .arena = &b->arena, .names = &b->by_name};
+    void *roles, *everywhere;
     forget(b);
-    if (!collect_kind(b, CLUSTER_ROLE, sizeof(struct compiled_role), collect_role, &cluster_roles,
-                      &b->n_cluster_roles) ||
-        !collect_kind(b, ROLE, sizeof(struct compiled_role), collect_role, &roles, &b->n_roles)) {
+    if (!collect_kind(&c, CLUSTER_ROLE, sizeof(struct compiled_role), collect_role, &roles,
+                      &b->n_cluster_roles)) {
         return false;
     }
-    b->cluster_roles = cluster_roles;
-    b->roles = roles;
+    b->cluster_roles = roles;
     for (size_t i = 0; i < b->n_cluster_roles; i++) {
         if (!resolve(b, &b->cluster_roles[i])) {
             return false;
         }
     }
-    if (!collect_kind(b, ROLE_BINDING, sizeof(struct compiled_binding), collect_binding, &bindings,
-                      &n_bindings) ||
-        !collect_kind(b, CLUSTER_ROLE_BINDING, sizeof(struct compiled_binding), collect_binding,
+    if (!collect_kind(&c, CLUSTER_ROLE_BINDING, sizeof(struct compiled_binding), collect_binding,
                       &everywhere, &b->everywhere.n)) {
         return false;
     }
     b->everywhere.v = everywhere;
-    return index_namespaces(b, bindings, n_bindings);
+    b->generation++;
+    return true;
+}
+
+static bool find_space(void *ctx, const struct object *o) {
+    struct rbac *b = ctx;
+    if (!map_get(&b->spaces, o->ns)) {
+        b->unknown = !space_mark(b, o->ns);
+    }
+    return !b->unknown;
 }
 
 /* False: no memory, and then nothing is known, so that everything is refused. */
 static bool ready(struct rbac *b) {
+    if (b->unknown) {
+        b->unknown = false;
+        mirror_scan(b->mirror, b->kinds[ROLE], STR(""), find_space, b);
+        if (!b->unknown) {
+            mirror_scan(b->mirror, b->kinds[ROLE_BINDING], STR(""), find_space, b);
+        }
+    }
     if (b->stale) {
         b->stale = !compile(b);
         if (b->stale) {
             forget(b);
         }
     }
-    return !b->stale;
+    return !b->stale && !b->unknown;
+}
+
+static bool compile_space(struct rbac *b, struct space *x) {
+    struct collect c = {.b = b, .arena = &x->arena, .names = &x->by_name, .space = x};
+    void *roles, *bindings;
+    size_t n;
+    if (!collect_kind(&c, ROLE, sizeof(struct compiled_role), collect_role, &roles, &n)) {
+        return false;
+    }
+    x->roles = roles;
+    if (!collect_kind(&c, ROLE_BINDING, sizeof(struct compiled_binding), collect_binding, &bindings,
+                      &x->bindings.n)) {
+        return false;
+    }
+    x->bindings.v = bindings;
+    x->generation = b->generation;
+    return true;
+}
+
+/* After ready(): the namespace's, compiled; NULL: there is nothing, or no memory for it. */
+static struct space *space_of(struct rbac *b, struct str ns) {
+    struct space *x = ns.n ? map_get(&b->spaces, ns) : NULL;
+    if (!x || x->too_large || x->generation == b->generation) {
+        return x;
+    }
+    space_clear(x);
+    if (!compile_space(b, x)) {
+        /* With too much in it it stays empty until something of it changes; without memory it is tried again. */
+        bool full = x->arena.used > SPACE_BYTES / 2;
+        space_clear(x);
+        x->too_large = full;
+        return full ? x : NULL;
+    }
+    return x;
 }
 
 /* ---- matching ---- */
@@ -390,7 +490,7 @@ static bool is_subject(const struct subject *s, const struct user *u, struct str
 typedef bool visit(void *ctx, const struct compiled_binding *b, const struct subject *s,
                    const struct policy_rule *rule);
 
-static bool visit_bindings(const struct namespace_bindings *run, const struct user *u, visit *each,
+static bool visit_bindings(const struct bindings *run, const struct user *u, visit *each,
                            void *ctx) {
     for (size_t i = 0; i < run->n; i++) {
         const struct compiled_binding *b = &run->v[i];
@@ -415,9 +515,11 @@ static bool visit_bindings(const struct namespace_bindings *run, const struct us
 
 static void visit_rules(struct rbac *b, const struct user *u, struct str ns, visit *each,
                         void *ctx) {
-    const struct namespace_bindings *run = ns.n ? map_get(&b->by_namespace, ns) : NULL;
-    if (visit_bindings(&b->everywhere, u, each, ctx) && run) {
-        visit_bindings(run, u, each, ctx);
+    if (visit_bindings(&b->everywhere, u, each, ctx)) {
+        const struct space *x = space_of(b, ns);
+        if (x) {
+            visit_bindings(&x->bindings, u, each, ctx);
+        }
     }
 }
 
@@ -484,8 +586,12 @@ bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *
         *ret_reason = STR("RBAC: out of memory");
         return false;
     }
-    visit_rules(b, q->user, q->resource_request ? q->ns : STR(""), decide, &d);
-    *ret_reason = d.binding ? why_allowed(&d, a) : why_unsure(&d, a);
+    struct str ns = q->resource_request ? q->ns : STR("");
+    visit_rules(b, q->user, ns, decide, &d);
+    const struct space *x = d.binding || ns.n == 0 ? NULL : map_get(&b->spaces, ns);
+    *ret_reason = d.binding           ? why_allowed(&d, a)
+                  : x && x->too_large ? STR("RBAC: the namespace has too many roles and bindings")
+                                      : why_unsure(&d, a);
     return d.binding != NULL;
 }
 
@@ -522,11 +628,49 @@ void rbac_rules_of(struct rbac *b, const struct user *u, struct str ns,
 
 bool rbac_role_rules(struct rbac *b, struct str kind, struct str ns, struct str name,
                      bool (*each)(void *ctx, const struct policy_rule *r), void *ctx) {
-    const struct compiled_role *r = ready(b) ? find_role(b, kind, ns, name) : NULL;
+    const struct compiled_role *r = ready(b) ? find_role(b, space_of(b, ns), kind, name) : NULL;
     for (size_t i = 0; r && i < r->n_rules; i++) {
         if (!each(ctx, &r->rules[i])) {
             break;
         }
     }
     return r != NULL;
+}
+
+/* ---- how much one namespace may hold ---- */
+
+struct size {
+    size_t n, bytes;
+    struct str but; /* an object that is about to be replaced */
+};
+
+static bool add_size(void *ctx, const struct object *o) {
+    struct size *s = ctx;
+    if (!str_eq(o->name, s->but)) {
+        s->n++;
+        s->bytes += o->json.n;
+    }
+    return true;
+}
+
+int rbac_check_room(struct rbac *b, const struct kind *k, struct str ns, struct str name,
+                    size_t bytes, struct err *err) {
+    struct size all = {.n = 1, .bytes = bytes};
+    static const int local[] = {ROLE, ROLE_BINDING};
+    for (size_t i = 0; i < 2; i++) {
+        all.but = b->kinds[local[i]] == k ? name : (struct str){0};
+        mirror_scan(b->mirror, b->kinds[local[i]], ns, add_size, &all);
+    }
+    if (all.n > LIMIT_NAMESPACE_BINDINGS) {
+        return err_set(err, ERR_FORBIDDEN,
+                       "the namespace would have %zu Roles and RoleBindings, and may have %d",
+                       all.n, LIMIT_NAMESPACE_BINDINGS);
+    }
+    if (all.bytes > LIMIT_NAMESPACE_RBAC_BYTES) {
+        return err_set(err, ERR_FORBIDDEN,
+                       "the Roles and RoleBindings of the namespace would take %zu bytes, and may "
+                       "take %d",
+                       all.bytes, LIMIT_NAMESPACE_RBAC_BYTES);
+    }
+    return 0;
 }

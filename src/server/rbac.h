@@ -44,4 +44,8 @@ bool rbac_rule_allows(const struct policy_rule *r, const struct rbac_attributes 
 
 bool user_in_group(const struct user *u, struct str group);
 
+/* Whether a Role or RoleBinding of so many bytes fits in beside the others of its namespace: ERR_FORBIDDEN when not. */
+int rbac_check_room(struct rbac *b, const struct kind *k, struct str ns, struct str name,
+                    size_t bytes, struct err *err);
+
 #endif

@@ -433,6 +433,69 @@ static void test_escalation_is_bounded(void **state) {
     buf_release(&b);
 }
 
+static char *many_subjects(struct buf *b, const char *ns, int number, int subjects) {
+    buf_reset(b);
+    buf_f(b,
+          "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"b%d\",\"namespace\":\"%s\"},"
+          "\"roleRef\":{\"kind\":\"Role\",\"name\":\"r1\"},\"subjects\":[",
+          number, ns);
+    for (int i = 0; i < subjects; i++) {
+        buf_f(b, "%s{\"kind\":\"User\",\"name\":\"u%d\"}", i ? "," : "", i);
+    }
+    buf_c(b, "]}");
+    return (char *)(uintptr_t)buf_cstr(b);
+}
+
+/* More than a namespace can hold costs that namespace alone, and is not compiled again for each who asks. */
+static void test_too_many_in_one_namespace(void **state) {
+    struct world *w = *state;
+    struct str why;
+    struct buf b;
+    buf_init(&b, 0);
+    put_basic(w);
+    fixture_put(w->m, "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"own\","
+                      "\"namespace\":\"default\"},\"roleRef\":{\"kind\":\"Role\",\"name\":\"r1\"},"
+                      "\"subjects\":[{\"kind\":\"User\",\"name\":\"carol\"}]}");
+    for (int i = 0; i < 40; i++) {
+        arena_reset(&w->a);
+        fixture_put_sized(w->m, many_subjects(&b, "crowd", i, 20000), 64 << 20);
+    }
+    assert_true(allowed(w, fixture_user("carol", NULL, NULL), "get - pods default x", NULL));
+    assert_false(allowed(w, fixture_user("u1", NULL, NULL), "get - pods crowd x", &why));
+    assert_true(str_contains(why, STR("too many roles and bindings")));
+    fixture_put(w->m, "{" RBAC "\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"more\","
+                      "\"namespace\":\"default\"},\"roleRef\":{\"kind\":\"Role\",\"name\":\"r1\"},"
+                      "\"subjects\":[{\"kind\":\"User\",\"name\":\"dave\"}]}");
+    assert_true(allowed(w, fixture_user("dave", NULL, NULL), "get - pods default x", NULL));
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "b%d", i);
+        fixture_delete(w->m, "rbac.authorization.k8s.io", "RoleBinding", "crowd", name);
+    }
+    assert_false(allowed(w, fixture_user("u1", NULL, NULL), "get - pods crowd x", &why));
+    assert_int_equal(why.n, 0);
+    buf_release(&b);
+}
+
+/* What a namespace may hold, by number and by bytes; replacing one is not adding one. */
+static void test_room_of_a_namespace(void **state) {
+    struct world *w = *state;
+    const struct kind *k = kind_by_name(STR("rbac.authorization.k8s.io"), STR("RoleBinding"));
+    struct err err = {0};
+    struct buf b;
+    buf_init(&b, 0);
+    for (int i = 0; i < LIMIT_NAMESPACE_BINDINGS; i++) {
+        fixture_put(w->m, many_subjects(&b, "full", i, 1));
+    }
+    assert_ok(rbac_check_room(w->b, k, STR("full"), STR("b7"), 100, &err), &err);
+    assert_int_equal(rbac_check_room(w->b, k, STR("full"), STR("new"), 100, &err), ERR_FORBIDDEN);
+    assert_ok(rbac_check_room(w->b, k, STR("other"), STR("new"), 100, &err), &err);
+    assert_int_equal(
+        rbac_check_room(w->b, k, STR("other"), STR("new"), LIMIT_NAMESPACE_RBAC_BYTES + 1, &err),
+        ERR_FORBIDDEN);
+    buf_release(&b);
+}
+
 static void test_binding_escalation(void **state) {
     struct world *w = *state;
     struct err err = {0};
@@ -581,6 +644,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_changes_are_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_default_roles, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escalation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_many_in_one_namespace, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_room_of_a_namespace, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escalation_of_random_roles, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escalation_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_binding_escalation, setup, teardown),
