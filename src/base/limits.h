@@ -51,14 +51,14 @@ enum {
     LIMIT_REGEX_VISITS = 100000,         /* of its parts while it is compiled, each as often as it is repeated */
     LIMIT_REGEX_DEPTH = 200,
     LIMIT_REGEX_REPEAT = 1000,           /* in {n,m} [RE2] */
-    LIMIT_REGEX_STEPS = 2000000,         /* of all matches of one object's patterns */
+    LIMIT_REGEX_STEPS = 1500000,         /* of all matches of one object's patterns */
 
     /* CEL */
     LIMIT_CEL_BYTES = 16384,             /* of one expression */
     LIMIT_CEL_NODES = 20000,
     LIMIT_CEL_DEPTH = 100,
-    LIMIT_CEL_STEPS = 600000,            /* of one rule at one place [k8s: 1,000,000, most of which take less time] */
-    LIMIT_CEL_STEPS_OBJECT = 600000,     /* of all rules of one object, which is a turn of the loop */
+    LIMIT_CEL_STEPS = 450000,            /* of one rule at one place [k8s: 1,000,000, most of which take less time] */
+    LIMIT_CEL_STEPS_OBJECT = 450000,     /* of all rules of one object, which is a turn of the loop */
 
     /* roles and bindings */
     LIMIT_BINDING_SUBJECTS = 2000,       /* of one */
