@@ -266,14 +266,18 @@ bool pods_alive(void *pods, struct str uid) {
 }
 
 void pods_trouble(struct pods *ps, struct str uid, const char *why) {
+    pods_end(ps, uid, "GpuUnhealthy", why);
+}
+
+void pods_end(struct pods *ps, struct str uid, const char *reason, const char *why) {
     struct pod *p = find(ps, uid);
 
     if (!p || p->state == POD_OVER) {
         return;
     }
     p->failed = true;
-    set_reason(p, "GpuUnhealthy", why);
-    pod_tell(p, true, "GpuUnhealthy", "%s", why);
+    set_reason(p, reason, why);
+    pod_tell(p, true, reason, "%s", why);
     p->stop_grace_s = 10;
     pod_event(p, POD_EV_STOP);
 }
@@ -324,8 +328,11 @@ static void tick_pod(struct pod *p, int64_t now) {
     } else if ((p->state == POD_RUNNING || p->state == POD_STOPPING) && !pod_shim_alive(p)) {
         pod_read_state(p); /* what it said last counts; otherwise it was killed */
         if (p->state != POD_OVER) {
-            p->lost = true;
-            set_reason(p, "ContainerStatusUnknown", "the process that watched the pod was killed");
+            p->lost = !p->failed; /* or it was ended, and the reason is known */
+            if (p->lost) {
+                set_reason(p, "ContainerStatusUnknown",
+                           "the process that watched the pod was killed");
+            }
             pod_event(p, POD_EV_DOWN);
         }
     } else if (p->dirty && !p->writing) {
@@ -347,6 +354,7 @@ static void on_tick(void *ctx) {
             bury(p);
         }
     }
+    pods_watch_disk(ps, now);
     ps->clock->timer_start(ps->tick, TICK_MS * NS_PER_MS);
 }
 

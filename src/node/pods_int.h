@@ -74,6 +74,7 @@ struct pods {
     struct loop_child *server;
     int server_fd;
     bool synced;
+    int64_t disk_mono; /* when the disk is looked at next */
     const struct kind *pod_kind, *event_kind;
     uint64_t events;
 };
@@ -98,7 +99,11 @@ void pod_report(struct pod *p);
 void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* pods_disk.c */
+void pods_watch_disk(struct pods *p, int64_t now);
+
 /* pods.c */
+void pods_end(struct pods *p, struct str uid, const char *reason, const char *why);
 void pod_event(struct pod *p, enum pod_event e);
 void pod_fail(struct pod *p, const char *reason, const char *message);
 void pod_retry(struct pod *p, const char *reason, const char *message);

@@ -111,10 +111,31 @@ static bool send_stop(int64_t pid, uint64_t start, int64_t grace_s) {
     return sent;
 }
 
+/* Who holds the lock, told by itself before its first state. */
+static void read_lock(struct pod *p) {
+    struct arena a;
+    struct str text;
+    yyjson_doc *doc;
+
+    arena_init(&a, 1 << 20);
+    if (file_load(p->dir, "lock", &a, &text, NULL) == 0 && json_parse(&a, text, &doc, NULL) == 0) {
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        p->shim_pid = json_i64_at(root, "pid", 0);
+        p->shim_start = (uint64_t)json_i64_at(root, "start", 0);
+    }
+    arena_release(&a);
+}
+
 void pod_send_stop(struct pod *p) {
     if (p->shim_pid == 0) {
         pod_read_state(p); /* comes back here by POD_EV_UP once the shim has told its pid */
-        return;
+        if (p->shim_pid || p->state != POD_STOPPING || !pod_shim_alive(p)) {
+            return;
+        }
+        read_lock(p);
+        if (p->shim_pid == 0) {
+            return;
+        }
     }
     send_stop(p->shim_pid, p->shim_start, p->stop_grace_s);
     pod_report(p);

@@ -318,7 +318,16 @@ static bool claim(struct shim *s) {
     if (s->lock_fd == -1 || flock(s->lock_fd, LOCK_EX | LOCK_NB) == -1) {
         return false;
     }
-    return path_join(path, s->dir, "state.json", NULL) == 0 && access(path, F_OK) == -1;
+    if (path_join(path, s->dir, "state.json", NULL) || access(path, F_OK) == 0) {
+        return false;
+    }
+    /* Before there are containers: should these fill the disk at once, state.json is never written, and who is to be
+     * stopped is read here. */
+    char who[64];
+    int n = snprintf(who, sizeof(who), "{\"pid\":%d,\"start\":%llu}\n", (int)getpid(),
+                     (unsigned long long)proc_start(getpid()));
+    (void)!pwrite(s->lock_fd, who, (size_t)n, 0);
+    return true;
 }
 
 static void run(struct shim *s) {

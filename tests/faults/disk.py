@@ -137,6 +137,27 @@ def test_full_disk():
         return f"({seen['POST']})"
 
 
+def test_a_pod_that_fills_the_disk():
+    """It is evicted, and says why; one that writes little stays; writes work again."""
+    if SMALL == "-":
+        return "(left out: no small file system)"
+    with Mortal(PROGRAM, None, gpus="none", data=os.path.join(SMALL, "filled")) as b:
+        api = b.api()
+        for name, script in (("small", "sleep 900"), ("large", "yes > x; sleep 900")):
+            api.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
+                "containers": [{"name": "c", "image": "i", "command": ["sh", "-c", script]}]}})
+        status = lambda name: api.ok("GET", f"{PODS}/{name}")["status"]  # noqa: E731
+        wait_for("it is evicted", lambda: status("large").get("reason") == "Evicted", 60)
+        check(status("large")["phase"] == "Failed" and "low on disk" in status("large")["message"], f"{status('large')}")
+        check(status("small")["phase"] == "Running", f"{status('small')}")
+        api.ok("DELETE", f"{PODS}/large")
+        wait_for("writes work again", lambda: api("POST", CONFIGMAPS, config("after", "1"))[0] in (201, 409), 30)
+        b.stop()
+        shutil.rmtree(b.data)
+    return ""
+
+
 QUOTA = 1
 SPEC = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
 
