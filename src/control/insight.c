@@ -172,17 +172,20 @@ static void observed(const struct insight *in, const struct insight_work *w,
     }
 }
 
-/* What is left of a holder's run; one that has overrun gets a tenth more, and is called overdue. */
+/* What is left of a holder's run, as the alike ones that ran longer than it has went on; one that outran what was
+ * declared, or all of these, gets a tenth more. One that has run for longer than was told is called overdue. */
 static void remaining(const struct insight *in, struct insight_work *w, struct forecast_work *f) {
     if (!f->holds || f->runtime == FORECAST_UNKNOWN) {
         return;
     }
     int64_t elapsed = w->started > 0 && in->now > w->started ? in->now - w->started : 0;
-    f->remaining = f->runtime - elapsed;
+    struct run_times_of of = insight_alike(w->obj, w->local);
+    f->remaining =
+        f->basis == BASIS_OBSERVED ? run_times_left(in->times, &of, elapsed) : f->runtime - elapsed;
+    w->overdue = f->runtime <= elapsed;
     if (f->remaining <= 0) {
         int64_t more = f->runtime / 10;
         f->remaining = more > 1000000000 ? more : 1000000000;
-        w->overdue = true;
     }
     w->ends = in->now > INT64_MAX - f->remaining ? INT64_MAX : in->now + f->remaining;
 }

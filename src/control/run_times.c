@@ -138,21 +138,41 @@ static int by_length(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-int64_t run_times_median(const struct run_times *t, const struct run_times_of *of, size_t *ret_n) {
+/* The run times of alike ones that ran longer than `than`, the shortest first; how many there are. */
+static size_t longer(const struct run_times *t, const struct run_times_of *of, int64_t than,
+                     int64_t v[RUN_TIMES_KEPT]) {
     char key[KEY_MAX];
-    int64_t v[RUN_TIMES_KEPT];
     const struct sample *s = map_get(&t->by_key, key_of(of, true, key));
+    size_t n = 0;
     if (s == NULL) {
         s = map_get(&t->by_key, key_of(of, false, key));
         s = s != NULL && s->n >= FALLBACK_RUNS ? s : NULL;
     }
-    if (s == NULL) {
+    for (size_t i = 0; s != NULL && i < s->n; i++) {
+        if (s->runs[i] > than) {
+            v[n++] = s->runs[i];
+        }
+    }
+    if (n > 1) {
+        qsort(v, n, sizeof(*v), by_length);
+    }
+    return n;
+}
+
+int64_t run_times_median(const struct run_times *t, const struct run_times_of *of, size_t *ret_n) {
+    int64_t v[RUN_TIMES_KEPT];
+    size_t n = longer(t, of, -1, v);
+    if (n == 0) {
         return -1;
     }
-    memcpy(v, s->runs, s->n * sizeof(*v));
-    qsort(v, s->n, sizeof(*v), by_length);
-    *ret_n = s->n;
-    return v[(s->n - 1) / 2];
+    *ret_n = n;
+    return v[(n - 1) / 2];
+}
+
+int64_t run_times_left(const struct run_times *t, const struct run_times_of *of, int64_t elapsed) {
+    int64_t v[RUN_TIMES_KEPT];
+    size_t n = longer(t, of, elapsed, v);
+    return n > 0 ? v[(n - 1) / 2] - elapsed : -1;
 }
 
 struct run_times *run_times_copy(const struct run_times *t) {

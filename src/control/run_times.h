@@ -26,6 +26,9 @@ void run_times_free(struct run_times *t);
 void run_times_note(struct run_times *t, const struct run_times_of *of, int64_t ran);
 /* The median of alike ones, or -1. *ret_n: of how many. */
 int64_t run_times_median(const struct run_times *t, const struct run_times_of *of, size_t *ret_n);
+/* What is left of one that has run for `elapsed`: the median of the alike ones that ran longer, less that; -1 when none
+ * is known that did. */
+int64_t run_times_left(const struct run_times *t, const struct run_times_of *of, int64_t elapsed);
 /* One that stands alone, for another thread; NULL: out of memory. */
 struct run_times *run_times_copy(const struct run_times *t);
 

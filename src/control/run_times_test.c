@@ -38,6 +38,26 @@ static void medians(void **state) {
     run_times_free(t);
 }
 
+/* One that outlived the short ones is one of the long ones. */
+static void what_is_left(void **state) {
+    struct run_times *t = run_times_new();
+    struct run_times_of o = of("a", "train-1");
+    assert_int_equal(run_times_left(t, &o, 0), -1);
+    for (int i = 0; i < 5; i++) {
+        note(t, "a", "train-2", 100);
+    }
+    note(t, "a", "train-2", 900);
+    note(t, "a", "train-2", 1000);
+    note(t, "a", "train-2", 1100);
+    assert_int_equal(run_times_left(t, &o, 0), 100);
+    assert_int_equal(run_times_left(t, &o, 99), 1);
+    assert_int_equal(run_times_left(t, &o, 100), 900); /* of 900, 1000, 1100 */
+    assert_int_equal(run_times_left(t, &o, 950), 50);
+    assert_int_equal(run_times_left(t, &o, 1000), 100);
+    assert_int_equal(run_times_left(t, &o, 1100), -1);
+    run_times_free(t);
+}
+
 static void bounded(void **state) {
     struct run_times *t = run_times_new();
     char queue[32];
@@ -79,7 +99,7 @@ static void without_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(medians), cmocka_unit_test(bounded),
-                                       cmocka_unit_test(without_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(medians), cmocka_unit_test(what_is_left),
+                                       cmocka_unit_test(bounded), cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

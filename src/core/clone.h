@@ -60,8 +60,7 @@ struct clone {
 };
 
 /* Copies the trees of the named queues and cohorts (unknown ones are no error) into *c, which clone_release frees, also
- * after a failure. ERR_NOMEM. The engine is settled, and a cycle under way ends where some that hold quota are left
- * out; otherwise it stays as it is. */
+ * after a failure. ERR_NOMEM. The engine is settled, and stays as it is; so does a cycle under way. */
 int clone_take(struct engine *e, const struct str *queues, size_t n_queues,
                const struct str *cohorts, size_t n_cohorts, const struct clone_limits *limits,
                struct clone *c);
