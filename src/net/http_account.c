@@ -121,7 +121,10 @@ int http_account_body(struct http_conn *c, size_t bytes) {
         join(c, "from ", str_head(peer, end > 0 ? (size_t)end : peer.n));
     }
     size_t others = c->account ? c->account->bytes - c->body : 0;
-    size_t most = stranger ? LIMIT_HTTP_BODY_STRANGERS : LIMIT_HTTP_BODY_ACCOUNT;
+    /* Where nobody is asked for a credential, as an API server's webhooks, one address may be all there is. */
+    size_t most = stranger   ? LIMIT_HTTP_BODY_STRANGERS
+                  : c->known ? LIMIT_HTTP_BODY_ACCOUNT
+                             : LIMIT_HTTP_BODY_TOTAL;
     if (stranger && bytes > LIMIT_HTTP_BODY_STRANGER) {
         return 413;
     }

@@ -479,7 +479,28 @@ static void test_bodies_after_heads(void **state) {
     bed_stop();
 }
 
-/* What strangers, and what one user, may be sending at once. */
+/* Where no heads are asked about, an address is bounded by the total alone: an API server's reviews are long. */
+static void test_bodies_without_heads(void **state) {
+    enum { HALVES = 3 };
+    int fds[HALVES];
+    bed_start((struct http_server_options){.body_max = 16 << 20});
+    b.until = "100 Continue";
+    for (int i = 0; i < HALVES; i++) {
+        talk(STR("POST /x HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n"
+                 "Content-Length: 15000000\r\n\r\n"));
+        assert_true(str_contains(buf_view(&b.got), STR("100 Continue")));
+        fds[i] = b.fd;
+        loop_fd_free(b.watch);
+        b.watch = NULL;
+    }
+    for (int i = 0; i < HALVES; i++) {
+        close(fds[i]);
+    }
+    b.fd = -1;
+    bed_stop();
+}
+
+/* What strangers may be sending at once. */
 static void test_bodies_are_bounded(void **state) {
     enum { HALVES = LIMIT_HTTP_BODY_STRANGERS / LIMIT_HTTP_BODY_STRANGER };
     char half[256];
@@ -618,6 +639,7 @@ int main(void) {
         cmocka_unit_test(test_too_many_connections),
         cmocka_unit_test(test_bodies_after_heads),
         cmocka_unit_test(test_bodies_are_bounded),
+        cmocka_unit_test(test_bodies_without_heads),
         cmocka_unit_test(test_stop_lets_finish),
         cmocka_unit_test(test_stop_cuts_after_grace),
         cmocka_unit_test(test_only_loopback),
