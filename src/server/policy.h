@@ -39,8 +39,8 @@ struct policy *policy_new(const struct policy_options *o, struct err *err);
 void policy_free(struct policy *p); /* NULL is a no-op */
 struct guard *policy_guard(struct policy *p);
 
-/* The default roles, bindings and the token namespace's objects: create(ctx, JSON) for each; those that exist are
- * left. */
+/* The default roles and bindings: create(ctx, JSON) for each, which makes it or brings it up to date
+ * (server_bootstrap). */
 int policy_bootstrap(int (*create)(void *ctx, struct str json, struct err *err), void *ctx,
                      struct err *err);
 

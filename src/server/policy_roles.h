@@ -1,4 +1,5 @@
-/* policy_roles (server): the default ClusterRoles and bindings, as manifests. Created at start when absent. */
+/* policy_roles (server): the default ClusterRoles and bindings, as manifests. Created at start when absent;
+ * the rules of roles are brought up to date then (server_bootstrap). */
 #ifndef BERTH_SERVER_POLICY_ROLES_H
 #define BERTH_SERVER_POLICY_ROLES_H
 

@@ -214,6 +214,39 @@ static void test_default_roles(void **state) {
                         "patch - pods/status x p", NULL));
 }
 
+static int bind_each(void *ctx, struct str json, struct err *err) {
+    struct world *w = ctx;
+    yyjson_doc *d = NULL;
+    struct str name;
+    assert_ok(json_parse(&w->a, json, &d, err), err);
+    name = json_str_at(yyjson_doc_get_root(d), "metadata.name");
+    if (!str_is(json_str_at(yyjson_doc_get_root(d), "kind"), "ClusterRole") ||
+        str_is(name, "cluster-admin")) {
+        return 0;
+    }
+    struct str text =
+        arena_f(&w->a,
+                "{" RBAC "\"kind\":\"ClusterRoleBinding\",\"metadata\":{\"name\":\"x-%.*s\"},"
+                "\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":"
+                "\"ClusterRole\",\"name\":\"%.*s\"},\"subjects\":[{\"kind\":\"User\",\"name\":"
+                "\"all\"}]}",
+                STR_ARG(name), STR_ARG(name));
+    return put_default(w->m, text, err);
+}
+
+/* Who makes tokens is whoever it wants to be: not even all default roles together do, but for cluster-admin. */
+static void test_no_default_role_makes_tokens(void **state) {
+    struct world *w = *state;
+    struct user all = fixture_user("all", NULL, NULL);
+    struct err err = {0};
+    put_defaults(w);
+    assert_ok(policy_each_default(bind_each, w, &err), &err);
+    assert_true(allowed(w, all, "create berth.dev reservations team -", NULL));
+    assert_true(allowed(w, all, "update - nodes - n", NULL));
+    assert_false(allowed(w, all, "create berth.dev tokens - -", NULL));
+    assert_false(allowed(w, all, "create berth.dev tokens team -", NULL));
+}
+
 static int escalate(struct world *w, struct user u, const char *json, const char *ns,
                     struct err *err) {
     yyjson_mut_doc *d = NULL;
@@ -643,6 +676,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_cluster_wide, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes_are_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_default_roles, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_default_role_makes_tokens, setup, teardown),
         cmocka_unit_test_setup_teardown(test_escalation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_many_in_one_namespace, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_of_a_namespace, setup, teardown),

@@ -10,7 +10,7 @@
 #include "server/yaml_body.h"
 #include "wire/json.h"
 
-enum { SCRATCH_BYTES = 64 << 20, BOOTSTRAP_BYTES = 16 << 20 };
+enum { SCRATCH_BYTES = 64 << 20 };
 
 int64_t server_now(struct server *s) {
     return clock_wall(s->clock);
@@ -250,86 +250,4 @@ void call_object(struct call *c, int http, const struct object *o) {
         call_json(c, http, &b);
     }
     buf_release(&b);
-}
-
-/* ---- bootstrap ---- */
-
-struct bootstrap {
-    int code;
-    struct err err;
-    bool done, waiting;
-};
-
-static void bootstrap_done(struct write *w) {
-    struct bootstrap *b = w->ctx;
-    if (b != NULL && !b->done) {
-        b->done = true;
-        b->code = w->failure.code;
-        if (b->code != 0) {
-            failure_to_err(&w->failure, &b->err);
-        }
-    }
-    write_free(w);
-}
-
-static int bootstrap_request(struct arena *a, struct str json, struct api_request *q,
-                             struct err *err) {
-    yyjson_doc *doc;
-    int r = json_parse(a, json, &doc, err);
-    if (r != 0) {
-        return r;
-    }
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    struct str api = json_str_at(root, "apiVersion"), group, version;
-    if (!str_cut(api, '/', &group, &version)) {
-        version = api;
-        group = STR("");
-    }
-    *q = (struct api_request){.resource = true,
-                              .verb = VERB_CREATE,
-                              .verb_name = STR("create"),
-                              .group = group,
-                              .version = version};
-    q->kind = kind_by_api_version(api, json_str_at(root, "kind"));
-    q->kv = q->kind != NULL ? kind_version(q->kind, version) : NULL;
-    if (q->kv == NULL) {
-        return err_set(err, ERR_INVALID, "no such kind");
-    }
-    q->ns = json_str_at(root, "metadata.namespace");
-    q->name = json_str_at(root, "metadata.name");
-    q->user.name = STR("system:apiserver");
-    return 0;
-}
-
-int server_bootstrap(struct server *s, struct str json, struct err *err) {
-    struct arena a;
-    struct api_request q;
-    arena_init(&a, BOOTSTRAP_BYTES);
-    int r = bootstrap_request(&a, json, &q, err);
-    struct write *w = r == 0 ? write_new(s) : NULL;
-    if (r == 0 && w == NULL) {
-        r = err_set(err, ERR_NOMEM, "out of memory");
-    }
-    if (r == 0 &&
-        mirror_pending(s->o.mirror, kind_stored(q.kind), request_key_ns(&q), q.name) == NULL) {
-        struct bootstrap b = {0};
-        w->req = &q;
-        w->arena = &a;
-        w->body = json;
-        w->behalf = WRITE_FOR_SYSTEM;
-        w->orphaned = true;
-        w->unasked = true;
-        w->done = bootstrap_done;
-        w->ctx = &b;
-        write_run(w);
-        if (!b.done) {
-            w->ctx = NULL; /* staged: it is freed when it commits */
-        } else if (b.code != 0 && b.code != ERR_EXISTS) {
-            r = err_set(err, b.code, "%s", b.err.text);
-        }
-    } else {
-        write_free(w);
-    }
-    arena_release(&a);
-    return r;
 }

@@ -89,9 +89,9 @@ void server_free(struct server *s); /* NULL is a no-op; not before `stopped` whe
  * system:serviceaccount:kube-system:<who>. Owned by the server. */
 struct writer *server_writer(struct server *s);
 
-/* Makes an object at start (default namespaces, roles) if it is absent, synchronously staged; the
- * body is JSON of any
- * served version. 0 also when it exists. Flush the mirror afterwards. */
+/* Makes an object at start (default namespaces, roles) if it is absent, synchronously staged; the body is JSON of any
+ * served version. 0 also when it exists: then the rules of a role that says autoupdate "true" are made those of the
+ * body, unless the stored role says "false". Flush the mirror afterwards. */
 int server_bootstrap(struct server *s, struct str json, struct err *err);
 
 #endif
