@@ -160,9 +160,9 @@ struct seat *pool_take(struct pool *p, struct str workload, struct str set, stru
 bool pool_seat_usable(const struct pool *p, const struct seat *s);
 /* What the loose seats of a workload take of a resource; it looks at each of them. */
 int64_t pool_loose_taken(const struct pool *p, struct str workload, uint32_t resource);
-/* Plans a new seat for this pod instead of a free one that cannot be used any more; without such a
- * one the workload has
- * no more than its pods already hold, and this one waits (PLACE_TAKEN). */
+/* Plans a new seat for this pod instead of a free one that cannot be used any more, for as much as that one had,
+ * whatever `in` asks for; without such a one the workload has no more than its pods already hold, and this one waits
+ * (PLACE_TAKEN). */
 int pool_replace(struct pool *p, struct str workload, struct str pod, const struct place_input *in,
                  bool *ret_placed, struct place_why *why);
 void pool_pod_gone(struct pool *p, struct str pod);

@@ -502,7 +502,12 @@ int pool_replace(struct pool *p, struct str workload, struct str pod, const stru
         *ret_placed = false;
         return 0;
     }
-    int r = pool_plan(p, workload, pod, in, 1, ret_placed, why);
+    /* What was planned, elsewhere: what the pod asks for may have grown since. */
+    struct place_input same = *in;
+    same.ordinal = old->ordinal;
+    same.amounts = old->amounts;
+    same.n_amounts = old->n_amounts;
+    int r = pool_plan(p, workload, pod, &same, 1, ret_placed, why);
     if (r == 0 && *ret_placed) {
         pool_seat_drop(p, old);
     }

@@ -626,6 +626,41 @@ static void pinned_cards(void **state) {
     teardown(&m);
 }
 
+/* A seat whose node is gone is planned anew for as much as it had, even if its pod asks for more by now. */
+static void replaced_by_as_much(void **state) {
+    struct machine m;
+    struct pool_amount ask[2] = {{0, 2}, {0, 900}};
+    struct place_input in = {.set = STR("main"), .shape = &ANY, .amounts = ask, .n_amounts = 2};
+    struct place_why why = {0};
+    bool placed = false;
+    setup(&m);
+    assert_int_equal(node_put(&m, "n1", 2, ""), 0);
+    assert_int_equal(plan(&m, "w", "nvidia.com/gpu", 1, 2, &placed, &why), 0);
+    assert_true(placed);
+    assert_int_equal(names_intern(&m.names, STR("nvidia.com/gpu"), &ask[0].resource), 0);
+    assert_int_equal(names_intern(&m.names, STR("cpu"), &ask[1].resource), 0);
+    assert_non_null(pool_take(m.pool, STR("w"), STR("main"), STR("p0"), (struct str){0}));
+    assert_non_null(pool_take(m.pool, STR("w"), STR("main"), STR("p1"), (struct str){0}));
+    pool_pod_gone(m.pool, STR("p1"));
+    assert_true(pool_node_del(m.pool, STR("n1")));
+    assert_int_equal(node_put(&m, "n2", 4, ""), 0);
+    assert_int_equal(pool_replace(m.pool, STR("w"), STR("p2"), &in, &placed, &why), 0);
+    assert_true(placed);
+    struct seat *s = pool_pod_seat(m.pool, STR("p2"));
+    assert_str_eq(s->node, STR("n2"));
+    assert_int_equal(s->n_devices, 1);
+    assert_int_equal(s->amounts[0].v, 1);
+    assert_int_equal(s->amounts[1].v, 500);
+    assert_int_equal(s->ordinal, 1);
+    /* p0 still has its own: there is nothing to replace any more */
+    assert_int_equal(pool_replace(m.pool, STR("w"), STR("p3"), &in, &placed, &why), 0);
+    assert_false(placed);
+    assert_int_equal(why.trouble, PLACE_TAKEN);
+    assert_non_null(planned(&m, "rest", "nvidia.com/gpu", 3));
+    assert_true(pool_consistent(m.pool));
+    teardown(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packs),
@@ -641,6 +676,7 @@ int main(void) {
         cmocka_unit_test(set_aside_whole),
         cmocka_unit_test(pins),
         cmocka_unit_test(pinned_cards),
+        cmocka_unit_test(replaced_by_as_much),
         cmocka_unit_test(short_of_memory),
         cmocka_unit_test(plans_short_of_memory),
     };
