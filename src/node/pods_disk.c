@@ -34,7 +34,7 @@ static uint64_t written_by(const struct pod *p) {
 static bool little_room(const struct pods *ps, uint64_t *ret_all) {
     struct statvfs v;
 
-    if (statvfs(ps->o.data_dir, &v) == -1) {
+    if (statvfs(ps->o.data_dir, &v) == -1 || v.f_blocks == 0) { /* FUSE, 9p: not told */
         return false;
     }
     uint64_t all = (uint64_t)v.f_blocks * v.f_frsize, room = all / ROOM_PART;

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <sys/statvfs.h>
 
 #include "base/vec.h"
 #include "store/store.h"
@@ -64,6 +65,9 @@ int db_int(struct db *d, const char *sql, int64_t *ret, struct err *err);
 int db_set_revision(struct db *d, uint64_t revision, struct err *err);
 
 /* store_room.c */
+/* What is kept for root is there for root alone. A file system that does not tell how large it is (FUSE and 9p may
+ * report 0 blocks) has room: the write itself tells when it has none. */
+bool room_in(const struct statvfs *v, bool root);
 bool room_left(const struct store *s);
 void room_keep(struct store *s); /* sets room aside, as far as there is any; again is harmless */
 

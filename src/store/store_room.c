@@ -24,14 +24,15 @@ enum {
     GROWTH_ONE_MAX = 4 << 10,
 };
 
+bool room_in(const struct statvfs *v, bool root) {
+    return v->f_blocks == 0 ||
+           (uint64_t)(root ? v->f_bfree : v->f_bavail) * v->f_frsize >= ROOM_BYTES;
+}
+
 bool room_left(const struct store *s) {
     struct statvfs v;
 
-    if (statvfs(s->path, &v) == -1) {
-        return true;
-    }
-    /* What is kept for root is ours when we are. */
-    return (uint64_t)(geteuid() == 0 ? v.f_bfree : v.f_bavail) * v.f_frsize >= ROOM_BYTES;
+    return statvfs(s->path, &v) == -1 || room_in(&v, geteuid() == 0);
 }
 
 static int set_aside(const char *path, size_t bytes, int flags) {
@@ -52,7 +53,7 @@ void room_keep(struct store *s) {
         return;
     }
     size_t part = (size_t)((uint64_t)v.f_blocks * v.f_frsize / SET_ASIDE_PART);
-    s->set_aside = part < SET_ASIDE_MAX ? part : SET_ASIDE_MAX;
+    s->set_aside = part && part < SET_ASIDE_MAX ? part : SET_ASIDE_MAX;
     snprintf(wal, sizeof(wal), "%s-wal", s->path);
     snprintf(reserve, sizeof(reserve), "%.*s.reserve", (int)(strlen(s->path) - 3), s->path);
     if (set_aside(wal, s->set_aside, 0) == ENOSPC) {
