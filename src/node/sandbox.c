@@ -143,14 +143,22 @@ void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
 }
 
 static int limits(const struct sandbox *s) {
-    struct rlimit none = {0, 0}, files, own = {(rlim_t)s->user_pids, (rlim_t)s->user_pids};
+    struct rlimit none = {0, 0}, files, own;
 
     if (setrlimit(RLIMIT_CORE, &none) == -1) {
         return errno;
     }
     /* Without a user of the project's own this would count Berth and whoever else runs as its user. */
-    if (s->uid && s->user_pids && setrlimit(RLIMIT_NPROC, &own) == -1) {
-        return errno;
+    if (s->uid && s->user_pids) {
+        /* A hard limit that is lower already stays: a root without CAP_SYS_RESOURCE may not raise it. */
+        rlim_t most = (rlim_t)s->user_pids;
+        if (getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_max < most) {
+            most = own.rlim_max;
+        }
+        own = (struct rlimit){most, most};
+        if (setrlimit(RLIMIT_NPROC, &own) == -1) {
+            return errno;
+        }
     }
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max < 65536 ? files.rlim_max : 65536;

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -18,6 +20,7 @@ enum { TEST_UID = 1900000000 };
 struct bed {
     char data[PATH_LEN], pod[PATH_LEN], root[PATH_LEN], other[PATH_LEN];
     struct sandbox sandbox;
+    rlim_t few_processes; /* a hard limit that the sandbox's root may not raise; 0: none */
 };
 
 static int set_up(void **state) {
@@ -49,6 +52,21 @@ static int tear_down(void **state) {
     return 0;
 }
 
+/* The hard limit on processes, and no CAP_SYS_RESOURCE to raise it again: root in many a container. */
+static int lose_resource(rlim_t most) {
+    struct rlimit few = {most, most};
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct caps[2];
+
+    if (setrlimit(RLIMIT_NPROC, &few) == -1 || syscall(SYS_capget, &head, caps) == -1) {
+        return errno;
+    }
+    caps[0].effective &= ~(1U << CAP_SYS_RESOURCE);
+    caps[0].permitted &= ~(1U << CAP_SYS_RESOURCE);
+    caps[0].inheritable &= ~(1U << CAP_SYS_RESOURCE);
+    return syscall(SYS_capset, &head, caps) == -1 ? errno : 0;
+}
+
 /* Runs try(b) inside; it returns an errno, 0 for "it worked". 1000 and more: the sandbox could not be entered. */
 static int inside(struct bed *b, int (*try)(const struct bed *b)) {
     int status, pipes[2], e = 0;
@@ -57,7 +75,8 @@ static int inside(struct bed *b, int (*try)(const struct bed *b)) {
     pid_t pid = fork();
     if (pid == 0) {
         const char *what;
-        e = sandbox_enter(&b->sandbox, NULL, 0, b->root, &what);
+        e = b->few_processes ? lose_resource(b->few_processes) : 0;
+        e = e ? e : sandbox_enter(&b->sandbox, NULL, 0, b->root, &what);
         e = e ? 1000 + e : try(b);
         (void)!write(pipes[1], &e, sizeof(e));
         _exit(0);
@@ -174,6 +193,26 @@ static void test_user_pids(void **state) {
     }
     b->sandbox.user_pids = 50;
     assert_int_equal(inside(b, try_many_processes), EAGAIN);
+}
+
+static int try_processes_limit(const struct bed *b) {
+    struct rlimit own;
+
+    return getrlimit(RLIMIT_NPROC, &own) == -1 ? errno : (int)own.rlim_cur;
+}
+
+static void test_user_pids_below_a_hard_limit(void **state) {
+    struct bed *b = *state;
+
+    if (geteuid() != 0) {
+        skip();
+    }
+    b->sandbox.user_pids = 500;
+    assert_int_equal(inside(b, try_processes_limit), 500);
+    b->few_processes = 300;
+    assert_int_equal(inside(b, try_processes_limit), 300);
+    b->sandbox.user_pids = 200;
+    assert_int_equal(inside(b, try_processes_limit), 200);
 }
 
 static void test_user(void **state) {
@@ -319,6 +358,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_user, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_user_pids, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_user_pids_below_a_hard_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_swapped_entries, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cgroup_v2, set_up, tear_down),
