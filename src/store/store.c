@@ -97,6 +97,7 @@ static void deliver(struct store *s) {
     bool refusing = s->refusing, changed = refusing != s->told_refusing;
     s->told_refusing = refusing;
     s->grown = changed ? 0 : s->grown;
+    s->grown_rest = changed ? 0 : s->grown_rest;
     pthread_mutex_unlock(&s->lock);
     if (changed && s->o.refuses) {
         s->o.refuses(s->o.refuses_ctx, refusing ? &err : NULL);
@@ -148,8 +149,9 @@ static int submit(struct journal *j, const struct change *changes, size_t n, uin
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     assert(n > 0 && s->m);
-    *b = (struct store_batch){.id = batch, .n = n};
+    *b = (struct store_batch){.id = batch, .n = n, .frees = true};
     for (size_t i = 0; i < n; i++) {
+        b->frees = b->frees && room_frees(changes[i].type, changes[i].obj, changes[i].old);
         b->changes[i] = (struct change){.type = changes[i].type, .obj = object_ref(changes[i].obj)};
     }
     pthread_mutex_lock(&s->lock);
@@ -236,15 +238,11 @@ static uint64_t last_revision(const struct store_batch *group) {
     return group->changes[group->n - 1].obj->rv;
 }
 
-static bool only_deletes(const struct store_batch *group) {
-    for (const struct store_batch *b = group; b; b = b->next) {
-        for (size_t i = 0; i < b->n; i++) {
-            if (b->changes[i].type != CHANGE_DELETED && !b->changes[i].obj->deleting_ns) {
-                return false;
-            }
-        }
+static bool only_frees(const struct store_batch *group) {
+    while (group && group->frees) {
+        group = group->next;
     }
-    return true;
+    return !group;
 }
 
 /* With the lock held: takes batches for one transaction off the queue. */
@@ -292,7 +290,7 @@ static void write_next(struct store *s) {
     struct err err = {0};
     bool final = false;
     /* While writes are refused, store_may has looked at each. */
-    bool ordinary = !s->refusing && !only_deletes(group);
+    bool ordinary = !s->refusing && !only_frees(group);
     pthread_mutex_unlock(&s->lock);
     int64_t start = mono_ns();
     int code = ordinary && !room_left(s)

@@ -79,8 +79,10 @@ struct store_recovered {
  * the mirror half filled: free both. */
 int store_recover(struct store *s, struct mirror *m, struct store_recovered *ret, struct err *err);
 
-/* For mirror_options.may. While `refuses` holds, only deletions, changes of what is being deleted, and small changes by
- * which Workloads, Jobs and pods end are taken (and a Node's and its Lease's): there is room set aside for them. */
+/* For mirror_options.may. While `refuses` holds, only deletions are taken, changes by which what is being deleted does
+ * not grow, and small changes by which Workloads, Jobs and pods end, and a Node and a Lease live: there is room set
+ * aside for them. What their statuses grow by is bounded by one budget, and the rest of them, which tenants may write,
+ * by a smaller one of its own. */
 int store_may(void *store, enum change_type type, const struct object *obj,
               const struct object *now, struct err *err);
 

@@ -69,6 +69,8 @@ int db_set_revision(struct db *d, uint64_t revision, struct err *err);
  * report 0 blocks) has room: the write itself tells when it has none. */
 bool room_in(const struct statvfs *v, bool root);
 bool room_left(const struct store *s);
+/* Whether a change is a deletion, or what is left of one: an object that is being deleted and does not grow. */
+bool room_frees(enum change_type type, const struct object *o, const struct object *now);
 void room_keep(struct store *s); /* sets room aside, as far as there is any; again is harmless */
 
 /* store_mark.c: the newest revision known to be durable. Failures to write it are none: it is behind, then. */
@@ -105,6 +107,7 @@ struct store_batch {
     int code; /* once done */
     uint64_t failure; /* which one, when code != 0 */
     struct err *err;  /* NULL, or the text of the failure, owned by the store */
+    bool frees;       /* each of the changes does (room_frees) */
     size_t n;
     struct change changes[]; /* with a reference of each obj */
 };
@@ -117,7 +120,7 @@ struct store {
     char path[STORE_PATH_MAX];
     int lock_fd;
     size_t set_aside; /* bytes of the WAL that need no room */
-    size_t grown;     /* loop thread: by so much objects grew since the disk is full */
+    size_t grown, grown_rest; /* loop thread: by so much statuses, and the rest, grew since the disk is full */
     struct mark mark; /* the writer thread's, as db */
     uint64_t known;   /* what the database must have at least */
     struct mirror *m;

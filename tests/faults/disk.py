@@ -81,8 +81,13 @@ def test_full_disk():
             "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
             "containers": [{"name": "c", "image": "i", "command": ["sleep", "900"]}]}})
         wait_for("the pod runs", lambda: api.ok("GET", f"{PODS}/filler")["status"].get("phase") == "Running", 30)
+        dying = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "dying", "finalizers": ["example.com/mine"]}}
+        api.ok("POST", CONFIGMAPS, dying)
+        api.ok("DELETE", f"{CONFIGMAPS}/dying")
         fill(filler)
         seen = refusals(api, known)
+        code, got = api("PATCH", f"{CONFIGMAPS}/dying", {"data": {"more": "z" * 3000}}, MERGE)
+        check(code == 503 and "disk is full" in got["message"], f"what is being deleted grows on a full disk: {code} {got}")
         check(seen.keys() == {"POST", "PATCH"}, f"refused on a full disk: {seen}")
         check(values(api) == known, "after refusals the list is not what was acknowledged")
         for name in ("kept0", "kept1"):  # who frees is let in, and who fills is taken off
