@@ -105,7 +105,13 @@ void explain_index_free(struct explain_index *x) {
     mem_free(x);
 }
 
-/* ---- which rule keeps a holder ---- */
+/* ---- who asks ---- */
+
+/* What the asker would take with the flavor that is looked at, one for each cell. */
+struct taken {
+    const struct quota_cell *cell;
+    struct explain_bar bar;
+};
 
 struct asker {
     struct explain_index *x;
@@ -114,7 +120,191 @@ struct asker {
     struct arena *a;
     struct explanation *out;
     struct map counted; /* uids of holders that are in out->rules */
+    size_t *flavor_at;  /* of each group, which it would be given; NULL: not yet known */
+    /* of the lack that is looked at */
+    struct taken *taken;
+    size_t n_taken;
+    bool borrows;                          /* in some resource */
+    const struct quota_node *barred_below; /* by borrowing, from reclaiming of queues below this */
+    bool barred;                           /* somebody is kept by that */
 };
+
+/* What all pod sets together ask of a resource: of one that may start with fewer pods, the least that lets it start. */
+static int64_t need_of(const struct engine_workload *w, uint32_t resource, bool *ret_least) {
+    int64_t v = 0;
+    *ret_least = false;
+    for (size_t i = 0; i < w->n_sets; i++) {
+        const struct engine_set *s = &w->sets[i];
+        bool fewer = s->min_count > 0 && s->min_count < s->count;
+        for (size_t k = 0; k < s->n_requests; k++) {
+            if (s->requests[k].resource == resource) {
+                v = amount_add(v, amount_mul(s->requests[k].v, fewer ? s->min_count : s->count));
+                *ret_least = *ret_least || fewer;
+            }
+        }
+    }
+    return v;
+}
+
+/* ---- would it borrow? ---- */
+
+static const struct engine_set *first_asking(const struct engine_workload *w,
+                                             const struct engine_group *g) {
+    for (size_t i = 0; i < w->n_sets; i++) {
+        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
+            for (size_t r = 0; r < g->n_resources; r++) {
+                if (g->resources[r] == w->sets[i].requests[k].resource) {
+                    return &w->sets[i];
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* How well a group's flavor would do for the asker. */
+enum suits { SUITS_NOT, SUITS_SHORT, SUITS_BORROWING, SUITS };
+
+static enum suits suits(const struct asker *k, const struct engine_group *g, uint32_t flavor,
+                        const struct engine_set *s) {
+    const struct engine_flavor *f = &k->x->e->flavors.v[flavor];
+    enum suits best = SUITS;
+    bool least;
+    if (f->memory == NULL || taints_untolerated(f->spec.taints, &s->shape, &f->spec) != NULL ||
+        !shape_matches_flavor(&s->shape, &f->spec)) {
+        return SUITS_NOT;
+    }
+    for (size_t i = 0; i < g->n_resources; i++) {
+        const struct quota_cell *c =
+            quota_cell_of(k->w->queue->node, quota_pair(flavor, g->resources[i]));
+        int64_t need = need_of(k->w, g->resources[i], &least);
+        enum suits one = c == NULL || need == 0                     ? SUITS
+                         : need > amount_max(0, quota_available(c)) ? SUITS_SHORT
+                         : quota_borrows_with(c, need)              ? SUITS_BORROWING
+                                                                    : SUITS;
+        best = one < best ? one : best;
+    }
+    return best;
+}
+
+/* As its queue chooses among them. */
+static size_t flavor_of_group(const struct asker *k, const struct engine_group *g,
+                              const struct engine_set *s) {
+    bool looks_on = k->w->queue->when_can_borrow == FUNGIBILITY_NEXT;
+    enum suits best = SUITS_NOT;
+    size_t at = 0;
+    for (size_t f = 0; f < g->n_flavors && best < (looks_on ? SUITS : SUITS_BORROWING); f++) {
+        enum suits one = suits(k, g, g->flavors[f], s);
+        at = one > best ? f : at;
+        best = one > best ? one : best;
+    }
+    return at;
+}
+
+static int flavors_choose(struct asker *k) {
+    const struct engine_queue *q = k->w->queue;
+    if (k->flavor_at != NULL) {
+        return 0;
+    }
+    k->flavor_at = ARENA_ARRAY(k->a, size_t, q->n_groups + 1);
+    for (size_t i = 0; i < q->n_groups && k->flavor_at != NULL; i++) {
+        const struct engine_set *s = first_asking(k->w, &q->groups[i]);
+        k->flavor_at[i] = s != NULL ? flavor_of_group(k, &q->groups[i], s) : 0;
+    }
+    return k->flavor_at != NULL ? 0 : ERR_NOMEM;
+}
+
+static void take_group(struct asker *k, size_t group, size_t flavor_at) {
+    const struct engine_group *g = &k->w->queue->groups[group];
+    for (size_t i = 0; i < g->n_resources; i++) {
+        uint32_t flavor = g->flavors[flavor_at], resource = g->resources[i];
+        const struct quota_cell *c = quota_cell_of(k->w->queue->node, quota_pair(flavor, resource));
+        bool least;
+        int64_t need = need_of(k->w, resource, &least);
+        /* the search for victims does not count the pods themselves (preempt_need.uncounted) */
+        if (c == NULL || need == 0 ||
+            str_is(names_text(&k->x->e->resource_names, resource), "pods")) {
+            continue;
+        }
+        k->taken[k->n_taken++] = (struct taken){
+            c,
+            {.flavor = flavor,
+             .resource = resource,
+             .group = group,
+             .flavor_at = flavor_at,
+             .resource_at = i,
+             .need = need,
+             .nominal = c->subtree,
+             .used = c->usage,
+             .missing = amount_max(0, amount_sub(amount_add(c->usage, need), c->subtree))}};
+    }
+}
+
+/* What it would take with this flavor, and where borrowing for it bars it: up to the first cohort in whose own quota
+ * all of it has room, as the search for victims finds it (preempt.c, collect_cohort). */
+static int take_with(struct asker *k, size_t group, size_t flavor_at) {
+    const struct engine_queue *q = k->w->queue;
+    size_t n = 0;
+    for (size_t i = 0; i < q->n_groups; i++) {
+        n += q->groups[i].n_resources;
+    }
+    const struct quota_cell **cells = ARENA_ARRAY(k->a, const struct quota_cell *, n + 1);
+    int64_t *rest = ARENA_ARRAY(k->a, int64_t, n + 1);
+    k->taken = ARENA_ARRAY(k->a, struct taken, n + 1);
+    k->n_taken = 0;
+    if (cells == NULL || rest == NULL || k->taken == NULL || flavors_choose(k) != 0) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < q->n_groups; i++) {
+        if (q->groups[i].n_flavors > 0) {
+            take_group(k, i, i == group ? flavor_at : k->flavor_at[i]);
+        }
+    }
+    for (size_t i = 0; i < k->n_taken; i++) {
+        cells[i] = k->taken[i].cell;
+        rest[i] = k->taken[i].bar.need;
+    }
+    k->borrows = !quota_own_room(cells, rest, k->n_taken);
+    k->barred_below = q->node;
+    bool borrows = k->borrows;
+    for (const struct quota_node *a = q->node->parent; a != NULL && borrows; a = a->parent) {
+        k->barred_below = a;
+        borrows = !quota_own_room(cells, rest, k->n_taken);
+    }
+    return 0;
+}
+
+/* Those that barred it become part of the answer. */
+static int bars_add(struct asker *k, uint32_t pair) {
+    struct explanation *x = k->out;
+    bool own = true;
+    for (size_t i = 0; i < k->n_taken; i++) {
+        own = own && (k->taken[i].cell->q.pair != pair || k->taken[i].bar.missing == 0);
+    }
+    struct explain_bar *v = ARENA_ARRAY(k->a, struct explain_bar, x->n_bars + k->n_taken + 1);
+    if (v == NULL) {
+        return ERR_NOMEM;
+    }
+    if (x->n_bars > 0) {
+        memcpy(v, x->bars, x->n_bars * sizeof(*v));
+    }
+    x->bars = v;
+    for (size_t i = 0; i < k->n_taken; i++) {
+        struct explain_bar b = k->taken[i].bar;
+        size_t at = 0;
+        while (at < x->n_bars && (v[at].flavor != b.flavor || v[at].resource != b.resource)) {
+            at++;
+        }
+        if (b.missing > 0) {
+            b.remedy = own || (at < x->n_bars && v[at].remedy);
+            v[at] = b;
+            x->n_bars += at == x->n_bars;
+        }
+    }
+    return 0;
+}
+
+/* ---- which rule keeps a holder ---- */
 
 static int64_t latest(int64_t a, int64_t b) {
     return a > b ? a : b;
@@ -141,12 +331,26 @@ static enum keep_rule by_priority(enum preempt_policy policy, const struct engin
     return KEEP_PRIORITY;
 }
 
-/* Would the asker's queue borrow with this? */
-static bool would_borrow(const struct quota_cell *c, int64_t need) {
-    return c->subtree < amount_add(c->usage, need);
+static bool is_below(const struct quota_node *n, const struct quota_node *top) {
+    while (n != NULL && n != top) {
+        n = n->parent;
+    }
+    return n != NULL;
 }
 
-static enum keep_rule by_cohort(const struct asker *k, const struct quota_cell *c, int64_t need,
+/* By borrowWithinCohort, for who is kept by no more than that the asker's queue would borrow. */
+static enum keep_rule by_borrowing(const struct asker *k, const struct engine_workload *h) {
+    const struct engine_queue *q = k->w->queue;
+    if (q->borrow_within == PREEMPT_NEVER) {
+        return KEEP_BORROWING;
+    }
+    if (h->priority >= k->w->priority) {
+        return KEEP_BORROWING_PRIORITY;
+    }
+    return q->has_threshold && h->priority > q->threshold ? KEEP_THRESHOLD : KEEP_NOT_ENOUGH;
+}
+
+static enum keep_rule by_cohort(struct asker *k, const struct quota_cell *c, int64_t need,
                                 const struct engine_workload *h) {
     const struct engine_queue *q = k->w->queue;
     const struct quota_cell *theirs = quota_cell_of(h->queue->node, c->q.pair);
@@ -159,23 +363,19 @@ static enum keep_rule by_cohort(const struct asker *k, const struct quota_cell *
     if (theirs == NULL || theirs->usage <= theirs->subtree) {
         return KEEP_NOMINAL;
     }
+    enum keep_rule r = by_priority(q->reclaim, k->w, h);
     if (k->x->e->o.fair_sharing) {
-        enum keep_rule r = by_priority(q->reclaim, k->w, h);
-        return r == KEEP_NOT_ENOUGH && would_borrow(c, need) ? KEEP_SHARE : r;
+        return r == KEEP_NOT_ENOUGH && quota_borrows_with(c, need) ? KEEP_SHARE : r;
     }
-    if (!would_borrow(c, need)) {
-        return by_priority(q->reclaim, k->w, h);
+    if (r != KEEP_NOT_ENOUGH || !k->borrows || !is_below(h->queue->node, k->barred_below)) {
+        return r;
     }
-    if (q->borrow_within == PREEMPT_NEVER) {
-        return KEEP_BORROWING;
-    }
-    if (h->priority >= k->w->priority) {
-        return KEEP_PRIORITY;
-    }
-    return q->has_threshold && h->priority > q->threshold ? KEEP_THRESHOLD : KEEP_NOT_ENOUGH;
+    r = by_borrowing(k, h);
+    k->barred = k->barred || r != KEEP_NOT_ENOUGH;
+    return r;
 }
 
-static enum keep_rule keeps(const struct asker *k, const struct quota_cell *c, int64_t need,
+static enum keep_rule keeps(struct asker *k, const struct quota_cell *c, int64_t need,
                             const struct engine_workload *h, int64_t *ret_until) {
     enum keep_rule rule = KEEP_NOT_ENOUGH, protection;
     *ret_until = 0;
@@ -237,13 +437,6 @@ static const struct quota_node *limiting(const struct quota_cell *c) {
         c = c->up;
     }
     return c->node;
-}
-
-static bool is_below(const struct quota_node *n, const struct quota_node *top) {
-    while (n != NULL && n != top) {
-        n = n->parent;
-    }
-    return n != NULL;
 }
 
 /* Does what this queue holds of the pair take anything from the asker's? */
@@ -317,23 +510,6 @@ static int borrowers_of(struct asker *k, const struct quota_cell *c, const struc
     return 0;
 }
 
-/* What all pod sets together ask of a resource: of one that may start with fewer pods, the least that lets it start. */
-static int64_t need_of(const struct engine_workload *w, uint32_t resource, bool *ret_least) {
-    int64_t v = 0;
-    *ret_least = false;
-    for (size_t i = 0; i < w->n_sets; i++) {
-        const struct engine_set *s = &w->sets[i];
-        bool fewer = s->min_count > 0 && s->min_count < s->count;
-        for (size_t k = 0; k < s->n_requests; k++) {
-            if (s->requests[k].resource == resource) {
-                v = amount_add(v, amount_mul(s->requests[k].v, fewer ? s->min_count : s->count));
-                *ret_least = *ret_least || fewer;
-            }
-        }
-    }
-    return v;
-}
-
 static int lack_add(struct asker *k, const struct explain_lack *l) {
     struct explanation *x = k->out;
     if ((x->n_lacks & (x->n_lacks - 1)) == 0) { /* full at each power of two */
@@ -351,7 +527,9 @@ static int lack_add(struct asker *k, const struct explain_lack *l) {
     return 0;
 }
 
-static int look_at_quota(struct asker *k, uint32_t flavor, uint32_t resource, bool *ret_ok) {
+static int look_at_quota(struct asker *k, size_t group, size_t flavor_at, uint32_t resource,
+                         bool *ret_ok) {
+    uint32_t flavor = k->w->queue->groups[group].flavors[flavor_at];
     const struct quota_cell *c = quota_cell_of(k->w->queue->node, quota_pair(flavor, resource));
     struct explain_lack l = {.kind = LACK_QUOTA, .flavor = flavor, .resource = resource};
     l.need = need_of(k->w, resource, &l.least);
@@ -374,7 +552,11 @@ static int look_at_quota(struct asker *k, uint32_t flavor, uint32_t resource, bo
     const struct quota_node *top = limiting(c);
     l.limit_at = top->name;
     l.limit_is_queue = top->queue;
-    int r = holders_of(k, c, top, &l);
+    k->barred = false;
+    bool reclaims = k->w->queue->reclaim != PREEMPT_NEVER && !k->x->e->o.fair_sharing;
+    int r = reclaims ? take_with(k, group, flavor_at) : 0;
+    r = r == 0 ? holders_of(k, c, top, &l) : r;
+    r = r == 0 && k->barred ? bars_add(k, c->q.pair) : r;
     r = r == 0 && k->o->borrowers_max > 0 ? borrowers_of(k, c, top, &l) : r;
     return r == 0 ? lack_add(k, &l) : r;
 }
@@ -403,21 +585,8 @@ static int look_at_flavor(struct asker *k, uint32_t flavor, const struct engine_
     return lack_add(k, &l);
 }
 
-static const struct engine_set *first_asking(const struct engine_workload *w,
-                                             const struct engine_group *g) {
-    for (size_t i = 0; i < w->n_sets; i++) {
-        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
-            for (size_t r = 0; r < g->n_resources; r++) {
-                if (g->resources[r] == w->sets[i].requests[k].resource) {
-                    return &w->sets[i];
-                }
-            }
-        }
-    }
-    return NULL;
-}
-
-static int look_at_group(struct asker *k, const struct engine_group *g) {
+static int look_at_group(struct asker *k, size_t group) {
+    const struct engine_group *g = &k->w->queue->groups[group];
     const struct engine_set *s = first_asking(k->w, g);
     bool some = s == NULL, least;
     for (size_t f = 0; f < g->n_flavors && s != NULL; f++) {
@@ -426,7 +595,7 @@ static int look_at_group(struct asker *k, const struct engine_group *g) {
         for (size_t i = 0; i < g->n_resources && r == 0 && ok; i++) {
             bool enough = true;
             r = need_of(k->w, g->resources[i], &least) > 0
-                    ? look_at_quota(k, g->flavors[f], g->resources[i], &enough)
+                    ? look_at_quota(k, group, f, g->resources[i], &enough)
                     : 0;
             all = all && enough;
         }
@@ -474,12 +643,11 @@ int explain_workload(struct explain_index *x, struct str uid, const struct expla
     if (w == NULL || w->state == WORKLOAD_HOLDING) {
         return ERR_NOT_FOUND;
     }
-    struct explanation out = {
-        .fits = true, .strict = w->queue->strict, .active = w->queue->active};
+    struct explanation out = {.fits = true, .strict = w->queue->strict, .active = w->queue->active};
     struct asker k = {.x = x, .w = w, .o = o, .a = a, .out = &out};
     int r = look_at_uncovered(&k);
     for (size_t i = 0; i < w->queue->n_groups && r == 0; i++) {
-        r = look_at_group(&k, &w->queue->groups[i]);
+        r = look_at_group(&k, i);
     }
     map_release(&k.counted);
     if (r == 0) {
@@ -506,6 +674,9 @@ static const struct {
     [KEEP_BORROWING] = {"BorrowWithinCohortNever",
                         "is in another ClusterQueue, this one would borrow, and "
                         "borrowWithinCohort is Never"},
+    [KEEP_BORROWING_PRIORITY] = {"BorrowWithinCohortPriority",
+                                 "has an equal or higher priority, and this ClusterQueue would "
+                                 "borrow"},
     [KEEP_THRESHOLD] = {"BorrowWithinCohortThreshold",
                         "has a priority above borrowWithinCohort's maxPriorityThreshold"},
     [KEEP_PROTECTED] = {"Protected", "is protected by berth.dev/protected-until"},
@@ -518,6 +689,10 @@ static const struct {
 
 const char *keep_rule_name(enum keep_rule r) {
     return rules[r].name;
+}
+
+bool keep_rule_borrows(enum keep_rule r) {
+    return r == KEEP_BORROWING || r == KEEP_BORROWING_PRIORITY || r == KEEP_THRESHOLD;
 }
 
 const char *keep_rule_text(enum keep_rule r) {

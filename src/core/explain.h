@@ -30,6 +30,7 @@ enum keep_rule {
     KEEP_INACTIVE, /* another queue, which is stopped or lacks a flavor: nothing is taken from it */
     KEEP_NOMINAL,  /* another queue, which uses no more than its own quota */
     KEEP_BORROWING,       /* the asker's queue would itself borrow; borrowWithinCohort is Never */
+    KEEP_BORROWING_PRIORITY, /* the same, and the holder's priority is not lower */
     KEEP_THRESHOLD,       /* the same, and the holder's priority is above maxPriorityThreshold */
     KEEP_PROTECTED,       /* berth.dev/protected-until is still to come */
     KEEP_MINIMUM_RUNTIME, /* it has not yet run for its berth.dev/minimum-runtime */
@@ -72,6 +73,16 @@ struct explain_rule {
     int64_t until_ns; /* the first protection to end; 0: none */
 };
 
+/* A resource in which the asker's queue would use more than its own quota: it counts as borrowing then,
+ * whatever it lacks, and reclaims only what borrowWithinCohort lets it. */
+struct explain_bar {
+    uint32_t flavor, resource;
+    size_t group, flavor_at, resource_at; /* where its quota stands in the queue's spec */
+    int64_t need, nominal, used, missing; /* missing: of nominal, so that it would not borrow */
+    /* It has enough quota of its own of what it lacks: with these raised it would reclaim from somebody. */
+    bool remedy;
+};
+
 struct explanation {
     struct explain_lack *lacks; /* each flavor that was short, in the queue's order */
     size_t n_lacks;
@@ -80,6 +91,8 @@ struct explanation {
     bool active; /* its queue admits */
     struct explain_rule rules[KEEP_RULES];
     size_t n_rules;
+    struct explain_bar *bars; /* those by which some holder is kept; each pair once */
+    size_t n_bars;
 };
 
 struct explain_options {
@@ -97,6 +110,7 @@ int explain_workload(struct explain_index *x, struct str uid, const struct expla
                      struct arena *a, struct explanation *ret);
 
 const char *keep_rule_name(enum keep_rule r); /* "WithinClusterQueueNever" */
+bool keep_rule_borrows(enum keep_rule r);     /* it would not keep, did the asker's queue not borrow */
 const char *keep_rule_text(enum keep_rule r); /* "its queue does not preempt its own workloads ..." */
 
 #endif

@@ -283,12 +283,127 @@ static void rules_of_the_cohort(void **state) {
     assert_int_equal(cohort(a, 2, 1, 5), KEEP_NOMINAL);
     assert_int_equal(cohort(a, 4, 1, 5), KEEP_BORROWING);
     a.borrow_within = PREEMPT_LOWER;
-    assert_int_equal(cohort(a, 4, 5, 5), KEEP_PRIORITY);
+    assert_int_equal(cohort(a, 4, 5, 5), KEEP_BORROWING_PRIORITY);
     assert_int_equal(cohort(a, 4, 4, 5), KEEP_NOT_ENOUGH);
     a.has_threshold = true;
     a.threshold = 3;
     assert_int_equal(cohort(a, 4, 4, 5), KEEP_THRESHOLD);
     assert_int_equal(cohort(a, 4, 3, 5), KEEP_NOT_ENOUGH);
+}
+
+/* A queue with cpu in flavor t and gpu in f, as the samples have them. */
+static void queue_of_two(struct world *w, struct queue_input in, int64_t cpus, int64_t gpus) {
+    struct str resources[] = {STR("gpu"), STR("cpu")};
+    struct quota_input cpu = {cpus, NO, NO}, gpu = {gpus, NO, NO};
+    struct group_flavor_input t = {STR("t"), &cpu}, f = {STR("f"), &gpu};
+    struct group_input g[] = {{&resources[1], 1, &t, 1}, {&resources[0], 1, &f, 1}};
+    in.groups = g;
+    in.n_groups = 2;
+    assert_int_equal(engine_queue_put(w->e, &in), 0);
+}
+
+static void cohort_of_cpu(struct world *w, const char *name, const char *parent, int64_t cpus) {
+    struct str resource = STR("cpu");
+    struct quota_input q = {cpus, NO, NO};
+    struct group_flavor_input f = {STR("t"), &q};
+    struct group_input g = {&resource, 1, &f, 1};
+    struct cohort_input in = {.name = str_of(name), .parent = str_of(parent), .weight = 1};
+    in.groups = &g;
+    in.n_groups = 1;
+    assert_int_equal(engine_cohort_put(w->e, &in), 0);
+}
+
+static void submit_two(struct world *w, int64_t priority, int64_t gpus, int64_t cpus) {
+    struct node_amount a[] = {{STR("cpu"), cpus}, {STR("gpu"), gpus}};
+    struct toleration t = {.key = STR("gpu"), .operator = STR("Exists")};
+    struct shape shape = {.tolerations = {&t, 1}};
+    struct set_input s = {STR("main"), 2, 0, &shape, a, 2};
+    struct workload_input in = {.uid = STR("p"),
+                                .queue = STR("a"),
+                                .priority = priority,
+                                .queued_ns = 9,
+                                .sets = &s,
+                                .n_sets = 1};
+    assert_int_equal(engine_workload_put(w->e, &in), 0);
+}
+
+/* An owner asks for no more GPUs than his own, and for a little CPU, of which he has none: that bars him. */
+static void barred_by_another_resource(void **state) {
+    struct world w;
+    struct queue_input a = base("a", "c");
+    setup(&w);
+    a.reclaim = PREEMPT_ANY;
+    cohort_of_cpu(&w, "c", "", 100);
+    queue_of_two(&w, a, 1, 2);
+    queue_of_two(&w, base("b", "c"), 0, 2);
+    hold(&w, "h", "b", 7, 1, 4);
+    submit_two(&w, 0, 1, 3); /* two pods: 6 of cpu, 2 of gpu */
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(w.out.n_lacks, 1);
+    assert_int_equal(only_rule(&w), KEEP_BORROWING);
+    assert_true(keep_rule_borrows(KEEP_BORROWING));
+    assert_int_equal(w.out.n_bars, 1);
+    const struct explain_bar *b = &w.out.bars[0];
+    assert_str_eq(names_text(engine_resources(w.e), b->resource), STR("cpu"));
+    assert_str_eq(names_text(engine_flavors(w.e), b->flavor), STR("t"));
+    assert_int_equal(b->need, 6);
+    assert_int_equal(b->nominal, 1);
+    assert_int_equal(b->used, 0);
+    assert_int_equal(b->missing, 5);
+    assert_int_equal(b->group, 0);
+    assert_true(b->remedy);
+    /* it asks for more GPUs than its own as well: then CPU alone is no remedy */
+    submit_two(&w, 0, 2, 3);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(only_rule(&w), KEEP_BORROWING);
+    assert_int_equal(w.out.n_bars, 2);
+    assert_false(w.out.bars[0].remedy || w.out.bars[1].remedy);
+    /* borrowWithinCohort lets it, but for the priority */
+    submit_two(&w, 0, 1, 3);
+    a.borrow_within = PREEMPT_LOWER;
+    queue_of_two(&w, a, 1, 2);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(only_rule(&w), KEEP_BORROWING_PRIORITY);
+    assert_true(w.out.n_bars == 1 && w.out.bars[0].remedy);
+    submit_two(&w, 8, 1, 3);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(only_rule(&w), KEEP_NOT_ENOUGH);
+    assert_int_equal(w.out.n_bars, 0);
+    /* and so does what is missing, of its own */
+    a.borrow_within = PREEMPT_NEVER;
+    queue_of_two(&w, a, 6, 2);
+    submit_two(&w, 0, 1, 3);
+    assert_int_equal(explain(&w, "p"), 0);
+    assert_int_equal(only_rule(&w), KEEP_NOT_ENOUGH);
+    assert_int_equal(w.out.n_bars, 0);
+    teardown(&w);
+}
+
+/* The queue's own cohort has what it would borrow: others below that are safe, those beyond are not. */
+static void barred_within_a_cohort(void **state) {
+    struct world w;
+    struct queue_input a = base("a", "c");
+    setup(&w);
+    a.reclaim = PREEMPT_ANY;
+    cohort_of_cpu(&w, "root", "", 0);
+    cohort_of_cpu(&w, "c", "root", 100);
+    cohort_of_cpu(&w, "d", "root", 0);
+    queue_of_two(&w, a, 0, 2);
+    queue_of_two(&w, base("b", "c"), 0, 0);
+    queue_of_two(&w, base("y", "c"), 0, 1);
+    queue_of_two(&w, base("z", "d"), 0, 0);
+    hold(&w, "near", "b", 0, 1, 1);
+    hold(&w, "far", "z", 0, 1, 1);
+    submit_two(&w, 0, 1, 3);
+    assert_int_equal(explain(&w, "p"), 0);
+    const struct explain_lack *l = &w.out.lacks[0];
+    assert_int_equal(l->n_holders, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool near = str_is(l->holders[i].uid, "near");
+        assert_int_equal(l->holders[i].keeps, near ? KEEP_BORROWING : KEEP_NOT_ENOUGH);
+    }
+    assert_int_equal(w.out.n_bars, 1);
+    teardown(&w);
 }
 
 /* A lower holder, protected, evicting, or before a closed gate: policies would let it go. */
@@ -391,12 +506,19 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stopped_borrower),     cmocka_unit_test(amounts_and_holders),
-        cmocka_unit_test(resource_of_no_group), cmocka_unit_test(rules_of_the_queue),
-        cmocka_unit_test(rules_of_the_cohort),  cmocka_unit_test(own_limit),
-        cmocka_unit_test(protections),          cmocka_unit_test(every_rule_has_words),
-        cmocka_unit_test(without_memory),       cmocka_unit_test(other_nodes),
+        cmocka_unit_test(stopped_borrower),
+        cmocka_unit_test(amounts_and_holders),
+        cmocka_unit_test(resource_of_no_group),
+        cmocka_unit_test(rules_of_the_queue),
+        cmocka_unit_test(rules_of_the_cohort),
+        cmocka_unit_test(own_limit),
+        cmocka_unit_test(protections),
+        cmocka_unit_test(every_rule_has_words),
+        cmocka_unit_test(without_memory),
+        cmocka_unit_test(other_nodes),
         cmocka_unit_test(fewer_pods),
+        cmocka_unit_test(barred_by_another_resource),
+        cmocka_unit_test(barred_within_a_cohort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

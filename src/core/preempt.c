@@ -108,21 +108,11 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
     return 0;
 }
 
-/* Does what remains of the requests fit in what the subtree has? What does not is asked of the next cohort. */
-static bool subtree_fits(struct quota_cell **cells, int64_t *rest, size_t n) {
-    bool fits = true;
-    for (size_t i = 0; i < n; i++) {
-        fits = fits && !quota_borrows_with(cells[i], rest[i]);
-        rest[i] = amount_max(0, amount_sub(rest[i], quota_local_available(cells[i])));
-        cells[i] = cells[i]->up;
-    }
-    return fits;
-}
-
 /* By lists that a search asks: without SOURCE_PRIORITY, only from below ancestors where the asker has the right. */
 static int collect_cohort(struct search *s, bool priority) {
     size_t n = 0;
-    struct quota_cell **cells = ARENA_ARRAY(&s->m->memory, struct quota_cell *, s->ask->n_needs);
+    const struct quota_cell **cells =
+        ARENA_ARRAY(&s->m->memory, const struct quota_cell *, s->ask->n_needs);
     int64_t *rest = ARENA_ARRAY(&s->m->memory, int64_t, s->ask->n_needs);
     if (cells == NULL || rest == NULL) {
         return ERR_NOMEM;
@@ -135,14 +125,14 @@ static int collect_cohort(struct search *s, bool priority) {
         }
     }
     s->e->forest.stamp++;
-    bool advantage = subtree_fits(cells, rest, n);
+    bool advantage = quota_own_room(cells, rest, n);
     const struct quota_node *below = s->q->node;
     int r = 0;
     for (const struct quota_node *a = below->parent; a != NULL && r == 0; a = a->parent) {
         if (advantage || priority) {
             r = collect(s, a, below, a, advantage ? SOURCE_HIERARCHY : SOURCE_PRIORITY);
         }
-        advantage = subtree_fits(cells, rest, n) || advantage;
+        advantage = quota_own_room(cells, rest, n) || advantage;
         below = a;
     }
     return r;

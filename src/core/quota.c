@@ -658,6 +658,16 @@ bool quota_borrows_with(const struct quota_cell *c, int64_t v) {
     return c->subtree < amount_add(c->usage, v); /* a queue's subtree is its nominal quota */
 }
 
+bool quota_own_room(const struct quota_cell **cells, int64_t *rest, size_t n) {
+    bool fits = true;
+    for (size_t i = 0; i < n; i++) {
+        fits = fits && !quota_borrows_with(cells[i], rest[i]);
+        rest[i] = amount_max(0, amount_sub(rest[i], quota_local_available(cells[i])));
+        cells[i] = cells[i]->up;
+    }
+    return fits;
+}
+
 uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_smaller) {
     if (!quota_borrows_with(c, v) || c->up == NULL) {
         *ret_smaller = c->up != NULL;

@@ -141,6 +141,9 @@ int64_t quota_local_available(const struct quota_cell *c); /* what is local and 
 int64_t quota_available(const struct quota_cell *c); /* may be negative when overcommitted */
 int64_t quota_potential(const struct quota_cell *c); /* as if nothing were used */
 bool quota_borrows_with(const struct quota_cell *c, int64_t v);
+/* Have all n cells, of one node, room of their own for rest[]? What has no room there is left in rest, and cells[]
+ * become the parent's: asked again, it is about that one. */
+bool quota_own_room(const struct quota_cell **cells, int64_t *rest, size_t n);
 /* The borrow height that v more would have, 0 for none; *ret_smaller: the fitting subtree is not the whole tree. */
 uint32_t quota_lowest_fit(const struct quota_cell *c, int64_t v, bool *ret_smaller);
 
