@@ -59,6 +59,20 @@ static const struct field rule_fields[] = {
 static const struct schema schema_explained_rule =
     SCHEMA("dev.berth.v1alpha1.ExplainedRule", rule_fields, 0, "Why holders are not preempted.");
 
+static const struct field borrowing_fields[] = {
+    F(STRING, ONE, "resource", 0, .doc = "What its ClusterQueue would borrow."),
+    F(STRING, ONE, "flavor", 0, .doc = "In this ResourceFlavor."),
+    F(STRING, ONE, "requested", 0, .doc = "What the workload asks for."),
+    F(STRING, ONE, "nominalQuota", 0, .doc = "What its ClusterQueue has of its own."),
+    F(STRING, ONE, "used", 0, .doc = "What its ClusterQueue uses."),
+    F(STRING, ONE, "missing", 0, .doc = "What the ClusterQueue's own quota lacks."),
+    F(STRING, ONE, "remedy", 0,
+      .doc = "The field to raise, where nothing else keeps it from taking back its own."),
+};
+static const struct schema schema_explained_borrowing =
+    SCHEMA("dev.berth.v1alpha1.ExplainedBorrowing", borrowing_fields, 0,
+           "A resource by which a workload's ClusterQueue counts as borrowing.");
+
 static const struct field position_fields[] = {
     F(INT64, ONE, "clusterQueue", 0, .doc = "From 1, among those that wait in the ClusterQueue."),
     F(INT64, ONE, "localQueue", 0, .doc = "From 1, among those that wait in the LocalQueue."),
@@ -92,6 +106,8 @@ static const struct field explanation_status_fields[] = {
     F(OBJECT, LIST, "lacks", 0, .of = &schema_explained_lack, .doc = "What it lacks, by flavor."),
     F(OBJECT, LIST, "preemption", 0, .of = &schema_explained_rule,
       .doc = "Why those that hold what it lacks are not preempted."),
+    F(OBJECT, LIST, "borrowing", 0, .of = &schema_explained_borrowing,
+      .doc = "Why its ClusterQueue counts as borrowing, where that keeps somebody."),
     F(OBJECT, ONE, "estimate", 0, .of = &schema_explained_estimate, .doc = "When it may start."),
     F(TIME, ONE, "computed", 0, .doc = "When this was computed."),
 };
@@ -128,6 +144,16 @@ static const struct field preview_spec_fields[] = {
 static const struct schema schema_preview_spec =
     SCHEMA("dev.berth.v1alpha1.QueuePreviewSpec", preview_spec_fields, 0, NULL);
 
+static const struct field suggestion_fields[] = {
+    F(STRING, ONE, "clusterQueue", 0, .doc = "The ClusterQueue whose quota it is."),
+    F(STRING, ONE, "field", 0, .doc = "The field of the ClusterQueue."),
+    F(STRING, ONE, "nominalQuota", 0, .doc = "What to raise it to."),
+    F(STRING, ONE, "message", 0, .doc = "The suggestion, for people."),
+};
+static const struct schema schema_preview_suggestion =
+    SCHEMA("dev.berth.v1alpha1.PreviewSuggestion", suggestion_fields, 0,
+           "A quota without which what would wait cannot take back what is its queue's own.");
+
 static const struct field preview_status_fields[] = {
     F(OBJECT, LIST, "admitted", 0, .of = &schema_explained_workload,
       .doc = "What would be admitted, and is not admitted as things are."),
@@ -138,6 +164,8 @@ static const struct field preview_status_fields[] = {
     F(INT64, ONE, "admittedCount", 0, .doc = "How many would be admitted."),
     F(INT64, ONE, "evictedCount", 0, .doc = "How many would be evicted."),
     F(INT64, ONE, "waitingCount", 0, .doc = "How many would wait."),
+    F(OBJECT, LIST, "suggestions", 0, .of = &schema_preview_suggestion,
+      .doc = "Quota to raise beside the edit."),
     F(STRING, LIST, "notes", 0, .doc = "What the preview leaves out."),
     F(TIME, ONE, "computed", 0, .doc = "When this was computed."),
 };

@@ -162,6 +162,7 @@ static void print_table(struct cli *c, yyjson_val *v) {
                                           "CLUSTER QUEUE", "PRIORITY", "REASON"};
     struct table t;
     struct buf b;
+    yyjson_val *suggestions = json_path(v, "status.suggestions"), *one;
     yyjson_val *notes = json_path(v, "status.notes"), *note;
     size_t i, n;
     table_init(&t, &c->arena, headers, 6);
@@ -178,6 +179,14 @@ static void print_table(struct cli *c, yyjson_val *v) {
             (long long)json_i64_at(v, "status.admittedCount", 0),
             (long long)json_i64_at(v, "status.evictedCount", 0),
             (long long)json_i64_at(v, "status.waitingCount", 0));
+    yyjson_arr_foreach(suggestions, i, n, one) {
+        struct str text = arena_str(&c->arena, json_str_at(one, "message"));
+        cli_clean((char *)(uintptr_t)text.p);
+        fprintf(stderr,
+                "suggestion: %.*s: then it borrows no more for what waits, and takes back what is "
+                "its own\n",
+                STR_ARG(text));
+    }
     yyjson_arr_foreach(notes, i, n, note) {
         struct str text = arena_str(&c->arena, json_str(note));
         cli_clean((char *)(uintptr_t)text.p);

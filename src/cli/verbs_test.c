@@ -202,8 +202,8 @@ static void test_queue_preview(void **state) {
         {"POST " WHY "/queuepreviews", 201,
          "{\"status\":{\"admitted\":[{\"namespace\":\"x\",\"name\":\"w\",\"clusterQueue\":\"cq\","
          "\"priority\":3}],\"evicted\":[{\"priority\":0,\"reason\":\"its ClusterQueue is "
-         "drained\"}],\"admittedCount\":1,\"evictedCount\":1,\"waitingCount\":4,\"notes\":["
-         "\"n1\"]}}"},
+         "drained\"}],\"admittedCount\":1,\"evictedCount\":1,\"waitingCount\":4,"
+         "\"suggestions\":[{\"message\":\"raise it\"}],\"notes\":[\"n1\"]}}"},
     };
     char file[] = "/tmp/verbs-test-XXXXXX";
     static const char text[] = "kind: LocalQueue\nmetadata: {name: a}\n---\nkind: List\nitems:\n"
@@ -218,8 +218,11 @@ static void test_queue_preview(void **state) {
                       "admitted   x         w                  cq              3          -\n"
                       "evicted    -         (another team's)   -               0          its "
                       "ClusterQueue is drained\n"));
-    assert_true(str_contains(buf_view(&bed.told), STR("1 would be admitted, 1 evicted, 4 wait; "
-                                                    "nothing was written\nnote: n1\n")));
+    assert_true(
+        str_contains(buf_view(&bed.told),
+                     STR("1 would be admitted, 1 evicted, 4 wait; nothing was written\n"
+                         "suggestion: raise it: then it borrows no more for what waits, and takes "
+                         "back what is its own\nnote: n1\n")));
     assert_true(str_contains(
         buf_view(&bed.seen),
         STR("\"objects\":[{\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"a\",\"namespace\":"

@@ -96,6 +96,22 @@ struct preview_more {   /* one that waits in no queue today */
 int preview_more(struct virtual_call *k, struct insight *in, const struct str *queues, size_t n,
                  struct preview_more **ret, size_t *ret_n, size_t *ret_left_out);
 
+/* queue_preview_remedy.c */
+enum { PREVIEW_REMEDIES_MAX = 20 };
+struct preview_remedy { /* a quota to raise; texts in the call's arena */
+    struct str queue;
+    size_t at; /* the work that needs it, among the insight's */
+    struct explain_bar bar;
+    struct str field, quota, text;
+};
+struct preview_remedies {
+    struct preview_remedy v[PREVIEW_REMEDIES_MAX];
+    size_t n;
+};
+/* For the first 200 of the engine's that wait and that the viewer may know of. ERR_NOMEM. */
+int preview_remedies(struct engine *e, const struct insight *in, const struct insight_viewer *v,
+                     struct arena *keep, struct preview_remedies *ret);
+
 /* queue_preview.c */
 int preview_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
                 void *ctx, struct virtual_call **ret, struct err *err);

@@ -24,6 +24,7 @@ struct insight_work {
     uint32_t ns;                      /* in namespaces */
     /* by who took it */
     bool checked; /* its ClusterQueue asks for admission checks */
+    bool booked;  /* its ClusterQueue is a booking's: nobody else raises its quota */
     struct str
         awaits; /* of one that is being evicted: whose end it waits for, as "pod a/b and 2 more" */
     /* by insight_work */
@@ -95,6 +96,12 @@ void insight_reference(const struct insight *in, size_t i, const struct insight_
 /* The first words of an explanation that needs no insight: what is written on the object. Without the end "}}". */
 void explanation_head(const struct object *o, const char *state, struct str job, struct str local,
                       struct str cluster, int64_t priority, struct buf *out);
+/* "raise spec.resourceGroups[0].flavors[0].resources[0].nominalQuota (cpu in flavor f) of ClusterQueue q from 0 to 1":
+ * what would let the queue of works[i] take back its own. Of a booking's queue: "ask for no more than ...". */
+void remedy_text(struct engine *e, const struct insight *in, size_t i, const struct explain_bar *x,
+                 struct buf *out);
+/* The field alone. */
+void remedy_field(const struct explain_bar *x, struct buf *out);
 struct run_times_of insight_alike(const struct object *o, struct str local);
 /* When the condition became true, or 0. */
 int64_t insight_since(yyjson_val *workload, const char *type);

@@ -119,6 +119,31 @@ static void who(const struct page *p, size_t i, struct buf *out) {
     }
 }
 
+void remedy_text(struct engine *e, const struct insight *in, size_t i, const struct explain_bar *x,
+                 struct buf *out) {
+    struct str resource = names_text(engine_resources(e), x->resource);
+    struct str flavor = names_text(engine_flavors(e), x->flavor);
+    if (in->works[i].booked) {
+        buf_c(out, "ask for no more than ");
+        amount_text(resource, amount_max(0, amount_sub(x->need, x->missing)), out);
+        buf_f(out, " %.*s, which is what its booking has left in flavor %.*s", STR_ARG(resource),
+              STR_ARG(flavor));
+        return;
+    }
+    buf_c(out, "raise ");
+    remedy_field(x, out);
+    buf_f(out, " (%.*s in flavor %.*s) of ClusterQueue %.*s from ", STR_ARG(resource),
+          STR_ARG(flavor), STR_ARG(in->clone.works[i].in.queue));
+    amount_text(resource, x->nominal, out);
+    buf_c(out, " to ");
+    amount_text(resource, amount_add(x->nominal, x->missing), out);
+}
+
+void remedy_field(const struct explain_bar *x, struct buf *out) {
+    buf_f(out, "spec.resourceGroups[%zu].flavors[%zu].resources[%zu].nominalQuota", x->group,
+          x->flavor_at, x->resource_at);
+}
+
 /* ---- what it lacks ---- */
 
 static void holder_json(const struct page *p, const struct explain_lack *l,
@@ -216,17 +241,83 @@ static void lack_json(const struct page *p, const struct explain_lack *l) {
     buf_ch(p->out, '}');
 }
 
+/* "10m cpu in flavor default (nominal quota 0, 0 used)", all of them */
+static void bars_text(const struct page *p, struct buf *b) {
+    for (size_t i = 0; i < p->why.n_bars; i++) {
+        const struct explain_bar *x = &p->why.bars[i];
+        buf_c(b, i ? ", " : "");
+        amount(p, x->resource, x->need, b);
+        buf_f(b, " %.*s in flavor %.*s (nominal quota ", STR_ARG(resource_of(p, x->resource)),
+              STR_ARG(flavor_of(p, x->flavor)));
+        amount(p, x->resource, x->nominal, b);
+        buf_c(b, ", ");
+        amount(p, x->resource, x->used, b);
+        buf_c(b, " used)");
+    }
+}
+
+static void bars_names(const struct page *p, struct buf *b) {
+    for (size_t i = 0; i < p->why.n_bars; i++) {
+        buf_f(b, i ? ", %.*s" : "%.*s", STR_ARG(resource_of(p, p->why.bars[i].resource)));
+    }
+}
+
+static void rule_words(const struct page *p, const struct explain_rule *r, struct buf *b) {
+    buf_c(b, keep_rule_text(r->rule));
+    if (keep_rule_borrows(r->rule) && p->why.n_bars > 0) {
+        buf_c(b, "; it counts as borrowing, since it is asked for ");
+        bars_text(p, b);
+    }
+}
+
+static bool has_remedy(const struct explanation *why) {
+    for (size_t i = 0; i < why->n_bars; i++) {
+        if (why->bars[i].remedy) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void bars_json(const struct page *p) {
+    struct buf field;
+    buf_init(&field, 256);
+    for (size_t i = 0; i < p->why.n_bars; i++) {
+        const struct explain_bar *b = &p->why.bars[i];
+        buf_c(p->out, i ? ",{\"resource\":" : ",\"borrowing\":[{\"resource\":");
+        buf_json(p->out, resource_of(p, b->resource));
+        text_member(p->out, "flavor", flavor_of(p, b->flavor));
+        amount_member(p, "requested", b->resource, b->need);
+        amount_member(p, "nominalQuota", b->resource, b->nominal);
+        amount_member(p, "used", b->resource, b->used);
+        amount_member(p, "missing", b->resource, b->missing);
+        if (b->remedy) {
+            buf_reset(&field);
+            remedy_text(p->in->engine, p->in, p->i, b, &field);
+            text_member(p->out, "remedy", buf_view(&field));
+        }
+        buf_c(p->out, i + 1 == p->why.n_bars ? "}]" : "}");
+    }
+    buf_release(&field);
+}
+
 static void rules_json(const struct page *p) {
+    struct buf words;
+    buf_init(&words, LIMIT_CONDITION_MESSAGE);
     buf_c(p->out, ",\"preemption\":[");
     for (size_t i = 0; i < p->why.n_rules; i++) {
         const struct explain_rule *r = &p->why.rules[i];
         buf_f(p->out, "%s{\"rule\":\"%s\",\"workloads\":%zu", i ? "," : "", keep_rule_name(r->rule),
               r->workloads);
-        text_member(p->out, "message", str_of(keep_rule_text(r->rule)));
+        buf_reset(&words);
+        rule_words(p, r, &words);
+        text_member(p->out, "message", buf_view(&words));
         time_member(p->out, "until", r->until_ns);
         buf_ch(p->out, '}');
     }
     buf_ch(p->out, ']');
+    buf_release(&words);
+    bars_json(p);
 }
 
 /* ---- position and estimate ---- */
@@ -365,6 +456,10 @@ static void summary_text(const struct page *p, struct buf *b) {
         if (l->n_holders_all > 0) {
             buf_f(b, ", held by %zu workload%s", l->n_holders_all, plural(l->n_holders_all));
         }
+        if (has_remedy(&p->why)) {
+            buf_c(b, "; not reclaimed, since it would borrow ");
+            bars_names(p, b);
+        }
     } else if (w->message.n > 0) {
         buf_str(b, w->message);
     } else if (w->position > 1) {
@@ -398,6 +493,9 @@ static void holder_text(const struct page *p, const struct explain_lack *l,
         buf_f(b, " (%s run time)", basis_text(p->in->runs[i].basis));
     } else {
         buf_c(b, ", unknown run time");
+    }
+    if (keep_rule_borrows(h->keeps)) {
+        buf_f(b, ", kept by %s", keep_rule_name(h->keeps));
     }
     buf_ch(b, '\n');
 }
@@ -434,12 +532,23 @@ static void rules_text(const struct page *p, struct buf *b) {
     for (size_t i = 0; i < p->why.n_rules; i++) {
         const struct explain_rule *r = &p->why.rules[i];
         char text[TIME_TEXT_MAX];
-        buf_f(b, "  %zu workload%s: %s %s", r->workloads, plural(r->workloads),
-              r->workloads == 1 ? "it" : "each", keep_rule_text(r->rule));
+        buf_f(b, "  %zu workload%s: %s ", r->workloads, plural(r->workloads),
+              r->workloads == 1 ? "it" : "each");
+        rule_words(p, r, b);
         if (r->until_ns > 0) {
             buf_f(b, " (first until %.*s)", STR_ARG(time_text(r->until_ns, text)));
         }
         buf_ch(b, '\n');
+    }
+}
+
+static void remedies_text(const struct page *p, struct buf *b) {
+    for (size_t i = 0; i < p->why.n_bars; i++) {
+        if (p->why.bars[i].remedy) {
+            buf_c(b, "Remedy: ");
+            remedy_text(p->in->engine, p->in, p->i, &p->why.bars[i], b);
+            buf_ch(b, '\n');
+        }
     }
 }
 
@@ -463,6 +572,7 @@ static void whole_text(const struct page *p, struct str summary, struct buf *b) 
     if (p->why.n_rules > 0) {
         buf_c(b, "Why nobody is preempted for it:\n");
         rules_text(p, b);
+        remedies_text(p, b);
     }
     buf_c(b, "Estimated start: ");
     estimate_text(p, b);

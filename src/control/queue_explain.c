@@ -1,6 +1,7 @@
 /* queue_explain: see queue_explain.h. Previews are in queue_preview.c. */
 #include "control/explain_private.h"
 
+#include "api/view_reservation.h"
 #include "wire/time.h"
 
 enum { INSIGHTS_MAX = 16, SCAN_MAX = 2000, VISITED_MAX = 50000 };
@@ -63,13 +64,24 @@ static struct str awaited(const struct queue_controller *c, const struct object 
                : arena_f(a, "pod %.*s/%.*s and %zu more", STR_ARG(l.ns), STR_ARG(l.name), l.n - 1);
 }
 
-/* Which works wait for admission checks after they got quota, and whose end is awaited. */
+static bool is_booked(const struct queue_controller *c, struct str queue) {
+    const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("ClusterQueue"));
+    const struct object *o = mirror_get(c->env->mirror, k, (struct str){0}, queue);
+    return o != NULL && object_label(o, STR(RESERVATION_LABEL)).n > 0;
+}
+
+/* Which works wait for admission checks after they got quota, whose quota is a booking's, and whose end is awaited. */
 static void mark_works(const struct queue_controller *c, struct insight *in) {
     const struct cluster_state *s = NULL;
+    bool booked = false;
     for (size_t i = 0; i < in->clone.n_works; i++) {
         const struct clone_work *k = &in->clone.works[i];
         struct insight_work *w = &in->works[i];
-        s = s != NULL && str_eq(s->name, k->in.queue) ? s : map_get(&c->clusters, k->in.queue);
+        if (s == NULL || !str_eq(s->name, k->in.queue)) {
+            s = map_get(&c->clusters, k->in.queue);
+            booked = is_booked(c, k->in.queue);
+        }
+        w->booked = booked;
         w->checked = s != NULL && s->n_rules > 0;
         if (k->holds && k->in.evicting && w->obj != NULL) {
             w->awaits = awaited(c, w->obj, &in->arena);

@@ -42,6 +42,7 @@ struct preview {
     size_t n_more;
     struct insight_viewer v;
     struct outcome_of *before, *after; /* by place among the works */
+    struct preview_remedies remedies;
     struct str notes[EDITS_MAX];
     size_t n_notes;
 };
@@ -359,6 +360,9 @@ static int settle(struct virtual_call *k, struct outcome_of *out, const atomic_b
     arena_init(&t.scratch, 1 << 20);
     r = forecast_run(t.e, runs, n, &o, &cut);
     arena_release(&t.scratch);
+    if (r == 0 && out == k->preview->after) {
+        r = preview_remedies(t.e, in, &k->preview->v, &k->arena, &k->preview->remedies);
+    }
     engine_free(t.e);
     for (size_t i = 0; i < n && r == 0; i++) {
         out[i].admitted = runs[i].start != FORECAST_NEVER;
@@ -591,6 +595,23 @@ static void notes_json(struct virtual_call *k) {
     buf_ch(&k->out, ']');
 }
 
+static void suggestions_json(struct virtual_call *k) {
+    const struct preview_remedies *s = &k->preview->remedies;
+    buf_c(&k->out, ",\"suggestions\":[");
+    for (size_t i = 0; i < s->n; i++) {
+        buf_c(&k->out, i ? ",{\"clusterQueue\":" : "{\"clusterQueue\":");
+        buf_json(&k->out, s->v[i].queue);
+        buf_c(&k->out, ",\"field\":");
+        buf_json(&k->out, s->v[i].field);
+        buf_c(&k->out, ",\"nominalQuota\":");
+        buf_json(&k->out, s->v[i].quota);
+        buf_c(&k->out, ",\"message\":");
+        buf_json(&k->out, s->v[i].text);
+        buf_ch(&k->out, '}');
+    }
+    buf_ch(&k->out, ']');
+}
+
 static void preview_json(struct virtual_call *k) {
     char text[TIME_TEXT_MAX];
     size_t listed = 0;
@@ -606,6 +627,7 @@ static void preview_json(struct virtual_call *k) {
     waiting += list_json(k, LIST_WAITING, &listed);
     buf_f(&k->out, "],\"admittedCount\":%zu,\"evictedCount\":%zu,\"waitingCount\":%zu", admitted,
           evicted, waiting);
+    suggestions_json(k);
     notes_json(k);
     buf_f(&k->out, ",\"computed\":\"%.*s\"}}", STR_ARG(time_text(k->now, text)));
 }

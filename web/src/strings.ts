@@ -236,6 +236,7 @@ export const strings = {
     overdue: 'longer than expected',
     moreHolders: (n: number, held: string) => `and ${n} more${held ? `, holding ${held}` : ''}`,
     whyNobody: 'Why nobody is preempted for it',
+    remedy: (what: string) => `Remedy: ${what}`,
     until: (t: string) => `(until ${t})`,
     keeps: {
       WithinClusterQueueNever: 'same queue, which preempts nobody of its own',
@@ -245,6 +246,7 @@ export const strings = {
       ClusterQueueInactive: 'another queue, which is not active',
       WithinNominalQuota: 'within the quota of its queue',
       BorrowWithinCohortNever: 'another queue, and who borrows may not preempt',
+      BorrowWithinCohortPriority: 'who borrows may preempt lower priorities only',
       BorrowWithinCohortThreshold: 'its priority is above the threshold',
       Protected: 'protected',
       MinimumRuntime: 'has not run for its least time',
@@ -759,6 +761,7 @@ export const B = {
       editLead: 'What the edit would do to running and pending work is shown before anything is saved.',
       bad: 'No quantity',
       preview: 'What it would do',
+      suggestion: (what: string) => `So that what waits takes back what is its queue’s own: ${what}`,
       previewing: 'Working it out',
       unchanged: 'Nothing is changed yet.',
       nothing: 'It would start nothing and evict nothing.',

@@ -66,6 +66,7 @@ export function Effects({ answer, changed, bad, more }: { answer: PreviewAnswer;
         <Affected title={t.wouldEvict(evicted)} list={s.evicted ?? []} variant="danger" />
         <Affected title={t.wouldAdmit(admitted)} list={s.admitted ?? []} variant="success" />
         {waiting > 0 && <Affected title={t.wouldWait(waiting)} list={s.waiting ?? []} variant="info" />}
+        {(s.suggestions ?? []).map((x) => <Alert key={x.message} component="p" isInline isPlain variant="info" title={t.suggestion(x.message ?? '')} />)}
         {(s.notes ?? []).map((n) => <p key={n} className="bk-faint">{n}</p>)}
       </>
     );

@@ -12,6 +12,7 @@ export interface PreviewStatus {
   admittedCount?: number;
   evictedCount?: number;
   waitingCount?: number;
+  suggestions?: { clusterQueue?: string; field?: string; nominalQuota?: string; message?: string }[];
   notes?: string[];
 }
 

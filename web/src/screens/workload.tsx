@@ -163,6 +163,7 @@ function Why(p: { w: Workload }): ReactNode {
                     </li>
                   ))}
                 </ul>
+                {(x.borrowing ?? []).map((b) => b.remedy && <p key={`${b.flavor}/${b.resource}`}>{s.remedy(b.remedy)}</p>)}
               </section>
             )}
           </>
