@@ -239,6 +239,59 @@ def test_reclaim_preview(b):
     wait_for("it was preempted", lambda: not states(b, "team-b")["secret"])
 
 
+def test_barred(b):
+    """Quota of its own, taken by another, is not reclaimed for a job that also asks for what its queue has none of: said,
+    with what to raise; raised, it comes."""
+    def queue(name, memory):
+        q = cluster_queue(name, 4, cohortName="c", preemption={"reclaimWithinCohort": "Any"})
+        q["spec"]["resourceGroups"][0]["flavors"][0]["resources"][1]["nominalQuota"] = memory
+        return q
+    spare = cluster_queue("spare", 0, cohortName="c")  # whose memory all may borrow
+    b.apply(flavor("plain"), namespace("team-a"), namespace("team-b"), queue("qa", "0"), queue("qb", "1Gi"), spare)
+    b.apply(local_queue("team-a", "qa"), local_queue("team-b", "qb"))
+    b.apply(cpus("borrower", "team-b", 8, "1h"))
+    admitted(b, "borrower", "team-b")
+    b.apply(cpus("owner", "team-a", 4, "10m"))
+    waits(b, "owner", "team-a")
+    e = why(b, "owner", "team-a")
+    check([r["rule"] for r in e["preemption"]] == ["BorrowWithinCohortNever"], f"{e}")
+    field = "spec.resourceGroups[0].flavors[0].resources[1].nominalQuota"
+    remedy = f"raise {field} (memory in flavor plain) of ClusterQueue qa from 0 to 1Mi"
+    check(e["borrowing"] == [{"resource": "memory", "flavor": "plain", "requested": "1Mi", "nominalQuota": "0", "used": "0",
+                              "missing": "1Mi", "remedy": remedy}], f"{e}")
+    text = b.berth("queue", "why", "owner", "--project", "team-a")
+    check("kept by BorrowWithinCohortNever" in text and f"Remedy: {remedy}" in text, text)
+    p = json.loads(preview(b, queue("qb", "2Gi"), args=("-o", "json")))
+    check([s["field"] for s in p["status"]["suggestions"]] == [field], f"{p['status']}")
+    enough = queue("qa", p["status"]["suggestions"][0]["nominalQuota"])
+    p = json.loads(preview(b, enough, args=("-o", "json")))
+    check(names_in(p, "evicted") == ["borrower"] and not p["status"]["suggestions"], f"{p['status']}")
+    b.apply(enough)
+    admitted(b, "owner", "team-a")
+
+
+def test_sample(b):
+    """The sample's teams take back their own GPUs with jobs as the sample's."""
+    sample = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "sample", "10-teams.yaml")
+    wait_for("the default queue", lambda: b.kubectl("get", "localqueue", "default", ok=False).returncode == 0)
+    b.kubectl("apply", "-f", sample)
+
+    def whole(name, team, gpus):
+        j = timed(name, 600, "10m", queue=team)
+        j["metadata"]["namespace"] = team
+        j["spec"]["template"]["spec"]["containers"][0]["resources"] = {
+            "requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"nvidia.com/gpu": str(gpus)}}
+        b.apply(j)
+    whole("finetune", "language", 7)
+    admitted(b, "finetune", "language")
+    whole("detector", "vision", 2)
+    admitted(b, "detector", "vision")
+    check(not states(b, "language")["finetune"], "it gave back what it borrowed")
+
+
+test_sample.gpus = "sim:8xh200"
+
+
 def test_tenants(b):
     """A tenant sees amounts, not names of others; and no previews without the right to edit."""
     two_teams(b)
@@ -288,7 +341,7 @@ def test_discovery(b):
 
 
 def start(f, program, kubectl):
-    with Berth(program, kubectl, gpus="sim:1xh200") as b:
+    with Berth(program, kubectl, gpus=getattr(f, "gpus", "sim:1xh200")) as b:
         f(b)
 
 
