@@ -266,12 +266,15 @@ def test_edits(program, kubectl):
             "matchLabels": {"kubernetes.io/metadata.name": "team"}})
         check(b.get("clusterqueue", queue)["metadata"]["labels"]["mine"] == "yes", "what was added stays")
         wait_for("the Event", lambda: "Reverted" in b.kubectl("get", "events", "-n", "default"))
-        b.kubectl("delete", "localqueue", "rsv-demo", "-n", "team")
-        b.kubectl("delete", "hardwareprofile", "rsv-demo-mig-2g.35gb", "-n", "team")
-        wait_for("them again", lambda: b.has("localqueue", "rsv-demo", "team") and
-                 b.has("hardwareprofile", "rsv-demo-mig-2g.35gb", "team"))
-        b.kubectl("delete", "clusterqueue", queue)
-        wait_for("the queue", lambda: b.has("clusterqueue", queue) and b.quota(queue) == 1)
+        for kind, name, *where in (("localqueue", "rsv-demo", "-n", "team"),
+                                   ("hardwareprofile", "rsv-demo-mig-2g.35gb", "-n", "team"),
+                                   ("clusterqueue", queue)):
+            uid = b.get(kind, name, *where)["metadata"]["uid"]
+            # kubectl would wait for an object of that name to go, and this one is there again within milliseconds.
+            b.kubectl("delete", kind, name, *where, "--wait=false")
+            wait_for(f"{kind} {name} again", lambda: any(
+                o["metadata"]["name"] == name and o["metadata"]["uid"] != uid for o in b.get(kind, *where)["items"]))
+        wait_for("the quota", lambda: b.quota(queue) == 1)
         b.kubectl("delete", "namespace", "team")
         b.gone("demo")
         wait_for("the pool", lambda: b.pool() == 3)
