@@ -71,15 +71,6 @@ static void unlink_all(struct owners *x, struct owned *owned) {
     mem_free(owned);
 }
 
-/* Whether an earlier owner of the object has the same uid, or this one has none. */
-static bool counts(const struct object *o, size_t owner) {
-    bool first = o->owners[owner].uid.n > 0;
-    for (size_t i = 0; i < owner && first; i++) {
-        first = !str_eq(o->owners[i].uid, o->owners[owner].uid);
-    }
-    return first;
-}
-
 int owners_add(struct owners *x, const struct object *o) {
     if (o->n_owners == 0) {
         return 0;
@@ -90,13 +81,13 @@ int owners_add(struct owners *x, const struct object *o) {
     }
     *owned = (struct owned){.obj = o};
     for (size_t i = 0; i < o->n_owners; i++) {
-        if (!counts(o, i)) {
-            continue;
-        }
-        struct owner_head *h = get_head(x, o->owners[i].uid);
-        if (!h) {
+        struct owner_head *h = o->owners[i].uid.n ? get_head(x, o->owners[i].uid) : NULL;
+        if (!h && o->owners[i].uid.n) {
             unlink_all(x, owned);
             return ERR_NOMEM;
+        }
+        if (!h || (h->last && h->last->obj == o)) {
+            continue; /* no uid, or one that an earlier owner of the object has, whose link is then the last */
         }
         struct owned_link *l = &owned->links[owned->n++];
         *l = (struct owned_link){.prev = h->last, .head = h, .obj = o};
