@@ -272,7 +272,7 @@ static void check_version(struct causes *c, yyjson_val *version, bool single,
     } else {
         size_t before = c->n;
         crd_structural(schema, &schema_path, c);
-        if (c->n == before) {
+        if (c->n == before && !arena_spent(c->arena)) {
             crd_check_defaults(schema, &schema_path, c);
         }
     }

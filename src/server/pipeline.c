@@ -217,7 +217,7 @@ static int validate(struct write *w) {
     if (causes.n > 0) {
         return refuse(w, k, root, &causes);
     }
-    return ask_guard(w, k, root);
+    return arena_spent(w->arena) ? too_complex(w) : ask_guard(w, k, root);
 }
 
 static int build(struct write *w, struct object **ret) {
