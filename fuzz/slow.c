@@ -1,7 +1,9 @@
 /*
  * fuzz/slow: looks for a small input that costs much processor time when it is grown.
  *
- *     fuzz-slow FOLDER [SECONDS [SEED]]
+ *     fuzz-slow FOLDER [SECONDS | plans=N [SEED]]
+ *
+ * With plans=N it makes N plans for each file and ends: the same on every machine, whatever other files there are.
  *
  * A server runs in this process, on the main thread, with roles and a user who is administrator of one namespace. Each
  * file of the folder is a list of requests. The last of them is the one that is looked at: a part of its JSON is grown
@@ -20,7 +22,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -59,7 +60,6 @@ struct world {
     struct worker *worker; /* of long YAML, which is not the server's thread */
     struct guard guard;    /* the policy's, for one user who needs no credential */
     clockid_t spent;       /* the server's thread */
-    struct prng random;
     int64_t ends_ns;
     double scale;
     size_t tries, slow;
@@ -415,6 +415,7 @@ static size_t count_places(const struct request *q) {
 
 struct seed {
     char name[256], *text;
+    struct prng random; /* its own: another file leaves its plans as they are */
     struct request v[REQUESTS];
     struct plan known[KNOWN];
     size_t n, n_known;
@@ -615,16 +616,16 @@ static void try_plan(struct world *w, const struct seed *s, const struct plan *p
     }
 }
 
-static void random_plan(struct world *w, size_t places, struct plan *p) {
+static void random_plan(struct prng *random, size_t places, struct plan *p) {
     static const size_t sizes[] = {20 << 10, 100 << 10, 400 << 10, 1400 << 10, 2900 << 10};
     static const size_t many[] = {1, 1, 1, 2, 2, 3};
-    *p = (struct plan){.n = places ? many[prng_below(&w->random, 6)] : 1,
-                       .shares = prng_below(&w->random, 2) == 0,
-                       .bytes = sizes[prng_below(&w->random, 5)]};
+    *p = (struct plan){.n = places ? many[prng_below(random, 6)] : 1,
+                       .shares = prng_below(random, 2) == 0,
+                       .bytes = sizes[prng_below(random, 5)]};
     for (size_t i = 0; i < p->n; i++) {
-        p->at[i] = prng_below(&w->random, places ? places : 64);
+        p->at[i] = prng_below(random, places ? places : 64);
         p->how[i] =
-            (enum growth)(prng_below(&w->random, 16) ? prng_below(&w->random, 2) : GROW_NESTED);
+            (enum growth)(prng_below(random, 16) ? prng_below(random, 2) : GROW_NESTED);
     }
     for (size_t i = 0; i + 1 < p->n; i++) {
         for (size_t k = i + 1; k < p->n; k++) {
@@ -641,17 +642,17 @@ static bool time_left(const struct world *w) {
     return now_ns(CLOCK_MONOTONIC) < w->ends_ns;
 }
 
-/* Each seed in turn, so that a short run has seen all of them. */
-static void search(struct world *w, const struct seed *seeds, size_t n) {
+/* Each file in turn, so that a short run has seen all of them. plans: of each file; 0: until the time is over. */
+static void search(struct world *w, struct seed *seeds, size_t n, size_t plans) {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < seeds[i].n_known; k++) {
             try_plan(w, &seeds[i], &seeds[i].known[k]);
         }
     }
-    for (size_t i = 0; time_left(w); i++) {
-        const struct seed *s = &seeds[i % n];
+    for (size_t i = 0; plans ? i < plans * n : time_left(w); i++) {
+        struct seed *s = &seeds[i % n];
         struct plan p;
-        random_plan(w, count_places(&s->v[s->n - 1]), &p);
+        random_plan(&s->random, count_places(&s->v[s->n - 1]), &p);
         try_plan(w, s, &p);
     }
 }
@@ -661,7 +662,7 @@ static void search(struct world *w, const struct seed *seeds, size_t n) {
 struct job {
     struct world *w;
     struct seed *seeds;
-    size_t n;
+    size_t n, plans;
     double seconds;
 };
 
@@ -669,7 +670,7 @@ static void *client(void *ctx) {
     struct job *j = ctx;
     j->w->scale = measure_scale();
     j->w->ends_ns = now_ns(CLOCK_MONOTONIC) + (int64_t)(j->seconds * 1e9);
-    search(j->w, j->seeds, j->n);
+    search(j->w, j->seeds, j->n, j->plans);
     (void)loop_post(j->w->loop, stop, j->w);
     return NULL;
 }
@@ -744,12 +745,32 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct seed *)a)->name, ((const struct seed *)b)->name);
 }
 
+/* FNV-1a, of the seed and the name. */
+static uint64_t hash_of(uint64_t seed, const char *name) {
+    uint64_t h = UINT64_C(14695981039346656037) ^ seed;
+    for (; *name; name++) {
+        h = (h ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    }
+    return h;
+}
+
+/* "plans=N", or seconds. */
+static bool read_length(const char *text, struct job *j) {
+    char *end;
+    bool plans = strncmp(text, "plans=", 6) == 0;
+    double n = strtod(text + (plans ? 6 : 0), &end);
+    j->plans = plans && n >= 1 && n < 1e9 ? (size_t)n : 0;
+    j->seconds = n;
+    return *end == 0 && n > 0 && (!plans || j->plans > 0);
+}
+
 int main(int argc, char **argv) {
     static struct seed seeds[FILES];
     static struct world w;
-    struct job j = {.w = &w, .seeds = seeds, .seconds = argc > 2 ? strtod(argv[2], NULL) : 10};
+    struct job j = {.w = &w, .seeds = seeds, .seconds = 10};
     DIR *dir = argc > 1 ? opendir(argv[1]) : NULL;
     const char *only = getenv("SLOW_ONLY");
+    uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     for (struct dirent *e; dir && j.n < FILES && (e = readdir(dir));) {
         if (e->d_name[0] == '.' || (only && !strstr(e->d_name, only))) {
             continue;
@@ -758,16 +779,15 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s: no list of requests\n", e->d_name);
             return 2;
         }
+        prng_seed(&seeds[j.n].random, hash_of(seed, e->d_name));
         j.n++;
     }
-    if (j.n == 0) {
-        fprintf(stderr, "usage: fuzz-slow FOLDER [SECONDS [SEED]]\n");
+    if (j.n == 0 || (argc > 2 && !read_length(argv[2], &j))) {
+        fprintf(stderr, "usage: fuzz-slow FOLDER [SECONDS | plans=N [SEED]]\n");
         return 2;
     }
     closedir(dir);
     qsort(seeds, j.n, sizeof(seeds[0]), by_name);
-    uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    prng_seed(&w.random, seed);
     int r = serve(&w, &j);
     for (size_t i = 0; i < j.n; i++) {
         mem_free(seeds[i].text);
