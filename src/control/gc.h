@@ -8,7 +8,9 @@
  *
  * An owner with finalizer foregroundDeletion goes when no dependent with blockOwnerDeletion is left; one with finalizer
  * orphan when no dependent names it any more. Owners that wait for one another in a circle would wait for ever: who is
- * in one lets its own owners go first. So does who has more below it than WALK_BYTES of objects.
+ * in one lets its own owners go first. The search for a circle is bounded: it ends when more than 4,096 objects wait to
+ * be looked at, or when those below the owner are more than 8 MiB. Then the owner is taken for one in a circle. So in a
+ * tree that big the foreground order is given up: owners may go before what is below them, and all go in the end.
  *
  * A reference names an object by uid, kind and name in the dependent's own namespace or outside of all
  * (object_named_by); one into another namespace is dangling, whatever uid it has. A cluster-scoped object that names a
