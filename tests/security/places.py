@@ -1,6 +1,5 @@
 """places: GPUs past the queue, places of one's own choice, borrowed priority and other people's state, by tenants."""
 import json
-import time
 
 from api import Client, new_token
 from escalation import MERGE, RBAC, binding, refused
@@ -141,13 +140,24 @@ def started_by_hand(admin, e):
     owner = [{"apiVersion": "batch/v1", "kind": "Job", "name": "eager", "uid": uid, "controller": True}]
     refused(e.call("POST", PODS, pod("claims", {"ownerReferences": owner})), "a pod that says that it is the Job's")
     check(e.call("POST", JOBS, job("busy", template(), suspend=True))[0] == 201, "a Job without GPUs")
+    deleted = set()
     for _ in range(20):  # its Workload is deleted while it is started: the pods wait for a new one
         e.call("PATCH", JOBS + "/busy", {"spec": {"suspend": False}}, MERGE)
         for w in e.call("GET", WORKLOADS)[1]["items"]:
             e.call("DELETE", WORKLOADS + "/" + w["metadata"]["name"])
-    time.sleep(0.5)
+            deleted.add(w["metadata"]["uid"])
+
+    def judged(w):
+        whose = [o["name"] for o in w["metadata"].get("ownerReferences", [])]
+        said = [c for c in w.get("status", {}).get("conditions", []) if (c["type"], c["status"]) == ("QuotaReserved", "False")]
+        return whose == ["eager"] and w["metadata"]["uid"] not in deleted and said
+
+    # The controllers looked: the Job has a new Workload, which is judged, and one that came after it has its pod.
+    wait_for("the new Workload to be judged", lambda: [w for w in e.call("GET", WORKLOADS)[1]["items"] if judged(w)])
+    check(e.call("POST", JOBS, job("after", template()))[0] == 201, "a Job that comes later")
+    wait_for("its pod", lambda: [p for p in pods_of(admin) if p["metadata"]["name"].startswith("after")])
     check(not [p for p in pods_of(admin) if p["metadata"]["name"].startswith("eager")], "no pod of a Job that waits")
-    for name in ("eager", "busy", "plain"):
+    for name in ("eager", "busy", "after", "plain"):
         e.call("DELETE", f"{JOBS}/{name}?propagationPolicy=Background")
 
 
