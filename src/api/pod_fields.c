@@ -59,9 +59,9 @@ bool pod_asks_device(yyjson_mut_val *spec) {
 struct walk {
     /* For each object; `spec`: it looks like a pod's. False stops the walk. */
     bool (*object)(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec);
-    struct buf *out; /* lines */
-    size_t n;
-    struct str found; /* the name of a class */
+    struct arena *arena; /* charged a step an object or list; NULL: nobody's */
+    struct buf *out;     /* lines */
+    struct str found;    /* the name of a class */
     bool (*each)(void *ctx, struct str name, bool queue);
     void *ctx;
 };
@@ -90,6 +90,9 @@ static bool is_spec(yyjson_mut_val *v, const struct path *at) {
 static bool walk(struct walk *w, yyjson_mut_val *v, const struct path *at) {
     size_t i, n;
     yyjson_mut_val *key, *x;
+    if (w->arena && !arena_charge(w->arena, 1)) {
+        return false;
+    }
     if (yyjson_mut_is_arr(v)) {
         yyjson_mut_arr_foreach(v, i, n, x) {
             struct path here = path_index(at, i);
@@ -123,59 +126,88 @@ bool pod_asks_device_below(yyjson_mut_val *v) {
 
 /* ---- what the scheduler says ---- */
 
-static void say(struct walk *w, const struct path *at, yyjson_mut_val *v) {
+/* False: there is no room for more. One member of 1 MB over many places would write its name as often. */
+static bool say(struct walk *w, const struct path *at, yyjson_mut_val *v) {
     struct buf path; /* a path is written as if nothing came before it */
-    buf_init(&path, 0);
+    buf_init(&path, POD_FIELDS_BYTES);
     path_write(at, &path);
+    w->out->failed = w->out->failed ? w->out->failed : buf_ok(&path);
     buf_str(w->out, buf_view(&path));
     buf_c(w->out, ": ");
     json_write_mut(w->out, v);
     buf_ch(w->out, '\n');
     buf_release(&path);
-    w->n++;
+    return buf_ok(w->out) == 0;
 }
 
-static bool find_owned(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+/* Calls each(w, path, value) for those of an object until it answers false. */
+static bool owned_here(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec,
+                       bool (*each)(struct walk *w, const struct path *at, yyjson_mut_val *v)) {
     static const char *const notes[] = {DEVICES_ANNOTATION, POD_PLACEMENT_ANNOTATION};
     yyjson_mut_val *node = json_mget(v, STR("nodeName"));
     struct path here = path_member(at, "nodeName");
-    if (spec && json_mstr(node).n > 0) {
-        say(w, &here, node);
-    }
-    for (size_t i = 0; str_is(member_of(at), "annotations") && i < sizeof(notes) / sizeof(*notes);
-         i++) {
+    bool on = !(spec && json_mstr(node).n > 0) || each(w, &here, node);
+    for (size_t i = 0;
+         on && str_is(member_of(at), "annotations") && i < sizeof(notes) / sizeof(*notes); i++) {
         yyjson_mut_val *note = json_mget(v, str_of(notes[i]));
-        if (note != NULL) {
-            here = path_key(at, str_of(notes[i]));
-            say(w, &here, note);
-        }
+        here = path_key(at, str_of(notes[i]));
+        on = note == NULL || each(w, &here, note);
     }
-    return true;
+    return on;
 }
 
-size_t pod_scheduler_fields(yyjson_mut_val *v, struct buf *out) {
-    struct walk w = {.object = find_owned, .out = out};
-    (void)(yyjson_mut_is_ctn(v) && walk(&w, v, NULL));
-    return w.n;
+static bool say_owned(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+    return owned_here(w, v, at, spec, say);
+}
+
+static bool stop(struct walk *w, const struct path *at, yyjson_mut_val *v) {
+    return false;
+}
+
+static bool find_owned(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+    return owned_here(w, v, at, spec, stop);
+}
+
+bool pod_has_scheduler_fields(yyjson_mut_val *v, struct arena *a) {
+    struct walk w = {.object = find_owned, .arena = a};
+    return yyjson_mut_is_ctn(v) && !walk(&w, v, NULL);
+}
+
+int pod_scheduler_fields(yyjson_mut_val *v, struct arena *a, struct buf *out, struct err *err) {
+    struct walk w = {.object = say_owned, .arena = a, .out = out};
+    out->max = POD_FIELDS_BYTES;
+    if (!yyjson_mut_is_ctn(v) || walk(&w, v, NULL)) {
+        return 0;
+    }
+    if (buf_ok(out) == ERR_NOMEM) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    return err_set(err, ERR_TOO_LARGE,
+                   "nodeName of pods and annotations " DEVICES_ANNOTATION
+                   " and " POD_PLACEMENT_ANNOTATION
+                   " are written by the scheduler: must be at most %d bytes with their paths, and "
+                   "are more",
+                   POD_FIELDS_BYTES);
 }
 
 /* ---- priority ---- */
 
-static bool find_class(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
-    struct str name = json_mstr(json_mget(v, STR("priorityClassName")));
-    name = name.n > 0 ? name : json_mstr(json_mget(v, STR("priorityClass")));
-    struct str label = json_mstr(json_mget(v, STR(CLASS_LABEL)));
-    if (name.n > 0 && !w->each(w->ctx, name, false)) {
+static bool ask(struct walk *w, yyjson_mut_val *v, const char *member, bool queue) {
+    struct str name = json_mstr(json_mget(v, str_of(member)));
+    if (name.n > 0 && !w->each(w->ctx, name, queue)) {
         w->found = name;
-    } else if (label.n > 0 && !w->each(w->ctx, label, true)) {
-        w->found = label;
     }
     return w->found.n == 0;
 }
 
-struct str pod_priority_class(yyjson_mut_val *v,
+static bool find_class(struct walk *w, yyjson_mut_val *v, const struct path *at, bool spec) {
+    return ask(w, v, "priorityClassName", false) && ask(w, v, "priorityClass", false) &&
+           (!str_is(member_of(at), "labels") || ask(w, v, CLASS_LABEL, true));
+}
+
+struct str pod_priority_class(yyjson_mut_val *v, struct arena *a,
                               bool (*each)(void *ctx, struct str name, bool queue), void *ctx) {
-    struct walk w = {.object = find_class, .each = each, .ctx = ctx};
+    struct walk w = {.object = find_class, .arena = a, .each = each, .ctx = ctx};
     (void)(yyjson_mut_is_ctn(v) && walk(&w, v, NULL));
     return w.found;
 }

@@ -10,7 +10,9 @@
 #define BERTH_API_POD_FIELDS_H
 
 #include "api/kind.h"
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 
 /* Resources that are devices: nvidia.com/gpu, nvidia.com/mig-1g.18gb, ... */
 #define POD_DEVICE_PREFIX "nvidia.com/"
@@ -23,15 +25,21 @@ bool pod_asks_device(yyjson_mut_val *spec);
 /* The same of every pod that is described below v, at any depth. */
 bool pod_asks_device_below(yyjson_mut_val *v);
 
-/* What stands at or below v, at any depth, although the scheduler alone says it: the two annotations and, in what looks
- * like a pod's spec, nodeName. The object's own status is left out. Appends a line for each,
- * "spec.template.spec.nodeName: a", and returns how many there are; equal lines are equal fields. */
-size_t pod_scheduler_fields(yyjson_mut_val *v, struct buf *out);
+/* Bytes of the lines of one object. A Workload's annotations are 512 KiB at most when they are written as JSON. */
+enum { POD_FIELDS_BYTES = 1 << 20 };
 
-/* The first name of a priority class at or below v (a member priorityClassName or priorityClass, label
- * kueue.x-k8s.io/priority-class) that each(ctx, name, queue) answers with false; empty: none. `queue`: it names a
- * WorkloadPriorityClass. */
-struct str pod_priority_class(yyjson_mut_val *v,
+/* What stands at or below v, at any depth, although the scheduler alone says it: the two annotations and, in what looks
+ * like a pod's spec, nodeName. The object's own status is left out. Appends a line for each to out, which is empty:
+ * "spec.template.spec.nodeName: a"; equal lines are equal fields. The walk is charged to a, if any. 0, or
+ * ERR_TOO_LARGE: more than POD_FIELDS_BYTES or than a's allowance, or ERR_NOMEM; then out is incomplete. */
+int pod_scheduler_fields(yyjson_mut_val *v, struct arena *a, struct buf *out, struct err *err);
+/* Is there one? Also when a's allowance is spent before that is known. */
+bool pod_has_scheduler_fields(yyjson_mut_val *v, struct arena *a);
+
+/* The first name of a priority class at or below v (a member priorityClassName or priorityClass, or in `labels`
+ * kueue.x-k8s.io/priority-class) that each(ctx, name, queue) answers with false; empty: none, or a's allowance is
+ * spent. `queue`: it names a WorkloadPriorityClass. */
+struct str pod_priority_class(yyjson_mut_val *v, struct arena *a,
                               bool (*each)(void *ctx, struct str name, bool queue), void *ctx);
 
 /* Can objects of this kind describe pods? Those of other projects can. */

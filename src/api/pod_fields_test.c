@@ -85,8 +85,9 @@ static const char *fields(const char *json) {
     static char text[512];
     struct buf b;
     buf_init(&b, 0);
-    (void)pod_scheduler_fields(parse(json), &b);
-    assert_int_equal(buf_ok(&b), 0);
+    struct err err = {0};
+    assert_ok(pod_scheduler_fields(parse(json), &arena, &b, &err), &err);
+    assert_int_equal(pod_has_scheduler_fields(parse(json), &arena), b.n > 0);
     assert_true(str_copy(buf_view(&b), text, sizeof(text)));
     buf_release(&b);
     return text;
@@ -120,6 +121,40 @@ static void test_what_the_scheduler_says_is_found(void **state) {
     arena_release(&arena);
 }
 
+/* A long name over many places, each of which writes it again. */
+static void test_lines_are_bounded(void **state) {
+    enum { NAME = 200 << 10, PLACES = 2000 };
+    struct err err = {0};
+    struct buf json, out;
+    buf_init(&json, 0);
+    buf_init(&out, 0);
+    buf_c(&json, "{\"spec\":{\"");
+    memset(buf_room(&json, NAME), 'x', NAME);
+    json.n += NAME;
+    buf_c(&json, "\":[");
+    for (size_t i = 0; i < PLACES; i++) {
+        buf_c(&json, i ? "," : "");
+        buf_c(&json, "{\"containers\":[],\"nodeName\":\"a\"}");
+    }
+    buf_c(&json, "]}}");
+    arena_init(&arena, 64 << 20);
+    yyjson_mut_val *v = parse(buf_cstr(&json));
+    uint64_t before = arena.steps;
+    assert_int_equal(pod_scheduler_fields(v, &arena, &out, &err), ERR_TOO_LARGE);
+    assert_non_null(strstr(err.text, "nodeName"));
+    assert_true(out.n <= POD_FIELDS_BYTES);
+    assert_true(arena.steps - before < 20); /* the walk ended where the lines did */
+    assert_true(pod_has_scheduler_fields(v, &arena));
+    arena_allow(&arena, arena.steps + PLACES); /* each place is an object and a list */
+    assert_true(pod_has_scheduler_fields(parse("{\"spec\":{}}"), NULL) == false);
+    assert_int_equal(pod_priority_class(v, &arena, NULL, NULL).n, 0);
+    assert_true(arena_spent(&arena));
+    assert_true(pod_has_scheduler_fields(v, &arena)); /* it is not known that there is none */
+    buf_release(&json);
+    buf_release(&out);
+    arena_release(&arena);
+}
+
 static bool not_high(void *ctx, struct str name, bool queue) {
     return !str_is(name, queue ? "high" : "system-node-critical");
 }
@@ -133,16 +168,24 @@ static void test_classes_are_found(void **state) {
         "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/priority-class\":\"high\"}}}",
         "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/priority-class\":"
         "\"high\"}}}}}",
+        "{\"spec\":{\"priorityClassName\":\"low\",\"priorityClass\":\"system-node-critical\"}}",
+    };
+    static const char *const others[] = {
+        "{\"spec\":{\"priorityClassName\":\"high\"}}",
+        "{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/priority-class\":\"high\"}}}",
+        "{\"spec\":{\"kueue.x-k8s.io/priority-class\":\"high\"}}",
     };
     arena_init(&arena, 1 << 20);
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        if (pod_priority_class(parse(named[i]), not_high, NULL).n == 0) {
+        if (pod_priority_class(parse(named[i]), NULL, not_high, NULL).n == 0) {
             fail_msg("%s", named[i]);
         }
     }
-    assert_int_equal(
-        pod_priority_class(parse("{\"spec\":{\"priorityClassName\":\"high\"}}"), not_high, NULL).n,
-        0);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (pod_priority_class(parse(others[i]), NULL, not_high, NULL).n > 0) {
+            fail_msg("%s", others[i]);
+        }
+    }
     arena_release(&arena);
 }
 
@@ -161,6 +204,7 @@ int main(void) {
         cmocka_unit_test(test_every_place_is_asked),
         cmocka_unit_test(test_every_depth_is_asked),
         cmocka_unit_test(test_what_the_scheduler_says_is_found),
+        cmocka_unit_test(test_lines_are_bounded),
         cmocka_unit_test(test_classes_are_found),
         cmocka_unit_test(test_kinds),
     };

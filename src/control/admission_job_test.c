@@ -31,9 +31,9 @@ static void teardown(struct fixture *f) {
     fake_world_release(&f->world);
 }
 
-/* Asks about a new object, or a changed one (old: NULL, or JSON). */
-static void ask(struct fixture *f, const char *group, const char *kind, const char *json,
-                const char *old) {
+/* Asks about a new object, or a changed one (old: NULL, or JSON): the code of validate. */
+static int judge(struct fixture *f, const char *group, const char *kind, const char *json,
+                 const char *old) {
     yyjson_mut_doc *doc;
     yyjson_doc *was = NULL;
     struct err err = {0};
@@ -52,7 +52,12 @@ static void ask(struct fixture *f, const char *group, const char *kind, const ch
                                     .causes = {.arena = &f->arena}};
     assert_non_null(f->ask.kind);
     assert_int_equal(f->admission->mutate(f->admission, &f->ask, &err), 0);
-    assert_int_equal(f->admission->validate(f->admission, &f->ask, &err), 0);
+    return f->admission->validate(f->admission, &f->ask, &err);
+}
+
+static void ask(struct fixture *f, const char *group, const char *kind, const char *json,
+                const char *old) {
+    assert_int_equal(judge(f, group, kind, json, old), 0);
 }
 
 /* "field: text" of the only cause; "" when there is none. */
@@ -135,6 +140,26 @@ static void templates_of_a_queue_name_no_place(void **state) {
         NULL);
     assert_string_equal(cause(&f), "spec.template.metadata.annotations[berth.dev/devices]: "
                                    "Forbidden: it is written by the scheduler alone");
+    teardown(&f);
+}
+
+/* A long name over many of them is refused as too large, not written out for each. */
+static void templates_of_many_places_are_too_large(void **state) {
+    static char name[64 << 10];
+    struct fixture f;
+    struct buf json;
+    setup(&f);
+    memset(name, 'x', sizeof name - 1);
+    buf_init(&json, 0);
+    buf_f(&json, "{" META ",\"spec\":{\"%s\":[", name);
+    for (size_t i = 0; i < 1000; i++) {
+        buf_c(&json, i ? ",{\"containers\":[],\"nodeName\":\"a\"}"
+                       : "{\"containers\":[],\"nodeName\":\"a\"}");
+    }
+    buf_c(&json, "]}}");
+    assert_int_equal(judge(&f, "ray.io", "RayCluster", buf_cstr(&json), NULL), ERR_TOO_LARGE);
+    assert_string_equal(cause(&f), "");
+    buf_release(&json);
     teardown(&f);
 }
 
@@ -295,6 +320,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_starts_suspended),
         cmocka_unit_test(templates_of_a_queue_name_no_place),
+        cmocka_unit_test(templates_of_many_places_are_too_large),
         cmocka_unit_test(children_are_left_alone),
         cmocka_unit_test(kinds_are_prepared),
         cmocka_unit_test(what_cannot_be_queued_is_refused),

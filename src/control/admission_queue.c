@@ -128,18 +128,18 @@ int admission_check_templates(struct admission_ask *q, bool queued, struct err *
     struct buf now, was;
     buf_init(&now, 0);
     buf_init(&was, 0);
-    if (!q->internal && pod_scheduler_fields(q->obj, &now) > 0) {
+    int r = q->internal ? 0 : pod_scheduler_fields(q->obj, q->arena, &now, err);
+    if (r == 0 && now.n > 0) {
         yyjson_mut_doc *old = q->old ? json_mut_copy(q->arena, q->old) : NULL;
         bool before = old && admission_old_label(q, ADMISSION_QUEUE_LABEL).n > 0;
-        (void)pod_scheduler_fields(old ? yyjson_mut_doc_get_root(old) : NULL, &was);
-        if (!(str_eq(buf_view(&now), buf_view(&was)) && (before || !queued))) {
+        r = pod_scheduler_fields(old ? yyjson_mut_doc_get_root(old) : NULL, q->arena, &was, err);
+        if (r == 0 && !(str_eq(buf_view(&now), buf_view(&was)) && (before || !queued))) {
             blame_fields(q, buf_view(&now), queued);
         }
     }
-    int r = buf_ok(&now) ? buf_ok(&now) : buf_ok(&was);
     buf_release(&now);
     buf_release(&was);
-    return r ? no_memory(err) : 0;
+    return r;
 }
 
 static struct str text_of(struct arena *a, const char *fmt, va_list ap)

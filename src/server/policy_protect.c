@@ -200,17 +200,17 @@ static int check_workload(const struct judged *j, struct err *err) {
 /* Places in what describes pods. The fields are compared as a whole: one that was there may stay. */
 static int check_templates(const struct judged *j, struct err *err) {
     struct buf now, was;
-    int r = 0;
+    if (!pod_has_scheduler_fields(j->obj, j->arena) || may_bind(j)) {
+        return 0;
+    }
     buf_init(&now, 0);
     buf_init(&was, 0);
-    if (pod_scheduler_fields(j->obj, &now) > 0) {
-        (void)pod_scheduler_fields(j->old, &was);
-        r = buf_ok(&now) ? buf_ok(&now) : buf_ok(&was);
+    int r = pod_scheduler_fields(j->obj, j->arena, &now, err);
+    r = r ? r : pod_scheduler_fields(j->old, j->arena, &was, err);
+    if (r == 0 && !str_eq(buf_view(&now), buf_view(&was))) {
         struct str field = buf_view(&now), rest;
         (void)str_cut(field, ':', &field, &rest);
-        if (r == 0 && !str_eq(buf_view(&now), buf_view(&was)) && !may_bind(j)) {
-            r = err_set(err, ERR_FORBIDDEN, "%.*s is written by the scheduler", STR_ARG(field));
-        }
+        r = err_set(err, ERR_FORBIDDEN, "%.*s is written by the scheduler", STR_ARG(field));
     }
     buf_release(&now);
     buf_release(&was);
@@ -236,12 +236,7 @@ static const struct row *row_of(const struct kind *k) {
 /* Most objects say nothing that only some may say: then the old one need not be read. */
 static bool is_plain(struct rbac *b, const struct mirror *m, const struct api_request *q,
                      yyjson_mut_val *obj, struct arena *a) {
-    struct buf out;
-    buf_init(&out, 0);
-    bool plain =
-        pod_scheduler_fields(obj, &out) == 0 && policy_priority(b, m, q, obj, NULL, a, NULL) == 0;
-    buf_release(&out);
-    return plain;
+    return !pod_has_scheduler_fields(obj, a) && policy_priority(b, m, q, obj, NULL, a, NULL) == 0;
 }
 
 int policy_protect(struct rbac *b, const struct mirror *m, const struct api_request *q,

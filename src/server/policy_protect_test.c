@@ -286,6 +286,58 @@ static void test_classes_are_a_right(void **state) {
     assert_int_equal(by(w, lead, "apps", "Deployment", template, NULL), 0);
 }
 
+#define NOTED(name) NAMED(",\"annotations\":{\"kueue.x-k8s.io/priority-class\":\"" name "\"}")
+#define MAIN(meta, class)                                                                          \
+    "{" meta                                                                                       \
+    ",\"spec\":{\"template\":{\"spec\":{\"containers\":[],\"priorityClassName\":\"" class "\"}}}}"
+
+/* What was there is a class of one kind at a place that counts: a name that stood elsewhere gives no right to it. */
+static void test_a_class_that_was_there_is_the_same(void **state) {
+    static const char *const kinds[][2] = {
+        {"kubeflow.org", "PyTorchJob"}, {"ray.io", "RayCluster"}, {"batch", "Job"}};
+    struct world *w = *state;
+    put_classes(w);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const char *group = kinds[i][0], *kind = kinds[i][1];
+        const char *noted = "{" NOTED("system-node-critical") ",\"spec\":{}}";
+        const char *labelled = "{" CLASS("system-node-critical") ",\"spec\":{}}";
+        const char *both = MAIN(NOTED("system-node-critical"), "system-node-critical");
+        assert_int_equal(tenant(w, group, kind, noted, NULL), 0);
+        assert_int_equal(tenant(w, group, kind, both, noted), ERR_FORBIDDEN);
+        assert_int_equal(tenant(w, group, kind, both, labelled), ERR_FORBIDDEN);
+        assert_int_equal(tenant(w, group, kind, both, both), 0);
+        /* Another one beside the one that was there. */
+        assert_int_equal(tenant(w, group, kind, MAIN(CLASS("closed"), "system-node-critical"),
+                                MAIN(NAMED(""), "system-node-critical")),
+                         ERR_FORBIDDEN);
+        TOLD("closed");
+        assert_int_equal(tenant(w, group, kind, MAIN(CLASS("closed"), "system-node-critical"),
+                                "{" CLASS("closed") ",\"spec\":{}}"),
+                         ERR_FORBIDDEN);
+        TOLD("system-node-critical");
+    }
+}
+
+/* A member's long name over many places that are the scheduler's: who may bind may write them, and for others the
+ * answer costs what is in the request. */
+static void test_many_places_cost_their_bytes(void **state) {
+    struct world *w = *state;
+    char name[64 << 10] = "";
+    struct buf json;
+    memset(name, 'x', sizeof(name) - 1);
+    buf_init(&json, 0);
+    buf_f(&json, "{" QUEUED ",\"spec\":{\"%s\":[", name);
+    for (size_t i = 0; i < 1000; i++) {
+        buf_c(&json, i ? "," : "");
+        buf_c(&json, "{\"containers\":[],\"nodeName\":\"a\"}");
+    }
+    buf_c(&json, "]}}");
+    assert_int_equal(tenant(w, "ray.io", "RayCluster", buf_cstr(&json), NULL), ERR_TOO_LARGE);
+    TOLD("nodeName of pods");
+    assert_int_equal(root(w, "ray.io", "RayCluster", buf_cstr(&json), NULL), 0);
+    buf_release(&json);
+}
+
 #define WORK(name, n)                                                                              \
     "{" NAMED("") ",\"spec\":{\"priorityClassRef\":{\"group\":\"kueue.x-k8s.io\",\"kind\":"        \
                   "\"WorkloadPriorityClass\",\"name\":\"" name "\"},\"priority\":" n "}}"
@@ -396,6 +448,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pods_are_whose_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_admitted_workload_keeps_its_owner, setup, teardown),
         cmocka_unit_test_setup_teardown(test_classes_are_a_right, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_class_that_was_there_is_the_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_places_cost_their_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_workload_has_the_priority_of_its_class, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_what_is_made_is_judged_again, setup, teardown),

@@ -99,6 +99,11 @@ def by_custom_kind(admin, e):
     refused(e.call("POST", path, body("x", template(priorityClassName="system-node-critical"))), "one that evicts all")
     refused(e.call("PATCH", path + "/plain", {"spec": {"jobTargetRef": {"template": {"spec": {"nodeName": "n"}}}}}, MERGE),
             "a patch of one")
+    # An annotation that reads like the label of a class is no class: it gives no right to one of that name.
+    noted = {"metadata": {"annotations": {"kueue.x-k8s.io/priority-class": "system-node-critical"}}}
+    check(e.call("PATCH", path + "/plain", noted, MERGE)[0] == 200, "an annotation that nobody reads")
+    refused(e.call("PATCH", path + "/plain", {"spec": {"jobTargetRef": {"template": {"spec": {
+        "priorityClassName": "system-node-critical"}}}}}, MERGE), "the class that the annotation names")
 
 
 def gpus_anywhere(admin, e):
