@@ -115,6 +115,7 @@ static void forget(struct pod *p) {
     struct pods *ps = p->pods;
 
     pod_unwatch(p);
+    disk_walk_end(&p->walk);
     map_del(&ps->by_uid, str_of(p->uid));
     object_unref(p->obj);
     arena_release(&p->arena);

@@ -3,6 +3,7 @@
 #define BERTH_NODE_PODS_INT_H
 
 #include "base/map.h"
+#include "node/disk_walk.h"
 #include "node/files.h"
 #include "node/pods.h"
 
@@ -60,6 +61,10 @@ struct pod {
     /* status */
     bool writing, dirty, reported, removing;
     uint64_t written_hash;
+    /* while there is little room on the disk */
+    struct disk_walk walk;
+    uint64_t walked; /* what the last whole walk counted */
+    bool evicted, emptied;
     bool waiting_answer; /* of gpus or fetch: freeing must wait */
     bool doomed;         /* free as soon as no answer is awaited */
 };
@@ -74,7 +79,8 @@ struct pods {
     struct loop_child *server;
     int server_fd;
     bool synced;
-    int64_t disk_mono; /* when the disk is looked at next */
+    int64_t disk_mono;   /* when the disk is looked at next */
+    unsigned disk_ticks; /* of the round of measuring pods; 0: none */
     const struct kind *pod_kind, *event_kind;
     uint64_t events;
 };
@@ -101,6 +107,11 @@ void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, 
 
 /* pods_disk.c */
 void pods_watch_disk(struct pods *p, int64_t now);
+struct disk_room {
+    uint64_t all, free; /* bytes; 0 and 0: not told */
+};
+/* A bounded step towards room, where there is little; true: the next one shall come soon. */
+bool pods_disk_tick(struct pods *p, const struct disk_room *r);
 
 /* pods.c */
 void pods_end(struct pods *p, struct str uid, const char *reason, const char *why);

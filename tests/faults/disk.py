@@ -143,12 +143,12 @@ def test_full_disk():
 
 
 def test_a_pod_that_fills_the_disk():
-    """It is evicted, and says why; one that writes little stays; writes work again."""
+    """It is evicted, and says why, and what it wrote goes; one that writes little stays; writes work again."""
     if SMALL == "-":
         return "(left out: no small file system)"
     with Mortal(PROGRAM, None, gpus="none", data=os.path.join(SMALL, "filled")) as b:
         api = b.api()
-        for name, script in (("small", "sleep 900"), ("large", "yes > x; sleep 900")):
+        for name, script in (("small", "sleep 900"), ("large", "echo kept; yes > x; sleep 900")):
             api.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
                 "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                 "containers": [{"name": "c", "image": "i", "command": ["sh", "-c", script]}]}})
@@ -156,8 +156,10 @@ def test_a_pod_that_fills_the_disk():
         wait_for("it is evicted", lambda: status("large").get("reason") == "Evicted", 60)
         check(status("large")["phase"] == "Failed" and "low on disk" in status("large")["message"], f"{status('large')}")
         check(status("small")["phase"] == "Running", f"{status('small')}")
-        api.ok("DELETE", f"{PODS}/large")
+        # What it wrote goes though its object stays, and nobody else has to.
         wait_for("writes work again", lambda: api("POST", CONFIGMAPS, config("after", "1"))[0] in (201, 409), 30)
+        check(status("small")["phase"] == "Running", f"{status('small')}")
+        check("kept" in api("GET", f"{PODS}/large/log", accept="*/*")[1], "the log of the evicted pod is gone")
         b.stop()
         shutil.rmtree(b.data)
     return ""
