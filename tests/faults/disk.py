@@ -148,11 +148,13 @@ def test_a_pod_that_fills_the_disk():
         return "(left out: no small file system)"
     with Mortal(PROGRAM, None, gpus="none", data=os.path.join(SMALL, "filled")) as b:
         api = b.api()
+        status = lambda name: api.ok("GET", f"{PODS}/{name}")["status"]  # noqa: E731
         for name, script in (("small", "sleep 900"), ("large", "echo kept; yes > x; sleep 900")):
             api.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
                 "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                 "containers": [{"name": "c", "image": "i", "command": ["sh", "-c", script]}]}})
-        status = lambda name: api.ok("GET", f"{PODS}/{name}")["status"]  # noqa: E731
+            if name == "small":  # before the disk is full: what starts on a full disk may wait
+                wait_for("it runs", lambda: status("small").get("phase") == "Running", 30)
         wait_for("it is evicted", lambda: status("large").get("reason") == "Evicted", 60)
         check(status("large")["phase"] == "Failed" and "low on disk" in status("large")["message"], f"{status('large')}")
         check(status("small")["phase"] == "Running", f"{status('small')}")
