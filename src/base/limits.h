@@ -23,6 +23,7 @@ enum {
     LIMIT_CAUSES_BYTES = 1 << 20,        /* of their texts */
     LIMIT_YAML_DOCS = 10000,             /* documents in a stream */
     LIMIT_YAML_NODES = 300000,           /* nodes after expanding aliases */
+    LIMIT_YAML_COPIED = 6 << 20,         /* bytes of text that its aliases may add */
     LIMIT_YAML_AT_ONCE = 64 << 10,       /* bytes of a body that are read on the loop; longer ones beside it */
     LIMIT_YAML_WAITING = 64,             /* long YAML bodies that are being read, and ... */
     LIMIT_YAML_WAITING_USER = 8,         /* ... of one user */

@@ -6,7 +6,12 @@
 #include "server/body.h"
 #include "wire/yaml.h"
 
-enum { READ_BYTES = 256 << 20 }; /* memory of one job; nodes are bounded by LIMIT_YAML_NODES */
+enum {
+    READ_BYTES = 256 << 20, /* memory of one job; nodes are bounded by LIMIT_YAML_NODES */
+    JSON_BYTES =
+        2 *
+        LIMIT_BODY_BYTES /* aliases and characters that JSON writes as \u make it longer than the body */
+};
 
 struct yaml_job {
     struct server *s;      /* NULL: gone */
@@ -33,8 +38,11 @@ static void work(void *ctx, const atomic_bool *stop) {
     arena_init(&a, READ_BYTES);
     if (yaml_parse_one(&a, j->text, &d, &j->err) == 0) {
         json_write_mut(&j->json, yyjson_mut_doc_get_root(d));
-        if (buf_ok(&j->json) != 0) {
-            (void)err_set(&j->err, ERR_NOMEM, "out of memory");
+        int r = buf_ok(&j->json);
+        if (r == ERR_TOO_LARGE) {
+            (void)err_set(&j->err, r, "the body has more than %d bytes as JSON", JSON_BYTES);
+        } else if (r != 0) {
+            (void)err_set(&j->err, r, "out of memory");
         }
     }
     arena_release(&a);
@@ -123,7 +131,7 @@ int yaml_body_run(struct write *w) {
     j->s = s;
     j->w = w;
     j->user = user;
-    buf_init(&j->json, 0);
+    buf_init(&j->json, JSON_BYTES);
     if (s->o.offload->start(s->o.offload, work, done, j, &started, &err) != 0) {
         job_free(j);
         return err.code == ERR_TOO_MANY ? refuse(w) : failure_err(&w->failure, w->arena, &err);

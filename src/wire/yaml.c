@@ -2,7 +2,8 @@
  * yaml: YAML streams to JSON values, over libyaml's events. See yaml.h.
  *
  * A stack of open collections, as deep as LIMIT_JSON_DEPTH, replaces recursion. An alias copies the value that its
- * anchor named; every node made, copies included, counts against LIMIT_YAML_NODES. Merge keys are kept aside until
+ * anchor named; every node made, copies included, counts against LIMIT_YAML_NODES, and the texts that are copied
+ * against LIMIT_YAML_COPIED. Merge keys are kept aside until
  * the mapping ends, because its own keys win wherever they stand.
  */
 #include "wire/yaml.h"
@@ -30,7 +31,7 @@ struct reader {
     yyjson_mut_doc *doc; /* the document being read */
     struct map anchors;  /* name -> value, of the document */
     struct level levels[LIMIT_JSON_DEPTH];
-    size_t depth, nodes;
+    size_t depth, nodes, copied;
     struct yaml_docs docs;
     size_t cap, seen;
     yaml_mark_t mark;
@@ -51,21 +52,23 @@ static int count(struct reader *r, size_t nodes) {
     return r->nodes > LIMIT_YAML_NODES ? fail(r, ERR_TOO_LARGE, "too many nodes") : 0;
 }
 
-/* Values of v, itself and keys included; its depth goes to *ret_depth. */
-static size_t measure(yyjson_mut_val *v, size_t *ret_depth) {
+/* Values of v, itself and keys included; its depth goes to *ret_depth, its texts' length onto *bytes. */
+static size_t measure(yyjson_mut_val *v, size_t *ret_depth, size_t *bytes) {
     size_t i, max, n = 1, deepest = 0, depth;
     yyjson_mut_val *key, *val;
     if (yyjson_mut_is_obj(v)) {
         yyjson_mut_obj_foreach(v, i, max, key, val) {
-            n += 1 + measure(val, &depth);
+            *bytes += yyjson_mut_get_len(key);
+            n += 1 + measure(val, &depth, bytes);
             deepest = depth > deepest ? depth : deepest;
         }
     } else if (yyjson_mut_is_arr(v)) {
         yyjson_mut_arr_foreach(v, i, max, val) {
-            n += measure(val, &depth);
+            n += measure(val, &depth, bytes);
             deepest = depth > deepest ? depth : deepest;
         }
     }
+    *bytes += yyjson_mut_is_str(v) ? yyjson_mut_get_len(v) : 0;
     *ret_depth = deepest + (yyjson_mut_is_ctn(v) ? 1 : 0);
     return n;
 }
@@ -182,8 +185,11 @@ static int on_alias(struct reader *r, const yaml_event_t *e) {
     if (!v) {
         return fail(r, ERR_SYNTAX, "unknown anchor");
     }
-    nodes = measure(v, &depth);
+    nodes = measure(v, &depth, &r->copied);
     int code = count(r, nodes);
+    if (code == 0 && r->copied > LIMIT_YAML_COPIED) {
+        code = fail(r, ERR_TOO_LARGE, "the aliases repeat too much text");
+    }
     if (code == 0 && r->depth + depth > LIMIT_JSON_DEPTH) {
         code = fail(r, ERR_TOO_LARGE, "nested too deep");
     }

@@ -5,7 +5,8 @@
  * null, 0x 0o 0b and underscores in integers, .5 and 1e3 floats, .inf and .nan refused because JSON has none); quoted
  * scalars are strings; keys become strings; anchors, aliases and merge keys ("<<") are resolved. Timestamps stay
  * strings. A key that stands twice in one mapping is an error. JSON is YAML, so JSON bodies pass as well. Limits:
- * LIMIT_JSON_DEPTH, LIMIT_YAML_DOCS, and LIMIT_YAML_NODES after aliases are expanded, so that a bomb stays small.
+ * LIMIT_JSON_DEPTH, LIMIT_YAML_DOCS, and LIMIT_YAML_NODES after aliases are expanded, and
+ * LIMIT_YAML_COPIED for what these repeat, so that a bomb stays small.
  */
 #ifndef BERTH_WIRE_YAML_H
 #define BERTH_WIRE_YAML_H

@@ -179,6 +179,26 @@ static void test_limits(void **state) {
     buf_release(&b);
 }
 
+/* A long text that is named again and again, as a value and as a key. */
+static void test_aliases_of_long_texts(void **state) {
+    static const char *const uses[] = {"- *a\n", "- {*a : 1}\n", "- [*l]\n"};
+    struct buf b;
+    buf_init(&b, 0);
+    for (size_t i = 0; i < 3; i++) {
+        buf_reset(&b);
+        buf_c(&b, "- &l [&a ");
+        for (int k = 0; k < 100000; k++) {
+            buf_ch(&b, 'x');
+        }
+        buf_c(&b, "]\n");
+        for (int k = 0; k <= LIMIT_YAML_COPIED / 100000; k++) {
+            buf_c(&b, uses[i]);
+        }
+        assert_int_equal(refused(buf_cstr(&b), NULL), ERR_TOO_LARGE);
+    }
+    buf_release(&b);
+}
+
 static void round_trip(struct str json) {
     yyjson_doc *doc = NULL;
     yyjson_mut_doc *back = NULL;
@@ -354,6 +374,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_streams, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_aliases_of_long_texts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_write, setup, teardown),
         cmocka_unit_test_setup_teardown(test_write_reads_back, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alloc_faults, setup, teardown),
