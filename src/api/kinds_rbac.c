@@ -16,19 +16,33 @@ static void binding_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err 
     }
 }
 
-/* All that the rules list, which whoever asks is held against. */
-static void check_entries(yyjson_mut_val *obj, struct causes *c) {
-    static const char *const lists[] = {"verbs", "apiGroups", "resources", "resourceNames",
-                                        "nonResourceURLs"};
-    size_t n = 0;
-    EACH(json_mget(obj, STR("rules")), i, r) {
-        (void)i;
-        for (size_t k = 0; k < COUNT(lists); k++) {
-            n += yyjson_mut_arr_size(json_mget(r, str_of(lists[k])));
+static const char *const entry_lists[] = {"verbs", "apiGroups", "resources", "resourceNames",
+                                          "nonResourceURLs"};
+
+static size_t count_old_entries(yyjson_val *old) {
+    size_t n = 0, i, max;
+    yyjson_val *r;
+    yyjson_arr_foreach(json_get(old, STR("rules")), i, max, r) {
+        for (size_t k = 0; k < COUNT(entry_lists); k++) {
+            n += yyjson_arr_size(json_get(r, str_of(entry_lists[k])));
         }
         n++;
     }
-    if (n > LIMIT_ROLE_ENTRIES) {
+    return n;
+}
+
+/* All that the rules list, which whoever asks is held against. What was too long before may stay, and shrink: else no
+ * finalizer could be taken off it. */
+static void check_entries(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    size_t n = 0;
+    EACH(json_mget(obj, STR("rules")), i, r) {
+        (void)i;
+        for (size_t k = 0; k < COUNT(entry_lists); k++) {
+            n += yyjson_mut_arr_size(json_mget(r, str_of(entry_lists[k])));
+        }
+        n++;
+    }
+    if (n > LIMIT_ROLE_ENTRIES && n > count_old_entries(old)) {
         causes_add(c, CAUSE_TOO_MANY, STR("rules"),
                    "Too many: %zu: rules and what they list must be at most %d", n,
                    LIMIT_ROLE_ENTRIES);
@@ -36,8 +50,7 @@ static void check_entries(yyjson_mut_val *obj, struct causes *c) {
 }
 
 static void role_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    (void)old;
-    check_entries(obj, c);
+    check_entries(obj, old, c);
     struct path at = path_member(NULL, "rules");
     bool namespaced = str_is(json_mstr_at(obj, "kind"), "Role");
     EACH(json_mget(obj, STR("rules")), i, r) {
@@ -69,13 +82,12 @@ static void role_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
 }
 
 static void binding_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    (void)old;
     static const char *const kinds[] = {"User", "Group", "ServiceAccount", NULL};
     static const char *const roles[] = {"Role", "ClusterRole", NULL};
     struct path at = path_member(NULL, "subjects"), ref = path_member(NULL, "roleRef");
     struct path ref_kind = path_member(&ref, "kind");
     size_t n = yyjson_mut_arr_size(json_mget(obj, STR("subjects")));
-    if (n > LIMIT_BINDING_SUBJECTS) {
+    if (n > LIMIT_BINDING_SUBJECTS && n > yyjson_arr_size(json_get(old, STR("subjects")))) {
         causes_add(c, CAUSE_TOO_MANY, STR("subjects"), "Too many: %zu: must have at most %d items",
                    n, LIMIT_BINDING_SUBJECTS);
         return;

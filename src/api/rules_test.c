@@ -1,4 +1,5 @@
 /* rules: what validation refuses, and the words it uses. */
+#include "base/limits.h"
 #include "base/test.h"
 
 #include "api/codec.h"
@@ -180,6 +181,42 @@ static void small_kinds(void **state) {
                   "{\"kind\":\"RoleBinding\",\"metadata\":{\"name\":\"a\"},\"roleRef\":{\"kind\":"
                   "\"Role\",\"name\":\"x\"}}"),
         STR("roleRef: Invalid value: ")));
+}
+
+/* A Role or binding that has `entries` of what it lists. */
+static const char *grown(struct buf *b, bool role, int entries) {
+    buf_reset(b);
+    buf_f(b, "{\"kind\":\"%s\",\"metadata\":{\"name\":\"a\"},", role ? "Role" : "RoleBinding");
+    buf_c(b, role ? "\"rules\":[{\"apiGroups\":[\"\"],\"verbs\":[\"get\"],\"resources\":["
+                  : "\"roleRef\":{\"kind\":\"Role\",\"name\":\"x\"},\"subjects\":[");
+    for (int i = 0; i < entries; i++) {
+        buf_f(b, role ? "%s\"r%d\"" : "%s{\"kind\":\"User\",\"name\":\"u%d\"}", i ? "," : "", i);
+    }
+    buf_c(b, role ? "]}]}" : "]}");
+    return buf_cstr(b);
+}
+
+/* What was stored before there was a bound may be written, and shrink, but not grow. */
+static void old_roles_and_bindings(void **state) {
+    struct fixture *f = *state;
+    struct buf now, old;
+    buf_init(&now, 0);
+    buf_init(&old, 0);
+    for (int role = 0; role < 2; role++) {
+        int limit = role ? LIMIT_ROLE_ENTRIES : LIMIT_BINDING_SUBJECTS;
+        const char *kind = role ? "Role" : "RoleBinding";
+        for (int more = -1; more < 2; more++) {
+            struct str fault =
+                causes_of(f, "rbac.authorization.k8s.io/v1", kind,
+                          grown(&now, role, limit + 10 + more), grown(&old, role, limit + 10));
+            assert_int_equal(fault.n > 0, more > 0);
+            fault = causes_of(f, "rbac.authorization.k8s.io/v1", kind,
+                              grown(&now, role, limit + 10 + more), NULL);
+            assert_true(str_contains(fault, STR("Too many")));
+        }
+    }
+    buf_release(&now);
+    buf_release(&old);
 }
 
 #define JOB(spec_, pod_)                                                                           \
@@ -437,6 +474,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(pods_hardly_change, setup, teardown),
         cmocka_unit_test_setup_teardown(metadata, setup, teardown),
         cmocka_unit_test_setup_teardown(small_kinds, setup, teardown),
+        cmocka_unit_test_setup_teardown(old_roles_and_bindings, setup, teardown),
         cmocka_unit_test_setup_teardown(jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
