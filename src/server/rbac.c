@@ -19,12 +19,13 @@ struct compiled_role {
     struct policy_rule *rules;
     size_t n_rules;
     enum { ROLE_OWN_RULES, ROLE_RESOLVING, ROLE_RESOLVED } state;
+    uint64_t visit; /* the last that came by: see visit_rules */
 };
 
 struct compiled_binding {
     struct str ns, name;
     struct role_binding *view;
-    const struct compiled_role *role; /* NULL: missing */
+    struct compiled_role *role; /* NULL: missing */
 };
 
 struct bindings {
@@ -57,6 +58,7 @@ struct rbac {
     struct map by_name; /* of ClusterRoles -> struct compiled_role */
     struct bindings everywhere;
     uint64_t generation; /* of all that is compiled for everywhere; from 1 */
+    uint64_t visit;      /* number of the last one; from 1 */
     struct map spaces;   /* ns -> struct space; of each namespace that has a Role or RoleBinding */
     bool unknown;        /* not all of these were found yet */
 };
@@ -97,11 +99,35 @@ static bool space_mark(struct rbac *b, struct str ns) {
     return true;
 }
 
+static bool find_any(void *ctx, const struct object *o) {
+    *(bool *)ctx = true;
+    return false;
+}
+
+/* Where the last Role or RoleBinding of a namespace went, nothing of it is kept. */
+static void space_drop_empty(struct rbac *b, struct str ns) {
+    bool any = false;
+    mirror_scan(b->mirror, b->kinds[ROLE], ns, find_any, &any);
+    if (!any) {
+        mirror_scan(b->mirror, b->kinds[ROLE_BINDING], ns, find_any, &any);
+    }
+    struct space *x = any ? NULL : map_del(&b->spaces, ns);
+    if (x) {
+        space_free(x);
+    }
+}
+
 static void changed(void *ctx, const struct change *c) {
     struct rbac *b = ctx;
     bool local = c->obj->kind == b->kinds[ROLE] || c->obj->kind == b->kinds[ROLE_BINDING];
     if (!local) {
         b->stale = true;
+    } else if (c->type == CHANGE_DELETED) {
+        struct space *x = map_get(&b->spaces, c->obj->ns);
+        if (x) {
+            space_clear(x);
+            space_drop_empty(b, c->obj->ns);
+        }
     } else if (!space_mark(b, c->obj->ns)) {
         b->unknown = true;
     }
@@ -199,8 +225,8 @@ static bool collect_role(void *ctx, const struct object *o) {
 }
 
 /* x: the namespace's, or NULL. */
-static const struct compiled_role *find_role(const struct rbac *b, const struct space *x,
-                                             struct str kind, struct str name) {
+static struct compiled_role *find_role(const struct rbac *b, const struct space *x, struct str kind,
+                                       struct str name) {
     if (str_is(kind, "ClusterRole")) {
         return map_get(&b->by_name, name);
     }
@@ -490,16 +516,19 @@ static bool is_subject(const struct subject *s, const struct user *u, struct str
 typedef bool visit(void *ctx, const struct compiled_binding *b, const struct subject *s,
                    const struct policy_rule *rule);
 
-static bool visit_bindings(const struct bindings *run, const struct user *u, visit *each,
-                           void *ctx) {
+static bool visit_bindings(const struct bindings *run, const struct user *u, uint64_t number,
+                           visit *each, void *ctx) {
     for (size_t i = 0; i < run->n; i++) {
         const struct compiled_binding *b = &run->v[i];
         const struct subject *s = NULL;
         for (size_t k = 0; !s && k < b->view->subjects.n; k++) {
             s = is_subject(&b->view->subjects.v[k], u, b->ns) ? &b->view->subjects.v[k] : NULL;
         }
-        if (!s) {
+        if (!s || (b->role && b->role->visit == number)) {
             continue;
+        }
+        if (b->role) {
+            b->role->visit = number;
         }
         if (!b->role && !each(ctx, b, s, NULL)) {
             return false;
@@ -513,12 +542,14 @@ static bool visit_bindings(const struct bindings *run, const struct user *u, vis
     return true;
 }
 
+/* A role that several bindings give is visited once, for the first of them: a thousand cost no more than one. */
 static void visit_rules(struct rbac *b, const struct user *u, struct str ns, visit *each,
                         void *ctx) {
-    if (visit_bindings(&b->everywhere, u, each, ctx)) {
+    uint64_t number = ++b->visit;
+    if (visit_bindings(&b->everywhere, u, number, each, ctx)) {
         const struct space *x = space_of(b, ns);
         if (x) {
-            visit_bindings(&x->bindings, u, each, ctx);
+            visit_bindings(&x->bindings, u, number, each, ctx);
         }
     }
 }
@@ -637,11 +668,17 @@ bool rbac_role_rules(struct rbac *b, struct str kind, struct str ns, struct str 
     return r != NULL;
 }
 
+size_t rbac_namespaces(const struct rbac *b) {
+    return map_count(&b->spaces);
+}
+
 /* ---- how much one namespace may hold ---- */
 
 struct size {
     size_t n, bytes;
     struct str but; /* an object that is about to be replaced */
+    bool replaces;
+    size_t was; /* bytes of it */
 };
 
 static bool add_size(void *ctx, const struct object *o) {
@@ -649,6 +686,9 @@ static bool add_size(void *ctx, const struct object *o) {
     if (!str_eq(o->name, s->but)) {
         s->n++;
         s->bytes += o->json.n;
+    } else {
+        s->replaces = true;
+        s->was = o->json.n;
     }
     return true;
 }
@@ -661,12 +701,12 @@ int rbac_check_room(struct rbac *b, const struct kind *k, struct str ns, struct 
         all.but = b->kinds[local[i]] == k ? name : (struct str){0};
         mirror_scan(b->mirror, b->kinds[local[i]], ns, add_size, &all);
     }
-    if (all.n > LIMIT_NAMESPACE_BINDINGS) {
+    if (all.n > LIMIT_NAMESPACE_BINDINGS && !all.replaces) {
         return err_set(err, ERR_FORBIDDEN,
                        "the namespace would have %zu Roles and RoleBindings, and may have %d",
                        all.n, LIMIT_NAMESPACE_BINDINGS);
     }
-    if (all.bytes > LIMIT_NAMESPACE_RBAC_BYTES) {
+    if (all.bytes > LIMIT_NAMESPACE_RBAC_BYTES && bytes > all.was) {
         return err_set(err, ERR_FORBIDDEN,
                        "the Roles and RoleBindings of the namespace would take %zu bytes, and may "
                        "take %d",

@@ -32,7 +32,7 @@ void rbac_free(struct rbac *b); /* NULL is a no-op */
 bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *a,
                  struct str *ret_reason);
 
-/* Each rule that the user holds in ns (empty: cluster-wide ones only); each returns false to stop. */
+/* Each rule that the user holds in ns (empty: cluster-wide ones only), once a role; each returns false to stop. */
 void rbac_rules_of(struct rbac *b, const struct user *u, struct str ns,
                    bool (*each)(void *ctx, const struct policy_rule *r), void *ctx);
 /* Each rule of a role: `kind` "Role" (with its ns) or "ClusterRole", aggregation resolved. false when it is missing. */
@@ -44,7 +44,11 @@ bool rbac_rule_allows(const struct policy_rule *r, const struct rbac_attributes 
 
 bool user_in_group(const struct user *u, struct str group);
 
-/* Whether a Role or RoleBinding of so many bytes fits in beside the others of its namespace: ERR_FORBIDDEN when not. */
+/* Of how many namespaces something is kept: those that have Roles or RoleBindings. */
+size_t rbac_namespaces(const struct rbac *b);
+
+/* Whether a Role or RoleBinding of so many bytes fits in beside the others of its namespace: ERR_FORBIDDEN when not.
+ * One that becomes no larger always does, so that a full namespace can be tidied up. */
 int rbac_check_room(struct rbac *b, const struct kind *k, struct str ns, struct str name,
                     size_t bytes, struct err *err);
 

@@ -521,6 +521,8 @@ static void test_room_of_a_namespace(void **state) {
         fixture_put(w->m, many_subjects(&b, "full", i, 1));
     }
     assert_ok(rbac_check_room(w->b, k, STR("full"), STR("b7"), 100, &err), &err);
+    fixture_put(w->m, many_subjects(&b, "full", LIMIT_NAMESPACE_BINDINGS, 1)); /* one from before */
+    assert_ok(rbac_check_room(w->b, k, STR("full"), STR("b7"), 100, &err), &err);
     assert_int_equal(rbac_check_room(w->b, k, STR("full"), STR("new"), 100, &err), ERR_FORBIDDEN);
     assert_ok(rbac_check_room(w->b, k, STR("other"), STR("new"), 100, &err), &err);
     assert_int_equal(
@@ -640,6 +642,56 @@ static void test_many_bindings(void **state) {
     assert_false(allowed(w, alice, "get - pods team p", NULL));
 }
 
+static bool count_rule(void *ctx, const struct policy_rule *r) {
+    (*(size_t *)ctx)++;
+    return true;
+}
+
+/* A role costs a decision as much as its rules, however many bindings give it to whoever asks. */
+static void test_many_bindings_of_one_role(void **state) {
+    struct world *w = *state;
+    struct user u0 = fixture_user("u0", NULL, NULL);
+    struct buf b;
+    size_t rules = 0;
+    buf_init(&b, 0);
+    put_basic(w);
+    for (int i = 0; i < 50; i++) {
+        fixture_put(w->m, many_subjects(&b, "default", i, 1));
+    }
+    for (int i = 1; i < 3; i++) {
+        rules = 0;
+        rbac_rules_of(w->b, &u0, STR("default"), count_rule, &rules);
+        assert_int_equal(rules, 3); /* of r1 */
+        assert_false(allowed(w, u0, "delete - pods default p", NULL));
+        assert_true(allowed(w, u0, "get - pods default p", NULL));
+    }
+    buf_release(&b);
+}
+
+/* A namespace that is emptied leaves nothing behind. */
+static void test_namespaces_go(void **state) {
+    struct world *w = *state;
+    struct user u0 = fixture_user("u0", NULL, NULL);
+    struct buf b;
+    buf_init(&b, 0);
+    put_basic(w);
+    assert_true(allowed(w, fixture_user("alice", NULL, NULL), "get - pods default p", NULL));
+    size_t before = rbac_namespaces(w->b);
+    for (int i = 0; i < 20; i++) {
+        char ns[16];
+        snprintf(ns, sizeof(ns), "ns%d", i);
+        fixture_put(w->m, many_subjects(&b, ns, 1, 1));
+        fixture_put(w->m, many_subjects(&b, ns, 2, 1));
+        assert_false(allowed(w, u0, "get - pods ns1 p", NULL));
+        fixture_delete(w->m, "rbac.authorization.k8s.io", "RoleBinding", ns, "b1");
+        assert_int_equal(rbac_namespaces(w->b), before + 1);
+        fixture_delete(w->m, "rbac.authorization.k8s.io", "RoleBinding", ns, "b2");
+        assert_int_equal(rbac_namespaces(w->b), before);
+    }
+    assert_true(allowed(w, fixture_user("alice", NULL, NULL), "get - pods default p", NULL));
+    buf_release(&b);
+}
+
 static void test_alloc_faults(void **state) {
     struct world *w = *state;
     struct user alice = fixture_user("alice", NULL, NULL);
@@ -685,6 +737,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_binding_escalation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reviews, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_bindings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_bindings_of_one_role, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_namespaces_go, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alloc_faults, setup, teardown),
     };
     return cmocka_run_group_tests_name("rbac", tests, NULL, NULL);
