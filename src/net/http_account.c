@@ -11,33 +11,41 @@
 
 struct http_account {
     size_t conns, bytes;
+    struct http_line line;
     size_t waiting;  /* for all of them to take, as of each one's last flush */
     struct str name; /* behind it: "user NAME" or "from ADDRESS" */
 };
 
-enum { NAME_MAX_BYTES = 1024, LOOKED_AT = 64 };
+enum {
+    NAME_MAX_BYTES = 1024,
+    LOOKED_AT = 64,
+    SHARES = 8 /* who has less than one of so many makes no room for others */
+};
 
-static void stranger_remove(struct http_conn *c) {
-    struct http_server *s = c->server;
-    if (!c->stranger_prev) {
+static void line_remove(struct http_conn *c) {
+    if (!c->line) {
         return;
     }
-    *c->stranger_prev = c->stranger_next;
-    if (c->stranger_next) {
-        c->stranger_next->stranger_prev = c->stranger_prev;
+    *c->line_prev = c->line_next;
+    if (c->line_next) {
+        c->line_next->line_prev = c->line_prev;
     } else {
-        s->strangers_end = c->stranger_prev;
+        c->line->end = c->line_prev;
     }
-    c->stranger_prev = NULL;
+    c->line = NULL;
+}
+
+static void line_add(struct http_line *l, struct http_conn *c) {
+    l->end = l->first ? l->end : &l->first;
+    c->line = l;
+    c->line_next = NULL;
+    c->line_prev = l->end;
+    *l->end = c;
+    l->end = &c->line_next;
 }
 
 void http_account_begin(struct http_conn *c) {
-    struct http_server *s = c->server;
-    s->strangers_end = s->strangers ? s->strangers_end : &s->strangers;
-    c->stranger_next = NULL;
-    c->stranger_prev = s->strangers_end;
-    *s->strangers_end = c;
-    s->strangers_end = &c->stranger_next;
+    line_add(&c->server->strangers, c);
 }
 
 static void leave(struct http_conn *c) {
@@ -56,7 +64,7 @@ static void leave(struct http_conn *c) {
 }
 
 void http_account_end(struct http_conn *c) {
-    stranger_remove(c);
+    line_remove(c);
     leave(c);
 }
 
@@ -102,9 +110,12 @@ bool http_account_join(struct http_conn *c, struct str user) {
     const struct str prefix = STR("user ");
     bool same = c->known && c->account && str_eq(str_skip(c->account->name, prefix.n), user);
     if (!same) {
+        line_remove(c); /* before its account may go */
         join(c, "user ", user);
         c->known = true;
-        stranger_remove(c);
+        if (c->account) {
+            line_add(&c->account->line, c);
+        }
     }
     return !c->account || c->account->conns <= LIMIT_HTTP_CONNECTIONS_ACCOUNT;
 }
@@ -150,12 +161,31 @@ size_t http_waiting_for_account(const struct http_request *r) {
     return r->conn->account ? r->conn->account->waiting : 0;
 }
 
-struct http_conn *http_account_oldest(struct http_server *s) {
-    struct http_conn *c = s->strangers;
-    for (int i = 0; c && i < LOOKED_AT; i++, c = c->stranger_next) {
+/* The first that is not being answered. Those that are go to the end, so that the next time others are looked at. */
+static struct http_conn *first_idle(struct http_line *l) {
+    for (int i = 0; l->first && i < LOOKED_AT; i++) {
+        struct http_conn *c = l->first;
         if (c->phase != PHASE_BUSY && c->phase != PHASE_CLOSED) {
             return c;
         }
+        line_remove(c);
+        line_add(l, c);
     }
     return NULL;
+}
+
+static struct http_account *largest(struct http_server *s) {
+    struct http_account *most = NULL;
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&s->accounts, &i)) != NULL;) {
+        struct http_account *a = e->value;
+        most = a->line.first && (!most || a->conns > most->conns) ? a : most;
+    }
+    return most && most->conns > 1 && most->conns * SHARES > s->o.connections_max ? most : NULL;
+}
+
+struct http_conn *http_account_oldest(struct http_server *s) {
+    struct http_conn *c = first_idle(&s->strangers);
+    struct http_account *a = c ? NULL : largest(s);
+    return a ? first_idle(&a->line) : c;
 }

@@ -55,14 +55,19 @@ struct http_request {
     void (*drained)(void *user);
 };
 
+/* Connections of strangers, or of one user, the oldest first. */
+struct http_line {
+    struct http_conn *first, **end;
+};
+
 struct http_conn {
     struct http_request request;
     struct http_server *server;
     struct http_conn *next, **prev;   /* all of the server */
     struct http_conn *next_dirty;
     struct http_account *account; /* NULL: none yet */
-    struct http_conn *stranger_next,
-        **stranger_prev; /* of those without a name; prev NULL: not there */
+    struct http_line *line; /* of its user's account, or of strangers; NULL: in none */
+    struct http_conn *line_next, **line_prev;
     size_t body;         /* bytes that the account has counted for its body */
     bool known;          /* the account is a user's */
     bool admitted;       /* `head` was asked about the request */
@@ -100,9 +105,9 @@ struct http_server {
     uv_tcp_t listener;
     bool listening;
     struct http_conn *conns;
-    struct http_conn *strangers, **strangers_end; /* the oldest first */
-    struct map accounts;                          /* name -> struct http_account */
-    size_t bodies;                                /* bytes counted for all of them */
+    struct http_line strangers;
+    struct map accounts; /* name -> struct http_account */
+    size_t bodies;       /* bytes counted for all of them */
     struct http_conn *dirty, *flushing; /* to be flushed this turn; being flushed */
     bool flush_planned;
     bool starved; /* a connection waits to be accepted until there is memory */
@@ -131,7 +136,8 @@ bool http_account_join(struct http_conn *c,
 /* So many bytes of a body are to be expected. 0, or the status of a refusal. */
 int http_account_body(struct http_conn *c, size_t bytes);
 void http_account_waiting(struct http_conn *c, size_t bytes); /* so many wait for it now */
-/* The stranger who makes room, or NULL. */
+/* Who makes room: the oldest stranger without a request under way, else such a connection of whoever has the most of
+ * them, and more than a share; or NULL. */
 struct http_conn *http_account_oldest(struct http_server *s);
 /* http_conn.c */
 void http_conn_accept(struct http_server *s);

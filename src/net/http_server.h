@@ -8,7 +8,8 @@
  * functions below: after the answer was handed over, or as soon as the peer goes away (then nothing may be answered any
  * more). Slow senders and readers are cut at the limits. Requests of one connection are answered in order, one at a
  * time. When connections_max is reached, the stranger (http_set_account) who has been connected longest without a
- * request under way makes room for the next. A request that breaks the rules of http_parse.h never reaches the handler:
+ * request under way makes room for the next, and where there is none, such a connection of the user who has the most. A
+ * request that breaks the rules of http_parse.h never reaches the handler:
  * it is answered with 400, 405, 408, 413, 417, 429, 431 or 505 and a Status, and its connection is closed.
  */
 #ifndef BERTH_NET_HTTP_SERVER_H
@@ -50,7 +51,7 @@ void http_server_stop(struct http_server *s, int64_t grace_ms, void (*stopped)(v
 void http_server_free(struct http_server *s);
 /*
  * Who vouches for the connection, as soon as that is known: its bodies count for that user, within
- * LIMIT_HTTP_BODY_ACCOUNT, and while there are more than connections_max it is not one of those that make room. Without
+ * LIMIT_HTTP_BODY_ACCOUNT, and while there are more than connections_max it makes room after all strangers. Without
  * a name it is a stranger's: where there is `head`, bodies are short, and all of one address count together.
  */
 void http_set_account(struct http_request *r, struct str user);

@@ -439,6 +439,33 @@ static void test_too_many_connections(void **state) {
     bed_stop();
 }
 
+/* Without strangers whoever has the most makes room, the oldest first; the last one of a user stays. */
+static void test_largest_makes_room(void **state) {
+    static const char *const who[] = {"bob", "alice", "alice", "alice"};
+    enum { ALL = sizeof(who) / sizeof(who[0]) };
+    int fds[ALL + 2];
+    char byte;
+    bed_start((struct http_server_options){.connections_max = ALL, .handler = vouch});
+    b.until = "fine";
+    for (int i = 0; i < ALL + 2; i++) {
+        account = i < ALL ? who[i] : "carol";
+        talk(STR(GET_ "\r\n"));
+        assert_true(str_contains(buf_view(&b.got), STR("fine")));
+        fds[i] = b.fd;
+        loop_fd_free(b.watch);
+        b.watch = NULL;
+        assert_int_equal(http_server_stats(b.server).rejected, i < ALL ? 0 : i - ALL + 1);
+    }
+    assert_true(recv(fds[0], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    assert_true(recv(fds[1], &byte, 1, 0) <= 0);
+    assert_true(http_server_stats(b.server).connections == ALL);
+    for (int i = 0; i < ALL + 2; i++) {
+        close(fds[i]);
+    }
+    account = NULL;
+    bed_stop();
+}
+
 /* ---- bodies that are not read ---- */
 
 static bool ask_head(void *ctx, struct http_request *r) {
@@ -637,6 +664,7 @@ int main(void) {
         cmocka_unit_test(test_big_answer_arrives),
         cmocka_unit_test(test_slow_senders),
         cmocka_unit_test(test_too_many_connections),
+        cmocka_unit_test(test_largest_makes_room),
         cmocka_unit_test(test_bodies_after_heads),
         cmocka_unit_test(test_bodies_are_bounded),
         cmocka_unit_test(test_bodies_without_heads),

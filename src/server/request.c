@@ -7,6 +7,13 @@
 
 enum { PARTS_MAX = 32, QUERY_MAX = 64, FIELD_MANAGER_MAX = 128 };
 
+struct str user_account(const struct user *u) {
+    const struct str prefix = STR("system:serviceaccount:");
+    struct str name = u->impersonated_by.n > 0 ? u->impersonated_by : u->name;
+    ptrdiff_t end = str_starts(name, prefix) ? str_find(str_skip(name, prefix.n), ':') : -1;
+    return end >= 0 ? str_head(name, prefix.n + (size_t)end) : name;
+}
+
 static int hex(char c) {
     if (c >= '0' && c <= '9') {
         return c - '0';

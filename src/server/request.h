@@ -45,6 +45,10 @@ struct user {
     int64_t expires_ns; /* when the credential does, wall time; 0: it does not */
 };
 
+/* For whom a request counts where users are bounded: the real user while impersonating, and "system:serviceaccount:NS"
+ * for all service accounts of a namespace, since whoever may make one makes many. A view of u. */
+struct str user_account(const struct user *u);
+
 /* The query, decoded. Absent views are empty; numbers say what absent means. */
 struct request_options {
     struct str label_selector, field_selector;

@@ -87,10 +87,28 @@ static void options(void **state) {
     arena_release(&a);
 }
 
+/* Whoever makes service accounts in a namespace, or impersonates, does not become many users by it. */
+static void accounts(void **state) {
+    static const char *const cases[][3] = {
+        {"alice", "", "alice"},
+        {"system:serviceaccount:team:a", "", "system:serviceaccount:team"},
+        {"system:serviceaccount:team:b", "", "system:serviceaccount:team"},
+        {"system:serviceaccount:other:a", "", "system:serviceaccount:other"},
+        {"system:serviceaccount:", "", "system:serviceaccount:"},
+        {"system:serviceaccount:team:a", "alice", "alice"},
+        {"bob", "system:serviceaccount:team:a", "system:serviceaccount:team"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct user u = {.name = str_of(cases[i][0]), .impersonated_by = str_of(cases[i][1])};
+        assert_str_eq(user_account(&u), str_of(cases[i][2]));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verbs),
         cmocka_unit_test(options),
+        cmocka_unit_test(accounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,8 +185,7 @@ static void dispatch_path(struct call *c) {
 
 /* Whoever is known vouches for the connection. */
 static void vouch(struct call *c) {
-    const struct user *u = &c->req.user;
-    struct str name = u->impersonated_by.n > 0 ? u->impersonated_by : u->name;
+    struct str name = user_account(&c->req.user);
     if (!str_is(name, "system:anonymous")) {
         http_set_account(c->http, name);
     }

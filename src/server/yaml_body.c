@@ -112,15 +112,16 @@ int yaml_body_run(struct write *w) {
     struct server *s = w->s;
     struct err err = {0};
     struct offload_job *started;
+    struct str account = user_account(&w->req->user);
     size_t own = 0;
     for (const struct yaml_job *j = s->yaml_jobs; j != NULL; j = j->next) {
-        own += str_is(w->req->user.name, j->user);
+        own += str_is(account, j->user);
     }
     if (own >= LIMIT_YAML_WAITING_USER || s->n_yaml_jobs >= LIMIT_YAML_WAITING) {
         return refuse(w);
     }
     struct yaml_job *j = mem_zalloc(sizeof(*j) + w->body.n);
-    char *user = mem_cstr(w->req->user.name);
+    char *user = mem_cstr(account);
     if (j == NULL || user == NULL) {
         mem_free(j);
         mem_free(user);
