@@ -163,6 +163,8 @@ def test_a_pod_that_fills_the_disk():
         wait_for("writes work again", lambda: api("POST", CONFIGMAPS, config("after", "1"))[0] in (201, 409), 30)
         check(status("small")["phase"] == "Running", f"{status('small')}")
         check("kept" in api("GET", f"{PODS}/large/log", accept="*/*")[1], "the log of the evicted pod is gone")
+        api.ok("DELETE", f"{PODS}/small")  # it would outlive the test
+        wait_for("it is gone", lambda: api("GET", f"{PODS}/small")[0] == 404, 60)
         b.stop()
         shutil.rmtree(b.data)
     return ""
