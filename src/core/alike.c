@@ -7,7 +7,7 @@
 #include "core/engine_private.h"
 
 uint64_t workload_hash(const struct workload_input *in) {
-    uint64_t h = hash_mix(0, (uint64_t)in->priority);
+    uint64_t h = hash_guest(hash_mix(0, (uint64_t)in->priority), in->replaces);
     for (size_t i = 0; i < in->n_sets; i++) {
         const struct set_input *s = &in->sets[i];
         h = shape_hash(s->shape, hash_mix(hash_guest(h, s->name), (uint64_t)s->count));
@@ -33,7 +33,8 @@ static bool set_says(const struct engine *e, const struct engine_set *s,
 
 bool workload_says(const struct engine *e, const struct engine_workload *w,
                    const struct workload_input *in) {
-    bool same = w->priority == in->priority && w->n_sets == in->n_sets;
+    bool same =
+        w->priority == in->priority && w->n_sets == in->n_sets && str_eq(w->replaces, in->replaces);
     for (size_t i = 0; same && i < w->n_sets; i++) {
         same = set_says(e, &w->sets[i], &in->sets[i]);
     }
@@ -50,8 +51,20 @@ static bool set_alike(const struct engine_set *a, const struct engine_set *b) {
     return same && shape_same(&a->shape, &b->shape);
 }
 
+bool workload_resized(const struct engine_workload *a, const struct engine_workload *b) {
+    bool same = a->n_sets == b->n_sets;
+    for (size_t i = 0; same && i < a->n_sets; i++) {
+        struct engine_set sized = a->sets[i];
+        sized.count = b->sets[i].count;
+        sized.min_count = b->sets[i].min_count;
+        same = set_alike(&sized, &b->sets[i]);
+    }
+    return same;
+}
+
 bool workload_alike(const struct engine_workload *a, const struct engine_workload *b) {
-    bool same = a->hash == b->hash && a->priority == b->priority && a->n_sets == b->n_sets;
+    bool same = a->hash == b->hash && a->priority == b->priority && a->n_sets == b->n_sets &&
+                str_eq(a->replaces, b->replaces);
     for (size_t i = 0; same && i < a->n_sets; i++) {
         same = set_alike(&a->sets[i], &b->sets[i]);
     }

@@ -27,6 +27,7 @@ struct scan {
     struct engine_workload *w;
     struct assignment *out;
     const struct assignment *pin;
+    const struct engine_workload *prior; /* whose flavors it has to have; NULL: any */
     bool resume;
     struct details details; /* of the set under way */
     struct considered_set *considered;
@@ -321,6 +322,27 @@ static void tried_set(const struct scan *s, const struct engine_set *set,
     }
 }
 
+/* Who grows keeps the flavors that it has. */
+static bool fits_prior(const struct scan *s, const struct engine_set *set, size_t request,
+                       uint32_t flavor, enum pend_reason *reason) {
+    uint32_t n = (uint32_t)(set - s->w->sets);
+    int64_t has =
+        s->prior != NULL ? resize_flavor(s->prior, n, set->requests[request].resource) : -1;
+    bool ok = has < 0 || has == (int64_t)flavor;
+    *reason = ok ? *reason : PEND_NO_MATCHING_FLAVOR;
+    return ok;
+}
+
+static int other_flavor(struct scan *s, const struct engine_set *set, size_t request,
+                        uint32_t flavor, struct fit *ret) {
+    uint32_t n = (uint32_t)(set - s->w->sets);
+    *ret = (struct fit){MODE_NO_FIT, 0};
+    return detail_add(s, (struct verdict_detail){
+                             .kind = DETAIL_OTHER_FLAVOR,
+                             .flavor = flavor,
+                             .a = resize_flavor(s->prior, n, set->requests[request].resource)});
+}
+
 struct group_result {
     struct fit fit;
     uint32_t borrow; /* the most of its resources */
@@ -345,7 +367,9 @@ static int assign_group(struct scan *s, const struct engine_set *set, const stru
             continue;
         }
         s->out->n_held = from;
-        int r = fit_flavor(s, set, g, g->flavors[i], &f, &why);
+        int r = fits_prior(s, set, first, g->flavors[i], &why)
+                    ? fit_flavor(s, set, g, g->flavors[i], &f, &why)
+                    : other_flavor(s, set, first, g->flavors[i], &f);
         r = r == 0 ? consider(s, set, g->flavors[i], f, begun) : r;
         if (r != 0) {
             return r;
@@ -452,8 +476,8 @@ static int scan_begin(struct scan *s, size_t *ret_requests) {
 int assign_flavors(struct engine *e, struct engine_workload *w, const int32_t *counts,
                    const struct assignment *pin, struct assignment *ret) {
     struct assignment a = {.counts = counts};
-    struct scan s = {
-        .e = e, .w = w, .out = &a, .pin = pin, .resume = pin == NULL && scan_holds(e, w)};
+    struct scan s = {.e = e, .w = w, .out = &a, .pin = pin, .prior = resize_prior(e, w)};
+    s.resume = pin == NULL && s.prior == NULL && scan_holds(e, w);
     enum pend_reason severest = PEND_NONE;
     size_t requests;
     if (scan_begin(&s, &requests) != 0) {

@@ -245,7 +245,8 @@ static int work_take(struct take *t, const struct engine_workload *w, struct str
                                     .evicting = w->evicting,
                                     .not_ready = w->not_ready,
                                     .protected_until_ns = w->protected_until_ns,
-                                    .minimum_runtime_ns = w->minimum_runtime_ns},
+                                    .minimum_runtime_ns = w->minimum_runtime_ns,
+                                    .replaces = keep(t, w->replaces)},
                              .held = held,
                              .n_held = w->n_held,
                              .holds = w->state == WORKLOAD_HOLDING};

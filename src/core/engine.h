@@ -143,6 +143,7 @@ struct workload_input {
     bool not_ready;      /* its pods are not all ready: blocks admissions under block_until_ready */
     int64_t protected_until_ns; /* no victim before then; 0: none */
     int64_t minimum_runtime_ns; /* no victim before it held quota for that long */
+    struct str replaces; /* uid of the holder that it is a larger or smaller version of; empty: none */
 };
 
 /* What an admission gave: for each set and request, which flavor and how much. */
@@ -215,6 +216,25 @@ bool engine_workload_known(const struct engine *e, struct str uid, bool *ret_hol
 /* What a holding workload was given, in the engine's memory; NULL when it holds nothing. */
 const struct held_amount *engine_workload_held(const struct engine *e, struct str uid,
                                                size_t *ret_n, struct str *ret_queue);
+/* ---- a holder that grows or shrinks ----
+ *
+ * Growth is a second workload whose input says `replaces`: the same pod sets with other counts. While the holder that
+ * it names is in the same queue, is not being evicted and has no successor yet, the second needs only the difference,
+ * of the same flavors, and places for the pods that are new; the holder is no victim for its sake. ACTION_ADMIT then
+ * gives the difference: its counts and `held` are of the new pods alone. From there on the two are one: whatever
+ * becomes of the holder, what it had goes to its successor, unless that is undone. Otherwise `replaces` means nothing
+ * and the workload asks for all its pods.
+ *
+ * engine_workload_resize ends it, once the admission was written: `in` holds `held`, all of it, and the seats of the
+ * holder that it replaces, which is forgotten. Without `replaces` it is the holder itself that changes; it may hold
+ * less. Free seats beyond the counts of its pod sets go back either way (engine_workload_trim does that alone, for
+ * after a pod has ended). Errors as engine_workload_hold; then the holder stays. */
+int engine_workload_resize(struct engine *e, const struct workload_input *in,
+                           const struct held_amount *held, size_t n);
+void engine_workload_trim(struct engine *e, struct str uid);
+/* Of one that was given the difference: the uid of the holder whose successor it is; empty: it has none. */
+struct str engine_workload_prior(const struct engine *e, struct str uid);
+
 /* An admission that could not be written: quota and seats go back, the workload is queued again. */
 int engine_workload_undo(struct engine *e, struct str uid);
 

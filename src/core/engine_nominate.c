@@ -207,8 +207,14 @@ int nominate_fewer(struct engine *e, struct engine_workload *w, const struct ass
 
 int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
              struct assignment *ret) {
-    int r = plan(e, w, NULL, pin, ret);
-    if (r == 0 && !is_plan(ret) && spare_pods(w) > 0) {
+    const struct engine_workload *prior = resize_prior(e, w);
+    const int32_t *counts = prior != NULL ? resize_counts(e, w, prior) : NULL;
+    if (prior != NULL && counts == NULL) {
+        return ERR_NOMEM;
+    }
+    int r = plan(e, w, counts, pin, ret);
+    ret->grows = prior != NULL;
+    if (r == 0 && !is_plan(ret) && prior == NULL && spare_pods(w) > 0) {
         r = reduce(e, w, pin, ret);
     }
     return r;

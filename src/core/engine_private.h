@@ -95,7 +95,8 @@ struct engine_workload {
     struct engine_workload *prev, *next;             /* parked alone: of the queue */
     struct engine_workload *class_prev, *class_next; /* in the heap: of the class */
     struct engine_workload *join_prev, *join_next;   /* in whatever state but holding: of the class */
-    struct str local;
+    struct str local, replaces;
+    struct engine_workload *heir; /* was given the difference, and takes over (engine_resize.c) */
     uint32_t told; /* engine_class.told when it was told */
     bool gated, failed_checks;
     /* holding: what a search for victims asks */
@@ -188,6 +189,7 @@ struct assignment {
     enum assign_mode *modes;   /* of held */
     size_t n_held;
     const int32_t *counts; /* pods per set; NULL: as asked */
+    bool grows; /* counts are the difference to the holder that it replaces */
     int32_t *tried;        /* per request, all sets' in a row */
     struct victim *victims;
     size_t n_victims;
@@ -290,6 +292,8 @@ uint64_t workload_hash(const struct workload_input *in); /* who may be alike */
 bool workload_says(const struct engine *e, const struct engine_workload *w,
                    const struct workload_input *in); /* in all that decisions look at but the queue */
 bool workload_alike(const struct engine_workload *a, const struct engine_workload *b);
+/* In their pod sets, but for how many pods those have. */
+bool workload_resized(const struct engine_workload *a, const struct engine_workload *b);
 
 /* engine_workload.c */
 struct engine_workload *workload_find(const struct engine *e, struct str uid);
@@ -433,6 +437,24 @@ void seat_trial_end(struct seat_trial *t); /* also after a failure */
 int seat_trial_begin(struct engine *e, const struct engine_workload *w, const struct assignment *a,
                      struct seat_trial *t);
 bool seat_trial_fits(void *ctx, const struct victim *v, size_t n);
+
+/* engine_resize.c: a holder that grows or shrinks (engine.h) */
+/* The holder that w may take over from now; NULL: none. */
+struct engine_workload *resize_prior(const struct engine *e, const struct engine_workload *w);
+/* How many pods of each set are new, in the tick's memory; NULL: out of memory. */
+const int32_t *resize_counts(struct engine *e, const struct engine_workload *w,
+                             const struct engine_workload *prior);
+/* Are these still the new pods? */
+bool resize_same(const struct engine *e, const struct engine_workload *w, const int32_t *counts);
+/* The flavor that the holder has for it; -1: it has none. */
+int64_t resize_flavor(const struct engine_workload *prior, uint32_t set, uint32_t resource);
+/* The first ordinal that no seat of the holder has. */
+int32_t resize_ordinal(const struct engine *e, const struct engine_workload *w, struct str set);
+void resize_promise(struct engine *e, struct engine_workload *w);
+/* w is about to give back what it holds: its heir takes that, and whose heir it was has none. */
+void resize_release(struct engine *e, struct engine_workload *w);
+/* What w was promised is its own now. */
+void resize_take(struct engine *e, struct engine_workload *w);
 
 /* engine_requeue.c */
 int entry_requeue(struct engine *e, struct entry *n);

@@ -288,6 +288,9 @@ static void admitted(struct engine *e, struct entry *n) {
     q->generation++; /* as Kueue counts: what is assumed leaves, and comes back as written */
     class_leave(e, w);
     w->state = WORKLOAD_HOLDING;
+    if (n->a.grows) {
+        resize_promise(e, w);
+    }
     w->missed_place = w->place_round = false;
     scan_clear(w);
     queue_unclaim(e, q);
@@ -300,7 +303,9 @@ static void admitted(struct engine *e, struct entry *n) {
 /* Quota and seats together, or neither: a trial. */
 static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
     struct engine_workload *w = n->w;
-    struct held_amount *held = mem_array(n->a.n_held + 1, sizeof(*held));
+    const struct engine_workload *prior = n->a.grows ? resize_prior(e, w) : NULL;
+    size_t room = n->a.n_held + (prior != NULL ? prior->n_held : 0) + 1; /* it may inherit */
+    struct held_amount *held = mem_array(room, sizeof(*held));
     if (held == NULL) {
         return ERR_NOMEM;
     }
@@ -455,7 +460,7 @@ int entry_process(struct engine *e, struct entry *n) {
     if (n->outcome != OUTCOME_NONE) {
         return 0; /* settled when it was nominated */
     }
-    if (n->stale) {
+    if (n->stale || (n->a.grows && !resize_same(e, n->w, n->a.counts))) {
         return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_CONTENDED);
     }
     if (overlaps(e, &n->a)) {

@@ -67,7 +67,7 @@ static int places_sum(struct engine *e, const struct engine_workload *w, const s
                                   .ordinal = -1};
         int32_t pods = count_of(w, a, i);
         if (pods > 0 && pool_is_ours(e->pool, &one)) {
-            one.ordinal = 0;
+            one.ordinal = a->grows ? resize_ordinal(e, w, one.set) : 0;
             *ret_pods += (size_t)pods;
             places_add(&sum, one.set, pool_places(e->pool, &one), pods, why);
         }
@@ -97,7 +97,8 @@ static int places_of(struct engine *e, const struct engine_workload *w, const st
     }
     for (size_t i = 0; i < w->n_sets; i++) {
         struct place_input one = sets[i];
-        for (; one.ordinal >= 0 && one.ordinal < count_of(w, a, i); one.ordinal++) {
+        int32_t count = one.ordinal >= 0 ? count_of(w, a, i) : 0;
+        for (int32_t k = 0; k < count; k++, one.ordinal++) {
             in[(*ret_n)++] = one;
         }
     }

@@ -21,7 +21,8 @@ static size_t count_requests(const struct workload_input *in) {
 
 static size_t workload_size(const struct workload_input *in) {
     size_t n = bump_size(sizeof(struct engine_workload)) + bump_size(in->uid.n) +
-               bump_size(in->local.n) + bump_size(in->n_sets * sizeof(struct engine_set)) +
+               bump_size(in->local.n) + bump_size(in->replaces.n) +
+               bump_size(in->n_sets * sizeof(struct engine_set)) +
                bump_size(count_requests(in) * sizeof(int32_t));
     for (size_t i = 0; i < in->n_sets; i++) {
         n += bump_size(in->sets[i].name.n) + shape_size(in->sets[i].shape) +
@@ -48,6 +49,7 @@ static int workload_new(struct engine *e, const struct workload_input *in, struc
     struct engine_workload *w = bump_alloc(&b, sizeof(*w));
     *w = (struct engine_workload){.uid = bump_str(&b, in->uid),
                                   .local = bump_str(&b, in->local),
+                                  .replaces = bump_str(&b, in->replaces),
                                   .priority = in->priority,
                                   .queued_ns = in->queued_ns,
                                   .n_sets = in->n_sets,
@@ -135,6 +137,7 @@ int held_move(struct engine *e, const struct engine_workload *w, int sign) {
 static void release(struct engine *e, struct engine_workload *w, bool undone) {
     struct engine_queue *q = w->queue;
     bool own = w->evicting || undone; /* a consequence of what was decided here */
+    resize_release(e, w);
     chosen_gone(e, w);
     usage_give(e, w);
     w->entered = w->admitted = false;
@@ -448,6 +451,10 @@ int engine_workload_hold(struct engine *e, const struct workload_input *in,
     if (w == NULL || w->state != WORKLOAD_HOLDING || w->queue != q) {
         return hold_new(e, in, q, held, n);
     }
+    if (w->heir != NULL) {
+        return 0; /* it is being replaced, by what it held when that was decided */
+    }
+    resize_take(e, w);
     /* It stays after all; or it may be a victim now, or no more. */
     bool again = (w->evicting && !in->evicting) || w->priority != in->priority;
     int r = 0;

@@ -505,7 +505,7 @@ static struct map *groups_of(struct pool *p, const struct seat *s) {
     return s->loose ? &p->loose : &p->groups;
 }
 
-static int group_join(struct pool *p, struct seat *s) {
+int seat_group_join(struct pool *p, struct seat *s) {
     if (str_empty(s->workload)) {
         return 0;
     }
@@ -547,7 +547,7 @@ static void leaving_leave(struct pool *p, struct seat *s) {
     s->leaving = false;
 }
 
-static void group_leave(struct pool *p, struct seat *s) {
+void seat_group_leave(struct pool *p, struct seat *s) {
     if (s->leaving) {
         leaving_leave(p, s);
         return;
@@ -625,13 +625,13 @@ int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
         mem_free(s);
         return ERR_NOMEM;
     }
-    if (group_join(p, s) != 0) {
+    if (seat_group_join(p, s) != 0) {
         pod_unbind(p, s);
         mem_free(s);
         return ERR_NOMEM;
     }
     if (home_join(p, s) != 0) {
-        group_leave(p, s);
+        seat_group_leave(p, s);
         pod_unbind(p, s);
         mem_free(s);
         return ERR_NOMEM;
@@ -647,7 +647,7 @@ int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret) {
 
 void pool_seat_drop(struct pool *p, struct seat *s) {
     seat_uncount(p, s);
-    group_leave(p, s);
+    seat_group_leave(p, s);
     home_leave(p, s);
     pod_unbind(p, s);
     *(s->prev != NULL ? &s->prev->next : &p->seats) = s->next;
@@ -755,7 +755,7 @@ void pool_pod_gone(struct pool *p, struct str pod) {
 
 /* Its workload gave it back, and its pod still sits there. */
 static void seat_leaves(struct pool *p, struct seat *s) {
-    group_leave(p, s);
+    seat_group_leave(p, s);
     s->workload = (struct str){0};
     leaving_join(p, s);
 }

@@ -167,6 +167,11 @@ int pool_replace(struct pool *p, struct str workload, struct str pod, const stru
                  bool *ret_placed, struct place_why *why);
 void pool_pod_gone(struct pool *p, struct str pod);
 void pool_workload_gone(struct pool *p, struct str workload);
+/* The seats of a workload become another's, with their pods. ERR_NOMEM: one is nobody's now, and those after
+ * it are as before. */
+int pool_workload_move(struct pool *p, struct str from, struct str to);
+/* Gives back free seats of a pod set, the newest first, as far as it has more than `most`. */
+void pool_workload_trim(struct pool *p, struct str workload, struct str set, int64_t most);
 /* Takes back the newest seats of a workload, as a trial's undo does. */
 void pool_undo(struct pool *p, struct str workload);
 

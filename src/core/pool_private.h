@@ -142,6 +142,8 @@ struct mig_state gpu_state(const struct pool_gpu *g); /* held and live together 
 /* The profile of a resource on a GPU, or -1. */
 int32_t gpu_profile_of(const struct pool_gpu *g, uint32_t resource);
 bool node_counts_devices(const struct pool *p, const struct pool_node *n, uint32_t resource);
+int seat_group_join(struct pool *p, struct seat *s); /* of s->workload */
+void seat_group_leave(struct pool *p, struct seat *s);
 int pool_seat_new(struct pool *p, const struct seat *as, struct seat **ret);
 void pool_seat_drop(struct pool *p, struct seat *s);
 

@@ -63,6 +63,9 @@ static int64_t protected_until(const struct engine_workload *w) {
 /* One that is evicting already is on its way out, protected or not. */
 static bool is_candidate(struct search *s, const struct source *x,
                          const struct engine_workload *w) {
+    if (w->heir != NULL || (s->ask->w->replaces.n > 0 && str_eq(s->ask->w->replaces, w->uid))) {
+        return false; /* it is being replaced, or would be by the asker */
+    }
     if (!policy_allows(x->policy, s->ask->w, w) || !source_uses(s, w) || source_spares(s, x, w)) {
         return false;
     }

@@ -73,6 +73,10 @@ static void detail_text(const struct verdict_detail *d, const struct names *flav
         amount_text(r, d->a, b);
         buf_c(b, " more needed");
         break;
+    case DETAIL_OTHER_FLAVOR:
+        buf_f(b, "could not assign %.*s flavor since the original workload is assigned: %.*s",
+              STR_ARG(f), STR_ARG(names_text(flavors, (uint32_t)d->a)));
+        break;
     }
 }
 

@@ -28,8 +28,9 @@ enum detail_kind {
     DETAIL_FLAVOR_MISSING,
     DETAIL_TAINT,
     DETAIL_AFFINITY,
-    DETAIL_EXCEEDS, /* a: requested by earlier pod sets, b: by this one, c: capacity */
-    DETAIL_UNUSED,  /* a: how much more is needed */
+    DETAIL_EXCEEDS,      /* a: requested by earlier pod sets, b: by this one, c: capacity */
+    DETAIL_UNUSED,       /* a: how much more is needed */
+    DETAIL_OTHER_FLAVOR, /* a: the flavor that the holder which it replaces has */
 };
 
 struct verdict_detail {
