@@ -2,7 +2,6 @@
 #include "control/run_times.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/map.h"
@@ -11,7 +10,8 @@
 enum { KEY_MAX = 4 * LIMIT_NAME, FALLBACK_RUNS = 3 };
 
 struct sample {
-    int64_t runs[RUN_TIMES_KEPT]; /* a ring */
+    int64_t runs[RUN_TIMES_KEPT];   /* a ring */
+    int64_t sorted[RUN_TIMES_KEPT]; /* the same, the shortest first */
     size_t n, at;
     struct sample *prev, *next; /* by use, newest first */
     size_t key_n;
@@ -110,6 +110,23 @@ static struct sample *sample_add(struct run_times *t, struct str key) {
     return s;
 }
 
+/* Beside the ring the sorted ones: the oldest goes out, the new one in. */
+static void sample_put(struct sample *s, int64_t ran) {
+    size_t i = 0;
+    if (s->n == RUN_TIMES_KEPT) {
+        while (s->sorted[i] != s->runs[s->at]) {
+            i++;
+        }
+        memmove(s->sorted + i, s->sorted + i + 1, (--s->n - i) * sizeof(*s->sorted));
+    }
+    for (i = s->n++; i > 0 && s->sorted[i - 1] > ran; i--) {
+        s->sorted[i] = s->sorted[i - 1];
+    }
+    s->sorted[i] = ran;
+    s->runs[s->at] = ran;
+    s->at = (s->at + 1) % RUN_TIMES_KEPT;
+}
+
 static void note(struct run_times *t, struct str key, int64_t ran) {
     struct sample *s = str_empty(key) ? NULL : map_get(&t->by_key, key);
     if (s != NULL) {
@@ -119,9 +136,7 @@ static void note(struct run_times *t, struct str key, int64_t ran) {
         s = sample_add(t, key);
     }
     if (s != NULL) {
-        s->runs[s->at] = ran;
-        s->at = (s->at + 1) % RUN_TIMES_KEPT;
-        s->n += s->n < RUN_TIMES_KEPT;
+        sample_put(s, ran);
     }
 }
 
@@ -133,46 +148,38 @@ void run_times_note(struct run_times *t, const struct run_times_of *of, int64_t 
     }
 }
 
-static int by_length(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The run times of alike ones that ran longer than `than`, the shortest first; how many there are. */
-static size_t longer(const struct run_times *t, const struct run_times_of *of, int64_t than,
-                     int64_t v[RUN_TIMES_KEPT]) {
+const int64_t *run_times_seen(const struct run_times *t, const struct run_times_of *of,
+                              size_t *ret_n) {
     char key[KEY_MAX];
     const struct sample *s = map_get(&t->by_key, key_of(of, true, key));
-    size_t n = 0;
     if (s == NULL) {
         s = map_get(&t->by_key, key_of(of, false, key));
         s = s != NULL && s->n >= FALLBACK_RUNS ? s : NULL;
     }
-    for (size_t i = 0; s != NULL && i < s->n; i++) {
-        if (s->runs[i] > than) {
-            v[n++] = s->runs[i];
-        }
+    *ret_n = s != NULL ? s->n : 0;
+    return s != NULL ? s->sorted : NULL;
+}
+
+/* Of those that ran longer than `than`; *ret_n: how many. -1: none. */
+static int64_t median_above(const struct run_times *t, const struct run_times_of *of, int64_t than,
+                            size_t *ret_n) {
+    size_t n, from = 0;
+    const int64_t *v = run_times_seen(t, of, &n);
+    while (from < n && v[from] <= than) {
+        from++;
     }
-    if (n > 1) {
-        qsort(v, n, sizeof(*v), by_length);
-    }
-    return n;
+    *ret_n = n - from;
+    return from < n ? v[from + (n - from - 1) / 2] : -1;
 }
 
 int64_t run_times_median(const struct run_times *t, const struct run_times_of *of, size_t *ret_n) {
-    int64_t v[RUN_TIMES_KEPT];
-    size_t n = longer(t, of, -1, v);
-    if (n == 0) {
-        return -1;
-    }
-    *ret_n = n;
-    return v[(n - 1) / 2];
+    return median_above(t, of, -1, ret_n);
 }
 
 int64_t run_times_left(const struct run_times *t, const struct run_times_of *of, int64_t elapsed) {
-    int64_t v[RUN_TIMES_KEPT];
-    size_t n = longer(t, of, elapsed, v);
-    return n > 0 ? v[(n - 1) / 2] - elapsed : -1;
+    size_t n;
+    int64_t median = median_above(t, of, elapsed, &n);
+    return median >= 0 ? median - elapsed : -1;
 }
 
 struct run_times *run_times_copy(const struct run_times *t) {
@@ -184,6 +191,7 @@ struct run_times *run_times_copy(const struct run_times *t) {
             return NULL;
         }
         memcpy(to->runs, s->runs, sizeof(to->runs));
+        memcpy(to->sorted, s->sorted, sizeof(to->sorted));
         to->n = s->n;
         to->at = s->at;
     }

@@ -11,12 +11,12 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { RUN_TIMES_KEYS = 4096, RUN_TIMES_KEPT = 9 };
+enum { RUN_TIMES_KEYS = 4096, RUN_TIMES_KEPT = 24 };
 
 struct run_times;
 
 struct run_times_of {
-    struct str ns, queue; /* LocalQueue */
+    struct str ns, queue;  /* LocalQueue */
     struct str kind, name; /* of the owner; without one "Workload" and the workload's own */
 };
 
@@ -29,6 +29,10 @@ int64_t run_times_median(const struct run_times *t, const struct run_times_of *o
 /* What is left of one that has run for `elapsed`: the median of the alike ones that ran longer, less that; -1 when none
  * is known that did. */
 int64_t run_times_left(const struct run_times *t, const struct run_times_of *of, int64_t elapsed);
+/* How long alike ones ran, the shortest first, in t's memory until the next note; *ret_n: how many. NULL: none is
+ * known. */
+const int64_t *run_times_seen(const struct run_times *t, const struct run_times_of *of,
+                              size_t *ret_n);
 /* One that stands alone, for another thread; NULL: out of memory. */
 struct run_times *run_times_copy(const struct run_times *t);
 

@@ -58,6 +58,28 @@ static void what_is_left(void **state) {
     run_times_free(t);
 }
 
+/* The last ones, the shortest first. */
+static void seen(void **state) {
+    struct run_times *t = run_times_new();
+    struct run_times_of o = of("a", "train-1");
+    size_t n;
+    assert_null(run_times_seen(t, &o, &n));
+    assert_int_equal(n, 0);
+    for (int i = 0; i < RUN_TIMES_KEPT + 5; i++) {
+        note(t, "a", "train-2", 1 + i * 7 % 31);
+    }
+    const int64_t *v = run_times_seen(t, &o, &n);
+    assert_int_equal(n, RUN_TIMES_KEPT);
+    int64_t sum = 0, expected = 0;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(i == 0 || v[i - 1] <= v[i]);
+        sum += v[i];
+        expected += 1 + (int64_t)(i + 5) * 7 % 31;
+    }
+    assert_int_equal(sum, expected);
+    run_times_free(t);
+}
+
 static void bounded(void **state) {
     struct run_times *t = run_times_new();
     char queue[32];
@@ -100,6 +122,7 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(medians), cmocka_unit_test(what_is_left),
-                                       cmocka_unit_test(bounded), cmocka_unit_test(without_memory)};
+                                       cmocka_unit_test(seen), cmocka_unit_test(bounded),
+                                       cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

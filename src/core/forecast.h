@@ -27,6 +27,10 @@ struct forecast_work {
     int64_t runtime;   /* ns, of a whole run; FORECAST_UNKNOWN */
     int64_t remaining; /* ns, of a holder; FORECAST_UNKNOWN */
     enum forecast_basis basis;
+    /* of one whose basis is BASIS_OBSERVED, for outlook.h: how long alike ones ran, the shortest first, not owned */
+    const int64_t *seen;
+    size_t n_seen;
+    int64_t elapsed; /* ns, that a holder has run */
     /* what the run came to */
     int64_t start;  /* when it (first) got quota; FORECAST_NEVER: not within the run. Holders: not set unless evicted */
     unsigned after; /* set of forecast_basis: of the run times that ended before its start */
