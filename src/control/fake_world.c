@@ -38,11 +38,36 @@ static void log_line(struct log *l, enum log_level level, struct str line) {
     print_message("log: %.*s\n", STR_ARG(line));
 }
 
+static void on_any(void *ctx, const struct change *ch) {
+    struct fake_world *w = ctx;
+    if (w->sabotage > 0) {
+        mem_fault(w->sabotage, 0);
+        w->sabotage = 0;
+    }
+}
+
+static void quiet(struct log *l, enum log_level level, struct str line) {
+}
+
+void fake_world_sabotage(struct fake_world *w, uint64_t nth) {
+    w->sabotage = nth;
+    w->log.write = quiet;
+}
+
+bool fake_world_spare(struct fake_world *w) {
+    bool hit = mem_fault_hit();
+    mem_fault(0, 0);
+    w->sabotage = 0;
+    return hit;
+}
+
 void fake_world_init(struct fake_world *w) {
     *w = (struct fake_world){.log = {.level = LOG_WARN, .write = log_line}};
     virtual_clock_init(&w->clock, 0);
     w->mirror = mirror_new(&(struct mirror_options){.clock = &w->clock.clock});
     assert_non_null(w->mirror);
+    w->first = mirror_feed(w->mirror, NULL, on_any, w);
+    assert_non_null(w->first);
     w->store = (struct memory_store){.mirror = w->mirror, .clock = &w->clock.clock};
     assert_int_equal(memory_writer_init(&w->writer, &w->store), 0);
     w->writer.latency_ns = NS_PER_MS;
@@ -62,6 +87,7 @@ void fake_world_release(struct fake_world *w) {
         w->clock.clock.timer_free(w->lets_go);
     }
     memory_writer_release(&w->writer);
+    feed_free(w->first);
     mirror_free(w->mirror);
     virtual_clock_release(&w->clock);
 }

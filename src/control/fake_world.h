@@ -24,8 +24,8 @@ struct fake_world {
     struct memory_writer writer; /* latency: 1 ms */
     struct log log;
     struct control_env env; /* what controllers get */
-    uint64_t writes;  /* applied or failed so far */
-    uint64_t fail_at; /* 1: the next write; 0: none */
+    uint64_t writes;        /* applied or failed so far */
+    uint64_t fail_at;       /* 1: the next write; 0: none */
     enum fake_fault fault;
     bool log_writes; /* print each write, for debugging a test */
     /* The exit of a pod's containers, asked when it runs: -1 keeps it running. NULL: 0. */
@@ -33,6 +33,8 @@ struct fake_world {
     void *outcome_ctx;
     struct feed *evictions; /* of fake_world_runner */
     struct timer *lets_go;
+    struct feed *first; /* hears of each change before anybody else */
+    uint64_t sabotage;
 };
 
 void fake_world_init(struct fake_world *w); /* fails the test when out of memory */
@@ -49,6 +51,10 @@ size_t fake_world_kubelet(struct fake_world *w);
 void fake_world_let_go(struct fake_world *w, const char *ns, const char *name);
 /* From now on that happens as soon as one is evicted. */
 void fake_world_runner(struct fake_world *w);
+
+/* The nth allocation (1: the first) after the next change has been heard fails, once. Errors are not printed. */
+void fake_world_sabotage(struct fake_world *w, uint64_t nth);
+bool fake_world_spare(struct fake_world *w); /* No more; did it come to that? */
 
 /* A user's writes, applied at once. All return the new state (borrowed until the next commit) and fail the test on an
  * error. `json` is a manifest with apiVersion and kind. */

@@ -238,6 +238,12 @@ bool integration_in_namespace(const struct mirror *m, const struct queue_setting
     return selector_matches(s->managed_namespaces, o ? &o->labels : &none);
 }
 
+bool integration_namespace_moved(const struct queue_settings *s, const struct change *ch) {
+    return s->managed_namespaces && ch->type != CHANGE_DELETED &&
+           (!ch->old || selector_matches(s->managed_namespaces, &ch->old->labels) !=
+                            selector_matches(s->managed_namespaces, &ch->obj->labels));
+}
+
 int integration_ancestor(const struct mirror *m, const struct queue_settings *s,
                          const struct owner_ref *controller, struct str ns,
                          const struct object **ret) {

@@ -124,6 +124,8 @@ bool integration_enabled(const struct integration *i, const struct queue_setting
 /* Are jobs in this namespace queued at all? */
 bool integration_in_namespace(const struct mirror *m, const struct queue_settings *s,
                               struct str ns);
+/* May what that says have changed with this Namespace? */
+bool integration_namespace_moved(const struct queue_settings *s, const struct change *ch);
 /* The topmost object above one (by controller references, UIDs must match) that is queued itself: of an enabled kind,
  * and with a queue or where all jobs are managed. *ret is NULL when there is none. ERR_TOO_LARGE: more than ten levels.
  * ERR_NOT_FOUND: one on the way is of a kind that is served, and not there (yet). `controller` is its own reference, or

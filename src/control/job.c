@@ -79,18 +79,24 @@ static void job_changed(void *ctx, const struct change *ch) {
     workqueue_add(c->queue, ch->obj->ns, ch->obj->name);
 }
 
-static void pod_changed(void *ctx, const struct change *ch) {
-    struct job_controller *c = ctx;
-    const struct owner_ref *owner = object_controller(ch->obj);
+static void look_at_pod(struct job_controller *c, const struct object *o) {
+    const struct owner_ref *owner = object_controller(o);
     if (!of_job(c, owner)) {
         return;
     }
-    if (!mirror_owner(c->env.mirror, ch->obj->ns, owner)) {
-        add_orphan(c, ch->obj);
+    if (!mirror_owner(c->env.mirror, o->ns, owner)) {
+        add_orphan(c, o);
         return;
     }
     bool many = map_get(&c->many, owner->uid) != NULL;
-    workqueue_add_after(c->queue, ch->obj->ns, owner->name, many ? PODS_GATHER_MS * NS_PER_MS : 0);
+    workqueue_add_after(c->queue, o->ns, owner->name, many ? PODS_GATHER_MS * NS_PER_MS : 0);
+}
+
+static void pod_changed(void *ctx, const struct change *ch) {
+    if (object_left(ch->old, ch->obj)) { /* its Job misses it */
+        look_at_pod(ctx, ch->old);
+    }
+    look_at_pod(ctx, ch->obj);
 }
 
 static bool add_job(void *ctx, const struct object *o) {

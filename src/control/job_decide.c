@@ -278,13 +278,16 @@ static void suspend_status(struct job_plan *plan, struct job_sight *s) {
     }
 }
 
-static struct str written(struct arena *a, const struct index_set *set) {
+static int write_set(struct arena *a, const struct index_set *set, struct str *ret) {
     struct buf b;
     buf_init(&b, 1 << 20);
     index_set_write(set, &b);
-    struct str s = arena_str(a, buf_view(&b));
+    int r = buf_ok(&b);
+    if (r == 0) {
+        *ret = arena_str(a, buf_view(&b));
+    }
     buf_release(&b);
-    return s;
+    return r;
 }
 
 static bool same_list(const struct str_list *a, const struct str_list *b) {
@@ -302,17 +305,15 @@ static bool same_uncounted(const struct uncounted_pods *a, const struct uncounte
     return !absent && same_list(&a->succeeded, &b->succeeded) && same_list(&a->failed, &b->failed);
 }
 
-static void finish_status(struct job_plan *plan, struct job_sight *s) {
+static int finish_status(struct job_plan *plan, struct job_sight *s) {
     const struct job_status *was = s->was;
     struct job_status *next = &plan->status;
     next->active = (int32_t)(s->active - (int64_t)plan->n_deletes + (int64_t)plan->n_creates);
     next->ready = (struct opt_i32){true, (int32_t)s->ready};
     next->terminating = (struct opt_i32){true, (int32_t)s->terminating};
-    if (s->indexed) {
-        next->completed_indexes = written(s->a, &s->completed);
-    }
-    if (s->per_index) {
-        next->failed_indexes = written(s->a, &s->failed_indexes);
+    int r = s->indexed ? write_set(s->a, &s->completed, &next->completed_indexes) : 0;
+    if (r == 0 && s->per_index) {
+        r = write_set(s->a, &s->failed_indexes, &next->failed_indexes);
     }
     plan->write_status |=
         next->active != was->active || next->succeeded != was->succeeded ||
@@ -322,6 +323,7 @@ static void finish_status(struct job_plan *plan, struct job_sight *s) {
         !str_eq(next->completed_indexes, was->completed_indexes) ||
         !str_eq(next->failed_indexes, was->failed_indexes) ||
         !same_uncounted(was->uncounted_terminated_pods, next->uncounted_terminated_pods);
+    return r;
 }
 
 /* The second step of ending: nothing runs, ends, or waits to be counted. */
@@ -370,8 +372,7 @@ static int decide(struct job_sight *s, struct job_plan *plan) {
                (!plan->again_ns || deadline_left(s) < plan->again_ns)) {
         plan->again_ns = deadline_left(s);
     }
-    finish_status(plan, s);
-    return 0;
+    return finish_status(plan, s);
 }
 
 int job_decide(const struct job_facts *f, struct arena *a, struct job_plan *ret, struct err *err) {

@@ -77,17 +77,36 @@ static void object_changed(struct lane *lane, const struct change *ch) {
     }
 }
 
-static void workload_changed(struct job_queue_controller *c, const struct change *ch) {
-    struct lane *lane = lane_of_workload(c, ch->obj);
-    const struct owner_ref *o = object_controller(ch->obj);
-    const struct object *owner = lane ? mirror_owner(c->env.mirror, ch->obj->ns, o) : NULL;
+/* False: nobody that it belongs to is here. */
+static bool look_at_owner(struct job_queue_controller *c, const struct object *wl) {
+    struct lane *lane = lane_of_workload(c, wl);
+    const struct owner_ref *o = object_controller(wl);
+    const struct object *owner = lane ? mirror_owner(c->env.mirror, wl->ns, o) : NULL;
     if (owner) {
-        workqueue_add(lane->queue, ch->obj->ns, o->name);
+        workqueue_add(lane->queue, wl->ns, o->name);
         if (lane->kind != c->jobs) { /* objects below it follow its Workload; a Job has only pods */
             mirror_owned(c->env.mirror, owner, add_object, c);
         }
-    } else if (ch->type != CHANGE_DELETED) {
+    }
+    return owner != NULL;
+}
+
+static void workload_changed(struct job_queue_controller *c, const struct change *ch) {
+    if (object_left(ch->old, ch->obj)) {
+        (void)look_at_owner(c, ch->old);
+    }
+    if (!look_at_owner(c, ch->obj) && ch->type != CHANGE_DELETED) {
         workqueue_add(c->orphaned.queue, ch->obj->ns, ch->obj->name);
+    }
+}
+
+/* Whether its jobs are queued may depend on its labels. */
+static void namespace_changed(struct job_queue_controller *c, const struct change *ch) {
+    for (size_t i = 0; integration_namespace_moved(c->settings, ch) && i < c->n_lanes; i++) {
+        const struct kind *k = integration_kind(c->lanes[i].row);
+        if (k) {
+            mirror_scan(c->env.mirror, k, ch->obj->name, add_object, c);
+        }
     }
 }
 
@@ -96,6 +115,8 @@ static void changed(void *ctx, const struct change *ch) {
     const struct kind *k = ch->obj->kind;
     if (k == c->workloads) {
         workload_changed(c, ch);
+    } else if (k == c->namespaces) {
+        namespace_changed(c, ch);
     } else if (k == c->jobs || (k->flags & KIND_CUSTOM)) {
         struct lane *lane = job_queue_lane(c, k);
         if (lane) {
@@ -294,6 +315,7 @@ struct job_queue_controller *job_queue_controller_new(const struct control_env *
     c->jobs = kind_by_name(STR("batch"), STR("Job"));
     c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
     c->pods = kind_by_name(STR(""), STR("Pod"));
+    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
     arena_init(&c->arena, SYNC_ARENA);
     bool ok = lanes_init(c);
     c->recorder = recorder_new(env, "kueue-job-controller");

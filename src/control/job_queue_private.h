@@ -30,7 +30,7 @@ struct lane {
 struct job_queue_controller {
     struct control_env env;
     const struct queue_settings *settings;
-    const struct kind *jobs, *workloads, *pods;
+    const struct kind *jobs, *workloads, *pods, *namespaces;
     struct lane *lanes;
     size_t n_lanes;
     const struct kind *last_kind; /* the kind that was asked for last, and its lane */

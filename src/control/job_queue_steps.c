@@ -146,10 +146,10 @@ static int find_priority(struct pair *p, struct workload_priority *ret) {
     struct str missing, label = object_label(p->obj, STR(KUEUE_PRIORITY_LABEL));
     int r = workload_priority_resolve(c->env.mirror, label, job_look_priority_class(&p->look), ret,
                                       &missing);
-    if (r != 0 && !str_empty(label)) {
+    if (r == ERR_NOT_FOUND && !str_empty(label)) {
         recorder_event(c->recorder, p->obj, EVENT_WARNING, "WorkloadPriorityClassNotFound",
                        "WorkloadPriorityClass \"%.*s\" not found", STR_ARG(missing));
-    } else if (r != 0) {
+    } else if (r == ERR_NOT_FOUND) {
         recorder_event(c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
                        "PriorityClass \"%.*s\" not found", STR_ARG(missing));
     }
@@ -346,9 +346,15 @@ static enum work sync_priority_class(struct pair *p) {
     const struct priority_class_ref *ref = p->wl.spec->priority_class_ref;
     struct workload_priority prio;
     bool of_kueue = ref && str_is(ref->group, "kueue.x-k8s.io");
-    if (str_empty(label) || (of_kueue && str_eq(ref->name, label)) || (p->reserved && !of_kueue) ||
-        workload_priority_resolve(p->c->env.mirror, label, STR(""), &prio, &missing) != 0) {
+    if (str_empty(label) || (of_kueue && str_eq(ref->name, label)) || (p->reserved && !of_kueue)) {
         return WORK_OK;
+    }
+    int code = workload_priority_resolve(p->c->env.mirror, label, STR(""), &prio, &missing);
+    if (code == ERR_NOT_FOUND) {
+        return look_again(p, JOB_QUEUE_AGAIN_MS);
+    }
+    if (code != 0) {
+        return WORK_RETRY;
     }
     struct buf b;
     open_patch(&b, p->wl_obj);
@@ -411,6 +417,7 @@ static enum work sync_reclaimable(struct pair *p) {
     start_change(p, &ch);
     ch.reclaimable = more ? arena_str(&p->c->arena, buf_view(&b)) : STR("");
     ch.changed = more;
+    ch.code = ch.code ? ch.code : buf_ok(&b);
     buf_release(&b);
     return more ? send_change(p, &ch) : WORK_OK;
 }

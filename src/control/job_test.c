@@ -367,6 +367,21 @@ static void pods_of_other_namespaces_do_not_count(void **state) {
     teardown(&f);
 }
 
+static void a_pod_that_is_taken_away_is_replaced(void **state) {
+    struct fixture f;
+    setup(&f);
+    put_job(&f, "j", "");
+    fake_world_run(&f.world, NS_PER_SEC);
+    char name[80];
+    snprintf(name, sizeof name, "%.*s", STR_ARG(first_of(&f, "Pod")->name));
+    fake_world_patch(&f.world, "Pod", "default", name, "",
+                     "{\"metadata\":{\"ownerReferences\":null}}");
+    fake_world_run(&f.world, NS_PER_SEC);
+    assert_int_equal(fake_world_count(&f.world, "Pod"), 2);
+    JOB_TEXT(&f, "status.active", "1");
+    teardown(&f);
+}
+
 static void jobs_of_others_are_left_alone(void **state) {
     struct fixture f;
     setup(&f);
@@ -474,6 +489,7 @@ int main(void) {
         cmocka_unit_test(ended_jobs_expire),
         cmocka_unit_test(pods_of_a_deleted_job_are_let_go),
         cmocka_unit_test(pods_of_other_namespaces_do_not_count),
+        cmocka_unit_test(a_pod_that_is_taken_away_is_replaced),
         cmocka_unit_test(jobs_of_others_are_left_alone),
         cmocka_unit_test(a_restart_after_any_write_changes_nothing),
         cmocka_unit_test(refused_writes_change_nothing),

@@ -35,29 +35,32 @@ struct str workload_name(const char *kind, const char *group, struct str owner, 
 struct default_class {
     const struct object *obj;
     int32_t value;
+    int code;
 };
 
-static int32_t class_value(const struct object *o, bool *ret_default) {
+static int class_value(const struct object *o, int32_t *ret, bool *ret_default) {
     struct arena a;
     yyjson_doc *d;
-    int64_t v = 0;
     arena_init(&a, LIMIT_OBJECT_BYTES * 8);
-    if (object_tree(o, &a, &d, NULL) == 0) {
-        v = json_i64_at(yyjson_doc_get_root(d), "value", 0);
+    int r = object_tree(o, &a, &d, NULL);
+    if (r == 0) {
+        int64_t v = json_i64_at(yyjson_doc_get_root(d), "value", 0);
+        *ret = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
         *ret_default = json_bool_at(yyjson_doc_get_root(d), "globalDefault", false);
     }
     arena_release(&a);
-    return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
+    return r;
 }
 
 static bool lowest_default(void *ctx, const struct object *o) {
     struct default_class *best = ctx;
     bool is_default = false;
-    int32_t value = class_value(o, &is_default);
+    int32_t value = 0;
+    best->code = class_value(o, &value, &is_default);
     if (is_default && (!best->obj || value < best->value)) {
-        *best = (struct default_class){o, value};
+        *best = (struct default_class){o, value, 0};
     }
-    return true;
+    return best->code == 0;
 }
 
 int workload_priority_resolve(const struct mirror *m, struct str label, struct str pod_class,
@@ -68,14 +71,15 @@ int workload_priority_resolve(const struct mirror *m, struct str label, struct s
     const struct kind *k = kind_by_name(str_of(group), str_of(kind));
     struct str name = own ? label : pod_class;
     const struct object *o;
-    int32_t value;
+    int32_t value = 0;
+    int r = 0;
     if (!str_empty(name)) {
         o = k ? mirror_get(m, k, STR(""), name) : NULL;
         if (!o) {
             *ret_missing = name;
             return ERR_NOT_FOUND;
         }
-        value = class_value(o, &unused);
+        r = class_value(o, &value, &unused);
     } else {
         struct default_class best = {0};
         if (k) {
@@ -83,10 +87,13 @@ int workload_priority_resolve(const struct mirror *m, struct str label, struct s
         }
         o = best.obj;
         value = best.value;
+        r = best.code;
     }
-    *ret =
-        o ? (struct workload_priority){value, group, kind, o->name} : (struct workload_priority){0};
-    return 0;
+    if (r == 0) {
+        *ret = o ? (struct workload_priority){value, group, kind, o->name}
+                 : (struct workload_priority){0};
+    }
+    return r;
 }
 
 /* ---- the Workload ---- */

@@ -29,7 +29,7 @@ struct workload_priority {
     const char *group, *kind; /* of the class; NULL: no class */
     struct str name;
 };
-/* ERR_NOT_FOUND: the class that is named does not exist (*ret_missing gets its name and kind). */
+/* ERR_NOT_FOUND: the class that is named does not exist (*ret_missing gets its name). ERR_NOMEM. */
 int workload_priority_resolve(const struct mirror *m, struct str label, struct str pod_class,
                               struct workload_priority *ret, struct str *ret_missing);
 

@@ -2,29 +2,11 @@
  * Tests that nothing that decides is lost: each allocation that controllers make while they hear of a change fails
  * once, and what comes of the change is the same a little later.
  */
-#include "base/mem.h"
 #include "base/test.h"
 #include "control/fake_world.h"
 #include "control/queue_controller.h"
 #include "control/reservation.h"
 #include "control/reservation_scene.h"
-
-/* The first who hears of a change; the controllers under test come after. */
-struct saboteur {
-    struct feed *feed;
-    uint64_t nth; /* the allocation that fails; 0: none */
-};
-
-static void on_any(void *ctx, const struct change *ch) {
-    struct saboteur *x = ctx;
-    if (x->nth > 0) {
-        mem_fault(x->nth, 0);
-        x->nth = 0;
-    }
-}
-
-static void quiet(struct log *l, enum log_level level, struct str line) {
-}
 
 /* ---- queues ---- */
 
@@ -80,22 +62,18 @@ static void queue_objects(struct fake_world *w, enum queue_change x, bool change
 
 static bool one_change(enum queue_change x, uint64_t nth) {
     struct fake_world w;
-    struct saboteur s = {0};
     struct err err = {0};
     fake_world_init(&w);
-    w.log.write = quiet;
-    s.feed = mirror_feed(w.mirror, NULL, on_any, &s);
     fake_world_put(&w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
                        "\"default\"}}");
     queue_objects(&w, x, false);
     struct queue_controller *q = queue_controller_new(&w.env, &err);
     assert_non_null(q);
     fake_world_run(&w, 5 * NS_PER_SEC);
-    s.nth = nth;
+    fake_world_sabotage(&w, nth);
     queue_objects(&w, x, true);
     fake_world_run(&w, NS_PER_MS / 2);
-    bool hit = mem_fault_hit();
-    mem_fault(0, 0);
+    bool hit = fake_world_spare(&w);
     fake_world_put(&w, WORKLOAD);
     fake_world_run(&w, 20 * NS_PER_SEC);
     const struct object *o = fake_world_get(&w, "Workload", "default", "a");
@@ -105,7 +83,6 @@ static bool one_change(enum queue_change x, uint64_t nth) {
                  fake_world_condition_message(o, "QuotaReserved"));
     }
     queue_controller_free(q);
-    feed_free(s.feed);
     fake_world_release(&w);
     return hit;
 }
@@ -124,33 +101,25 @@ static void queues_hear_of_everything(void **state) {
 
 static bool one_booking(uint64_t nth, bool edit) {
     static struct scene s;
-    struct saboteur x = {0};
     scene_init(&s, 1);
-    s.w.log.write = quiet;
-    reservation_controller_free(s.c);
-    s.c = NULL;
-    x.feed = mirror_feed(s.w.mirror, NULL, on_any, &x);
-    scene_restart(&s); /* hears of changes after us */
     if (edit) {
         scene_book(&s, "a", "r", 2, 4, SCENE_GPU, 1, NULL);
         scene_minutes(&s, 1);
     }
-    x.nth = nth;
+    fake_world_sabotage(&s.w, nth);
     if (edit) {
         scene_spec(&s, "a", "r", "{\"end\":\"2026-03-01T06:00:00Z\"}");
     } else {
         scene_book(&s, "a", "r", 2, 6, SCENE_GPU, 1, NULL);
     }
     fake_world_run(&s.w, NS_PER_MS / 2);
-    bool hit = mem_fault_hit();
-    mem_fault(0, 0);
+    bool hit = fake_world_spare(&s.w);
     scene_minutes(&s, 1);
     if (strcmp(scene_text(&s, "a", "r", "status.phase"), "Confirmed") != 0 ||
         strcmp(scene_text(&s, "a", "r", "status.end"), scene_time(6)) != 0) {
         fail_msg("edit %d, allocation %llu: %s", edit, (unsigned long long)nth,
                  scene_text(&s, "a", "r", "status"));
     }
-    feed_free(x.feed);
     scene_release(&s);
     return hit;
 }

@@ -265,8 +265,8 @@ static const struct node_amount *amount_of(const struct amounts *m, struct str r
     return NULL;
 }
 
-bool pod_gate_exceeds(const struct object *o, const struct pod_template *t, struct arena *a,
-                      struct str *ret_text) {
+int pod_gate_exceeds(const struct object *o, const struct pod_template *t, struct arena *a,
+                     struct str *ret_text) {
     struct amounts own, given;
     struct pod pod;
     yyjson_doc *d;
@@ -274,7 +274,7 @@ bool pod_gate_exceeds(const struct object *o, const struct pod_template *t, stru
         codec_decode(&schema_pod, yyjson_doc_get_root(d), a, &pod, NULL) != 0 || !pod.spec ||
         translate_requests(pod.spec, a, &own) != 0 || translate_requests(t->spec, a, &given) != 0) {
         *ret_text = STR("its requests cannot be compared with those of its pod set");
-        return true;
+        return arena_ok(a) ? ERR_NOMEM : 1;
     }
     for (size_t i = 0; i < own.n; i++) {
         struct str resource = own.v[i].resource;
@@ -282,8 +282,8 @@ bool pod_gate_exceeds(const struct object *o, const struct pod_template *t, stru
         bool counts = g || str_find(resource, '/') >= 0;
         if (counts && own.v[i].v > (g ? g->v : 0)) {
             *ret_text = arena_f(a, "it asks for more %.*s than its pod set", STR_ARG(resource));
-            return true;
+            return ret_text->p ? 1 : ERR_NOMEM;
         }
     }
-    return false;
+    return 0;
 }

@@ -76,8 +76,8 @@ int pod_gate_terminate(const struct object *o, struct str reason, struct str mes
                        int64_t now_ns, struct arena *a, struct buf *out);
 
 /* Would the pod ask for more than its pod set's template does? Only of what the template names, and of every extended
- * resource: the text names it. */
-bool pod_gate_exceeds(const struct object *o, const struct pod_template *t, struct arena *a,
-                      struct str *ret_text);
+ * resource: the text names it. 1: it would; 0; or ERR_NOMEM. */
+int pod_gate_exceeds(const struct object *o, const struct pod_template *t, struct arena *a,
+                     struct str *ret_text);
 
 #endif

@@ -87,6 +87,9 @@ static void look_at_workload(struct pod_group_controller *c, const struct object
 
 static void workload_changed(void *ctx, const struct change *ch) {
     struct pod_group_controller *c = ctx;
+    if (object_left(ch->old, ch->obj) || (ch->old && is_group(ch->old) && !is_group(ch->obj))) {
+        look_at_workload(c, ch->old, true);
+    }
     look_at_workload(c, ch->obj, ch->type == CHANGE_DELETED);
 }
 
@@ -96,6 +99,13 @@ static bool add_pod(void *ctx, const struct object *o) {
         put(c, o);
     }
     return true;
+}
+
+static void namespace_changed(void *ctx, const struct change *ch) {
+    struct pod_group_controller *c = ctx;
+    if (integration_namespace_moved(c->settings, ch)) {
+        mirror_scan(c->env.mirror, c->pods, ch->obj->name, add_pod, c);
+    }
 }
 
 static bool add_workload(void *ctx, const struct object *o) {
@@ -258,8 +268,10 @@ struct pod_group_controller *pod_group_controller_new(const struct control_env *
     c->recorder = recorder_new(env, "kueue-pod-controller");
     c->pod_feed = mirror_feed(env->mirror, c->pods, pod_changed, c);
     c->workload_feed = mirror_feed(env->mirror, c->workloads, workload_changed, c);
+    c->namespace_feed =
+        mirror_feed(env->mirror, kind_by_name(STR(""), STR("Namespace")), namespace_changed, c);
     if (!c->singles || !c->groups || !c->loose || !c->recorder || !c->pod_feed ||
-        !c->workload_feed) {
+        !c->workload_feed || !c->namespace_feed) {
         pod_group_controller_free(c);
         err_set(err, ERR_NOMEM, "out of memory");
         return NULL;
@@ -277,6 +289,9 @@ void pod_group_controller_free(struct pod_group_controller *c) {
     }
     if (c->workload_feed) {
         feed_free(c->workload_feed);
+    }
+    if (c->namespace_feed) {
+        feed_free(c->namespace_feed);
     }
     workqueue_free(c->singles);
     workqueue_free(c->groups);

@@ -205,7 +205,12 @@ static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
     if (!in || set == SIZE_MAX) {
         return 0; /* of a role that the Workload does not have */
     }
-    if (pod_gate_exceeds(p->obj, u->wl.spec->pod_sets.v[set].template, &u->c->arena, &more)) {
+    int over = pod_gate_exceeds(p->obj, u->wl.spec->pod_sets.v[set].template, &u->c->arena, &more);
+    if (over < 0) {
+        round_fail(r, over);
+        return 0;
+    }
+    if (over) {
         recorder_event(u->c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
                        "The gate stays: %.*s", STR_ARG(more));
         return 0;
@@ -332,8 +337,9 @@ static bool make_priority(struct unit *u, const struct group_workload *w,
     for (size_t i = 0; i < w->n_sets && str_empty(class); i++) {
         class = json_str(json_get(w->sets[i].spec, STR("priorityClassName")));
     }
-    if (workload_priority_resolve(u->c->env.mirror, label, class, prio, &missing) == 0) {
-        return true;
+    int r = workload_priority_resolve(u->c->env.mirror, label, class, prio, &missing);
+    if (r != ERR_NOT_FOUND) {
+        return r == 0;
     }
     if (!str_empty(label)) {
         recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING,

@@ -13,6 +13,8 @@
 
 #define POD_WHO "berth-pod-controller"
 
+#define POD_AGAIN_NS (5 * NS_PER_SEC) /* something that pods name is not there (yet) */
+
 enum {
     POD_BURST = 128, /* writes of one look; the next look goes on */
     POD_BODY_MAX = 2 * LIMIT_OBJECT_BYTES,
@@ -27,7 +29,7 @@ struct pod_group_controller {
     struct workqueue *groups;  /* by the group's name */
     struct workqueue *loose;   /* Workloads whose pod is gone */
     struct recorder *recorder;
-    struct feed *pod_feed, *workload_feed;
+    struct feed *pod_feed, *workload_feed, *namespace_feed;
     struct arena arena;   /* of the work under way */
     struct arena scratch; /* of one change */
 };

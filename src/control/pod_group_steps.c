@@ -117,6 +117,9 @@ static enum work without(struct unit *u) {
     }
     w = pod_unit_stop(u, false, "NoMatchingWorkload",
                       STR("Missing Workload; unable to restore pod templates"));
+    if (w == WORK_OK && !str_empty(u->first->prebuilt)) { /* whoever makes it may yet */
+        workqueue_add_after(u->queue, u->ns, u->name, POD_AGAIN_NS);
+    }
     if (w != WORK_OK || !str_empty(u->first->prebuilt)) {
         return w;
     }
@@ -130,6 +133,9 @@ static enum work without(struct unit *u) {
         }
         w = pod_unit_let_go(u, &m.loose, false);
         struct str fault = pod_group_fault(&u->pods, u->first, &u->c->arena);
+        if (arena_ok(&u->c->arena) != 0) {
+            return w == WORK_OK ? WORK_RETRY : w;
+        }
         if (w != WORK_OK || !str_empty(fault)) {
             if (w == WORK_OK) {
                 recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose",
@@ -220,8 +226,9 @@ static enum work match(struct unit *u) {
     }
     if (!u->group) {
         const struct pod_set *ps = u->wl.spec->pod_sets.n == 1 ? u->wl.spec->pod_sets.v : NULL;
-        if (!ps || pod_gate_exceeds(u->first->obj, ps->template, &u->c->arena, &more)) {
-            return mismatch(u);
+        int over = ps ? pod_gate_exceeds(u->first->obj, ps->template, &u->c->arena, &more) : 1;
+        if (over != 0) {
+            return over < 0 ? WORK_RETRY : mismatch(u);
         }
         return own(u, &u->pods);
     }
@@ -258,8 +265,15 @@ static enum work follow(struct unit *u) {
     if (serving(u)) {
         return WORK_OK; /* the controller of what serves does */
     }
-    other =
-        other && workload_priority_resolve(u->c->env.mirror, label, STR(""), &prio, &missing) == 0;
+    int r =
+        other ? workload_priority_resolve(u->c->env.mirror, label, STR(""), &prio, &missing) : 0;
+    if (r != 0 && r != ERR_NOT_FOUND) {
+        return WORK_RETRY;
+    }
+    if (r == ERR_NOT_FOUND) { /* it may come */
+        workqueue_add_after(u->queue, u->ns, u->name, POD_AGAIN_NS);
+    }
+    other = other && r == 0;
     buf_init(&b, POD_BODY_MAX);
     int code = group_workload_follow(u->wl_obj, u->wl_tree, u->first_tree,
                                      u->reserved ? NULL : &queue, other ? &prio : NULL, &gates, &b);

@@ -451,6 +451,73 @@ static void no_single_failure_matters(void **state) {
     }
 }
 
+/* ---- nothing is lost ---- */
+
+enum pod_change { A_POD, THE_LAST_OF_A_GROUP, A_QUOTA, A_DEACTIVATION, POD_CHANGES };
+
+static const char quota_2[] =
+    "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\","
+    "\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"2\"}]}]}]}}";
+
+/* One allocation fails while a change is heard and acted on; the same comes of it. */
+static bool one_change(enum pod_change x, uint64_t nth) {
+    start();
+    scene_queue(&s, "q", x == A_QUOTA ? 0 : 2, "");
+    if (x != A_POD) {
+        put_group("a", 0, x == THE_LAST_OF_A_GROUP ? 1 : 2, GROUP("2", "x"));
+    }
+    scene_settle(&s);
+    again(); /* with no memory at hand */
+    fake_world_sabotage(&s.w, nth);
+    if (x == A_POD) {
+        put_pod("a0", "", "", "1");
+    } else if (x == THE_LAST_OF_A_GROUP) {
+        put_group("a", 1, 2, GROUP("2", "x"));
+    } else if (x == A_QUOTA) {
+        scene_spec(&s, "ClusterQueue", "q", quota_2);
+    } else {
+        scene_edit(&s, "g", "{\"spec\":{\"active\":false}}");
+    }
+    fake_world_run(&s.w, 5 * NS_PER_MS / 2);
+    bool hit = fake_world_spare(&s.w);
+    fake_world_live(&s.w, 10);
+    bool last = x == A_POD || (pod("a1") && open_pod("a1"));
+    bool good = x == A_DEACTIVATION ? !pod("a0") || pod("a0")->deleting_ns != 0
+                                    : pod("a0") && open_pod("a0") && last;
+    if (!good) {
+        fail_msg("change %d, allocation %llu", (int)x, (unsigned long long)nth);
+    }
+    end();
+    return hit;
+}
+
+static void pods_are_heard_of(void **state) {
+    for (int x = 0; x < POD_CHANGES; x++) {
+        uint64_t nth = 1;
+        while (one_change((enum pod_change)x, nth)) {
+            nth++;
+        }
+        assert_true(nth > 5);
+    }
+}
+
+static void a_workload_made_beforehand_may_come_later(void **state) {
+    start();
+    scene_queue(&s, "q", 1, "");
+    put_pod("p", "", ",\"" POD_PREBUILT "\":\"w\"", "1");
+    scene_settle(&s);
+    assert_false(open_pod("p"));
+    fake_world_put(&s.w,
+                   "{" KUEUE "\"kind\":\"Workload\",\"metadata\":{\"name\":\"w\",\"namespace\":"
+                   "\"default\"},\"spec\":{\"queueName\":\"q\",\"podSets\":[{\"name\":\"main\","
+                   "\"count\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                   "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{"
+                   "\"cpu\":\"1\"}}}]}}}]}}");
+    fake_world_run(&s.w, 15 * NS_PER_SEC);
+    assert_true(open_pod("p"));
+    end();
+}
+
 /* ---- plain functions ---- */
 
 static struct str hash_of(const char *spec, struct arena *a) {
@@ -530,6 +597,8 @@ int main(void) {
         cmocka_unit_test(a_false_role_does_not_help),
         cmocka_unit_test(a_gate_of_another_kind),
         cmocka_unit_test(no_single_failure_matters),
+        cmocka_unit_test(pods_are_heard_of),
+        cmocka_unit_test(a_workload_made_beforehand_may_come_later),
         cmocka_unit_test(shapes_have_kueues_hashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,10 +72,12 @@ static void member_seen(struct reservation_series_controller *c, const struct ob
     if (series.n == 0) {
         return;
     }
+    c->lost = c->lost || (there && !m);
     if (there && m && !name) {
         name = mem_cstr(o->name);
         if (!name || map_put(&m->members, str_of(name), name, NULL) != 0) {
             mem_free(name);
+            c->lost = true;
         }
     } else if (!there && name) {
         map_del(&m->members, o->name);
@@ -294,6 +296,9 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
         memcpy(f->message, text.p, text.n);
         m->refusals = f;
     }
+    if (o && !m) {
+        return ERR_NOMEM;
+    }
     if (f) {
         f->times++;
     }
@@ -357,9 +362,27 @@ static enum work orphans(struct reservation_series_controller *c, struct series_
     return round_end(l->round);
 }
 
+static bool add_reservation(void *ctx, const struct object *o) {
+    member_seen(ctx, o, true);
+    return true;
+}
+
+/* Members that there was no memory for are looked for again: without them an occurrence would look as if somebody had
+ * deleted it. */
+static bool knows_members(struct reservation_series_controller *c) {
+    if (c->lost) {
+        c->lost = false;
+        mirror_scan(c->base.env.mirror, c->reservations, STR(""), add_reservation, c);
+    }
+    return !c->lost;
+}
+
 static enum work work(void *ctx, struct str ns, struct str name) {
     struct reservation_series_controller *c = ctx;
     struct err err = {0};
+    if (!knows_members(c)) {
+        return WORK_RETRY;
+    }
     struct series_look l = {
         .c = c,
         .a = &c->base.arena,
@@ -373,8 +396,11 @@ static enum work work(void *ctx, struct str ns, struct str name) {
         return WORK_OK;
     }
     int code = series_look_read(&l, &err);
-    if (code == ERR_NOMEM || arena_ok(l.a) != 0 || !l.s || !l.s->spec) {
-        return controller_done(&c->base, code == ERR_NOMEM ? WORK_RETRY : WORK_OK);
+    if (code == ERR_NOMEM || arena_ok(l.a) != 0 || !l.s) {
+        return controller_done(&c->base, WORK_RETRY);
+    }
+    if (!l.s->spec) {
+        return controller_done(&c->base, WORK_OK);
     }
     return controller_done(&c->base, act(&l, code, &err));
 }
@@ -384,11 +410,6 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 static bool add_series(void *ctx, const struct object *o) {
     struct reservation_series_controller *c = ctx;
     workqueue_add(c->base.queue, o->ns, o->name);
-    return true;
-}
-
-static bool add_reservation(void *ctx, const struct object *o) {
-    member_seen(ctx, o, true);
     return true;
 }
 

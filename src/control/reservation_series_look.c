@@ -44,8 +44,18 @@ static struct str written(const struct occurrence *o) {
     return (struct str){0};
 }
 
+/* The fingerprint; without memory for it the look is taken again. */
+static struct str intent_of(struct series_look *l, yyjson_val *spec, int64_t start, int64_t end,
+                            unsigned mask) {
+    struct str s = series_intent(l->a, spec, start, end, mask);
+    if (!s.p) {
+        round_fail(l->round, ERR_NOMEM);
+    }
+    return s;
+}
+
 bool series_is_current(struct series_look *l, const struct occurrence *o) {
-    return str_eq(written(o), series_intent(l->a, l->template, o->start, o->end, l->mask));
+    return str_eq(written(o), intent_of(l, l->template, o->start, o->end, l->mask));
 }
 
 bool series_was_edited(struct series_look *l, const struct occurrence *o) {
@@ -59,8 +69,7 @@ bool series_was_edited(struct series_look *l, const struct occurrence *o) {
         mask = mask * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
     const struct reservation_spec *s = o->rsv->spec;
-    return !str_eq(was,
-                   series_intent(l->a, o->spec, seconds(s->start_ns), seconds(s->end_ns), mask));
+    return !str_eq(was, intent_of(l, o->spec, seconds(s->start_ns), seconds(s->end_ns), mask));
 }
 
 /* ---- what there is ---- */
@@ -129,8 +138,11 @@ static int add_member(struct series_look *l, size_t n_sorted, struct str ns, str
         return ERR_NOMEM;
     }
     yyjson_val *root = yyjson_doc_get_root(d);
-    if (codec_decode(&schema_reservation, root, l->a, r, NULL) != 0 || !r->spec ||
-        zone_parse_local(r->spec->recurrence_id, &local, NULL) != 0) {
+    int code = codec_decode(&schema_reservation, root, l->a, r, NULL);
+    if (code == ERR_NOMEM || arena_ok(l->a) != 0) {
+        return ERR_NOMEM;
+    }
+    if (code != 0 || !r->spec || zone_parse_local(r->spec->recurrence_id, &local, NULL) != 0) {
         return 0; /* not one of ours, whatever its label says */
     }
     struct occurrence *o = find(l, n_sorted, local);
@@ -322,10 +334,11 @@ int series_look_read(struct series_look *l, struct err *err) {
     }
     yyjson_val *root = yyjson_doc_get_root(d), *spec = json_get(root, STR("spec"));
     l->status = json_get(root, STR("status"));
-    if (codec_decode(&schema_reservation_series, root, l->a, l->s, err) != 0 || !l->s->spec) {
-        return err_set(err, ERR_INVALID, "the series cannot be read");
+    int code = codec_decode(&schema_reservation_series, root, l->a, l->s, err);
+    if (code != 0 || !l->s->spec) {
+        return code == ERR_NOMEM ? code : err_set(err, ERR_INVALID, "the series cannot be read");
     }
-    int code = read_spec(l, err);
+    code = read_spec(l, err);
     code = code ? code : read_dates(l, &exdates, err);
     struct str text = code == 0 ? series_template(l->a, spec, l->s->spec) : (struct str){0};
     if (code == 0 && (text.n == 0 || json_parse(l->a, text, &d, NULL) != 0)) {

@@ -35,6 +35,7 @@ struct reservation_series_controller {
     struct zones *zones;
     struct zones *own_zones; /* where env has none */
     struct map memories;     /* by key: series_memory */
+    bool lost;               /* there was no memory to remember some Reservation */
 };
 
 /* NULL: there is none, or (make) out of memory. */
@@ -72,8 +73,8 @@ struct series_look {
     int64_t now, horizon;        /* seconds */
     int64_t grid;                /* of the policy, seconds, and its time zone */
     struct str grid_zone;
-    int64_t next;                /* the first start beyond the horizon; INT64_MAX: none */
-    struct occurrence *v;        /* in order of local time */
+    int64_t next;         /* the first start beyond the horizon; INT64_MAX: none */
+    struct occurrence *v; /* in order of local time */
     size_t n, cap;
     bool settled;       /* it was booked before: nothing is taken back for a conflict */
     bool given_up;      /* it met a conflict, and its spec is still the same */

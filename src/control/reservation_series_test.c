@@ -397,6 +397,94 @@ static void test_new_rules(void **state) {
     end(&s);
 }
 
+/* ---- nothing is lost ---- */
+
+enum series_change { A_SERIES, AN_EDIT, A_POLICY, A_DECISION, A_REMOVAL, SERIES_CHANGES };
+
+static void change(struct scene *s, enum series_change x) {
+    switch (x) {
+    case A_SERIES:
+        fake_world_put(&s->w,
+                       "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"ReservationSeries\","
+                       "\"metadata\":{\"name\":\"s\",\"namespace\":\"p\"},\"spec\":{"
+                       "\"timeZone\":\"Europe/Warsaw\",\"start\":\"2026-01-05T09:00:00\","
+                       "\"duration\":\"4h\",\"rrule\":\"FREQ=DAILY\",\"template\":{\"lines\":[{"
+                       "\"resource\":\"nvidia.com/gpu\",\"count\":1}]}}}");
+        break;
+    case AN_EDIT:
+        fake_world_patch(&s->w, "ReservationSeries", "p", "s", "",
+                         "{\"spec\":{\"duration\":\"5h\"}}");
+        break;
+    case A_POLICY:
+        fake_world_patch(&s->w, "ReservationPolicy", "", "default", "",
+                         "{\"spec\":{\"daysAhead\":15}}");
+        break;
+    case A_DECISION:
+        fake_world_patch(&s->w, "Reservation", "p", "s-20260108-0900", "status",
+                         "{\"status\":{\"phase\":\"Confirmed\"}}");
+        break;
+    default:
+        fake_world_delete(&s->w, "ReservationSeries", "p", "s", "Background");
+        break;
+    }
+}
+
+static bool is_cancelled(void *ctx, const struct object *o) {
+    *(size_t *)ctx += strcmp(fake_world_text(o, "status.phase"), "Cancelled") == 0;
+    return true;
+}
+
+static bool came_of_it(struct scene *s, enum series_change x) {
+    size_t cancelled = 0;
+    if (x == A_REMOVAL) {
+        mirror_scan(s->w.mirror, fake_world_kind("Reservation"), STR("p"), is_cancelled,
+                    &cancelled);
+        return cancelled == 10;
+    }
+    const struct object *o = get(s, "20260108-0900");
+    const char *end_time = x == AN_EDIT ? "2026-01-08T13:00:00Z" : "2026-01-08T12:00:00Z";
+    char want[40];
+    snprintf(want, sizeof(want), "%d booked, 0 left out", x == A_POLICY ? 11 : 10);
+    return o && strcmp(fake_world_text(o, "spec.end"), end_time) == 0 &&
+           strcmp(fake_world_text(own(s), "status.message"), want) == 0;
+}
+
+/* One allocation fails while a change is heard and acted on; the same comes of it. */
+static bool one_change(enum series_change x, uint64_t nth) {
+    struct scene s;
+    start(&s);
+    if (x != A_SERIES) {
+        change(&s, A_SERIES);
+        fake_world_run(&s.w, NS_PER_SEC);
+    }
+    if (x != A_DECISION) {
+        settle(&s);
+    }
+    restart(&s); /* with no memory at hand */
+    fake_world_sabotage(&s.w, nth);
+    change(&s, x);
+    fake_world_run(&s.w, 5 * NS_PER_MS / 2);
+    bool hit = fake_world_spare(&s.w);
+    settle(&s);
+    settle(&s);
+    if (!came_of_it(&s, x)) {
+        fail_msg("change %d, allocation %llu: %s", (int)x, (unsigned long long)nth,
+                 own(&s) ? fake_world_text(own(&s), "status") : "gone");
+    }
+    end(&s);
+    return hit;
+}
+
+static void test_every_allocation(void **state) {
+    for (int x = 0; x < SERIES_CHANGES; x++) {
+        uint64_t nth = 1;
+        while (one_change((enum series_change)x, nth)) {
+            nth++;
+        }
+        assert_true(nth > 5);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_occurrences_and_the_clock),
@@ -410,6 +498,7 @@ int main(void) {
         cmocka_unit_test(test_deletions),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_new_rules),
+        cmocka_unit_test(test_every_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

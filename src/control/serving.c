@@ -59,16 +59,53 @@ static void look_at(struct serving_controller *c, const struct object *o, bool g
     }
 }
 
-/* Of all kinds: those that serve come when somebody defines them. */
-static void changed(void *ctx, const struct change *ch) {
+/* Pods say by a label of which LeaderWorkerSet they are. */
+static bool add_labelled(void *ctx, const struct object *o) {
     struct serving_controller *c = ctx;
-    const struct object *o = ch->obj;
-    look_at(c, o, ch->type == CHANGE_DELETED);
+    if (!str_empty(object_label(o, STR(LWS_NAME_LABEL)))) {
+        workqueue_add(c->members, o->ns, o->name);
+    }
+    return true;
 }
 
 static bool each(void *ctx, const struct object *o) {
     look_at(ctx, o, false);
     return true;
+}
+
+static bool same_labels(const struct object *x, const struct object *y) {
+    bool same = x->labels.n == y->labels.n;
+    for (size_t i = 0; same && i < x->labels.n; i++) {
+        same = str_eq(x->labels.v[i].key, y->labels.v[i].key) &&
+               str_eq(x->labels.v[i].value, y->labels.v[i].value);
+    }
+    return same;
+}
+
+/* Whether its sets are queued may depend on its labels. */
+static void namespace_changed(struct serving_controller *c, const struct change *ch) {
+    const struct kind *kinds[] = {serving_kind(SERVING_STATEFULSET), serving_kind(SERVING_LWS),
+                                  c->pods};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i] && integration_namespace_moved(c->settings, ch)) {
+            mirror_scan(c->env.mirror, kinds[i], ch->obj->name, each, c);
+        }
+    }
+}
+
+/* Of all kinds: those that serve come when somebody defines them. */
+static void changed(void *ctx, const struct change *ch) {
+    struct serving_controller *c = ctx;
+    const struct object *o = ch->obj;
+    look_at(c, o, ch->type == CHANGE_DELETED);
+    if (o->kind == c->workloads && ch->old) {
+        workload_changed(c, ch->old); /* an owner that it had may want it back */
+    } else if (o->kind == c->namespaces) {
+        namespace_changed(c, ch);
+    } else if (o->kind == serving_kind(SERVING_LWS) && ch->type != CHANGE_DELETED &&
+               (!ch->old || ch->old->generation != o->generation || !same_labels(ch->old, o))) {
+        mirror_scan(c->env.mirror, c->pods, o->ns, add_labelled, c);
+    }
 }
 
 static void add_all(void *ctx) {
@@ -139,12 +176,14 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
 
 bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
                       struct workload_priority *ret) {
+    int r;
     struct str missing, label = object_label(l->obj, STR(KUEUE_PRIORITY_LABEL)), class = {0};
     for (size_t i = 0; i < n && str_empty(class); i++) {
         class = json_str(json_get(sets[i].spec, STR("priorityClassName")));
     }
-    if (workload_priority_resolve(l->c->env.mirror, label, class, ret, &missing) == 0) {
-        return true;
+    r = workload_priority_resolve(l->c->env.mirror, label, class, ret, &missing);
+    if (r != ERR_NOT_FOUND) {
+        return r == 0;
     }
     recorder_event(l->c->recorder, l->obj, EVENT_WARNING,
                    str_empty(label) ? "ErrWorkloadCompose" : "WorkloadPriorityClassNotFound",
@@ -190,11 +229,12 @@ static bool leader_membership(struct serving_controller *c, const struct object 
     return true;
 }
 
-/* Is the pod of a revision that is about to be replaced? */
-static bool outdated(const struct membership *m, const struct object *pod, struct arena *a) {
+/* Is the pod of a revision that is about to be replaced? 1, 0 or ERR_NOMEM. */
+static int outdated(const struct membership *m, const struct object *pod, struct arena *a) {
     yyjson_doc *d;
-    if (!m->stateful || object_tree(m->stateful, a, &d, NULL) != 0) {
-        return false;
+    int r = m->stateful ? object_tree(m->stateful, a, &d, NULL) : 0;
+    if (!m->stateful || r != 0) {
+        return r;
     }
     struct str now = json_str_at(yyjson_doc_get_root(d), "status.currentRevision");
     struct str next = json_str_at(yyjson_doc_get_root(d), "status.updateRevision");
@@ -236,9 +276,9 @@ static int write_membership(const struct object *pod, const struct membership *m
     return arena_ok(a) ? ERR_NOMEM : buf_ok(b);
 }
 
-/* Which set a pod is of. False: of none that is queued here. */
-static bool membership_of(struct serving_controller *c, const struct object *pod, yyjson_val *tree,
-                          struct membership *m) {
+/* Which set a pod is of: 1; 0: of none that is queued here; or an error. */
+static int membership_of(struct serving_controller *c, const struct object *pod, yyjson_val *tree,
+                         struct membership *m) {
     const struct owner_ref *o = object_controller(pod);
     struct str parent = group_annotation(tree, POD_PARENT);
     bool leaders = str_is(parent, SERVING_LWS), ours = false;
@@ -249,9 +289,12 @@ static bool membership_of(struct serving_controller *c, const struct object *pod
         leaders && k ? mirror_get(c->env.mirror, k, pod->ns, object_label(pod, STR(LWS_NAME_LABEL)))
                      : m->stateful;
     struct set_look l = {.c = c, .obj = set};
-    if (!set || set->kind != k || (!leaders && !str_is(parent, SERVING_STATEFULSET)) ||
-        serving_look(&l, framework, &ours, NULL) != 0 || !ours) {
-        return false;
+    if (!set || set->kind != k || (!leaders && !str_is(parent, SERVING_STATEFULSET))) {
+        return 0;
+    }
+    int r = serving_look(&l, framework, &ours, NULL);
+    if (r != 0 || !ours) {
+        return r;
     }
     return leaders ? leader_membership(c, set, l.tree, pod, tree, m)
                    : stateful_membership(c, set, l.tree, m);
@@ -267,12 +310,19 @@ static enum work member_step(struct serving_controller *c, const struct object *
     }
     yyjson_val *tree = yyjson_doc_get_root(d);
     struct str phase = json_str_at(tree, "status.phase");
-    if (pod->deleting_ns || str_is(phase, "Succeeded") || str_is(phase, "Failed") ||
-        !membership_of(c, pod, tree, &m)) {
+    if (pod->deleting_ns || str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
+        return WORK_OK;
+    }
+    int ours = membership_of(c, pod, tree, &m);
+    int old = ours > 0 ? outdated(&m, pod, &c->arena) : 0;
+    if (ours < 0 || old < 0 || arena_ok(&c->arena) != 0) {
+        return WORK_RETRY;
+    }
+    if (ours == 0) {
         return WORK_OK;
     }
     buf_init(&b, BODY_MAX);
-    if (outdated(&m, pod, &c->arena)) {
+    if (old) {
         return serving_send(&l, pod, "", pod_gate_drop(pod, &c->arena, &b), &b);
     }
     struct str queue = object_label(m.set, STR("kueue.x-k8s.io/queue-name"));
@@ -308,6 +358,7 @@ struct serving_controller *serving_controller_new(const struct control_env *env,
     c->env = *env;
     c->settings = env->settings ? env->settings : queue_settings_defaults();
     c->pods = kind_by_name(STR(""), STR("Pod"));
+    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
     c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
     arena_init(&c->arena, ARENA_MAX);
     c->stateful = queue_of(c, serving_stateful_work);

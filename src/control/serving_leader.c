@@ -95,7 +95,7 @@ static void create(struct leader *s, struct round *r, int32_t index, const struc
     struct buf b;
     w.labels = labels;
     buf_init(&b, BODY_MAX);
-    int code = group_workload_write(&w, &b);
+    int code = arena_ok(&s->l.c->arena) ? ERR_NOMEM : group_workload_write(&w, &b);
     if (code == 0) {
         round_create(r, s->l.c->workloads, o->ns, buf_view(&b));
         recorder_event(s->l.c->recorder, o, EVENT_NORMAL, "CreatedWorkload",
@@ -128,6 +128,8 @@ static bool update(struct leader *s, struct round *r, const struct object *wl,
                                      other ? prio : NULL, &gates, &b);
     if (code == 0) {
         round_patch(r, wl->kind, wl->ns, wl->name, "", PATCH_MERGE, buf_view(&b));
+    } else if (code != ERR_NOT_FOUND) {
+        round_fail(r, code);
     }
     buf_release(&b);
     return code == 0;
@@ -161,6 +163,10 @@ static enum work step(struct leader *s) {
     int32_t replicas = replicas_of(s);
     for (int32_t i = 0; r && i < replicas && sent < BURST; i++) {
         struct str name = serving_workload_name(s->l.obj, i, &s->l.c->arena);
+        if (!name.p) {
+            round_fail(r, ERR_NOMEM);
+            return round_end(r); /* what is left is not known to be over */
+        }
         const struct object *wl = map_del(&s->have, name);
         if (!wl) {
             create(s, r, i, sets, n, &prio);

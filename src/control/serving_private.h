@@ -18,7 +18,7 @@
 struct serving_controller {
     struct control_env env;
     const struct queue_settings *settings;
-    const struct kind *pods, *workloads;
+    const struct kind *pods, *workloads, *namespaces;
     struct workqueue *stateful, *leaders, *members; /* StatefulSets, LeaderWorkerSets, pods */
     struct recorder *recorder;
     struct feed *feed;
@@ -46,7 +46,7 @@ struct round *serving_round(struct serving_controller *c, struct workqueue *q, s
                             struct str name);
 /* The Workload of a set, or of one of its replicas (index >= 0). */
 struct str serving_workload_name(const struct object *o, int64_t index, struct arena *a);
-/* Priority of what is made for it. False: a class is not there. */
+/* Priority of what is made for it. False: a class is not there, or no memory. */
 bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
                       struct workload_priority *ret);
 

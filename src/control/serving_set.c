@@ -198,7 +198,7 @@ enum work serving_stateful_work(void *ctx, struct str ns, struct str name) {
         s.name = serving_workload_name(s.l.obj, -1, &c->arena);
         s.wl_obj = mirror_get(c->env.mirror, c->workloads, ns, s.name);
         mirror_owned(c->env.mirror, s.l.obj, find_running, &s);
-        w = s.wl_obj && see_workload(&s, &err) != 0 ? WORK_RETRY : step(&s);
+        w = !s.name.p || (s.wl_obj && see_workload(&s, &err) != 0) ? WORK_RETRY : step(&s);
     }
     arena_reset(&c->arena);
     return w;

@@ -7,6 +7,7 @@
 #include "control/pod_gate.h"
 #include "control/pod_group.h"
 #include "control/serving.h"
+#include "control/serving_private.h"
 
 static struct scene s;
 static struct pod_group_controller *pods;
@@ -251,6 +252,91 @@ static void no_single_failure_matters(void **state) {
     }
 }
 
+#define OF_L                                                                                       \
+    "\"leaderworkerset.sigs.k8s.io/name\":\"l\",\"leaderworkerset.sigs.k8s.io/group-index\":\"0\""
+
+enum serving_change { A_SET, A_MEMBER, LEADERS, A_LEADER, FEWER_LEADERS, SERVING_CHANGES };
+
+static void a_change(enum serving_change x) {
+    switch (x) {
+    case A_SET:
+        put_set("web", 1);
+        break;
+    case A_MEMBER:
+        put_member("m", "StatefulSet", "web", "statefulset", "", "");
+        break;
+    case LEADERS:
+        put_leaders(1, false);
+        break;
+    case A_LEADER:
+        put_member("m", "LeaderWorkerSet", "l", SERVING_LWS, OF_L, "");
+        break;
+    default:
+        fake_world_patch(&s.w, "LeaderWorkerSet", "default", "l", "",
+                         "{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"spec\":{\"replicas\":2}}");
+        break;
+    }
+}
+
+/* One allocation fails while a change is heard and acted on; the same comes of it. */
+static bool one_change(enum serving_change x, uint64_t nth) {
+    char uid[64] = "";
+    start();
+    scene_queue(&s, "q", x == FEWER_LEADERS ? 6 : 3, "");
+    if (x == A_MEMBER) {
+        put_set("web", 1);
+    } else if (x == A_LEADER || x == FEWER_LEADERS) {
+        put_leaders(x == A_LEADER ? 1 : 3, false);
+    }
+    scene_settle(&s);
+    if (x == FEWER_LEADERS) {
+        snprintf(uid, sizeof uid, "%.*s", STR_ARG(scene_get(&s, "leaderworkerset-l-1-")->uid));
+    }
+    again(); /* with no memory at hand */
+    fake_world_sabotage(&s.w, nth);
+    a_change(x);
+    fake_world_run(&s.w, 5 * NS_PER_MS / 2);
+    bool hit = fake_world_spare(&s.w);
+    fake_world_live(&s.w, 3);
+    if (x == A_SET || x == LEADERS) {
+        a_change(x + 1);
+    }
+    fake_world_live(&s.w, 5);
+    bool good = x == FEWER_LEADERS
+                    ? fake_world_count(&s.w, "Workload") == 2 &&
+                          str_is(scene_get(&s, "leaderworkerset-l-1-")->uid, uid)
+                    : pod("m") && open_pod("m") && fake_world_count(&s.w, "Workload") == 1;
+    if (!good) {
+        fail_msg("change %d, allocation %llu", (int)x, (unsigned long long)nth);
+    }
+    end();
+    return hit;
+}
+
+static void sets_are_heard_of(void **state) {
+    for (int x = 0; x < SERVING_CHANGES; x++) {
+        uint64_t nth = 1;
+        while (one_change((enum serving_change)x, nth)) {
+            nth++;
+        }
+        assert_true(nth > 5);
+    }
+}
+
+/* A pod may be seen before the set that it belongs to. */
+static void a_member_may_come_first(void **state) {
+    start();
+    scene_queue(&s, "q", 3, "");
+    put_set("web", 0);
+    put_member("m", "StatefulSet", "web", SERVING_LWS, OF_L, "");
+    scene_settle(&s);
+    assert_false(open_pod("m"));
+    put_leaders(1, false);
+    scene_settle(&s);
+    assert_true(open_pod("m"));
+    end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_is_one_workload),
@@ -259,6 +345,8 @@ int main(void) {
         cmocka_unit_test(each_replica_of_leaders_is_a_workload),
         cmocka_unit_test(leaders_without_a_template_of_their_own),
         cmocka_unit_test(no_single_failure_matters),
+        cmocka_unit_test(sets_are_heard_of),
+        cmocka_unit_test(a_member_may_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -566,6 +566,12 @@ const struct owner_ref *object_controller(const struct object *o) {
     return NULL;
 }
 
+bool object_left(const struct object *old, const struct object *now) {
+    const struct owner_ref *was = old ? object_controller(old) : NULL;
+    const struct owner_ref *is = was ? object_controller(now) : NULL;
+    return was && (!is || !str_eq(is->uid, was->uid));
+}
+
 bool object_named_by(const struct object *owner, struct str ns, const struct owner_ref *ref) {
     struct str group, version;
     if (!str_cut(ref->api_version, '/', &group, &version)) {

@@ -52,6 +52,8 @@ int object_tree(const struct object *o, struct arena *a, yyjson_doc **ret, struc
 
 struct str object_label(const struct object *o, struct str key); /* empty when absent */
 const struct owner_ref *object_controller(const struct object *o); /* NULL when none */
+/* Whether an object had a controller before, and has another one or none now. old may be NULL. */
+bool object_left(const struct object *old, const struct object *now);
 /* Whether ref, of an object of namespace ns ("": of none), names owner: its uid, and its kind and name where such an
  * object may have owners, which is its own namespace, or outside of all. A uid alone is no proof: anybody may write
  * it. */
