@@ -45,12 +45,13 @@ static void object(struct str uid) {
     int n = snprintf(
         json, sizeof(json),
         "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
-        "\"name\":\"%.*s\",\"namespace\":\"team\",\"uid\":\"%.*s\",\"annotations\":{"
-        "\"berth.dev/expected-runtime\":\"1h\"}},\"spec\":{\"queueName\":\"lq\","
+        "\"name\":\"%.*s\",\"namespace\":\"team\",\"uid\":\"%.*s\",\"annotations\":{%s}},\"spec\":{"
+        "\"queueName\":\"lq\","
         "\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{"
         "\"containers\":[{\"name\":\"c\",\"image\":\"registry/image:latest\",\"resources\":"
         "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}}]}}",
-        STR_ARG(uid), STR_ARG(uid));
+        STR_ARG(uid), STR_ARG(uid),
+        uid.p[uid.n - 1] % 2 ? "\"berth.dev/expected-runtime\":\"1h\"" : "");
     must(object_new(k, str_from(json, (size_t)n), &o, NULL), "object");
     must(mirror_load(m, o, NULL), "load");
 }
@@ -93,11 +94,32 @@ static void settle(void) {
     }
 }
 
-static void report(size_t pending, struct run_times *times) {
+/* What is remembered is full: half of the run times are observed ones. */
+static void remember(struct run_times *times, struct hindsight *h) {
+    struct run_times_of of = {STR("team"), STR("lq"), STR("Workload"), STR("w-1")};
+    char class[32];
+    for (int64_t i = 0; i < RUN_TIMES_KEPT; i++) {
+        run_times_note(times, &of, (i + 5) * 200 * 1000000000);
+    }
+    for (size_t i = 0; i < HINDSIGHT_OPEN; i++) {
+        struct hindsight_told told = {.at = 1,
+                                      .said = {3600000000000, 3600000000001, 3600000000002}};
+        struct str k = str_from(class, (size_t)snprintf(class, sizeof(class), "class-%zu", i));
+        hindsight_note(h, k, k, &told);
+        hindsight_started(h, k, 3600000000001);
+        hindsight_note(h, name("w", HOLDING + i), k, &told);
+    }
+}
+
+static void report(size_t pending, struct run_times *times, struct hindsight *hindsight) {
     static int64_t took[ROUNDS];
     struct str q = name("q", 7);
-    struct insight_options o = {
-        .mirror = m, .engine = e, .times = times, .queues = &q, .n_queues = 1};
+    struct insight_options o = {.mirror = m,
+                                .engine = e,
+                                .times = times,
+                                .hindsight = hindsight,
+                                .queues = &q,
+                                .n_queues = 1};
     struct insight *in = NULL;
     static const atomic_bool never;
     struct insight_viewer v = {.everything = true, .queues = true};
@@ -142,6 +164,8 @@ static void run(size_t pending) {
     struct engine_options eo = {0};
     struct mirror_options mo = {0};
     struct run_times *times = run_times_new();
+    struct hindsight *hindsight = hindsight_new();
+    remember(times, hindsight);
     e = engine_new(&eo);
     m = mirror_new(&mo);
     queues();
@@ -153,7 +177,8 @@ static void run(size_t pending) {
         submit(HOLDING + i, (int64_t)i);
     }
     settle();
-    report(pending, times);
+    report(pending, times, hindsight);
+    hindsight_free(hindsight);
     engine_free(e);
     mirror_free(m);
     run_times_free(times);

@@ -138,7 +138,11 @@ static void decide(struct life *l, int64_t now) {
 static void declared_of(const struct life *l, int64_t elapsed, struct forecast_work *ret) {
     ret->basis = BASIS_DECLARED;
     ret->runtime = l->kind->declared * MINUTE * NS;
-    ret->remaining = ret->runtime > elapsed ? ret->runtime - elapsed : ret->runtime / 10;
+    ret->remaining = ret->runtime - elapsed;
+    if (ret->remaining <= 0) {
+        int64_t tenth = ret->runtime / 10;
+        ret->remaining = tenth > -ret->remaining ? tenth : -ret->remaining;
+    }
 }
 
 /* What a whole run takes, and what is left of one that began. */

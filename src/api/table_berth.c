@@ -83,7 +83,9 @@ static const struct schema schema_explained_position =
     SCHEMA("dev.berth.v1alpha1.ExplainedPosition", position_fields, 0, "Where it stands in line.");
 
 static const struct field estimate_fields[] = {
-    F(TIME, ONE, "start", 0, .doc = "When it starts if run times are as said."),
+    F(TIME, ONE, "start", 0, .doc = "When it starts, where that can be told near enough."),
+    F(TIME, ONE, "earliest", 0, .doc = "One of ten starts sooner than this."),
+    F(TIME, ONE, "latest", 0, .doc = "One of ten starts later than this."),
     F(TIME, ONE, "notBefore", 0, .doc = "It cannot start sooner than this."),
     F(STRING, ONE, "basis", 0,
       .doc = "declared, observed, declared and observed, none needed, unknown."),

@@ -69,6 +69,7 @@ struct queue_explain {
     size_t n_insights;
     struct virtual_call *calls;
     struct run_times *times;
+    struct hindsight *hindsight;
     struct feed *feed;
     int64_t second;  /* of what follows, monotonic */
     size_t finished; /* noted in it */

@@ -34,6 +34,9 @@ static int objects_take(struct insight *in, const struct insight_options *o) {
         const struct object *by = owner != NULL ? mirror_owner(o->mirror, w->ns, owner) : NULL;
         in->works[i].obj = w != NULL ? object_ref(w) : NULL;
         in->works[i].owner = by != NULL ? object_ref(by) : NULL;
+        if (o->hindsight != NULL && i >= in->clone.n_holding) {
+            in->works[i].told = hindsight_told(o->hindsight, in->clone.works[i].in.uid);
+        }
         r = namespace_number(in, &seen, w != NULL ? w->ns : STR(""), &in->works[i].ns);
     }
     map_release(&seen);
@@ -48,9 +51,10 @@ int insight_take(const struct insight_options *o, struct insight **ret) {
     in->now = o->now;
     arena_init(&in->arena, ARENA_MAX);
     in->times = run_times_copy(o->times);
+    in->hindsight = o->hindsight != NULL ? hindsight_copy(o->hindsight) : hindsight_new();
     int r = clone_take(o->engine, o->queues, o->n_queues, o->cohorts, o->n_cohorts, o->limits,
                        &in->clone);
-    r = r == 0 && in->times == NULL ? ERR_NOMEM : r;
+    r = r == 0 && (in->times == NULL || in->hindsight == NULL) ? ERR_NOMEM : r;
     r = r == 0 ? objects_take(in, o) : r;
     if (r != 0) {
         insight_free(in);
@@ -102,6 +106,7 @@ void insight_free(struct insight *in) {
     explain_index_free(in->index);
     engine_free(in->engine);
     run_times_free(in->times);
+    hindsight_free(in->hindsight);
     map_release(&in->by_uid);
     clone_release(&in->clone);
     arena_release(&in->arena);
@@ -169,11 +174,13 @@ static void observed(const struct insight *in, const struct insight_work *w,
     if (v >= 0) {
         f->runtime = v;
         f->basis = BASIS_OBSERVED;
+        f->seen = run_times_seen(in->times, &of, &f->n_seen);
     }
 }
 
 /* What is left of a holder's run, as the alike ones that ran longer than it has went on; one that outran what was
- * declared, or all of these, gets a tenth more. One that has run for longer than was told is called overdue. */
+ * declared, or all of these, gets as much more as it is late, and a tenth at least. One that has run for longer than
+ * was told is called overdue. */
 static void remaining(const struct insight *in, struct insight_work *w, struct forecast_work *f) {
     if (!f->holds || f->runtime == FORECAST_UNKNOWN) {
         return;
@@ -182,10 +189,12 @@ static void remaining(const struct insight *in, struct insight_work *w, struct f
     struct run_times_of of = insight_alike(w->obj, w->local);
     f->remaining =
         f->basis == BASIS_OBSERVED ? run_times_left(in->times, &of, elapsed) : f->runtime - elapsed;
+    f->elapsed = elapsed;
     w->overdue = f->runtime <= elapsed;
     if (f->remaining <= 0) {
-        int64_t more = f->runtime / 10;
-        f->remaining = more > 1000000000 ? more : 1000000000;
+        int64_t more = f->runtime / 10, late = elapsed - f->runtime;
+        more = more > 1000000000 ? more : 1000000000;
+        f->remaining = more > late ? more : late;
     }
     w->ends = in->now > INT64_MAX - f->remaining ? INT64_MAX : in->now + f->remaining;
 }
@@ -309,6 +318,48 @@ static int run_ahead(struct insight *in, struct forecast_work *runs, bool unknow
     return r;
 }
 
+static int classes(struct insight *in) {
+    char text[HINDSIGHT_KEY_MAX];
+    for (size_t i = in->clone.n_holding; i < in->clone.n_works; i++) {
+        struct insight_work *w = &in->works[i];
+        w->class = arena_str(&in->arena, hindsight_class(&in->clone.works[i].in, text));
+        hindsight_late(in->hindsight, w->class, &w->told, in->now);
+    }
+    return arena_ok(&in->arena);
+}
+
+/* The ranges, as hindsight has them. */
+static int look_ahead(struct insight *in, const atomic_bool *stop) {
+    struct forecast_options o = {.now = in->now, .stop = stop};
+    size_t n = in->clone.n_works;
+    bool cut = false;
+    in->said = ARENA_ARRAY(&in->arena, struct outlook, n + 1);
+    in->outlooks = ARENA_ARRAY(&in->arena, struct outlook, n + 1);
+    if (in->said == NULL || in->outlooks == NULL) {
+        return ERR_NOMEM;
+    }
+    int r = outlook_run(&in->clone, in->runs, n, &o, &in->arena, in->said, &cut);
+    r = r == 0 ? classes(in) : r;
+    in->cut = in->cut || cut;
+    for (size_t i = in->clone.n_holding; i < n && r == 0; i++) {
+        const struct insight_work *w = &in->works[i];
+        in->outlooks[i] = in->said[i];
+        hindsight_adjust(in->hindsight, w->class, &w->told, in->now, &in->outlooks[i]);
+    }
+    return r;
+}
+
+void insight_note(struct insight *in, struct hindsight *h) {
+    if (in->noted || !in->computed) { /* a preview's is never computed */
+        return;
+    }
+    in->noted = true;
+    for (size_t i = in->clone.n_holding; i < in->clone.n_works; i++) {
+        struct hindsight_told told = {.at = in->now, .said = in->said[i]};
+        hindsight_note(h, in->runs[i].uid, in->works[i].class, &told);
+    }
+}
+
 /* What cannot be told because run times are not known gets a bound. */
 static int run_least(struct insight *in, const atomic_bool *stop) {
     size_t n = in->clone.n_works;
@@ -334,6 +385,7 @@ void insight_work(struct insight *in, const atomic_bool *stop) {
     int r = insight_read(in);
     r = r == 0 ? positions(in) : r;
     r = r == 0 ? run_ahead(in, in->runs, false, stop) : r;
+    r = r == 0 ? look_ahead(in, stop) : r;
     r = r == 0 ? run_least(in, stop) : r;
     r = r == 0 && in->engine == NULL ? clone_build(&in->clone, &in->engine) : r;
     r = r == 0 && in->index == NULL ? explain_index_new(in->engine, &in->index) : r;

@@ -3,9 +3,9 @@
  * holds what they lack, who starts when.
  *
  * Three steps. insight_take copies, on the loop thread: a clone of the engine's trees, references to the Workloads and
- * their owners (immutable, counted atomically), the observed run times. insight_work computes, in any thread: it shares
- * nothing with the loop. insight_explain writes one workload's answer as one asker may see it, after the work, in any
- * thread, one at a time. insight_free is the loop's again.
+ * their owners (immutable, counted atomically), the observed run times, what came of earlier estimates. insight_work
+ * computes, in any thread: it shares nothing with the loop. insight_explain writes one workload's answer as one asker
+ * may see it, after the work, in any thread, one at a time. insight_free is the loop's again.
  */
 #ifndef BERTH_CONTROL_INSIGHT_H
 #define BERTH_CONTROL_INSIGHT_H
@@ -14,9 +14,11 @@
 #include "core/clone.h"
 #include "core/explain.h"
 #include "core/forecast.h"
+#include "core/hindsight.h"
 #include "mirror/mirror.h"
 
-#define EXPECTED_RUNTIME_ANNOTATION "berth.dev/expected-runtime" /* on a Workload or its owner: "1h30m" */
+#define EXPECTED_RUNTIME_ANNOTATION                                                                \
+    "berth.dev/expected-runtime" /* on a Workload or its owner: "1h30m" */
 
 /* Beside each of the clone's works. */
 struct insight_work {
@@ -27,7 +29,9 @@ struct insight_work {
     bool booked;  /* its ClusterQueue is a booking's: nobody else raises its quota */
     struct str
         awaits; /* of one that is being evicted: whose end it waits for, as "pod a/b and 2 more" */
+    struct hindsight_told told; /* what was said of one that waits, first */
     /* by insight_work */
+    struct str class;            /* of one that waits, in hindsight */
     struct str local, kind, job; /* LocalQueue's name; kind and name of the owner */
     int64_t started;             /* when it was admitted; 0: it was not */
     int64_t ends;                /* when it should end; 0: not known */
@@ -41,15 +45,18 @@ struct insight {
     int64_t now; /* wall time of the copy */
     struct clone clone;
     struct insight_work *works;
-    struct forecast_work *runs;  /* unknown run times never end */
+    struct forecast_work *runs;  /* on medians; unknown run times never end */
+    struct outlook *said;        /* what the forecast says, for insight_note */
+    struct outlook *outlooks;    /* the same in hindsight, which is what is told */
     struct forecast_work *least; /* unknown run times end at once; NULL when there are none */
     struct str *namespaces;
     size_t n_namespaces, n_unknown;
     struct map by_uid; /* of works: index + 1 */
     struct run_times *times;
+    struct hindsight *hindsight;
     struct arena arena;
-    bool computed, cut;
-    int code; /* of the work */
+    bool computed, cut, noted;
+    int code;              /* of the work */
     struct engine *engine; /* as it is, for explanations */
     struct explain_index *index;
 };
@@ -58,6 +65,7 @@ struct insight_options {
     struct mirror *mirror;
     struct engine *engine;
     const struct run_times *times;
+    const struct hindsight *hindsight; /* may be NULL */
     int64_t now;
     const struct str *queues, *cohorts;
     size_t n_queues, n_cohorts;
@@ -68,6 +76,10 @@ int insight_take(const struct insight_options *o, struct insight **ret);
 void insight_free(struct insight *in); /* NULL is a no-op */
 /* Computes once; a second call does nothing. in->code: 0, ERR_NOMEM, or ERR_GONE when stopped (then again). */
 void insight_work(struct insight *in, const atomic_bool *stop);
+
+/* On the loop thread, after work that ended well: what was said of starts is kept in h, to be held against what
+ * comes. Once; a second call does nothing. */
+void insight_note(struct insight *in, struct hindsight *h);
 
 /* On the loop thread, before the work: more workloads, without a queue and quota. The inputs live as long as it. */
 int insight_extend(struct insight *in, const struct object *const *objects,

@@ -346,28 +346,94 @@ static bool never_starts(const struct page *p) {
            (p->in->least != NULL && !p->in->cut && p->in->least[p->i].start == FORECAST_NEVER);
 }
 
-static void estimate_text(const struct page *p, struct buf *out) {
-    const struct forecast_work *f = &p->in->runs[p->i];
-    const struct forecast_work *least = p->in->least != NULL ? &p->in->least[p->i] : NULL;
-    if (f->start != FORECAST_NEVER) {
-        from_now(f->start - p->in->now, out);
-        if (f->after != 0) {
-            buf_f(out, " (%s run times)", basis_text(f->after));
-        }
-    } else if (!never_starts(p)) {
-        buf_c(out, "unknown (run times are not known");
-        if (least != NULL && least->start != FORECAST_NEVER && least->start > p->in->now) {
-            buf_c(out, "; not within ");
-            span(least->start - p->in->now, out);
-        }
-        buf_ch(out, ')');
+static enum outlook_kind outlook_of(const struct page *p) {
+    return outlook_says(&p->in->outlooks[p->i], p->in->now);
+}
+
+/* As fine as a range deserves: 10 s of minutes, minutes of an hour, ten minutes of a day, hours. */
+static int64_t rough(int64_t ns) {
+    static const int64_t sec = 1000000000;
+    int64_t step = ns < 120 * sec     ? sec
+                   : ns < 1200 * sec  ? 10 * sec
+                   : ns < 7200 * sec  ? 60 * sec
+                   : ns < 86400 * sec ? 600 * sec
+                                      : 3600 * sec;
+    return (ns + step / 2) / step * step;
+}
+
+/* "in 20m to 1h10m", "within 40m" */
+static void range_text(const struct page *p, struct buf *out) {
+    const struct outlook *o = &p->in->outlooks[p->i];
+    int64_t early = o->early - p->in->now, late = o->late - p->in->now;
+    if (early < 1000000000) {
+        buf_c(out, "within ");
     } else {
-        buf_c(out, p->in->cut ? "too far ahead to tell" : "not as things are");
+        buf_c(out, "in ");
+        span(rough(early), out);
+        buf_c(out, " to ");
+    }
+    span(rough(late), out);
+}
+
+static int64_t bound_of(const struct page *p) {
+    const struct forecast_work *least = p->in->least != NULL ? &p->in->least[p->i] : NULL;
+    int64_t at = outlook_of(p) == OUTLOOK_UNKNOWN ? p->in->outlooks[p->i].early
+                 : least != NULL                  ? least->start
+                                                  : FORECAST_NEVER;
+    /* "Not before now" would say nothing, and something else each second. */
+    return at != FORECAST_NEVER && at - p->in->now >= 1000000000 ? at : 0;
+}
+
+static void unknown_text(const struct page *p, const char *why, struct buf *out) {
+    int64_t bound = bound_of(p);
+    buf_f(out, "unknown (%s", why);
+    if (bound > 0) {
+        buf_c(out, "; not within ");
+        span(bound - p->in->now, out);
+    }
+    buf_ch(out, ')');
+}
+
+static void estimate_text(const struct page *p, struct buf *out) {
+    unsigned after = p->in->runs[p->i].after;
+    switch (outlook_of(p)) {
+    case OUTLOOK_TIME:
+        from_now(p->in->outlooks[p->i].mid - p->in->now, out);
+        break;
+    case OUTLOOK_RANGE:
+        range_text(p, out);
+        break;
+    case OUTLOOK_UNKNOWN:
+        unknown_text(p, "earlier ones differ too much", out);
+        return;
+    case OUTLOOK_NEVER:
+        if (!never_starts(p)) {
+            unknown_text(p, "run times are not known", out);
+        } else {
+            buf_c(out, p->in->cut ? "too far ahead to tell" : "not as things are");
+        }
+        return;
+    }
+    if (after != 0) {
+        buf_f(out, " (%s run times)", basis_text(after));
+    }
+}
+
+/* What was said first, of one that waits on past it. */
+static void slid_text(const struct page *p, struct buf *out) {
+    const struct hindsight_told *t = &p->in->works[p->i].told;
+    if (t->at > 0 && p->in->now > t->said.late) {
+        buf_c(out, "At first it was to start in ");
+        span(rough(t->said.late - t->at), out);
+        buf_c(out, ", which was ");
+        span(rough(p->in->now - t->said.late), out);
+        buf_c(out, " ago. ");
     }
 }
 
 static void estimate_note(const struct page *p, struct buf *out) {
     const struct clone *c = &p->in->clone;
+    slid_text(p, out);
     if (c->pending_left_out > 0) {
         buf_f(out, "%zu pending workloads further back were left out. ", c->pending_left_out);
     }
@@ -385,20 +451,23 @@ static void estimate_note(const struct page *p, struct buf *out) {
 }
 
 static void estimate_json(const struct page *p) {
-    const struct forecast_work *f = &p->in->runs[p->i];
-    const struct forecast_work *least = p->in->least != NULL ? &p->in->least[p->i] : NULL;
+    const struct outlook *o = &p->in->outlooks[p->i];
+    enum outlook_kind says = outlook_of(p);
+    bool known = says == OUTLOOK_TIME || says == OUTLOOK_RANGE;
     struct buf text;
     buf_init(&text, 1024);
-    bool known = f->start != FORECAST_NEVER;
     buf_f(p->out, ",\"estimate\":{\"basis\":\"%s\"",
-          known              ? basis_text(f->after)
-          : !never_starts(p) ? "unknown"
-                             : "none needed");
+          says != OUTLOOK_NEVER ? basis_text(p->in->runs[p->i].after)
+          : !never_starts(p)    ? "unknown"
+                                : "none needed");
+    if (says == OUTLOOK_TIME) {
+        time_member(p->out, "start", o->mid);
+    }
     if (known) {
-        time_member(p->out, "start", f->start);
-    } else if (least != NULL && least->start != FORECAST_NEVER && least->start > p->in->now) {
-        /* "Not before now" would say nothing, and something else each second. */
-        time_member(p->out, "notBefore", least->start);
+        time_member(p->out, "earliest", o->early);
+        time_member(p->out, "latest", o->late);
+    } else {
+        time_member(p->out, "notBefore", bound_of(p));
     }
     estimate_text(p, &text);
     text_member(p->out, "text", buf_view(&text));

@@ -94,6 +94,7 @@ int explain_insight_take(struct queue_explain *x, const struct str *queues, size
     struct insight_options o = {.mirror = x->c->env->mirror,
                                 .engine = x->c->engine,
                                 .times = x->times,
+                                .hindsight = x->hindsight,
                                 .now = clock_wall(x->c->env->clock),
                                 .queues = queues,
                                 .n_queues = n_queues,
@@ -206,7 +207,11 @@ void explain_call_free(struct virtual_call *k) {
 /* On the loop thread: the answer is there. */
 static void call_done(void *ctx) {
     struct virtual_call *k = ctx;
-    if (k->x != NULL && !k->cancelled) {
+    bool told = k->x != NULL && !k->cancelled;
+    for (size_t i = 0; told && k->code == 0 && i < k->n_parts; i++) {
+        insight_note(k->parts[i].s->in, k->x->hindsight);
+    }
+    if (told) {
         if (k->code == 0 && buf_ok(&k->out) != 0) {
             k->code = err_set(&k->err, buf_ok(&k->out), "the answer is too large");
         }
@@ -596,9 +601,24 @@ static void note_finished(struct queue_explain *x, const struct object *o) {
     arena_release(&a);
 }
 
+/* What was said of its start is held against what came, once it has quota. */
+static void note_start(struct queue_explain *x, const struct change *ch) {
+    struct str uid = ch->obj->uid;
+    if (hindsight_told(x->hindsight, uid).at == 0) {
+        return;
+    }
+    if (ch->type == CHANGE_DELETED || says_finished(ch->obj) ||
+        str_contains(ch->obj->json, STR("\"active\":false"))) {
+        hindsight_gone(x->hindsight, uid);
+    } else if (str_contains(ch->obj->json, STR("\"admission\":{"))) {
+        hindsight_started(x->hindsight, uid, clock_wall(x->c->env->clock));
+    }
+}
+
 /* At most so many in a second: a median needs no more, and others have work to do. */
 static void on_workload(void *ctx, const struct change *ch) {
     struct queue_explain *x = ctx;
+    note_start(x, ch);
     if (ch->type == CHANGE_DELETED || !says_finished(ch->obj) || says_finished(ch->old)) {
         return;
     }
@@ -638,8 +658,9 @@ struct queue_explain *queue_explain_new(struct queue_controller *c) {
                                          .ask = preview_ask,
                                          .cancel = call_cancel};
     x->times = run_times_new();
+    x->hindsight = hindsight_new();
     x->feed = mirror_feed(c->env->mirror, c->kinds[QK_WORKLOAD], on_workload, x);
-    if (x->times == NULL || x->feed == NULL) {
+    if (x->times == NULL || x->hindsight == NULL || x->feed == NULL) {
         queue_explain_free(x);
         return NULL;
     }
@@ -681,5 +702,6 @@ void queue_explain_free(struct queue_explain *x) {
         insight_leave(s);
     }
     run_times_free(x->times);
+    hindsight_free(x->hindsight);
     mem_free(x);
 }

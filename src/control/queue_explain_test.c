@@ -98,7 +98,13 @@ static void unknown_and_observed(void **state) {
     settle(&s);
     why(&s, "a", "run-3");
     is(&s, s.json, "status.estimate.basis", "observed");
-    assert_int_equal(when(&s, "status.estimate.start"), admitted_at(&s, "a", "run-2") + ran);
+    int64_t about = admitted_at(&s, "a", "run-2") + ran; /* one run is known: no time, a range */
+    assert_null(at(&s, "status.estimate.start"));
+    assert_in_range(when(&s, "status.estimate.earliest"), about - ran, about - ran / 10);
+    assert_in_range(when(&s, "status.estimate.latest"), about + ran / 5, about + 3 * ran);
+    struct str said = json_str_at(s.json, "status.estimate.text");
+    assert_true(str_starts(said, STR("in ")) && str_contains(said, STR(" to ")));
+    assert_true(str_ends(said, STR(" (observed run times)")));
     why(&s, "a", "run-1");
     is(&s, s.json, "status.state", "Finished");
     why(&s, "a", "run-2");
@@ -123,6 +129,65 @@ static void a_bound(void **state) {
     why(&s, "a", "whole");
     assert_null(at(&s, "status.estimate.start"));
     assert_int_equal(when(&s, "status.estimate.notBefore"), y + 3600);
+    end(&s);
+}
+
+static void declared_too_short(struct scene *s, const char *name) {
+    workload(s, "a", name, 4, 0, "10m");
+}
+
+static bool noted(const struct scene *s, const char *text) {
+    return str_contains(json_str_at(s->json, "status.estimate.note"), str_of(text));
+}
+
+/* An estimate that passed is not told again with a little more: it widens, and says so. */
+static void does_not_slide(void **state) {
+    struct scene s;
+    start(&s, false);
+    fake_world_put(&s.w, cluster_json("qa", 4, ""));
+    local_queue(&s, "a", "qa");
+    settle(&s);
+    declared_too_short(&s, "run-1");
+    declared_too_short(&s, "next-1");
+    why(&s, "a", "next-1");
+    int64_t first = when(&s, "status.estimate.start");
+    assert_int_equal(first, admitted_at(&s, "a", "run-1") + 600);
+    assert_true(when(&s, "status.estimate.earliest") < first);
+    assert_true(when(&s, "status.estimate.latest") > first);
+    assert_false(noted(&s, "At first"));
+    fake_world_run(&s.w, 1800 * NS_PER_SEC);
+    why(&s, "a", "next-1"); /* twenty minutes late */
+    int64_t now = clock_wall(s.w.env.clock) / NS_PER_SEC;
+    assert_null(at(&s, "status.estimate.start"));
+    assert_true(when(&s, "status.estimate.latest") > now + 1200);
+    is(&s, s.json, "status.estimate.note",
+       "At first it was to start in 9m50s, which was 20m ago.");
+    end(&s);
+}
+
+/* Where jobs take a fourth of what is declared, the next ones are told so. */
+static void learns(void **state) {
+    struct scene s;
+    char run[16], next[16];
+    start(&s, false);
+    fake_world_put(&s.w, cluster_json("qa", 4, ""));
+    local_queue(&s, "a", "qa");
+    settle(&s);
+    declared_too_short(&s, "n-0");
+    int64_t came = 0, told = 0;
+    for (int i = 0; i < 16; i++) {
+        snprintf(run, sizeof(run), "n-%d", i);
+        snprintf(next, sizeof(next), "n-%d", i + 1);
+        declared_too_short(&s, next);
+        why(&s, "a", next);
+        told = when(&s, "status.estimate.earliest");
+        fake_world_run(&s.w, 150 * NS_PER_SEC);
+        fake_world_delete(&s.w, "Workload", "a", run, "");
+        settle(&s);
+        came = admitted_at(&s, "a", next);
+        assert_true(i > 0 || told > came + 300);
+    }
+    assert_true(told < came + 30);
     end(&s);
 }
 
@@ -533,6 +598,8 @@ int main(void) {
         cmocka_unit_test(says_everything),
         cmocka_unit_test(unknown_and_observed),
         cmocka_unit_test(a_bound),
+        cmocka_unit_test(does_not_slide),
+        cmocka_unit_test(learns),
         cmocka_unit_test(tenants_see_their_own),
         cmocka_unit_test(lists),
         cmocka_unit_test(lists_have_an_order),

@@ -29,6 +29,8 @@ struct open {
 };
 
 struct hindsight {
+    struct class all[HINDSIGHT_CLASSES]; /* in one block: a copy costs little */
+    size_t n_all;
     struct map classes, opens;
     struct open *ring[HINDSIGHT_OPEN]; /* in the order of telling */
     size_t at;
@@ -40,12 +42,8 @@ struct hindsight *hindsight_new(void) {
 }
 
 void hindsight_free(struct hindsight *h) {
-    const struct map_entry *e;
     if (h == NULL) {
         return;
-    }
-    for (size_t i = 0; (e = map_next(&h->classes, &i)) != NULL;) {
-        mem_free(e->value);
     }
     for (size_t i = 0; i < HINDSIGHT_OPEN; i++) {
         mem_free(h->ring[i]);
@@ -96,31 +94,32 @@ struct str hindsight_class(const struct workload_input *in, char text[static HIN
     return str_from(text, n);
 }
 
-static void class_forget_oldest(struct hindsight *h) {
-    const struct map_entry *e;
-    struct class *oldest = NULL;
-    for (size_t i = 0; (e = map_next(&h->classes, &i)) != NULL;) {
-        struct class *c = e->value;
-        oldest = oldest == NULL || c->used < oldest->used ? c : oldest;
+/* One that is free, or the one that was not used longest. */
+static struct class *class_room(struct hindsight *h) {
+    struct class *oldest = &h->all[0];
+    if (h->n_all < HINDSIGHT_CLASSES) {
+        return &h->all[h->n_all++];
+    }
+    for (size_t i = 1; i < HINDSIGHT_CLASSES; i++) {
+        oldest = h->all[i].used < oldest->used ? &h->all[i] : oldest;
     }
     map_del(&h->classes, str_from(oldest->key, oldest->key_n));
-    mem_free(oldest);
+    return oldest;
+}
+
+static int class_index(struct hindsight *h, struct class *c) {
+    return map_put(&h->classes, str_from(c->key, c->key_n), c, NULL);
 }
 
 /* The class, made where it was not there; NULL: no memory. */
 static struct class *class_of(struct hindsight *h, struct str key) {
     struct class *c = map_get(&h->classes, key);
     if (c == NULL) {
-        c = mem_zalloc(sizeof(*c));
-        if (c == NULL) {
-            return NULL;
-        }
-        if (map_count(&h->classes) >= HINDSIGHT_CLASSES) {
-            class_forget_oldest(h);
-        }
+        c = class_room(h);
+        *c = (struct class){0};
         c->key_n = put_text(c->key, 0, key);
-        if (map_put(&h->classes, str_from(c->key, c->key_n), c, NULL) != 0) {
-            mem_free(c);
+        if (class_index(h, c) != 0) {
+            c->key_n = 0; /* its room is the oldest now */
             return NULL;
         }
     }
@@ -130,15 +129,17 @@ static struct class *class_of(struct hindsight *h, struct str key) {
 
 struct hindsight *hindsight_copy(const struct hindsight *h) {
     struct hindsight *to = hindsight_new();
-    const struct map_entry *e;
-    for (size_t i = 0; to != NULL && (e = map_next(&h->classes, &i)) != NULL;) {
-        const struct class *from = e->value;
-        struct class *c = class_of(to, e->key);
-        if (c == NULL) {
+    if (to == NULL) {
+        return NULL;
+    }
+    memcpy(to->all, h->all, h->n_all * sizeof(*h->all));
+    to->n_all = h->n_all;
+    to->uses = h->uses;
+    for (size_t i = 0; i < to->n_all; i++) {
+        if (class_index(to, &to->all[i]) != 0) {
             hindsight_free(to);
             return NULL;
         }
-        memcpy(c, from, sizeof(*c));
     }
     return to;
 }
@@ -263,8 +264,11 @@ void hindsight_adjust(const struct hindsight *h, struct str class,
         return;
     }
     size_t n = scores_of(map_get(&h->classes, class), v);
-    double own = told != NULL && told->at > 0 && now > told->said.late ? score_of(told, now) : 0;
+    int64_t late = told != NULL && told->at > 0 ? now - told->said.late : 0;
+    double own = late > 0 ? score_of(told, now) : 0;
     o->early = at_score(&as, now, quantile(v, n, 0.1));
     o->mid = at_score(&as, now, quantile(v, n, 0.5));
     o->late = at_score(&as, now, fmax(quantile(v, n, 0.9), own));
+    o->late =
+        late > o->late - now ? now + late : o->late; /* put off for so long, it may be again */
 }

@@ -96,6 +96,10 @@ static void waiting_on_counts(void **state) {
     hindsight_adjust(h, CLASS, NULL, 500 * SEC, &o);
     hindsight_adjust(h, CLASS, &told, 500 * SEC, &own);
     assert_true(own.late > o.late + 100 * SEC);
+    own = outlook(500, 9, 10, 11); /* a little more, as ever */
+    hindsight_adjust(h, CLASS, &told, 500 * SEC, &own);
+    assert_int_equal(own.late, (500 + 380) * SEC);
+    assert_int_equal(outlook_says(&own, 500 * SEC), OUTLOOK_UNKNOWN);
     told.said = outlook(0, 4, 5, 6); /* a hundred times as long as was said */
     own = outlook(500, 4, 5, 6);
     hindsight_adjust(h, CLASS, &told, 500 * SEC, &own);

@@ -161,9 +161,10 @@ def test_observed(b):
     b.apply(cpus("run-3", "default", 1))
     waits(b, "run-3")
     e = why(b, "run-3")["estimate"]
-    check(e["basis"] == "observed", f"{e}")
-    real = admitted(b, "run-3")
-    check(abs(real - when(e["start"])) <= 10, f"said {e}, was {real}")
+    check(e["basis"] == "observed" and "observed run times" in e["text"], f"{e}")
+    check(when(e["earliest"]) <= when(e["latest"]), f"{e}")
+    real = admitted(b, "run-3")  # one run is known: a wide range, and about ten seconds
+    check(when(e["earliest"]) - 10 <= real <= when(e["latest"]) + 10, f"said {e}, was {real}")
 
 
 def two_teams(b):
