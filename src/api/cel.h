@@ -11,7 +11,8 @@
 #ifndef BERTH_API_CEL_H
 #define BERTH_API_CEL_H
 
-#include "api/kind.h"
+#include "api/causes.h"
+#include "wire/json.h"
 
 struct cel_expr;
 struct crd_node;

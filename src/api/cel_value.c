@@ -7,7 +7,7 @@
 #include <stdarg.h>
 
 #include "api/cel_int.h"
-#include "api/crd_schema.h"
+#include "api/crd_node.h"
 #include "base/limits.h"
 #include "wire/json.h"
 #include "wire/time.h"

@@ -7,7 +7,9 @@
 #ifndef BERTH_API_CHECK_H
 #define BERTH_API_CHECK_H
 
+#include "api/kind.h"
 #include "api/walk.h"
+#include "wire/json.h"
 
 /* `detail` may be NULL. */
 void cause_required(struct causes *c, const struct path *at, const char *detail);

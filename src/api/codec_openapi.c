@@ -7,7 +7,7 @@
  */
 #include "api/codec.h"
 #include "api/crd_schema.h"
-#include "api/kinds.h"
+#include "api/cells.h"
 #include "base/map.h"
 
 /* The two scalars that readers know by name. */

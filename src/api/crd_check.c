@@ -5,7 +5,7 @@
 
 #include "api/check.h"
 #include "api/crd_path.h"
-#include "api/kinds.h"
+#include "api/cells.h"
 #include "base/limits.h"
 
 static void set_if_absent(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, struct str v) {

@@ -2,7 +2,9 @@
 #ifndef BERTH_API_CRD_CHECK_H
 #define BERTH_API_CRD_CHECK_H
 
+#include "api/causes.h"
 #include "api/walk.h"
+#include "wire/json.h"
 
 /* The hooks of the kind's row. */
 void crd_set_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);

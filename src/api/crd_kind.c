@@ -7,7 +7,7 @@
 #include "api/crd_kind.h"
 
 #include "api/crd_schema.h"
-#include "api/kinds.h"
+#include "api/cells.h"
 #include "base/limits.h"
 #include "base/mem.h"
 

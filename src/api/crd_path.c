@@ -1,7 +1,7 @@
 /* crd_path: see crd_path.h. A path is read as it is walked; each step goes on with the rest of the text. */
 #include "api/crd_path.h"
 
-#include "api/kinds.h"
+#include "api/cells.h"
 #include "base/limits.h"
 
 enum { STEPS_MAX = 64, VISITS_MAX = 100000 };

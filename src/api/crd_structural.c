@@ -8,7 +8,7 @@
 #include "api/check.h"
 #include "api/crd_check.h"
 #include "api/crd_schema.h"
-#include "api/kinds.h"
+#include "api/cells.h"
 #include "base/limits.h"
 #include "wire/regex.h"
 

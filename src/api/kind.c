@@ -1,40 +1,12 @@
 /*
- * kind: the table of built-in kinds, what is served of it and beside it, the searches, and conversion between the
+ * kind: what is served of the built-in kinds (rows.c) and beside them, the searches, and conversion between the
  * versions of a kind.
  */
 #include "api/codec.h"
-#include "api/kinds.h"
+#include "api/table.h"
 #include "base/mem.h"
 
-static const struct kind *const builtin[] = {
-    &kind_config_map, &kind_endpoints, &kind_event, &kind_limit_range, &kind_namespace,
-    &kind_node, &kind_pod, &kind_secret, &kind_service_account, &kind_service,
-    &kind_self_subject_review, &kind_token_review,
-    &kind_local_subject_access_review, &kind_self_subject_access_review,
-    &kind_self_subject_rules_review, &kind_subject_access_review,
-    &kind_job,
-    &kind_lease,
-    &kind_endpoint_slice,
-    &kind_mutating_webhooks, &kind_validating_webhooks,
-    &kind_events_event,
-    &kind_runtime_class,
-    &kind_cluster_role_binding, &kind_cluster_role, &kind_role_binding, &kind_role,
-    &kind_priority_class,
-    &kind_admission_check, &kind_cluster_queue, &kind_cohort, &kind_local_queue,
-    &kind_resource_flavor, &kind_topology, &kind_workload, &kind_workload_priority_class,
-    &kind_availability, &kind_calendar_feed, &kind_capacity_window, &kind_fleet,
-    &kind_fleet_history, &kind_queue_preview, &kind_reservation_check, &kind_reservation_policy,
-    &kind_reservation, &kind_reservation_series, &kind_workload_explanation,
-    &kind_hardware_profile,
-    &kind_visible_cluster_queue, &kind_visible_local_queue,
-    &kind_custom_resource_definition,
-};
-
-static const struct kind *const bodies[] = {
-    &kind_delete_options, &kind_eviction, &kind_token_request, &kind_status,
-};
-
-/* What is served now: `builtin`, until something changes it. */
+/* What is served now: kind_rows.served, until something changes it. */
 static struct {
     const struct kind **v;
     size_t n;
@@ -50,8 +22,8 @@ void kinds_touch(void) {
 }
 
 const struct kind *const *kinds_builtin(size_t *ret_n) {
-    *ret_n = COUNT(builtin);
-    return builtin;
+    *ret_n = kind_rows.n_served;
+    return kind_rows.served;
 }
 
 const struct kind *const *kinds_all(size_t *ret_n) {
@@ -152,9 +124,9 @@ const struct kind *kind_by_name(struct str group, struct str kind) {
             return all[i];
         }
     }
-    for (size_t i = 0; i < COUNT(bodies); i++) {
-        if (str_is(kind, bodies[i]->kind) && str_is(group, bodies[i]->group)) {
-            return bodies[i];
+    for (size_t i = 0; i < kind_rows.n_bodies; i++) {
+        if (str_is(kind, kind_rows.bodies[i]->kind) && str_is(group, kind_rows.bodies[i]->group)) {
+            return kind_rows.bodies[i];
         }
     }
     return NULL;

@@ -10,6 +10,7 @@
 #ifndef BERTH_API_KIND_H
 #define BERTH_API_KIND_H
 
+#include "api/causes.h"
 #include "api/field.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -60,31 +61,6 @@ enum kind_flag {
     KIND_COMPUTED = 1 << 12,
 };
 
-/* One violated rule. Paths are ours: "spec.template.spec.containers[0].name". */
-enum cause_type {
-    CAUSE_REQUIRED,      /* FieldValueRequired      "Required value" */
-    CAUSE_INVALID,       /* FieldValueInvalid       "Invalid value: <v>: <text>" */
-    CAUSE_NOT_SUPPORTED, /* FieldValueNotSupported  "Unsupported value: ..." */
-    CAUSE_DUPLICATE,     /* FieldValueDuplicate */
-    CAUSE_FORBIDDEN,     /* FieldValueForbidden */
-    CAUSE_TOO_LONG,      /* FieldValueTooLong */
-    CAUSE_TOO_MANY,      /* FieldValueTooMany */
-    CAUSE_TYPE,          /* FieldValueTypeInvalid */
-};
-struct cause {
-    enum cause_type type;
-    struct str field, text; /* text: the whole message after "field: " */
-};
-struct causes {
-    struct arena *arena; /* the texts and the array live here */
-    struct cause *v;
-    size_t n, cap;
-    size_t bytes; /* of the texts; beyond LIMIT_CAUSES or LIMIT_CAUSES_BYTES no more are kept */
-    bool status_alone; /* all but the status is as it was stored: rules about that need not look */
-};
-void causes_add(struct causes *c, enum cause_type type, struct str field, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-
 struct kind {
     const char *group; /* "" for core */
     const char *kind, *plural, *singular;
@@ -112,6 +88,12 @@ struct kind {
     void (*cell)(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 };
 
+/* The table of built-in kinds (rows.c): what is served as resources, in discovery order, and bodies that are none. */
+struct kind_rows {
+    const struct kind *const *served, *const *bodies;
+    size_t n_served, n_bodies;
+};
+extern const struct kind_rows kind_rows;
 /* The static rows that are served as resources, in discovery order. */
 const struct kind *const *kinds_builtin(size_t *ret_n);
 /* Those of them that are not hidden, then the added ones in order of addition. Valid until the next change. */
@@ -139,5 +121,8 @@ const struct kind_version *kind_version(const struct kind *k, struct str version
 const struct kind_version *kind_storage(const struct kind *k);
 /* "v1", "batch/v1": of the storage version. */
 const char *kind_api_version(const struct kind *k);
+
+/* A conversion between versions that differ in name only. */
+int convert_nothing(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
 
 #endif

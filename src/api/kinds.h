@@ -6,6 +6,7 @@
 #ifndef BERTH_API_KINDS_H
 #define BERTH_API_KINDS_H
 
+#include "api/cells.h"
 #include "api/check.h"
 #include "api/table.h"
 
@@ -28,38 +29,6 @@ extern const struct kind kind_availability, kind_fleet, kind_fleet_history, kind
 extern const struct kind kind_mutating_webhooks, kind_validating_webhooks;
 extern const struct kind kind_visible_cluster_queue, kind_visible_local_queue;
 extern const struct kind kind_custom_resource_definition;
-
-/* The number of elements of an array, for rows. */
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* Columns that many kinds have. */
-#define COLUMN_NAME                                                                     \
-    {                                                                                   \
-        .name = "Name", .type = "string", .format = "name", .path = "metadata.name",    \
-        .doc = "Name of the object, unique in its namespace."                           \
-    }
-#define COLUMN_AGE                                                                      \
-    {                                                                                   \
-        .name = "Age", .type = "string", .path = "metadata.creationTimestamp",          \
-        .doc = "How long ago the object was created."                                   \
-    }
-/* A cell that the kind's hook computes, and one taken from a path; priority 1 shows with -o wide only. */
-#define COLUMN(name_, type_, priority_, doc_) \
-    {.name = name_, .type = type_, .priority = priority_, .doc = doc_}
-#define COLUMN_PATH(name_, type_, priority_, path_, doc_) \
-    {.name = name_, .type = type_, .priority = priority_, .path = path_, .doc = doc_}
-
-/* Cells: JSON strings; "<none>" for nothing. */
-void cell_str(struct buf *out, struct str s);
-void cell_f(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The age of an RFC 3339 text, "<unknown>" when empty. */
-void cell_age(struct buf *out, struct str time, int64_t now);
-/* Of status.conditions: the status of this type, empty when absent. */
-struct str condition_status(yyjson_val *obj, const char *type);
-/* Names or images of the containers of a pod spec, joined with commas. */
-void cell_containers(struct buf *out, yyjson_val *spec, const char *member);
-/* "a=b,c=d" */
-void cell_labels(struct buf *out, yyjson_val *map);
 
 /* prepare for a kind with a status: what a user wrote there on create is dropped. */
 void prepare_status(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now);
@@ -102,6 +71,5 @@ int local_queue_down(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
 int workload_up(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
 int workload_down(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
 int admission_check_up(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
-int convert_nothing(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
 
 #endif

@@ -8,6 +8,9 @@
 
 #include "api/field.h"
 
+/* The number of elements of an array, for rows. */
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
 /* A row without, and one with a C member: type, shape, JSON name, protobuf tag, then any designated initialisers. */
 #define F(type_, shape_, json_, tag_, ...)                                            \
     {                                                                                 \

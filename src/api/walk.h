@@ -7,7 +7,9 @@
 #ifndef BERTH_API_WALK_H
 #define BERTH_API_WALK_H
 
-#include "api/kind.h"
+#include "api/field.h"
+#include "base/arena.h"
+#include "base/buf.h"
 
 enum path_step { PATH_MEMBER, PATH_INDEX, PATH_KEY };
 

@@ -34,7 +34,6 @@
 
 #include "control/env.h"
 
-#define BOOKING_PLACEMENTS "berth.dev/placements"
 #define BOOKING_UID "berth.dev/reservation-uid"
 #define BOOKING_NAMESPACE "berth.dev/reservation-namespace"
 /* On Workloads of a booking that is about to end: when, and which warning was given last. */

@@ -5,6 +5,7 @@
  * are owned as a whole; members that others add elsewhere are left alone.
  */
 #include "control/booking_objects_private.h"
+#include "control/queue_controller.h"
 
 #include "base/limits.h"
 #include "wire/time.h"
@@ -211,7 +212,7 @@ static void places_json(struct buf *b, const struct booking *k) {
         any = true;
     }
     buf_ch(&list, ']');
-    buf_c(b, "\"" BOOKING_PLACEMENTS "\":");
+    buf_c(b, "\"" QUEUE_PLACEMENTS "\":");
     buf_json(b, buf_view(&list));
     buf_release(&list);
 }

@@ -18,6 +18,7 @@
 #include "control/reservation.h"
 #include "control/reservation_series.h"
 #include "control/role_aggregation.h"
+#include "control/see.h"
 #include "control/serving.h"
 #include "control/serviceaccount.h"
 #include "control/workload_life.h"
@@ -85,7 +86,17 @@ enum { PARTS = sizeof parts / sizeof *parts };
 struct control {
     struct control_env env; /* what the controllers point to */
     void *running[PARTS];
+    struct see *see; /* beside the queues */
 };
+
+static struct queue_controller *queues_of(const struct control *c) {
+    for (size_t i = 0; i < PARTS; i++) {
+        if (parts[i].bit == CONTROL_QUEUES) {
+            return c->running[i];
+        }
+    }
+    return NULL;
+}
 
 struct control *control_new(const struct control_env *env, unsigned set, struct err *err) {
     struct control *c = mem_zalloc(sizeof *c);
@@ -105,6 +116,12 @@ struct control *control_new(const struct control_env *env, unsigned set, struct 
             return NULL;
         }
     }
+    struct queue_controller *queues = queues_of(c);
+    c->see = queues != NULL ? see_new(queues, err) : NULL;
+    if (queues != NULL && c->see == NULL) {
+        control_free(c);
+        return NULL;
+    }
     return c;
 }
 
@@ -112,6 +129,7 @@ void control_free(struct control *c) {
     if (!c) {
         return;
     }
+    see_free(c->see);
     for (size_t i = PARTS; i-- > 0;) {
         if (c->running[i]) {
             parts[i].drop(c->running[i]);
@@ -121,10 +139,6 @@ void control_free(struct control *c) {
 }
 
 struct engine *control_engine(const struct control *c) {
-    for (size_t i = 0; i < PARTS; i++) {
-        if (parts[i].bit == CONTROL_QUEUES && c->running[i]) {
-            return queue_controller_engine(c->running[i]);
-        }
-    }
-    return NULL;
+    struct queue_controller *queues = queues_of(c);
+    return queues != NULL ? queue_controller_engine(queues) : NULL;
 }

@@ -6,6 +6,7 @@
 #include "control/fake_world.h"
 #include "control/gpu_inventory.h"
 #include "control/queue_controller.h"
+#include "control/see.h"
 #include "wire/prometheus.h"
 
 #define V2 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\","
@@ -14,6 +15,7 @@
 struct scene {
     struct fake_world w;
     struct queue_controller *q;
+    struct see *see;
     struct virtual_registry *virtuals;
     struct arena arena;
     yyjson_val *root; /* of the last answer */
@@ -32,6 +34,7 @@ static void start(struct scene *s) {
     fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                           "{\"name\":\"a\"}}");
     s->q = queue_controller_new(&s->w.env, &err);
+    s->see = see_new(s->q, &err);
     assert_non_null(s->q);
     fake_world_put(&s->w,
                    V2 "\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"h200\"},\"spec\":"
@@ -39,6 +42,7 @@ static void start(struct scene *s) {
 }
 
 static void end(struct scene *s) {
+    see_free(s->see);
     queue_controller_free(s->q);
     gpu_inventory_free(s->w.env.gpus);
     virtual_free(s->virtuals);
@@ -348,9 +352,11 @@ static void nodes_without_inventory(void **state) {
     for (int shared = 0; shared < 2; shared++) {
         start(&s);
         if (shared) { /* as a cluster has it: made before the controllers */
+            see_free(s.see);
             queue_controller_free(s.q);
             s.w.env.gpus = gpu_inventory_new(s.w.mirror, NULL, &err);
             s.q = queue_controller_new(&s.w.env, &err);
+            s.see = see_new(s.q, &err);
         }
         plain_node(&s, "g1", 4, 3);
         assert_string_equal(counts(&s, "nvidia.com/gpu"), "4 0 0 3 0 1");

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/controller.h"
-#include "control/job_write.h"
+#include "control/body.h"
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN "orphan"

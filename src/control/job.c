@@ -1,6 +1,7 @@
 /*
  * job: feeds in, decisions from job_decide, rounds of writes out. See job.h.
  */
+#include "control/body.h"
 #include "control/job.h"
 
 #include "api/codec.h"

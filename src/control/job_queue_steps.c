@@ -2,7 +2,7 @@
 #include "control/job_queue_private.h"
 
 #include "api/codec.h"
-#include "control/job_write.h"
+#include "control/body.h"
 
 #define WHO "berth-job-queue-controller"
 #define STOP_NOT_ADMITTED "Not admitted by cluster queue"

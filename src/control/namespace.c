@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "control/conditions.h"
 #include "control/controller.h"
-#include "control/job_write.h"
+#include "control/body.h"
 
 enum { BODY_MAX = 256 << 10, BURST = 500 };
 

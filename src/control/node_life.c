@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "control/conditions.h"
 #include "control/controller.h"
-#include "control/job_write.h"
+#include "control/body.h"
 #include "wire/time.h"
 
 #define GONE STR("gone")

@@ -1,6 +1,6 @@
 /* pod_group_act: what the steps of pod_group consist of: writes and what is told about them. */
 #include "base/limits.h"
-#include "control/job_write.h"
+#include "control/body.h"
 #include "control/pod_group_private.h"
 
 /* ---- sending ---- */

@@ -2,8 +2,6 @@
 #include "control/queue_private.h"
 
 #include "api/codec.h"
-#include "control/fleet.h"
-#include "control/queue_explain.h"
 #include "wire/time.h"
 
 #define MAX_PROTECTION_ANNOTATION "berth.dev/max-protection" /* on ClusterQueues */
@@ -640,13 +638,6 @@ struct queue_controller *queue_controller_new(const struct control_env *env, str
     c->watch = (struct clock_watch){.stepped = woken, .ctx = c};
     clock_watch_add(c->env->clock, &c->watch);
     resync(c);
-    c->explain = queue_explain_new(c);
-    c->fleet = c->explain != NULL ? fleet_new(c) : NULL;
-    if (c->fleet == NULL) {
-        queue_controller_free(c);
-        err_set(err, ERR_NOMEM, "queue controller: out of memory");
-        return NULL;
-    }
     return c;
 }
 
@@ -685,8 +676,6 @@ void queue_controller_free(struct queue_controller *c) {
         return;
     }
     clock_watch_remove(c->env->clock, &c->watch);
-    fleet_free(c->fleet);
-    queue_explain_free(c->explain);
     queue_visibility_free(c->visibility);
     queue_metrics_release(c);
     for (size_t i = 0; i < QK_COUNT; i++) {

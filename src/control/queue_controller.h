@@ -20,6 +20,8 @@
 #include "control/env.h"
 
 #define POOL_COHORT "pool"
+/* Annotation of a ClusterQueue: the GPU places of its pods (queue_pins.c). */
+#define QUEUE_PLACEMENTS "berth.dev/placements"
 
 struct queue_controller;
 struct queue_controller *queue_controller_new(const struct control_env *env, struct err *err);

@@ -6,6 +6,7 @@
 
 #include "control/fake_world.h"
 #include "control/queue_controller.h"
+#include "control/see.h"
 #include "wire/json.h"
 #include "wire/time.h"
 
@@ -15,6 +16,7 @@ struct scene {
     struct fake_world w;
     struct virtual_registry *r;
     struct queue_controller *q;
+    struct see *see;
     struct arena a;
     /* who asks: NULL may do everything, else lists workloads in this namespace alone */
     const char *only;
@@ -35,6 +37,7 @@ FIXTURE void start(struct scene *s, bool moving) {
     s->r = virtual_new();
     s->w.env.virtuals = s->r;
     s->q = queue_controller_new(&s->w.env, &err);
+    s->see = see_new(s->q, &err);
     assert_non_null(s->q);
     const char *const teams[] = {"a", "b"};
     for (int i = 0; i < 2; i++) {
@@ -49,6 +52,7 @@ FIXTURE void start(struct scene *s, bool moving) {
 }
 
 FIXTURE void end(struct scene *s) {
+    see_free(s->see);
     queue_controller_free(s->q);
     virtual_free(s->r);
     fake_world_release(&s->w);

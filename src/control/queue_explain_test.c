@@ -560,10 +560,12 @@ static void elsewhere(void **state) {
     struct scene s;
     later = (struct later){.offload = {later_start, later_cancel}};
     two_teams(&s);
+    see_free(s.see);
     queue_controller_free(s.q);
     s.w.env.offload = &later.offload;
     struct err err;
     s.q = queue_controller_new(&s.w.env, &err);
+    s.see = see_new(s.q, &err);
     settle(&s);
     struct virtual_call *call = ask_later(&s);
     struct virtual_ask q = question(&s, "get", "WorkloadExplanation", "a", "second", "");
@@ -584,11 +586,13 @@ static void elsewhere(void **state) {
     atomic_store(&later.stop, false);
     /* the controller goes: the question is answered, and the work ends later */
     ask_later(&s);
+    see_free(s.see);
     queue_controller_free(s.q);
     assert_int_equal(s.answers, 1);
     assert_int_equal(s.code, ERR_UNAVAILABLE);
     later_finish();
     assert_int_equal(s.answers, 1);
+    s.see = NULL;
     s.q = NULL;
     end(&s);
 }

@@ -8,10 +8,8 @@
  */
 #include "control/queue_private.h"
 
-#include "control/booking_objects.h"
-
 static bool has_pins(const struct object *o) {
-    return o != NULL && str_contains(o->json, STR("\"" BOOKING_PLACEMENTS "\""));
+    return o != NULL && str_contains(o->json, STR("\"" QUEUE_PLACEMENTS "\""));
 }
 
 static struct str resource_of(struct arena *a, yyjson_val *v) {
@@ -68,14 +66,14 @@ void queue_pins_read(struct queue_controller *c, struct str name, const struct o
         r = object_tree(o, &c->arena, &doc, NULL);
         text = r == 0
                    ? json_str(json_get(json_path(yyjson_doc_get_root(doc), "metadata.annotations"),
-                                       STR(BOOKING_PLACEMENTS)))
+                                       STR(QUEUE_PLACEMENTS)))
                    : text;
     }
     if (text.n > 0) {
         r = decode(&c->arena, text, &pins, &n);
     }
     if (r != 0 && r != ERR_NOMEM) {
-        log_warn(c->env->log, "clusterqueue %.*s: annotation " BOOKING_PLACEMENTS " is not read",
+        log_warn(c->env->log, "clusterqueue %.*s: annotation " QUEUE_PLACEMENTS " is not read",
                  STR_ARG(name));
         n = 0;
     }

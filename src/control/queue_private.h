@@ -179,8 +179,6 @@ struct queue_controller {
     uint64_t pods_seen;  /* pool generation when waiting pods were last tried */
     struct arena arena;  /* of the work under way */
     struct queue_news news;
-    struct queue_explain *explain; /* answers, never decides */
-    struct fleet *fleet;           /* as well */
 };
 
 /* queue_news.c */

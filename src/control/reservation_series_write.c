@@ -4,7 +4,7 @@
 #include "api/codec.h"
 #include "base/limits.h"
 #include "control/conditions.h"
-#include "control/job_write.h"
+#include "control/body.h"
 #include "wire/time.h"
 
 const char *const series_members[] = {

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "control/job_write.h"
+#include "control/body.h"
 
 static const struct condition_list *conditions_of(const struct workload *wl) {
     static const struct condition_list none;

@@ -1,7 +1,7 @@
-/* codec_cells: the cells of a table row, and ages as kubectl writes them. */
+/* cells: the cells of a table row, and ages as kubectl writes them. */
+#include "api/cells.h"
 #include "api/codec.h"
 #include "api/crd_path.h"
-#include "api/kinds.h"
 #include "wire/time.h"
 
 /* "5m30s": the big unit, and the small one unless it is 0. */
