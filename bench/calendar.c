@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/prng.h"
-#include "core/calendar_fixture.h"
+#include "core/test/calendar_fixture.h"
 #include "measure.h"
 
 enum { NODES = 64, CARDS = 8, SAMPLES = 20000, DAYS = 120, QUARTER = 900, DAY_QUARTERS = 96 };

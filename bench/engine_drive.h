@@ -7,7 +7,7 @@
 #ifndef BERTH_BENCH_ENGINE_DRIVE_H
 #define BERTH_BENCH_ENGINE_DRIVE_H
 
-#include "core/engine.h"
+#include "core/admit/engine.h"
 
 enum { ENGINE_BUDGET = 512 }; /* RUN_BUDGET of the controllers */
 

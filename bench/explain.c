@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/insight.h"
+#include "control/see/insight.h"
 #include "measure.h"
 
 enum { QUEUES = 100, HOLDING = 2000, ROUNDS = 15 };

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "base/prng.h"
-#include "control/run_times.h"
-#include "core/clone.h"
-#include "core/hindsight.h"
+#include "control/kit/run_times.h"
+#include "core/whatif/clone.h"
+#include "core/whatif/hindsight.h"
 
 enum { LIVES = 8, JOBS = 1500, SLOTS = 8, LEARNT = 300, MINUTE = 60 };
 #define NS ((int64_t)1000000000)

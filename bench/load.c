@@ -24,7 +24,7 @@
 #include "load_drive.h"
 #include "measure.h"
 #include "up.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum { PAGE = 500, COUNTERS_S = 20, SETUP_STEPS = 5 };
 

@@ -18,7 +18,7 @@
 #include "base/map.h"
 #include "http_load.h"
 #include "measure.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum { IN_BYTES = 32 << 10, LINE_BYTES = 4 << 20, ARENA = 8 << 20 };
 

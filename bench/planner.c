@@ -17,12 +17,12 @@
 #include "api/h200_fixture.h"
 #include "base/prng.h"
 #include "base/test.h"
-#include "control/fake_world.h"
-#include "control/reservation.h"
-#include "core/calendar.h"
+#include "control/test/fake_world.h"
+#include "control/book/reservation.h"
+#include "core/calendar/calendar.h"
 #include "measure.h"
-#include "wire/time.h"
-#include "wire/zone.h"
+#include "wire/text/time.h"
+#include "wire/text/zone.h"
 
 enum { NODES = 64, CARDS = 8, USERS = 1000, PROJECTS = 100, DAYS = 120, QUARTER = 900 };
 enum { SAMPLES = 1000 };

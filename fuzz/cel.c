@@ -1,7 +1,7 @@
 /* Rules: the expression up to the first newline, the rest is the object. */
-#include "api/cel.h"
+#include "api/cel/cel.h"
 #include "fuzz.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct str text, object;

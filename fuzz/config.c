@@ -1,5 +1,5 @@
 /* fuzz/config: any bytes as Kueue's Configuration. What is accepted has settings within their bounds. */
-#include "control/kueue_config.h"
+#include "control/admit/kueue_config.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,7 +1,7 @@
 /* fuzz/cookie: any bytes as the headers and addresses that the dashboard reads of a browser that may be anybody. */
 #include "fuzz.h"
 #include "site/dashboard.h"
-#include "site/way.h"
+#include "site/way/way.h"
 
 /* What may be sent on has plain segments only, and a known first one. */
 static void check_path(struct str path) {

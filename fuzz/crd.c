@@ -1,8 +1,8 @@
 /* Structural schemas: the schema up to the first newline, the rest is an object. */
-#include "api/crd_check.h"
-#include "api/crd_schema.h"
+#include "api/schema/crd_check.h"
+#include "api/schema/crd_schema.h"
 #include "fuzz.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct str schema, object;

@@ -1,6 +1,6 @@
 /* fuzz/ical: any bytes as the texts of an event. Lines are at most 75 octets, end in CRLF, hold no control character
  * and only whole UTF-8 sequences; each is one of the properties that were meant, or goes on with one. */
-#include "wire/ical.h"
+#include "wire/text/ical.h"
 #include "fuzz.h"
 
 static const char *const meant[] = {

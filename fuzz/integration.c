@@ -1,7 +1,7 @@
 /* fuzz/integration: objects of other projects, read and changed by the paths of each row of the table. */
-#include "control/integration.h"
-#include "api/kinds_foreign.h"
-#include "control/job_workload.h"
+#include "control/load/integration.h"
+#include "api/kinds/kinds_foreign.h"
+#include "control/load/job_workload.h"
 #include "fuzz.h"
 
 static void change(const struct job_look *l) {

@@ -1,6 +1,6 @@
 /* fuzz/json: any bytes as JSON. What is read is written and read again equal; so is the mutable form without its
  * duplicates. */
-#include "wire/json.h"
+#include "wire/json/json.h"
 #include "fuzz.h"
 
 static void found(void *ctx, struct str path) {

@@ -4,8 +4,8 @@
  * Whatever comes out can be written, and read again within the limits.
  */
 #include "fuzz.h"
-#include "wire/patch.h"
-#include "wire/strategic.h"
+#include "wire/json/patch.h"
+#include "wire/json/strategic.h"
 
 /* A schema in which every list merges, by "name" in objects called "o", else as scalars. */
 static const char keyed, scalars;

@@ -1,6 +1,6 @@
 /* fuzz/quantity: any bytes as a quantity. Its text is canonical: it reads back as the same amount, and as the same
  * text. */
-#include "wire/quantity.h"
+#include "wire/text/quantity.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

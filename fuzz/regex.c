@@ -1,5 +1,5 @@
 /* Regular expressions: the pattern up to the first newline, the rest is the text. */
-#include "wire/regex.h"
+#include "wire/text/regex.h"
 #include "base/limits.h"
 #include "fuzz.h"
 

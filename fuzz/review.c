@@ -1,11 +1,11 @@
 /* fuzz/review: any bytes as a review. The first byte picks the webhook, or conversion; an answer is JSON that names the
  * question, and its patch can be applied to what was asked about. */
-#include "control/admission.h"
+#include "control/admit/admission.h"
 #include "fuzz.h"
-#include "site/webhook_review.h"
-#include "wire/base64.h"
-#include "wire/json.h"
-#include "wire/patch.h"
+#include "site/webhook/webhook_review.h"
+#include "wire/text/base64.h"
+#include "wire/json/json.h"
+#include "wire/json/patch.h"
 
 static struct mirror *empty_mirror(void) {
     static struct mirror *m;

@@ -1,6 +1,6 @@
 /* fuzz/rrule: a rule, and after a newline a date. What is read is written and read again equal, and yields
  * occurrences in order; a jump ahead finds what going there one by one finds. */
-#include "wire/rrule.h"
+#include "wire/text/rrule.h"
 #include "base/limits.h"
 #include "fuzz.h"
 

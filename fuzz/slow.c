@@ -31,10 +31,10 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/prng.h"
-#include "server/policy.h"
+#include "server/auth/policy.h"
 #include "server/server.h"
-#include "wire/json.h"
-#include "world/worker.h"
+#include "wire/json/json.h"
+#include "world/kit/worker.h"
 
 enum {
     LIMIT_MS = 20,

@@ -1,5 +1,5 @@
 /* fuzz/time: any bytes as an instant in both forms, and as a duration. What is read is written and read again equal. */
-#include "wire/time.h"
+#include "wire/text/time.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,6 +1,6 @@
 /* fuzz/zone: any bytes as a time zone file. What is read answers for any instant, and readings of its clock lead
  * back. */
-#include "wire/zone.h"
+#include "wire/text/zone.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -12,7 +12,7 @@
 #include "api/inventory.h"
 
 #include "base/limits.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 static void member(struct buf *b, const char *name, struct str value) {
     if (!str_empty(value)) {

@@ -8,7 +8,7 @@
 #ifndef BERTH_API_INVENTORY_H
 #define BERTH_API_INVENTORY_H
 
-#include "api/field.h"
+#include "api/tables/field.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -2,9 +2,9 @@
 #include "api/pod_fields.h"
 
 #include "api/inventory.h"
-#include "api/walk.h"
-#include "wire/json.h"
-#include "wire/quantity.h"
+#include "api/walk/walk.h"
+#include "wire/json/json.h"
+#include "wire/text/quantity.h"
 
 #define CLASS_LABEL "kueue.x-k8s.io/priority-class"
 

@@ -9,7 +9,7 @@
 #ifndef BERTH_API_POD_FIELDS_H
 #define BERTH_API_POD_FIELDS_H
 
-#include "api/kind.h"
+#include "api/schema/kind.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -2,7 +2,7 @@
 #include "base/test.h"
 
 #include "api/pod_fields.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 static struct arena arena;
 

@@ -8,11 +8,11 @@
 #ifndef BERTH_API_SELECTOR_H
 #define BERTH_API_SELECTOR_H
 
-#include "api/field.h"
+#include "api/tables/field.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum selector_op {
     SELECTOR_EQ, /* also "==" */

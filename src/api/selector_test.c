@@ -2,7 +2,7 @@
 #include "api/selector.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "wire/json_fixture.h"
+#include "wire/json/json_fixture.h"
 
 static struct selector sel_of(const char *text) {
     struct selector s;

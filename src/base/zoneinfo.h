@@ -1,5 +1,5 @@
 /*
- * zoneinfo: this machine's time zone files (Debian's package tzdata), for wire/zone.h.
+ * zoneinfo: this machine's time zone files (Debian's package tzdata), for wire/text/zone.h.
  *
  * `dir` is a folder laid out like /usr/share/zoneinfo; ZONEINFO_DIR is that one. Names are checked by the caller
  * (zone_name_ok): they are joined to the folder as they are. Files are small and read whole.

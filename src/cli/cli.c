@@ -5,11 +5,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/cli_int.h"
-#include "cli/near.h"
+#include "cli/kit/cli_int.h"
+#include "cli/kit/near.h"
 #include "kube/config.h"
 #include "kube/path.h"
-#include "wire/time.h"
+#include "wire/text/time.h"
 #include "wire/yaml.h"
 
 enum { ARENA_MAX = 1 << 30, ANSWER_MAX = 512 << 20 };

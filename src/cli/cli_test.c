@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "base/test.h"
-#include "cli/cli_int.h"
-#include "cli/job_spec.h"
-#include "cli/ranking.h"
-#include "cli/slicemap.h"
-#include "cli/table.h"
+#include "cli/kit/cli_int.h"
+#include "cli/job/job_spec.h"
+#include "cli/job/ranking.h"
+#include "cli/kit/slicemap.h"
+#include "cli/kit/table.h"
 
 /* ---- options ---- */
 

@@ -4,8 +4,8 @@
  */
 #include "api/inventory.h"
 #include "base/map.h"
-#include "cli/cli_int.h"
-#include "cli/slicemap.h"
+#include "cli/kit/cli_int.h"
+#include "cli/kit/slicemap.h"
 #include "cli/top_int.h"
 
 /* Pods by uid, for the holders' names. */

@@ -2,12 +2,12 @@
 #ifndef BERTH_CLI_TOP_INT_H
 #define BERTH_CLI_TOP_INT_H
 
-#include "cli/cli_int.h"
+#include "cli/kit/cli_int.h"
 
 /* Whether a node has GPUs that no inventory tells of. */
 bool top_is_bare(yyjson_val *node);
 /* A Fleet (types alone) of such nodes, made of what they and their pods say: for servers that have no Fleet. Counted as
- * in control/gpu_inventory.h; `used` is missing where the asker may not list pods. NULL: out of memory. */
+ * in control/load/gpu_inventory.h; `used` is missing where the asker may not list pods. NULL: out of memory. */
 yyjson_val *top_types_make(struct cli *c, yyjson_val *nodes);
 /* The table of types, and with -o wide what needs attention; false when there is no type. */
 bool top_types_print(struct cli *c, yyjson_val *fleet);

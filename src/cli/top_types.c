@@ -3,8 +3,8 @@
 
 #include "api/inventory.h"
 #include "base/map.h"
-#include "cli/book_int.h"
-#include "cli/table.h"
+#include "cli/book/book_int.h"
+#include "cli/kit/table.h"
 
 #define PREFIX "nvidia.com/"
 enum { TYPES_MAX = 256 };

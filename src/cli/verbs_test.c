@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/bed.h"
+#include "cli/kit/bed.h"
 #include "cli/cli.h"
 
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"

@@ -9,7 +9,7 @@
 #define BERTH_CONTROL_CONTROL_H
 
 #include "base/err.h"
-#include "control/env.h"
+#include "control/kit/env.h"
 
 enum control_set {
     CONTROL_BOOTSTRAP = 1 << 0,  /* namespaces and PriorityClasses that must be there */

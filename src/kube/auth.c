@@ -7,7 +7,7 @@
 #include "kube/exec.h"
 #include "kube/file.h"
 #include "kube/path.h"
-#include "wire/base64.h"
+#include "wire/text/base64.h"
 
 enum {
     TOKEN_MAX = 64 << 10,

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "kube/file.h"
-#include "wire/base64.h"
+#include "wire/text/base64.h"
 #include "wire/yaml.h"
 
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"

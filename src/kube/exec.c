@@ -8,8 +8,8 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "wire/json.h"
-#include "wire/time.h"
+#include "wire/json/json.h"
+#include "wire/text/time.h"
 
 enum {
     LIMIT_S = 60,

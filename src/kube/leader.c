@@ -19,7 +19,7 @@
 #include "kube/lease.h"
 #include "kube/path.h"
 #include "net/tls.h"
-#include "wire/time.h"
+#include "wire/text/time.h"
 
 enum {
     RECORD_MAX = 256 << 10,

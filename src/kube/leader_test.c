@@ -13,7 +13,7 @@
 #include "base/test.h"
 #include "kube/lease.h"
 #include "net/http_server.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum { NOTHING, SAY_500, SAY_NOTHING };
 

@@ -1,7 +1,7 @@
 /* lease: a Lease's record. See lease.h. */
 #include "kube/lease.h"
 
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum { TREE_MAX = 8 << 20 };
 

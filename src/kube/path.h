@@ -2,7 +2,7 @@
 #ifndef BERTH_KUBE_PATH_H
 #define BERTH_KUBE_PATH_H
 
-#include "api/kind.h"
+#include "api/schema/kind.h"
 #include "base/buf.h"
 
 /* "/api/v1/namespaces/NS/pods/NAME/log". ns, name, subresource may be empty; all are percent-encoded. */

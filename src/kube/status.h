@@ -3,7 +3,7 @@
 #define BERTH_KUBE_STATUS_H
 
 #include "base/err.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 /* 0 for 2xx; else the code and, in err, the Status' message (or the body's start when it is no Status). */
 int kube_status(int http_status, struct str body, struct err *err);

@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "wire/time.h"
+#include "wire/text/time.h"
 
 enum { PARSE_ARENA_BYTES = 64 << 20, START_BYTES = 2048 };
 

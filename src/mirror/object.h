@@ -10,7 +10,7 @@
 #ifndef BERTH_MIRROR_OBJECT_H
 #define BERTH_MIRROR_OBJECT_H
 
-#include "api/kind.h"
+#include "api/schema/kind.h"
 #include "base/buf.h"
 
 struct owner_ref {

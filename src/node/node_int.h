@@ -4,10 +4,10 @@
 
 #include "kube/client.h"
 #include "kube/reflector.h"
-#include "node/files.h"
-#include "node/gpus.h"
+#include "node/files/files.h"
+#include "node/gpu/gpus.h"
 #include "node/node.h"
-#include "node/pods.h"
+#include "node/pods/pods.h"
 
 struct node {
     struct node_options o;

@@ -12,11 +12,11 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "node/files.h"
+#include "node/files/files.h"
 #include "node/node.h"
-#include "node/proctree.h"
-#include "node/sandbox.h"
-#include "wire/json.h"
+#include "node/sandbox/proctree.h"
+#include "node/sandbox/sandbox.h"
+#include "wire/json/json.h"
 
 enum { STEP_MS = 10, AFTER_KILL_MS = 2000 };
 

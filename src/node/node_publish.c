@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "node/node_int.h"
-#include "wire/time.h"
+#include "wire/text/time.h"
 
 enum {
     HEARTBEAT_MS = 10000,

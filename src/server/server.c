@@ -2,13 +2,13 @@
 #include "server/server.h"
 
 #include "base/mem.h"
-#include "server/crd.h"
-#include "server/handlers.h"
-#include "server/hooks.h"
-#include "server/names.h"
-#include "server/pipeline.h"
-#include "server/yaml_body.h"
-#include "wire/json.h"
+#include "server/write/crd.h"
+#include "server/kit/handlers.h"
+#include "server/write/hooks.h"
+#include "server/kit/names.h"
+#include "server/write/pipeline.h"
+#include "server/write/yaml_body.h"
+#include "wire/json/json.h"
 
 enum { SCRATCH_BYTES = 64 << 20 };
 

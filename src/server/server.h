@@ -20,10 +20,10 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/offload.h"
-#include "mirror/admission.h"
-#include "mirror/log_source.h"
+#include "port/admission.h"
+#include "port/log_source.h"
 #include "mirror/mirror.h"
-#include "mirror/virtual.h"
+#include "port/virtual.h"
 #include "mirror/writer.h"
 #include "net/http_server.h"
 #include "net/loop.h"
@@ -46,7 +46,7 @@ struct server_page {
 struct server_options {
     struct loop *loop;
     struct mirror *mirror;
-    struct guard *guard;     /* server/guard.h; NULL: everything is allowed (tests) */
+    struct guard *guard;     /* server/kit/guard.h; NULL: everything is allowed (tests) */
     struct log_source *logs; /* NULL: pod logs answer 501 */
     struct admission *admission; /* asked before anything is stored; NULL: nobody has a say */
     const struct virtual_registry *virtuals; /* who answers for computed kinds; NULL: nobody (503) */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/prng.h"
 #include "base/test.h"
-#include "wire/time.h"
+#include "wire/text/time.h"
 
 enum { GPUS = 2, BOOKINGS = 400, DAYS = 31, BORROWERS = 120, LATE_S = 10, MOST_PLACES = 20000 };
 #define EPOCH INT64_C(1767225600) /* 2026-01-01T00:00:00Z, when the world begins */

@@ -1,10 +1,10 @@
 /* ledger: one change at a time. See ledger.h; quota is read in ledger_quota.c. */
 #include "sim/ledger.h"
 
-#include "core/amount.h"
+#include "core/quota/amount.h"
 #include "sim/ledger_private.h"
-#include "wire/json.h"
-#include "wire/quantity.h"
+#include "wire/json/json.h"
+#include "wire/text/quantity.h"
 
 enum { SCRATCH_MAX = 64 << 20, GRACE_MS = 1000, EVICTIONS_MAX = 1000 };
 #define ARENA_MAX ((size_t)16 << 30)

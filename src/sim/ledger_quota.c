@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "api/codec.h"
-#include "control/views.h"
-#include "core/amount.h"
+#include "api/schema/codec.h"
+#include "control/kit/views.h"
+#include "core/quota/amount.h"
 #include "sim/ledger_private.h"
 
 enum { COHORTS_MAX = 64 }; /* above one queue; more is a cycle */

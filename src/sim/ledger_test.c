@@ -7,7 +7,7 @@
 
 #include "base/test.h"
 #include "base/virtual_clock.h"
-#include "control/memory_store.h"
+#include "mirror/memory/memory_store.h"
 #include "sim/report.h"
 
 static struct virtual_clock clock_;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/limits.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 #include "wire/yaml.h"
 
 enum { CLASS_NAME_MAX = 20, WORKLOAD_NAME_MAX = 40, PATH_MAX_BYTES = 256 };

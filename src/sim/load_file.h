@@ -39,7 +39,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "wire/quantity.h"
+#include "wire/text/quantity.h"
 
 struct load_class {
     struct str name;

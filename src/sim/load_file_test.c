@@ -1,7 +1,7 @@
 /* Tests of load_file: what a load says, the names and arrivals made of it, and what is refused, word for word. */
 #include "sim/load_file.h"
 
-#include "wire/json_fixture.h"
+#include "wire/json/json_fixture.h"
 
 #define CLASS "{className: small, runtimeMs: 200, priority: 50, request: 1}"
 #define SET(class) "{count: 3, creationIntervalMs: 100, workloads: [" class "]}"

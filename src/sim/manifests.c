@@ -1,7 +1,7 @@
 /* manifests: the steps of a write, without a server. See manifests.h. */
 #include "sim/manifests.h"
 
-#include "api/codec.h"
+#include "api/schema/codec.h"
 #include "base/limits.h"
 #include "wire/yaml.h"
 

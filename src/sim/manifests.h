@@ -5,7 +5,7 @@
 #ifndef BERTH_SIM_MANIFESTS_H
 #define BERTH_SIM_MANIFESTS_H
 
-#include "api/kind.h"
+#include "api/schema/kind.h"
 #include "base/buf.h"
 
 struct manifest {

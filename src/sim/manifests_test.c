@@ -1,7 +1,7 @@
 /* Tests of manifests: streams, lists, versions, defaults, and what is refused, word for word. */
 #include "sim/manifests.h"
 
-#include "wire/json_fixture.h"
+#include "wire/json/json_fixture.h"
 
 static void refused(const char *text, int code, const char *want) {
     struct manifests m = {0};

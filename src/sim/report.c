@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 static double seconds(int64_t ns) {
     return (double)ns / NS_PER_SEC;

@@ -1,9 +1,9 @@
 /* sim: the world itself. What comes into it is in sim_arrivals.c, what runs in it in sim_runs.c. See sim.h. */
 #include "base/mem.h"
 #include "base/zoneinfo.h"
-#include "core/engine.h"
+#include "core/admit/engine.h"
 #include "sim/sim_private.h"
-#include "wire/zone.h"
+#include "wire/text/zone.h"
 
 enum {
     SCRATCH_MAX = 64 << 20,

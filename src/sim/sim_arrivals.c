@@ -2,7 +2,7 @@
  * sim_arrivals: what comes into the world, and when. Every source stands in one heap by the time of its next object;
  * one timer serves it.
  */
-#include "api/codec.h"
+#include "api/schema/codec.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "sim/ledger_private.h"

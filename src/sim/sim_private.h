@@ -6,7 +6,7 @@
 #include "base/prng.h"
 #include "base/virtual_clock.h"
 #include "control/control.h"
-#include "control/memory_writer.h"
+#include "mirror/memory/memory_writer.h"
 #include "sim/sim.h"
 
 enum run_step { RUN_IDLE, RUN_START, RUN_READY, RUN_FINISH, RUN_STOP };

@@ -14,13 +14,13 @@
  */
 #include <assert.h>
 
-#include "api/codec.h"
+#include "api/schema/codec.h"
 #include "base/mem.h"
-#include "control/job_decide.h"
-#include "control/views.h"
-#include "control/workload_status.h"
+#include "control/kube/job_decide.h"
+#include "control/kit/views.h"
+#include "control/load/workload_status.h"
 #include "sim/sim_private.h"
-#include "wire/time.h"
+#include "wire/text/time.h"
 
 enum { BODY_MAX = 2 << 20 };
 

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum { CONDITIONS_MAX = 16, SCRATCH_MAX = 64 << 20 };
 #define ARENA_MAX ((size_t)16 << 30)

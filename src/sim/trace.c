@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "wire/quantity.h"
-#include "wire/time.h"
+#include "wire/text/quantity.h"
+#include "wire/text/time.h"
 
 enum column { COL_SUBMIT, COL_DURATION, COL_GPUS, COL_QUEUE, COL_PRIORITY, COL_CLASS, COL_NONE };
 enum { COLUMNS = COL_NONE, FIELDS_MAX = 32 };

@@ -2,7 +2,7 @@
 #include "sim/trace.h"
 
 #include "base/clock.h"
-#include "wire/json_fixture.h"
+#include "wire/json/json_fixture.h"
 
 static struct trace read_ok(enum trace_form form, const char *text) {
     struct trace t;

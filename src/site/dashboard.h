@@ -9,7 +9,7 @@
  *     DELETE /dashboard/session       signs out: 204
  *     GET    /calendar/TOKEN.ics      a feed; whoever knows the token may read it
  *
- * Everything else is for whoever has the listener (the embedded API, or site/way.h), with the cookie's user.
+ * Everything else is for whoever has the listener (the embedded API, or site/way/way.h), with the cookie's user.
  *
  * The pages run under a strict Content-Security-Policy: scripts, styles and fonts of ours alone, nothing inline,
  * nobody may frame them. Answers have the compressed bytes for who accepts gzip, and a strong ETag for each form.
@@ -18,7 +18,7 @@
 #define BERTH_SITE_DASHBOARD_H
 
 #include "base/log.h"
-#include "mirror/calendar_source.h"
+#include "port/calendar_source.h"
 #include "site/assets.h"
 #include "site/session.h"
 

@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "site/dashboard_int.h"
 #include "site/refuse.h"
-#include "wire/json.h"
-#include "wire/time.h"
+#include "wire/json/json.h"
+#include "wire/text/time.h"
 
 enum { TRIES = 10, BODY_MAX = 64 << 10 };
 #define TRY_NS (3 * NS_PER_SEC)

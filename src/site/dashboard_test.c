@@ -1,7 +1,7 @@
 /* Tests of the dashboard: pages, signing in and out, feeds, over a real socket. */
 #include "site/dashboard.h"
 
-#include "site/way_bed.h"
+#include "site/way/way_bed.h"
 
 static const char bytes[] = "<!doctype html>PAGE"
                             "SCRIPTzz"

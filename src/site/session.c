@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "net/tls.h"
-#include "wire/base64.h"
+#include "wire/text/base64.h"
 
 enum { ID_BYTES = 32, COOKIE_NAME_MAX = 64 };
 

@@ -1,7 +1,7 @@
 /* podlog: see podlog.h. A codec: bytes in, lines out, no file. */
 #include "wire/podlog.h"
 
-#include "wire/time.h"
+#include "wire/text/time.h"
 
 void podlog_write(struct buf *b, int64_t time_ns, enum podlog_stream stream, bool full,
                   struct str text) {

@@ -12,7 +12,7 @@
 #include <yaml.h>
 
 #include "base/limits.h"
-#include "wire/json_edit.h"
+#include "wire/json/json_edit.h"
 #include "wire/yaml_scalar.h"
 
 enum { DIRECTIVES_MAX = 100 };

@@ -11,7 +11,7 @@
 #ifndef BERTH_WIRE_YAML_H
 #define BERTH_WIRE_YAML_H
 
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 struct yaml_docs {
     yyjson_mut_doc **v; /* in order; documents that are empty or null are left out */

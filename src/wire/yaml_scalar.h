@@ -4,7 +4,7 @@
 #ifndef BERTH_WIRE_YAML_SCALAR_H
 #define BERTH_WIRE_YAML_SCALAR_H
 
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum yaml_scalar_type {
     YAML_SCALAR_STRING,

@@ -1,7 +1,7 @@
 /* Tests of YAML: scalars as Kubernetes' tools read them, streams, anchors, limits, and writing what reads back. */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "wire/json_fixture.h"
+#include "wire/json/json_fixture.h"
 #include "wire/yaml.h"
 
 static void expect(const char *text, const char *want) {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "world/admin_socket.h"
-#include "world/paths.h"
-#include "world/verbs.h"
+#include "world/kit/admin_socket.h"
+#include "world/kit/paths.h"
+#include "world/kit/verbs.h"
 
 static int fail(int status, const struct err *err) {
     fprintf(stderr, "berth dashboard: %s\n", err->text);

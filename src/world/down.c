@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "node/node.h"
-#include "world/paths.h"
-#include "world/verbs.h"
+#include "world/kit/paths.h"
+#include "world/kit/verbs.h"
 
 enum { UP_ENDS_MS = 30000, POD_GRACE_MS = 5000, STEP_MS = 20 };
 

@@ -7,9 +7,9 @@
 
 #include "cli/cli.h"
 #include "store/store.h"
-#include "world/admin_socket.h"
-#include "world/paths.h"
-#include "world/verbs.h"
+#include "world/kit/admin_socket.h"
+#include "world/kit/paths.h"
+#include "world/kit/verbs.h"
 
 static int fail(const struct cli_args *a, int status, const struct err *err) {
     fprintf(stderr, "berth %s: %s\n", a->verb->name, err->text);

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "node/node.h"
-#include "world/verbs.h"
+#include "world/kit/verbs.h"
 
 static const struct {
     const char *name;

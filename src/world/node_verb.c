@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 #include "node/node.h"
-#include "world/up_options.h"
-#include "world/verbs.h"
+#include "world/up/up_options.h"
+#include "world/kit/verbs.h"
 
 static int run(const struct cli_args *a) {
     const char *gpus = cli_value(a, "gpus");

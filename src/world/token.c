@@ -6,11 +6,11 @@
  */
 #include <stdio.h>
 
-#include "cli/cli_int.h"
+#include "cli/kit/cli_int.h"
 #include "net/loop.h"
-#include "server/policy.h"
-#include "wire/time.h"
-#include "world/verbs.h"
+#include "server/auth/policy.h"
+#include "wire/text/time.h"
+#include "world/kit/verbs.h"
 
 #define TIME_DEFAULT (24 * 3600 * NS_PER_SEC)
 #define TIME_MIN (60 * NS_PER_SEC)

@@ -5,9 +5,9 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "control/control.h"
-#include "world/address.h"
-#include "world/admin_socket.h"
-#include "world/up_options.h"
+#include "world/kit/address.h"
+#include "world/kit/admin_socket.h"
+#include "world/up/up_options.h"
 
 static void test_address(void **state) {
     struct address a;

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node/nvml.h"
+#include "node/gpu/nvml.h"
 
 enum {
     SIM_GPUS = 8,

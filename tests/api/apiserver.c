@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "control/admission.h"
-#include "server/policy.h"
+#include "control/admit/admission.h"
+#include "server/auth/policy.h"
 #include "server/server.h"
 
 struct world {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/zoneinfo.h"
-#include "wire/rrule.h"
+#include "wire/text/rrule.h"
 
 static void rule(const struct zone *z, int64_t start, long n, struct str text) {
     struct rrule r;

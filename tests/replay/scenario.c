@@ -1,7 +1,7 @@
 /* scenario: objects in, cycles run, decisions compared as sorted lines of text. */
-#include "control/translate.h" /* first */
+#include "control/load/translate.h" /* first */
 
-#include "api/codec.h"
+#include "api/schema/codec.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "scenario.h"

@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-#include "wire/json.h"
+#include "wire/json/json.h"
 
 enum { CYCLES_MAX = 40, DIFFERENCE_BYTES = 1 << 20 };
 

@@ -1,0 +1,172 @@
+/* cel_int: the tree of an expression and the values that it has. Internal to the cel files. */
+#ifndef BERTH_API_CEL_INT_H
+#define BERTH_API_CEL_INT_H
+
+#include "api/cel/cel.h"
+#include "wire/text/quantity.h"
+
+struct regex;
+
+enum cel_type {
+    CEL_V_ERROR,
+    CEL_V_NULL,
+    CEL_V_BOOL,
+    CEL_V_INT,
+    CEL_V_UINT,
+    CEL_V_DOUBLE,
+    CEL_V_STRING,
+    CEL_V_DURATION,
+    CEL_V_TIMESTAMP,
+    CEL_V_QUANTITY,
+    CEL_V_JSON, /* a list or an object of the document, with its schema */
+    CEL_V_LIST, /* made on the way */
+    CEL_V_MAP,
+    CEL_V_OPTIONAL,
+    CEL_V_TYPE, /* of type(x): its name */
+};
+
+struct cel_value {
+    enum cel_type type;
+    const struct crd_node *node; /* JSON; or NULL */
+    union {
+        bool b;
+        int64_t i; /* INT, DURATION, TIMESTAMP (ns) */
+        uint64_t u;
+        double d;
+        struct str s; /* STRING, ERROR, TYPE */
+        struct quantity q;
+        yyjson_val *json;
+        const struct cel_list *list;
+        const struct cel_map *map;
+        const struct cel_value *some; /* OPTIONAL; NULL: none */
+    };
+};
+
+struct cel_list {
+    struct cel_value *v;
+    size_t n, cap;
+};
+struct cel_map {
+    struct cel_value *keys, *values;
+    size_t n;
+};
+
+enum cel_op {
+    CEL_CONST,
+    CEL_IDENT,
+    CEL_SELECT, /* a.name */
+    CEL_HAS,    /* has(a.name) */
+    CEL_INDEX,  /* a[b] */
+    CEL_CALL,   /* name(args...) */
+    CEL_METHOD, /* a.name(args...) */
+    CEL_MAKE_LIST,
+    CEL_MAKE_MAP, /* args: key, value, key, value, ... */
+    CEL_NOT,
+    CEL_MINUS,
+    CEL_BINARY, /* name is the operator */
+    CEL_AND,
+    CEL_OR,
+    CEL_COND,  /* args: condition, yes, no */
+    CEL_MACRO, /* a.name(var, args...) */
+};
+
+enum cel_binary {
+    BIN_EQ,
+    BIN_NE,
+    BIN_LT,
+    BIN_LE,
+    BIN_GT,
+    BIN_GE,
+    BIN_IN,
+    BIN_ADD,
+    BIN_SUB,
+    BIN_MUL,
+    BIN_DIV,
+    BIN_MOD
+};
+enum cel_macro { MACRO_ALL, MACRO_EXISTS, MACRO_EXISTS_ONE, MACRO_FILTER, MACRO_MAP };
+
+struct cel_call;
+struct cel_expr {
+    enum cel_op op;
+    int depth;
+    int which;                    /* enum cel_binary, enum cel_macro */
+    struct str name;              /* IDENT, SELECT, HAS; MACRO: the variable */
+    struct cel_value value;       /* CONST */
+    const struct cel_expr *a, *b; /* the target, or both sides */
+    const struct cel_expr **args;
+    size_t n_args;
+    struct str var2; /* MACRO with two variables; empty: one */
+    const struct cel_function *function;
+    const struct regex *regex; /* of a call whose pattern is written out */
+};
+
+struct cel_frame {
+    const struct cel_frame *up;
+    struct str name;
+    struct cel_value value;
+};
+struct cel_run {
+    struct cel_input *in;
+    size_t steps; /* of this expression */
+    bool spent;
+};
+
+/* A function by name: `method` when it stands behind a dot (v[0] is then what is before it). */
+struct cel_function {
+    const char *name;
+    bool method;
+    size_t min, max; /* arguments, without the target */
+    struct cel_value (*run)(struct cel_run *r, const struct cel_expr *e, struct cel_value *v,
+                            size_t n);
+};
+/* NULL: none of ours. */
+const struct cel_function *cel_function(struct str name, bool method);
+
+/* ---- values (cel_value.c) ---- */
+/* A member's name as the document has it; in buf, or a view of s. */
+struct str cel_plain_name(struct str s, char *buf, size_t cap);
+struct cel_value cel_error(struct cel_run *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The document's value as the schema reads it: a number as int or double, a text with a format as time, ... */
+struct cel_value cel_of_json(yyjson_val *v, const struct crd_node *n);
+bool cel_equal(struct cel_run *r, struct cel_value a, struct cel_value b);
+/* <0, 0, >0; false: they have no order. */
+bool cel_compare(struct cel_value a, struct cel_value b, int *ret);
+/* The same, paid for. */
+bool cel_order(struct cel_run *r, struct cel_value a, struct cel_value b, int *ret);
+/* Lists and maps of both makes. cel_item and cel_entry are in order; cel_lookup fails with an error value. */
+bool cel_is_list(struct cel_value v);
+bool cel_is_map(struct cel_value v);
+size_t cel_size(struct cel_value v); /* of a list or map */
+struct cel_cursor {
+    struct cel_value of;
+    size_t i, n;
+    yyjson_arr_iter arr;
+    yyjson_obj_iter obj;
+};
+struct cel_cursor cel_walk(struct cel_value v);
+/* The next element, or key and value; false at the end. */
+bool cel_next(struct cel_cursor *c, struct cel_value *ret_key, struct cel_value *ret_value);
+/* A member by its name; false when there is none. `escaped`: the name is written as CEL does ("__dash__"). */
+bool cel_member(struct cel_run *r, struct cel_value v, struct str name, bool escaped,
+                struct cel_value *ret);
+struct cel_value cel_index(struct cel_run *r, struct cel_value v, struct cel_value at);
+struct cel_value cel_string_of(struct cel_run *r, struct cel_value v);
+int cel_push(struct cel_run *r, struct cel_list *l, struct cel_value v);
+const char *cel_type_name(struct cel_value v);
+/* Counts work; false when the budget is spent. */
+bool cel_spend(struct cel_run *r, size_t n);
+size_t cel_left(const struct cel_run *r); /* of the budget */
+
+static inline struct cel_value cel_bool(bool b) {
+    return (struct cel_value){.type = CEL_V_BOOL, .b = b};
+}
+static inline struct cel_value cel_int(int64_t i) {
+    return (struct cel_value){.type = CEL_V_INT, .i = i};
+}
+static inline struct cel_value cel_str(struct str s) {
+    return (struct cel_value){.type = CEL_V_STRING, .s = s};
+}
+
+#endif

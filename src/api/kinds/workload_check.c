@@ -1,0 +1,207 @@
+/*
+ * workload_check: Kueue's rules for workloads.
+ *
+ * What holds quota may not change what it holds it for: while QuotaReserved is true the pod sets, the queue and the
+ * kind of priority class are fixed; while Admitted the time limit is.
+ */
+#include "api/kinds/kinds.h"
+#include "wire/text/quantity.h"
+
+#define RULE_OBJECT(c_, at_, ...) cause_invalid(c_, at_, STR("object"), __VA_ARGS__)
+
+static bool condition_is_true(yyjson_mut_val *obj, const char *type) {
+    EACH(json_mpath(obj, "status.conditions"), i, e) {
+        (void)i;
+        if (str_is(json_mstr_at(e, "type"), type)) {
+            return str_is(json_mstr_at(e, "status"), "True");
+        }
+    }
+    return false;
+}
+
+static void check_topology_request(yyjson_mut_val *r, const struct path *at, struct causes *c) {
+    static const char *const keys[] = {"required", "preferred", "podSetSliceRequiredTopology"};
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        struct path here = path_member(at, keys[i]);
+        struct str v = json_mstr_at(r, keys[i]);
+        const char *fault = v.n > 0 ? format_fault("label-key", v) : NULL;
+        if (fault != NULL) {
+            cause_invalid(c, &here, v, "%s", fault);
+        }
+    }
+    bool topology = json_mget(r, STR("podSetSliceRequiredTopology")) != NULL;
+    bool size = json_mget(r, STR("podSetSliceSize")) != NULL;
+    if (topology != size) {
+        RULE_OBJECT(c, at, "podSetSliceRequiredTopology and podSetSliceSize must be set together");
+    }
+    if (topology && json_mget(r, STR("podsetSliceRequiredTopologyConstraints")) != NULL) {
+        RULE_OBJECT(c, at,
+                    "podsetSliceRequiredTopologyConstraints cannot be set together with "
+                    "podSetSliceRequiredTopology");
+    }
+}
+
+static void check_reserved_resource(yyjson_mut_val *spec, const struct path *at,
+                                    struct causes *c) {
+    static const char *const lists[] = {"initContainers", "containers"};
+    for (size_t l = 0; l < COUNT(lists); l++) {
+        struct path list_at = path_member(at, lists[l]);
+        EACH(json_mget(spec, str_of(lists[l])), i, container) {
+            struct path here = path_index(&list_at, i), r = path_member(&here, "resources");
+            struct path requests = path_member(&r, "requests");
+            if (json_mget(json_mpath(container, "resources.requests"), STR("pods")) != NULL) {
+                cause_invalid(c, &requests, STR("pods"),
+                              "the key is reserved for internal kueue use");
+            }
+        }
+    }
+}
+
+static void check_pod_sets(yyjson_mut_val *list, const struct path *at, struct causes *c) {
+    int partial = 0;
+    EACH(list, i, set) {
+        struct path here = path_index(at, i), template = path_member(&here, "template");
+        struct path spec_at = path_member(&template, "spec");
+        struct path request = path_member(&here, "topologyRequest");
+        struct str name = json_mstr_at(set, "name");
+        yyjson_mut_val *min = json_mget(set, STR("minCount"));
+        if (min != NULL && yyjson_mut_get_sint(min) >
+                               yyjson_mut_get_sint(json_mget(set, STR("count")))) {
+            RULE_OBJECT(c, &here, "minCount should be positive and less or equal to count");
+        }
+        partial += min != NULL;
+        EACH(list, j, earlier) {
+            if (j < i && str_eq(name, json_mstr_at(earlier, "name"))) {
+                cause_duplicate(c, &here, name);
+            }
+        }
+        pod_template_check(json_mget(set, STR("template")), &template, c);
+        check_reserved_resource(json_mpath(set, "template.spec"), &spec_at, c);
+        check_topology_request(json_mget(set, STR("topologyRequest")), &request, c);
+    }
+    if (partial > 1) {
+        cause_invalid(c, at, STR("array"), "at most one podSet can use minCount");
+    }
+}
+
+static void check_priority(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
+    struct path ref_at = path_member(at, "priorityClassRef");
+    yyjson_mut_val *ref = json_mget(spec, STR("priorityClassRef"));
+    struct str group = json_mstr_at(ref, "group"), kind = json_mstr_at(ref, "kind");
+    if (ref == NULL) {
+        return;
+    }
+    if (json_mget(spec, STR("priority")) == NULL) {
+        RULE_OBJECT(c, at, "priority should not be nil when priorityClassRef is set");
+    }
+    if (str_is(group, "scheduling.k8s.io") && !str_is(kind, "PriorityClass")) {
+        RULE_OBJECT(c, &ref_at,
+                    "only the PriorityClass kind is allowed for the scheduling.k8s.io group");
+    }
+    if (str_is(group, "kueue.x-k8s.io") && !str_is(kind, "WorkloadPriorityClass")) {
+        RULE_OBJECT(c, &ref_at,
+                    "only the WorkloadPriorityClass kind is allowed for the kueue.x-k8s.io group");
+    }
+}
+
+/* Usage is counted for all pods of a set, so each amount divides by the count. */
+static void check_usage(yyjson_mut_val *set, const struct path *at, struct causes *c) {
+    struct path usage_at = path_member(at, "resourceUsage");
+    int64_t count = yyjson_mut_get_sint(json_mget(set, STR("count")));
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(json_mget(set, STR("resourceUsage")));
+    yyjson_mut_val *k;
+    while (count > 0 && (k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        struct path here = path_key(&usage_at, json_mstr(k));
+        struct str text = json_mstr(yyjson_mut_obj_iter_get_val(k));
+        struct quantity q;
+        if (quantity_parse(text, &q, NULL) == 0 && q.whole < INT64_MAX / 1000 &&
+            quantity_milli(q) % count != 0) {
+            cause_invalid(c, &here, text, "is not a multiple of %lld", (long long)count);
+        }
+    }
+}
+
+/* An admission appears and goes as a whole; only the placing inside may be filled in later. */
+static void check_admission(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    static const char *const later[] = {"topologyAssignment", "delayedTopologyRequest", NULL};
+    static const char *const sets_only[] = {"podSetAssignments", NULL};
+    struct path status = path_member(NULL, "status"), at = path_member(&status, "admission");
+    struct path list_at = path_member(&at, "podSetAssignments");
+    yyjson_mut_val *now = json_mpath(obj, "status.admission");
+    yyjson_val *was = json_path(old, "status.admission");
+    yyjson_mut_val *sets = json_mget(now, STR("podSetAssignments"));
+    if (now == NULL) {
+        return;
+    }
+    EACH(sets, i, set) {
+        struct path here = path_index(&list_at, i);
+        check_usage(set, &here, c);
+    }
+    if (condition_is_true(obj, "QuotaReserved") &&
+        yyjson_mut_arr_size(sets) != yyjson_mut_arr_size(json_mpath(obj, "spec.podSets"))) {
+        RULE_OBJECT(c, NULL,
+                    "podSetAssignments must have the same number of podSets as the spec");
+    }
+    if (was == NULL) {
+        return;
+    }
+    yyjson_val *old_sets = json_get(was, STR("podSetAssignments"));
+    bool same = same_except(now, was, sets_only) &&
+                yyjson_mut_arr_size(sets) == yyjson_arr_size(old_sets);
+    yyjson_arr_iter theirs = yyjson_arr_iter_with(old_sets);
+    EACH(sets, j, assigned) {
+        (void)j;
+        same = same && same_except(assigned, yyjson_arr_iter_next(&theirs), later);
+    }
+    if (!same) {
+        RULE_OBJECT(c, &at, "field is immutable");
+    }
+}
+
+static void check_held(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    struct path at = path_member(NULL, "spec"), sets = path_member(&at, "podSets");
+    struct path queue = path_member(&at, "queueName");
+    struct path ref_at = path_member(&at, "priorityClassRef");
+    struct path limit = path_member(&at, "maximumExecutionTimeSeconds");
+    yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    yyjson_val *was = json_get(old, STR("spec"));
+    bool reserved = str_is(condition_status(old, "QuotaReserved"), "True");
+    bool still = reserved && condition_is_true(obj, "QuotaReserved");
+    if (reserved) {
+        check_immutable(c, &sets, json_mget(spec, STR("podSets")), json_get(was, STR("podSets")));
+        yyjson_mut_val *ref = json_mget(spec, STR("priorityClassRef"));
+        yyjson_val *old_ref = json_get(was, STR("priorityClassRef"));
+        bool by_workload = str_is(json_mstr_at(ref, "group"), "kueue.x-k8s.io");
+        if ((ref == NULL) != (old_ref == NULL) ||
+            !str_eq(json_mstr_at(ref, "group"), json_str_at(old_ref, "group")) ||
+            !str_eq(json_mstr_at(ref, "kind"), json_str_at(old_ref, "kind")) ||
+            (!by_workload && !str_eq(json_mstr_at(ref, "name"), json_str_at(old_ref, "name")))) {
+            RULE_OBJECT(c, &ref_at, "field is immutable while quota reserved");
+        }
+    }
+    if (still && !str_eq(json_mstr_at(spec, "queueName"), json_str_at(was, "queueName"))) {
+        cause_invalid(c, &queue, json_mstr_at(spec, "queueName"),
+                      "queueName is immutable while quota reserved");
+    }
+    if (str_is(condition_status(old, "Admitted"), "True") && condition_is_true(obj, "Admitted") &&
+        !same_value(json_mget(spec, STR("maximumExecutionTimeSeconds")),
+                    json_get(was, STR("maximumExecutionTimeSeconds")))) {
+        RULE_OBJECT(c, &limit, "maximumExecutionTimeSeconds is immutable while admitted");
+    }
+}
+
+void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    struct path at = path_member(NULL, "spec"), sets = path_member(&at, "podSets");
+    yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    if (c->status_alone) { /* what is fixed is the same, and the rest was valid */
+        check_admission(obj, old, c);
+        return;
+    }
+    check_pod_sets(json_mget(spec, STR("podSets")), &sets, c);
+    check_priority(spec, &at, c);
+    check_admission(obj, old, c);
+    workload_notes_check(obj, old, c);
+    if (old != NULL) {
+        check_held(obj, old, c);
+    }
+}

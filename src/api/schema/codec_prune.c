@@ -1,0 +1,147 @@
+/*
+ * codec_prune: removes what the tables do not know, naming each.
+ *
+ * A null member goes too, silently: for Kubernetes it is the same as an absent one ("creationTimestamp": null).
+ */
+#include "api/schema/codec.h"
+#include "api/schema/crd_schema.h"
+#include "api/walk/walk.h"
+
+struct prune {
+    void (*unknown)(void *ctx, struct str path);
+    void *ctx;
+    struct buf text;
+};
+
+static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val *obj,
+                         const struct path *at);
+
+static void report(struct prune *p, const struct path *at) {
+    if (p->unknown != NULL) {
+        buf_reset(&p->text);
+        path_write(at, &p->text);
+        p->unknown(p->ctx, buf_view(&p->text));
+    }
+}
+
+static void drop_nulls(yyjson_mut_val *map) {
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(map);
+    yyjson_mut_val *k;
+    while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        if (yyjson_mut_is_null(yyjson_mut_obj_iter_get_val(k))) {
+            yyjson_mut_obj_iter_remove(&it);
+        }
+    }
+}
+
+static void prune_field(struct prune *p, const struct field *f, yyjson_mut_val *v,
+                        const struct path *at) {
+    if (f->shape == FIELD_MAP) {
+        drop_nulls(v);
+    }
+    if (f->type != FIELD_OBJECT) {
+        return;
+    }
+    if (f->shape == FIELD_ONE) {
+        prune_object(p, f->of, v, at);
+    } else if (f->shape == FIELD_LIST) {
+        yyjson_mut_arr_iter it = yyjson_mut_arr_iter_with(v);
+        yyjson_mut_val *e;
+        for (size_t i = 0; (e = yyjson_mut_arr_iter_next(&it)) != NULL; i++) {
+            struct path sub = path_index(at, i);
+            prune_object(p, f->of, e, &sub);
+        }
+    } else {
+        yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(v);
+        yyjson_mut_val *k;
+        while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+            struct path sub = path_key(at, json_mstr(k));
+            prune_object(p, f->of, yyjson_mut_obj_iter_get_val(k), &sub);
+        }
+    }
+}
+
+static void prune_object(struct prune *p, const struct schema *s, yyjson_mut_val *obj,
+                         const struct path *at) {
+    if (!yyjson_mut_is_obj(obj)) {
+        return;
+    }
+    size_t hint = 0;
+    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(obj);
+    yyjson_mut_val *k;
+    while ((k = yyjson_mut_obj_iter_next(&it)) != NULL) {
+        const struct field *f = schema_find(s, json_mstr(k), &hint);
+        yyjson_mut_val *v = yyjson_mut_obj_iter_get_val(k);
+        if (f == NULL) {
+            struct path here = {.up = at, .step = PATH_MEMBER, .name = json_mstr(k)};
+            report(p, &here);
+            yyjson_mut_obj_iter_remove(&it);
+        } else if (yyjson_mut_is_null(v)) {
+            yyjson_mut_obj_iter_remove(&it);
+        } else {
+            struct path here = path_field(at, f);
+            prune_field(p, f, v, &here);
+        }
+    }
+}
+
+void codec_prune_at(const struct schema *s, yyjson_mut_val *obj, const struct path *at,
+                    void (*unknown)(void *ctx, struct str path), void *ctx) {
+    struct prune p = {.unknown = unknown, .ctx = ctx};
+    buf_init(&p.text, 0);
+    prune_object(&p, s, obj, at);
+    buf_release(&p.text);
+}
+
+/* A custom kind's: the table has apiVersion, kind and metadata, the schema knows the rest. */
+static int prune_custom(const struct schema *s, yyjson_mut_val *obj, bool status,
+                        void (*unknown)(void *ctx, struct str path), void *ctx) {
+    const struct crd_node *root = s->custom->root;
+    struct crd_pruner p = {.unknown = unknown, .ctx = ctx};
+    struct path at = path_member(NULL, status ? "status" : "metadata");
+    yyjson_mut_val *part = json_mget(obj, at.name);
+    buf_init(&p.text, 0);
+    if (!status) {
+        codec_prune_at(s->fields[s->n - 1].of, part, &at, unknown, ctx);
+        crd_prune(&p, root, obj, NULL, true);
+    } else if (part != NULL && crd_member(root, at.name) != NULL) {
+        crd_prune(&p, crd_member(root, at.name), part, &at, false);
+    }
+    int r = buf_ok(&p.text);
+    buf_release(&p.text);
+    return r;
+}
+
+int codec_prune_status(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                       void (*unknown)(void *ctx, struct str path), void *ctx) {
+    (void)d;
+    if (s->custom != NULL) {
+        return prune_custom(s, obj, true, unknown, ctx);
+    }
+    struct prune p = {.unknown = unknown, .ctx = ctx};
+    size_t hint = 0;
+    yyjson_mut_val *status = json_mget(obj, STR("status"));
+    const struct field *f = status != NULL ? schema_find(s, STR("status"), &hint) : NULL;
+    buf_init(&p.text, 0);
+    if (f != NULL) {
+        struct path here = path_field(NULL, f);
+        prune_field(&p, f, status, &here);
+    }
+    int r = buf_ok(&p.text);
+    buf_release(&p.text);
+    return r;
+}
+
+int codec_prune(const struct schema *s, yyjson_mut_doc *d, yyjson_mut_val *obj,
+                void (*unknown)(void *ctx, struct str path), void *ctx) {
+    (void)d;
+    if (s->custom != NULL) {
+        return prune_custom(s, obj, false, unknown, ctx);
+    }
+    struct prune p = {.unknown = unknown, .ctx = ctx};
+    buf_init(&p.text, 0);
+    prune_object(&p, s, obj, NULL);
+    int r = buf_ok(&p.text);
+    buf_release(&p.text);
+    return r;
+}

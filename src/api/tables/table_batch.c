@@ -1,0 +1,192 @@
+/*
+ * table_batch: the fields of batch/v1 Job.
+ */
+#include "api/tables/view_batch.h"
+
+#include "api/tables/table.h"
+
+static const char *const count_fail_index_fail_job_ignore_values[] = {
+    "Count", "FailIndex", "FailJob", "Ignore", NULL,
+};
+static const char *const failed_terminating_or_failed_values[] = {
+    "Failed", "TerminatingOrFailed", NULL,
+};
+static const char *const in_not_in_values[] = {"In", "NotIn", NULL};
+static const char *const indexed_non_indexed_values[] = {"Indexed", "NonIndexed", NULL};
+
+static const struct field pod_failure_policy_on_exit_codes_requirement_fields[] = {
+    M(exit_codes_rule, container_name, STRING, ONE, "containerName", 1, .flags = FIELD_F_OPT,
+      .doc = "Container to look at; all unless set."),
+    M(exit_codes_rule, operator, STRING, ONE, "operator", 2,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .values = in_not_in_values,
+      .doc = "How the key and the values are compared."),
+    M(exit_codes_rule, values, INT32, LIST, "values", 3,
+      .flags = FIELD_F_REQUIRED | FIELD_F_SET | FIELD_F_KEEP_EMPTY,
+      .doc = "Values to compare with."),
+};
+const struct schema schema_pod_failure_policy_on_exit_codes_requirement = SCHEMA(
+      "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
+      pod_failure_policy_on_exit_codes_requirement_fields, sizeof(struct exit_codes_rule),
+      NULL);
+
+static const struct field pod_failure_policy_on_pod_conditions_pattern_fields[] = {
+    M(pod_condition_rule, type, STRING, ONE, "type", 1,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Which type it is."),
+    M(pod_condition_rule, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "True, False or Unknown."),
+};
+const struct schema schema_pod_failure_policy_on_pod_conditions_pattern = SCHEMA(
+      "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
+      pod_failure_policy_on_pod_conditions_pattern_fields, sizeof(struct pod_condition_rule),
+      NULL);
+
+static const struct field pod_failure_policy_rule_fields[] = {
+    M(pod_failure_rule, action, STRING, ONE, "action", 1,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .values = count_fail_index_fail_job_ignore_values,
+      .doc = "FailJob, FailIndex, Ignore or Count."),
+    M(pod_failure_rule, on_exit_codes, OBJECT, ONE, "onExitCodes", 2,
+      .of = &schema_pod_failure_policy_on_exit_codes_requirement, .flags = FIELD_F_OPT,
+      .doc = "Matches exit codes."),
+    M(pod_failure_rule, on_pod_conditions, OBJECT, LIST, "onPodConditions", 3,
+      .of = &schema_pod_failure_policy_on_pod_conditions_pattern, .flags = FIELD_F_ATOMIC,
+      .doc = "Matches conditions of the pod."),
+};
+const struct schema schema_pod_failure_policy_rule = SCHEMA(
+      "io.k8s.api.batch.v1.PodFailurePolicyRule", pod_failure_policy_rule_fields,
+      sizeof(struct pod_failure_rule), NULL);
+
+static const struct field pod_failure_policy_fields[] = {
+    M(pod_failure_policy, rules, OBJECT, LIST, "rules", 1, .of = &schema_pod_failure_policy_rule,
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .doc = "Rules; the first that matches decides."),
+};
+const struct schema schema_pod_failure_policy = SCHEMA("io.k8s.api.batch.v1.PodFailurePolicy",
+      pod_failure_policy_fields, sizeof(struct pod_failure_policy), NULL);
+
+static const struct field success_policy_rule_fields[] = {
+    M(success_rule, succeeded_indexes, STRING, ONE, "succeededIndexes", 1, .flags = FIELD_F_OPT,
+      .doc = "Indexes that must succeed."),
+    M(success_rule, succeeded_count, INT32, ONE, "succeededCount", 2, .flags = FIELD_F_OPT,
+      .doc = "How many must succeed."),
+};
+const struct schema schema_success_policy_rule = SCHEMA("io.k8s.api.batch.v1.SuccessPolicyRule",
+      success_policy_rule_fields, sizeof(struct success_rule), NULL);
+
+static const struct field success_policy_fields[] = {
+    M(success_policy, rules, OBJECT, LIST, "rules", 1, .of = &schema_success_policy_rule,
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
+      .doc = "Alternatives, of which one must hold."),
+};
+const struct schema schema_success_policy = SCHEMA("io.k8s.api.batch.v1.SuccessPolicy",
+      success_policy_fields, sizeof(struct success_policy), NULL);
+
+static const struct field job_spec_fields[] = {
+    M(job_spec, parallelism, INT32, ONE, "parallelism", 1, .flags = FIELD_F_OPT, .max = INT32_MAX,
+      .doc = "Pods that run at a time, at most."),
+    M(job_spec, completions, INT32, ONE, "completions", 2, .flags = FIELD_F_OPT, .max = INT32_MAX,
+      .doc = "Pods that must succeed; without it, one success is enough."),
+    M(job_spec, active_deadline_seconds, INT64, ONE, "activeDeadlineSeconds", 3,
+      .flags = FIELD_F_OPT, .max = INT64_MAX,
+      .doc = "Seconds after its start at which the job fails."),
+    M(job_spec, pod_failure_policy, OBJECT, ONE, "podFailurePolicy", 11,
+      .of = &schema_pod_failure_policy, .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
+      .doc = "What to do about failed pods, by exit code or condition."),
+    M(job_spec, success_policy, OBJECT, ONE, "successPolicy", 16, .of = &schema_success_policy,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
+      .doc = "When the job has succeeded before all have."),
+    M(job_spec, backoff_limit, INT32, ONE, "backoffLimit", 7, .flags = FIELD_F_OPT,
+      .max = INT32_MAX, .doc = "Failures after which the job fails; 6 unless set."),
+    M(job_spec, backoff_limit_per_index, INT32, ONE, "backoffLimitPerIndex", 12,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .max = INT32_MAX,
+      .doc = "Failures after which an index fails."),
+    M(job_spec, max_failed_indexes, INT32, ONE, "maxFailedIndexes", 13, .flags = FIELD_F_OPT,
+      .max = INT32_MAX, .doc = "Failed indexes after which the job fails."),
+    M(job_spec, selector, OBJECT, ONE, "selector", 4, .of = &schema_label_selector,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE | FIELD_F_ATOMIC,
+      .doc = "Labels of its pods; made by the server."),
+    M(job_spec, manual_selector, BOOL, ONE, "manualSelector", 5, .flags = FIELD_F_OPT,
+      .def = "false", .doc = "Whether the selector is yours and not the server's."),
+    M(job_spec, template, OBJECT, ONE, "template", 6, .of = &schema_pod_template,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What its pods look like."),
+    M(job_spec, ttl_seconds_after_finished, INT32, ONE, "ttlSecondsAfterFinished", 8,
+      .flags = FIELD_F_OPT, .max = INT32_MAX,
+      .doc = "Seconds after its end at which the job is deleted."),
+    M(job_spec, completion_mode, STRING, ONE, "completionMode", 9,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .def = "\"NonIndexed\"",
+      .values = indexed_non_indexed_values,
+      .doc = "NonIndexed, or Indexed: each pod has a number."),
+    M(job_spec, suspend, BOOL, ONE, "suspend", 10, .flags = FIELD_F_OPT, .def = "false",
+      .doc = "Whether it holds still; its pods end when this becomes true."),
+    M(job_spec, pod_replacement_policy, STRING, ONE, "podReplacementPolicy", 14,
+      .flags = FIELD_F_OPT, .values = failed_terminating_or_failed_values,
+      .doc = "Replaces pods once they terminate or once they have failed."),
+    M(job_spec, managed_by, STRING, ONE, "managedBy", 15,
+      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
+      .doc = "Controller that runs the job, if not the built-in one."),
+};
+const struct schema schema_job_spec = SCHEMA("io.k8s.api.batch.v1.JobSpec", job_spec_fields,
+      sizeof(struct job_spec), "What a job runs, and when it is done.");
+
+static const struct field job_condition_fields[] = {
+    M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Which type it is."),
+    M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "True, False or Unknown."),
+    M(condition, last_probe_ns, TIME, ONE, "lastProbeTime", 3,
+      .doc = "When it was last looked at."),
+    M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 4,
+      .doc = "When the status last changed."),
+    M(condition, reason, STRING, ONE, "reason", 5, .doc = "Why, in one word for programs."),
+    M(condition, message, STRING, ONE, "message", 6,
+      .doc = "What happened, in a sentence for people."),
+};
+const struct schema schema_job_condition = SCHEMA("io.k8s.api.batch.v1.JobCondition",
+      job_condition_fields, sizeof(struct condition), NULL);
+
+static const struct field uncounted_terminated_pods_fields[] = {
+    M(uncounted_pods, succeeded, STRING, LIST, "succeeded", 1, .flags = FIELD_F_SET),
+    M(uncounted_pods, failed, STRING, LIST, "failed", 2, .flags = FIELD_F_SET),
+};
+const struct schema schema_uncounted_terminated_pods = SCHEMA(
+      "io.k8s.api.batch.v1.UncountedTerminatedPods", uncounted_terminated_pods_fields,
+      sizeof(struct uncounted_pods), NULL);
+
+static const struct field job_status_fields[] = {
+    M(job_status, conditions, OBJECT, LIST, "conditions", 1, .of = &schema_job_condition,
+      .flags = FIELD_F_MERGE | FIELD_F_ATOMIC, .merge_key = "type",
+      .doc = "What is true of it now, one entry for each type of condition."),
+    M(job_status, start_ns, TIME, ONE, "startTime", 2, .flags = FIELD_F_OPT,
+      .doc = "When it started."),
+    M(job_status, completion_ns, TIME, ONE, "completionTime", 3, .flags = FIELD_F_OPT,
+      .doc = "When it completed."),
+    M(job_status, active, INT32, ONE, "active", 4, .doc = "Pods that are pending or running."),
+    M(job_status, succeeded, INT32, ONE, "succeeded", 5, .doc = "Pods that succeeded."),
+    M(job_status, failed, INT32, ONE, "failed", 6, .doc = "Pods that failed."),
+    M(job_status, terminating, INT32, ONE, "terminating", 11, .flags = FIELD_F_OPT,
+      .doc = "Pods that are ending."),
+    M(job_status, completed_indexes, STRING, ONE, "completedIndexes", 7,
+      .doc = "Indexes that succeeded, such as 1,3-5."),
+    M(job_status, failed_indexes, STRING, ONE, "failedIndexes", 10, .flags = FIELD_F_OPT,
+      .doc = "Indexes that failed."),
+    M(job_status, uncounted_terminated_pods, OBJECT, ONE, "uncountedTerminatedPods", 8,
+      .of = &schema_uncounted_terminated_pods, .flags = FIELD_F_OPT,
+      .doc = "Ended pods that are not counted yet."),
+    M(job_status, ready, INT32, ONE, "ready", 9, .flags = FIELD_F_OPT,
+      .doc = "Pods that are ready."),
+};
+const struct schema schema_job_status = SCHEMA("io.k8s.api.batch.v1.JobStatus", job_status_fields,
+      sizeof(struct job_status), NULL);
+
+static const struct field job_fields[] = {
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
+    M(job, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
+      .doc = "Name, labels and the other things that every object has."),
+    M(job, spec, OBJECT, ONE, "spec", 2, .of = &schema_job_spec, .def = "{}",
+      .doc = "What is wanted."),
+    M(job, status, OBJECT, ONE, "status", 3, .of = &schema_job_status,
+      .doc = "What was last observed."),
+};
+const struct schema schema_job = SCHEMA("io.k8s.api.batch.v1.Job", job_fields, sizeof(struct job),
+      "Runs pods until enough of them succeed.");

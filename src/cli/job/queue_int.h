@@ -1,0 +1,17 @@
+/* queue_int: the words of `berth queue`: the table (queue.c), why (queue_why.c), preview (queue_preview.c). */
+#ifndef BERTH_CLI_QUEUE_INT_H
+#define BERTH_CLI_QUEUE_INT_H
+
+#include "cli/kit/cli_int.h"
+
+#define BERTH_API "berth.dev/v1alpha1"
+#define KUEUE_API "kueue.x-k8s.io/v1beta2"
+
+/* `berth queue why NAME...`: each a job or a workload. An exit code. */
+int queue_why(struct cli *c);
+/* Whether NAME is a job or workload of the project: its explanation is printed, *ret_code is what came of it. */
+bool queue_why_is(struct cli *c, const char *name, int *ret_code);
+/* `berth queue preview -f FILE`. An exit code. */
+int queue_preview(struct cli *c);
+
+#endif

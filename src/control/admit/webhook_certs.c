@@ -1,0 +1,307 @@
+/*
+ * webhook_certs: see webhook_certs.h. Keys are the Secret ("s"), and by kind ("m", "v", "c") the configurations and
+ * definitions; a change of the Secret makes all of the others be looked at again.
+ */
+#include "control/admit/webhook_certs.h"
+
+#include "api/webhooks.h"
+#include "base/mem.h"
+#include "control/kit/controller.h"
+#include "wire/text/base64.h"
+
+enum { TOLD_KINDS = 3, BODY_MAX = 4 << 20, LOOK_AGAIN_S = 60 };
+
+#define WHO "berth-webhook-certs"
+
+struct webhook_certs {
+    struct controller base;
+    struct webhook_certs_options o;
+    const struct kind *secrets;
+    const struct kind *told[TOLD_KINDS]; /* NULL: not known here */
+    char *bundle;                        /* base64 of what is told now; NULL: nothing yet */
+};
+
+static const char *const told_keys[TOLD_KINDS] = {"m", "v", "c"};
+
+/* ---- the Secret ---- */
+
+static struct str decoded(struct arena *a, yyjson_val *data, const char *key) {
+    return base64_decode(a, json_str(json_get(data, str_of(key))));
+}
+
+static void member(struct buf *b, const char *key, struct str v, const char *end) {
+    buf_f(b, "\"%s\":\"", key);
+    base64_encode(b, v);
+    buf_f(b, "\"%s", end);
+}
+
+static void write_data(struct buf *b, const struct cert_set *s) {
+    buf_c(b, "\"data\":{");
+    member(b, "ca.crt", s->bundle, ",");
+    member(b, "ca.key", s->ca_key, ",");
+    member(b, "tls.crt", s->cert, ",");
+    member(b, "tls.key", s->key, "}}");
+}
+
+/* o NULL: there is none. */
+static enum work store(struct webhook_certs *w, const struct object *o, const struct cert_set *s) {
+    struct round *r = round_new(w->base.queue, w->base.env.writer, WHO, STR("s"), STR(""));
+    if (r == NULL) {
+        return WORK_RETRY;
+    }
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    if (o == NULL) {
+        buf_f(&b,
+              "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%.*s\","
+              "\"namespace\":\"%.*s\",\"labels\":{\"app.kubernetes.io/name\":\"berth\"}},",
+              STR_ARG(w->o.secret), STR_ARG(w->o.ns));
+        write_data(&b, s);
+    } else {
+        buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":\"%.*s\"},",
+              (unsigned long long)o->rv, STR_ARG(o->uid));
+        write_data(&b, s);
+    }
+    if (buf_ok(&b) != 0) {
+        round_fail(r, buf_ok(&b));
+    } else if (o == NULL) {
+        round_create(r, w->secrets, w->o.ns, buf_view(&b));
+    } else {
+        round_patch(r, w->secrets, w->o.ns, w->o.secret, "", PATCH_MERGE, buf_view(&b));
+    }
+    buf_release(&b);
+    return round_end(r);
+}
+
+static bool tell(void *ctx, const struct object *o) {
+    struct webhook_certs *w = ctx;
+    for (size_t i = 0; i < TOLD_KINDS; i++) {
+        if (w->told[i] == o->kind) {
+            workqueue_add(w->base.queue, str_of(told_keys[i]), o->name);
+        }
+    }
+    return true;
+}
+
+static void tell_all(struct webhook_certs *w) {
+    for (size_t i = 0; i < TOLD_KINDS; i++) {
+        if (w->told[i] != NULL) {
+            mirror_scan(w->base.env.mirror, w->told[i], STR(""), tell, w);
+        }
+    }
+}
+
+/* From now on this bundle is told. ERR_NOMEM. */
+static int take_bundle(struct webhook_certs *w, struct str pem) {
+    struct buf b;
+    buf_init(&b, 0);
+    base64_encode(&b, pem);
+    char *text = buf_ok(&b) == 0 ? mem_cstr(buf_view(&b)) : NULL;
+    buf_release(&b);
+    if (text == NULL) {
+        return ERR_NOMEM;
+    }
+    bool same = w->bundle != NULL && strcmp(w->bundle, text) == 0;
+    mem_free(w->bundle);
+    w->bundle = text;
+    if (!same) {
+        tell_all(w);
+    }
+    return 0;
+}
+
+static enum work look_at_secret(struct webhook_certs *w) {
+    struct arena *a = &w->base.arena;
+    const struct object *o = mirror_get(w->base.env.mirror, w->secrets, w->o.ns, w->o.secret);
+    struct cert_set have = {0}, want;
+    struct err err = {0};
+    bool changed = false;
+    int64_t next = LOOK_AGAIN_S * NS_PER_SEC;
+    yyjson_doc *doc;
+    if (o != NULL) {
+        if (o->deleting_ns != 0 || object_tree(o, a, &doc, &err) != 0) {
+            return WORK_RETRY;
+        }
+        yyjson_val *data = json_get(yyjson_doc_get_root(doc), STR("data"));
+        have = (struct cert_set){decoded(a, data, "ca.crt"), decoded(a, data, "ca.key"),
+                                 decoded(a, data, "tls.crt"), decoded(a, data, "tls.key")};
+    }
+    struct cert_keeper *k = w->o.keeper;
+    int r = k->renew(k, &have, clock_wall(w->base.env.clock), a, &want, &changed, &next, &err);
+    if (r != 0) {
+        log_error(w->base.env.log, "the webhooks' certificate cannot be made: %s", err.text);
+        return WORK_RETRY;
+    }
+    if (changed) {
+        log_info(w->base.env.log, "the webhooks' certificate is %s", o ? "renewed" : "made");
+        return store(w, o, &want);
+    }
+    workqueue_add_after(w->base.queue, STR("s"), STR(""), next);
+    return take_bundle(w, have.bundle) == 0 ? WORK_OK : WORK_RETRY;
+}
+
+/* ---- who is told ---- */
+
+static bool is_ours(const struct webhook_certs *w, yyjson_val *client, bool all) {
+    return all || (str_eq(json_str_at(client, "service.name"), w->o.service) &&
+                   str_eq(json_str_at(client, "service.namespace"), w->o.ns));
+}
+
+static bool outdated(const struct webhook_certs *w, yyjson_val *client, bool all) {
+    return client != NULL && is_ours(w, client, all) &&
+           !str_is(json_str(json_get(client, STR("caBundle"))), w->bundle);
+}
+
+/* A JSON patch that is sure of whom it tells: positions may have moved. Returns how many are told. */
+static size_t configuration_patch(const struct webhook_certs *w, yyjson_val *root, bool all,
+                                  struct buf *b) {
+    yyjson_val *list = json_get(root, STR("webhooks")), *hook;
+    size_t i, n, told = 0;
+    buf_ch(b, '[');
+    yyjson_arr_foreach(list, i, n, hook) {
+        if (!outdated(w, json_get(hook, STR("clientConfig")), all)) {
+            continue;
+        }
+        buf_f(b, "%s{\"op\":\"test\",\"path\":\"/webhooks/%zu/name\",\"value\":", told ? "," : "",
+              i);
+        buf_json(b, json_str(json_get(hook, STR("name"))));
+        buf_f(
+            b,
+            "},{\"op\":\"add\",\"path\":\"/webhooks/%zu/clientConfig/caBundle\",\"value\":\"%s\"}",
+            i, w->bundle);
+        told++;
+    }
+    buf_ch(b, ']');
+    return told;
+}
+
+static size_t definition_patch(const struct webhook_certs *w, const struct object *o,
+                               yyjson_val *root, bool all, struct buf *b) {
+    yyjson_val *client = json_path(root, "spec.conversion.webhook.clientConfig");
+    if (!outdated(w, client, all)) {
+        return 0;
+    }
+    buf_f(b,
+          "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"conversion\":{\"webhook\":{"
+          "\"clientConfig\":{\"caBundle\":\"%s\"}}}}}",
+          (unsigned long long)o->rv, w->bundle);
+    return 1;
+}
+
+static enum work look_at(struct webhook_certs *w, size_t which, struct str name) {
+    const struct kind *k = w->told[which];
+    const struct object *o = k != NULL ? mirror_get(w->base.env.mirror, k, STR(""), name) : NULL;
+    yyjson_doc *doc;
+    struct buf b;
+    if (o == NULL || o->deleting_ns != 0 || w->bundle == NULL) {
+        return WORK_OK;
+    }
+    if (object_tree(o, &w->base.arena, &doc, NULL) != 0) {
+        return WORK_RETRY;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *notes = json_path(root, "metadata.annotations");
+    bool all = str_is(json_str(json_get(notes, STR(WEBHOOK_INJECT_ANNOTATION))), "true");
+    bool definition = which == TOLD_KINDS - 1;
+    enum work result = WORK_OK;
+    buf_init(&b, BODY_MAX);
+    size_t told =
+        definition ? definition_patch(w, o, root, all, &b) : configuration_patch(w, root, all, &b);
+    if (told > 0) {
+        struct round *r = controller_round(&w->base, str_of(told_keys[which]), name);
+        if (r == NULL || buf_ok(&b) != 0) {
+            result = WORK_RETRY;
+        } else {
+            round_patch(r, k, STR(""), name, "", definition ? PATCH_MERGE : PATCH_JSON,
+                        buf_view(&b));
+        }
+        result = r != NULL ? round_end(r) : result;
+    }
+    buf_release(&b);
+    return result;
+}
+
+static enum work work(void *ctx, struct str key, struct str name) {
+    struct webhook_certs *w = ctx;
+    if (str_is(key, "s")) {
+        return controller_done(&w->base, look_at_secret(w));
+    }
+    for (size_t i = 0; i < TOLD_KINDS; i++) {
+        if (str_is(key, told_keys[i])) {
+            return controller_done(&w->base, look_at(w, i, name));
+        }
+    }
+    return WORK_OK;
+}
+
+/* ---- its life ---- */
+
+static void secret_changed(void *ctx, const struct change *c) {
+    struct webhook_certs *w = ctx;
+    if (str_eq(c->obj->ns, w->o.ns) && str_eq(c->obj->name, w->o.secret)) {
+        workqueue_add(w->base.queue, STR("s"), STR(""));
+    }
+}
+
+static void told_changed(void *ctx, const struct change *c) {
+    if (c->type != CHANGE_DELETED) {
+        (void)tell(ctx, c->obj);
+    }
+}
+
+static void resync(void *ctx) {
+    struct webhook_certs *w = ctx;
+    if (w->o.bundle.n == 0) {
+        workqueue_add(w->base.queue, STR("s"), STR(""));
+    }
+    tell_all(w);
+}
+
+static int start(struct webhook_certs *w, const struct control_env *env, struct err *err) {
+    static const char *const kinds[TOLD_KINDS][2] = {
+        {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
+        {"admissionregistration.k8s.io", "ValidatingWebhookConfiguration"},
+        {"apiextensions.k8s.io", "CustomResourceDefinition"}};
+    int r = controller_init(&w->base, env, WHO, work, resync, w, err);
+    w->secrets = kind_by_name(STR(""), STR("Secret"));
+    if (r == 0 && w->o.bundle.n == 0) {
+        r = controller_feed(&w->base, w->secrets, secret_changed, w, err);
+    }
+    for (size_t i = 0; i < TOLD_KINDS && r == 0; i++) {
+        w->told[i] = kind_by_name(str_of(kinds[i][0]), str_of(kinds[i][1]));
+        r = w->told[i] != NULL ? controller_feed(&w->base, w->told[i], told_changed, w, err) : 0;
+    }
+    if (r == 0 && w->o.bundle.n > 0 && take_bundle(w, w->o.bundle) != 0) {
+        r = err_set(err, ERR_NOMEM, "out of memory");
+    }
+    if (r == 0) {
+        resync(w);
+    }
+    return r;
+}
+
+struct webhook_certs *webhook_certs_new(const struct control_env *env,
+                                        const struct webhook_certs_options *o, struct err *err) {
+    struct webhook_certs *w = mem_zalloc(sizeof(*w));
+    if (w == NULL) {
+        (void)err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    w->o = *o;
+    w->o.service = o->service.n > 0 ? o->service : STR(WEBHOOK_SERVICE);
+    w->o.secret = o->secret.n > 0 ? o->secret : STR(WEBHOOK_SECRET);
+    if (start(w, env, err) != 0) {
+        webhook_certs_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void webhook_certs_free(struct webhook_certs *w) {
+    if (w == NULL) {
+        return;
+    }
+    controller_release(&w->base);
+    mem_free(w->bundle);
+    mem_free(w);
+}

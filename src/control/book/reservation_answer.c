@@ -1,0 +1,369 @@
+/*
+ * reservation_answer: ReservationCheck: what would come of a booking, at once and without writing anything.
+ *
+ * The embedded server's admission asks the same way when a Reservation is made or changed, and says `hold`, which no
+ * request can: what fits is then kept free for a moment, until its object is seen, so that of two who ask in one breath
+ * one is refused.
+ */
+#include "control/book/reservation_private.h"
+
+#include "api/schema/codec.h"
+#include "control/book/reservation_grid.h"
+
+enum { ANSWER_MAX = 64 << 20 };
+
+/* ---- places kept for a moment ---- */
+
+static void tentative_free(struct reservation_controller *c, struct plan_tentative *t) {
+    (void)calendar_remove(c->calendar, str_of(t->id));
+    mem_free(t->id);
+    mem_free(t->ns);
+    mem_free(t->name);
+    mem_free(t);
+}
+
+/* Those that are old, or whose object is there. */
+void plan_tentatives_trim(struct reservation_controller *c) {
+    int64_t now = plan_now(c);
+    for (struct plan_tentative **p = &c->tentatives; *p;) {
+        struct plan_tentative *t = *p;
+        if (t->until <= now || booking_find(c, str_of(t->ns), str_of(t->name))) {
+            *p = t->next;
+            tentative_free(c, t);
+        } else {
+            p = &t->next;
+        }
+    }
+}
+
+void plan_tentatives_drop(struct reservation_controller *c) {
+    while (c->tentatives) {
+        struct plan_tentative *t = c->tentatives;
+        c->tentatives = t->next;
+        tentative_free(c, t);
+    }
+}
+
+static void tentative_keep(struct reservation_controller *c, const struct plan_want *w,
+                           const struct plan_outcome *o, struct str ns, struct str name) {
+    struct plan_tentative *t = mem_zalloc(sizeof *t);
+    struct calendar_ask ask = w->ask;
+    char id[64];
+    /* Two may ask for one name in one breath: which of them gets it is not known yet, so both are kept. */
+    (void)snprintf(id, sizeof id, "tentative/%llu", (unsigned long long)c->n_tentatives++);
+    if (t) {
+        *t = (struct plan_tentative){.until = plan_now(c) + PLAN_TENTATIVE_S,
+                                     .id = mem_cstr(str_of(id)),
+                                     .ns = mem_cstr(ns),
+                                     .name = mem_cstr(name)};
+    }
+    if (!t || !t->id || !t->ns || !t->name) {
+        if (t) {
+            tentative_free(c, t);
+        }
+        return;
+    }
+    ask.id = str_of(t->id);
+    ask.start = o->start;
+    ask.end = o->end;
+    if (calendar_insert(c->calendar, &ask, NULL) != 0) {
+        tentative_free(c, t);
+        return;
+    }
+    plan_moved(c);
+    t->next = c->tentatives;
+    c->tentatives = t;
+    workqueue_add_after(c->base.queue, STR(""), STR("plan"), (PLAN_TENTATIVE_S + 1) * NS_PER_SEC);
+}
+
+/* ---- what would be made ---- */
+
+static void reservation_json(yyjson_val *root, struct str ns, struct str name, struct buf *out) {
+    yyjson_val *spec = json_get(root, STR("spec"));
+    size_t i, n, k = 0;
+    yyjson_val *key, *v;
+    buf_c(out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Reservation\",\"metadata\":{"
+               "\"namespace\":");
+    buf_json(out, ns);
+    buf_c(out, ",\"name\":");
+    buf_json(out, name);
+    buf_c(out, "},\"spec\":{");
+    yyjson_obj_foreach(spec, i, n, key, v) {
+        if (!str_is(json_str(key), "name")) {
+            buf_c(out, k++ ? "," : "");
+            buf_json(out, json_str(key));
+            buf_ch(out, ':');
+            json_write(out, v);
+        }
+    }
+    buf_c(out, "}}");
+}
+
+static void queue_json(struct reservation_controller *c, const struct plan_want *w,
+                       const struct calendar_plan *p, struct str ns, struct buf *out) {
+    const struct reservation_pool *pool = c->policy.spec->pool;
+    struct str flavor = p->n ? p->v[0].flavor : STR("");
+    buf_c(out, ",{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
+               "\"metadata\":{\"name\":\"rsv-<first 8 of its uid>\"},\"spec\":{\"cohortName\":");
+    buf_json(out, pool ? pool->cohort : STR("pool"));
+    buf_c(out, ",\"namespaceSelector\":{\"matchLabels\":{\"kubernetes.io/metadata.name\":");
+    buf_json(out, ns);
+    buf_c(out, "}},\"resourceGroups\":[{\"coveredResources\":[");
+    for (size_t i = 0; i < w->ask.n_lines; i++) {
+        buf_c(out, i ? "," : "");
+        buf_json(out, w->ask.lines[i].resource);
+    }
+    buf_c(out, "],\"flavors\":[{\"name\":");
+    buf_json(out, flavor);
+    buf_c(out, ",\"resources\":[");
+    for (size_t i = 0; i < w->ask.n_lines; i++) {
+        buf_c(out, i ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, w->ask.lines[i].resource);
+        buf_f(out, ",\"nominalQuota\":\"%lld\"}", (long long)w->ask.lines[i].count);
+    }
+    buf_c(out, "]}]}],\"preemption\":{\"reclaimWithinCohort\":\"Any\",\"withinClusterQueue\":"
+               "\"Never\"}}}");
+}
+
+static void local_json(const struct plan_want *w, struct str ns, struct str name, struct buf *out) {
+    buf_c(out, ",{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{"
+               "\"namespace\":");
+    buf_json(out, ns);
+    buf_f(out, ",\"name\":\"rsv-%.*s\"},\"spec\":{\"clusterQueue\":", STR_ARG(name));
+    buf_c(out, "\"rsv-<first 8 of its uid>\"}}");
+    for (size_t i = 0; i < w->ask.n_lines; i++) {
+        const struct calendar_line *l = &w->ask.lines[i];
+        struct str last = str_skip(l->resource, (size_t)(str_find_last(l->resource, '/') + 1));
+        buf_c(out, ",{\"apiVersion\":\"infrastructure.opendatahub.io/v1\",\"kind\":"
+                   "\"HardwareProfile\",\"metadata\":{\"namespace\":");
+        buf_json(out, ns);
+        buf_f(out, ",\"name\":\"rsv-%.*s-%.*s\"},\"spec\":{\"identifiers\":[{\"displayName\":",
+              STR_ARG(name), STR_ARG(last));
+        buf_json(out, l->resource);
+        buf_c(out, ",\"identifier\":");
+        buf_json(out, l->resource);
+        buf_f(out,
+              ",\"minCount\":1,\"defaultCount\":1,\"maxCount\":%lld,\"resourceType\":"
+              "\"Accelerator\"}],\"scheduling\":{\"type\":\"Queue\",\"kueue\":{\"localQueueName\":"
+              "\"rsv-%.*s\"}}}}",
+              (long long)l->count, STR_ARG(name));
+    }
+}
+
+/* ---- the answer ---- */
+
+struct check {
+    struct reservation_controller *c;
+    const struct virtual_ask *q;
+    struct arena a;
+    struct reservation *r;
+    yyjson_val *root;
+    struct plan_want w;
+    struct plan_outcome o;
+    struct calendar_plan plan;
+    struct booking *instead;
+    struct str name; /* of the Reservation that would be */
+};
+
+static const char *phase_of(const struct check *k) {
+    if (k->o.verdict == PLAN_FITS) {
+        return k->o.approver ? "PendingApproval" : "Confirmed";
+    }
+    return k->o.verdict == PLAN_FULL && k->r->spec->waitlist ? "Waitlisted" : "Rejected";
+}
+
+static void cost_json(struct check *k, struct buf *out) {
+    int64_t s = k->o.end - k->o.start;
+    struct str t = booking_hours_text(&k->a, booking_gpu_ms(k->w.share, 1, s > 0 ? s : 0));
+    buf_f(out, ",\"cost\":{\"quoted\":\"%.*s\"}", STR_ARG(t));
+}
+
+static void answer(struct check *k, struct buf *out) {
+    struct reservation_controller *c = k->c;
+    struct str text = plan_outcome_text(c, k->r, &k->w, &k->o, &k->a);
+    buf_f(out,
+          "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"ReservationCheck\",\"metadata\":");
+    json_write(out, json_get(k->root, STR("metadata")));
+    buf_c(out, ",\"spec\":");
+    json_write(out, json_get(k->root, STR("spec")));
+    buf_f(out, ",\"status\":{\"fits\":%s,\"phase\":\"%s\",\"reason\":\"%s\",\"message\":",
+          k->o.verdict == PLAN_FITS ? "true" : "false", phase_of(k), plan_outcome_reason(&k->o));
+    buf_json(out, text);
+    buf_ch(out, ',');
+    plan_time_json(out, "start", k->o.start);
+    buf_ch(out, ',');
+    plan_time_json(out, "end", k->o.end);
+    cost_json(k, out);
+    if (k->o.verdict == PLAN_FITS) {
+        buf_c(out, ",\"plan\":");
+        plan_places_json(c, &k->plan, k->w.ask.lines, k->w.ask.n_lines, out);
+    } else {
+        plan_outcome_json(c, k->r, &k->w, &k->o, k->instead, &k->a, out);
+    }
+    buf_c(out, ",\"objects\":[");
+    reservation_json(k->root, k->q->ns, k->name, out);
+    if (k->o.verdict == PLAN_FITS) {
+        queue_json(c, &k->w, &k->plan, k->q->ns, out);
+        local_json(&k->w, k->q->ns, k->name, out);
+    }
+    buf_c(out, "]}}");
+}
+
+/* ---- for whom ---- */
+
+static bool asker_is(const struct virtual_ask *q, struct str name, bool group) {
+    for (size_t i = 0; group && i < q->n_groups; i++) {
+        if (str_eq(q->groups[i], name)) {
+            return true;
+        }
+    }
+    return !group && str_eq(q->user, name);
+}
+
+static bool is_group(const struct reservation_beneficiary *b) {
+    return b && b->name.n > 0 && str_is(b->kind, "Group");
+}
+
+/* Does the booking that is to be changed belong to the asker, or to a group of theirs? */
+static bool owns(struct check *k) {
+    const struct reservation *r = booking_view(k->c, k->instead, &k->a, NULL);
+    const struct reservation_beneficiary *b = r ? r->spec->beneficiary : NULL;
+    return asker_is(k->q, k->instead->user, false) ||
+           (is_group(b) && asker_is(k->q, b->name, true));
+}
+
+/* Limits are judged for who would have it; whoever may not book in that name is not told about them. What the object
+ * itself says of who asks is not believed. */
+static int judge_for(struct check *k, struct err *err) {
+    const struct virtual_ask *q = k->q;
+    const struct reservation_beneficiary *b = k->r->spec->beneficiary;
+    struct str_pair *by = ARENA_NEW(&k->a, struct str_pair);
+    if (!by) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    *by = (struct str_pair){STR(RESERVATION_USER_ANNOTATION),
+                            k->instead ? k->instead->user : q->user};
+    k->r->metadata->annotations = (struct str_map){by, 1};
+    if (k->instead && !owns(k) &&
+        !q->may(q, "update", "berth.dev", "reservations/manage", q->ns, (struct str){0})) {
+        return err_set(err, ERR_FORBIDDEN,
+                       "this is somebody else's booking: to change it needs update of "
+                       "reservations/manage");
+    }
+    bool as_was = k->instead && str_eq(plan_user(k->r), k->instead->user);
+    if (b && b->name.n > 0 && !as_was && !asker_is(q, b->name, is_group(b)) &&
+        !q->may(q, "update", "berth.dev", "reservations/onbehalf", q->ns, (struct str){0})) {
+        return err_set(err, ERR_FORBIDDEN,
+                       "you may not book for %.*s: that needs update of reservations/onbehalf",
+                       STR_ARG(b->name));
+    }
+    return 0;
+}
+
+static int read_check(struct check *k, struct err *err) {
+    yyjson_doc *d;
+    k->r = ARENA_NEW(&k->a, struct reservation);
+    int r = k->r ? json_parse(&k->a, k->q->body, &d, err) : ERR_NOMEM;
+    r = r ? r : codec_decode(&schema_reservation_check, yyjson_doc_get_root(d), &k->a, k->r, err);
+    if (r == 0 && (!k->r->spec || !k->r->metadata)) {
+        return err_set(err, ERR_INVALID, "spec: Required value");
+    }
+    if (r != 0) {
+        return r;
+    }
+    k->root = yyjson_doc_get_root(d);
+    struct str changed = k->r->spec->name, name = k->r->metadata->name;
+    k->r->metadata->namespace = k->q->ns;
+    k->r->metadata->creation_ns = 0;
+    k->instead = changed.n ? booking_find(k->c, k->q->ns, changed) : NULL;
+    k->name = changed.n ? changed : name.n ? name : STR("booking");
+    if (k->instead && !k->instead->held) {
+        k->instead = NULL;
+    }
+    return judge_for(k, err);
+}
+
+/* Times are put on the grid, as they are when the Reservation is made. */
+static void align(struct check *k) {
+    int64_t grid = k->c->policy.spec->granularity_ns / NS_PER_SEC;
+    struct reservation_spec *s = k->r->spec;
+    int64_t start = s->start_ns / NS_PER_SEC, end = s->end_ns / NS_PER_SEC;
+    start = reservation_grid_down(start, grid, plan_grid_base(k->c, start));
+    end = reservation_grid_up(end, grid, plan_grid_base(k->c, end));
+    s->start_ns = start * NS_PER_SEC;
+    s->end_ns = end * NS_PER_SEC;
+}
+
+static int judge(struct check *k) {
+    struct reservation_controller *c = k->c;
+    if (!k->instead) {
+        align(k);
+    }
+    int r = plan_want_of(c, k->r->spec, STR("check"), plan_now(c), &k->a, &k->w);
+    if (r == 0 && k->instead && booking_begun(k->instead->phase)) {
+        k->w.ask.start = k->instead->start;
+        k->w.ask.fixed = true;
+        k->w.min_s = 0;
+    }
+    r = r ? r : plan_judge(c, k->r, k->q->ns, &k->w, k->instead, &k->o);
+    if (r == 0 && k->o.verdict == PLAN_FITS) {
+        struct calendar_ask ask = k->w.ask;
+        ask.start = k->o.start;
+        ask.end = k->o.end;
+        (void)calendar_check(c->calendar, &ask, k->instead ? k->instead->uid : STR(""), &k->a,
+                             &k->plan, NULL);
+    }
+    return r;
+}
+
+static int check_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
+                     void *ctx, struct virtual_call **ret, struct err *err) {
+    struct reservation_controller *c =
+        (struct reservation_controller *)((char *)s -
+                                          offsetof(struct reservation_controller, check_source));
+    struct check k = {.c = c, .q = q};
+    struct buf out;
+    (void)ret;
+    arena_init(&k.a, ANSWER_MAX);
+    buf_init(&out, ANSWER_MAX);
+    plan_tentatives_trim(c);
+    int r = plan_refresh(c) != 0 ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
+    r = r ? r : read_check(&k, err);
+    r = r ? r : judge(&k);
+    if (r == 0) {
+        answer(&k, &out);
+        r = buf_ok(&out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+    }
+    if (r == 0 && k.o.verdict == PLAN_FITS && !k.instead && q->hold.n) {
+        tentative_keep(c, &k.w, &k.o, q->ns, q->hold);
+    }
+    if (r == 0) {
+        done(ctx, 0, buf_view(&out), NULL);
+    }
+    buf_release(&out);
+    arena_release(&k.a);
+    return r;
+}
+
+void plan_answers_init(struct reservation_controller *c) {
+    c->check_source = (struct virtual_source){
+        .group = "berth.dev", .resource = "reservationchecks", .subresource = "", .ask = check_ask};
+    c->slots_source = (struct virtual_source){.group = "berth.dev",
+                                              .resource = "availabilities",
+                                              .subresource = "",
+                                              .ask = plan_slots_ask};
+    if (c->base.env.virtuals) {
+        virtual_add(c->base.env.virtuals, &c->check_source);
+        virtual_add(c->base.env.virtuals, &c->slots_source);
+    }
+}
+
+void plan_answers_release(struct reservation_controller *c) {
+    if (c->base.env.virtuals && c->check_source.ask) {
+        virtual_remove(c->base.env.virtuals, &c->check_source);
+        virtual_remove(c->base.env.virtuals, &c->slots_source);
+    }
+    if (c->calendar) {
+        plan_tentatives_drop(c);
+    }
+}

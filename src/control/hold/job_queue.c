@@ -1,0 +1,351 @@
+/*
+ * job_queue: hears of changes and looks. One look at an object and its Workload takes the first step of the table in
+ * job_queue.h that applies (job_queue_steps.c).
+ *
+ * Kinds come and go while this runs, so it hears of every change and knows by the kind whose it is; each integrated
+ * kind has a queue of its own, since two kinds may have objects of one name.
+ */
+#include "control/hold/job_queue.h"
+
+#include "api/schema/codec.h"
+#include "base/mem.h"
+#include "control/hold/job_queue_private.h"
+
+enum { SYNC_ARENA = 64 << 20 };
+
+/* ---- what to look at ---- */
+
+static bool wanted(const struct lane *lane, const struct object *o) {
+    const struct queue_settings *s = lane->c->settings;
+    const struct owner_ref *owner = object_controller(o);
+    if (str_empty(object_label(o, STR(KUEUE_QUEUE_LABEL))) && !s->manage_jobs_without_queue_name &&
+        !(owner && integration_of_owner(owner))) {
+        return false;
+    }
+    return integration_in_namespace(lane->c->env.mirror, s, o->ns);
+}
+
+static struct lane *lane_of_row(struct job_queue_controller *c, const struct integration *row) {
+    for (size_t i = 0; row && i < c->n_lanes; i++) {
+        if (c->lanes[i].row == row) {
+            return &c->lanes[i];
+        }
+    }
+    return NULL;
+}
+
+struct lane *job_queue_lane(struct job_queue_controller *c, const struct kind *k) {
+    if (k != c->last_kind) {
+        c->last_kind = k;
+        c->last_lane = lane_of_row(c, integration_of(k));
+        if (c->last_lane) {
+            c->last_lane->kind = k;
+        }
+    }
+    return c->last_lane;
+}
+
+/* Of the object that a Workload belongs to. */
+static struct lane *lane_of_workload(struct job_queue_controller *c, const struct object *wl) {
+    const struct owner_ref *o = object_controller(wl);
+    return o ? lane_of_row(c, integration_of_owner(o)) : NULL;
+}
+
+static bool add_workload(void *ctx, const struct object *o) {
+    struct job_queue_controller *c = ctx;
+    if (o->kind == c->workloads) {
+        workqueue_add(c->orphaned.queue, o->ns, o->name);
+    }
+    return true;
+}
+
+static bool add_object(void *ctx, const struct object *o) {
+    struct job_queue_controller *c = ctx;
+    bool custom = o->kind == c->jobs || (o->kind->flags & KIND_CUSTOM);
+    struct lane *lane = custom && o->kind != c->workloads ? job_queue_lane(c, o->kind) : NULL;
+    if (lane && wanted(lane, o)) {
+        workqueue_add(lane->queue, o->ns, o->name);
+    }
+    return true;
+}
+
+static void object_changed(struct lane *lane, const struct change *ch) {
+    if (ch->type == CHANGE_DELETED) {
+        mirror_owned(lane->c->env.mirror, ch->obj, add_workload, lane->c);
+    } else if (wanted(lane, ch->obj)) {
+        workqueue_add(lane->queue, ch->obj->ns, ch->obj->name);
+    }
+}
+
+/* False: nobody that it belongs to is here. */
+static bool look_at_owner(struct job_queue_controller *c, const struct object *wl) {
+    struct lane *lane = lane_of_workload(c, wl);
+    const struct owner_ref *o = object_controller(wl);
+    const struct object *owner = lane ? mirror_owner(c->env.mirror, wl->ns, o) : NULL;
+    if (owner) {
+        workqueue_add(lane->queue, wl->ns, o->name);
+        if (lane->kind != c->jobs) { /* objects below it follow its Workload; a Job has only pods */
+            mirror_owned(c->env.mirror, owner, add_object, c);
+        }
+    }
+    return owner != NULL;
+}
+
+static void workload_changed(struct job_queue_controller *c, const struct change *ch) {
+    if (object_left(ch->old, ch->obj)) {
+        (void)look_at_owner(c, ch->old);
+    }
+    if (!look_at_owner(c, ch->obj) && ch->type != CHANGE_DELETED) {
+        workqueue_add(c->orphaned.queue, ch->obj->ns, ch->obj->name);
+    }
+}
+
+/* Whether its jobs are queued may depend on its labels. */
+static void namespace_changed(struct job_queue_controller *c, const struct change *ch) {
+    for (size_t i = 0; integration_namespace_moved(c->settings, ch) && i < c->n_lanes; i++) {
+        const struct kind *k = integration_kind(c->lanes[i].row);
+        if (k) {
+            mirror_scan(c->env.mirror, k, ch->obj->name, add_object, c);
+        }
+    }
+}
+
+static void changed(void *ctx, const struct change *ch) {
+    struct job_queue_controller *c = ctx;
+    const struct kind *k = ch->obj->kind;
+    if (k == c->workloads) {
+        workload_changed(c, ch);
+    } else if (k == c->namespaces) {
+        namespace_changed(c, ch);
+    } else if (k == c->jobs || (k->flags & KIND_CUSTOM)) {
+        struct lane *lane = job_queue_lane(c, k);
+        if (lane) {
+            object_changed(lane, ch);
+        }
+    }
+}
+
+static void add_all(void *ctx) {
+    struct job_queue_controller *c = ctx;
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        const struct kind *k = integration_kind(c->lanes[i].row);
+        if (k) {
+            mirror_scan(c->env.mirror, k, STR(""), add_object, c);
+        }
+    }
+    mirror_scan(c->env.mirror, c->workloads, STR(""), add_workload, c);
+}
+
+static void resync(void *ctx) {
+    add_all(((struct lane *)ctx)->c);
+}
+
+/* ---- seeing ---- */
+
+static bool find_workload(void *ctx, const struct object *o) {
+    struct pair *p = ctx;
+    p->n_pods += o->kind == p->c->pods;
+    p->n_owned += o->kind != p->c->workloads;
+    if (o->kind != p->c->workloads || lane_of_workload(p->c, o) != p->lane) {
+        return true;
+    }
+    *(p->wl_obj ? &p->extra : &p->wl_obj) = o;
+    return true;
+}
+
+/* One that was made beforehand, unless another object has it. */
+static void find_prebuilt(struct pair *p) {
+    const struct object *o = mirror_get(p->c->env.mirror, p->c->workloads, p->obj->ns, p->prebuilt);
+    const struct owner_ref *owner = o ? object_controller(o) : NULL;
+    p->extra = NULL;
+    p->wl_obj = owner && !object_named_by(p->obj, o->ns, owner) ? NULL : o;
+}
+
+static void see_object(struct pair *p) {
+    p->suspended = job_look_suspended(&p->look);
+    p->finished = job_look_finished(&p->look, &p->end);
+    p->idle = !job_look_active(&p->look);
+    if (p->obj->deleting_ns) { /* nobody keeps the status of what goes */
+        p->idle = p->obj->kind == p->c->jobs ? p->n_pods == 0 : p->idle || p->n_owned == 0;
+    }
+}
+
+static int see(struct pair *p) {
+    struct arena *a = &p->c->arena;
+    yyjson_doc *d;
+    int r = job_look_init(&p->look, &p->err);
+    if (r == ERR_NOT_FOUND || r == ERR_INVALID) {
+        p->unclear = r;
+        r = 0;
+    }
+    if (r == 0 && !json_path(p->look.tree, "spec")) {
+        r = err_set(&p->err, ERR_INVALID, "no spec");
+    }
+    if (r != 0) {
+        return r;
+    }
+    mirror_owned(p->c->env.mirror, p->obj, find_workload, p);
+    p->prebuilt = job_workload_prebuilt(&p->look);
+    if (!str_empty(p->prebuilt)) {
+        find_prebuilt(p);
+    }
+    see_object(p);
+    if (!p->wl_obj) {
+        return 0;
+    }
+    r = object_tree(p->wl_obj, a, &d, &p->err);
+    p->wl_tree = r ? NULL : yyjson_doc_get_root(d);
+    p->was = json_path(p->wl_tree, "spec.podSets");
+    r = r ? r : codec_decode(&schema_workload, p->wl_tree, a, &p->wl, &p->err);
+    if (r == 0 && p->wl.status) {
+        const struct condition_list *l = &p->wl.status->conditions;
+        p->admitted = conditions_true(l, "Admitted");
+        p->evicted = conditions_true(l, "Evicted");
+        p->reserved = conditions_true(l, "QuotaReserved");
+        p->wl_finished = conditions_true(l, "Finished");
+    }
+    return r;
+}
+
+/* Queued itself, or by something above it, or not at all. */
+static enum work look(struct pair *p) {
+    const struct queue_settings *s = p->c->settings;
+    const struct object *above = NULL;
+    int r =
+        integration_ancestor(p->c->env.mirror, s, object_controller(p->obj), p->obj->ns, &above);
+    if (r == ERR_TOO_LARGE) {
+        recorder_event(p->c->recorder, p->obj, EVENT_WARNING, "JobNestingTooDeep",
+                       "Terminated search for Kueue-managed Job because ancestor depth exceeded "
+                       "limit of 10");
+    }
+    if (r != 0) {
+        return WORK_RETRY;
+    }
+    if (!above && str_empty(object_label(p->obj, STR(KUEUE_QUEUE_LABEL))) &&
+        !s->manage_jobs_without_queue_name) {
+        return WORK_OK;
+    }
+    if (see(p) != 0) {
+        log_error(p->c->env.log, "%s %.*s/%.*s: %s", p->lane->row->name, STR_ARG(p->obj->ns),
+                  STR_ARG(p->obj->name), p->err.text);
+        return WORK_RETRY;
+    }
+    if (p->lane->row->skipped && p->lane->row->skipped(&p->look)) {
+        return WORK_OK;
+    }
+    return above ? job_queue_child(p, above) : job_queue_step(p);
+}
+
+static enum work sync_object(void *ctx, struct str ns, struct str name) {
+    struct lane *lane = ctx;
+    struct job_queue_controller *c = lane->c;
+    const struct kind *k = lane->kind ? lane->kind : integration_kind(lane->row);
+    struct pair p = {
+        .c = c, .lane = lane, .obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL};
+    if (!p.obj || !wanted(lane, p.obj)) {
+        return WORK_OK;
+    }
+    p.look = (struct job_look){.row = lane->row,
+                               .obj = p.obj,
+                               .mirror = c->env.mirror,
+                               .settings = c->settings,
+                               .arena = &c->arena};
+    enum work w = look(&p);
+    arena_reset(&c->arena);
+    return w;
+}
+
+static enum work sync_orphaned(void *ctx, struct str ns, struct str name) {
+    struct job_queue_controller *c = ((struct lane *)ctx)->c;
+    const struct object *wl = mirror_get(c->env.mirror, c->workloads, ns, name);
+    if (!wl) {
+        return WORK_OK;
+    }
+    struct lane *lane = lane_of_workload(c, wl);
+    const struct owner_ref *o = object_controller(wl);
+    bool ours = lane || (c->settings->gates.finish_orphaned_workloads && !wl->n_owners &&
+                         !str_empty(object_label(wl, STR(KUEUE_JOB_UID_LABEL))));
+    if (lane && mirror_owner(c->env.mirror, ns, o)) {
+        workqueue_add(lane->queue, ns, o->name);
+        return WORK_OK;
+    }
+    /* Of a Workload that somebody made by hand only a deletion is followed. */
+    enum work w = ours || (!wl->n_owners && wl->deleting_ns) ? job_queue_let_go(c, wl) : WORK_OK;
+    arena_reset(&c->arena);
+    return w;
+}
+
+/* ---- life ---- */
+
+static bool lane_init(struct lane *lane, struct job_queue_controller *c,
+                      const struct integration *row) {
+    lane->c = c;
+    lane->row = row;
+    lane->queue =
+        workqueue_new(&(struct workqueue_options){.clock = c->env.clock,
+                                                  .work = row ? sync_object : sync_orphaned,
+                                                  .resync = resync,
+                                                  .ctx = lane,
+                                                  .budget = c->env.turn});
+    return lane->queue != NULL;
+}
+
+static bool lanes_init(struct job_queue_controller *c) {
+    size_t n;
+    const struct integration *rows = integrations(&n);
+    bool ok = lane_init(&c->orphaned, c, NULL);
+    c->lanes = mem_zalloc(n * sizeof *c->lanes);
+    for (size_t i = 0; ok && c->lanes && i < n; i++) {
+        if (rows[i].suspend && integration_enabled(&rows[i], c->settings)) {
+            ok = lane_init(&c->lanes[c->n_lanes++], c, &rows[i]);
+        }
+    }
+    return ok && c->lanes;
+}
+
+struct job_queue_controller *job_queue_controller_new(const struct control_env *env,
+                                                      struct err *err) {
+    struct job_queue_controller *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    c->env = *env;
+    c->settings = env->settings ? env->settings : queue_settings_defaults();
+    c->jobs = kind_by_name(STR("batch"), STR("Job"));
+    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
+    c->pods = kind_by_name(STR(""), STR("Pod"));
+    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
+    arena_init(&c->arena, SYNC_ARENA);
+    bool ok = lanes_init(c);
+    c->recorder = recorder_new(env, "kueue-job-controller");
+    c->feed = mirror_feed(env->mirror, NULL, changed, c);
+    if (!ok || !c->recorder || !c->feed) {
+        job_queue_controller_free(c);
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    add_all(c);
+    return c;
+}
+
+static void lane_release(struct lane *lane) {
+    workqueue_free(lane->queue);
+}
+
+void job_queue_controller_free(struct job_queue_controller *c) {
+    if (!c) {
+        return;
+    }
+    if (c->feed) {
+        feed_free(c->feed);
+    }
+    for (size_t i = 0; i < c->n_lanes; i++) {
+        lane_release(&c->lanes[i]);
+    }
+    lane_release(&c->orphaned);
+    recorder_free(c->recorder);
+    mem_free(c->lanes);
+    arena_release(&c->arena);
+    mem_free(c);
+}

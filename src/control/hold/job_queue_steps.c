@@ -1,0 +1,644 @@
+/* job_queue_steps: what one look at an object and its Workload leads to. Each step writes at most once. */
+#include "control/hold/job_queue_private.h"
+
+#include "api/schema/codec.h"
+#include "control/kit/body.h"
+
+#define WHO "berth-job-queue-controller"
+#define STOP_NOT_ADMITTED "Not admitted by cluster queue"
+#define STOP_NO_MATCH "No matching Workload; restoring pod templates according to existent Workload"
+
+/* ---- writing ---- */
+
+static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+}
+
+static struct round *begin(struct lane *lane, const struct object *key) {
+    struct round *r = round_new(lane->queue, lane->c->env.writer, WHO, key->ns, key->name);
+    if (r) {
+        round_on_done(r, answered, lane->c);
+    }
+    return r;
+}
+
+/* One patch as a whole round; `code` is that of the body. ERR_NOT_FOUND: there is nothing to write. */
+static enum work send(struct lane *lane, const struct object *key, const struct object *o,
+                      const char *sub, int code, struct buf *b) {
+    struct round *r = code == 0 ? begin(lane, key) : NULL;
+    enum work w = code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
+    if (r) {
+        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
+    }
+    buf_release(b);
+    return r ? round_end(r) : w;
+}
+
+static enum work send_object(struct pair *p, const char *sub, int code, struct buf *b) {
+    return send(p->lane, p->obj, p->obj, sub, code, b);
+}
+
+static enum work send_workload(struct pair *p, const char *sub, int code, struct buf *b) {
+    return send(p->lane, p->obj, p->wl_obj, sub, code, b);
+}
+
+static enum work send_change(struct pair *p, struct workload_change *ch) {
+    struct buf b;
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = workload_change_write(ch, &b);
+    return send_workload(p, "status", code, &b);
+}
+
+static void start_change(struct pair *p, struct workload_change *ch) {
+    workload_change_init(ch, p->wl_obj, &p->wl, &p->c->arena, clock_wall(p->c->env.clock));
+    ch->settings = p->c->settings;
+}
+
+/* A patch that is conditional on a version; the caller writes on and closes. */
+static void open_patch(struct buf *b, const struct object *o) {
+    buf_init(b, JOB_QUEUE_BODY_MAX);
+    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)o->rv);
+}
+
+static enum work drop_finalizer(struct lane *lane, const struct object *key,
+                                const struct object *wl) {
+    struct buf b;
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = wl->n_finalizers ? write_without_finalizer(wl, KUEUE_FINALIZER, &lane->c->arena, &b)
+                                : ERR_NOT_FOUND;
+    return send(lane, key, wl, "", code, &b);
+}
+
+static enum work remove_object(struct pair *p, const struct object *o) {
+    struct round *r = begin(p->lane, p->obj);
+    struct delete_options options = {
+        .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    if (!r) {
+        return WORK_RETRY;
+    }
+    round_remove(r, o->kind, o->ns, o->name, &options);
+    return round_end(r);
+}
+
+static enum work remove_workload(struct pair *p, const struct object *wl) {
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "DeletedWorkload",
+                   "Deleted not matching Workload: %.*s/%.*s", STR_ARG(wl->ns), STR_ARG(wl->name));
+    return remove_object(p, wl);
+}
+
+static enum work look_again(struct pair *p, int64_t ms) {
+    workqueue_add_after(p->lane->queue, p->obj->ns, p->obj->name, ms * NS_PER_MS);
+    return WORK_OK;
+}
+
+/* ---- stop ---- */
+
+static bool fixed(const struct pair *p) {
+    return p->lane->row->flags & INTEGRATION_TEMPLATE_FIXED;
+}
+
+/* Held back again, with what it was given taken out in the same write where its API allows. */
+static enum work stop(struct pair *p, struct str message) {
+    struct buf b;
+    bool later = fixed(p) || (p->lane->row->flags & INTEGRATION_APART);
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = job_look_stop(&p->look, later || !p->wl_obj ? NULL : p->was, &b);
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s", STR_ARG(message));
+    return send_object(p, "", code, &b);
+}
+
+/* A started Job's template may not change: before it does, the start is forgotten. */
+static bool is_fixed_now(const struct pair *p) {
+    return fixed(p) && json_path(p->look.tree, "status.startTime");
+}
+
+static enum work forget_start(struct pair *p) {
+    struct buf b;
+    open_patch(&b, p->obj);
+    buf_c(&b, "},\"status\":{\"startTime\":null}}");
+    return send_object(p, "status", buf_ok(&b), &b);
+}
+
+/* Takes the injected parts out. */
+static enum work restore(struct pair *p) {
+    struct buf b;
+    if ((p->lane->row->flags & INTEGRATION_APART) && !p->idle) {
+        return WORK_OK; /* its status will say */
+    }
+    if (is_fixed_now(p)) {
+        return forget_start(p);
+    }
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = job_look_stop(&p->look, p->was, &b);
+    return send_object(p, "", code, &b);
+}
+
+/* ---- a Workload is made ---- */
+
+static enum work tell_unclear(struct pair *p) {
+    recorder_event(p->c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose", "%s",
+                   p->unclear ? p->err.text : "no pod sets");
+    return look_again(p, JOB_QUEUE_AGAIN_MS);
+}
+
+static int find_priority(struct pair *p, struct workload_priority *ret) {
+    struct job_queue_controller *c = p->c;
+    struct str missing, label = object_label(p->obj, STR(KUEUE_PRIORITY_LABEL));
+    int r = workload_priority_resolve(c->env.mirror, label, job_look_priority_class(&p->look), ret,
+                                      &missing);
+    if (r == ERR_NOT_FOUND && !str_empty(label)) {
+        recorder_event(c->recorder, p->obj, EVENT_WARNING, "WorkloadPriorityClassNotFound",
+                       "WorkloadPriorityClass \"%.*s\" not found", STR_ARG(missing));
+    } else if (r == ERR_NOT_FOUND) {
+        recorder_event(c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
+                       "PriorityClass \"%.*s\" not found", STR_ARG(missing));
+    }
+    return r;
+}
+
+static void tell_created(struct pair *p) {
+    const struct integration *row = p->lane->row;
+    struct str name = workload_name(row->kind, row->group, p->obj->name, p->obj->uid, &p->c->arena);
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "CreatedWorkload",
+                   "Created Workload: %.*s/%.*s", STR_ARG(p->obj->ns), STR_ARG(name));
+    if (str_is(job_look_annotation(&p->look, KUEUE_ELASTIC_ANNOTATION), "true")) {
+        recorder_event(p->c->recorder, p->obj, EVENT_WARNING, "ElasticJobUnsupported",
+                       "Elastic jobs are not supported: it is queued as a whole, and stopped when "
+                       "its size changes");
+    }
+}
+
+static enum work create(struct pair *p) {
+    struct workload_priority prio;
+    struct buf b;
+    struct round *r = NULL;
+    if (p->unclear || p->look.n_parts == 0) {
+        return tell_unclear(p);
+    }
+    if (find_priority(p, &prio) != 0) {
+        return WORK_RETRY;
+    }
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    if (job_workload_write(&p->look, &prio, &b) == 0) {
+        r = begin(p->lane, p->obj);
+    }
+    if (r) {
+        round_create(r, p->c->workloads, p->obj->ns, buf_view(&b));
+        tell_created(p);
+    }
+    buf_release(&b);
+    return r ? round_end(r) : WORK_RETRY;
+}
+
+static enum work without_workload(struct pair *p) {
+    if (p->finished || p->obj->deleting_ns) {
+        return WORK_OK;
+    }
+    if (!p->suspended) {
+        return stop(p, STR("missing workload"));
+    }
+    if (p->lane->row->on_hold && p->lane->row->on_hold(&p->look)) {
+        return WORK_OK;
+    }
+    if (!str_empty(p->prebuilt)) {
+        return look_again(p, JOB_QUEUE_AGAIN_MS);
+    }
+    return p->idle ? create(p) : WORK_OK;
+}
+
+/* ---- a Workload that does not fit ---- */
+
+static enum work update_in_place(struct pair *p) {
+    struct buf b;
+    int32_t limit = job_workload_limit(p->obj);
+    open_patch(&b, p->wl_obj);
+    buf_c(&b, "},\"spec\":{\"podSets\":");
+    job_workload_pod_sets(&p->look, &b);
+    buf_c(&b, ",\"maximumExecutionTimeSeconds\":");
+    if (limit > 0) {
+        buf_f(&b, "%d}}", limit);
+    } else {
+        buf_c(&b, "null}}");
+    }
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+                   "Updated not matching Workload for suspended job: %.*s/%.*s",
+                   STR_ARG(p->wl_obj->ns), STR_ARG(p->wl_obj->name));
+    return send_workload(p, "", buf_ok(&b), &b);
+}
+
+static enum work mismatch(struct pair *p) {
+    if (!str_empty(p->prebuilt)) {
+        struct workload_change ch;
+        start_change(p, &ch);
+        workload_change_set(&ch, "Finished", true, "OutOfSync",
+                            STR("The prebuilt workload is out of sync with its user job"));
+        return send_change(p, &ch);
+    }
+    if (!p->suspended) {
+        return stop(p, STR(STOP_NO_MATCH));
+    }
+    return p->reserved ? remove_workload(p, p->wl_obj) : update_in_place(p);
+}
+
+/* A Workload that was made beforehand becomes this object's. */
+static enum work adopt(struct pair *p) {
+    yyjson_val *refs = json_path(p->wl_tree, "metadata.ownerReferences"), *o;
+    size_t i, n;
+    struct buf b;
+    open_patch(&b, p->wl_obj);
+    buf_c(&b, ",\"labels\":{\"" KUEUE_JOB_UID_LABEL "\":");
+    buf_json(&b, p->obj->uid);
+    buf_c(&b, "},\"ownerReferences\":[");
+    yyjson_arr_foreach(refs, i, n, o) {
+        json_write(&b, o);
+        buf_c(&b, ",");
+    }
+    job_workload_owner(p->obj, &b);
+    buf_c(&b, "]}}");
+    return send_workload(p, "", buf_ok(&b), &b);
+}
+
+/* ---- start ---- */
+
+static enum work fail_to_start(struct pair *p, const struct err *err) {
+    struct workload_change ch;
+    start_change(p, &ch);
+    workload_change_set(&ch, "Finished", true, "FailedToStart", str_of(err->text));
+    return send_change(p, &ch);
+}
+
+static enum work start(struct pair *p) {
+    struct podset_info *infos = NULL;
+    struct err err = {0};
+    struct buf b;
+    const struct podset_ask q = {.wl_obj = p->wl_obj,
+                                 .wl = &p->wl,
+                                 .mirror = p->c->env.mirror,
+                                 .settings = p->c->settings,
+                                 .arena = &p->c->arena};
+    if (is_fixed_now(p)) { /* it ran before it was held back */
+        return forget_start(p);
+    }
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = podset_infos_admitted(&q, p->look.n_parts, &infos, &err);
+    code = code ? code : job_look_start(&p->look, infos, p->look.n_parts, &b, &err);
+    if (code == ERR_CONFLICT) {
+        buf_release(&b);
+        return fail_to_start(p, &err);
+    }
+    if (code != 0) {
+        buf_release(&b);
+        return WORK_RETRY; /* a flavor that is not in the mirror yet, or memory */
+    }
+    if (str_contains(buf_view(&b), STR("\"suspend\":false"))) {
+        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Started",
+                       "Admitted by clusterQueue %.*s",
+                       STR_ARG(p->wl.status->admission->cluster_queue));
+    }
+    return send_object(p, "", 0, &b);
+}
+
+/* ---- what the Workload takes over from its object ---- */
+
+static enum work release(struct pair *p) {
+    struct workload_change ch;
+    start_change(p, &ch);
+    workload_change_release(&ch);
+    if (p->c->settings->ready.on) {
+        job_ready_set(&ch, false, false);
+    }
+    return send_change(p, &ch);
+}
+
+/* False WaitForStart is written with the admission; here is what comes after. */
+static enum work sync_ready(struct pair *p) {
+    struct workload_change ch;
+    if (!p->c->settings->ready.on) {
+        return WORK_OK;
+    }
+    start_change(p, &ch);
+    job_ready_set(&ch, true, job_look_ready(&p->look));
+    return send_change(p, &ch);
+}
+
+static enum work sync_annotations(struct pair *p) {
+    struct buf b;
+    yyjson_val *now = json_path(p->look.tree, "metadata.annotations");
+    yyjson_val *had = json_path(p->wl_tree, "metadata.annotations");
+    struct str gates = json_str(json_get(now, STR(KUEUE_GATED_ANNOTATION)));
+    open_patch(&b, p->wl_obj);
+    buf_c(&b, ",\"annotations\":{");
+    if (!job_annotations_write(now, had, false, &b)) {
+        buf_release(&b);
+        return WORK_OK;
+    }
+    buf_c(&b, "}}}");
+    if (!str_eq(json_str(json_get(had, STR(KUEUE_GATED_ANNOTATION))), gates)) {
+        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+                       "Updated workload AdmissionGatedBy to \"%.*s\"", STR_ARG(gates));
+    }
+    return send_workload(p, "", buf_ok(&b), &b);
+}
+
+/* The class may be another one at any time; while quota is held it stays a WorkloadPriorityClass. */
+static enum work sync_priority_class(struct pair *p) {
+    struct str label = object_label(p->obj, STR(KUEUE_PRIORITY_LABEL)), missing;
+    const struct priority_class_ref *ref = p->wl.spec->priority_class_ref;
+    struct workload_priority prio;
+    bool of_kueue = ref && str_is(ref->group, "kueue.x-k8s.io");
+    if (str_empty(label) || (of_kueue && str_eq(ref->name, label)) || (p->reserved && !of_kueue)) {
+        return WORK_OK;
+    }
+    int code = workload_priority_resolve(p->c->env.mirror, label, STR(""), &prio, &missing);
+    if (code == ERR_NOT_FOUND) {
+        return look_again(p, JOB_QUEUE_AGAIN_MS);
+    }
+    if (code != 0) {
+        return WORK_RETRY;
+    }
+    struct buf b;
+    open_patch(&b, p->wl_obj);
+    buf_f(&b,
+          "},\"spec\":{\"priority\":%d,\"priorityClassRef\":{\"group\":\"%s\",\"kind\":\"%s\","
+          "\"name\":",
+          prio.value, prio.group, prio.kind);
+    buf_json(&b, prio.name);
+    buf_c(&b, "}}}");
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+                   "Updated workload priority class: %.*s/%.*s", STR_ARG(p->wl_obj->ns),
+                   STR_ARG(p->wl_obj->name));
+    return send_workload(p, "", buf_ok(&b), &b);
+}
+
+static enum work sync_queue_name(struct pair *p) {
+    struct str want = object_label(p->obj, STR(KUEUE_QUEUE_LABEL));
+    if (p->reserved || str_eq(p->wl.spec->queue_name, want)) {
+        return WORK_OK;
+    }
+    struct buf b;
+    open_patch(&b, p->wl_obj);
+    buf_c(&b, "},\"spec\":{\"queueName\":");
+    buf_json(&b, want);
+    buf_c(&b, "}}");
+    return send_workload(p, "", buf_ok(&b), &b);
+}
+
+static int32_t reclaimed(const struct workload_status *s, struct str name) {
+    for (size_t i = 0; s && i < s->reclaimable_pods.n; i++) {
+        if (str_eq(s->reclaimable_pods.v[i].name, name)) {
+            return s->reclaimable_pods.v[i].count;
+        }
+    }
+    return 0;
+}
+
+/* It may only grow while quota is held. */
+static enum work sync_reclaimable(struct pair *p) {
+    struct buf b;
+    bool more = false;
+    size_t n = 0;
+    if (!p->reserved || !p->lane->row->reclaimable || !p->c->settings->gates.reclaimable_pods) {
+        return WORK_OK;
+    }
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    for (size_t i = 0; i < p->look.n_parts; i++) {
+        int64_t had = reclaimed(p->wl.status, p->look.parts[i].name);
+        int64_t now = job_look_reclaimable(&p->look, i);
+        more = more || now > had;
+        now = now > had ? now : had;
+        if (now > 0) {
+            buf_c(&b, n++ ? ",{\"name\":" : "[{\"name\":");
+            buf_json(&b, p->look.parts[i].name);
+            buf_f(&b, ",\"count\":%lld}", (long long)now);
+        }
+    }
+    buf_c(&b, "]");
+    struct workload_change ch;
+    start_change(p, &ch);
+    ch.reclaimable = more ? arena_str(&p->c->arena, buf_view(&b)) : STR("");
+    ch.changed = more;
+    ch.code = ch.code ? ch.code : buf_ok(&b);
+    buf_release(&b);
+    return more ? send_change(p, &ch) : WORK_OK;
+}
+
+/* Suspended, with quota, not admitted yet: what it waits for. */
+static enum work tell_checks(struct pair *p) {
+    struct str text = job_pending_checks(&p->wl, &p->c->arena);
+    if (!str_empty(text)) {
+        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedAdmissionCheck", "%.*s",
+                       STR_ARG(text));
+    }
+    return WORK_OK;
+}
+
+/* What was deactivated here goes when its time is over; true when it went. */
+static bool expired(struct pair *p, enum work *ret) {
+    int64_t keep = p->c->settings->keep_deactivated_ns;
+    const struct condition *e =
+        p->wl.status ? conditions_find(&p->wl.status->conditions, "Evicted") : NULL;
+    if (keep < 0 || !p->evicted || !str_starts(e->reason, STR("DeactivatedDueTo")) ||
+        !p->wl.spec->active.set || p->wl.spec->active.v) {
+        return false;
+    }
+    int64_t left = e->last_transition_ns + keep - clock_wall(p->c->env.clock);
+    if (left > 0) {
+        workqueue_add_after(p->lane->queue, p->obj->ns, p->obj->name, left);
+        return false;
+    }
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Deleted",
+                   "Deleted job: deactivation retention period expired");
+    *ret = remove_object(p, p->obj);
+    return true;
+}
+
+/* Each writes at most once; the next look goes on. */
+static enum work run(struct pair *p, enum work (*const *steps)(struct pair *), size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        enum work w = steps[i](p);
+        if (w != WORK_OK) {
+            return w;
+        }
+    }
+    return WORK_OK;
+}
+
+/* ---- the steps ---- */
+
+static enum work finish(struct pair *p) {
+    if (p->wl_finished) {
+        return drop_finalizer(p->lane, p->obj, p->wl_obj);
+    }
+    struct workload_change ch;
+    start_change(p, &ch);
+    workload_change_set(&ch, "Finished", true, p->end.good ? "Succeeded" : "Failed",
+                        p->end.message);
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "FinishedWorkload",
+                   "Workload '%.*s/%.*s' is declared finished", STR_ARG(p->wl_obj->ns),
+                   STR_ARG(p->wl_obj->name));
+    return send_change(p, &ch);
+}
+
+static enum work hold(struct pair *p) {
+    struct workload_change ch;
+    if (!p->reserved) {
+        return WORK_OK;
+    }
+    start_change(p, &ch);
+    workload_change_unset(&ch, "OnHold", STR("Job is on hold"));
+    return send_change(p, &ch);
+}
+
+/* It was on hold and can run now: it waits for quota again. */
+static bool was_held(const struct pair *p) {
+    const struct condition *x =
+        p->wl.status ? conditions_find(&p->wl.status->conditions, "QuotaReserved") : NULL;
+    return x && str_is(x->status, "False") && str_is(x->reason, "OnHold");
+}
+
+static enum work let_queue(struct pair *p) {
+    struct workload_change ch;
+    start_change(p, &ch);
+    workload_change_unset(&ch, "PendingEvaluation",
+                          STR("Workload no longer on hold; waiting for quota reservation"));
+    return send_change(p, &ch);
+}
+
+static bool injected(const struct pair *p) {
+    return job_look_injected(&p->look, p->was);
+}
+
+static enum work follow_suspended(struct pair *p) {
+    bool goes = p->admitted && !p->evicted;
+    /* What an earlier admission put in goes first, also when there is a new one: its flavors may be others. */
+    if (!(goes && (p->lane->row->flags & INTEGRATION_APART)) && injected(p)) {
+        return restore(p);
+    }
+    if (goes) {
+        return start(p);
+    }
+    if (p->evicted && p->reserved) {
+        return p->idle ? release(p) : WORK_OK;
+    }
+    return p->reserved ? tell_checks(p) : sync_queue_name(p);
+}
+
+/* It has a Workload that is neither finished nor being deleted, and it goes on. */
+static enum work follow(struct pair *p) {
+    static enum work (*const always[])(struct pair *) = {sync_annotations, sync_priority_class};
+    static enum work (*const running[])(struct pair *) = {sync_ready, sync_reclaimable};
+    enum work w;
+    if (p->unclear) {
+        return tell_unclear(p);
+    }
+    if (!job_workload_matches(&p->look, p->wl_tree, &p->wl, p->reserved)) {
+        return mismatch(p);
+    }
+    if (!p->suspended && (p->evicted || !p->admitted)) {
+        const struct condition *e =
+            p->evicted ? conditions_find(&p->wl.status->conditions, "Evicted") : NULL;
+        return stop(p, e ? e->message : STR(STOP_NOT_ADMITTED));
+    }
+    if (expired(p, &w)) {
+        return w;
+    }
+    w = run(p, always, sizeof always / sizeof *always);
+    if (w != WORK_OK) {
+        return w;
+    }
+    return p->suspended ? follow_suspended(p) : run(p, running, sizeof running / sizeof *running);
+}
+
+/* The Workload is being deleted: it goes once nothing of its object runs, alone or with that. */
+static enum work give_up(struct pair *p) {
+    if (!p->obj->deleting_ns && !p->suspended) {
+        return stop(p, STR("Workload is deleted"));
+    }
+    if (!p->obj->deleting_ns && injected(p)) {
+        return restore(p);
+    }
+    if (p->idle) {
+        return drop_finalizer(p->lane, p->obj, p->wl_obj);
+    }
+    return p->obj->deleting_ns ? look_again(p, JOB_QUEUE_POLL_MS) : WORK_OK;
+}
+
+/* Somebody else ended the Workload (it could not start, or does not fit): it is let go. */
+static enum work abandon(struct pair *p) {
+    if (!str_empty(p->prebuilt) && !p->suspended) {
+        return stop(p, STR("missing workload"));
+    }
+    return WORK_OK;
+}
+
+enum work job_queue_step(struct pair *p) {
+    if (!p->wl_obj) {
+        return without_workload(p);
+    }
+    if (p->extra) {
+        return remove_workload(p, p->extra);
+    }
+    if (p->finished) {
+        return finish(p);
+    }
+    if (p->wl_finished) {
+        return abandon(p);
+    }
+    if (p->wl_obj->deleting_ns) {
+        return give_up(p);
+    }
+    if (p->lane->row->on_hold && p->lane->row->on_hold(&p->look)) {
+        return hold(p);
+    }
+    if (p->lane->row->on_hold && was_held(p)) {
+        return let_queue(p);
+    }
+    return !str_empty(p->prebuilt) && !object_controller(p->wl_obj) ? adopt(p) : follow(p);
+}
+
+enum work job_queue_child(struct pair *p, const struct object *ancestor) {
+    const struct object *wl;
+    struct workload w;
+    yyjson_doc *d;
+    if (p->finished || p->suspended || p->obj->deleting_ns) {
+        return WORK_OK;
+    }
+    wl = integration_workload(p->c->env.mirror, ancestor);
+    if (wl &&
+        (object_tree(wl, &p->c->arena, &d, NULL) != 0 ||
+         codec_decode(&schema_workload, yyjson_doc_get_root(d), &p->c->arena, &w, NULL) != 0)) {
+        return WORK_RETRY;
+    }
+    if (wl && w.status && conditions_true(&w.status->conditions, "Admitted")) {
+        return WORK_OK;
+    }
+    struct buf b;
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = job_look_stop(&p->look, NULL, &b);
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Suspended",
+                   "Kueue managed child job suspended");
+    return send_object(p, "", code, &b);
+}
+
+enum work job_queue_let_go(struct job_queue_controller *c, const struct object *wl) {
+    struct workload w;
+    yyjson_doc *d;
+    struct workload_change ch;
+    struct buf b;
+    if (wl->deleting_ns) {
+        return drop_finalizer(&c->orphaned, wl, wl);
+    }
+    if (object_tree(wl, &c->arena, &d, NULL) != 0 ||
+        codec_decode(&schema_workload, yyjson_doc_get_root(d), &c->arena, &w, NULL) != 0) {
+        return WORK_RETRY;
+    }
+    if (w.status && conditions_true(&w.status->conditions, "Finished")) {
+        return WORK_OK;
+    }
+    workload_change_init(&ch, wl, &w, &c->arena, clock_wall(c->env.clock));
+    workload_change_set(&ch, "Finished", true, "OwnerNotFound",
+                        STR("The workload's owner does not exist"));
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = workload_change_write(&ch, &b);
+    return send(&c->orphaned, wl, wl, "status", code, &b);
+}

@@ -1,0 +1,399 @@
+/* pod_group_act: what the steps of pod_group consist of: writes and what is told about them. */
+#include "base/limits.h"
+#include "control/kit/body.h"
+#include "control/hold/pod_group_private.h"
+
+/* ---- sending ---- */
+
+static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+}
+
+struct round *pod_unit_round(struct unit *u) {
+    struct pod_group_controller *c = u->c;
+    struct round *r = round_new(u->queue, c->env.writer, POD_WHO, u->ns, u->name);
+    if (r) {
+        round_on_done(r, answered, c);
+    }
+    return r;
+}
+
+/* Adds a body to a round; `code` is that of the body, which is released. True when something was sent. */
+static bool add_patch(struct round *r, const struct object *o, const char *sub, int code,
+                      struct buf *b) {
+    if (code == 0) {
+        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
+    } else if (code != ERR_NOT_FOUND) {
+        round_fail(r, code);
+    }
+    buf_release(b);
+    return code == 0;
+}
+
+enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub, int code,
+                        struct buf *b) {
+    struct round *r = code == 0 ? pod_unit_round(u) : NULL;
+    if (!r) {
+        buf_release(b);
+        return code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
+    }
+    (void)add_patch(r, o, sub, code, b);
+    return round_end(r);
+}
+
+void pod_unit_change_init(struct unit *u, struct workload_change *ch) {
+    workload_change_init(ch, u->wl_obj, &u->wl, &u->c->arena, u->now);
+    ch->settings = u->c->settings;
+}
+
+enum work pod_unit_change(struct unit *u, struct workload_change *ch) {
+    struct buf b;
+    buf_init(&b, POD_BODY_MAX);
+    int code = workload_change_write(ch, &b);
+    return pod_unit_send(u, u->wl_obj, "status", code, &b);
+}
+
+/* ---- of the Workload ---- */
+
+enum work pod_unit_drop_finalizer(struct unit *u) {
+    struct buf b;
+    buf_init(&b, POD_BODY_MAX);
+    int code = u->wl_obj->n_finalizers
+                   ? write_without_finalizer(u->wl_obj, KUEUE_FINALIZER, &u->c->arena, &b)
+                   : ERR_NOT_FOUND;
+    return pod_unit_send(u, u->wl_obj, "", code, &b);
+}
+
+enum work pod_unit_finish(struct unit *u, const char *reason, struct str message) {
+    struct workload_change ch;
+    pod_unit_change_init(u, &ch);
+    workload_change_set(&ch, "Finished", true, reason, message);
+    if (u->first) {
+        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "FinishedWorkload",
+                       "Workload '%.*s/%.*s' is declared finished", STR_ARG(u->wl_obj->ns),
+                       STR_ARG(u->wl_obj->name));
+    }
+    return pod_unit_change(u, &ch);
+}
+
+/* Its finalizer goes first, then it does. */
+enum work pod_unit_remove_workload(struct unit *u, const struct object *wl) {
+    struct buf b;
+    buf_init(&b, POD_BODY_MAX);
+    int code = wl->n_finalizers ? write_without_finalizer(wl, KUEUE_FINALIZER, &u->c->arena, &b)
+                                : ERR_NOT_FOUND;
+    if (code == 0) {
+        return pod_unit_send(u, wl, "", code, &b);
+    }
+    buf_release(&b);
+    struct round *r = wl->deleting_ns ? NULL : pod_unit_round(u);
+    if (!r) {
+        return wl->deleting_ns ? WORK_OK : WORK_RETRY;
+    }
+    struct delete_options o = {
+        .uid = wl->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    round_remove(r, wl->kind, wl->ns, wl->name, &o);
+    recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "DeletedWorkload",
+                   "Deleted not matching Workload: %.*s/%.*s", STR_ARG(wl->ns), STR_ARG(wl->name));
+    return round_end(r);
+}
+
+/* ---- of the pods ---- */
+
+static void remove_pod(struct round *r, const struct object *o) {
+    struct delete_options opts = {.uid = o->uid, .grace_seconds = -1};
+    round_remove(r, o->kind, o->ns, o->name, &opts);
+}
+
+/* A pod that was marked goes. When the answer brought no object, the next look removes it. */
+static int marked(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    if (res->code == 0 && tag == 1 && res->obj && !res->obj->deleting_ns) {
+        round_tag(r, 0);
+        remove_pod(r, res->obj);
+    }
+    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+}
+
+enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str message) {
+    struct round *r = NULL;
+    size_t sent = 0;
+    for (size_t i = 0; i < u->pods.n && sent < POD_BURST; i++) {
+        const struct gated_pod *p = u->pods.v[i];
+        struct buf b;
+        if (p->obj->deleting_ns || (!all && gated_pod_suspended(p))) {
+            continue;
+        }
+        r = r ? r : pod_unit_round(u);
+        if (!r) {
+            return WORK_RETRY;
+        }
+        round_on_done(r, marked, u->c);
+        sent++;
+        if (p->ending || gated_pod_over(p)) {
+            round_tag(r, 0);
+            remove_pod(r, p->obj);
+            continue;
+        }
+        buf_init(&b, POD_BODY_MAX);
+        round_tag(r, 1);
+        (void)add_patch(
+            r, p->obj, "status",
+            pod_gate_terminate(p->obj, str_of(reason), message, u->now, &u->c->arena, &b), &b);
+        recorder_event(u->c->recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s", STR_ARG(message));
+    }
+    return r ? round_end(r) : WORK_OK;
+}
+
+enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove) {
+    struct round *r = NULL;
+    size_t sent = 0;
+    for (size_t i = 0; i < l->n && sent < POD_BURST; i++) {
+        const struct gated_pod *p = l->v[i];
+        struct buf b;
+        if (!p->finalizer && (!remove || p->obj->deleting_ns)) {
+            continue;
+        }
+        r = r ? r : pod_unit_round(u);
+        if (!r) {
+            return WORK_RETRY;
+        }
+        sent++;
+        if (p->finalizer) {
+            buf_init(&b, POD_BODY_MAX);
+            (void)add_patch(r, p->obj, "",
+                            write_without_finalizer(p->obj, POD_MANAGED, &u->c->arena, &b), &b);
+            continue;
+        }
+        remove_pod(r, p->obj);
+        recorder_event(u->c->recorder, p->obj, EVENT_NORMAL, "ExcessPodDeleted",
+                       "Excess pod deleted");
+    }
+    return r ? round_end(r) : WORK_OK;
+}
+
+/* ---- opening the gate ---- */
+
+static const struct podset_info *info_of(const struct unit *u, const struct podset_info *v,
+                                         size_t n, const struct gated_pod *p, size_t *ret_set) {
+    for (size_t i = 0; i < n; i++) {
+        if (!u->group || str_eq(v[i].name, p->role)) {
+            for (size_t k = 0; k < u->wl.spec->pod_sets.n; k++) {
+                *ret_set = str_eq(u->wl.spec->pod_sets.v[k].name, v[i].name) ? k : *ret_set;
+            }
+            return &v[i];
+        }
+    }
+    return NULL;
+}
+
+static int infos(struct unit *u, struct podset_info **ret, struct err *err) {
+    struct podset_ask q = {.wl_obj = u->wl_obj,
+                           .wl = &u->wl,
+                           .mirror = u->c->env.mirror,
+                           .settings = u->c->settings,
+                           .arena = &u->c->arena};
+    return podset_infos_admitted(&q, u->wl.spec->pod_sets.n, ret, err);
+}
+
+/* 1: sent; 0: nothing to do; or an error code, of which ERR_CONFLICT is for ever. */
+static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
+                    const struct podset_info *v, size_t n, struct err *err) {
+    size_t set = SIZE_MAX;
+    const struct podset_info *in = info_of(u, v, n, p, &set);
+    struct str more;
+    struct buf b;
+    if (!in || set == SIZE_MAX) {
+        return 0; /* of a role that the Workload does not have */
+    }
+    int over = pod_gate_exceeds(p->obj, u->wl.spec->pod_sets.v[set].template, &u->c->arena, &more);
+    if (over < 0) {
+        round_fail(r, over);
+        return 0;
+    }
+    if (over) {
+        recorder_event(u->c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
+                       "The gate stays: %.*s", STR_ARG(more));
+        return 0;
+    }
+    buf_init(&b, POD_BODY_MAX);
+    int code = pod_gate_open(p->obj, in, &u->c->arena, &b, err);
+    if (code == ERR_CONFLICT) {
+        buf_release(&b);
+        return code;
+    }
+    if (!add_patch(r, p->obj, "", code, &b)) {
+        return 0;
+    }
+    recorder_event(u->c->recorder, p->obj, EVENT_NORMAL, "Started", "Admitted by clusterQueue %.*s",
+                   STR_ARG(u->wl.status->admission->cluster_queue));
+    return 1;
+}
+
+static bool waits(const struct gated_pod *p) {
+    return p->gated && !p->obj->deleting_ns && !gated_pod_over(p);
+}
+
+enum work pod_unit_start(struct unit *u) {
+    struct podset_info *v;
+    struct err err = {0};
+    struct round *r = NULL;
+    size_t sent = 0, waiting = 0;
+    for (size_t i = 0; i < u->pods.n; i++) {
+        waiting += waits(u->pods.v[i]);
+    }
+    if (waiting == 0 || !u->wl.status->admission || !u->wl.spec) {
+        return WORK_OK;
+    }
+    int code = infos(u, &v, &err);
+    r = code == 0 ? pod_unit_round(u) : NULL;
+    if (code == 0 && !r) {
+        return WORK_RETRY;
+    }
+    for (size_t i = 0; code == 0 && i < u->pods.n && sent < POD_BURST; i++) {
+        int x =
+            waits(u->pods.v[i]) ? open_one(u, r, u->pods.v[i], v, u->wl.spec->pod_sets.n, &err) : 0;
+        code = x < 0 ? x : 0;
+        sent += x > 0;
+    }
+    if (code == ERR_CONFLICT && sent == 0) {
+        if (r) {
+            (void)round_end(r);
+        }
+        return pod_unit_finish(u, "FailedToStart", str_of(err.text));
+    }
+    if (!r) {
+        return WORK_RETRY; /* a flavor that is not in the mirror yet, or memory */
+    }
+    return round_end(r);
+}
+
+/* ---- composing ---- */
+
+static void refuse(struct unit *u, struct str why) {
+    recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose", "%.*s",
+                   STR_ARG(why));
+}
+
+/* Labels of the pods that the Workload gets too. False: they differ. */
+static bool copied_labels(struct unit *u, struct str_pair **ret, size_t *ret_n) {
+    const struct queue_settings *s = u->c->settings;
+    struct str_pair *v = ARENA_ARRAY(&u->c->arena, struct str_pair, s->n_label_keys_to_copy + 1);
+    size_t n = 0;
+    for (size_t k = 0; v && k < s->n_label_keys_to_copy; k++) {
+        struct str key = s->label_keys_to_copy[k], value = {0};
+        for (size_t i = 0; i < u->pods.n; i++) {
+            struct str own = object_label(u->pods.v[i]->obj, key);
+            if (own.p && value.p && !str_eq(own, value)) {
+                return false;
+            }
+            value = own.p ? own : value;
+        }
+        if (value.p && !str_is(key, KUEUE_JOB_UID_LABEL)) {
+            v[n++] = (struct str_pair){key, value};
+        }
+    }
+    *ret = v;
+    *ret_n = v ? n : 0;
+    return true;
+}
+
+static int make_sets(struct unit *u, struct group_workload *w) {
+    struct pod_role *roles, alone = {.name = STR("main"), .count = 1};
+    size_t n = 1;
+    alone.sample = u->first;
+    roles = &alone;
+    int r = u->group ? pod_group_roles(&u->pods, u->first->fast, u->first->total, &u->c->arena,
+                                       &roles, &n)
+                     : 0;
+    struct group_set *sets = r == 0 ? ARENA_ARRAY(&u->c->arena, struct group_set, n + 1) : NULL;
+    for (size_t i = 0; sets && i < n; i++) {
+        yyjson_doc *d;
+        if (object_tree(roles[i].sample->obj, &u->c->arena, &d, NULL) != 0) {
+            return ERR_NOMEM;
+        }
+        sets[i] = (struct group_set){.name = roles[i].name,
+                                     .count = roles[i].count,
+                                     .spec = json_path(yyjson_doc_get_root(d), "spec")};
+    }
+    w->sets = sets;
+    w->n_sets = n;
+    return sets ? 0 : ERR_NOMEM;
+}
+
+static int make_owners(struct unit *u, struct group_workload *w) {
+    struct group_owner *v = ARENA_ARRAY(&u->c->arena, struct group_owner, u->pods.n + 1);
+    for (size_t i = 0; v && i < u->pods.n; i++) {
+        const struct object *o = u->pods.v[i]->obj;
+        v[i] = (struct group_owner){"v1", "Pod", o->name, o->uid, !u->group};
+    }
+    w->owners = v;
+    w->n_owners = u->pods.n;
+    return v ? 0 : ERR_NOMEM;
+}
+
+static bool make_priority(struct unit *u, const struct group_workload *w,
+                          struct workload_priority *prio) {
+    struct str missing, label = object_label(u->first->obj, STR(KUEUE_PRIORITY_LABEL)), class = {0};
+    for (size_t i = 0; i < w->n_sets && str_empty(class); i++) {
+        class = json_str(json_get(w->sets[i].spec, STR("priorityClassName")));
+    }
+    int r = workload_priority_resolve(u->c->env.mirror, label, class, prio, &missing);
+    if (r != ERR_NOT_FOUND) {
+        return r == 0;
+    }
+    if (!str_empty(label)) {
+        recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING,
+                       "WorkloadPriorityClassNotFound", "WorkloadPriorityClass \"%.*s\" not found",
+                       STR_ARG(missing));
+    } else {
+        refuse(u, arena_f(&u->c->arena, "PriorityClass \"%.*s\" not found", STR_ARG(missing)));
+    }
+    return false;
+}
+
+static enum work make(struct unit *u, const struct group_workload *w) {
+    struct buf b;
+    buf_init(&b, 2 * POD_BODY_MAX);
+    if (u->wl_obj) {
+        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
+                       "Updated not matching Workload for suspended job: %.*s/%.*s",
+                       STR_ARG(u->wl_obj->ns), STR_ARG(u->wl_obj->name));
+        return pod_unit_send(u, u->wl_obj, "", group_workload_update(u->wl_obj, w, &b), &b);
+    }
+    struct round *r = group_workload_write(w, &b) == 0 ? pod_unit_round(u) : NULL;
+    if (r) {
+        round_create(r, u->c->workloads, u->ns, buf_view(&b));
+        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "CreatedWorkload",
+                       "Created Workload: %.*s/%.*s", STR_ARG(u->ns), STR_ARG(w->name));
+    }
+    buf_release(&b);
+    return r ? round_end(r) : WORK_RETRY;
+}
+
+enum work pod_unit_compose(struct unit *u) {
+    struct workload_priority prio;
+    struct str_pair *labels = NULL;
+    struct group_workload w = {.ns = u->ns, .about = u->first_tree, .group = u->group};
+    const struct object *o = u->first->obj;
+    struct arena *a = &u->c->arena;
+    if (make_sets(u, &w) != 0 || make_owners(u, &w) != 0) {
+        return WORK_RETRY;
+    }
+    if (w.n_sets == 0 || w.n_sets > POD_GROUP_ROLES) {
+        refuse(u, w.n_sets ? arena_f(a, "a group has at most %d roles", POD_GROUP_ROLES)
+                           : STR("no pod of the group can run"));
+        return WORK_OK;
+    }
+    if (!copied_labels(u, &labels, &w.n_labels)) {
+        refuse(u, STR("constructing workload: pods have different label values"));
+        return WORK_OK;
+    }
+    if (!make_priority(u, &w, &prio)) {
+        return WORK_RETRY;
+    }
+    w.name = u->group ? u->name : workload_name("Pod", "", o->name, o->uid, a);
+    w.job_uid = u->group ? (struct str){0} : o->uid;
+    w.labels = labels;
+    w.priority = &prio;
+    return arena_ok(a) ? WORK_RETRY : make(u, &w);
+}

@@ -1,0 +1,391 @@
+/* serving: what to look at when something changes, and the pods: each is told which Workload is its. See serving.h. */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "control/hold/serving_private.h"
+
+#define WHO "berth-serving-controller"
+#define REVISION_LABEL "controller-revision-hash"
+
+enum { ARENA_MAX = 64 << 20, BODY_MAX = 2 * LIMIT_OBJECT_BYTES };
+
+const struct kind *serving_kind(const char *framework) {
+    const struct integration *i = integration_by_name(str_of(framework));
+    return i ? integration_kind(i) : NULL;
+}
+
+/* ---- what to look at ---- */
+
+static bool add_member(void *ctx, const struct object *o) {
+    struct serving_controller *c = ctx;
+    if (o->kind == c->pods) {
+        workqueue_add(c->members, o->ns, o->name);
+    }
+    return true;
+}
+
+static void workload_changed(struct serving_controller *c, const struct object *wl) {
+    for (size_t i = 0; i < wl->n_owners; i++) {
+        if (str_is(wl->owners[i].kind, "StatefulSet")) {
+            workqueue_add(c->stateful, wl->ns, wl->owners[i].name);
+        } else if (str_is(wl->owners[i].kind, "LeaderWorkerSet")) {
+            workqueue_add(c->leaders, wl->ns, wl->owners[i].name);
+        }
+    }
+}
+
+static void pod_changed(struct serving_controller *c, const struct object *o, bool gone) {
+    const struct owner_ref *owner = object_controller(o);
+    if (!str_contains(o->json, STR("\"" POD_PARENT "\""))) {
+        return;
+    }
+    if (!gone) {
+        workqueue_add(c->members, o->ns, o->name);
+    }
+    if (owner && str_is(owner->kind, "StatefulSet")) {
+        workqueue_add(c->stateful, o->ns, owner->name); /* it waits for its pods to stop */
+    }
+}
+
+static void look_at(struct serving_controller *c, const struct object *o, bool gone) {
+    if (o->kind == c->pods) {
+        pod_changed(c, o, gone);
+    } else if (o->kind == c->workloads) {
+        workload_changed(c, o);
+    } else if (o->kind == serving_kind(SERVING_STATEFULSET)) {
+        workqueue_add(c->stateful, o->ns, o->name);
+        mirror_owned(c->env.mirror, o, add_member, c);
+    } else if (o->kind == serving_kind(SERVING_LWS)) {
+        workqueue_add(c->leaders, o->ns, o->name);
+    }
+}
+
+/* Pods say by a label of which LeaderWorkerSet they are. */
+static bool add_labelled(void *ctx, const struct object *o) {
+    struct serving_controller *c = ctx;
+    if (!str_empty(object_label(o, STR(LWS_NAME_LABEL)))) {
+        workqueue_add(c->members, o->ns, o->name);
+    }
+    return true;
+}
+
+static bool each(void *ctx, const struct object *o) {
+    look_at(ctx, o, false);
+    return true;
+}
+
+static bool same_labels(const struct object *x, const struct object *y) {
+    bool same = x->labels.n == y->labels.n;
+    for (size_t i = 0; same && i < x->labels.n; i++) {
+        same = str_eq(x->labels.v[i].key, y->labels.v[i].key) &&
+               str_eq(x->labels.v[i].value, y->labels.v[i].value);
+    }
+    return same;
+}
+
+/* Whether its sets are queued may depend on its labels. */
+static void namespace_changed(struct serving_controller *c, const struct change *ch) {
+    const struct kind *kinds[] = {serving_kind(SERVING_STATEFULSET), serving_kind(SERVING_LWS),
+                                  c->pods};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i] && integration_namespace_moved(c->settings, ch)) {
+            mirror_scan(c->env.mirror, kinds[i], ch->obj->name, each, c);
+        }
+    }
+}
+
+/* Of all kinds: those that serve come when somebody defines them. */
+static void changed(void *ctx, const struct change *ch) {
+    struct serving_controller *c = ctx;
+    const struct object *o = ch->obj;
+    look_at(c, o, ch->type == CHANGE_DELETED);
+    if (o->kind == c->workloads && ch->old) {
+        workload_changed(c, ch->old); /* an owner that it had may want it back */
+    } else if (o->kind == c->namespaces) {
+        namespace_changed(c, ch);
+    } else if (o->kind == serving_kind(SERVING_LWS) && ch->type != CHANGE_DELETED &&
+               (!ch->old || ch->old->generation != o->generation || !same_labels(ch->old, o))) {
+        mirror_scan(c->env.mirror, c->pods, o->ns, add_labelled, c);
+    }
+}
+
+static void add_all(void *ctx) {
+    struct serving_controller *c = ctx;
+    const struct kind *kinds[] = {serving_kind(SERVING_STATEFULSET), serving_kind(SERVING_LWS),
+                                  c->pods};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i]) {
+            mirror_scan(c->env.mirror, kinds[i], STR(""), each, c);
+        }
+    }
+}
+
+/* ---- shared ---- */
+
+static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+}
+
+struct round *serving_round(struct serving_controller *c, struct workqueue *q, struct str ns,
+                            struct str name) {
+    struct round *r = round_new(q, c->env.writer, WHO, ns, name);
+    if (r) {
+        round_on_done(r, answered, c);
+    }
+    return r;
+}
+
+enum work serving_send(struct set_look *l, const struct object *o, const char *sub, int code,
+                       struct buf *b) {
+    struct round *r = code == 0 ? serving_round(l->c, l->queue, l->obj->ns, l->obj->name) : NULL;
+    if (r) {
+        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
+    }
+    buf_release(b);
+    return r ? round_end(r) : code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
+}
+
+struct str serving_workload_name(const struct object *o, int64_t index, struct arena *a) {
+    struct str name =
+        index < 0 ? o->name : arena_f(a, "%.*s-%lld", STR_ARG(o->name), (long long)index);
+    return workload_name(o->kind->kind, o->kind->group, name, o->uid, a);
+}
+
+int serving_look(struct set_look *l, const char *framework, bool *ret_ours, struct err *err) {
+    const struct integration *row = integration_by_name(str_of(framework));
+    const struct queue_settings *s = l->c->settings;
+    const struct object *above = NULL;
+    yyjson_doc *d;
+    int r = object_tree(l->obj, &l->c->arena, &d, err);
+    *ret_ours = false;
+    if (r != 0) {
+        return r;
+    }
+    l->tree = yyjson_doc_get_root(d);
+    int64_t n = json_i64_at(l->tree, "spec.replicas", 1);
+    l->replicas = n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
+    l->queue_name = object_label(l->obj, STR("kueue.x-k8s.io/queue-name"));
+    if (!row || !integration_enabled(row, s) ||
+        !integration_in_namespace(l->c->env.mirror, s, l->obj->ns) ||
+        (str_empty(l->queue_name) && !s->manage_jobs_without_queue_name)) {
+        return 0;
+    }
+    r = integration_ancestor(l->c->env.mirror, s, object_controller(l->obj), l->obj->ns, &above);
+    *ret_ours = r == 0 && !above;
+    return r == ERR_TOO_LARGE ? 0 : r;
+}
+
+bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
+                      struct workload_priority *ret) {
+    int r;
+    struct str missing, label = object_label(l->obj, STR(KUEUE_PRIORITY_LABEL)), class = {0};
+    for (size_t i = 0; i < n && str_empty(class); i++) {
+        class = json_str(json_get(sets[i].spec, STR("priorityClassName")));
+    }
+    r = workload_priority_resolve(l->c->env.mirror, label, class, ret, &missing);
+    if (r != ERR_NOT_FOUND) {
+        return r == 0;
+    }
+    recorder_event(l->c->recorder, l->obj, EVENT_WARNING,
+                   str_empty(label) ? "ErrWorkloadCompose" : "WorkloadPriorityClassNotFound",
+                   "%s \"%.*s\" not found",
+                   str_empty(label) ? "PriorityClass" : "WorkloadPriorityClass", STR_ARG(missing));
+    return false;
+}
+
+/* ---- pods ---- */
+
+struct membership {
+    const struct object *set;      /* StatefulSet or LeaderWorkerSet */
+    const struct object *stateful; /* what controls the pod; NULL: nothing that is known */
+    struct str group;
+    int64_t total;
+    const char *role;
+    bool fast;
+};
+
+static bool stateful_membership(struct serving_controller *c, const struct object *set,
+                                yyjson_val *tree, struct membership *m) {
+    m->set = set;
+    m->group = serving_workload_name(set, -1, &c->arena);
+    m->total = json_i64_at(tree, "spec.replicas", 1);
+    m->role = "main";
+    m->fast = true;
+    return true;
+}
+
+static bool leader_membership(struct serving_controller *c, const struct object *set,
+                              yyjson_val *tree, const struct object *pod, yyjson_val *pod_tree,
+                              struct membership *m) {
+    int64_t index;
+    if (!str_to_i64(object_label(pod, STR(LWS_INDEX_LABEL)), &index) || index < 0) {
+        return false; /* it comes */
+    }
+    m->set = set;
+    m->group = serving_workload_name(set, index, &c->arena);
+    m->total = json_i64_at(tree, "spec.leaderWorkerTemplate.size", 1);
+    m->role = !json_path(tree, "spec.leaderWorkerTemplate.leaderTemplate") ? "main"
+              : group_annotation(pod_tree, LWS_LEADER_ANNOTATION).p        ? "worker"
+                                                                           : "leader";
+    return true;
+}
+
+/* Is the pod of a revision that is about to be replaced? 1, 0 or ERR_NOMEM. */
+static int outdated(const struct membership *m, const struct object *pod, struct arena *a) {
+    yyjson_doc *d;
+    int r = m->stateful ? object_tree(m->stateful, a, &d, NULL) : 0;
+    if (!m->stateful || r != 0) {
+        return r;
+    }
+    struct str now = json_str_at(yyjson_doc_get_root(d), "status.currentRevision");
+    struct str next = json_str_at(yyjson_doc_get_root(d), "status.updateRevision");
+    return !str_empty(now) && !str_eq(now, next) &&
+           str_eq(now, object_label(pod, STR(REVISION_LABEL)));
+}
+
+static void member(struct buf *b, const char *key, struct str v) {
+    buf_f(b, "\"%s\":", key);
+    buf_json(b, v);
+}
+
+static int write_membership(const struct object *pod, const struct membership *m, struct arena *a,
+                            struct buf *b) {
+    struct str queue = object_label(m->set, STR("kueue.x-k8s.io/queue-name"));
+    struct str class = object_label(m->set, STR(KUEUE_PRIORITY_LABEL));
+    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":", (unsigned long long)pod->rv);
+    buf_json(b, pod->uid);
+    buf_c(b, ",\"labels\":{\"" POD_MANAGED "\":\"true\"");
+    if (!str_empty(queue)) {
+        buf_ch(b, ',');
+        member(b, "kueue.x-k8s.io/queue-name", queue);
+    }
+    if (!str_empty(class)) {
+        buf_ch(b, ',');
+        member(b, KUEUE_PRIORITY_LABEL, class);
+    }
+    buf_c(b, "},\"annotations\":{");
+    member(b, POD_PREBUILT, m->group);
+    buf_ch(b, ',');
+    member(b, POD_GROUP_NAME, m->group);
+    buf_f(b, ",\"" POD_GROUP_TOTAL "\":\"%lld\",\"" POD_ROLE_HASH "\":\"%s\"", (long long)m->total,
+          m->role);
+    if (m->fast) {
+        buf_c(b, ",\"" POD_GROUP_FAST "\":\"true\",\"" POD_GROUP_INDEX_LABEL
+                 "\":\"apps.kubernetes.io/pod-index\"");
+    }
+    buf_c(b, ",\"" POD_GROUP_SERVING "\":\"true\"}}}");
+    return arena_ok(a) ? ERR_NOMEM : buf_ok(b);
+}
+
+/* Which set a pod is of: 1; 0: of none that is queued here; or an error. */
+static int membership_of(struct serving_controller *c, const struct object *pod, yyjson_val *tree,
+                         struct membership *m) {
+    const struct owner_ref *o = object_controller(pod);
+    struct str parent = group_annotation(tree, POD_PARENT);
+    bool leaders = str_is(parent, SERVING_LWS), ours = false;
+    const char *framework = leaders ? SERVING_LWS : SERVING_STATEFULSET;
+    const struct kind *k = serving_kind(framework);
+    m->stateful = o ? mirror_owner(c->env.mirror, pod->ns, o) : NULL;
+    const struct object *set =
+        leaders && k ? mirror_get(c->env.mirror, k, pod->ns, object_label(pod, STR(LWS_NAME_LABEL)))
+                     : m->stateful;
+    struct set_look l = {.c = c, .obj = set};
+    if (!set || set->kind != k || (!leaders && !str_is(parent, SERVING_STATEFULSET))) {
+        return 0;
+    }
+    int r = serving_look(&l, framework, &ours, NULL);
+    if (r != 0 || !ours) {
+        return r;
+    }
+    return leaders ? leader_membership(c, set, l.tree, pod, tree, m)
+                   : stateful_membership(c, set, l.tree, m);
+}
+
+static enum work member_step(struct serving_controller *c, const struct object *pod) {
+    struct membership m = {0};
+    struct set_look l = {.c = c, .queue = c->members, .obj = pod};
+    yyjson_doc *d;
+    struct buf b;
+    if (object_tree(pod, &c->arena, &d, NULL) != 0) {
+        return WORK_RETRY;
+    }
+    yyjson_val *tree = yyjson_doc_get_root(d);
+    struct str phase = json_str_at(tree, "status.phase");
+    if (pod->deleting_ns || str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
+        return WORK_OK;
+    }
+    int ours = membership_of(c, pod, tree, &m);
+    int old = ours > 0 ? outdated(&m, pod, &c->arena) : 0;
+    if (ours < 0 || old < 0 || arena_ok(&c->arena) != 0) {
+        return WORK_RETRY;
+    }
+    if (ours == 0) {
+        return WORK_OK;
+    }
+    buf_init(&b, BODY_MAX);
+    if (old) {
+        return serving_send(&l, pod, "", pod_gate_drop(pod, &c->arena, &b), &b);
+    }
+    struct str queue = object_label(m.set, STR("kueue.x-k8s.io/queue-name"));
+    bool told =
+        pod_gate_managed(pod) && str_eq(group_annotation(tree, POD_GROUP_NAME), m.group) &&
+        (str_empty(queue) || str_eq(object_label(pod, STR("kueue.x-k8s.io/queue-name")), queue));
+    int code = told ? ERR_NOT_FOUND : write_membership(pod, &m, &c->arena, &b);
+    return serving_send(&l, pod, "", code, &b);
+}
+
+static enum work member_work(void *ctx, struct str ns, struct str name) {
+    struct serving_controller *c = ctx;
+    const struct object *pod = mirror_get(c->env.mirror, c->pods, ns, name);
+    enum work w = pod ? member_step(c, pod) : WORK_OK;
+    arena_reset(&c->arena);
+    return w;
+}
+
+/* ---- life ---- */
+
+static struct workqueue *queue_of(struct serving_controller *c,
+                                  enum work (*work)(void *, struct str, struct str)) {
+    return workqueue_new(&(struct workqueue_options){
+        .clock = c->env.clock, .work = work, .resync = add_all, .ctx = c});
+}
+
+struct serving_controller *serving_controller_new(const struct control_env *env, struct err *err) {
+    struct serving_controller *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    c->env = *env;
+    c->settings = env->settings ? env->settings : queue_settings_defaults();
+    c->pods = kind_by_name(STR(""), STR("Pod"));
+    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
+    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
+    arena_init(&c->arena, ARENA_MAX);
+    c->stateful = queue_of(c, serving_stateful_work);
+    c->leaders = queue_of(c, serving_leader_work);
+    c->members = queue_of(c, member_work);
+    c->recorder = recorder_new(env, "kueue-serving-controller");
+    c->feed = mirror_feed(env->mirror, NULL, changed, c);
+    if (!c->stateful || !c->leaders || !c->members || !c->recorder || !c->feed) {
+        serving_controller_free(c);
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    add_all(c);
+    return c;
+}
+
+void serving_controller_free(struct serving_controller *c) {
+    if (!c) {
+        return;
+    }
+    if (c->feed) {
+        feed_free(c->feed);
+    }
+    workqueue_free(c->stateful);
+    workqueue_free(c->leaders);
+    workqueue_free(c->members);
+    recorder_free(c->recorder);
+    arena_release(&c->arena);
+    mem_free(c);
+}

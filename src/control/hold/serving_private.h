@@ -1,0 +1,57 @@
+/* serving_private: what the files of serving share. */
+#ifndef BERTH_CONTROL_SERVING_PRIVATE_H
+#define BERTH_CONTROL_SERVING_PRIVATE_H
+
+#include "control/load/integration.h"
+#include "control/hold/pod_group_write.h"
+#include "control/kit/recorder.h"
+#include "control/kit/round.h"
+#include "control/hold/serving.h"
+#include "control/load/workload_status.h"
+
+#define SERVING_STATEFULSET "statefulset"
+#define SERVING_LWS "leaderworkerset.x-k8s.io/leaderworkerset"
+#define LWS_NAME_LABEL "leaderworkerset.sigs.k8s.io/name"
+#define LWS_INDEX_LABEL "leaderworkerset.sigs.k8s.io/group-index"
+#define LWS_LEADER_ANNOTATION "leaderworkerset.sigs.k8s.io/leader-name"
+
+struct serving_controller {
+    struct control_env env;
+    const struct queue_settings *settings;
+    const struct kind *pods, *workloads, *namespaces;
+    struct workqueue *stateful, *leaders, *members; /* StatefulSets, LeaderWorkerSets, pods */
+    struct recorder *recorder;
+    struct feed *feed;
+    struct arena arena;
+};
+
+/* One look at a set that serves. */
+struct set_look {
+    struct serving_controller *c;
+    struct workqueue *queue;
+    const struct object *obj;
+    yyjson_val *tree;
+    int32_t replicas;
+    struct str queue_name;
+};
+
+/* The kinds, as they are served now; NULL: nobody serves them. */
+const struct kind *serving_kind(const char *framework);
+/* 0 and *ret_ours: it is queued here. */
+int serving_look(struct set_look *l, const char *framework, bool *ret_ours, struct err *err);
+/* One patch as a whole round; ERR_NOT_FOUND: nothing to do. b is released. */
+enum work serving_send(struct set_look *l, const struct object *o, const char *sub, int code,
+                       struct buf *b);
+struct round *serving_round(struct serving_controller *c, struct workqueue *q, struct str ns,
+                            struct str name);
+/* The Workload of a set, or of one of its replicas (index >= 0). */
+struct str serving_workload_name(const struct object *o, int64_t index, struct arena *a);
+/* Priority of what is made for it. False: a class is not there, or no memory. */
+bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n,
+                      struct workload_priority *ret);
+
+/* serving_set.c, serving_leader.c: the work on a key. */
+enum work serving_stateful_work(void *ctx, struct str ns, struct str name);
+enum work serving_leader_work(void *ctx, struct str ns, struct str name);
+
+#endif

@@ -1,0 +1,189 @@
+/* api_service: keys are ("Kind", name). See api_service.h. */
+#include "control/kit/api_service.h"
+
+#include <arpa/inet.h>
+
+#include "base/mem.h"
+#include "control/kit/controller.h"
+
+#define NAME "kubernetes"
+#define LOOK_AGAIN_NS (100 * NS_PER_MS)
+
+enum { OBJECTS = 3, BODY_MAX = 4096 };
+
+struct api_service_controller {
+    struct controller base;
+};
+
+/* What is told, and where it stands in each object. */
+struct told {
+    struct str ip;
+    bool v6;
+    uint16_t port;
+};
+
+static const struct object_row {
+    const char *group, *kind;
+    const char *head; /* of the object that is made */
+    void (*body)(struct buf *b, const struct told *t);
+    const char *list, *addresses, *ports; /* addresses: in the first of list; NULL: none */
+} objects[OBJECTS];
+
+/* ---- what is told ---- */
+
+/* Where pods of this machine, whose network is its own, reach what listens on host. */
+static bool told_of(const struct api_address *api, struct told *ret) {
+    char host[64];
+    unsigned char any[16];
+    if (!api || api->port == 0) {
+        return false;
+    }
+    bool fits = str_copy(api->host, host, sizeof host);
+    bool v4 = fits && inet_pton(AF_INET, host, any) == 1;
+    bool v6 = fits && !v4 && inet_pton(AF_INET6, host, any) == 1;
+    bool one = (v4 && !str_is(api->host, "0.0.0.0")) || (v6 && !str_is(api->host, "::"));
+    *ret = (struct told){one ? api->host : v6 ? STR("::1") : STR("127.0.0.1"), v6, api->port};
+    return true;
+}
+
+static void service_body(struct buf *b, const struct told *t) {
+    buf_f(b,
+          "\"spec\":{\"type\":\"ClusterIP\",\"clusterIP\":\"None\",\"sessionAffinity\":\"None\","
+          "\"ports\":[{\"name\":\"https\",\"protocol\":\"TCP\",\"port\":%u,\"targetPort\":%u}]}}",
+          t->port, t->port);
+}
+
+static void endpoints_body(struct buf *b, const struct told *t) {
+    buf_f(b,
+          "\"subsets\":[{\"addresses\":[{\"ip\":\"%.*s\"}],\"ports\":[{\"name\":\"https\","
+          "\"port\":%u,\"protocol\":\"TCP\"}]}]}",
+          STR_ARG(t->ip), t->port);
+}
+
+static void slice_body(struct buf *b, const struct told *t) {
+    buf_f(b,
+          "\"addressType\":\"%s\",\"endpoints\":[{\"addresses\":[\"%.*s\"],\"conditions\":{"
+          "\"ready\":true}}],\"ports\":[{\"name\":\"https\",\"port\":%u,\"protocol\":\"TCP\"}]}",
+          t->v6 ? "IPv6" : "IPv4", STR_ARG(t->ip), t->port);
+}
+
+static const struct object_row objects[OBJECTS] = {
+    {"", "Service",
+     "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"" NAME "\",\"labels\":{"
+     "\"component\":\"apiserver\",\"provider\":\"kubernetes\"}},",
+     service_body, "spec", NULL, "ports"},
+    {"", "Endpoints",
+     "{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"" NAME
+     "\",\"labels\":{"
+     "\"endpointslice.kubernetes.io/skip-mirror\":\"true\"}},",
+     endpoints_body, "subsets", "addresses", "ports"},
+    {"discovery.k8s.io", "EndpointSlice",
+     "{\"apiVersion\":\"discovery.k8s.io/"
+     "v1\",\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"" NAME
+     "\",\"labels\":{\"kubernetes.io/service-name\":\"" NAME "\"}},",
+     slice_body, "endpoints", "addresses", NULL},
+};
+
+static yyjson_val *first(yyjson_val *v) {
+    return yyjson_is_arr(v) ? yyjson_arr_get_first(v) : v;
+}
+
+/* Whether the object says what is told. */
+static bool says(const struct object_row *x, yyjson_val *root, const struct told *t) {
+    yyjson_val *in = first(json_get(root, str_of(x->list)));
+    yyjson_val *ports = json_get(x->ports ? in : root, STR("ports"));
+    yyjson_val *ip = x->addresses ? first(json_get(in, str_of(x->addresses))) : NULL;
+    ip = yyjson_is_obj(ip) ? json_get(ip, STR("ip")) : ip;
+    return yyjson_arr_size(ports) == 1 && json_i64_at(first(ports), "port", 0) == t->port &&
+           (!x->addresses || str_eq(json_str(ip), t->ip));
+}
+
+/* ---- keeping it ---- */
+
+static enum work keep(struct api_service_controller *c, const struct object_row *x,
+                      const struct told *t) {
+    const struct kind *k = kind_by_name(str_of(x->group), str_of(x->kind));
+    const struct object *o =
+        k ? mirror_get(c->base.env.mirror, k, STR("default"), STR(NAME)) : NULL;
+    yyjson_doc *d;
+    struct buf b;
+    if (!k || (o && object_tree(o, &c->base.arena, &d, NULL) != 0)) {
+        return WORK_RETRY;
+    }
+    if (o && (o->deleting_ns || says(x, yyjson_doc_get_root(d), t))) {
+        return WORK_OK;
+    }
+    struct round *r = controller_round(&c->base, str_of(x->kind), STR(NAME));
+    if (!r) {
+        return WORK_RETRY;
+    }
+    buf_init(&b, BODY_MAX);
+    buf_c(&b, o ? "{" : x->head);
+    x->body(&b, t);
+    if (buf_ok(&b) != 0) {
+        round_fail(r, buf_ok(&b));
+    } else if (o) {
+        round_patch(r, k, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
+    } else {
+        round_create(r, k, STR("default"), buf_view(&b));
+    }
+    buf_release(&b);
+    return round_end(r);
+}
+
+static enum work work(void *ctx, struct str kind, struct str name) {
+    struct api_service_controller *c = ctx;
+    struct told t;
+    enum work w = WORK_OK;
+    const struct kind *namespaces = kind_by_name(STR(""), STR("Namespace"));
+    bool there = mirror_get(c->base.env.mirror, namespaces, STR(""), STR("default")) != NULL;
+    if (!there || !told_of(c->base.env.api, &t)) { /* at the start only */
+        workqueue_add_after(c->base.queue, kind, name, LOOK_AGAIN_NS);
+        return WORK_OK;
+    }
+    for (size_t i = 0; i < OBJECTS; i++) {
+        w = str_is(kind, objects[i].kind) ? keep(c, &objects[i], &t) : w;
+    }
+    return controller_done(&c->base, w);
+}
+
+static void add_all(void *ctx) {
+    struct api_service_controller *c = ctx;
+    for (size_t i = 0; c->base.env.api && i < OBJECTS; i++) {
+        workqueue_add(c->base.queue, str_of(objects[i].kind), STR(NAME));
+    }
+}
+
+static void changed(void *ctx, const struct change *ch) {
+    struct api_service_controller *c = ctx;
+    if (c->base.env.api && str_is(ch->obj->name, NAME) && str_is(ch->obj->ns, "default")) {
+        workqueue_add(c->base.queue, str_of(ch->obj->kind->kind), STR(NAME));
+    }
+}
+
+struct api_service_controller *api_service_controller_new(const struct control_env *env,
+                                                          struct err *err) {
+    struct api_service_controller *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    int r = controller_init(&c->base, env, "api-service-controller", work, add_all, c, err);
+    for (size_t i = 0; r == 0 && i < OBJECTS; i++) {
+        const struct kind *k = kind_by_name(str_of(objects[i].group), str_of(objects[i].kind));
+        r = controller_feed(&c->base, k, changed, c, err);
+    }
+    if (r != 0) {
+        api_service_controller_free(c);
+        return NULL;
+    }
+    add_all(c);
+    return c;
+}
+
+void api_service_controller_free(struct api_service_controller *c) {
+    if (c) {
+        controller_release(&c->base);
+        mem_free(c);
+    }
+}

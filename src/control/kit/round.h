@@ -1,0 +1,48 @@
+/*
+ * round: the writes of one piece of work on one key, from the first to the last answer.
+ *
+ *     struct round *r = round_new(c->queue, env->writer, "berth-x-controller", ns, name);
+ *     if (!r) { return WORK_RETRY; }
+ *     round_patch(r, pods, ns, pod, "status", PATCH_MERGE, body);
+ *     round_create(r, pods, ns, json);
+ *     return round_end(r);
+ *
+ * While answers are due the key is busy (WORK_BUSY), so no second hand touches it; by then the mirror shows what was
+ * written (mirror/writer.h). When the last answer is in, the key ends with WORK_OK if all succeeded, with WORK_RETRY
+ * else: conflicts are normal, the work is decided again from a newer picture. "Not found" on a patch or removal and
+ * "exists" on a create end as WORK_RETRY too, since they mean the picture was old.
+ *
+ * A round outlives its controller: when the queue is freed, the answers are dropped.
+ */
+#ifndef BERTH_CONTROL_ROUND_H
+#define BERTH_CONTROL_ROUND_H
+
+#include "control/kit/workqueue.h"
+#include "mirror/writer.h"
+
+struct round;
+
+/* NULL: out of memory. `who` is static; ns and name are copied. */
+struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
+                        struct str name);
+
+/* Called for each answer, before it is counted; not called once the queue is gone. `tag` is the latest round_tag. A
+ * hook may write more in the same round. Return 0 to count the write as good, or an error code. */
+typedef int round_hook(void *ctx, struct round *r, uint64_t tag, const struct write_result *res);
+void round_on_done(struct round *r, round_hook *hook, void *ctx);
+void round_tag(struct round *r, uint64_t tag);
+
+void round_create(struct round *r, const struct kind *k, struct str ns, struct str json);
+void round_patch(struct round *r, const struct kind *k, struct str ns, struct str name,
+                 const char *subresource, enum patch_type type, struct str body);
+void round_remove(struct round *r, const struct kind *k, struct str ns, struct str name,
+                  const struct delete_options *o);
+/* Makes the round end in WORK_RETRY, whatever the answers: part of the work could not even be written down. */
+void round_fail(struct round *r, int code);
+struct str round_ns(const struct round *r);
+struct str round_name(const struct round *r);
+
+/* No more writes from the worker. WORK_BUSY when answers are due, else the outcome. r is not used afterwards. */
+enum work round_end(struct round *r);
+
+#endif

@@ -1,0 +1,440 @@
+/*
+ * job: feeds in, decisions from job_decide, rounds of writes out. See job.h.
+ */
+#include "control/kit/body.h"
+#include "control/kube/job.h"
+
+#include "api/schema/codec.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "control/kube/job_decide.h"
+#include "control/kube/job_events.h"
+#include "control/kube/job_write.h"
+#include "control/kit/recorder.h"
+#include "control/kit/round.h"
+
+#define WHO "berth-job-controller"
+
+enum {
+    SYNC_ARENA = 512 << 20, /* a Job of 100,000 pods */
+    BODY_MAX = 4 << 20,
+    MANY_PODS = 64, /* from here on changes of pods are gathered for a while */
+    PODS_GATHER_MS = 200,
+};
+
+enum job_write {
+    WRITE_STATUS,
+    WRITE_CREATE,
+    WRITE_STRIP,
+    WRITE_STRIP_DELETE,
+    WRITE_DELETE,
+    WRITE_TTL
+};
+
+struct job_controller {
+    struct control_env env;
+    const struct kind *jobs, *pods;
+    struct workqueue *queue;   /* Jobs */
+    struct workqueue *orphans; /* pods whose Job is gone */
+    struct recorder *recorder;
+    struct feed *job_feed, *pod_feed;
+    struct arena arena, scratch; /* of one sync */
+    struct map many;             /* uids of Jobs with more than MANY_PODS pods */
+};
+
+/* ---- what to look at ---- */
+
+static bool of_job(const struct job_controller *c, const struct owner_ref *o) {
+    return o && str_is(o->kind, "Job") && str_starts(o->api_version, STR("batch/"));
+}
+
+static bool add_orphan(void *ctx, const struct object *o) {
+    struct job_controller *c = ctx;
+    if (o->kind == c->pods && o->n_finalizers) {
+        workqueue_add(c->orphans, o->ns, o->name);
+    }
+    return true;
+}
+
+/* A Job with many pods is looked at for several of their changes together, since each look reads them all. */
+static void remember_many(struct job_controller *c, struct str uid, bool many) {
+    char *known = map_get(&c->many, uid);
+    if (known && !many) {
+        map_del(&c->many, uid);
+        mem_free(known);
+    } else if (!known && many) {
+        char *key = mem_cstr(uid);
+        if (key && map_put(&c->many, str_from(key, uid.n), key, NULL) != 0) {
+            mem_free(key); /* it is only slower without */
+        }
+    }
+}
+
+static void job_changed(void *ctx, const struct change *ch) {
+    struct job_controller *c = ctx;
+    job_events_tell(c->recorder, ch);
+    if (ch->type == CHANGE_DELETED) {
+        mirror_owned(c->env.mirror, ch->obj, add_orphan, c);
+        remember_many(c, ch->obj->uid, false);
+    }
+    workqueue_add(c->queue, ch->obj->ns, ch->obj->name);
+}
+
+static void look_at_pod(struct job_controller *c, const struct object *o) {
+    const struct owner_ref *owner = object_controller(o);
+    if (!of_job(c, owner)) {
+        return;
+    }
+    if (!mirror_owner(c->env.mirror, o->ns, owner)) {
+        add_orphan(c, o);
+        return;
+    }
+    bool many = map_get(&c->many, owner->uid) != NULL;
+    workqueue_add_after(c->queue, o->ns, owner->name, many ? PODS_GATHER_MS * NS_PER_MS : 0);
+}
+
+static void pod_changed(void *ctx, const struct change *ch) {
+    if (object_left(ch->old, ch->obj)) { /* its Job misses it */
+        look_at_pod(ctx, ch->old);
+    }
+    look_at_pod(ctx, ch->obj);
+}
+
+static bool add_job(void *ctx, const struct object *o) {
+    struct job_controller *c = ctx;
+    workqueue_add(c->queue, o->ns, o->name);
+    return true;
+}
+
+static bool add_pod_if_orphan(void *ctx, const struct object *o) {
+    struct job_controller *c = ctx;
+    const struct owner_ref *owner = object_controller(o);
+    if (of_job(c, owner) && !mirror_owner(c->env.mirror, o->ns, owner)) {
+        add_orphan(c, o);
+    }
+    return true;
+}
+
+static void add_all(void *ctx) {
+    struct job_controller *c = ctx;
+    mirror_scan(c->env.mirror, c->jobs, STR(""), add_job, c);
+    mirror_scan(c->env.mirror, c->pods, STR(""), add_pod_if_orphan, c);
+}
+
+/* ---- one sync ---- */
+
+struct gather {
+    struct job_controller *c;
+    const struct object *job;
+    struct job_pod *v;
+    size_t n, cap;
+    int code;
+};
+
+static bool gather_pod(void *ctx, const struct object *o) {
+    struct gather *g = ctx;
+    const struct owner_ref *owner = object_controller(o);
+    if (o->kind != g->c->pods || !owner || !object_named_by(g->job, o->ns, owner)) {
+        return true;
+    }
+    if (g->n == g->cap) {
+        size_t cap = g->cap ? g->cap * 2 : 16;
+        struct job_pod *v = ARENA_ARRAY(&g->c->arena, struct job_pod, cap);
+        if (!v) {
+            g->code = ERR_NOMEM;
+            return false;
+        }
+        if (g->n) {
+            memcpy(v, g->v, g->n * sizeof *v);
+        }
+        g->v = v;
+        g->cap = cap;
+    }
+    arena_reset(&g->c->scratch);
+    g->code = job_pod_read(o, &g->c->scratch, &g->c->arena, &g->v[g->n], NULL);
+    g->n += g->code == 0;
+    return g->code == 0;
+}
+
+static int pod_answer(struct job_controller *c, struct round *r, const struct write_result *res,
+                      const struct object *job, uint64_t what) {
+    switch (what) {
+    case WRITE_CREATE:
+        if (res->code != 0) {
+            recorder_event(c->recorder, job, EVENT_WARNING, "FailedCreate", "Error creating: %s",
+                           res->err.text);
+        } else if (res->obj) {
+            recorder_event(c->recorder, job, EVENT_NORMAL, "SuccessfulCreate", "Created pod: %.*s",
+                           STR_ARG(res->obj->name));
+        }
+        return res->code;
+    case WRITE_STRIP_DELETE:
+        if (res->code == 0 && res->obj) {
+            struct delete_options o = {
+                .uid = res->obj->uid, .grace_seconds = -1, .propagation = STR("Background")};
+            round_tag(r, WRITE_DELETE);
+            round_remove(r, c->pods, res->obj->ns, res->obj->name, &o);
+        }
+        break;
+    case WRITE_DELETE:
+        if (res->code == 0 && res->obj) {
+            recorder_event(c->recorder, job, EVENT_NORMAL, "SuccessfulDelete", "Deleted pod: %.*s",
+                           STR_ARG(res->obj->name));
+        }
+        break;
+    default:
+        break;
+    }
+    /* A pod that is gone needs neither its finalizer nor its deletion. */
+    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+}
+
+static int answered(void *ctx, struct round *r, uint64_t what, const struct write_result *res) {
+    struct job_controller *c = ctx;
+    const struct object *job = mirror_get(c->env.mirror, c->jobs, round_ns(r), round_name(r));
+    if (what == WRITE_STATUS || what == WRITE_TTL) {
+        return res->code == ERR_NOT_FOUND ? 0 : res->code;
+    }
+    return pod_answer(c, r, res, job, what);
+}
+
+static void write_strip(struct job_controller *c, struct round *r, const struct job_pod *p,
+                        enum job_write what) {
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    arena_reset(&c->scratch);
+    int code = p->tracked ? write_without_finalizer(p->obj, JOB_FINALIZER, &c->scratch, &b) : 0;
+    if (code == 0 && p->tracked) {
+        round_tag(r, what);
+        round_patch(r, c->pods, p->obj->ns, p->name, "", PATCH_MERGE, buf_view(&b));
+    } else if (code != 0) {
+        round_fail(r, code);
+    }
+    buf_release(&b);
+}
+
+static void write_delete(struct job_controller *c, struct round *r, const struct job_pod *p,
+                         bool strip_first) {
+    if (strip_first && p->tracked) {
+        write_strip(c, r, p, WRITE_STRIP_DELETE);
+        return;
+    }
+    struct delete_options o = {
+        .uid = p->uid, .grace_seconds = -1, .propagation = STR("Background")};
+    round_tag(r, WRITE_DELETE);
+    round_remove(r, c->pods, p->obj->ns, p->name, &o);
+}
+
+static void write_creates(struct job_controller *c, struct round *r, const struct object *obj,
+                          yyjson_val *tree, const struct job *job, const struct job_plan *plan) {
+    bool per_index = job->spec->backoff_limit_per_index.set;
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    round_tag(r, WRITE_CREATE);
+    for (size_t i = 0; i < plan->n_creates; i++) {
+        const struct job_create *x = &plan->creates[i];
+        /* Pods without an index are all alike. */
+        if (i == 0 || x->index >= 0) {
+            buf_reset(&b);
+            arena_reset(&c->scratch);
+            int code = job_write_pod(obj, tree, x, per_index, &c->scratch, &b);
+            if (code != 0) {
+                round_fail(r, code);
+                break;
+            }
+        }
+        round_create(r, c->pods, obj->ns, buf_view(&b));
+    }
+    buf_release(&b);
+}
+
+static void write_status(struct job_controller *c, struct round *r, const struct object *obj,
+                         const struct job_plan *plan) {
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    job_write_status(obj, &plan->status, &b);
+    if (buf_ok(&b) == 0) {
+        round_tag(r, WRITE_STATUS);
+        round_patch(r, c->jobs, obj->ns, obj->name, "status", PATCH_MERGE, buf_view(&b));
+    } else {
+        round_fail(r, buf_ok(&b));
+    }
+    buf_release(&b);
+}
+
+static enum work carry_out(struct job_controller *c, const struct object *obj, yyjson_val *tree,
+                           const struct job *job, const struct job_facts *f,
+                           const struct job_plan *plan) {
+    if (!plan->write_status && !plan->n_strips && !plan->n_deletes && !plan->n_creates) {
+        return WORK_OK;
+    }
+    struct round *r = round_new(c->queue, c->env.writer, WHO, obj->ns, obj->name);
+    if (!r) {
+        return WORK_RETRY;
+    }
+    round_on_done(r, answered, c);
+    for (size_t i = 0; i < plan->n_strips; i++) {
+        write_strip(c, r, &f->pods[plan->strips[i]], WRITE_STRIP);
+    }
+    for (size_t i = 0; i < plan->n_deletes; i++) {
+        write_delete(c, r, &f->pods[plan->deletes[i]], plan->strip_first);
+    }
+    write_creates(c, r, obj, tree, job, plan);
+    if (plan->write_status) {
+        write_status(c, r, obj, plan);
+    }
+    return round_end(r);
+}
+
+/* A finished Job whose time is over is deleted with its pods. */
+static enum work expire(struct job_controller *c, const struct object *obj, const struct job *job) {
+    if (!job->spec->ttl_seconds_after_finished.set || obj->deleting_ns) {
+        return WORK_OK;
+    }
+    const struct condition *end = job_condition_true(job, "Complete")
+                                      ? job_condition(job, "Complete")
+                                      : job_condition(job, "Failed");
+    int64_t left = end->last_transition_ns + job->spec->ttl_seconds_after_finished.v * NS_PER_SEC -
+                   clock_wall(c->env.clock);
+    if (left > 0) {
+        workqueue_add_after(c->queue, obj->ns, obj->name, left);
+        return WORK_OK;
+    }
+    struct round *r = round_new(c->queue, c->env.writer, WHO, obj->ns, obj->name);
+    if (!r) {
+        return WORK_RETRY;
+    }
+    struct delete_options o = {
+        .uid = obj->uid, .rv = obj->rv, .grace_seconds = -1, .propagation = STR("Foreground")};
+    round_on_done(r, answered, c);
+    round_tag(r, WRITE_TTL);
+    round_remove(r, c->jobs, obj->ns, obj->name, &o);
+    return round_end(r);
+}
+
+static bool ours(const struct job *job) {
+    return job->spec && (str_empty(job->spec->managed_by) ||
+                         str_is(job->spec->managed_by, "kubernetes.io/job-controller"));
+}
+
+static enum work sync_object(struct job_controller *c, const struct object *obj) {
+    struct job job;
+    yyjson_doc *tree;
+    struct err err = {0};
+    struct job_plan plan;
+    if (object_tree(obj, &c->arena, &tree, &err) != 0 ||
+        codec_decode(&schema_job, yyjson_doc_get_root(tree), &c->arena, &job, &err) != 0) {
+        log_error(c->env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name), err.text);
+        return err.code == ERR_NOMEM ? WORK_RETRY : WORK_OK;
+    }
+    if (!ours(&job)) {
+        return WORK_OK;
+    }
+    struct gather g = {.c = c, .job = obj};
+    mirror_owned(c->env.mirror, obj, gather_pod, &g);
+    remember_many(c, obj->uid, g.n > MANY_PODS);
+    unsigned failures = workqueue_failures(c->queue, obj->ns, obj->name);
+    struct job_facts f = {.job = &job,
+                          .deleting = obj->deleting_ns != 0,
+                          .pods = g.v,
+                          .n_pods = g.n,
+                          .now_ns = clock_wall(c->env.clock),
+                          .create_max = failures ? 1 : JOB_BURST_MAX};
+    if (g.code != 0 || job_decide(&f, &c->arena, &plan, &err) != 0) {
+        log_error(c->env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name), err.text);
+        return WORK_RETRY;
+    }
+    if (plan.again_ns) {
+        workqueue_add_after(c->queue, obj->ns, obj->name, plan.again_ns);
+    }
+    if (job_finished(&job) && !plan.n_strips) {
+        return expire(c, obj, &job);
+    }
+    return carry_out(c, obj, yyjson_doc_get_root(tree), &job, &f, &plan);
+}
+
+static enum work sync_job(void *ctx, struct str ns, struct str name) {
+    struct job_controller *c = ctx;
+    const struct object *obj = mirror_get(c->env.mirror, c->jobs, ns, name);
+    if (!obj) {
+        return WORK_OK;
+    }
+    enum work w = sync_object(c, obj);
+    arena_reset(&c->arena);
+    arena_reset(&c->scratch);
+    return w;
+}
+
+static enum work sync_orphan(void *ctx, struct str ns, struct str name) {
+    struct job_controller *c = ctx;
+    const struct object *obj = mirror_get(c->env.mirror, c->pods, ns, name);
+    const struct owner_ref *owner = obj ? object_controller(obj) : NULL;
+    struct job_pod pod;
+    if (!of_job(c, owner) || mirror_owner(c->env.mirror, ns, owner)) {
+        return WORK_OK;
+    }
+    enum work w = WORK_RETRY;
+    if (job_pod_read(obj, &c->scratch, &c->arena, &pod, NULL) == 0) {
+        struct round *r = round_new(c->orphans, c->env.writer, WHO, ns, name);
+        if (r) {
+            round_on_done(r, answered, c);
+            write_strip(c, r, &pod, WRITE_STRIP);
+            w = round_end(r);
+        }
+    }
+    arena_reset(&c->arena);
+    arena_reset(&c->scratch);
+    return w;
+}
+
+/* ---- life ---- */
+
+struct job_controller *job_controller_new(const struct control_env *env, struct err *err) {
+    struct job_controller *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    c->env = *env;
+    c->jobs = kind_by_name(STR("batch"), STR("Job"));
+    c->pods = kind_by_name(STR(""), STR("Pod"));
+    arena_init(&c->arena, SYNC_ARENA);
+    arena_init(&c->scratch, SYNC_ARENA);
+    c->queue = workqueue_new(&(struct workqueue_options){
+        .clock = env->clock, .work = sync_job, .resync = add_all, .ctx = c});
+    c->orphans = workqueue_new(&(struct workqueue_options){
+        .clock = env->clock, .work = sync_orphan, .resync = add_all, .ctx = c});
+    c->recorder = recorder_new(env, "job-controller");
+    c->job_feed = mirror_feed(env->mirror, c->jobs, job_changed, c);
+    c->pod_feed = mirror_feed(env->mirror, c->pods, pod_changed, c);
+    if (!c->queue || !c->orphans || !c->recorder || !c->job_feed || !c->pod_feed) {
+        job_controller_free(c);
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    add_all(c);
+    return c;
+}
+
+void job_controller_free(struct job_controller *c) {
+    if (!c) {
+        return;
+    }
+    if (c->job_feed) {
+        feed_free(c->job_feed);
+    }
+    if (c->pod_feed) {
+        feed_free(c->pod_feed);
+    }
+    const struct map_entry *e;
+    for (size_t i = 0; (e = map_next(&c->many, &i));) {
+        mem_free(e->value);
+    }
+    map_release(&c->many);
+    workqueue_free(c->queue);
+    workqueue_free(c->orphans);
+    recorder_free(c->recorder);
+    arena_release(&c->arena);
+    arena_release(&c->scratch);
+    mem_free(c);
+}

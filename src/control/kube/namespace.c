@@ -1,0 +1,224 @@
+/* namespace: keys are namespaces. See namespace.h. */
+#include "control/kube/namespace.h"
+
+#include "api/schema/codec.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "control/kit/conditions.h"
+#include "control/kit/controller.h"
+#include "control/kit/body.h"
+
+enum { BODY_MAX = 256 << 10, BURST = 500 };
+
+struct namespace_controller {
+    struct controller base;
+    const struct kind *namespaces;
+};
+
+/* What is left in a namespace. */
+struct remains {
+    struct namespace_controller *c;
+    struct round *round; /* deletions; NULL: only count */
+    size_t deleted;
+    size_t total, of_kind, with_finalizers;
+    struct buf kinds; /* "pods. has 2 resource instances, ..." */
+};
+
+static bool stored(const struct kind *k) {
+    return (k->flags & KIND_NAMESPACED) && !(k->flags & KIND_VIRTUAL) && kind_stored(k) == k;
+}
+
+static bool remove_one(void *ctx, const struct object *o) {
+    struct remains *r = ctx;
+    r->of_kind++;
+    r->with_finalizers += o->n_finalizers != 0;
+    if (!o->deleting_ns && r->round && r->deleted < BURST) {
+        struct delete_options opts = {
+            .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
+        round_remove(r->round, o->kind, o->ns, o->name, &opts);
+        r->deleted++;
+    }
+    return true;
+}
+
+static void visit_content(struct remains *r, struct str ns) {
+    size_t n;
+    const struct kind *const *kinds = kinds_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        r->of_kind = 0;
+        if (stored(kinds[i])) {
+            mirror_scan(r->c->base.env.mirror, kinds[i], ns, remove_one, r);
+        }
+        if (r->of_kind) {
+            buf_f(&r->kinds, "%s%s.%s has %zu resource instances", r->total ? ", " : "",
+                  kinds[i]->plural, kinds[i]->group, r->of_kind);
+            r->total += r->of_kind;
+        }
+    }
+}
+
+static int set_conditions(struct namespace_controller *c, struct condition_list *l,
+                          const struct remains *r, bool *changed) {
+    struct arena *a = &c->base.arena;
+    int64_t now = clock_wall(c->base.env.clock);
+    int e = conditions_set(l, a, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+                           STR("All resources successfully discovered"), now, 0, changed);
+    e = e ? e
+          : conditions_set(l, a, "NamespaceDeletionGroupVersionParsingFailure", false,
+                           "ParsedGroupVersions", STR("All legacy kube types successfully parsed"),
+                           now, 0, changed);
+    e = e ? e
+          : conditions_set(l, a, "NamespaceDeletionContentFailure", false, "ContentDeleted",
+                           STR("All content successfully deleted, may be waiting on finalization"),
+                           now, 0, changed);
+    if (r->total) {
+        struct str left =
+            arena_f(a, "Some resources are remaining: %.*s", STR_ARG(buf_view(&r->kinds)));
+        e = e ? e
+              : conditions_set(l, a, "NamespaceContentRemaining", true, "SomeResourcesRemain", left,
+                               now, 0, changed);
+    } else {
+        e = e ? e
+              : conditions_set(l, a, "NamespaceContentRemaining", false, "ContentRemoved",
+                               STR("All content successfully removed"), now, 0, changed);
+    }
+    if (r->with_finalizers) {
+        return e ? e
+                 : conditions_set(l, a, "NamespaceFinalizersRemaining", true,
+                                  "SomeFinalizersRemain",
+                                  arena_f(a,
+                                          "Some content in the namespace has finalizers "
+                                          "remaining in %zu resource instances",
+                                          r->with_finalizers),
+                                  now, 0, changed);
+    }
+    return e ? e
+             : conditions_set(l, a, "NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
+                              STR("All content-preserving finalizers finished"), now, 0, changed);
+}
+
+static void write_status(struct namespace_controller *c, struct round *r, const struct object *ns,
+                         const struct namespace_object *view, const struct remains *left) {
+    static const struct condition_list none;
+    struct condition_list l = view->status ? view->status->conditions : none;
+    bool changed = false;
+    struct buf b;
+    if (set_conditions(c, &l, left, &changed) != 0) {
+        round_fail(r, ERR_NOMEM);
+        return;
+    }
+    if (!changed) {
+        return;
+    }
+    buf_init(&b, BODY_MAX);
+    buf_c(&b, "{\"status\":{\"phase\":\"Terminating\",\"conditions\":");
+    write_conditions(&b, &l, false);
+    buf_c(&b, "}}");
+    round_patch(r, c->namespaces, STR(""), ns->name, "status", PATCH_MERGE, buf_view(&b));
+    buf_release(&b);
+}
+
+/* Nothing is left: spec.finalizers without ours. */
+static void write_finalize(struct namespace_controller *c, struct round *r, const struct object *ns,
+                           const struct namespace_object *view) {
+    struct buf b;
+    size_t kept = 0;
+    buf_init(&b, BODY_MAX);
+    buf_c(&b, "{\"spec\":{\"finalizers\":[");
+    for (size_t i = 0; view->spec && i < view->spec->finalizers.n; i++) {
+        if (!str_is(view->spec->finalizers.v[i], "kubernetes")) {
+            buf_c(&b, kept++ ? "," : "");
+            buf_json(&b, view->spec->finalizers.v[i]);
+        }
+    }
+    buf_c(&b, "]}}");
+    round_patch(r, c->namespaces, STR(""), ns->name, "finalize", PATCH_MERGE, buf_view(&b));
+    buf_release(&b);
+}
+
+static enum work empty_namespace(struct namespace_controller *c, const struct object *ns) {
+    struct namespace_object view;
+    yyjson_doc *d;
+    struct remains left = {.c = c};
+    if (object_tree(ns, &c->base.arena, &d, NULL) != 0 ||
+        codec_decode(&schema_namespace, yyjson_doc_get_root(d), &c->base.arena, &view, NULL) != 0) {
+        return WORK_RETRY;
+    }
+    left.round = controller_round(&c->base, STR(""), ns->name);
+    if (!left.round) {
+        return WORK_RETRY;
+    }
+    buf_init(&left.kinds, LIMIT_CONDITION_MESSAGE);
+    visit_content(&left, ns->name);
+    if (left.total == 0 && view.spec && view.spec->finalizers.n) {
+        write_finalize(c, left.round, ns, &view);
+    } else if (left.deleted == 0) {
+        write_status(c, left.round, ns, &view, &left); /* it waits for something: say for what */
+    }
+    buf_release(&left.kinds);
+    return round_end(left.round);
+}
+
+static enum work work(void *ctx, struct str ns, struct str name) {
+    struct namespace_controller *c = ctx;
+    const struct object *o = mirror_get(c->base.env.mirror, c->namespaces, STR(""), name);
+    enum work w = o && o->deleting_ns ? empty_namespace(c, o) : WORK_OK;
+    return controller_done(&c->base, w);
+}
+
+static void namespace_changed(void *ctx, const struct change *ch) {
+    struct namespace_controller *c = ctx;
+    if (ch->type != CHANGE_DELETED && ch->obj->deleting_ns) {
+        workqueue_add(c->base.queue, STR(""), ch->obj->name);
+    }
+}
+
+/* Something left a namespace, or came into one, that is being emptied. */
+static void content_changed(void *ctx, const struct change *ch) {
+    struct namespace_controller *c = ctx;
+    if (str_empty(ch->obj->ns) || ch->type == CHANGE_MODIFIED) {
+        return;
+    }
+    const struct object *ns = mirror_get(c->base.env.mirror, c->namespaces, STR(""), ch->obj->ns);
+    if (ns && ns->deleting_ns) {
+        workqueue_add(c->base.queue, STR(""), ns->name);
+    }
+}
+
+static bool add_namespace(void *ctx, const struct object *o) {
+    struct namespace_controller *c = ctx;
+    if (o->deleting_ns) {
+        workqueue_add(c->base.queue, STR(""), o->name);
+    }
+    return true;
+}
+
+static void add_all(void *ctx) {
+    struct namespace_controller *c = ctx;
+    mirror_scan(c->base.env.mirror, c->namespaces, STR(""), add_namespace, c);
+}
+
+struct namespace_controller *namespace_controller_new(const struct control_env *env,
+                                                      struct err *err) {
+    struct namespace_controller *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
+    if (controller_init(&c->base, env, "namespace-controller", work, add_all, c, err) != 0 ||
+        controller_feed(&c->base, c->namespaces, namespace_changed, c, err) != 0 ||
+        controller_feed(&c->base, NULL, content_changed, c, err) != 0) {
+        namespace_controller_free(c);
+        return NULL;
+    }
+    add_all(c);
+    return c;
+}
+
+void namespace_controller_free(struct namespace_controller *c) {
+    if (c) {
+        controller_release(&c->base);
+        mem_free(c);
+    }
+}

@@ -1,0 +1,276 @@
+/*
+ * node_life: a key is ("", name) for a node to watch, and (GONE, name) for one that may be gone for good, due after its
+ * grace. See node_life.h.
+ */
+#include "control/kube/node_life.h"
+
+#include "api/schema/codec.h"
+#include "base/mem.h"
+#include "control/kit/conditions.h"
+#include "control/kit/controller.h"
+#include "control/kit/body.h"
+#include "wire/text/time.h"
+
+#define GONE STR("gone")
+#define SILENT "Kubelet stopped posting node status."
+
+enum { GRACE_S = 40, BODY_MAX = 1 << 20 };
+
+struct node_life_controller {
+    struct controller base;
+    const struct kind *nodes, *leases, *pods;
+    struct arena scratch;
+    int64_t started_ns; /* silence is counted from here on: nobody could be heard before */
+    struct clock_watch watch;
+    int64_t gone_mono; /* no node is gone for good before: see stepped */
+};
+
+/* Times that nodes told are by the clock as it was: each gets a grace again. */
+static void stepped(void *ctx) {
+    struct node_life_controller *c = ctx;
+    c->started_ns = clock_wall(c->base.env.clock);
+    c->gone_mono = clock_mono(c->base.env.clock) + GRACE_S * NS_PER_SEC;
+}
+
+/* One that a node told by a clock that was ahead says nothing about when it lived. */
+static int64_t latest(int64_t seen, int64_t told, int64_t now) {
+    return told > seen && (told <= now || told - now <= GRACE_S * NS_PER_SEC) ? told : seen;
+}
+
+/* ---- silence ---- */
+
+static int64_t renewed(struct node_life_controller *c, struct str node) {
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->leases, STR("kube-node-lease"), node);
+    yyjson_doc *d;
+    int64_t ns;
+    if (!o || object_tree(o, &c->base.arena, &d, NULL) != 0 ||
+        time_parse(json_str_at(yyjson_doc_get_root(d), "spec.renewTime"), &ns, NULL) != 0) {
+        return 0;
+    }
+    return ns;
+}
+
+struct pods_of {
+    struct node_life_controller *c;
+    struct str node;
+    struct round *round; /* of a node that is gone; NULL: only tell */
+};
+
+static struct str node_of(struct node_life_controller *c, const struct object *pod,
+                          yyjson_val **ret_root) {
+    yyjson_doc *d;
+    arena_reset(&c->scratch);
+    if (object_tree(pod, &c->scratch, &d, NULL) != 0) {
+        return (struct str){0};
+    }
+    *ret_root = yyjson_doc_get_root(d);
+    return json_str_at(*ret_root, "spec.nodeName");
+}
+
+static bool tell_pod(void *ctx, const struct object *pod) {
+    struct pods_of *p = ctx;
+    yyjson_val *root = NULL;
+    if (str_eq(node_of(p->c, pod, &root), p->node) &&
+        str_is(json_str_at(root, "status.phase"), "Running")) {
+        recorder_event(p->c->base.recorder, pod, EVENT_WARNING, "NodeNotReady",
+                       "Node is not ready");
+    }
+    return true;
+}
+
+static enum work mark_unknown(struct node_life_controller *c, const struct object *o,
+                              struct condition_list *l) {
+    int64_t now = clock_wall(c->base.env.clock);
+    struct condition *ready = (struct condition *)conditions_find(l, "Ready");
+    struct round *r;
+    struct buf b;
+    if (!ready || str_is(ready->status, "Unknown")) {
+        return WORK_OK;
+    }
+    r = controller_round(&c->base, STR(""), o->name);
+    if (!r) {
+        return WORK_RETRY;
+    }
+    ready->status = STR("Unknown");
+    ready->reason = STR("NodeStatusUnknown");
+    ready->message = STR(SILENT);
+    ready->last_transition_ns = now;
+    buf_init(&b, BODY_MAX);
+    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"conditions\":[",
+          (unsigned long long)o->rv);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct condition *x = &l->v[i];
+        buf_c(&b, i ? ",{\"type\":" : "{\"type\":");
+        buf_json(&b, x->type);
+        buf_c(&b, ",\"status\":");
+        buf_json(&b, x->status);
+        write_time(&b, "lastHeartbeatTime", x->last_probe_ns);
+        write_time(&b, "lastTransitionTime", x->last_transition_ns);
+        buf_c(&b, ",\"reason\":");
+        buf_json(&b, x->reason);
+        buf_c(&b, ",\"message\":");
+        buf_json(&b, x->message);
+        buf_c(&b, "}");
+    }
+    buf_c(&b, "]}}");
+    round_patch(r, c->nodes, STR(""), o->name, "status", PATCH_MERGE, buf_view(&b));
+    buf_release(&b);
+    struct pods_of p = {.c = c, .node = o->name};
+    recorder_event(c->base.recorder, o, EVENT_NORMAL, "NodeNotReady",
+                   "Node %.*s status is now: NodeNotReady", STR_ARG(o->name));
+    mirror_scan(c->base.env.mirror, c->pods, STR(""), tell_pod, &p);
+    return round_end(r);
+}
+
+static enum work watch_node(struct node_life_controller *c, const struct object *o) {
+    struct node node;
+    yyjson_doc *d;
+    if (object_tree(o, &c->base.arena, &d, NULL) != 0 ||
+        codec_decode(&schema_node, yyjson_doc_get_root(d), &c->base.arena, &node, NULL) != 0) {
+        return WORK_RETRY;
+    }
+    if (!node.status) {
+        return WORK_OK;
+    }
+    const struct condition *ready = conditions_find(&node.status->conditions, "Ready");
+    int64_t now = clock_wall(c->base.env.clock), seen = c->started_ns;
+    seen = latest(seen, o->created_ns, now);
+    seen = latest(seen, renewed(c, o->name), now);
+    seen = ready ? latest(seen, ready->last_probe_ns, now) : seen;
+    int64_t left = GRACE_S * NS_PER_SEC - (now - seen);
+    if (left > 0) {
+        workqueue_add_after(c->base.queue, STR(""), o->name, left + NS_PER_MS);
+        return WORK_OK;
+    }
+    /* Also after it was marked: the next status of the node brings it back here. */
+    return mark_unknown(c, o, &node.status->conditions);
+}
+
+/* ---- pods of a node that is gone ---- */
+
+static bool remove_pod(void *ctx, const struct object *pod) {
+    struct pods_of *p = ctx;
+    yyjson_val *root = NULL;
+    if (!str_eq(node_of(p->c, pod, &root), p->node)) {
+        return true;
+    }
+    struct str phase = json_str_at(root, "status.phase");
+    if (!str_is(phase, "Succeeded") && !str_is(phase, "Failed")) {
+        round_patch(p->round, p->c->pods, pod->ns, pod->name, "status", PATCH_MERGE,
+                    STR("{\"status\":{\"phase\":\"Failed\",\"reason\":\"NodeLost\",\"message\":"
+                        "\"PodGC: node no longer exists\"}}"));
+    }
+    if (pod->deleting_ns == 0 || pod->n_finalizers == 0) {
+        struct delete_options opts = {
+            .uid = pod->uid, .grace_seconds = 0, .propagation = STR("Background")};
+        round_remove(p->round, p->c->pods, pod->ns, pod->name, &opts);
+    }
+    return true;
+}
+
+static enum work clear_node(struct node_life_controller *c, struct str name) {
+    struct pods_of p = {.c = c, .node = name};
+    p.round = controller_round(&c->base, GONE, name);
+    if (!p.round) {
+        return WORK_RETRY;
+    }
+    mirror_scan(c->base.env.mirror, c->pods, STR(""), remove_pod, &p);
+    return round_end(p.round);
+}
+
+static enum work work(void *ctx, struct str ns, struct str name) {
+    struct node_life_controller *c = ctx;
+    const struct object *o = mirror_get(c->base.env.mirror, c->nodes, STR(""), name);
+    bool gone = str_eq(ns, GONE);
+    enum work w = WORK_OK;
+    if (o && !gone) {
+        w = watch_node(c, o);
+    } else if (!o && gone && clock_mono(c->base.env.clock) < c->gone_mono) {
+        workqueue_add_after(c->base.queue, ns, name,
+                            c->gone_mono - clock_mono(c->base.env.clock));
+    } else if (!o && gone) {
+        w = clear_node(c, name);
+    }
+    arena_reset(&c->scratch);
+    return controller_done(&c->base, w);
+}
+
+/* ---- what to look at ---- */
+
+static void node_changed(void *ctx, const struct change *ch) {
+    struct node_life_controller *c = ctx;
+    if (ch->type != CHANGE_DELETED) {
+        workqueue_add(c->base.queue, STR(""), ch->obj->name);
+        return;
+    }
+    /* A node that comes back under its name within the grace keeps its pods. */
+    workqueue_add_after(c->base.queue, GONE, ch->obj->name, GRACE_S * NS_PER_SEC);
+}
+
+static bool add_node(void *ctx, const struct object *o) {
+    struct node_life_controller *c = ctx;
+    workqueue_add(c->base.queue, STR(""), o->name);
+    return true;
+}
+
+static bool add_lost_pod(void *ctx, const struct object *pod) {
+    struct node_life_controller *c = ctx;
+    yyjson_val *root = NULL;
+    struct str node = node_of(c, pod, &root);
+    if (!str_empty(node) && !mirror_get(c->base.env.mirror, c->nodes, STR(""), node)) {
+        workqueue_add_after(c->base.queue, GONE, node, GRACE_S * NS_PER_SEC);
+    }
+    return true;
+}
+
+/* Bound to a node that never was, or is gone already: a change of its node or its deletion changes the generation. */
+static void pod_changed(void *ctx, const struct change *ch) {
+    struct node_life_controller *c = ctx;
+    if (ch->type != CHANGE_DELETED && (!ch->old || ch->old->generation != ch->obj->generation) &&
+        str_contains(ch->obj->json, STR("\"nodeName\""))) {
+        add_lost_pod(c, ch->obj);
+        arena_reset(&c->scratch);
+    }
+}
+
+static void add_all(void *ctx) {
+    struct node_life_controller *c = ctx;
+    mirror_scan(c->base.env.mirror, c->nodes, STR(""), add_node, c);
+    mirror_scan(c->base.env.mirror, c->pods, STR(""), add_lost_pod, c);
+}
+
+struct node_life_controller *node_life_controller_new(const struct control_env *env,
+                                                      struct err *err) {
+    struct node_life_controller *c = mem_zalloc(sizeof *c);
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    c->nodes = kind_by_name(STR(""), STR("Node"));
+    c->pods = kind_by_name(STR(""), STR("Pod"));
+    c->leases = kind_by_name(STR("coordination.k8s.io"), STR("Lease"));
+    c->started_ns = clock_wall(env->clock);
+    arena_init(&c->scratch, 16 << 20);
+    if (controller_init(&c->base, env, "node-controller", work, add_all, c, err) != 0 ||
+        controller_feed(&c->base, c->nodes, node_changed, c, err) != 0 ||
+        controller_feed(&c->base, c->pods, pod_changed, c, err) != 0) {
+        node_life_controller_free(c);
+        return NULL;
+    }
+    c->watch = (struct clock_watch){.stepped = stepped, .ctx = c};
+    clock_watch_add(env->clock, &c->watch);
+    add_all(c);
+    return c;
+}
+
+void node_life_controller_free(struct node_life_controller *c) {
+    if (c) {
+        if (c->watch.stepped) {
+            clock_watch_remove(c->base.env.clock, &c->watch);
+        }
+        controller_release(&c->base);
+        arena_release(&c->scratch);
+        mem_free(c);
+    }
+}

@@ -1,0 +1,51 @@
+/*
+ * job_workload: an object of an integrated kind as Kueue's Workload. Plain functions from one look (integration.h) to
+ * bodies; the controller that sends them is job_queue.
+ */
+#ifndef BERTH_CONTROL_JOB_WORKLOAD_H
+#define BERTH_CONTROL_JOB_WORKLOAD_H
+
+#include "control/load/integration.h"
+#include "control/kit/views.h"
+
+#define KUEUE_PRIORITY_LABEL "kueue.x-k8s.io/priority-class"
+#define KUEUE_MAX_TIME_LABEL "kueue.x-k8s.io/max-exec-time-seconds"
+#define KUEUE_JOB_UID_LABEL "kueue.x-k8s.io/job-uid"
+#define KUEUE_PREBUILT "kueue.x-k8s.io/prebuilt-workload-name" /* annotation, or label */
+#define KUEUE_ELASTIC_ANNOTATION "kueue.x-k8s.io/elastic-job"
+#define KUEUE_MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
+#define KUEUE_COMPLETIONS_FOLLOW "kueue.x-k8s.io/job-completions-equal-parallelism"
+#define KUEUE_FINALIZER "kueue.x-k8s.io/resource-in-use"
+
+/* "job-<name>-<5 hex>" for ("Job", "batch", name, uid): lower(kind)-name cut to 247 bytes, then the hash. In the
+ * arena. `extra` goes into the hash too, when it is not empty. */
+struct str workload_name(const char *kind, const char *group, struct str owner, struct str uid,
+                         struct arena *a);
+struct str workload_name_extra(const char *kind, const char *group, struct str owner,
+                               struct str uid, struct str extra, struct arena *a);
+
+struct workload_priority {
+    int32_t value;
+    const char *group, *kind; /* of the class; NULL: no class */
+    struct str name;
+};
+/* ERR_NOT_FOUND: the class that is named does not exist (*ret_missing gets its name). ERR_NOMEM. */
+int workload_priority_resolve(const struct mirror *m, struct str label, struct str pod_class,
+                              struct workload_priority *ret, struct str *ret_missing);
+
+/* The manifest of the Workload, with the labels that the settings want copied. 0 or ERR_NOMEM. */
+int job_workload_write(const struct job_look *l, const struct workload_priority *p,
+                       struct buf *out);
+/* Its pod sets alone, as a JSON list. */
+void job_workload_pod_sets(const struct job_look *l, struct buf *out);
+/* The reference of the Workload to its object, as JSON. */
+void job_workload_owner(const struct object *o, struct buf *out);
+/* What the label says of a time limit; 0: none. */
+int32_t job_workload_limit(const struct object *o);
+/* The Workload that somebody made for it; empty: none. */
+struct str job_workload_prebuilt(const struct job_look *l);
+/* Are the Workload's pod sets those of this object? Tolerations count only while nothing was injected. */
+bool job_workload_matches(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
+                          bool reserved);
+
+#endif

@@ -1,0 +1,240 @@
+/* translate_json: what the engine decided, as the JSON that is written down; and placements read back. */
+#include "control/load/translate.h"
+
+#include "base/limits.h"
+
+static void quantity_json(struct buf *out, struct str resource, int64_t v) {
+    buf_ch(out, '"');
+    amount_text(resource, v, out);
+    buf_ch(out, '"');
+}
+
+/* "flavors" or "resourceUsage" of one pod set. */
+static void held_json(struct engine *e, uint32_t set, const struct held_amount *held, size_t n,
+                      bool usage, struct buf *out) {
+    bool first = true;
+    buf_ch(out, '{');
+    for (size_t i = 0; i < n; i++) {
+        if (held[i].set != set) {
+            continue;
+        }
+        struct str resource = names_text(engine_resources(e), held[i].resource);
+        buf_c(out, first ? "" : ",");
+        buf_json(out, resource);
+        buf_ch(out, ':');
+        if (usage) {
+            quantity_json(out, resource, held[i].v);
+        } else {
+            buf_json(out, names_text(engine_flavors(e), held[i].flavor));
+        }
+        first = false;
+    }
+    buf_ch(out, '}');
+}
+
+void translate_admission_json(struct engine *e, struct str cq, const struct workload_input *w,
+                              const struct held_amount *held, size_t n, struct buf *out) {
+    buf_c(out, "{\"clusterQueue\":");
+    buf_json(out, cq);
+    buf_c(out, ",\"podSetAssignments\":[");
+    for (uint32_t i = 0; i < w->n_sets; i++) {
+        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, w->sets[i].name);
+        buf_c(out, ",\"flavors\":");
+        held_json(e, i, held, n, false, out);
+        buf_c(out, ",\"resourceUsage\":");
+        held_json(e, i, held, n, true, out);
+        buf_f(out, ",\"count\":%d}", w->sets[i].count);
+    }
+    buf_c(out, "]}");
+}
+
+static void devices_json(const struct seat *s, struct buf *out) {
+    struct pod_device v[POOL_POD_DEVICES_MAX];
+    struct pod_devices d = {v, 0};
+    for (size_t i = 0; i < s->n_devices && d.n < POOL_POD_DEVICES_MAX; i++) {
+        const struct seat_device *x = &s->devices[i];
+        v[d.n++] = (struct pod_device){.gpu = x->gpu, .profile_id = x->profile_id,
+                                       .profile = x->profile, .start = x->start, .size = x->size};
+    }
+    pod_devices_encode(&d, out);
+}
+
+/* Whether b is the next pod of a's set, on its node, and neither has devices: they are written together. */
+static bool seats_adjoin(const struct seat *a, const struct seat *b) {
+    return b != NULL && a->n_devices == 0 && b->n_devices == 0 && b->ordinal == a->ordinal + 1 &&
+           str_eq(a->node, b->node) && str_eq(a->set, b->set);
+}
+
+void translate_placement_json(const struct seat *first, struct buf *out) {
+    buf_ch(out, '[');
+    for (const struct seat *s = first; s != NULL; s = s->group_next) {
+        buf_c(out, s == first ? "{\"podSet\":" : ",{\"podSet\":");
+        buf_json(out, s->set);
+        buf_f(out, ",\"index\":%d,", s->ordinal);
+        int32_t from = s->ordinal;
+        while (seats_adjoin(s, s->group_next)) {
+            s = s->group_next;
+        }
+        if (s->ordinal > from) {
+            buf_f(out, "\"count\":%d,", s->ordinal - from + 1);
+        }
+        buf_c(out, "\"node\":");
+        buf_json(out, s->node);
+        if (s->n_devices > 0) {
+            buf_c(out, ",\"devices\":");
+            devices_json(s, out);
+        }
+        buf_ch(out, '}');
+    }
+    buf_ch(out, ']');
+}
+
+int translate_devices(const struct pod_devices *d, struct names *resources, struct arena *a,
+                      struct seat_device **ret) {
+    struct seat_device *v = ARENA_ARRAY(a, struct seat_device, d->n + 1);
+    int r = v != NULL ? 0 : ERR_NOMEM;
+    for (size_t i = 0; i < d->n && r == 0; i++) {
+        const struct pod_device *x = &d->v[i];
+        v[i] = (struct seat_device){.gpu = x->gpu, .profile_id = x->profile_id,
+                                    .profile = x->profile, .start = x->start, .size = x->size};
+        /* The pool knows a profile by its GPU; a name is enough to deal devices out to containers. */
+        struct str name = STR(POOL_GPU_RESOURCE);
+        if (x->profile_id >= 0) {
+            name = arena_f(a, "nvidia.com/mig-%.*s", STR_ARG(x->profile));
+            for (size_t k = 0; name.p != NULL && k < name.n; k++) {
+                char *c = (char *)name.p + k;
+                *c = *c == '+' ? '.' : *c;
+            }
+        }
+        r = name.p != NULL ? names_intern(resources, name, &v[i].resource) : ERR_NOMEM;
+    }
+    if (r == 0) {
+        *ret = v;
+    }
+    return r;
+}
+
+/* How many pods an item stands for; 0: it says no number that could be. `so_far`: of those before it. */
+static int64_t item_count(yyjson_val *item, int64_t so_far) {
+    int64_t n = json_i64_at(item, "count", 1), index = json_i64_at(item, "index", 0);
+    bool devices = json_get(item, STR("devices")) != NULL;
+    return n >= 1 && n <= LIMIT_WORKLOAD_PODS - so_far && index >= 0 &&
+                   index <= INT32_MAX - LIMIT_WORKLOAD_PODS && (n == 1 || !devices)
+               ? n
+               : 0;
+}
+
+static int restore_item(yyjson_val *item, int64_t n, struct engine *e,
+                        const struct workload_input *w, struct arena *a, struct err *err) {
+    struct seat as = {.workload = w->uid, .set = json_str_at(item, "podSet"),
+                      .node = json_str_at(item, "node"),
+                      .ordinal = (int32_t)json_i64_at(item, "index", 0)};
+    struct pod_devices d = {0};
+    yyjson_val *devices = json_get(item, STR("devices"));
+    int r = 0;
+    if (devices != NULL) {
+        struct buf b;
+        buf_init(&b, 0);
+        json_write(&b, devices);
+        struct str text = arena_str(a, buf_view(&b));
+        buf_release(&b);
+        r = pod_devices_decode(text, a, &d, err);
+    }
+    r = r == 0 ? translate_devices(&d, engine_resources(e), a, &as.devices) : r;
+    as.n_devices = d.n;
+    for (size_t i = 0; i < w->n_sets && r == 0; i++) {
+        const struct set_input *s = &w->sets[i];
+        if (!str_eq(s->name, as.set)) {
+            continue;
+        }
+        as.amounts = ARENA_ARRAY(a, struct pool_amount, s->n_requests + 1);
+        r = as.amounts != NULL ? 0 : ERR_NOMEM;
+        for (size_t k = 0; k < s->n_requests && r == 0; k++) {
+            as.amounts[k].v = s->requests[k].v;
+            r = names_intern(engine_resources(e), s->requests[k].resource,
+                             &as.amounts[k].resource);
+            as.n_amounts++;
+        }
+    }
+    struct seat *made;
+    for (int64_t i = 0; i < n && r == 0; i++, as.ordinal++) {
+        r = pool_seat_restore(engine_pool(e), &as, &made);
+    }
+    return r;
+}
+
+int translate_placement_restore(struct str json, struct engine *e, const struct workload_input *w,
+                                struct arena *a, struct err *err) {
+    yyjson_doc *doc;
+    yyjson_val *item;
+    size_t i, max;
+    int64_t n, pods = 0;
+    int r = json_parse(a, json, &doc, err);
+    if (r != 0) {
+        return r;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_arr_foreach(root, i, max, item) {
+        n = item_count(item, pods);
+        r = n > 0 ? restore_item(item, n, e, w, a, err)
+                  : err_set(err, ERR_INVALID, "item %zu: expected count and index of pods", i);
+        if (r != 0) {
+            return r;
+        }
+        pods += n;
+    }
+    return 0;
+}
+
+/* Deals the first `n` devices of a resource that are not yet dealt to one container. */
+static void deal(const struct seat *s, bool *dealt, struct str container, uint32_t resource,
+                 int64_t n, struct pod_devices *d) {
+    for (size_t i = 0; i < s->n_devices && n > 0; i++) {
+        const struct seat_device *x = &s->devices[i];
+        if (!dealt[i] && x->resource == resource) {
+            dealt[i] = true;
+            n--;
+            d->v[d->n++] = (struct pod_device){.container = container, .gpu = x->gpu,
+                                               .profile_id = x->profile_id, .profile = x->profile,
+                                               .start = x->start, .size = x->size};
+        }
+    }
+}
+
+static void deal_containers(const struct container_list *l, const struct seat *s, bool fresh_each,
+                            struct names *resources, bool *dealt, struct pod_devices *d,
+                            size_t cap) {
+    for (size_t i = 0; i < l->n; i++) {
+        const struct resources *r = l->v[i].resources;
+        if (fresh_each && !str_is(l->v[i].restart_policy, "Always")) {
+            memset(dealt, 0, s->n_devices); /* it is done before the others begin */
+        }
+        const struct quantity_map none = {0};
+        const struct quantity_map *m = r == NULL         ? &none
+                                       : r->limits.n > 0 ? &r->limits
+                                                         : &r->requests;
+        for (size_t k = 0; k < m->n; k++) {
+            uint32_t id = names_find(resources, m->v[k].key);
+            int64_t n = translate_amount(m->v[k].key, m->v[k].value);
+            if (d->n + s->n_devices <= cap) {
+                deal(s, dealt, l->v[i].name, id, n, d);
+            }
+        }
+    }
+}
+
+int translate_devices_json(const struct seat *s, const struct pod_spec *p, struct names *resources,
+                           struct arena *a, struct buf *out) {
+    size_t cap = (s->n_devices + 1) * (p->containers.n + p->init_containers.n + 1);
+    struct pod_devices d = {ARENA_ARRAY(a, struct pod_device, cap), 0};
+    bool *dealt = ARENA_ARRAY(a, bool, s->n_devices + 1);
+    if (d.v == NULL || dealt == NULL) {
+        return ERR_NOMEM;
+    }
+    deal_containers(&p->containers, s, false, resources, dealt, &d, cap);
+    memset(dealt, 0, s->n_devices);
+    deal_containers(&p->init_containers, s, true, resources, dealt, &d, cap);
+    pod_devices_encode(&d, out);
+    return buf_ok(out);
+}

@@ -1,0 +1,421 @@
+/*
+ * queue_admit: what is written of a Workload that the engine decided about: why it waits, or what it is given.
+ *
+ * An admission is two writes at most: the placement, where pods get places of ours, then the admission. When no check
+ * is required, or all are Ready already, the Workload is Admitted in the same write that reserves its quota.
+ */
+#include "control/queue/queue_private.h"
+#include "control/load/workload_status.h"
+#include "wire/text/time.h"
+
+#define PROTECTED_UNTIL "berth.dev/protected-until"
+#define NOT_READY "Not all pods are ready or succeeded"
+#define MINIMUM_RUNTIME "berth.dev/minimum-runtime"
+
+struct str queue_annotation(const struct meta *m, const char *key) {
+    for (size_t i = 0; i < m->annotations.n; i++) {
+        if (str_is(m->annotations.v[i].key, key)) {
+            return m->annotations.v[i].value;
+        }
+    }
+    return (struct str){0};
+}
+
+/* ---- what the engine is told ---- */
+
+/* Annotations that keep it from being a victim, as far as its ClusterQueue allows. What does not parse was refused when
+ * it was written. */
+static void protect(const struct cluster_state *s, const struct workload *w, int64_t now,
+                    struct workload_input *in) {
+    int64_t max = s != NULL ? s->max_protection_ns : 0, ns;
+    int64_t from = in->reserved_ns != 0 ? in->reserved_ns : now;
+    if (max <= 0) {
+        return;
+    }
+    if (time_parse(queue_annotation(w->metadata, PROTECTED_UNTIL), &ns, NULL) == 0) {
+        in->protected_until_ns = amount_min(ns, amount_add(from, max));
+    }
+    if (duration_parse(queue_annotation(w->metadata, MINIMUM_RUNTIME), &ns, NULL) == 0) {
+        in->minimum_runtime_ns = amount_min(ns, max);
+    }
+}
+
+int queue_input(struct queue_controller *c, const struct workload *w, struct str cq,
+                struct workload_input *ret) {
+    const struct cluster_state *s = cq.n > 0 ? map_get(&c->clusters, cq) : NULL;
+    int r =
+        translate_workload_with(w, cq, c->settings, s != NULL && s->covers_pods, &c->arena, ret);
+    if (r == 0) {
+        protect(s, w, clock_wall(c->env->clock), ret);
+    }
+    return r;
+}
+
+int queue_message_set(struct queue_work *q, const char *reason, struct str text) {
+    char *copy = mem_cstr(text);
+    if (copy == NULL) {
+        return ERR_NOMEM;
+    }
+    mem_free(q->message);
+    q->message = copy;
+    q->message_n = text.n;
+    q->reason = reason;
+    return 0;
+}
+
+/* ---- it waits ---- */
+
+const char *queue_unsatisfied(const struct queue_controller *c) {
+    return c->settings->gates.unadmitted_observability ? "UnsatisfiedAdmissionChecks"
+                                                       : "UnsatisfiedChecks";
+}
+
+static void patch_begin(struct buf *b, const struct object *o) {
+    buf_init(b, LIMIT_OBJECT_BYTES);
+    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"}", (unsigned long long)o->rv);
+}
+
+static void requests_json(const struct workload_input *in, struct buf *out) {
+    buf_c(out, "\"resourceRequests\":[");
+    for (size_t i = 0; i < in->n_sets; i++) {
+        const struct set_input *s = &in->sets[i];
+        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, s->name);
+        buf_c(out, ",\"resources\":{");
+        for (size_t k = 0; k < s->n_requests; k++) {
+            buf_c(out, k > 0 ? "," : "");
+            buf_json(out, s->requests[k].resource);
+            buf_c(out, ":\"");
+            amount_text(s->requests[k].resource, amount_mul(s->requests[k].v, s->count), out);
+            buf_ch(out, '"');
+        }
+        buf_c(out, "}}");
+    }
+    buf_ch(out, ']');
+}
+
+/* What is said of it beside the condition. */
+static void tell_waits(const struct queue_controller *c, struct queue_work *q,
+                       const struct workload *w) {
+    struct str gates = queue_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
+    struct str text = str_from(q->message, q->message_n);
+    const struct condition *was =
+        w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
+    queue_tell_not(q);
+    if (was != NULL && str_is(was->reason, "AdmissionGated") && str_empty(gates)) {
+        queue_tell(q, EVENT_NORMAL, "AdmissionGateCleared",
+                   "Admission gate cleared, workload is now admissible");
+    }
+    if (str_is(str_of(q->reason), "AdmissionGated") && !str_empty(gates)) {
+        queue_tell(q, EVENT_NORMAL, "AdmissionGated", "Workload admission is gated by: %.*s",
+                   STR_ARG(gates));
+    } else if (!str_is(str_of(q->reason), "PendingEvaluation") &&
+               !str_is(str_of(q->reason), "Deactivated")) {
+        queue_tell(q, EVENT_WARNING, workload_wait_reason(c->settings, q->reason), "%.*s",
+                   STR_ARG(text));
+    }
+}
+
+/* A Job's pods are not ready before they are started: said with what else is written, it costs no write of its own. */
+static bool unready(const struct queue_controller *c, const struct object *o,
+                    const struct workload *w) {
+    const struct owner_ref *owner = object_controller(o);
+    return c->settings->ready.on && owner != NULL && str_is(owner->kind, "Job") &&
+           (w->status == NULL || condition_find(&w->status->conditions, "PodsReady") == NULL);
+}
+
+/* The conditions of one that waits; how many. */
+static size_t wait_conditions(const struct queue_controller *c, const struct object *o,
+                              const struct queue_work *q, const struct workload *w,
+                              struct condition_change *ch) {
+    static const struct condition_list none;
+    const struct condition_list *l = w->status != NULL ? &w->status->conditions : &none;
+    size_t n = 0;
+    struct str text = str_from(q->message, q->message_n);
+    ch[n++] = (struct condition_change){"QuotaReserved", "False",
+                                        workload_wait_reason(c->settings, q->reason), text};
+    if (condition_find(l, "Admitted") != NULL) {
+        ch[n] = (struct condition_change){.type = "Admitted", .status = "False"};
+        ch[n].reason = workload_unreserved_reason(c->settings, w, false, &ch[n].message);
+        n++;
+    }
+    if (unready(c, o, w)) {
+        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
+    }
+    if (q->gated) {
+        ch[n++] = (struct condition_change){"BlockedOnPreemptionGates", "True", "PreemptionGated",
+                                            STR("Workload requires preemption, but it's gated")};
+    }
+    return n;
+}
+
+enum work queue_say_waits(struct queue_controller *c, const struct object *o,
+                          const struct workload *w, struct queue_work *q) {
+    struct condition_change ch[4];
+    const struct cluster_state *s = q->local != NULL && q->local->cluster != NULL
+                                        ? map_get(&c->clusters, str_of(q->local->cluster))
+                                        : NULL;
+    struct check_need need;
+    struct workload_input in;
+    struct buf body, list;
+    size_t n = q->reason != NULL && q->message != NULL ? wait_conditions(c, o, q, w, ch) : 0;
+    if (queue_checks_needed(c, s, NULL, 0, false, &need) != 0) {
+        return WORK_RETRY;
+    }
+    buf_init(&list, LIMIT_OBJECT_BYTES);
+    patch_begin(&body, o);
+    bool checks = queue_checks_json(c, o, w, &need, &list);
+    bool told = n > 0 && conditions_json(o, &c->arena, ch, n, clock_wall(c->env->clock),
+                                         ",\"status\":{", &body);
+    int r = arena_ok(&c->arena);
+    if (told && r == 0) {
+        r = queue_input(c, w, s != NULL ? s->name : (struct str){0}, &in);
+    }
+    if (r == 0 && told && !checks && !queue_news_now(c, q)) {
+        told = false;
+    }
+    if (r != 0 || (!told && !checks)) {
+        buf_release(&list);
+        buf_release(&body);
+        return r != 0 ? WORK_RETRY : WORK_OK;
+    }
+    if (told) {
+        tell_waits(c, q, w);
+        buf_ch(&body, ',');
+        requests_json(&in, &body);
+    } else {
+        buf_c(&body, ",\"status\":{");
+    }
+    buf_c(&body, told && checks ? "," : "");
+    buf_str(&body, buf_view(&list));
+    buf_release(&list);
+    buf_c(&body, "}}");
+    return queue_patch(c, o, "status", &body, queue_written);
+}
+
+/* ---- it is given quota ---- */
+
+static void tell_admitted(struct queue_controller *c, const struct workload *w,
+                          struct queue_work *q, struct str cq, bool admitted) {
+    static const struct condition_list none;
+    const struct condition *back =
+        condition_find(w->status != NULL ? &w->status->conditions : &none, "Requeued");
+    const struct cluster_state *s = map_get(&c->clusters, cq);
+    int64_t since = back != NULL ? back->last_transition_ns : w->metadata->creation_ns;
+    int64_t waited = (clock_wall(c->env->clock) - since) / NS_PER_SEC;
+    bool flavors = q->considered != NULL && *q->considered;
+    queue_tell_not(q);
+    queue_tell(q, EVENT_NORMAL, "QuotaReserved",
+               "Quota reserved in ClusterQueue %.*s, wait time since queued was %llds%s%s",
+               STR_ARG(cq), (long long)(waited > 0 ? waited : 0),
+               flavors ? "; Flavors considered: " : "", flavors ? q->considered : "");
+    if (admitted) {
+        queue_tell(q, EVENT_NORMAL, "Admitted",
+                   "Admitted by ClusterQueue %.*s, wait time since reservation was 0s",
+                   STR_ARG(cq));
+    }
+    const char *const keys[] = {PROTECTED_UNTIL, MINIMUM_RUNTIME};
+    for (size_t i = 0; i < 2; i++) {
+        if (!str_empty(queue_annotation(w->metadata, keys[i])) &&
+            (s == NULL || s->max_protection_ns <= 0)) {
+            queue_tell(q, EVENT_WARNING, "ProtectionNotGranted",
+                       "%s has no effect: ClusterQueue %.*s has no annotation "
+                       "berth.dev/max-protection",
+                       keys[i], STR_ARG(cq));
+        }
+    }
+}
+
+/* What was once true of an eviction is history when quota is reserved again. */
+static size_t past_conditions(const struct workload *w, struct arena *a,
+                              struct condition_change *out) {
+    static const char *const types[] = {"Evicted", "Preempted", "BlockedOnPreemptionGates"};
+    size_t n = 0;
+    for (size_t i = 0; i < 3 && w->status != NULL; i++) {
+        const struct condition *x = condition_find(&w->status->conditions, types[i]);
+        if (x != NULL && str_is(x->status, "True")) {
+            out[n++] =
+                (struct condition_change){types[i], "False", "QuotaReserved",
+                                          arena_f(a, "Previously: %.*s", STR_ARG(x->message))};
+        }
+    }
+    return n;
+}
+
+/* An admission that could not be written is taken back and decided anew: quota may have been edited meanwhile. What was
+ * written although the answer says otherwise stays. */
+static int admission_written(void *ctx, struct round *r, uint64_t tag,
+                             const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    const struct object *o = res->code != 0 ? mirror_get(c->env->mirror, c->kinds[QK_WORKLOAD],
+                                                         round_ns(r), round_name(r))
+                                            : NULL;
+    const struct queue_work *q = o != NULL ? map_get(&c->by_uid, o->uid) : NULL;
+    bool held = false;
+    if (q != NULL && !q->written && engine_workload_known(c->engine, q->uid, &held) && held) {
+        arena_reset(&c->arena);
+        const struct workload *w = queue_decode(c, o);
+        if (w != NULL && (w->status == NULL || w->status->admission == NULL)) {
+            (void)engine_workload_undo(c->engine, q->uid); /* no memory: it stays as decided */
+            queue_kick(c);
+        }
+    }
+    return queue_written(ctx, r, tag, res);
+}
+
+size_t queue_placement_room(const struct meta *m) {
+    size_t used = sizeof(PLACEMENT_ANNOTATION) - 1;
+    for (size_t i = 0; i < m->annotations.n; i++) {
+        const struct str_pair *x = &m->annotations.v[i];
+        used += str_is(x->key, PLACEMENT_ANNOTATION) ? 0 : x->key.n + x->value.n;
+    }
+    return used < LIMIT_ANNOTATION_BYTES ? LIMIT_ANNOTATION_BYTES - used : 0;
+}
+
+bool queue_unwritable(struct queue_controller *c, const struct workload *w,
+                      const struct queue_work *q, struct str *text) {
+    if (q->unwritable == 0 || q->unwritable != w->metadata->generation || q->edits != c->edits ||
+        q->unwritable_room < queue_placement_room(w->metadata)) {
+        return false;
+    }
+    *text = arena_f(&c->arena,
+                    "quota is available, but the places of its pods would take %zu bytes in the "
+                    "annotation " PLACEMENT_ANNOTATION ", and there is room for %zu: let it ask "
+                    "for fewer pods, or shorten its other annotations",
+                    q->unwritable_bytes, q->unwritable_room);
+    return true;
+}
+
+static enum work patch_placement(struct queue_controller *c, const struct object *o,
+                                 const struct buf *plan) {
+    struct buf body;
+    patch_begin(&body, o);
+    body.n--; /* into metadata */
+    buf_c(&body, ",\"annotations\":{\"" PLACEMENT_ANNOTATION "\":");
+    if (plan->n > 0) {
+        buf_json(&body, buf_view(plan));
+    } else {
+        buf_c(&body, "null");
+    }
+    buf_c(&body, "}}}");
+    return queue_patch(c, o, "", &body, admission_written);
+}
+
+/* The placement annotation, when it is not as the seats are: true when that was written, and its change brings us back
+ * for the admission; or when it is too long: then what was decided is taken back by the work that follows at once. */
+static bool write_placement(struct queue_controller *c, const struct object *o,
+                            const struct workload *w, struct queue_work *q, enum work *ret) {
+    struct seat *first = pool_workload_first(engine_pool(c->engine), o->uid);
+    size_t room = queue_placement_room(w->metadata);
+    struct buf plan;
+    buf_init(&plan, LIMIT_OBJECT_BYTES);
+    if (first != NULL) {
+        translate_placement_json(first, &plan);
+    }
+    int r = buf_ok(&plan);
+    bool news =
+        r != 0 || !str_eq(queue_annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan));
+    *ret = r != 0 ? WORK_RETRY : WORK_OK;
+    if (news && (r == ERR_TOO_LARGE || plan.n > room)) {
+        q->unwritable = w->metadata->generation;
+        q->unwritable_bytes = r != 0 ? LIMIT_OBJECT_BYTES : plan.n;
+        q->unwritable_room = room;
+        workqueue_add(c->works, q->ns, q->name);
+        *ret = WORK_OK;
+    } else if (news && r == 0) {
+        *ret = patch_placement(c, o, &plan);
+    }
+    buf_release(&plan);
+    return news;
+}
+
+static int flavors_of(struct queue_controller *c, const struct held_amount *held, size_t n,
+                      struct str **ret) {
+    *ret = ARENA_ARRAY(&c->arena, struct str, n + 1);
+    for (size_t i = 0; *ret != NULL && i < n; i++) {
+        (*ret)[i] = names_text(engine_flavors(c->engine), held[i].flavor);
+    }
+    return *ret != NULL ? 0 : ERR_NOMEM;
+}
+
+static size_t admission_conditions(struct queue_controller *c, const struct object *o,
+                                   const struct workload *w, struct str cq, bool admitted,
+                                   struct condition_change *ch) {
+    size_t n = 0;
+    struct str text = arena_f(&c->arena, "Quota reserved in ClusterQueue %.*s", STR_ARG(cq));
+    ch[n++] = (struct condition_change){"QuotaReserved", "True", "QuotaReserved", text};
+    ch[n++] = admitted ? (struct condition_change){"Admitted", "True", "Admitted",
+                                                   STR("The workload is admitted")}
+                       : (struct condition_change){"Admitted", "False", queue_unsatisfied(c),
+                                                   STR("The workload has not all checks ready")};
+    if (unready(c, o, w)) {
+        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
+    }
+    return n + past_conditions(w, &c->arena, &ch[n]);
+}
+
+enum work queue_write_admission(struct queue_controller *c, const struct object *o,
+                                const struct workload *w, struct queue_work *q,
+                                const struct held_amount *held, size_t n, struct str cq) {
+    struct condition_change ch[8];
+    struct workload_input in;
+    struct check_need need;
+    struct str *flavors;
+    struct buf body, list;
+    enum work result;
+    if (write_placement(c, o, w, q, &result)) {
+        return result;
+    }
+    if (flavors_of(c, held, n, &flavors) != 0 ||
+        queue_checks_needed(c, map_get(&c->clusters, cq), flavors, n, true, &need) != 0 ||
+        queue_input(c, w, cq, &in) != 0) {
+        return WORK_RETRY;
+    }
+    for (size_t i = 0; i < q->n_counts && i < in.n_sets; i++) {
+        ((struct set_input *)in.sets)[i].count = q->counts[i]; /* our own copy, in the arena */
+    }
+    bool admitted = queue_checks_ready(w, &need);
+    size_t changes = admission_conditions(c, o, w, cq, admitted, ch);
+    patch_begin(&body, o);
+    if (!conditions_json(o, &c->arena, ch, changes, clock_wall(c->env->clock), ",\"status\":{",
+                         &body)) {
+        buf_release(&body);
+        return WORK_RETRY;
+    }
+    buf_init(&list, LIMIT_OBJECT_BYTES);
+    if (queue_checks_json(c, o, w, &need, &list)) {
+        buf_ch(&body, ',');
+        buf_str(&body, buf_view(&list));
+    }
+    buf_release(&list);
+    buf_c(&body, ",\"resourceRequests\":null,\"admission\":");
+    translate_admission_json(c->engine, cq, &in, held, n, &body);
+    buf_c(&body, "}}");
+    tell_admitted(c, w, q, cq, admitted);
+    return queue_patch(c, o, "status", &body, admission_written);
+}
+
+/* ---- the end ---- */
+
+enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o,
+                               const struct workload *w) {
+    struct buf body;
+    bool there = false;
+    patch_begin(&body, o);
+    body.n--;
+    buf_c(&body, ",\"finalizers\":[");
+    for (size_t i = 0, n = 0; i < w->metadata->finalizers.n; i++) {
+        if (str_is(w->metadata->finalizers.v[i], QUEUE_FINALIZER)) {
+            there = true;
+            continue;
+        }
+        buf_c(&body, n++ > 0 ? "," : "");
+        buf_json(&body, w->metadata->finalizers.v[i]);
+    }
+    buf_c(&body, "]}}");
+    if (!there) {
+        buf_release(&body);
+        return WORK_OK;
+    }
+    return queue_patch(c, o, "", &body, NULL);
+}

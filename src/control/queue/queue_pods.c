@@ -1,0 +1,494 @@
+/*
+ * queue_pods: pods take places. A pod of an admitted Workload takes one of its seats; any other pod is placed if it
+ * fits; nothing happens to pods that are not Berth's to place (pool_is_ours) or are gated.
+ *
+ * One patch binds: devices annotation and spec.nodeName together, so that a node never sees a pod without its devices.
+ * The PodScheduled condition follows.
+ *
+ * A pod that gets another place than its Workload's placement says, because that one is out of service, is bound only
+ * once the placement says so: a restart has nothing else to know by whom a place is held between two pods.
+ */
+#include "base/limits.h"
+#include "control/load/integration.h"
+#include "control/queue/queue_private.h"
+
+#define PLAN_AGAIN_NS (60 * NS_PER_SEC) /* a placement that was too long to be written */
+
+static bool terminal(const struct pod *p) {
+    return p->status != NULL &&
+           (str_is(p->status->phase, "Succeeded") || str_is(p->status->phase, "Failed"));
+}
+
+static struct str annotation(const struct meta *m, const char *key) {
+    for (size_t i = 0; i < m->annotations.n; i++) {
+        if (str_is(m->annotations.v[i].key, key)) {
+            return m->annotations.v[i].value;
+        }
+    }
+    return (struct str){0};
+}
+
+/* ---- whose pod is it? ---- */
+
+struct kin {
+    struct queue_controller *c;
+    struct str workload; /* uid of an admitted one */
+    bool waits;          /* there is one that is not admitted */
+};
+
+static bool kin_each(void *ctx, const struct object *o) {
+    struct kin *k = ctx;
+    if (o->kind != k->c->kinds[QK_WORKLOAD]) {
+        return true;
+    }
+    const struct queue_work *q = map_get(&k->c->by_uid, o->uid);
+    if (q != NULL && q->written) {
+        k->workload = q->uid;
+        return false;
+    }
+    k->waits = k->waits || q == NULL || q->state == QW_PENDING;
+    return true;
+}
+
+/* Is the controller queued itself? Its pods wait for its Workload then, also while nobody has made that one, or
+ * somebody deleted it. */
+static bool names_queue(struct queue_controller *c, struct str ns, const struct owner_ref *owner) {
+    const struct object *o = mirror_owner(c->env->mirror, ns, owner);
+    const struct integration *row = o != NULL ? integration_of(o->kind) : NULL;
+    return row != NULL && object_label(o, STR(KUEUE_QUEUE_LABEL)).n > 0 &&
+           integration_enabled(row, c->settings) &&
+           integration_in_namespace(c->env->mirror, c->settings, ns);
+}
+
+/* The Workload of a pod: the one that the pod owns itself, alone or with its group, else the one that its controller
+ * owns. One that is queued by itself has no other. */
+static struct kin kin_of(struct queue_controller *c, const struct object *o) {
+    struct kin k = {.c = c};
+    const struct owner_ref *owner = object_controller(o);
+    mirror_owned(c->env->mirror, o, kin_each, &k);
+    if (!str_empty(k.workload) || k.waits) {
+        return k;
+    }
+    if (str_is(object_label(o, STR("kueue.x-k8s.io/managed")), "true")) {
+        k.waits = true; /* its Workload is not made yet, or gone */
+    } else if (owner != NULL) {
+        mirror_siblings(c->env->mirror, o->ns, owner, kin_each, &k);
+        k.waits = k.waits || (str_empty(k.workload) && names_queue(c, o->ns, owner));
+    }
+    return k;
+}
+
+/* The pod set of a pod: its label, or the only one there is. */
+static struct str set_of(struct queue_controller *c, const struct object *o, struct str workload) {
+    struct str set = object_label(o, STR("kueue.x-k8s.io/podset"));
+    struct seat *s = pool_workload_first(engine_pool(c->engine), workload);
+    return str_empty(set) && s != NULL ? s->set : set;
+}
+
+/* ---- places ---- */
+
+static int amounts_of(struct queue_controller *c, const struct pod_spec *p,
+                      struct pool_amount **ret, size_t *ret_n) {
+    struct amounts m;
+    int r = translate_requests(p, &c->arena, &m);
+    struct pool_amount *v = r == 0 ? ARENA_ARRAY(&c->arena, struct pool_amount, m.n + 2) : NULL;
+    r = r == 0 && v == NULL ? ERR_NOMEM : r;
+    for (size_t i = 0; i < m.n && r == 0; i++) {
+        v[i].v = m.v[i].v;
+        r = names_intern_guest(engine_resources(c->engine), m.v[i].resource, &v[i].resource);
+    }
+    if (r == 0) {
+        *ret = v;
+        *ret_n = m.n;
+    }
+    return r;
+}
+
+bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
+    struct pool *pool = engine_pool(c->engine);
+    arena_reset(&c->arena);
+    struct pod *p = queue_decode(c, o);
+    if (p == NULL) {
+        return false;
+    }
+    if (terminal(p)) {
+        if (pool_pod_seat(pool, o->uid) != NULL) {
+            pool_pod_gone(pool, o->uid);
+            queue_kick(c);
+        }
+        return true;
+    }
+    if (p->spec == NULL || str_empty(p->spec->node_name)) {
+        return false;
+    }
+    bool said = p->status != NULL && condition_true(&p->status->conditions, "PodScheduled");
+    if (pool_pod_seat(pool, o->uid) != NULL) {
+        return said;
+    }
+    struct pod_devices d = {0};
+    struct str text = annotation(p->metadata, DEVICES_ANNOTATION);
+    struct kin kin = kin_of(c, o);
+    struct seat as = {.pod = o->uid, .node = p->spec->node_name, .workload = kin.workload};
+    struct seat *made;
+    as.loose = pool_workload_first(pool, kin.workload) == NULL; /* no plan: see seat_for */
+    as.set = set_of(c, o, kin.workload);
+    int r = str_empty(text) ? 0 : pod_devices_decode(text, &c->arena, &d, NULL);
+    r = r == 0 ? translate_devices(&d, engine_resources(c->engine), &c->arena, &as.devices) : r;
+    r = r == 0 ? amounts_of(c, p->spec, &as.amounts, &as.n_amounts) : r;
+    as.n_devices = d.n;
+    if (r != 0 || pool_seat_restore(pool, &as, &made) != 0) {
+        log_warn(c->env->log, "pod %.*s/%.*s: its place on node %.*s is not understood",
+                 STR_ARG(o->ns), STR_ARG(o->name), STR_ARG(as.node));
+    }
+    return said;
+}
+
+static struct place_input place_of(const struct shape *shape, struct str set,
+                                   const struct pool_amount *v, size_t n) {
+    return (struct place_input){.set = set, .shape = shape, .amounts = v, .n_amounts = n};
+}
+
+/* Would the pods of a Workload without a plan have more devices with this one than its quota is for? More pods than it
+ * was admitted for, or a LimitRange that came later. What is counted as another resource cannot be compared. */
+static bool beyond_quota(struct queue_controller *c, struct str workload,
+                         const struct place_input *in) {
+    const struct queue_resource_settings *s = &c->settings->resources;
+    size_t n;
+    struct str queue;
+    const struct held_amount *held = engine_workload_held(c->engine, workload, &n, &queue);
+    for (size_t i = 0; i < in->n_amounts; i++) {
+        struct pool_amount ask = in->amounts[i];
+        struct str resource = names_text(engine_resources(c->engine), ask.resource);
+        int64_t most = 0;
+        if (ask.v == 0 || !str_starts(resource, STR(POD_DEVICE_PREFIX)) ||
+            s->n_exclude_prefixes + s->n_transformations > 0) {
+            continue;
+        }
+        for (size_t k = 0; held != NULL && k < n; k++) {
+            most += held[k].resource == ask.resource ? held[k].v : 0;
+        }
+        int64_t taken = pool_loose_taken(engine_pool(c->engine), workload, ask.resource);
+        if (amount_add(taken, ask.v) > most) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A seat for the pod, or NULL with why. *ret_ours false: somebody else places it, or it has to wait. Pods of a Workload
+ * that was admitted without a plan, when no node was ours, are placed one by one, and their seats go with them. */
+static int seat_for(struct queue_controller *c, const struct object *o, const struct pod *p,
+                    struct seat **ret, struct place_why *why, bool *ret_ours) {
+    struct pool *pool = engine_pool(c->engine);
+    struct pool_amount *v;
+    struct shape shape;
+    size_t n;
+    int r = amounts_of(c, p->spec, &v, &n);
+    r = r == 0 ? translate_shape(p->spec, &c->arena, &shape) : r;
+    if (r != 0) {
+        return r;
+    }
+    struct kin kin = kin_of(c, o);
+    struct str set = set_of(c, o, kin.workload);
+    struct place_input in = place_of(&shape, set, v, n);
+    bool placed = false;
+    (void)engine_workload_held(c->engine, kin.workload, &n, &in.queue);
+    *ret = pool_pod_seat(pool, o->uid);
+    if (*ret != NULL && !pool_seat_usable(pool, *ret)) {
+        pool_pod_gone(pool, o->uid); /* its node or GPU went away before it was bound */
+        *ret = NULL;
+    }
+    *ret_ours = pool_is_ours(pool, &in) && !(kin.waits && str_empty(kin.workload));
+    if (*ret != NULL || !*ret_ours) {
+        return 0;
+    }
+    *ret = pool_take(pool, kin.workload, set, o->uid, (struct str){0});
+    if (*ret != NULL) {
+        return 0;
+    }
+    bool planned = pool_workload_first(pool, kin.workload) != NULL;
+    if (!planned && !str_empty(kin.workload) && beyond_quota(c, kin.workload, &in)) {
+        *why = (struct place_why){.trouble = PLACE_TAKEN,
+                                  .set = str_empty(set) ? STR("main") : set};
+        return 0;
+    }
+    r = planned ? pool_replace(pool, kin.workload, o->uid, &in, &placed, why)
+                : pool_plan_loose(pool, kin.workload, o->uid, &in, &placed, why);
+    struct queue_work *q = map_get(&c->by_uid, kin.workload);
+    if (r == 0 && placed && planned && q != NULL) {
+        q->plan++;
+    }
+    *ret = r == 0 && placed ? pool_pod_seat(pool, o->uid) : NULL;
+    return r;
+}
+
+/* ---- writing ---- */
+
+struct condition_patch {
+    struct buf body;
+    bool news;
+};
+
+static struct condition_patch scheduled(struct queue_controller *c, const struct object *o,
+                                        const char *status, const char *reason,
+                                        struct str message) {
+    struct condition_patch p = {.news = false};
+    struct condition_change ch = {"PodScheduled", status, reason, message};
+    buf_init(&p.body, LIMIT_OBJECT_BYTES);
+    buf_ch(&p.body, '{');
+    p.news = conditions_json(o, &c->arena, &ch, 1, clock_wall(c->env->clock), "\"status\":{",
+                             &p.body);
+    buf_c(&p.body, "}}");
+    return p;
+}
+
+static int after_bind(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    if (res->code != 0 || res->obj == NULL || tag != 1) {
+        return res->code;
+    }
+    struct condition_patch p = scheduled(c, res->obj, "True", "", (struct str){0});
+    struct seat *s = pool_pod_seat(engine_pool(c->engine), res->obj->uid);
+    if (s != NULL) {
+        recorder_event(c->recorder, res->obj, EVENT_NORMAL, "Scheduled",
+                       "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(res->obj->ns),
+                       STR_ARG(res->obj->name), STR_ARG(s->node));
+    }
+    if (p.news && buf_ok(&p.body) == 0) {
+        round_tag(r, 2);
+        round_patch(r, res->obj->kind, res->obj->ns, res->obj->name, "status", PATCH_MERGE,
+                    buf_view(&p.body));
+    }
+    buf_release(&p.body);
+    return 0;
+}
+
+static enum work bind(struct queue_controller *c, const struct object *o, const struct pod *p,
+                      const struct seat *s) {
+    struct buf devices, body;
+    enum work w = WORK_RETRY;
+    buf_init(&devices, LIMIT_ANNOTATION_BYTES);
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int r = translate_devices_json(s, p->spec, engine_resources(c->engine), &c->arena, &devices);
+    buf_f(&body, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)o->rv);
+    if (s->n_devices > 0) {
+        buf_c(&body, ",\"annotations\":{\"" DEVICES_ANNOTATION "\":");
+        buf_json(&body, buf_view(&devices));
+        buf_ch(&body, '}');
+    }
+    buf_c(&body, "},\"spec\":{\"nodeName\":");
+    buf_json(&body, s->node);
+    buf_c(&body, "}}");
+    struct round *round = r == 0 && buf_ok(&body) == 0
+                              ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name)
+                              : NULL;
+    if (round != NULL) {
+        round_on_done(round, after_bind, c);
+        round_tag(round, 1);
+        round_patch(round, o->kind, o->ns, o->name, "", PATCH_MERGE, buf_view(&body));
+        w = round_end(round);
+    }
+    buf_release(&devices);
+    buf_release(&body);
+    return w;
+}
+
+static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    if (res->code == 0 && res->obj != NULL) {
+        arena_reset(&c->arena);
+        struct pod *p = queue_decode(c, res->obj);
+        const struct condition *x = p != NULL && p->status != NULL
+                                        ? condition_find(&p->status->conditions, "PodScheduled")
+                                        : NULL;
+        if (x != NULL) {
+            recorder_event(c->recorder, res->obj, EVENT_WARNING, "FailedScheduling", "%.*s",
+                           STR_ARG(x->message));
+        }
+    }
+    return res->code;
+}
+
+static enum work say_unschedulable(struct queue_controller *c, const struct object *o,
+                                   struct str message) {
+    struct condition_patch p = scheduled(c, o, "False", "Unschedulable", message);
+    enum work w = WORK_OK;
+    if (p.news && buf_ok(&p.body) == 0) {
+        struct round *r = round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name);
+        w = WORK_RETRY;
+        if (r != NULL) {
+            round_on_done(r, after_waiting, c);
+            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
+            w = round_end(r);
+        }
+    }
+    buf_release(&p.body);
+    return w;
+}
+
+/* The annotations of its Workload have no room for where this pod would go: it is told so, and tried again by and by,
+ * since they may be edited. */
+static enum work say_too_long(struct queue_controller *c, const struct object *o, size_t bytes,
+                              size_t room) {
+    workqueue_add_after(c->pods, o->ns, o->name, PLAN_AGAIN_NS);
+    return say_unschedulable(c, o,
+                             arena_f(&c->arena,
+                                     "the places of its Workload would take %zu bytes in the "
+                                     "annotation " PLACEMENT_ANNOTATION
+                                     ", and there is room for %zu: shorten its other annotations",
+                                     bytes, room));
+}
+
+static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    struct queue_controller *c = ctx;
+    struct queue_work *q =
+        res->code == 0 && res->obj != NULL ? map_get(&c->by_uid, res->obj->uid) : NULL;
+    if (q != NULL) {
+        q->plan_kept = (uint32_t)tag;
+        workqueue_add(c->pods, round_ns(r), round_name(r)); /* now it may be bound */
+    }
+    return res->code;
+}
+
+/* The placement of the seat's Workload, when that is not as written: true when it was, and the pod waits for it. */
+static bool keep_plan(struct queue_controller *c, const struct object *o, const struct seat *s,
+                      enum work *ret) {
+    const struct queue_work *q = str_empty(s->workload) ? NULL : map_get(&c->by_uid, s->workload);
+    const struct object *w = q != NULL && q->plan != q->plan_kept
+                                 ? mirror_by_uid(c->env->mirror, s->workload)
+                                 : NULL;
+    const struct workload *view = w != NULL ? queue_decode(c, w) : NULL;
+    struct buf plan, body;
+    *ret = WORK_RETRY;
+    if (view == NULL) {
+        return w != NULL;
+    }
+    size_t room = queue_placement_room(view->metadata);
+    buf_init(&plan, LIMIT_OBJECT_BYTES);
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    translate_placement_json(pool_workload_first(engine_pool(c->engine), s->workload), &plan);
+    buf_f(&body,
+          "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{\"" PLACEMENT_ANNOTATION
+          "\":",
+          (unsigned long long)w->rv);
+    buf_json(&body, buf_view(&plan));
+    buf_c(&body, "}}}");
+    bool too_long = buf_ok(&plan) == ERR_TOO_LARGE || plan.n > room;
+    struct round *round = !too_long && buf_ok(&plan) == 0 && buf_ok(&body) == 0
+                              ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name)
+                              : NULL;
+    if (too_long) {
+        *ret = say_too_long(c, o, plan.n, room);
+    } else if (round != NULL) {
+        round_on_done(round, after_plan, c);
+        round_tag(round, q->plan);
+        round_patch(round, w->kind, w->ns, w->name, "", PATCH_MERGE, buf_view(&body));
+        *ret = round_end(round);
+    }
+    buf_release(&plan);
+    buf_release(&body);
+    return true;
+}
+
+/* A pod that was bound, and whose condition was not written: the write failed, or we were stopped. */
+static enum work say_scheduled(struct queue_controller *c, const struct object *o) {
+    struct condition_patch p = scheduled(c, o, "True", "", (struct str){0});
+    enum work w = WORK_OK;
+    if (p.news && buf_ok(&p.body) == 0) {
+        struct round *r = round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name);
+        w = WORK_RETRY;
+        if (r != NULL) {
+            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
+            w = round_end(r);
+        }
+    }
+    buf_release(&p.body);
+    return w;
+}
+
+static enum work say_waiting(struct queue_controller *c, const struct object *o,
+                             const struct place_why *why) {
+    struct verdict v = {.reason = PEND_WAITING_FOR_PLACEMENT, .place = *why};
+    struct buf text;
+    buf_init(&text, LIMIT_CONDITION_MESSAGE);
+    verdict_text(&v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &text);
+    enum work w =
+        say_unschedulable(c, o, str_skip(buf_view(&text), sizeof("quota is available, but ") - 1));
+    buf_release(&text);
+    return w;
+}
+
+/* ---- pods that wait for a place ---- */
+
+static void waiting_set(struct queue_controller *c, const struct object *o, bool waits) {
+    char key[2 * LIMIT_NAME + 2];
+    int n = snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(o->ns), STR_ARG(o->name));
+    if (n < 0 || (size_t)n >= sizeof(key)) {
+        return;
+    }
+    struct str k = str_from(key, (size_t)n);
+    char *there = map_get(&c->waiting, k);
+    if (waits && there == NULL) {
+        char *copy = mem_cstr(k);
+        if (copy == NULL || map_put(&c->waiting, str_from(copy, (size_t)n), copy, NULL) != 0) {
+            mem_free(copy);
+            workqueue_add_after(c->pods, o->ns, o->name, NS_PER_SEC); /* no memory: by time */
+        }
+    } else if (!waits && there != NULL) {
+        map_del(&c->waiting, k);
+        mem_free(there);
+    }
+}
+
+void queue_pods_retry(struct queue_controller *c) {
+    uint64_t now = pool_generation(engine_pool(c->engine));
+    if (now == c->pods_seen) {
+        return;
+    }
+    c->pods_seen = now;
+    size_t i = 0;
+    for (const struct map_entry *e; (e = map_next(&c->waiting, &i)) != NULL;) {
+        struct str ns, name;
+        if (str_cut(e->key, '/', &ns, &name)) {
+            workqueue_add(c->pods, ns, name);
+        }
+    }
+}
+
+enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
+    struct queue_controller *c = ctx;
+    const struct object *o;
+    struct pod *p = queue_view(c, QK_POD, ns, name, &o);
+    if (o == NULL) {
+        struct object gone = {.ns = ns, .name = name};
+        waiting_set(c, &gone, false);
+        return WORK_OK;
+    }
+    if (p == NULL || p->spec == NULL) {
+        return WORK_RETRY;
+    }
+    struct seat *bound = pool_pod_seat(engine_pool(c->engine), o->uid);
+    if (!terminal(p) && o->deleting_ns == 0 && !str_empty(p->spec->node_name) && bound != NULL &&
+        pool_seat_usable(engine_pool(c->engine), bound)) { /* on one of our nodes */
+        waiting_set(c, o, false);
+        return say_scheduled(c, o);
+    }
+    bool settled = terminal(p) || o->deleting_ns != 0 || !str_empty(p->spec->node_name) ||
+                   p->spec->scheduling_gates.n > 0;
+    struct seat *s = NULL;
+    struct place_why why = {0};
+    bool ours = false;
+    int r = settled ? 0 : seat_for(c, o, p, &s, &why, &ours);
+    waiting_set(c, o, !settled && s == NULL);
+    if (r != 0) {
+        return WORK_RETRY;
+    }
+    if (settled || (s == NULL && !ours)) {
+        return WORK_OK;
+    }
+    if (s == NULL) {
+        return say_waiting(c, o, &why);
+    }
+    enum work kept;
+    return keep_plan(c, o, s, &kept) ? kept : bind(c, o, p, s);
+}

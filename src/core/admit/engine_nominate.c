@@ -1,0 +1,221 @@
+/*
+ * engine_nominate (core): flavors for a head, and the victims they would take.
+ *
+ * When the whole workload finds neither room nor victims, and some pod set may come with fewer pods, the largest size
+ * that does is looked for by halving: index i of 0..total, where a set has count - (count - min) * i / total pods.
+ */
+#include "core/admit/preempt.h"
+
+enum { LOOKED_A_HEAD = 64 }; /* holders that a search looks at for the price of a head */
+
+void scan_clear(struct engine_workload *w) {
+    w->has_tried = false;
+}
+
+bool scan_left(const struct engine_workload *w) {
+    for (size_t i = 0; w->has_tried && i < w->n_sets; i++) {
+        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
+            if (w->sets[i].tried[k] != -1) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void scan_keep(struct engine *e, struct engine_workload *w, const struct assignment *a) {
+    size_t at = 0;
+    if (!scan_holds(e, w) || !scan_left(w)) {
+        w->scan_retries = e->tree->retries; /* a new round */
+        w->outrun = false;
+    }
+    for (size_t i = 0; i < w->n_sets; i++) {
+        for (size_t k = 0; k < w->sets[i].n_requests; k++) {
+            w->sets[i].tried[k] = a->tried[at++];
+            e->moved = e->moved || w->sets[i].tried[k] >= 0;
+        }
+    }
+    w->has_tried = true;
+    w->tried_generation = w->queue->generation;
+    w->tried_cycle = e->tree->cycle;
+}
+
+int needs_of(struct engine *e, const struct assignment *a, size_t more, struct preempt_need **ret,
+             size_t *ret_n) {
+    struct preempt_need *needs = ARENA_ARRAY(&e->tick, struct preempt_need, a->n_held + more + 1);
+    size_t n = 0;
+    for (size_t i = 0; needs != NULL && i < a->n_held; i++) {
+        size_t k = 0;
+        while (k < n && needs[k].cell != a->cells[i]) {
+            k++;
+        }
+        if (k == n) {
+            needs[n++] = (struct preempt_need){.cell = a->cells[i]};
+        }
+        needs[k].v = amount_add(needs[k].v, a->held[i].v);
+        needs[k].short_ = needs[k].short_ || a->modes[i] != MODE_FIT;
+    }
+    if (needs == NULL) {
+        return ERR_NOMEM;
+    }
+    *ret = needs;
+    *ret_n = n;
+    return 0;
+}
+
+/* A search may look at every queue of its tree, and at all that they hold: it costs more of the budget than a head
+ * does. */
+static void charge(struct engine *e, const struct engine_workload *w) {
+    size_t cost = w->queue->tree->n_queues / 32 + e->looked / LOOKED_A_HEAD;
+    e->looked %= LOOKED_A_HEAD;
+    e->left -= cost < e->left ? cost : e->left;
+}
+
+/* Victims that leave quota and places; where there are none, those that leave quota, so that it waits for a place. */
+static int victims_find(struct engine *e, struct preempt_ask *ask, struct assignment *ret,
+                        int64_t *ret_wake_ns) {
+    struct seat_trial t;
+    bool was_protected = false;
+    int r = seat_trial_begin(e, ask->w, ret, &t);
+    if (r == 0 && t.n > 0) {
+        ask->fits = seat_trial_fits;
+        ask->ctx = &t;
+        r = preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
+        ask->fits = NULL;
+        r = r == 0 ? t.error : r;
+    }
+    seat_trial_end(&t);
+    if (r != 0 || ret->n_victims > 0) {
+        return r;
+    }
+    return preempt_find(e, ask, &ret->victims, &ret->n_victims, &was_protected, ret_wake_ns);
+}
+
+static int plan(struct engine *e, struct engine_workload *w, const int32_t *counts,
+                const struct assignment *pin, struct assignment *ret) {
+    int r = assign_flavors(e, w, counts, pin, ret);
+    if (r != 0 || ret->mode == MODE_NO_FIT || ret->mode == MODE_FIT) {
+        return r;
+    }
+    struct preempt_ask ask = {.w = w};
+    struct preempt_need *needs;
+    int64_t wake = INT64_MAX;
+    r = needs_of(e, ret, 0, &needs, &ask.n_needs);
+    if (r != 0) {
+        return r;
+    }
+    for (size_t i = 0; i < ask.n_needs; i++) {
+        uint32_t resource = needs[i].cell->q.pair & 0xffff;
+        needs[i].uncounted = str_is(names_text(&e->resource_names, resource), "pods");
+    }
+    ask.needs = needs;
+    r = victims_find(e, &ask, ret, &wake);
+    charge(e, w);
+    if (r == 0 && wake != INT64_MAX) {
+        tree_wake_at(e, w->queue->tree, wake);
+    }
+    return r;
+}
+
+static bool is_plan(const struct assignment *a) {
+    return a->mode == MODE_FIT || a->n_victims > 0;
+}
+
+static int64_t spare_pods(const struct engine_workload *w) {
+    int64_t n = 0;
+    for (size_t i = 0; i < w->n_sets; i++) {
+        const struct engine_set *s = &w->sets[i];
+        n += s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;
+    }
+    return n;
+}
+
+static const int32_t *counts_at(struct engine *e, const struct engine_workload *w, int64_t i,
+                                int64_t total) {
+    int32_t *v = ARENA_ARRAY(&e->tick, int32_t, w->n_sets + 1);
+    for (size_t k = 0; v != NULL && k < w->n_sets; k++) {
+        const struct engine_set *s = &w->sets[k];
+        int64_t d = s->min_count > 0 && s->min_count < s->count ? s->count - s->min_count : 0;
+        v[k] = s->count - (int32_t)(d * i / total);
+    }
+    return v;
+}
+
+/* The least reduction with a plan; *ret is left alone when there is none. */
+static int reduce(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+                  struct assignment *ret) {
+    int64_t total = spare_pods(w), lo = 0, hi = total + 1;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        const int32_t *counts = counts_at(e, w, mid, total);
+        struct assignment a;
+        int r = counts != NULL ? plan(e, w, counts, pin, &a) : ERR_NOMEM;
+        if (r != 0) {
+            return r;
+        }
+        if (is_plan(&a)) {
+            *ret = a;
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return 0;
+}
+
+/* Has it room in the flavors of `full` with so many pods, and each of them a place? */
+static int has_place(struct engine *e, struct engine_workload *w, const int32_t *counts,
+                     const struct assignment *full, struct assignment *ret, bool *ret_ok) {
+    struct entry n = {.w = w};
+    bool seated = false;
+    *ret_ok = false;
+    int r = counts != NULL ? assign_flavors(e, w, counts, full, &n.a) : ERR_NOMEM;
+    if (r != 0 || n.a.mode != MODE_FIT) {
+        return r;
+    }
+    r = entry_seat(e, &n, ret_ok, &seated);
+    if (seated) {
+        pool_undo(e->pool, w->uid); /* to know it was enough */
+    }
+    *ret = n.a;
+    return r;
+}
+
+int nominate_fewer(struct engine *e, struct engine_workload *w, const struct assignment *full,
+                   struct assignment *ret, bool *ret_found) {
+    int64_t total = spare_pods(w), lo = 1, hi = total + 1;
+    *ret_found = false;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        struct assignment a;
+        bool ok;
+        int r = has_place(e, w, counts_at(e, w, mid, total), full, &a, &ok);
+        e->left -= e->left > 0;
+        if (r != 0) {
+            return r;
+        }
+        if (ok) {
+            *ret = a;
+            *ret_found = true;
+            hi = mid;
+        } else {
+            lo = mid + 1;
+        }
+    }
+    return 0;
+}
+
+int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+             struct assignment *ret) {
+    const struct engine_workload *prior = resize_prior(e, w);
+    const int32_t *counts = prior != NULL ? resize_counts(e, w, prior) : NULL;
+    if (prior != NULL && counts == NULL) {
+        return ERR_NOMEM;
+    }
+    int r = plan(e, w, counts, pin, ret);
+    ret->grows = prior != NULL;
+    if (r == 0 && !is_plan(ret) && prior == NULL && spare_pods(w) > 0) {
+        r = reduce(e, w, pin, ret);
+    }
+    return r;
+}

@@ -1,0 +1,503 @@
+/*
+ * engine_process (core): one head of the ordered cycle: admitted, given victims, or left to wait.
+ *
+ * Whatever heads before it came to counts: those admitted hold quota, those that wait for victims have taken theirs
+ * already (until the end of the cycle), and what their victims hold is free for the question whether this one fits.
+ * The victims so far are taken out of the quota tree when that is asked, and put back when usage itself is: by shares,
+ * by reservations, and between calls.
+ */
+#include <assert.h>
+
+#include "core/admit/preempt.h"
+#include "core/admit/usage.h"
+
+/* ---- victims so far ---- */
+
+static void chosen_out(struct engine *e) {
+    for (; e->n_out < e->chosen.n; e->n_out++) {
+        (void)held_move(e, e->chosen.v[e->n_out], -1);
+    }
+}
+
+void chosen_in(struct engine *e) {
+    for (; e->n_out > 0; e->n_out--) {
+        (void)held_move(e, e->chosen.v[e->n_out - 1], 1);
+    }
+}
+
+void chosen_clear(struct engine *e) {
+    chosen_in(e);
+    e->chosen.n = 0;
+    e->chosen_mark++;
+}
+
+static bool has_victim(const struct assignment *a, const struct engine_workload *w) {
+    for (size_t i = 0; i < a->n_victims; i++) {
+        if (a->victims[i].w == w) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void chosen_gone(struct engine *e, struct engine_workload *w) {
+    if (e->phase == CYCLE_NONE || w->queue->tree != e->tree) {
+        return;
+    }
+    chosen_in(e);
+    e->round_stale = true;
+    for (size_t i = 0; i < e->entries.n; i++) {
+        struct entry *n = &e->entries.v[i];
+        n->stale = n->stale || (n->w != NULL && has_victim(&n->a, w));
+    }
+    for (size_t i = 0; w->chosen == e->chosen_mark && i < e->chosen.n; i++) {
+        if (e->chosen.v[i] == w) {
+            workload_vec_remove(&e->chosen, i--);
+        }
+    }
+}
+
+static bool is_chosen(const struct engine *e, const struct engine_workload *w) {
+    return w->chosen == e->chosen_mark;
+}
+
+static bool overlaps(const struct engine *e, const struct assignment *a) {
+    for (size_t i = 0; i < a->n_victims; i++) {
+        if (is_chosen(e, a->victims[i].w)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int choose(struct engine *e, const struct assignment *a) {
+    int r = workload_vec_room(&e->chosen, a->n_victims);
+    for (size_t i = 0; r == 0 && i < a->n_victims; i++) {
+        a->victims[i].w->chosen = e->chosen_mark;
+        e->chosen.v[e->chosen.n++] = a->victims[i].w;
+    }
+    return r;
+}
+
+/* ---- does it fit? ---- */
+
+/* The whole of what a takes of the cell of held[i]; 0 unless i is its first entry. */
+static int64_t cell_total(const struct assignment *a, size_t i) {
+    int64_t v = 0;
+    for (size_t k = 0; k < a->n_held; k++) {
+        if (a->cells[k] == a->cells[i]) {
+            if (k < i) {
+                return 0;
+            }
+            v = amount_add(v, a->held[k].v);
+        }
+    }
+    return v;
+}
+
+static bool quota_fits(const struct assignment *a) {
+    for (size_t i = 0; i < a->n_held; i++) {
+        int64_t v = cell_total(a, i);
+        if (v > 0 && v > amount_max(0, quota_available(a->cells[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* With all victims still there, and nothing kept for those that wait for them: what is admitted runs beside the victims
+ * until they have gone. */
+static int fits_now(struct engine *e, const struct assignment *a, bool *ret) {
+    chosen_in(e);
+    size_t mark = quota_mark(&e->forest);
+    int r = 0;
+    for (size_t i = 0; i < e->reserved.n && r == 0; i++) {
+        r = quota_use(&e->forest, e->reserved.v[i].cell, -e->reserved.v[i].v);
+    }
+    *ret = r == 0 && quota_fits(a);
+    quota_undo(&e->forest, mark);
+    return r;
+}
+
+/* With the victims so far and its own gone. */
+static int fits_then(struct engine *e, const struct assignment *a, bool *ret) {
+    chosen_out(e);
+    if (a->n_victims == 0) {
+        *ret = quota_fits(a);
+        return *ret && e->chosen.n > 0 ? fits_now(e, a, ret) : 0;
+    }
+    uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
+    size_t mark = quota_mark(&e->forest);
+    int r = victims_remove(e, a->victims, a->n_victims); /* they are not chosen yet */
+    *ret = r == 0 && quota_fits(a);
+    quota_undo(&e->forest, mark);
+    assert(!e->o.check_undo || before == quota_digest(&e->forest));
+    return r;
+}
+
+/* Takes quota until the end of the cycle. */
+static int reserve(struct engine *e, struct quota_cell *c, int64_t v) {
+    if (v <= 0) {
+        return 0;
+    }
+    int r = reservation_vec_push(&e->reserved, (struct reservation){c, v});
+    return r == 0 ? quota_use(&e->forest, c, v) : r;
+}
+
+static int reserve_all(struct engine *e, const struct assignment *a) {
+    int r = 0;
+    for (size_t i = 0; i < a->n_held && r == 0; i++) {
+        r = reserve(e, a->cells[i], a->held[i].v);
+    }
+    return r;
+}
+
+/* What a head without victims keeps from the others: its own quota, or what it may borrow. */
+static int reserve_some(struct engine *e, const struct assignment *a) {
+    int r = 0;
+    chosen_in(e);
+    for (size_t i = 0; i < a->n_held && r == 0; i++) {
+        struct quota_cell *c = a->cells[i];
+        int64_t v = cell_total(a, i);
+        if (a->borrow == 0) {
+            v = amount_min(v, amount_sub(c->q.nominal, c->usage));
+        } else if (c->q.borrowing != AMOUNT_NONE) {
+            v = amount_min(v, amount_sub(amount_add(c->q.nominal, c->q.borrowing), c->usage));
+        }
+        r = reserve(e, c, v);
+    }
+    return r;
+}
+
+void cycle_unreserve(struct engine *e) {
+    while (e->reserved.n > 0) {
+        struct reservation *x = &e->reserved.v[--e->reserved.n];
+        quota_use(&e->forest, x->cell, -x->v);
+    }
+}
+
+/* ---- outcomes ---- */
+
+static int waits(struct entry *n, enum outcome outcome, enum pend_reason reason,
+                 enum pend_turn turn) {
+    n->outcome = outcome;
+    n->a.verdict->reason = reason;
+    n->a.verdict->turn = turn;
+    return 0;
+}
+
+/* The victims so far can be no victims again. */
+static void chosen_hide(struct engine *e, bool hide) {
+    for (size_t i = 0; i < e->chosen.n; i++) {
+        if (hide) {
+            holder_unlist(e->chosen.v[i]);
+        } else {
+            holder_list(e->chosen.v[i]);
+        }
+    }
+}
+
+/* Its victims are also those of a head before it: what would it come to when those are gone? */
+static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
+    struct assignment a;
+    scan_clear(n->w);
+    chosen_out(e);
+    chosen_hide(e, true);
+    int r = nominate(e, n->w, &n->a, &a);
+    chosen_hide(e, false);
+    if (r != 0) {
+        return r;
+    }
+    *ret_deferred = a.mode == MODE_FIT;
+    n->a = a;
+    scan_keep(e, n->w, &n->a);
+    return 0;
+}
+
+static bool refused(const struct engine *e, const struct entry *n) {
+    for (size_t i = 0; e->o.break_alternation && i < n->a.n_victims; i++) {
+        if (turn_refused(e, n->w, n->a.victims[i].w)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int issue(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    int r = 0;
+    for (size_t i = 0; i < n->a.n_victims && r == 0; i++) {
+        struct engine_workload *v = n->a.victims[i].w;
+        if (v->evicting) {
+            continue;
+        }
+        struct engine_action a = {.type = ACTION_PREEMPT,
+                                  .uid = v->uid,
+                                  .queue = v->queue->name,
+                                  .by = w->uid,
+                                  .by_queue = w->queue->name,
+                                  .reason = n->a.victims[i].reason};
+        r = e->o.break_alternation ? turn_take(e, w, v) : 0;
+        r = r == 0 ? action_add(e, &a) : r;
+        if (r == 0) {
+            holder_evicting(e, v, true);
+            e->progress++;
+        }
+    }
+    scan_clear(w);
+    n->a.verdict->n_preempting = (uint32_t)n->a.n_victims;
+    waits(n, OUTCOME_PREEMPTING, PEND_WAITING_FOR_PREEMPTED, TURN_PREEMPTING);
+    return r;
+}
+
+/* ---- admission ---- */
+
+static int take_all(struct engine *e, const struct assignment *a) {
+    int r = 0;
+    for (size_t i = 0; i < a->n_held && r == 0; i++) {
+        r = quota_use(&e->forest, a->cells[i], a->held[i].v);
+    }
+    return r;
+}
+
+/* From a head to a holder, as far as memory can fail it. */
+static int holder_make(struct engine *e, struct entry *n, struct held_amount *held) {
+    struct engine_workload *w = n->w;
+    w->held = held;
+    w->n_held = n->a.n_held;
+    if (w->n_held > 0) {
+        memcpy(held, n->a.held, w->n_held * sizeof(*held));
+    }
+    w->reserved_ns = e->now_ns;
+    w->evicting = false;
+    int r = holder_list(w);
+    r = r == 0 ? usage_take(e, w, true) : r;
+    if (r != 0) {
+        holder_unlist(w);
+        w->held = NULL;
+        w->n_held = 0;
+    }
+    return r;
+}
+
+static void admitted(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    struct engine_queue *q = w->queue;
+    q->flight = NULL;
+    q->n_holding++;
+    q->generation++; /* as Kueue counts: what is assumed leaves, and comes back as written */
+    class_leave(e, w);
+    w->state = WORKLOAD_HOLDING;
+    if (n->a.grows) {
+        resize_promise(e, w);
+    }
+    w->missed_place = w->place_round = false;
+    scan_clear(w);
+    queue_unclaim(e, q);
+    holder_not_ready(e, w, e->o.block_until_ready);
+    n->outcome = OUTCOME_ADMITTED;
+    n->w = NULL; /* a holder may go at any time, and no longer takes itself out of the cycle */
+    e->progress++;
+}
+
+/* Quota and seats together, or neither: a trial. */
+static int admit(struct engine *e, struct entry *n, bool *ret_ok) {
+    struct engine_workload *w = n->w;
+    const struct engine_workload *prior = n->a.grows ? resize_prior(e, w) : NULL;
+    size_t room = n->a.n_held + (prior != NULL ? prior->n_held : 0) + 1; /* it may inherit */
+    struct held_amount *held = mem_array(room, sizeof(*held));
+    if (held == NULL) {
+        return ERR_NOMEM;
+    }
+    uint64_t before = e->o.check_undo ? quota_digest(&e->forest) : 0;
+    size_t mark = quota_mark(&e->forest);
+    struct engine_action a = {.type = ACTION_ADMIT,
+                              .uid = w->uid,
+                              .queue = w->queue->name,
+                              .held = held,
+                              .n_held = n->a.n_held,
+                              .counts = n->a.counts,
+                              .considered = n->a.considered};
+    *ret_ok = false;
+    int r = action_vec_room(&e->actions, 1);
+    r = r == 0 ? take_all(e, &n->a) : r;
+    r = r == 0 ? entry_seat(e, n, ret_ok, &a.seated) : r;
+    r = r == 0 && *ret_ok ? holder_make(e, n, held) : r;
+    if (r != 0 || !*ret_ok) {
+        pool_undo(e->pool, w->uid);
+        quota_undo(&e->forest, mark);
+        quota_keep(&e->forest);
+        assert(!e->o.check_undo || before == quota_digest(&e->forest));
+        mem_free(held);
+        return r;
+    }
+    quota_keep(&e->forest);
+    admitted(e, n);
+    return action_add(e, &a); /* there is room */
+}
+
+/* ---- victims ---- */
+
+static int with_victims(struct engine *e, struct entry *n) {
+    if (n->w->gated) {
+        scan_clear(n->w);
+        return waits(n, OUTCOME_GATED, PEND_GATED, TURN_NONE);
+    }
+    if (refused(e, n)) {
+        scan_clear(n->w);
+        return waits(n, OUTCOME_REFUSED, PEND_WAITING_FOR_QUOTA, TURN_REFUSED);
+    }
+    return -1;
+}
+
+/* They are named, if it will have a place when they are gone. */
+static int evict(struct engine *e, struct entry *n) {
+    bool fits;
+    int r = entry_claim(e, n, &fits);
+    if (r == 0 && !fits) {
+        n->outcome = OUTCOME_NO_PLACE;
+        return 0;
+    }
+    r = r == 0 ? choose(e, &n->a) : r;
+    r = r == 0 ? reserve_all(e, &n->a) : r;
+    return r == 0 ? issue(e, n) : r;
+}
+
+/* With quota, and without a place: when no flavor is left that might have one, unless the queue would rather evict than
+ * look on. */
+static bool evicts_for_place(const struct engine_workload *w) {
+    const struct engine_queue *q = w->queue;
+    return (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER) &&
+           (q->when_can_preempt == FUNGIBILITY_STOP || w->place_round ||
+            (!scan_left(w) && !w->missed_place));
+}
+
+/* Fewer pods than it asks for, where it may start with fewer, and nothing else is left to try: in the flavors of `in`,
+ * or (NULL) in the first that have quota for fewer. It is admitted when n->w is NULL then. */
+static int with_fewer(struct engine *e, struct entry *n, const struct assignment *in) {
+    struct assignment full = n->a, fewer;
+    bool ok = false;
+    chosen_out(e);
+    int r = scan_left(n->w) ? 0 : nominate_fewer(e, n->w, in != NULL ? &full : NULL, &fewer, &ok);
+    chosen_in(e); /* it runs beside them until they have gone */
+    if (r == 0 && ok && in == NULL) {
+        r = fits_now(e, &fewer, &ok);
+    }
+    if (r != 0 || !ok) {
+        return r;
+    }
+    n->a = fewer;
+    r = admit(e, n, &ok);
+    if (!ok) {
+        n->a = full;
+    }
+    return r;
+}
+
+/* The last of its flavors has no quota for it, and one before had no places for all of it. */
+static int with_fewer_before(struct engine *e, struct entry *n) {
+    const struct engine_queue *q = n->w->queue;
+    bool evicts = q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER;
+    bool waits_for_ready = e->o.block_until_ready && e->n_not_ready > 0;
+    return n->w->missed_place && !waits_for_ready && (!evicts || n->w->place_round)
+               ? with_fewer(e, n, NULL)
+               : 0;
+}
+
+static int without_place(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    int64_t wake = INT64_MAX;
+    bool leaving;
+    n->outcome = OUTCOME_NO_PLACE;
+    if (!evicts_for_place(w)) {
+        return w->queue->within_queue == PREEMPT_NEVER && w->queue->reclaim == PREEMPT_NEVER
+                   ? with_fewer(e, n, &n->a)
+                   : 0;
+    }
+    chosen_out(e);
+    chosen_hide(e, true);
+    int r = seat_victims(e, n, &leaving, &wake);
+    chosen_hide(e, false);
+    if (r == 0 && wake != INT64_MAX) {
+        tree_wake_at(e, w->queue->tree, wake);
+    }
+    if (r == 0 && n->a.n_victims == 0 && !leaving) {
+        return with_fewer(e, n, &n->a);
+    }
+    if (r != 0 || (n->a.n_victims == 0 && w->queue->preemptor != w)) {
+        return r;
+    }
+    return n->a.n_victims > 0 && with_victims(e, n) == 0 ? 0 : evict(e, n);
+}
+
+static int entry_admit(struct engine *e, struct entry *n) {
+    bool ok;
+    if (e->o.block_until_ready && e->n_not_ready > 0) {
+        struct engine_action a = {.type = ACTION_PEND,
+                                  .uid = n->w->uid,
+                                  .queue = n->w->queue->name,
+                                  .verdict = n->a.verdict,
+                                  .considered = n->a.considered};
+        e->halted = true; /* the cycle goes no further: it is told here */
+        (void)waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_READY, TURN_NONE);
+        return action_add(e, &a);
+    }
+    int r = admit(e, n, &ok);
+    return r == 0 && !ok ? without_place(e, n) : r;
+}
+
+/* ---- one head ---- */
+
+static int without_victims(struct engine *e, struct entry *n) {
+    bool keeps = n->w->queue->reclaim != PREEMPT_ANY || n->preemptor;
+    waits(n, OUTCOME_NO_CANDIDATES, PEND_WAITING_FOR_QUOTA, TURN_NONE);
+    return keeps ? reserve_some(e, &n->a) : 0;
+}
+
+int entry_process(struct engine *e, struct entry *n) {
+    bool deferred = false, fits;
+    int r = 0;
+    if (n->outcome != OUTCOME_NONE) {
+        return 0; /* settled when it was nominated */
+    }
+    if (n->stale || (n->a.grows && !resize_same(e, n->w, n->a.counts))) {
+        return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_CONTENDED);
+    }
+    if (overlaps(e, &n->a)) {
+        r = overlap(e, n, &deferred);
+        if (r != 0) {
+            return r;
+        }
+    }
+    if (n->a.mode != MODE_FIT && n->a.n_victims == 0) {
+        r = with_fewer_before(e, n);
+        if (r != 0 || n->w == NULL) {
+            return r;
+        }
+        if (n->a.mode != MODE_NO_FIT) {
+            return without_victims(e, n);
+        }
+        n->outcome = OUTCOME_NO_FIT;
+        return 0;
+    }
+    if (n->a.n_victims > 0 && with_victims(e, n) == 0) {
+        return 0;
+    }
+    if (deferred) {
+        scan_clear(n->w);
+        waits(n, OUTCOME_DEFERRED, PEND_WAITING_FOR_PREEMPTED, TURN_DEFERRED_FIT);
+        return reserve_all(e, &n->a);
+    }
+    if (overlaps(e, &n->a)) {
+        return waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_OVERLAP);
+    }
+    r = fits_then(e, &n->a, &fits);
+    if (r != 0 || !fits) {
+        waits(n, OUTCOME_AGAIN, PEND_WAITING_FOR_QUOTA, TURN_CONTENDED);
+        return r;
+    }
+    if (n->a.n_victims == 0) {
+        return entry_admit(e, n);
+    }
+    return evict(e, n);
+}

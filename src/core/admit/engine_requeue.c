@@ -1,0 +1,218 @@
+/*
+ * engine_requeue (core): after a cycle: where each head goes that was not admitted, and who is told why.
+ *
+ *     StrictFIFO       back to the heap, always: it blocks its queue
+ *     BestEffortFIFO   back at once when it was only outrun, when its victims are on their way out, or when flavors are
+ *                      left to try; otherwise parked: alone when the reason is its own, with its class when all alike
+ *                      would fare alike
+ */
+#include "core/admit/engine_private.h"
+
+/* Without memory it is parked, and tried again with its tree. */
+static void back(struct engine *e, struct engine_workload *w) {
+    if (queue_push(e, w) != 0) {
+        queue_park(e, w);
+        tree_retry(e, w->queue);
+    }
+}
+
+/* Its likes are told at once as far as the budget goes, the others later. */
+static int tell_alike(struct engine *e, struct engine_class *c, const struct verdict *v,
+                      const struct considered *k) {
+    class_tell(e, c, v->reason);
+    while (c->telling && e->left > 0) {
+        struct engine_workload *w = c->first;
+        if (w == NULL || w->told == c->told) {
+            class_tell_end(e, c);
+            break;
+        }
+        struct engine_action a = {.type = ACTION_PEND,
+                                  .uid = w->uid,
+                                  .queue = w->queue->name,
+                                  .verdict = v,
+                                  .considered = k};
+        int r = action_add(e, &a);
+        if (r != 0) {
+            return r; /* they stay in the list */
+        }
+        class_told(c, w);
+        e->left--;
+    }
+    return 0;
+}
+
+static int park_alike(struct engine *e, struct entry *n, bool place) {
+    struct engine_workload *w = n->w;
+    struct engine_class *c = w->class;
+    e->progress++;
+    scan_clear(w);
+    w->missed_place = false;
+    queue_park_alike(e, w, place, n->a.verdict->reason);
+    class_told(c, w);
+    back(e, w);
+    if (place) {
+        queue_placeless(e, w->queue);
+    }
+    return tell_alike(e, c, n->a.verdict, n->a.considered);
+}
+
+static void park_alone(struct engine *e, struct engine_workload *w) {
+    e->progress++;
+    scan_clear(w);
+    queue_park(e, w);
+}
+
+/* The workload that stays first in its queue, because its victims are on their way out. What it comes to later does not
+ * change that (engine_private.h). */
+static void preemptor_note(struct engine_queue *q, const struct entry *n) {
+    if (n->outcome == OUTCOME_PREEMPTING || n->outcome == OUTCOME_DEFERRED) {
+        preemptor_set(q, n->w);
+    }
+}
+
+/* Places are kept while victims leave, also when its scan passes by a flavor without a place: they would be free for an
+ * instant, and everybody who waits for one would be woken. What leaves may be the node's to say. */
+static void claims_note(struct engine *e, struct engine_queue *q, const struct entry *n,
+                        bool left) {
+    if (n->outcome != OUTCOME_PREEMPTING && n->outcome != OUTCOME_AGAIN && !left) {
+        queue_unclaim(e, q);
+    } else if (q->claims) {
+        queue_placeless(e, q);
+    }
+}
+
+/* All its flavors were looked at for room, and some had no place: once more, and now victims may go for a place. */
+static bool looks_for_victims(struct engine *e, const struct entry *n, bool missed_before) {
+    struct engine_workload *w = n->w;
+    const struct engine_queue *q = w->queue;
+    bool asked = w->place_round || (n->outcome == OUTCOME_NO_PLACE && !missed_before);
+    w->place_round = w->missed_place && !asked && q->when_can_preempt == FUNGIBILITY_NEXT &&
+                     (q->within_queue != PREEMPT_NEVER || q->reclaim != PREEMPT_NEVER);
+    e->moved = e->moved || w->place_round;
+    return w->place_round;
+}
+
+/* Parked after its last flavor, though something was freed since it tried the first, or others of its cycle kept one
+ * from it and may have come to nothing themselves: it begins anew. */
+static bool begins_anew(const struct engine *e, const struct engine_workload *w) {
+    return !e->as_kueue && w->has_tried && (w->outrun || w->scan_retries != e->tree->retries);
+}
+
+static int parked(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    switch (n->outcome) {
+    case OUTCOME_GATED:
+    case OUTCOME_FAILED_CHECKS:
+    case OUTCOME_REFUSED:
+        park_alone(e, w);
+        return 0;
+    default:
+        break;
+    }
+    bool no_place = n->outcome == OUTCOME_NO_PLACE;
+    if (begins_anew(e, w) && (!no_place || w->outrun)) {
+        scan_clear(w);
+        e->moved = true;
+        back(e, w);
+        return 0;
+    }
+    return park_alike(e, n, no_place || w->missed_place);
+}
+
+/* A flavor that had quota but no place is followed by the next one, at once; when there is none left, the workload
+ * waits for a place, whatever the last flavor lacked, and starts again with the first. */
+int entry_requeue(struct engine *e, struct entry *n) {
+    struct engine_workload *w = n->w;
+    struct engine_queue *q = w->queue;
+    bool left = scan_left(w), no_place = n->outcome == OUTCOME_NO_PLACE;
+    bool again = n->outcome == OUTCOME_AGAIN || n->outcome == OUTCOME_PREEMPTING ||
+                 n->outcome == OUTCOME_DEFERRED;
+    q->flight = NULL;
+    w->state = WORKLOAD_IDLE;
+    preemptor_note(q, n);
+    claims_note(e, q, n, left);
+    struct engine_action a = {.type = ACTION_PEND,
+                              .uid = w->uid,
+                              .queue = q->name,
+                              .verdict = n->a.verdict,
+                              .considered = n->a.considered};
+    bool says_more = w->missed_place && !no_place; /* that a place is missing */
+    int r = says_more ? 0 : action_add(e, &a);
+    bool missed_before = w->missed_place;
+    w->missed_place = w->missed_place || no_place;
+    w->outrun = w->outrun || (n->outcome == OUTCOME_AGAIN && left);
+    if (r != 0) {
+        back(e, w);
+        return r;
+    }
+    if (!again && !left && looks_for_victims(e, n, missed_before)) {
+        w->missed_place = false;
+        scan_clear(w);
+        back(e, w);
+        return 0;
+    }
+    if (again || left || q->strict) {
+        if (w->missed_place && !left) {
+            queue_placeless(e, q);
+            w->missed_place = false;
+        }
+        back(e, w);
+        return 0;
+    }
+    return parked(e, n);
+}
+
+/* ---- those not told yet ---- */
+
+/* What the members of a parked class wait for, by its first. *ret_v NULL: there is nothing to say. */
+static int class_verdict(struct engine *e, struct engine_class *c, struct entry *n,
+                         const struct verdict **ret_v) {
+    n->w = c->first;
+    *ret_v = NULL;
+    scan_clear(n->w);
+    int r = assign_flavors(e, n->w, NULL, NULL, &n->a);
+    if (r != 0) {
+        return r;
+    }
+    if (n->a.mode == MODE_FIT && c->wants_place) {
+        bool ok, seated;
+        r = entry_seat(e, n, &ok, &seated);
+        if (r == 0 && !ok) {
+            *ret_v = n->a.verdict;
+            return 0;
+        }
+        pool_undo(e->pool, n->w->uid);
+    }
+    if (n->a.mode == MODE_FIT) {
+        tree_retry(e, c->queue); /* it need not wait */
+        return r;
+    }
+    if (n->a.mode != MODE_NO_FIT) {
+        n->a.verdict->reason = PEND_WAITING_FOR_QUOTA;
+    }
+    *ret_v = n->a.verdict;
+    return r;
+}
+
+int tell_some(struct engine *e) {
+    while (e->tell != NULL && e->left > 0) {
+        struct engine_class *c = e->tell;
+        struct entry n = {0};
+        const struct verdict *v = NULL;
+        int r = 0;
+        if (c->parked && c->queue->active && c->first != NULL && c->first->told != c->told) {
+            r = class_verdict(e, c, &n, &v);
+        }
+        if (r == 0 && v != NULL) {
+            e->left += e->left == 0; /* what the reason cost has been paid: at least one is told */
+            r = tell_alike(e, c, v, n.a.considered);
+        } else if (r == 0) {
+            e->left--;
+            class_tell_end(e, c);
+        }
+        if (r != 0) {
+            return r;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,199 @@
+/* preempt_source (core): candidates of one queue, in victim order. See preempt_private.h. */
+#include "core/admit/preempt_private.h"
+#include "core/admit/usage.h"
+
+bool source_uses(const struct search *s, const struct engine_workload *w) {
+    for (size_t i = 0; i < w->n_held; i++) {
+        uint32_t pair = quota_pair(w->held[i].flavor, w->held[i].resource);
+        for (size_t k = 0; k < s->ask->n_needs; k++) {
+            if (s->ask->needs[k].short_ && s->ask->needs[k].cell->q.pair == pair) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool source_spares(const struct search *s, const struct source *x,
+                   const struct engine_workload *w) {
+    bool borrows = !s->ask->place || x->lca == NULL;
+    for (size_t i = 0; i < w->n_held && !borrows; i++) {
+        uint32_t pair = quota_pair(w->held[i].flavor, w->held[i].resource);
+        const struct quota_cell *c = quota_cell_of(w->queue->node, pair);
+        for (size_t k = 0; k < s->ask->n_needs && c != NULL && c->over && !borrows; k++) {
+            borrows = s->ask->needs[k].short_ && s->ask->needs[k].cell->q.pair == pair &&
+                      w->held[i].v > 0;
+        }
+    }
+    return !borrows;
+}
+
+static bool policy_allows(enum preempt_policy policy, const struct engine_workload *asker,
+                          const struct engine_workload *w) {
+    switch (policy) {
+    case PREEMPT_ANY:
+        return true;
+    case PREEMPT_LOWER:
+        return asker->priority > w->priority;
+    case PREEMPT_LOWER_OR_NEWER:
+        return asker->priority > w->priority ||
+               (asker->priority == w->priority && asker->queued_ns < w->queued_ns);
+    case PREEMPT_NEVER:
+        break;
+    }
+    return false;
+}
+
+/* No holder of w's priority or a higher one is a candidate. */
+static bool policy_ends(enum preempt_policy policy, const struct engine_workload *asker,
+                        const struct engine_workload *w) {
+    return policy == PREEMPT_LOWER_OR_NEWER ? w->priority > asker->priority
+                                            : !policy_allows(policy, asker, w);
+}
+
+/* When w may be evicted: in the past for one that nothing protects. */
+static int64_t protected_until(const struct engine_workload *w) {
+    int64_t at = w->protected_until_ns;
+    if (w->minimum_runtime_ns > 0 && w->reserved_ns > 0) {
+        at = amount_max(at, amount_add(w->reserved_ns, w->minimum_runtime_ns));
+    }
+    return at;
+}
+
+/* One that is evicting already is on its way out, protected or not. */
+static bool is_candidate(struct search *s, const struct source *x,
+                         const struct engine_workload *w) {
+    if (w->heir != NULL || (s->ask->w->replaces.n > 0 && str_eq(s->ask->w->replaces, w->uid))) {
+        return false; /* it is being replaced, or would be by the asker */
+    }
+    if (!policy_allows(x->policy, s->ask->w, w) || !source_uses(s, w) || source_spares(s, x, w)) {
+        return false;
+    }
+    int64_t until = w->evicting ? 0 : protected_until(w);
+    if (until > s->e->now_ns) {
+        s->protected = true;
+        s->wake_ns = amount_min(s->wake_ns, until);
+        return false;
+    }
+    return true;
+}
+
+int candidate_cmp(const struct search *s, const struct engine_workload *a,
+                  const struct engine_workload *b) {
+    if (a->evicting != b->evicting) {
+        return a->evicting ? -1 : 1;
+    }
+    if ((a->queue == s->q) != (b->queue == s->q)) {
+        return a->queue == s->q ? 1 : -1;
+    }
+    if (a->queue == b->queue && usage_orders(s->e, a->queue)) {
+        int c = usage_cmp(s->e, a, b);
+        if (c != 0) {
+            return -c; /* who used more goes first */
+        }
+    }
+    if (a->priority != b->priority) {
+        return a->priority < b->priority ? -1 : 1;
+    }
+    int64_t p = a->reserved_ns != 0 ? a->reserved_ns : s->e->now_ns;
+    int64_t q = b->reserved_ns != 0 ? b->reserved_ns : s->e->now_ns;
+    if (p != q) {
+        return p > q ? -1 : 1;
+    }
+    return str_cmp(a->uid, b->uid);
+}
+
+static int candidate_sort(const void *a, const void *b, void *ctx) {
+    return candidate_cmp(ctx, *(struct engine_workload *const *)a,
+                         *(struct engine_workload *const *)b);
+}
+
+int source_add(struct search *s, struct engine_queue *q, const struct quota_node *lca,
+               enum source_list list, enum preempt_policy policy) {
+    if (q->holders.n == 0 || policy == PREEMPT_NEVER) {
+        return 0;
+    }
+    struct source x = {
+        .q = q, .lca = lca, .list = list, .policy = policy, .by_usage = usage_orders(s->e, q)};
+    return source_vec_push(&s->m->sources, x);
+}
+
+/* To the first holder that is not evicting. */
+static struct tree_pos seek_staying(const struct source *x) {
+    struct engine_workload key = {.priority = INT64_MIN, .reserved_ns = INT64_MAX};
+    return tree_seek(&x->q->holders, &key);
+}
+
+static void advance(struct search *s, struct source *x) {
+    x->head = NULL;
+    for (struct engine_workload *w; (w = tree_next(&x->q->holders, &x->at)) != NULL;) {
+        s->e->looked++;
+        x->past = x->past || !w->evicting;
+        if (is_candidate(s, x, w)) {
+            x->head = w;
+            return;
+        }
+        if (policy_ends(x->policy, s->ask->w, w)) {
+            if (x->past) {
+                return;
+            }
+            x->past = true;
+            x->at = seek_staying(x);
+        }
+    }
+}
+
+static void advance_sorted(struct source *x) {
+    x->head = x->i_sorted < x->n_sorted ? x->sorted[x->i_sorted++] : NULL;
+}
+
+/* The order is not the tree's: all candidates are gathered and sorted. */
+static int gather(struct search *s, struct source *x) {
+    if (x->sorted == NULL) {
+        x->sorted = ARENA_ARRAY(&s->m->memory, struct engine_workload *, x->q->holders.n);
+        if (x->sorted == NULL) {
+            return ERR_NOMEM;
+        }
+        for (advance(s, x); x->head != NULL; advance(s, x)) {
+            x->sorted[x->n_sorted++] = x->head;
+        }
+        if (x->n_sorted > 1) {
+            qsort_r(x->sorted, x->n_sorted, sizeof(struct engine_workload *), candidate_sort, s);
+        }
+    }
+    x->i_sorted = 0;
+    advance_sorted(x);
+    return 0;
+}
+
+int source_start(struct search *s, struct source *x) {
+    x->at = tree_seek(&x->q->holders, NULL);
+    x->past = false;
+    if (x->by_usage) {
+        return gather(s, x);
+    }
+    advance(s, x);
+    return 0;
+}
+
+void source_next(struct search *s, struct source *x) {
+    if (x->by_usage) {
+        advance_sorted(x);
+    } else {
+        advance(s, x);
+    }
+}
+
+void source_skip_priority(struct search *s, struct source *x) {
+    if (x->by_usage) {
+        advance_sorted(x); /* lower priorities may follow */
+        return;
+    }
+    if (x->past) {
+        x->head = NULL;
+        return;
+    }
+    x->past = true;
+    x->at = seek_staying(x);
+    advance(s, x);
+}

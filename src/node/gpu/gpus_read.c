@@ -1,0 +1,253 @@
+/*
+ * gpus_read: what the helper answers, into cards; Xids and lost GPUs into trouble.
+ *
+ * A lost GPU no longer says its UUID: it is known by its index, and its card stays as it was,
+ * unhealthy.
+ */
+#include "node/gpu/gpus_int.h"
+
+static void copy_text(yyjson_val *v, const char *name, char *out, size_t cap) {
+    struct str s = json_str_at(v, name);
+
+    if (!str_empty(s)) {
+        str_copy(str_head(s, cap - 1), out, cap);
+    }
+}
+
+static int32_t known(yyjson_val *v, const char *name) {
+    return (int32_t)json_i64_at(v, name, -1);
+}
+
+static void read_numbers(struct card *c, yyjson_val *v) {
+    c->utilization = known(v, "utilization");
+    c->temperature = known(v, "temperature");
+    c->power_mw = known(v, "power");
+    c->memory_used_mib = known(v, "memoryUsedMiB");
+}
+
+static void read_profiles(struct card *c, yyjson_val *v) {
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    c->n_profiles = 0;
+    yyjson_arr_iter_init(json_get(v, STR("profiles")), &it);
+    while ((e = yyjson_arr_iter_next(&it)) && c->n_profiles < INVENTORY_PROFILES_MAX) {
+        size_t i = c->n_profiles++;
+        struct gpu_profile *p = &c->profiles[i];
+
+        copy_text(e, "name", c->names[i], sizeof(c->names[i]));
+        char resource[64];
+        int n = snprintf(resource, sizeof(resource), "nvidia.com/mig-%.*s",
+                         STR_ARG(str_of(c->names[i])));
+        for (int k = 0; k < n; k++) {
+            resource[k] = resource[k] == '+' ? '.' : resource[k];
+        }
+        memcpy(c->resources[i], resource, sizeof(resource));
+        *p = (struct gpu_profile){.name = str_of(c->names[i]),
+                                  .resource = str_of(c->resources[i]),
+                                  .id = known(e, "id"),
+                                  .size = known(e, "size"),
+                                  .compute_slices = known(e, "compute"),
+                                  .memory_mib = known(e, "memoryMiB"),
+                                  .max_instances = known(e, "max"),
+                                  .starts = (uint32_t)json_i64_at(e, "starts", 0),
+                                  .media = json_bool_at(e, "media", false)};
+        c->engines[i] =
+            (struct profile_engines){known(e, "sm"),      known(e, "copy"), known(e, "decoder"),
+                                     known(e, "encoder"), known(e, "jpeg"), known(e, "ofa")};
+    }
+}
+
+/* What the driver has against what we think: vanished slices go, unknown ones are foreign. */
+static bool read_instances(struct card *c, yyjson_val *v) {
+    bool seen[INVENTORY_INSTANCES_MAX] = {0}, changed = false;
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    yyjson_arr_iter_init(json_get(v, STR("instances")), &it);
+    while ((e = yyjson_arr_iter_next(&it))) {
+        int32_t profile = known(e, "profile"), start = known(e, "start");
+        struct slice *s = card_slice(c, profile, start);
+        for (size_t i = 0; !s && i < INVENTORY_INSTANCES_MAX; i++) {
+            if (c->slice[i].state == SLICE_NONE) {
+                s = &c->slice[i];
+                *s = (struct slice){.state = SLICE_LIVE,
+                                    .profile = profile,
+                                    .start = start,
+                                    .size = known(e, "size"),
+                                    .pod = GPUS_FOREIGN};
+                changed = true;
+            }
+        }
+        if (s) {
+            seen[s - c->slice] = true;
+            s->utilization = known(e, "utilization");
+            changed |= s->state == SLICE_LIVE && !str_eq(str_of(s->uuid), json_str_at(e, "uuid"));
+            if (s->state == SLICE_LIVE) {
+                copy_text(e, "uuid", s->uuid, sizeof(s->uuid));
+            }
+        }
+    }
+    for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
+        if (!seen[i] && c->slice[i].state == SLICE_LIVE) {
+            c->slice[i] = (struct slice){0};
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+static void tell_holders(struct gpus *g, const struct card *c, const char *why) {
+    if (c->pod[0]) {
+        g->o.trouble(g->o.ctx, str_of(c->pod), why);
+    }
+    for (size_t i = 0; i < INVENTORY_INSTANCES_MAX; i++) {
+        if (c->slice[i].state != SLICE_NONE && c->slice[i].ours && c->slice[i].pod[0]) {
+            g->o.trouble(g->o.ctx, str_of(c->slice[i].pod), why);
+        }
+    }
+}
+
+static void set_lost(struct gpus *g, struct card *c, const char *why) {
+    char text[256];
+
+    if (c->lost) {
+        return;
+    }
+    c->lost = true;
+    snprintf(c->trouble, sizeof(c->trouble), "%s", why);
+    snprintf(text, sizeof(text), "GPU %d (%s) is taken out of service: %s", c->index, c->uuid, why);
+    g->o.note(g->o.ctx, true, "GpuUnhealthy", text);
+    tell_holders(g, c, text);
+    gpus_tell(g);
+}
+
+static struct card *card_at(struct gpus *g, yyjson_val *v) {
+    struct str uuid = json_str_at(v, "uuid");
+    int32_t index = known(v, "index");
+
+    for (size_t i = 0; i < g->n; i++) {
+        if (str_empty(uuid) ? g->card[i].index == index : str_is(uuid, g->card[i].uuid)) {
+            return &g->card[i];
+        }
+    }
+    return NULL;
+}
+
+static struct card *new_card(struct gpus *g, yyjson_val *v) {
+    struct card *c = &g->card[g->n];
+
+    if (g->n == INVENTORY_GPUS_MAX) {
+        return NULL;
+    }
+    g->n++;
+    *c = (struct card){.index = known(v, "index")};
+    copy_text(v, "uuid", c->uuid, sizeof(c->uuid));
+    return c;
+}
+
+static void read_card(struct gpus *g, yyjson_val *v, bool all) {
+    struct card *c = card_at(g, v);
+
+    if (!c && (!all || !(c = new_card(g, v)))) {
+        return;
+    }
+    struct str trouble = json_str_at(v, "trouble");
+    if (!str_empty(trouble)) {
+        char why[96];
+        snprintf(why, sizeof(why), "%.*s", STR_ARG(str_head(trouble, 90)));
+        set_lost(g, c, why);
+        return;
+    }
+    if (c->lost) { /* it is back */
+        c->lost = false;
+        c->trouble[0] = 0;
+        gpus_tell(g);
+    }
+    read_numbers(c, v);
+    c->memory_mib = known(v, "memoryMiB");
+    c->mig_capable = json_bool_at(v, "migCapable", false);
+    bool mig = json_bool_at(v, "mig", false), changed = mig != c->mig;
+    c->mig = mig;
+    if (all) {
+        copy_text(v, "name", c->model, sizeof(c->model));
+        copy_text(v, "board", c->board, sizeof(c->board));
+        c->compute_major = known(v, "computeMajor");
+        c->compute_minor = known(v, "computeMinor");
+        c->slices = (int32_t)json_i64_at(v, "slices", 0);
+        c->slices = c->slices > INVENTORY_SLICES_MAX ? 0 : c->slices;
+        read_profiles(c, v);
+    }
+    if (read_instances(c, v) || changed) {
+        gpus_tell(g);
+    }
+}
+
+static void read_gpus(struct gpus *g, yyjson_val *answer, bool all) {
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    yyjson_arr_iter_init(json_get(answer, STR("gpus")), &it);
+    while ((e = yyjson_arr_iter_next(&it))) {
+        read_card(g, e, all);
+    }
+}
+
+/* The Xids that mean trouble with the GPU itself. Others (13, 31, 43, 45, 68, 109 ...) are an
+ * application's own. */
+static const struct {
+    int64_t xid;
+    const char *text;
+    bool warning; /* the GPU stays in service */
+} xids[] = {
+    {48, "double-bit ECC error", false},
+    {63, "a memory row is being remapped", true},
+    {64, "remapping a memory row failed", false},
+    {74, "NVLink error", false},
+    {79, "the GPU has fallen off the bus", false},
+    {92, "many single-bit ECC errors", true},
+    {94, "contained memory error", true},
+    {95, "uncontained memory error", false},
+    {119, "GPU System Processor timed out", false},
+    {120, "GPU System Processor error", false},
+    {140, "unrecovered ECC error", false},
+};
+
+static void read_xid(struct gpus *g, yyjson_val *e) {
+    int64_t xid = json_i64_at(e, "xid", 0);
+    struct card *c = gpus_card(g, json_str_at(e, "gpu"));
+    char text[256];
+
+    for (size_t i = 0; i < sizeof(xids) / sizeof(xids[0]); i++) {
+        if (xids[i].xid != xid || !c) {
+            continue;
+        }
+        snprintf(text, sizeof(text), "GPU %d (%s): Xid %lld: %s", c->index, c->uuid, (long long)xid,
+                 xids[i].text);
+        g->o.note(g->o.ctx, true, "GpuXid", text);
+        if (!xids[i].warning) {
+            c->xid = true;
+            snprintf(c->trouble, sizeof(c->trouble), "Xid %lld: %s", (long long)xid, xids[i].text);
+            tell_holders(g, c, text);
+            gpus_tell(g);
+        }
+    }
+}
+
+void gpus_read_scan(struct gpus *g, yyjson_val *answer) {
+    copy_text(answer, "driver", g->driver, sizeof(g->driver));
+    g->cuda_major = known(answer, "cudaMajor");
+    g->cuda_minor = known(answer, "cudaMinor");
+    read_gpus(g, answer, true);
+}
+
+void gpus_read_poll(struct gpus *g, yyjson_val *answer) {
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    yyjson_arr_iter_init(json_get(answer, STR("xids")), &it);
+    while ((e = yyjson_arr_iter_next(&it))) {
+        read_xid(g, e);
+    }
+    read_gpus(g, answer, false);
+}

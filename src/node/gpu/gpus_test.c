@@ -1,0 +1,368 @@
+/* gpus: slices through the helper process and the simulated driver: transactions, restarts,
+ * trouble, hanging helpers. */
+#include "node/files/testbed.h"
+
+#include "node/gpu/gpus.h"
+
+struct bed {
+    struct loop *loop;
+    struct nvml_client *nvml;
+    struct gpus *gpus;
+    struct log_fd log;
+    char dir[PATH_LEN], env_gpus[64], env_state[PATH_LEN + 32], faults[PATH_LEN];
+    const char *envp[4];
+    bool started;
+    int code; /* of the last acquisition; 1: none yet */
+    size_t n;
+    char uuid[8][96], error[512];
+    char trouble[256], alive[64];
+    struct arena arena;
+    struct inventory inv;
+    size_t want_instances;
+    int64_t request_ms;
+};
+
+static void on_changed(void *ctx) {
+}
+
+static void on_trouble(void *ctx, struct str pod_uid, const char *why) {
+    struct bed *b = ctx;
+
+    snprintf(b->trouble, sizeof(b->trouble), "%.*s: %s", STR_ARG(pod_uid), why);
+}
+
+static void on_note(void *ctx, bool warning, const char *reason, const char *text) {
+}
+
+static void on_started(void *ctx, const struct err *err) {
+    struct bed *b = ctx;
+
+    if (err) {
+        print_error("%s\n", err->text);
+    }
+    b->started = true;
+}
+
+static bool has_started(void *ctx) {
+    return ((struct bed *)ctx)->started;
+}
+
+static bool is_alive(void *ctx, struct str uid) {
+    return str_is(uid, ((struct bed *)ctx)->alive);
+}
+
+static void start(struct bed *b) {
+    struct err err;
+    const struct nvml_client_options c = {.loop = b->loop,
+                                          .program = getenv("BERTH_TEST_VERBS"),
+                                          .library = getenv("BERTH_TEST_STUB"),
+                                          .envp = b->envp,
+                                          .request_ms = b->request_ms};
+    b->nvml = nvml_client_new(&c, &err);
+    const struct gpus_options g = {.loop = b->loop,
+                                   .log = &b->log.log,
+                                   .nvml = b->nvml,
+                                   .dir = b->dir,
+                                   .changed = on_changed,
+                                   .trouble = on_trouble,
+                                   .note = on_note,
+                                   .ctx = b};
+    b->gpus = gpus_new(&g, &err);
+    b->started = false;
+    gpus_start(b->gpus, is_alive, on_started, b);
+    test_until(b->loop, has_started, b);
+}
+
+static void stop(struct bed *b) {
+    gpus_free(b->gpus);
+    nvml_client_free(b->nvml);
+}
+
+static struct bed *bed_new(const char *spec) {
+    struct bed *b = calloc(1, sizeof(*b));
+    struct err err;
+
+    log_fd_init(&b->log, LOG_ERROR, 2);
+    test_folder(b->dir);
+    b->loop = loop_new(&err);
+    snprintf(b->env_gpus, sizeof(b->env_gpus), "BERTH_SIM_GPUS=%s", spec);
+    snprintf(b->env_state, sizeof(b->env_state), "BERTH_SIM_STATE=%s/sim.state", b->dir);
+    snprintf(b->faults, sizeof(b->faults), "%.500s/sim.state.faults", b->dir);
+    b->envp[0] = b->env_gpus;
+    b->envp[1] = b->env_state;
+    b->envp[2] = "ASAN_OPTIONS=detect_leaks=0";
+    arena_init(&b->arena, 8 << 20);
+    return b;
+}
+
+static void bed_free(struct bed *b) {
+    stop(b);
+    test_settle(b->loop);
+    arena_release(&b->arena);
+    loop_free(b->loop);
+    dir_remove(b->dir, NULL);
+    free(b);
+}
+
+static void on_done(void *ctx, int code, const struct str *uuids, size_t n, const struct err *err) {
+    struct bed *b = ctx;
+
+    b->code = code;
+    b->n = n;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(str_copy(uuids[i], b->uuid[i], sizeof(b->uuid[i])));
+    }
+    snprintf(b->error, sizeof(b->error), "%s", code ? err->text : "");
+}
+
+static bool is_done(void *ctx) {
+    return ((struct bed *)ctx)->code <= 0;
+}
+
+static const struct inventory *look(struct bed *b) {
+    arena_reset(&b->arena);
+    assert_int_equal(gpus_inventory(b->gpus, &b->arena, &b->inv), 0);
+    return &b->inv;
+}
+
+static bool has_instances(void *ctx) {
+    struct bed *b = ctx;
+    size_t n = 0;
+
+    look(b);
+    for (size_t i = 0; i < b->inv.n; i++) {
+        for (size_t j = 0; j < b->inv.gpus[i].n_instances; j++) {
+            n += !str_empty(b->inv.gpus[i].instances[j].pod_uid) || b->want_instances == 0;
+        }
+    }
+    return n == b->want_instances;
+}
+
+static void wait_instances(struct bed *b, size_t n) {
+    b->want_instances = n;
+    test_until(b->loop, has_instances, b);
+}
+
+struct place {
+    int32_t profile, start, size;
+};
+
+/* Asks for slices on GPU 0 for a pod, and waits for the answer. */
+static int acquire(struct bed *b, const char *pod, const struct place *v, size_t n) {
+    struct pod_device d[8];
+    struct pod_devices list = {d, n};
+
+    look(b);
+    for (size_t i = 0; i < n; i++) {
+        d[i] = (struct pod_device){.container = STR("main"),
+                                   .gpu = b->inv.gpus[0].uuid,
+                                   .profile_id = v[i].profile,
+                                   .start = v[i].start,
+                                   .size = v[i].size};
+    }
+    b->code = 1;
+    gpus_acquire(b->gpus, str_of(pod), &list, on_done, b);
+    assert_int_equal(b->code, 1); /* never inside the call */
+    test_until(b->loop, is_done, b);
+    return b->code;
+}
+
+static void test_inventory(void **state) {
+    struct bed *b = bed_new("8xh200");
+    struct buf out;
+
+    start(b);
+    look(b);
+    assert_true(b->inv.simulated);
+    assert_int_equal(b->inv.n, 8);
+    assert_str_eq(b->inv.gpus[7].model, STR("NVIDIA H200"));
+    assert_str_eq(b->inv.gpus[0].board, STR("0x233510DE"));
+    assert_int_equal(b->inv.gpus[0].slices, 8);
+    assert_int_equal(b->inv.gpus[0].n_profiles, 7);
+    assert_int_equal(b->inv.gpus[0].utilization_pct, -1);
+    buf_init(&out, 1 << 16);
+    gpus_capacity(b->gpus, &out);
+    assert_true(str_contains(buf_view(&out), STR("\"nvidia.com/gpu\":\"8\"")));
+    assert_true(str_contains(buf_view(&out), STR("\"nvidia.com/mig-1g.18gb\":\"56\"")));
+    assert_true(str_contains(buf_view(&out), STR("\"nvidia.com/mig-1g.18gb.me\":\"8\"")));
+    assert_true(str_contains(buf_view(&out), STR("\"nvidia.com/mig-7g.141gb\":\"8\"")));
+    buf_reset(&out);
+    gpus_labels(b->gpus, &out);
+    assert_true(str_contains(buf_view(&out), STR("\"nvidia.com/gpu.product\":\"NVIDIA-H200\"")));
+    assert_true(str_contains(buf_view(&out), STR("\"nvidia.com/gpu.family\":\"hopper\"")));
+    buf_release(&out);
+    bed_free(b);
+}
+
+static void test_transaction(void **state) {
+    struct bed *b = bed_new("1xh200");
+    char first[96];
+
+    start(b);
+    assert_int_equal(acquire(b, "p1", (struct place[]){{9, 4, 4}, {14, 2, 2}}, 2), 0);
+    assert_int_equal(b->n, 2);
+    assert_string_not_equal(b->uuid[0], b->uuid[1]);
+    memcpy(first, b->uuid[0], sizeof(first));
+    /* A second pod whose second slice does not fit gets nothing, and takes nothing away. */
+    assert_int_equal(acquire(b, "p2", (struct place[]){{19, 0, 1}, {19, 5, 1}}, 2), ERR_CONFLICT);
+    wait_instances(b, 2);
+    /* Asked again, the first pod has what it had. */
+    assert_int_equal(acquire(b, "p1", (struct place[]){{9, 4, 4}}, 1), 0);
+    assert_string_equal(b->uuid[0], first);
+    gpus_release(b->gpus, STR("p1"));
+    wait_instances(b, 0);
+    assert_int_equal(acquire(b, "p3", (struct place[]){{9, 4, 4}}, 1), 0);
+    assert_string_not_equal(b->uuid[0], first); /* a new instance, a new name */
+    bed_free(b);
+}
+
+static void test_whole_gpu(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "p1", (struct place[]){{19, 6, 1}}, 1), 0);
+    assert_int_equal(acquire(b, "w", (struct place[]){{-1, 0, 0}}, 1), ERR_CONFLICT);
+    gpus_release(b->gpus, STR("p1"));
+    wait_instances(b, 0);
+    assert_int_equal(acquire(b, "w", (struct place[]){{-1, 0, 0}}, 1), 0);
+    assert_int_equal(strncmp(b->uuid[0], "GPU-", 4), 0);
+    assert_false(look(b)->gpus[0].mig_enabled);
+    assert_int_equal(acquire(b, "p2", (struct place[]){{19, 6, 1}}, 1), ERR_CONFLICT);
+    gpus_release(b->gpus, STR("w"));
+    assert_int_equal(acquire(b, "p2", (struct place[]){{19, 6, 1}}, 1), 0);
+    bed_free(b);
+}
+
+static void test_ampere_keeps_its_mode(void **state) {
+    struct bed *b = bed_new("4xa100-80gb");
+
+    start(b);
+    assert_false(look(b)->gpus[0].mig_managed);
+    assert_int_equal(acquire(b, "w", (struct place[]){{-1, 0, 0}}, 1), ERR_UNSUPPORTED);
+    bed_free(b);
+}
+
+/* What is being removed has no owner any more, but may still be listed. */
+static bool only_one_listed(void *ctx) {
+    struct bed *b = ctx;
+    return look(b)->gpus[0].n_instances == 1;
+}
+
+static void test_restart(void **state) {
+    struct bed *b = bed_new("1xh200");
+    char kept[96];
+
+    start(b);
+    assert_int_equal(acquire(b, "gone", (struct place[]){{19, 6, 1}}, 1), 0);
+    assert_int_equal(acquire(b, "stays", (struct place[]){{14, 4, 2}}, 1), 0);
+    memcpy(kept, b->uuid[0], sizeof(kept));
+    stop(b);
+    snprintf(b->alive, sizeof(b->alive), "stays");
+    start(b);
+    test_until(b->loop, only_one_listed, b);
+    assert_str_eq(b->inv.gpus[0].instances[0].pod_uid, STR("stays"));
+    assert_str_eq(b->inv.gpus[0].instances[0].uuid, str_of(kept));
+    stop(b);
+    /* Without the journal nobody knows whose it is: it is left alone. */
+    char path[PATH_LEN];
+    assert_int_equal(path_join(path, b->dir, "mig.json", NULL), 0);
+    assert_int_equal(unlink(path), 0);
+    start(b);
+    look(b);
+    assert_str_eq(b->inv.gpus[0].instances[0].pod_uid, STR(GPUS_FOREIGN));
+    assert_int_equal(acquire(b, "p", (struct place[]){{19, 4, 1}}, 1), ERR_CONFLICT);
+    bed_free(b);
+}
+
+/* A whole GPU whose pod ended while nobody looked: kill -9 of the node leaves it in use with the driver. */
+static void test_restart_whole(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "gone", (struct place[]){{-1, 0, 0}}, 1), 0);
+    stop(b);
+    start(b);
+    assert_str_eq(look(b)->gpus[0].pod_uid, STR(""));
+    assert_int_equal(acquire(b, "p", (struct place[]){{19, 6, 1}}, 1), 0);
+    gpus_release(b->gpus, STR("p"));
+    wait_instances(b, 0);
+    assert_int_equal(acquire(b, "stays", (struct place[]){{-1, 0, 0}}, 1), 0);
+    stop(b);
+    snprintf(b->alive, sizeof(b->alive), "stays");
+    start(b);
+    assert_str_eq(look(b)->gpus[0].pod_uid, STR("stays"));
+    assert_int_equal(acquire(b, "p", (struct place[]){{19, 6, 1}}, 1), ERR_CONFLICT);
+    bed_free(b);
+}
+
+static void fault(struct bed *b, const char *line) {
+    FILE *f = fopen(b->faults, "we");
+
+    assert_non_null(f);
+    fputs(line, f);
+    fclose(f);
+}
+
+static bool in_trouble(void *ctx) {
+    return ((struct bed *)ctx)->trouble[0] != 0;
+}
+
+static void test_xid(void **state) {
+    struct bed *b = bed_new("8xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    fault(b, "xid 0 31\nxid 0 13\nxid 1 48\nxid 0 95\n"); /* 31, 13: an application's own */
+    test_until(b->loop, in_trouble, b);
+    assert_non_null(strstr(b->trouble, "p: GPU 0"));
+    assert_non_null(strstr(b->trouble, "Xid 95"));
+    look(b);
+    assert_false(b->inv.gpus[0].healthy);
+    assert_false(b->inv.gpus[1].healthy);
+    assert_true(b->inv.gpus[2].healthy);
+    assert_int_equal(acquire(b, "q", (struct place[]){{19, 0, 1}}, 1), ERR_GONE);
+    bed_free(b);
+}
+
+static void test_lost_gpu(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    start(b);
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), 0);
+    fault(b, "lost 0\n");
+    test_until(b->loop, in_trouble, b);
+    assert_false(look(b)->gpus[0].healthy);
+    bed_free(b);
+}
+
+static void test_hanging_driver(void **state) {
+    struct bed *b = bed_new("1xh200");
+
+    b->request_ms = 300;
+    start(b);
+    fault(b, "slow 60000\n");
+    assert_int_equal(acquire(b, "p", (struct place[]){{14, 4, 2}}, 1), ERR_TIMEOUT);
+    fault(b, "slow 0\n"); /* the next helper finds a driver that answers */
+    b->code = ERR_TIMEOUT;
+    for (int i = 0; i < 5 && b->code == ERR_TIMEOUT; i++) {
+        acquire(b, "p", (struct place[]){{14, 4, 2}}, 1);
+    }
+    assert_int_equal(b->code, 0);
+    assert_int_equal(nvml_client_stuck(b->nvml), 0);
+    bed_free(b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inventory),
+        cmocka_unit_test(test_transaction),
+        cmocka_unit_test(test_whole_gpu),
+        cmocka_unit_test(test_ampere_keeps_its_mode),
+        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_restart_whole),
+        cmocka_unit_test(test_xid),
+        cmocka_unit_test(test_lost_gpu),
+        cmocka_unit_test(test_hanging_driver),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

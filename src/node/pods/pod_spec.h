@@ -1,0 +1,35 @@
+/*
+ * pod_spec: from a Pod to pods/<uid>/: its folders, its volumes, and the spec.json that its shim
+ * runs.
+ */
+#ifndef BERTH_NODE_POD_SPEC_H
+#define BERTH_NODE_POD_SPEC_H
+
+#include "api/inventory.h"
+#include "node/pods/pod_env.h"
+#include "node/sandbox/sandbox.h"
+
+struct pod_spec_in {
+    struct pod_env_in env;      /* container is set here, not by the caller */
+    const char *data_dir, *dir; /* dir: data_dir/pods/<uid> */
+    const char *host_path_dir;
+    const struct sandbox_probe *probe;
+    uid_t uid; /* 0: as we are */
+    bool podman;
+    bool simulated; /* GPUs: the environment names them, there is no device to pass on */
+    const struct pod_devices *devices;
+    const struct str *uuids; /* of each device */
+};
+
+/* What people should be told about how it runs. */
+struct pod_spec_notes {
+    bool image_unused;       /* the process runtime does not look at images */
+    bool only_first_slice;   /* a container has several MIG devices: CUDA sees one */
+    bool volumes_below_root; /* no private mounts: volumes are at $BERTH_ROOT/volumes/NAME only */
+};
+
+/* Makes the folders and writes spec.json. ERR_NOT_FOUND: a ConfigMap or Secret is not there (yet).
+ * ERR_INVALID: this pod cannot run here, ever; the text says why. */
+int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_notes, struct err *err);
+
+#endif

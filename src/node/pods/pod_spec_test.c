@@ -1,0 +1,274 @@
+/* pod_spec: what a shim is told to run: command lines of both runtimes, devices, volumes, and what is refused. */
+#include "node/files/testbed.h"
+
+#include "node/pods/pod_spec.h"
+
+struct bed {
+    char data[PATH_LEN], dir[PATH_LEN], host[PATH_LEN];
+    uid_t uid;
+    struct arena arena;
+    struct sandbox_probe probe;
+    struct pod_facts facts;
+};
+
+static int set_up(void **state) {
+    struct bed *b = calloc(1, sizeof(*b));
+    struct err err;
+
+    test_folder(b->data);
+    snprintf(b->dir, sizeof(b->dir), "%.500s/pods/u", b->data);
+    snprintf(b->host, sizeof(b->host), "%.500s/allowed", b->data);
+    assert_ok(dir_make(b->dir, 0711, &err), &err);
+    assert_ok(dir_make(b->host, 0755, &err), &err);
+    arena_init(&b->arena, 8 << 20);
+    b->probe.mounts = true;
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct bed *b = *state;
+
+    dir_remove(b->data, NULL);
+    arena_release(&b->arena);
+    free(b);
+    return 0;
+}
+
+static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
+    struct bed *b = ctx;
+    yyjson_doc *doc;
+    struct err err;
+
+    if (!str_is(name, "there")) {
+        return NULL;
+    }
+    assert_ok(
+        json_parse(&b->arena, STR("{\"data\":{\"k\":\"aHVzaA==\",\"..\":\"eA==\"}}"), &doc, &err),
+        &err);
+    return yyjson_doc_get_root(doc);
+}
+
+/* Spec members after "metadata" and the container's members are given; the result is spec.json or NULL. */
+static yyjson_val *build(struct bed *b, bool podman, const char *spec, const char *container,
+                         struct pod_spec_notes *notes, struct err *err) {
+    static struct pod_device devices[] = {{.container = {"main", 4}, .profile_id = 19},
+                                          {.container = {"main", 4}, .profile_id = 14}};
+    static const struct str uuids[] = {{"MIG-1", 5}, {"MIG-2", 5}};
+    const struct pod_devices list = {devices, 2};
+    yyjson_doc *doc;
+    struct str text =
+        arena_f(&b->arena,
+                "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{"
+                "\"restartPolicy\":\"Never\"%s,\"containers\":[{\"name\":\"main\",%s}]}}",
+                spec, container);
+
+    assert_ok(json_parse(&b->arena, text, &doc, err), err);
+    const struct pod_spec_in in = {
+        .env = {.pod = yyjson_doc_get_root(doc), .facts = &b->facts, .lookup = lookup, .ctx = b},
+        .data_dir = b->data,
+        .dir = b->dir,
+        .host_path_dir = b->host,
+        .uid = b->uid,
+        .probe = &b->probe,
+        .podman = podman,
+        .devices = &list,
+        .uuids = uuids};
+    if (pod_spec_write(&in, notes, err)) {
+        return NULL;
+    }
+    assert_ok(file_load(b->dir, "spec.json", &b->arena, &text, err), err);
+    assert_ok(json_parse(&b->arena, text, &doc, err), err);
+    return yyjson_arr_get_first(json_path(yyjson_doc_get_root(doc), "containers"));
+}
+
+/* The words of a list, joined by '|'. */
+static struct str joined(struct bed *b, yyjson_val *list) {
+    struct buf out;
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    buf_init(&out, 1 << 16);
+    yyjson_arr_iter_init(list, &it);
+    while ((e = yyjson_arr_iter_next(&it))) {
+        buf_c(&out, out.n ? "|" : "");
+        buf_str(&out, json_str(e));
+    }
+    struct str s = arena_str(&b->arena, buf_view(&out));
+    buf_release(&out);
+    return s;
+}
+
+static void test_process(void **state) {
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+    yyjson_val *c = build(b, false, "",
+                          "\"image\":\"i\",\"command\":[\"run\",\"$(X)\"],\"args\":[\"$(Y)\"],"
+                          "\"env\":[{\"name\":\"X\",\"value\":\"1\"},"
+                          "{\"name\":\"CUDA_VISIBLE_DEVICES\",\"value\":\"0\"}]",
+                          &notes, &err);
+
+    assert_non_null(c);
+    assert_str_eq(joined(b, json_get(c, STR("argv"))), STR("run|1|$(Y)"));
+    struct str env = joined(b, json_get(c, STR("env")));
+    assert_true(str_contains(env, STR("|CUDA_VISIBLE_DEVICES=MIG-1,MIG-2")));
+    assert_false(str_contains(env, STR("CUDA_VISIBLE_DEVICES=0")));
+    assert_true(notes.image_unused);
+    assert_true(notes.only_first_slice);
+}
+
+static void test_podman(void **state) {
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+    yyjson_val *c = build(
+        b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]",
+        "\"image\":\"docker.io/x:1\",\"command\":[\"run\",\"a\"],\"args\":[\"b\"],"
+        "\"env\":[{\"name\":\"LD_PRELOAD\",\"value\":\"/evil.so\"},{\"name\":\"PATH\","
+        "\"value\":\"/evil\"}],\"resources\":{\"limits\":{\"memory\":\"1Gi\",\"cpu\":\"1500m\"}},"
+        "\"workingDir\":\"/w\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v\"}]",
+        &notes, &err);
+
+    assert_non_null(c);
+    struct str argv = joined(b, json_get(c, STR("argv")));
+    assert_true(str_starts(argv, STR("podman|run|--rm|")));
+    assert_true(str_contains(argv, STR("|--name=berth-u-main|--device=nvidia.com/gpu=MIG-1|"
+                                       "--device=nvidia.com/gpu=MIG-2|")));
+    assert_true(str_contains(argv, STR("|--memory=1073741824|--cpus=1.500|--env-file=")));
+    assert_true(str_contains(argv, STR("/root/volumes/v:/v|--workdir=/w|--entrypoint=run|")));
+    assert_str_eq(joined(b, json_get(c, STR("cleanup"))),
+                  STR("podman|rm|-f|-t=0|--ignore|berth-u-main"));
+    /* The container's variables never are podman's own. */
+    struct str env = joined(b, json_get(c, STR("env"))), text;
+    assert_false(str_contains(env, STR("evil")));
+    assert_false(str_contains(argv, STR("evil")));
+    assert_ok(file_load(b->dir, "main.env", &b->arena, &text, &err), &err);
+    assert_true(str_contains(text, STR("LD_PRELOAD=/evil.so\nPATH=/evil\n")));
+    assert_true(str_ends(argv, STR("|docker.io/x:1|a|b")));
+    assert_false(notes.image_unused);
+}
+
+/* What a pod says cannot become an option of podman, or more than one variable. */
+static void test_podman_refused(void **state) {
+    static const char *const bad[] = {
+        "\"image\":\"--privileged\",\"command\":[\"x\"]",
+        "\"image\":\"x\",\"env\":[{\"name\":\"A\",\"value\":\"1\\nLD_PRELOAD=x\"}]",
+        "\"image\":\"x\",\"volumeMounts\":[{\"name\":\"v\",\"mountPath\":\"/v:dev\"}]"};
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_null(build(b, true, ",\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]", bad[i],
+                          &notes, &err));
+        assert_int_equal(err.code, ERR_INVALID);
+    }
+}
+
+static void test_volumes(void **state) {
+    struct bed *b = *state;
+    struct pod_spec_notes notes = {0};
+    struct err err;
+    char path[PATH_LEN];
+    struct stat st;
+    yyjson_val *c =
+        build(b, false,
+              ",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"there\","
+              "\"items\":[{\"key\":\"k\",\"path\":\"a/b\"}]}}]",
+              "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"s\",\"mountPath\":\"/s/\"}]",
+              &notes, &err);
+
+    assert_non_null(c);
+    yyjson_val *m = yyjson_arr_get_first(json_get(c, STR("mounts")));
+    assert_str_eq(json_str_at(m, "target"), STR("/s"));
+    assert_true(json_bool_at(m, "readOnly", false));
+    snprintf(path, sizeof(path), "%.500s/root/volumes/s/a/b", b->dir);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* A hostPath of the given name, in an allowed folder `allowed` beside `allowed-not` and with a link to it. */
+static yyjson_val *build_host(struct bed *b, const char *path, struct err *err) {
+    struct pod_spec_notes notes = {0};
+    struct str spec = arena_f(&b->arena,
+                              ",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"%s%s\","
+                              "\"type\":\"DirectoryOrCreate\"}}]",
+                              b->host, path);
+
+    return build(b, false, spec.p,
+                 "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"h\",\"mountPath\":\"/h\"}]",
+                 &notes, err);
+}
+
+/* What is made lies below the allowed folder and is the project's; nothing is made elsewhere. */
+static void test_host_folder_made(void **state) {
+    struct bed *b = *state;
+    struct err err = {0};
+    struct stat st;
+    char beside[PATH_LEN], path[PATH_LEN];
+
+    snprintf(beside, sizeof(beside), "%.500s-not", b->host);
+    assert_ok(dir_make(beside, 0755, &err), &err);
+    snprintf(path, sizeof(path), "%.500s/link", b->host);
+    assert_int_equal(symlink(beside, path), 0);
+    b->uid = geteuid() == 0 ? 1900000000 : 0;
+    assert_non_null(build_host(b, "/new/deep", &err));
+    snprintf(path, sizeof(path), "%.500s/new/deep", b->host);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, b->uid ? b->uid : geteuid());
+    assert_null(build_host(b, "-not/new", &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    assert_null(build_host(b, "/link/new", &err));
+    assert_int_equal(err.code, ERR_INVALID);
+    snprintf(path, sizeof(path), "%.500s/new", beside);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_refused(void **state) {
+    static const struct {
+        const char *spec, *container;
+        int code;
+    } cases[] = {
+        {"", "\"image\":\"i\"", ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"/etc\"}}]", "\"command\":[\"x\"]",
+         ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"h\",\"hostPath\":{\"path\":\"ALLOWED/../../x\"}}]",
+         "\"command\":[\"x\"]", ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"../x\",\"emptyDir\":{}}]", "\"command\":[\"x\"]", ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"there\"}}]",
+         "\"command\":[\"x\"]", ERR_INVALID}, /* its key ".." */
+        {",\"volumes\":[{\"name\":\"s\",\"secret\":{\"secretName\":\"no\"}}]",
+         "\"command\":[\"x\"]", ERR_NOT_FOUND},
+        {",\"volumes\":[{\"name\":\"n\",\"nfs\":{\"server\":\"x\"}}]", "\"command\":[\"x\"]",
+         ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}}]",
+         "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"e\",\"mountPath\":\"/a/../b\"}]",
+         ERR_INVALID},
+        {",\"volumes\":[{\"name\":\"e\",\"emptyDir\":{}}]",
+         "\"command\":[\"x\"],\"volumeMounts\":[{\"name\":\"e\",\"mountPath\":\"/"
+         "a\",\"subPath\":\"../x\"}]",
+         ERR_INVALID},
+    };
+    struct bed *b = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct pod_spec_notes notes;
+        struct err err = {0};
+        if (build(b, false, cases[i].spec, cases[i].container, &notes, &err) ||
+            err.code != cases[i].code) {
+            fail_msg("case %zu: %d %s", i, err.code, err.text);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_process, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_podman, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_podman_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_host_folder_made, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+/* pod_volumes: see pod_volumes.h. */
+#include "node/pods/pod_volumes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node/files/beneath.h"
+#include "node/files/files.h"
+
+struct maker {
+    const struct pod_volumes_in *in;
+    struct arena *arena;
+    const char *dir; /* of the volume */
+    mode_t mode;
+    struct err *err;
+};
+
+/* Writes a file of a volume; `path` is relative, checked, and may have folders in it. */
+static int put(const struct maker *m, struct str path, struct str bytes, yyjson_val *item) {
+    char dir[PATH_LEN], text[PATH_LEN];
+    struct str rest = path, part, name = path;
+
+    while (str_next(&rest, '/', &part)) {
+        if (!path_plain(part)) {
+            return err_set(m->err, ERR_INVALID, "volume path \"%.*s\" is not allowed",
+                           STR_ARG(path));
+        }
+        name = part;
+    }
+    struct str folder = str_head(path, path.n - name.n);
+    if (!str_copy(name, text, sizeof(text)) ||
+        snprintf(dir, sizeof(dir), "%s/%.*s", m->dir, STR_ARG(folder)) >= (int)sizeof(dir)) {
+        return err_set(m->err, ERR_INVALID, "volume path \"%.*s\" is too long", STR_ARG(path));
+    }
+    mode_t mode = (mode_t)json_i64_at(item, "mode", m->mode) & 0777;
+    int code = folder.n ? dir_make(dir, 0755, m->err) : 0;
+    return code ? code : file_store(dir, text, bytes, mode, m->err);
+}
+
+static int put_source(const struct maker *m, enum pod_source kind, struct str name, yyjson_val *v) {
+    const struct pod_env_in *e = m->in->env;
+    yyjson_val *object = e->lookup(e->ctx, kind, name), *items = json_get(v, STR("items")), *x;
+    bool optional = json_bool_at(v, "optional", false);
+    struct str bytes;
+    int code = 0;
+
+    if (!object) {
+        return optional ? 0
+                        : err_set(m->err, ERR_NOT_FOUND, "%s \"%.*s\" not found",
+                                  kind == POD_SECRET ? "secret" : "configmap", STR_ARG(name));
+    }
+    yyjson_arr_iter it;
+    yyjson_arr_iter_init(items, &it);
+    while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
+        if (pod_source_key(object, kind, json_str_at(x, "key"), m->arena, &bytes)) {
+            code = put(m, json_str_at(x, "path"), bytes, x);
+        } else if (!optional) {
+            code = err_set(m->err, ERR_NOT_FOUND, "references non-existent key: %.*s",
+                           STR_ARG(json_str_at(x, "key")));
+        }
+    }
+    static const char *const maps[] = {"data", "binaryData"};
+    for (int i = 0; i < 2 && !items; i++) {
+        yyjson_obj_iter o;
+        yyjson_obj_iter_init(json_get(object, str_of(maps[i])), &o);
+        while (code == 0 && (x = yyjson_obj_iter_next(&o))) {
+            if (pod_source_key(object, kind, json_str(x), m->arena, &bytes)) {
+                code = put(m, json_str(x), bytes, NULL);
+            }
+        }
+    }
+    return code;
+}
+
+static int put_downward(const struct maker *m, yyjson_val *v) {
+    yyjson_arr_iter it;
+    yyjson_val *x;
+    struct str bytes;
+    int code = 0;
+
+    yyjson_arr_iter_init(json_get(v, STR("items")), &it);
+    while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
+        yyjson_val *ref = json_get(x, STR("fieldRef"));
+        if (!ref) {
+            return err_set(m->err, ERR_INVALID, "downwardAPI: only fieldRef is served");
+        }
+        code = pod_field(m->in->env, m->arena, json_str_at(ref, "fieldPath"), &bytes, m->err);
+        code = code ? code : put(m, json_str_at(x, "path"), bytes, x);
+    }
+    return code;
+}
+
+static int put_projected(const struct maker *m, yyjson_val *v) {
+    yyjson_arr_iter it;
+    yyjson_val *x, *s;
+    int code = 0;
+
+    yyjson_arr_iter_init(json_get(v, STR("sources")), &it);
+    while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
+        if ((s = json_get(x, STR("configMap")))) {
+            code = put_source(m, POD_CONFIG_MAP, json_str_at(s, "name"), s);
+        } else if ((s = json_get(x, STR("secret")))) {
+            code = put_source(m, POD_SECRET, json_str_at(s, "name"), s);
+        } else if ((s = json_get(x, STR("downwardAPI")))) {
+            code = put_downward(m, s);
+        } /* a service account token needs an issuer that the node is not */
+    }
+    return code;
+}
+
+/* `path` as seen from folder `root`; false when it lies elsewhere. */
+static bool lies_in(struct str path, struct str root, struct str *ret_rest) {
+    if (!str_starts(path, root) || (path.n > root.n && path.p[root.n] != '/')) {
+        return false;
+    }
+    *ret_rest = str_skip(path, root.n);
+    return true;
+}
+
+/* A folder that is wanted and missing: below the allowed one, by no link, and the project's own. */
+static int create_host_folder(const struct pod_volumes_in *in, const char *path,
+                              const char *allowed, struct err *err) {
+    struct str rest;
+
+    if (!lies_in(str_of(path), str_of(in->host_path_dir), &rest) &&
+        !lies_in(str_of(path), str_of(allowed), &rest)) {
+        return err_set(err, ERR_INVALID, "hostPath \"%s\" lies outside of %s", path, allowed);
+    }
+    int dir = open(allowed, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = dir == -1 ? -1 : beneath_make(dir, rest.p, 0755, in->uid, (gid_t)in->uid);
+    int code = fd != -1 ? 0
+                        : err_set(err, errno == ENOSPC ? ERR_NOT_FOUND : ERR_INVALID,
+                                  "hostPath \"%s\" cannot be created: %s", path, strerror(errno));
+    if (dir != -1) {
+        close(dir);
+    }
+    if (fd != -1) {
+        close(fd);
+    }
+    return code;
+}
+
+/* The real path of a hostPath, which must exist and lie below the allowed folder. It is looked at here so that an error
+ * names what is wrong; what is mounted is opened anew, without links (mounts.c). */
+static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PATH_MAX],
+                     struct err *err) {
+    char want[PATH_LEN], allowed[PATH_MAX];
+    struct str path = json_str_at(v, "path"), type = json_str_at(v, "type"), rest;
+
+    if (!in->host_path_dir || !realpath(in->host_path_dir, allowed)) {
+        return err_set(err, ERR_INVALID, "hostPath \"%.*s\": no folder is allowed on this node",
+                       STR_ARG(path));
+    }
+    if (!str_copy(path, want, sizeof(want)) || str_contains(path, STR(".."))) {
+        return err_set(err, ERR_INVALID, "hostPath \"%.*s\" is not allowed", STR_ARG(path));
+    }
+    bool there = realpath(want, out) != NULL;
+    if (!there && errno == ENOENT && str_is(type, "DirectoryOrCreate")) {
+        int code = create_host_folder(in, want, allowed, err);
+        if (code) {
+            return code;
+        }
+        there = realpath(want, out) != NULL;
+    }
+    if (!there) {
+        return err_set(err, ERR_NOT_FOUND, "hostPath \"%.*s\": %s", STR_ARG(path), strerror(errno));
+    }
+    if (!lies_in(str_of(out), str_of(allowed), &rest)) {
+        return err_set(err, ERR_INVALID, "hostPath \"%.*s\" lies outside of %s", STR_ARG(path),
+                       allowed);
+    }
+    return 0;
+}
+
+static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v,
+                       struct err *err) {
+    char dir[PATH_LEN], name[256], real[PATH_MAX];
+    struct maker m = {.in = in, .arena = a, .dir = dir, .mode = 0644, .err = err};
+    yyjson_val *s;
+
+    if (!path_plain(json_str_at(v, "name")) ||
+        !str_copy(json_str_at(v, "name"), name, sizeof(name)) ||
+        path_join(dir, in->dir, name, err)) {
+        return err_set(err, ERR_INVALID, "volume name \"%.*s\"", STR_ARG(json_str_at(v, "name")));
+    }
+    if ((s = json_get(v, STR("hostPath")))) {
+        return host_path(in, s, real, err);
+    }
+    int code = dir_make(dir, 0755, err);
+    if (code) {
+        return code;
+    }
+    m.mode = (mode_t)json_i64_at(v, "configMap.defaultMode", 0644);
+    if ((s = json_get(v, STR("emptyDir"))) || yyjson_obj_size(v) == 1) {
+        return 0;
+    }
+    if ((s = json_get(v, STR("configMap")))) {
+        return put_source(&m, POD_CONFIG_MAP, json_str_at(s, "name"), s);
+    }
+    if ((s = json_get(v, STR("secret")))) {
+        /* Nobody but the project's user has business here, whatever the default says. */
+        m.mode = (mode_t)json_i64_at(s, "defaultMode", 0600) & 0700;
+        return put_source(&m, POD_SECRET, json_str_at(s, "secretName"), s);
+    }
+    if ((s = json_get(v, STR("downwardAPI")))) {
+        return put_downward(&m, s);
+    }
+    if ((s = json_get(v, STR("projected")))) {
+        return put_projected(&m, s);
+    }
+    return err_set(err, ERR_INVALID, "volume \"%s\": this kind of volume is not served", name);
+}
+
+int pod_volumes_make(const struct pod_volumes_in *in, struct arena *a, struct err *err) {
+    yyjson_val *list = json_path(in->env->pod, "spec.volumes"), *v;
+    yyjson_arr_iter it;
+    int code = yyjson_arr_size(list) ? dir_make(in->dir, 0755, err) : 0;
+
+    yyjson_arr_iter_init(list, &it);
+    while (code == 0 && (v = yyjson_arr_iter_next(&it))) {
+        code = make_volume(in, a, v, err);
+    }
+    return code;
+}
+
+static yyjson_val *volume_named(yyjson_val *pod, struct str name) {
+    yyjson_arr_iter it;
+    yyjson_val *v;
+
+    yyjson_arr_iter_init(json_path(pod, "spec.volumes"), &it);
+    while ((v = yyjson_arr_iter_next(&it))) {
+        if (str_eq(json_str_at(v, "name"), name)) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+/* "/a/b" without "." or ".." or doubled slashes, not the root itself. */
+static bool good_target(struct str path) {
+    struct str rest = str_skip(path, 1), part;
+
+    if (path.n < 2 || path.p[0] != '/') {
+        return false;
+    }
+    while (str_next(&rest, '/', &part)) {
+        if (!path_plain(part)) {
+            return false;
+        }
+    }
+    return path.p[path.n - 1] != '/';
+}
+
+/* The part of an emptyDir that a container wants is made when it is missing, for the project. */
+static int make_sub_path(const struct pod_volumes_in *in, struct str name, struct str sub,
+                         struct err *err) {
+    char path[PATH_LEN];
+    int dir = open(in->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+
+    if (dir != -1 && snprintf(path, sizeof(path), "%.*s/%.*s", STR_ARG(name), STR_ARG(sub)) <
+                         (int)sizeof(path)) {
+        fd = beneath_make(dir, path, 0755, in->uid, (gid_t)in->uid);
+    }
+    int code = fd != -1 ? 0 : err_sys(err, errno, "subPath \"%.*s\"", STR_ARG(sub));
+    if (dir != -1) {
+        close(dir);
+    }
+    if (fd != -1) {
+        close(fd);
+    }
+    return code;
+}
+
+static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct arena *a, bool first,
+                     struct buf *out, struct err *err) {
+    struct str name = json_str_at(m, "name"), target = json_str_at(m, "mountPath"),
+               sub = json_str_at(m, "subPath"), source, rest = sub, part;
+    yyjson_val *v = volume_named(in->env->pod, name), *host = json_get(v, STR("hostPath"));
+    char real[PATH_MAX];
+    int code;
+
+    while (target.n > 1 && target.p[target.n - 1] == '/') {
+        target.n--;
+    }
+    if (!v || !good_target(target)) {
+        return err_set(err, ERR_INVALID, "volumeMount \"%.*s\" at \"%.*s\" is not possible",
+                       STR_ARG(name), STR_ARG(target));
+    }
+    if (host && (code = host_path(in, host, real, err))) {
+        return code;
+    }
+    source = host ? arena_str(a, str_of(real)) : arena_f(a, "%s/%.*s", in->dir, STR_ARG(name));
+    while (str_next(&rest, '/', &part)) {
+        if (!path_plain(part)) {
+            return err_set(err, ERR_INVALID, "subPath \"%.*s\" is not allowed", STR_ARG(sub));
+        }
+    }
+    if (!str_empty(sub)) {
+        source = arena_f(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(sub));
+        if (json_get(v, STR("emptyDir")) && (code = make_sub_path(in, name, sub, err))) {
+            return code;
+        }
+    }
+    buf_c(out, first ? "{\"source\":" : ",{\"source\":");
+    buf_json(out, source);
+    buf_c(out, ",\"target\":");
+    buf_json(out, target);
+    bool made = json_get(v, STR("configMap")) || json_get(v, STR("secret")) ||
+                json_get(v, STR("projected")) || json_get(v, STR("downwardAPI"));
+    buf_c(out, made || json_bool_at(m, "readOnly", false) ? ",\"readOnly\":true}" : "}");
+    return 0;
+}
+
+int pod_volumes_mounts(const struct pod_volumes_in *in, yyjson_val *container, struct arena *a,
+                       struct buf *out, struct err *err) {
+    yyjson_arr_iter it;
+    yyjson_val *m;
+    bool first = true;
+    int code = 0;
+
+    buf_c(out, "\"mounts\":[");
+    yyjson_arr_iter_init(json_get(container, STR("volumeMounts")), &it);
+    while (code == 0 && (m = yyjson_arr_iter_next(&it))) {
+        code = add_mount(in, m, a, first, out, err);
+        first = false;
+    }
+    buf_ch(out, ']');
+    return code;
+}

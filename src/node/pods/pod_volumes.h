@@ -1,0 +1,30 @@
+/*
+ * pod_volumes: a pod's volumes as folders below pods/<uid>/root/volumes, and where its containers
+ * want them.
+ *
+ * emptyDir, configMap, secret, downwardAPI and projected (of those) are made; hostPath must lie
+ * below the allowed folder, links resolved; anything else is refused by name. Files of a Secret are
+ * 0600-ish (defaultMode without group and others) and belong to the project's user.
+ */
+#ifndef BERTH_NODE_POD_VOLUMES_H
+#define BERTH_NODE_POD_VOLUMES_H
+
+#include <sys/types.h>
+
+#include "node/pods/pod_env.h"
+
+struct pod_volumes_in {
+    const struct pod_env_in *env; /* container is not used */
+    const char *dir;              /* pods/<uid>/root/volumes */
+    const char *host_path_dir;    /* or NULL */
+    uid_t uid; /* the project's, who owns folders that are made; 0: nobody's own */
+};
+
+/* Makes all volumes of the pod. ERR_NOT_FOUND: a source that may come later; ERR_INVALID: never. */
+int pod_volumes_make(const struct pod_volumes_in *in, struct arena *a, struct err *err);
+/* Appends "mounts":[{"source","target","readOnly"}...] for one container; ERR_INVALID names what is
+ * wrong. */
+int pod_volumes_mounts(const struct pod_volumes_in *in, yyjson_val *container, struct arena *a,
+                       struct buf *out, struct err *err);
+
+#endif

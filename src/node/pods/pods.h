@@ -1,0 +1,65 @@
+/*
+ * pods: the pods of this node, each a small state machine between the API and its shim.
+ *
+ *     NEW -> DEVICES -> PREPARING -> STARTING -> RUNNING -> OVER
+ *                                        \-> STOPPING -/
+ *
+ * The truth about a pod's processes is its folder (spec.json, state.json and the lock its shim
+ * holds); the truth about what should be is the API. This only moves the one towards the other, so
+ * a restart of the node forgets nothing. What can come right by itself (a ConfigMap that is
+ * missing, a place of a slice that is taken) is tried again; what cannot fails the pod with a
+ * reason.
+ */
+#ifndef BERTH_NODE_PODS_H
+#define BERTH_NODE_PODS_H
+
+#include "base/log.h"
+#include "mirror/object.h"
+#include "mirror/writer.h"
+#include "net/loop.h"
+#include "node/gpu/gpus.h"
+#include "node/pods/pod_env.h"
+#include "node/sandbox/sandbox.h"
+#include "node/sandbox/users.h"
+
+struct pods;
+
+struct pods_options {
+    struct loop *loop;
+    struct log *log;
+    struct writer *writer;
+    struct gpus *gpus; /* or NULL */
+    struct users *users;
+    const struct sandbox_probe *probe;
+    const char *data_dir, *program, *node_name, *host_path_dir;
+    bool podman;
+    struct pod_facts facts;
+    /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread.
+     */
+    void (*fetch)(void *ctx, enum pod_source kind, struct str ns, struct str name,
+                  void (*done)(void *done_ctx, int code, struct str json), void *done_ctx);
+    void *ctx;
+};
+
+/* Starts the shim server and finds the pods that are already here. */
+struct pods *pods_new(const struct pods_options *o, struct err *err);
+/* Leaves all processes as they are. */
+void pods_free(struct pods *p);
+void pods_set_gpus(struct pods *p, struct gpus *gpus);
+
+/* From the API: a pod of this node, new or changed; one that no longer exists; the first list is
+ * complete. */
+void pods_put(struct pods *p, const struct object *pod);
+void pods_gone(struct pods *p, const struct object *pod);
+void pods_synced(struct pods *p);
+
+bool pods_alive(void *pods, struct str uid); /* has, or may have, processes */
+/* The hardware under a pod failed: it is ended, and told why. */
+void pods_trouble(struct pods *p, struct str uid, const char *why);
+
+struct pods_count {
+    size_t running, waiting, over;
+};
+struct pods_count pods_count(const struct pods *p);
+
+#endif

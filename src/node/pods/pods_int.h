@@ -1,0 +1,124 @@
+/* pods_int: what the files of pods share. */
+#ifndef BERTH_NODE_PODS_INT_H
+#define BERTH_NODE_PODS_INT_H
+
+#include "base/map.h"
+#include "node/files/disk_walk.h"
+#include "node/files/files.h"
+#include "node/pods/pods.h"
+
+enum pod_state {
+    POD_NEW,       /* known from the API; nothing done */
+    POD_DEVICES,   /* its slices are being made */
+    POD_PREPARING, /* folders and spec.json; perhaps a ConfigMap is awaited */
+    POD_STARTING,  /* the shim was asked for */
+    POD_RUNNING,
+    POD_STOPPING, /* asked to end; the grace period runs */
+    POD_OVER,     /* no processes, and never again */
+    POD_STATES,
+};
+
+enum pod_event {
+    POD_EV_BEGIN,   /* may go on: first time, or again after a pause */
+    POD_EV_DEVICES, /* slices are there */
+    POD_EV_READY,   /* spec.json is written */
+    POD_EV_UP,      /* the shim told its first state */
+    POD_EV_DOWN,    /* the shim told its last state, or is gone */
+    POD_EV_STOP,    /* deleted, or in trouble */
+    POD_EV_FAIL,    /* cannot run here */
+};
+
+struct pod_source_doc {
+    enum pod_source kind;
+    struct str name;
+    bool asked;
+    yyjson_val *object; /* NULL: does not exist, or not here yet */
+};
+
+struct pod {
+    struct pods *pods;
+    char uid[64], *ns, *name;
+    char dir[PATH_LEN];
+    const struct object *obj; /* NULL: the API has not told (or no longer knows) */
+    enum pod_state state;
+    bool gone;        /* the API no longer has it */
+    bool fresh_fetch; /* sources are read anew at the next try */
+    int tries, fetching;
+    int64_t start_ns, retry_mono, asked_mono;
+    int64_t stop_grace_s;
+    bool stop_sent;
+    int wd;           /* of inotify, -1 */
+    char *shim_state; /* text of state.json, NUL-terminated, or NULL */
+    int64_t shim_pid;
+    uint64_t shim_start;
+    bool failed, lost;
+    char reason[64], message[600];
+    struct arena arena; /* of sources and devices, while it starts */
+    struct pod_source_doc *sources;
+    size_t n_sources;
+    struct str *uuids;
+    struct pod_devices devices;
+    /* status */
+    bool writing, dirty, reported, removing;
+    uint64_t written_hash;
+    /* while there is little room on the disk */
+    struct disk_walk walk;
+    uint64_t walked; /* what the last whole walk counted */
+    bool evicted, emptied;
+    bool waiting_answer; /* of gpus or fetch: freeing must wait */
+    bool doomed;         /* free as soon as no answer is awaited */
+};
+
+struct pods {
+    struct pods_options o;
+    struct clock *clock;
+    struct map by_uid, by_wd;
+    int inotify;
+    struct loop_fd *watch;
+    struct timer *tick;
+    struct loop_child *server;
+    int server_fd;
+    bool synced;
+    int64_t disk_mono;   /* when the disk is looked at next */
+    unsigned disk_ticks; /* of the round of measuring pods; 0: none */
+    const struct kind *pod_kind, *event_kind;
+    uint64_t events;
+};
+
+/* pods_start.c: what happens before there are processes. */
+void pod_acquire(struct pod *p);
+void pod_prepare(struct pod *p);
+void pod_launch(struct pod *p);
+int pods_server_start(struct pods *p, struct err *err);
+
+/* pods_watch.c: the shim's side. */
+void pod_watch(struct pod *p);
+void pod_unwatch(struct pod *p);
+void pod_read_state(struct pod *p); /* may raise POD_EV_UP, POD_EV_DOWN */
+bool pod_shim_alive(const struct pod *p);
+void pod_send_stop(struct pod *p);
+void pods_on_inotify(void *ctx, int events);
+void pod_end_strays(struct pod *p);
+
+/* pods_report.c: the API's side. */
+void pod_report(struct pod *p);
+void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* pods_disk.c */
+void pods_watch_disk(struct pods *p, int64_t now);
+struct disk_room {
+    uint64_t all, free; /* bytes; 0 and 0: not told */
+};
+/* A bounded step towards room, where there is little; true: the next one shall come soon. */
+bool pods_disk_tick(struct pods *p, const struct disk_room *r);
+
+/* pods.c */
+void pods_end(struct pods *p, struct str uid, const char *reason, const char *why);
+void pod_event(struct pod *p, enum pod_event e);
+void pod_fail(struct pod *p, const char *reason, const char *message);
+void pod_retry(struct pod *p, const char *reason, const char *message);
+void pod_answered(
+    struct pod *p); /* an awaited answer came; true life goes on, or the pod is freed */
+
+#endif

@@ -1,0 +1,263 @@
+/* pods_start: from a Pod to a shim: slices, ConfigMaps and Secrets, folders and spec.json, the shim
+ * server. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "node/pods/pod_spec.h"
+#include "node/pods/pods_int.h"
+
+/* ---- devices ---- */
+
+static void on_devices(void *ctx, int code, const struct str *uuids, size_t n,
+                       const struct err *err) {
+    struct pod *p = ctx;
+
+    for (size_t i = 0; code == 0 && i < n && i < p->devices.n; i++) {
+        p->uuids[i] = arena_str(&p->arena, uuids[i]);
+    }
+    p->waiting_answer = false;
+    if (p->state != POD_DEVICES) { /* stopped meanwhile */
+        if (code == 0) {
+            gpus_release(p->pods->o.gpus, str_of(p->uid));
+        }
+    } else if (code == 0) {
+        pod_event(p, POD_EV_DEVICES);
+    } else if (code == ERR_CONFLICT || code == ERR_TOO_MANY || code == ERR_TIMEOUT ||
+               code == ERR_UNAVAILABLE) {
+        if (p->tries < 6) {
+            pod_retry(p, "SliceNotReady", err->text);
+        } else {
+            pod_fail(p, "OutOfSlices", err->text);
+        }
+    } else {
+        pod_fail(p, "SliceFailed", err->text);
+    }
+    pod_answered(p);
+}
+
+void pod_acquire(struct pod *p) {
+    struct arena a;
+    yyjson_doc *doc;
+    struct err err;
+    int code;
+
+    arena_reset(&p->arena);
+    p->sources = NULL;
+    p->n_sources = 0;
+    p->devices = (struct pod_devices){0};
+    arena_init(&a, 32 << 20);
+    code = object_tree(p->obj, &a, &doc, &err);
+    struct str text =
+        code ? STR("")
+             : json_str(json_get(json_path(yyjson_doc_get_root(doc), "metadata.annotations"),
+                                 STR(DEVICES_ANNOTATION)));
+    if (code == 0 && !str_empty(text)) {
+        code = pod_devices_decode(text, &p->arena, &p->devices, &err);
+    }
+    arena_release(&a);
+    p->uuids = p->devices.n ? ARENA_ARRAY(&p->arena, struct str, p->devices.n) : NULL;
+    if (code) {
+        pod_fail(p, "BadDevices", err.text);
+    } else if (p->devices.n == 0) {
+        pod_event(p, POD_EV_DEVICES);
+    } else if (!p->pods->o.gpus || !p->uuids) {
+        pod_fail(p, "NoGpus", "the pod was given GPU slices, but this node has no GPUs");
+    } else {
+        p->waiting_answer = true;
+        gpus_acquire(p->pods->o.gpus, str_of(p->uid), &p->devices, on_devices, p);
+    }
+}
+
+/* ---- ConfigMaps and Secrets: asked for when the spec turns out to need them ---- */
+
+struct fetch {
+    struct pod *pod;
+    size_t index;
+};
+
+static void on_fetched(void *ctx, int code, struct str json) {
+    struct fetch *f = ctx;
+    struct pod *p = f->pod;
+    yyjson_doc *doc;
+
+    p->fetching--;
+    if (code == 0 && f->index < p->n_sources && json_parse(&p->arena, json, &doc, NULL) == 0) {
+        p->sources[f->index].object = yyjson_doc_get_root(doc);
+    }
+    mem_free(f);
+    if (p->fetching == 0) {
+        pod_event(p, POD_EV_BEGIN);
+    }
+    pod_answered(p);
+}
+
+static yyjson_val *lookup(void *ctx, enum pod_source kind, struct str name) {
+    struct pod *p = ctx;
+
+    for (size_t i = 0; i < p->n_sources; i++) {
+        if (p->sources[i].kind == kind && str_eq(p->sources[i].name, name)) {
+            return p->sources[i].object;
+        }
+    }
+    struct pod_source_doc *v = ARENA_ARRAY(&p->arena, struct pod_source_doc, p->n_sources + 1);
+    if (v) {
+        if (p->n_sources) {
+            memcpy(v, p->sources, p->n_sources * sizeof(*v));
+        }
+        p->sources = v;
+        v[p->n_sources++] =
+            (struct pod_source_doc){.kind = kind, .name = arena_str(&p->arena, name)};
+    }
+    return NULL;
+}
+
+/* Asks for what lookup noted; true when something was asked for. */
+static bool fetch_new(struct pod *p) {
+    bool any = false;
+
+    for (size_t i = 0; i < p->n_sources; i++) {
+        struct fetch *f = p->sources[i].asked ? NULL : mem_zalloc(sizeof(*f));
+        if (!f) {
+            continue;
+        }
+        *f = (struct fetch){p, i};
+        p->sources[i].asked = any = p->waiting_answer = true;
+        p->fetching++;
+        p->pods->o.fetch(p->pods->o.ctx, p->sources[i].kind, str_of(p->ns), p->sources[i].name,
+                         on_fetched, f);
+    }
+    return any;
+}
+
+/* ---- folders and spec ---- */
+
+static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *err) {
+    struct pods *ps = p->pods;
+    struct arena a;
+    yyjson_doc *doc;
+    uid_t uid = 0;
+
+    arena_init(&a, 32 << 20);
+    int code = object_tree(p->obj, &a, &doc, err);
+    if (code == 0 && ps->o.probe->root && !ps->o.podman) {
+        code = users_id(ps->o.users, str_of(p->ns), &uid, err);
+    }
+    if (code == 0) {
+        const struct pod_spec_in in = {.env = {.pod = yyjson_doc_get_root(doc),
+                                               .facts = &ps->o.facts,
+                                               .lookup = lookup,
+                                               .ctx = p},
+                                       .data_dir = ps->o.data_dir,
+                                       .dir = p->dir,
+                                       .host_path_dir = ps->o.host_path_dir,
+                                       .probe = ps->o.probe,
+                                       .uid = uid,
+                                       .podman = ps->o.podman,
+                                       .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
+                                       .devices = &p->devices,
+                                       .uuids = p->uuids};
+        code = dir_make(p->dir, 0711, err);
+        code = code ? code : pod_spec_write(&in, notes, err);
+    }
+    arena_release(&a);
+    return code;
+}
+
+static void tell_notes(struct pod *p, const struct pod_spec_notes *n) {
+    if (n->only_first_slice) {
+        pod_tell(
+            p, true, "OnlyFirstSlice",
+            "The container holds several MIG devices; a CUDA process sees only the first one.");
+    }
+    if (n->volumes_below_root) {
+        pod_tell(p, true, "VolumesBelowRoot",
+                 "This node cannot mount privately: volumes are at $BERTH_ROOT/volumes/NAME.");
+    }
+    pod_tell(p, false, "Started",
+             p->pods->o.podman ? "Running the image with podman."
+             : n->image_unused
+                 ? "Running the command as a process in the sandbox; the image is not used."
+                 : "Running the command as a process in the sandbox.");
+}
+
+void pod_prepare(struct pod *p) {
+    struct pod_spec_notes notes = {0};
+    struct err err = {0};
+
+    if (p->fetching) {
+        return;
+    }
+    if (p->fresh_fetch) { /* tried before: what was missing may be there now */
+        p->fresh_fetch = false;
+        p->n_sources = 0;
+    }
+    int code = write_spec(p, &notes, &err);
+    if (fetch_new(p)) {
+        return;
+    }
+    if (code == 0) {
+        tell_notes(p, &notes);
+        pod_event(p, POD_EV_READY);
+    } else if (code == ERR_NOT_FOUND) {
+        pod_retry(p, "CreateContainerConfigError", err.text);
+    } else {
+        pod_fail(p, "CannotRun", err.text);
+    }
+}
+
+/* ---- the shim server ---- */
+
+static void on_server_exit(void *ctx, int pid, int64_t status, int signal) {
+    struct pods *ps = ctx;
+    struct err err;
+
+    loop_child_free(ps->server);
+    ps->server = NULL;
+    log_error(ps->o.log, "the shim server ended (status %lld, signal %d); starting another",
+              (long long)status, signal);
+    if (ps->server_fd != -1) {
+        close(ps->server_fd);
+        ps->server_fd = -1;
+    }
+    if (pods_server_start(ps, &err)) {
+        log_error(ps->o.log, "%s", err.text);
+    }
+}
+
+int pods_server_start(struct pods *ps, struct err *err) {
+    const char *argv[] = {ps->o.program, "shim", "--serve", NULL};
+    struct child_options o = {.file = ps->o.program, .argv = argv, .n_fds = 3, .detached = true};
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
+        return err_sys(err, errno, "socketpair");
+    }
+    o.fds[0] = pair[1];
+    o.fds[1] = -1;
+    o.fds[2] = STDERR_FILENO;
+    int code = loop_spawn(ps->o.loop, &o, on_server_exit, ps, &ps->server, err);
+    close(pair[1]);
+    if (code) {
+        close(pair[0]);
+        return code;
+    }
+    ps->server_fd = pair[0];
+    return 0;
+}
+
+void pod_launch(struct pod *p) {
+    char line[PATH_LEN + 2];
+    int n = snprintf(line, sizeof(line), "%s\n", p->dir);
+
+    /* Secrets and the like are on disk now, for the pod's user alone. */
+    arena_release(&p->arena);
+    arena_init(&p->arena, 32 << 20);
+    p->sources = NULL;
+    p->n_sources = 0;
+    p->asked_mono = clock_mono(p->pods->clock);
+    pod_watch(p);
+    /* A send that fails is noticed by the tick, as is a fork that fails. */
+    (void)!send(p->pods->server_fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}

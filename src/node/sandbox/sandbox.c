@@ -1,0 +1,238 @@
+/*
+ * sandbox: see sandbox.h. This file: users, capabilities, limits, seccomp and the order of it all;
+ * Landlock, cgroups and mounts have files of their own.
+ */
+#include "node/sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { FILTER_MAX = 4096 };
+
+static struct sock_filter filter[FILTER_MAX];
+static unsigned short filter_n;
+
+/* Calls that a workload has no business with. io_uring and clone3 say "not there": libraries then
+ * take the old way. */
+static const struct {
+    int call, error;
+} denied[] = {
+    {SCMP_SYS(ptrace), EPERM},
+    {SCMP_SYS(process_vm_readv), EPERM},
+    {SCMP_SYS(process_vm_writev), EPERM},
+    {SCMP_SYS(kcmp), EPERM},
+    {SCMP_SYS(mount), EPERM},
+    {SCMP_SYS(umount2), EPERM},
+    {SCMP_SYS(pivot_root), EPERM},
+    {SCMP_SYS(move_mount), EPERM},
+    {SCMP_SYS(open_tree), EPERM},
+    {SCMP_SYS(fsopen), EPERM},
+    {SCMP_SYS(fsmount), EPERM},
+    {SCMP_SYS(fsconfig), EPERM},
+    {SCMP_SYS(fspick), EPERM},
+    {SCMP_SYS(mount_setattr), EPERM},
+    {SCMP_SYS(chroot), EPERM},
+    {SCMP_SYS(setns), EPERM},
+    {SCMP_SYS(unshare), EPERM},
+    {SCMP_SYS(bpf), EPERM},
+    {SCMP_SYS(perf_event_open), EPERM},
+    {SCMP_SYS(keyctl), EPERM},
+    {SCMP_SYS(add_key), EPERM},
+    {SCMP_SYS(request_key), EPERM},
+    {SCMP_SYS(userfaultfd), EPERM},
+    {SCMP_SYS(kexec_load), EPERM},
+    {SCMP_SYS(kexec_file_load), EPERM},
+    {SCMP_SYS(init_module), EPERM},
+    {SCMP_SYS(finit_module), EPERM},
+    {SCMP_SYS(delete_module), EPERM},
+    {SCMP_SYS(reboot), EPERM},
+    {SCMP_SYS(swapon), EPERM},
+    {SCMP_SYS(swapoff), EPERM},
+    {SCMP_SYS(settimeofday), EPERM},
+    {SCMP_SYS(clock_settime), EPERM},
+    {SCMP_SYS(clock_adjtime), EPERM},
+    {SCMP_SYS(adjtimex), EPERM},
+    {SCMP_SYS(sethostname), EPERM},
+    {SCMP_SYS(setdomainname), EPERM},
+    {SCMP_SYS(acct), EPERM},
+    {SCMP_SYS(quotactl), EPERM},
+    {SCMP_SYS(syslog), EPERM},
+    {SCMP_SYS(iopl), EPERM},
+    {SCMP_SYS(ioperm), EPERM},
+    {SCMP_SYS(open_by_handle_at), EPERM},
+    {SCMP_SYS(name_to_handle_at), EPERM},
+    {SCMP_SYS(lookup_dcookie), EPERM},
+    {SCMP_SYS(nfsservctl), EPERM},
+    {SCMP_SYS(vhangup), EPERM},
+    {SCMP_SYS(io_uring_setup), ENOSYS},
+    {SCMP_SYS(io_uring_enter), ENOSYS},
+    {SCMP_SYS(io_uring_register), ENOSYS},
+    {SCMP_SYS(clone3), ENOSYS},
+};
+
+static int add_rules(scmp_filter_ctx f) {
+    for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
+        int r = seccomp_rule_add(f, SCMP_ACT_ERRNO((unsigned)denied[i].error), denied[i].call, 0);
+        if (r && r != -EDOM && r != -EINVAL) { /* a call this architecture does not have */
+            return r;
+        }
+    }
+    /* No new user namespaces: they open kernel code that only root should reach. */
+    return seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+}
+
+int sandbox_prepare(struct err *err) {
+    scmp_filter_ctx f = filter_n ? NULL : seccomp_init(SCMP_ACT_ALLOW);
+    int r = f ? add_rules(f) : -ENOMEM;
+
+    if (filter_n) {
+        return 0;
+    }
+    int fd = memfd_create("seccomp", MFD_CLOEXEC);
+    if (r == 0 && fd != -1) {
+        r = seccomp_export_bpf(f, fd);
+    }
+    ssize_t n = r == 0 && fd != -1 ? pread(fd, filter, sizeof(filter), 0) : -1;
+    if (fd != -1) {
+        close(fd);
+    }
+    if (f) {
+        seccomp_release(f);
+    }
+    if (n <= 0 || n == (ssize_t)sizeof(filter)) {
+        return err_set(err, ERR_UNSUPPORTED, "the seccomp filter cannot be made");
+    }
+    filter_n = (unsigned short)((size_t)n / sizeof(filter[0]));
+    return 0;
+}
+
+void sandbox_probe(struct sandbox_probe *p) {
+    *p = (struct sandbox_probe){
+        .landlock_abi = landlock_abi(), .root = geteuid() == 0, .cgroup = cgroup_probe()};
+    p->seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 && sandbox_prepare(NULL) == 0;
+    p->mounts = mounts_possible();
+}
+
+void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
+    static const char *const cgroups[] = {
+        "no cgroups: memory, cpu and process limits are not enforced", "cgroup v1", "cgroup v2"};
+
+    if (p->landlock_abi) {
+        buf_f(out, "Landlock %d", p->landlock_abi);
+    } else {
+        buf_c(out, "no Landlock: files are protected by their modes alone");
+    }
+    buf_c(out, p->seccomp ? ", seccomp" : ", no seccomp");
+    buf_c(out, p->root ? ", a user id per project" : ", no user ids per project (not root)");
+    buf_c(out,
+          p->mounts ? ", private mounts" : ", no private mounts (volumes only below $BERTH_ROOT)");
+    buf_f(out, ", %s", cgroups[p->cgroup]);
+}
+
+static int limits(const struct sandbox *s) {
+    struct rlimit none = {0, 0}, files, own;
+
+    if (setrlimit(RLIMIT_CORE, &none) == -1) {
+        return errno;
+    }
+    /* Without a user of the project's own this would count Berth and whoever else runs as its user. */
+    if (s->uid && s->user_pids) {
+        /* A hard limit that is lower already stays: a root without CAP_SYS_RESOURCE may not raise it. */
+        rlim_t most = (rlim_t)s->user_pids;
+        if (getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_max < most) {
+            most = own.rlim_max;
+        }
+        own = (struct rlimit){most, most};
+        if (setrlimit(RLIMIT_NPROC, &own) == -1) {
+            return errno;
+        }
+    }
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max < 65536 ? files.rlim_max : 65536;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    return 0;
+}
+
+static int become(const struct sandbox *s) {
+    if (geteuid() == 0) {
+        for (int cap = 0; cap < 64; cap++) {
+            if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1 && errno != EINVAL) {
+                return errno;
+            }
+        }
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    }
+    if (s->uid &&
+        (syscall(SYS_setgroups, 0, NULL) == -1 || setresgid(s->gid, s->gid, s->gid) == -1 ||
+         setresuid(s->uid, s->uid, s->uid) == -1)) {
+        return errno;
+    }
+    return 0;
+}
+
+static int enter_seccomp(void) {
+    struct sock_fprog program = {.len = filter_n, .filter = filter};
+
+    if (filter_n == 0) {
+        return 0;
+    }
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == -1 ? errno : 0;
+}
+
+int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
+                  const char *cwd, const char **ret_what) {
+    int e;
+
+    *ret_what = "join the cgroup";
+    if ((e = cgroup_join(s))) {
+        return e;
+    }
+    *ret_what = "enter the working folder";
+    if (s->plain) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+        return cwd && chdir(cwd) == -1 ? errno : 0;
+    }
+    *ret_what = "mount the volumes";
+    if (n && (e = mounts_enter(mounts, n, s->pod_dir))) {
+        return e;
+    }
+    *ret_what = "set limits";
+    if ((e = limits(s))) {
+        return e;
+    }
+    umask(022);
+    *ret_what = "become the project's user";
+    if ((e = become(s))) {
+        return e;
+    }
+    /* Dies with its shim: a killed shim leaves no workload that nobody watches. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    *ret_what = "enter the working folder";
+    if (cwd && chdir(cwd) == -1) {
+        return errno;
+    }
+    *ret_what = "give up new privileges";
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) {
+        return errno;
+    }
+    *ret_what = "enter Landlock";
+    if ((e = landlock_enter(s, mounts, n))) {
+        return e;
+    }
+    *ret_what = "enter seccomp";
+    return enter_seccomp();
+}

@@ -1,0 +1,108 @@
+/* shim_spec: DIR/spec.json, written by pod_spec.c, into what a shim runs. */
+#include "base/limits.h"
+#include "node/files/files.h"
+#include "node/sandbox/shim.h"
+#include "wire/json/json.h"
+
+static const char *text(struct shim *s, yyjson_val *v) {
+    struct str t = arena_str(&s->arena, json_str(v));
+
+    return t.p ? t.p : "";
+}
+
+static char **texts(struct shim *s, yyjson_val *list) {
+    size_t n = yyjson_arr_size(list), i = 0;
+    char **v = arena_array(&s->arena, n + 1, sizeof(char *));
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    yyjson_arr_iter_init(list, &it);
+    while (v && (e = yyjson_arr_iter_next(&it))) {
+        v[i++] = (char *)(uintptr_t)text(s, e);
+    }
+    return v;
+}
+
+static void read_mounts(struct shim *s, struct shim_container *c, yyjson_val *list) {
+    yyjson_arr_iter it;
+    yyjson_val *e;
+    size_t n = yyjson_arr_size(list);
+
+    c->mounts = n ? ARENA_ARRAY(&s->arena, struct sandbox_mount, n) : NULL;
+    yyjson_arr_iter_init(list, &it);
+    while (c->mounts && (e = yyjson_arr_iter_next(&it))) {
+        c->mounts[c->n_mounts++] =
+            (struct sandbox_mount){.source = text(s, json_get(e, STR("source"))),
+                                   .target = text(s, json_get(e, STR("target"))),
+                                   .read_only = json_bool_at(e, "readOnly", false)};
+    }
+}
+
+static void read_container(struct shim *s, struct shim_container *c, yyjson_val *e) {
+    *c = (struct shim_container){
+        .name = str_of(text(s, json_get(e, STR("name")))),
+        .init = json_bool_at(e, "init", false),
+        .sidecar = json_bool_at(e, "sidecar", false),
+        .argv = texts(s, json_get(e, STR("argv"))),
+        .envp = texts(s, json_get(e, STR("env"))),
+        .cleanup = json_get(e, STR("cleanup")) ? texts(s, json_get(e, STR("cleanup"))) : NULL,
+        .fd = {-1, -1},
+        .log = {.dir = -1, .fd = -1}};
+    yyjson_val *cwd = json_get(e, STR("cwd"));
+    c->cwd = cwd ? text(s, cwd) : NULL;
+    read_mounts(s, c, json_get(e, STR("mounts")));
+    buf_init(&c->log.part[0], SHIM_LINE_MAX * 2);
+    buf_init(&c->log.part[1], SHIM_LINE_MAX * 2);
+    buf_init(&c->log.out, 4 << 20);
+}
+
+static void read_sandbox(struct shim *s, yyjson_val *v) {
+    s->sandbox = (struct sandbox){.plain = json_bool_at(v, "plain", false),
+                                  .uid = (uid_t)json_i64_at(v, "uid", 0),
+                                  .gid = (gid_t)json_i64_at(v, "gid", 0),
+                                  .data_dir = text(s, json_get(v, STR("dataDir"))),
+                                  .pod_dir = s->dir,
+                                  .cgroup = (enum cgroup_mode)json_i64_at(v, "cgroup", CGROUP_NONE),
+                                  .cgroup_name = text(s, json_get(v, STR("cgroupName"))),
+                                  .memory_bytes = json_i64_at(v, "memory", 0),
+                                  .cpu_milli = json_i64_at(v, "cpuMilli", 0),
+                                  .pids = json_i64_at(v, "pids", 0),
+                                  .memory_most = json_i64_at(v, "memoryMost", 0),
+                                  .user_pids = json_i64_at(v, "userPids", 0),
+                                  .own_ipc = json_bool_at(v, "ownIpc", false)};
+}
+
+int shim_spec_read(struct shim *s, struct err *err) {
+    yyjson_arr_iter it;
+    struct str bytes;
+    yyjson_doc *doc;
+    yyjson_val *e;
+    int code = file_load(s->dir, "spec.json", &s->arena, &bytes, err);
+
+    if (code == 0) {
+        code = json_parse(&s->arena, bytes, &doc, err);
+    }
+    if (code) {
+        return code;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc), *list = json_get(root, STR("containers"));
+    struct str policy = json_str_at(root, "restartPolicy");
+    s->uid = str_of(text(s, json_get(root, STR("uid"))));
+    s->restart = str_is(policy, "Never")       ? RESTART_NEVER
+                 : str_is(policy, "OnFailure") ? RESTART_ON_FAILURE
+                                               : RESTART_ALWAYS;
+    int64_t grace = json_i64_at(root, "grace", 30);
+    s->grace_s = grace < LIMIT_GRACE_SECONDS ? grace : LIMIT_GRACE_SECONDS;
+    s->backoff_ms = json_i64_at(root, "backoffMs", 10000);
+    read_sandbox(s, json_get(root, STR("sandbox")));
+    size_t n = yyjson_arr_size(list);
+    if (n == 0 || n > SHIM_CONTAINERS_MAX) {
+        return err_set(err, ERR_INVALID, "spec.json: %zu containers", n);
+    }
+    s->v = ARENA_ARRAY(&s->arena, struct shim_container, n);
+    yyjson_arr_iter_init(list, &it);
+    while (s->v && (e = yyjson_arr_iter_next(&it))) {
+        read_container(s, &s->v[s->n++], e);
+    }
+    return arena_ok(&s->arena);
+}

@@ -1,0 +1,274 @@
+/* shim: one pod without a node: order of containers, restarts, long lines, rotation, and that a folder is run once. */
+#include "node/files/testbed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/limits.h"
+#include "node/sandbox/proctree.h"
+#include "node/sandbox/sandbox.h"
+#include "wire/json/json.h"
+#include "wire/podlog.h"
+
+struct bed {
+    char dir[PATH_LEN];
+    struct arena arena;
+};
+
+static int set_up(void **state) {
+    struct bed *b = calloc(1, sizeof(*b));
+
+    test_folder(b->dir);
+    arena_init(&b->arena, 128 << 20);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct bed *b = *state;
+
+    dir_remove(b->dir, NULL);
+    arena_release(&b->arena);
+    free(b);
+    return 0;
+}
+
+/* Containers as JSON members: name and script. */
+static void spec(struct bed *b, const char *policy, const char *containers) {
+    struct str text =
+        arena_f(&b->arena,
+                "{\"uid\":\"u\",\"restartPolicy\":\"%s\",\"grace\":5,\"backoffMs\":10,"
+                "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\","
+                "\"dataDir\":\"/none\"},\"containers\":[%s]}",
+                policy, containers);
+    assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
+}
+
+static const char *container(struct bed *b, const char *name, const char *more,
+                             const char *script) {
+    return arena_f(&b->arena,
+                   "{\"name\":\"%s\",%s\"argv\":[\"sh\",\"-c\",\"%s\"],"
+                   "\"env\":[\"PATH=/usr/bin:/bin\",\"BERTH_POD_UID=%s\"],\"cwd\":\"%s\"}",
+                   name, more, script, b->dir, b->dir)
+        .p;
+}
+
+static pid_t start(struct bed *b) {
+    const char *verbs = getenv("BERTH_TEST_VERBS");
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execl(verbs, verbs, "shim", b->dir, (char *)NULL);
+        _exit(99);
+    }
+    return pid;
+}
+
+static int run(struct bed *b) {
+    int status;
+    pid_t pid = start(b);
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static yyjson_val *state_json(struct bed *b) {
+    struct str text;
+    yyjson_doc *doc;
+
+    if (file_load(b->dir, "state.json", &b->arena, &text, NULL) ||
+        json_parse(&b->arena, text, &doc, NULL)) {
+        return NULL;
+    }
+    return yyjson_doc_get_root(doc);
+}
+
+static yyjson_val *container_state(struct bed *b, size_t i) {
+    return yyjson_arr_get(json_get(state_json(b), STR("containers")), i);
+}
+
+static struct str all_text(struct bed *b, const char *folder, const char *file) {
+    char dir[PATH_LEN];
+    struct str rest;
+    struct podlog_line l;
+    struct buf out;
+
+    assert_int_equal(path_join(dir, b->dir, folder, NULL), 0);
+    if (file_load(dir, file, &b->arena, &rest, NULL)) {
+        return STR("");
+    }
+    buf_init(&out, 64 << 20);
+    while (podlog_next(&rest, &l) != ERR_AGAIN) {
+        buf_str(&out, l.text);
+        buf_c(&out, l.full ? "\n" : "");
+    }
+    struct str s = arena_str(&b->arena, buf_view(&out));
+    buf_release(&out);
+    return s;
+}
+
+static void test_order(void **state) {
+    struct bed *b = *state;
+    const char *v =
+        arena_f(&b->arena, "%s,%s,%s,%s", container(b, "i1", "\"init\":true,", "echo i1 >> order"),
+                container(b, "side", "\"init\":true,\"sidecar\":true,",
+                          "echo side >> order; exec sleep 900"),
+                container(b, "i2", "\"init\":true,", "sleep 0.1; echo i2 >> order"),
+                container(b, "main", "", "echo main >> order"))
+            .p;
+    struct str order;
+
+    spec(b, "Never", v);
+    assert_int_equal(run(b), 0);
+    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_str_eq(order, STR("i1\nside\ni2\nmain\n"));
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
+    assert_int_equal(json_i64_at(container_state(b, 1), "end.signal", 0), SIGTERM);
+    /* With the state there, the folder is not run a second time. */
+    assert_int_equal(run(b), 2);
+    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_str_eq(order, STR("i1\nside\ni2\nmain\n"));
+}
+
+/* What a pod puts into shared memory is seen by its containers, by nobody else, and goes with it. */
+static void test_own_ipc(void **state) {
+    struct bed *b = *state;
+    char shm[64], here[64] = {0};
+    struct str space, text;
+
+    if (!mounts_possible()) {
+        skip();
+    }
+    snprintf(shm, sizeof(shm), "/dev/shm/berth-shim-test-%d", (int)getpid());
+    const char *first =
+        arena_f(&b->arena, "echo x > %s; readlink /proc/self/ns/ipc > space", shm).p;
+    const char *second = arena_f(&b->arena, "test -s %s", shm).p;
+    const char *v = arena_f(&b->arena, "%s,%s", container(b, "i", "\"init\":true,", first),
+                            container(b, "main", "", second))
+                        .p;
+    text = arena_f(&b->arena,
+                   "{\"uid\":\"u\",\"restartPolicy\":\"Never\",\"grace\":5,"
+                   "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\",\"ownIpc\":true,"
+                   "\"dataDir\":\"/none\"},\"containers\":[%s]}",
+                   v);
+    assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
+    assert_int_equal(run(b), 0);
+    int left = unlink(shm);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
+    assert_int_equal(left, -1);
+    assert_true(readlink("/proc/self/ns/ipc", here, sizeof(here) - 1) > 0);
+    assert_int_equal(file_load(b->dir, "space", &b->arena, &space, NULL), 0);
+    assert_false(str_is(str_trim(space), here));
+}
+
+static void test_failed_init(void **state) {
+    struct bed *b = *state;
+
+    spec(b, "Never",
+         arena_f(&b->arena, "%s,%s", container(b, "i", "\"init\":true,", "exit 3"),
+                 container(b, "main", "", "touch ran"))
+             .p);
+    assert_int_equal(run(b), 0);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Failed"));
+    assert_str_eq(json_str_at(container_state(b, 1), "state"), STR("waiting"));
+}
+
+static void test_restarts(void **state) {
+    struct bed *b = *state;
+
+    spec(b, "OnFailure", container(b, "main", "", "echo x >> n; echo run; [ $(wc -l < n) -ge 4 ]"));
+    assert_int_equal(run(b), 0);
+    yyjson_val *c = container_state(b, 0);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
+    assert_int_equal(json_i64_at(c, "restarts", 0), 3);
+    assert_int_equal(json_i64_at(c, "last.exitCode", 0), 1);
+    assert_str_eq(all_text(b, "log/main", "3.log"), STR("run\n"));
+    assert_str_eq(all_text(b, "log/main", "2.log"), STR("run\n")); /* the one before */
+    assert_str_eq(all_text(b, "log/main", "1.log"), STR(""));
+}
+
+static void test_lines(void **state) {
+    struct bed *b = *state;
+
+    spec(b, "Never",
+         container(b, "main", "",
+                   "head -c 40000 /dev/zero | tr '\\\\0' x; echo; printf tail; echo e >&2"));
+    assert_int_equal(run(b), 0);
+    struct str s = all_text(b, "log/main", "0.log");
+    assert_int_equal(s.n, 40000 + 1 + 5 + 2);
+    assert_true(str_contains(s, STR("tail\n")));
+}
+
+static void test_rotation(void **state) {
+    struct bed *b = *state;
+    char path[PATH_LEN], name[64];
+    struct stat st;
+
+    /* Six times the size of one file: the oldest is gone. */
+    spec(b, "Never", container(b, "main", "", "seq -f %0100.0f 1 700000"));
+    assert_int_equal(run(b), 0);
+    off_t total = 0;
+    for (int i = 0; i < LIMIT_LOG_FILES + 1; i++) {
+        snprintf(name, sizeof(name), i ? "log/main/0.log.%d" : "log/main/0.log", i);
+        assert_int_equal(path_join(path, b->dir, name, NULL), 0);
+        int there = stat(path, &st);
+        assert_int_equal(there, i < LIMIT_LOG_FILES ? 0 : -1);
+        total += there == 0 ? st.st_size : 0;
+    }
+    assert_true(total < (off_t)LIMIT_LOG_FILES * (LIMIT_LOG_FILE_BYTES + 65536));
+    assert_true(str_ends(all_text(b, "log/main", "0.log"), STR("0700000\n")));
+}
+
+/* What a container names for its end runs once all is over, also when it failed; never for one that did not begin. */
+static void test_cleanup(void **state) {
+    struct bed *b = *state;
+    char path[PATH_LEN];
+    const char *touch = arena_f(&b->arena, "\"cleanup\":[\"touch\",\"%s/gone\"],", b->dir).p;
+    const char *never = arena_f(&b->arena, "\"cleanup\":[\"touch\",\"%s/never\"],", b->dir).p;
+
+    spec(b, "Never",
+         arena_f(&b->arena, "%s,%s",
+                 container(b, "one", arena_f(&b->arena, "\"init\":true,%s", touch).p, "exit 1"),
+                 container(b, "two", never, "true"))
+             .p);
+    run(b);
+    snprintf(path, sizeof(path), "%.500s/gone", b->dir);
+    assert_int_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof(path), "%.500s/never", b->dir);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_stop_by_signal(void **state) {
+    struct bed *b = *state;
+    union sigval grace = {.sival_int = 0};
+    char mark[PATH_LEN + 32];
+    int status;
+
+    spec(b, "Always", container(b, "main", "", "trap '' TERM; (setsid sleep 901 &); sleep 902"));
+    pid_t pid = start(b);
+    while (!state_json(b) || !str_is(json_str_at(container_state(b, 0), "state"), "running")) {
+        usleep(2000);
+    }
+    assert_int_equal(sigqueue(pid, SIGTERM, grace), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(json_i64_at(container_state(b, 0), "end.exitCode", 0), 137);
+    snprintf(mark, sizeof(mark), "BERTH_POD_UID=%s", b->dir);
+    assert_int_equal(proc_kill_marked(mark, 0), 0); /* not even the one that left its session */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_ipc, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_failed_init, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_restarts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cleanup, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stop_by_signal, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+/*
+ * context (server): what the files of this room share: the server itself and one call.
+ *
+ * A call is one HTTP request under way. It lives in the request's arena and ends with it: whoever waits for something
+ * that may outlive the peer (a commit, a timer) keeps a pointer to the call that `detach` clears.
+ */
+#ifndef BERTH_SERVER_CONTEXT_H
+#define BERTH_SERVER_CONTEXT_H
+
+#include "port/virtual_watch.h"
+#include "server/kit/groups.h"
+#include "server/kit/guard.h"
+#include "server/kit/negotiate.h"
+#include "server/kit/request.h"
+#include "server/server.h"
+#include "server/kit/status.h"
+
+struct watch_hub;
+struct streams;
+struct list_hub;
+struct write;
+struct crds;
+struct openapi_hash;
+struct server_writer;
+struct server_metrics;
+struct hooks;
+struct yaml_job;
+
+struct server {
+    struct server_options o;
+    struct clock *clock;
+    struct http_server *http;
+    struct watch_hub *hub;          /* watch.c */
+    struct virtual_hub *computed;   /* virtual_stream.c */
+    struct streams *streams;        /* streams.c */
+    struct list_hub *lists;         /* read.c */
+    struct server_writer *writer;   /* writer.c */
+    struct hooks *hooks;            /* hooks.c */
+    struct server_metrics *metrics; /* health.c */
+    struct crds *crds;              /* crd.c */
+    struct yaml_job *yaml_jobs;     /* yaml_body.c */
+    size_t n_yaml_jobs;
+    struct write *spare_writes;     /* free list, pipeline.c */
+    size_t n_spare_writes;
+    struct arena
+        scratch; /* for one item of a list, one frame of a watch: reset by its user each time */
+    size_t inflight_reads, inflight_writes, long_running;
+    bool stopping;
+    struct openapi_hash *openapi; /* by group-version index, openapi.c */
+    size_t n_openapi;
+    uint64_t openapi_generation;
+    unsigned char random[1024]; /* for uids, names.c */
+    size_t random_left;
+};
+
+struct call {
+    struct server *s;
+    struct http_request *http;
+    struct arena *arena;
+    struct api_request req;
+    struct media media;
+    struct failure failure;
+    struct str decision, audit_id;
+    int64_t started_ns;
+    size_t *inflight; /* the counter this call is counted in, or NULL */
+    /* Called once when the request ends or the peer goes away while someone waits; NULL otherwise.
+     * */
+    void (*detach)(struct call *c, void *ctx);
+    void *detach_ctx;
+    bool answered;
+    bool quiet; /* warnings are dropped: a write runs again */
+    struct call *next, *prev; /* of the streams under way, while `streams` */
+    bool streams;
+};
+
+int64_t server_now(struct server *s); /* wall time */
+
+/* ---- answers; each ends the call ---- */
+void call_fail(struct call *c); /* c->failure */
+void call_bytes(struct call *c, int http, const char *type, struct str body);
+void call_json(struct call *c, int http,
+               struct buf *b); /* fails with 500 when b failed; b stays the caller's */
+/* For streams: headers that every API answer has, counting and audit. */
+void call_stream(struct call *c, const char *type);
+void call_stream_end(struct call *c);
+/* For an answer in several steps, which stays counted as one: the same, and audit at its end. */
+void call_long(struct call *c, const char *type);
+void call_long_end(struct call *c);
+/* A Warning header; kubectl prints it. */
+void call_warn(struct call *c, struct str text);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * groups (server): the group-versions of all kinds, in the order of discovery: core first, then
+ * the others by name.
+ *
+ * Made from the tables, and made again when the kinds change: valid until then. Within a group the preferred version is
+ * first.
+ */
+#ifndef BERTH_SERVER_GROUPS_H
+#define BERTH_SERVER_GROUPS_H
+
+#include "api/schema/kind.h"
+
+struct group_version {
+    const char *group, *version;
+};
+
+const struct group_version *groups_all(size_t *ret_n);
+
+#endif

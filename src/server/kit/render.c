@@ -1,0 +1,230 @@
+/* render: see render.h. */
+#include "server/kit/render.h"
+
+#include <stdio.h>
+
+#include "api/schema/codec.h"
+#include "wire/json/json.h"
+#include "wire/yaml.h"
+
+const char *render_type(const struct media *m) {
+    return m->yaml ? "application/yaml" : "application/json";
+}
+
+bool render_plain(const struct render *r) {
+    return r->media.shape == SHAPE_OBJECT && r->kv->from_storage == NULL;
+}
+
+static const char *meta_version(const struct render *r) {
+    return r->media.v1beta1 ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1";
+}
+
+/* The object's tree in the version asked for, as text; without apiVersion and kind for `item`s of
+ * built-in lists. */
+static int write_converted(const struct render *r, const struct object *o, bool item,
+                           struct buf *out, struct err *err) {
+    yyjson_doc *doc;
+    int code = object_tree(o, r->scratch, &doc, err);
+    if (code != 0) {
+        return code;
+    }
+    yyjson_mut_doc *d = json_mut_copy(r->scratch, yyjson_doc_get_root(doc));
+    if (d == NULL) {
+        return err_set(err, ERR_NOMEM, "out of memory");
+    }
+    code = codec_from_storage(r->kind, r->kv, d, err);
+    if (code != 0) {
+        return code;
+    }
+    if (item) {
+        json_mdel(yyjson_mut_doc_get_root(d), STR("apiVersion"));
+        json_mdel(yyjson_mut_doc_get_root(d), STR("kind"));
+    }
+    json_write_mut(out, yyjson_mut_doc_get_root(d));
+    return 0;
+}
+
+static int write_metadata(const struct render *r, const struct object *o, struct buf *out,
+                          struct err *err) {
+    yyjson_doc *doc;
+    int code = object_tree(o, r->scratch, &doc, err);
+    if (code != 0) {
+        return code;
+    }
+    buf_f(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"%s\",\"metadata\":",
+          meta_version(r));
+    json_write(out, json_path(yyjson_doc_get_root(doc), "metadata"));
+    buf_ch(out, '}');
+    return 0;
+}
+
+static int write_object(const struct render *r, const struct object *o, bool item, struct buf *out,
+                        struct err *err) {
+    bool bare = item && !(r->kind->flags & KIND_CUSTOM);
+    if (r->kv->from_storage != NULL) {
+        return write_converted(r, o, bare, out, err);
+    }
+    if (bare) {
+        object_emit_item(o, out);
+    } else {
+        object_emit(o, out);
+    }
+    return 0;
+}
+
+/* The cell conditions of a row: pods that ended are marked, so that kubectl can tell them from
+ * live ones. */
+static void write_row_conditions(const struct render *r, yyjson_val *obj, struct buf *out) {
+    if (r->kind->group[0] != '\0' || !str_is(str_of(r->kind->kind), "Pod")) {
+        return;
+    }
+    struct str phase = json_str_at(obj, "status.phase");
+    if (str_is(phase, "Succeeded") || str_is(phase, "Failed")) {
+        buf_f(out,
+              ",\"conditions\":[{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"%.*s\"}]",
+              STR_ARG(phase));
+    }
+}
+
+static int write_row(const struct render *r, const struct object *o, struct buf *out,
+                     struct err *err) {
+    arena_reset(r->scratch);
+    yyjson_doc *doc;
+    int code = object_tree(o, r->scratch, &doc, err);
+    if (code != 0) {
+        return code;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    buf_c(out, "{\"cells\":");
+    codec_cells(r->kind, r->kv, root, r->now, out);
+    write_row_conditions(r, root, out);
+    if (str_is(r->include_object, "Object")) {
+        buf_c(out, ",\"object\":");
+        code = write_object(r, o, false, out, err);
+    } else if (!str_is(r->include_object, "None")) {
+        buf_f(out,
+              ",\"object\":{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"%s\",\"metadata\":",
+              meta_version(r));
+        json_write(out, json_path(root, "metadata"));
+        buf_ch(out, '}');
+    }
+    buf_ch(out, '}');
+    return code;
+}
+
+static void write_columns(const struct render *r, struct buf *out) {
+    buf_c(out, "\"columnDefinitions\":[");
+    size_t n;
+    const struct column *columns = codec_columns(r->kind, r->kv, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct column *c = &columns[i];
+        buf_c(out, i ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, str_of(c->name));
+        buf_c(out, ",\"type\":");
+        buf_json(out, str_of(c->type));
+        buf_c(out, ",\"format\":");
+        buf_json(out, str_of(c->format));
+        buf_c(out, ",\"description\":");
+        buf_json(out, str_of(c->doc));
+        buf_f(out, ",\"priority\":%d}", c->priority);
+    }
+    buf_ch(out, ']');
+}
+
+static void list_metadata(uint64_t rv, struct str token, int64_t remaining, struct buf *out) {
+    buf_f(out, "\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)rv);
+    if (token.n > 0) {
+        buf_c(out, ",\"continue\":");
+        buf_json(out, token);
+    }
+    if (remaining > 0) {
+        buf_f(out, ",\"remainingItemCount\":%lld", (long long)remaining);
+    }
+    buf_ch(out, '}');
+}
+
+void render_list_head(const struct render *r, uint64_t rv, struct str token, int64_t remaining,
+                      struct buf *out) {
+    switch (r->media.shape) {
+    case SHAPE_TABLE:
+        buf_f(out, "{\"kind\":\"Table\",\"apiVersion\":\"%s\",", meta_version(r));
+        list_metadata(rv, token, remaining, out);
+        buf_ch(out, ',');
+        write_columns(r, out);
+        buf_c(out, ",\"rows\":[");
+        return;
+    case SHAPE_METADATA:
+        buf_f(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"%s\",",
+              meta_version(r));
+        break;
+    case SHAPE_OBJECT:
+    case SHAPE_DISCOVERY:
+        buf_f(out, "{\"kind\":\"%sList\",\"apiVersion\":\"%s%s%s\",", r->kind->kind, r->kind->group,
+              r->kind->group[0] ? "/" : "", r->kv->version);
+        break;
+    }
+    list_metadata(rv, token, remaining, out);
+    buf_c(out, ",\"items\":[");
+}
+
+int render_list_item(const struct render *r, const struct object *o, bool first, struct buf *out,
+                     struct err *err) {
+    if (!first) {
+        buf_ch(out, ',');
+    }
+    if (render_plain(r)) {
+        return write_object(r, o, true, out, err);
+    }
+    arena_reset(r->scratch);
+    switch (r->media.shape) {
+    case SHAPE_TABLE:
+        return write_row(r, o, out, err);
+    case SHAPE_METADATA:
+        return write_metadata(r, o, out, err);
+    case SHAPE_OBJECT:
+    case SHAPE_DISCOVERY:
+        break;
+    }
+    return write_object(r, o, true, out, err);
+}
+
+void render_list_tail(const struct render *r, struct buf *out) {
+    buf_c(out, "]}\n");
+}
+
+int render_object(const struct render *r, const struct object *o, struct buf *out,
+                  struct err *err) {
+    if (render_plain(r)) {
+        object_emit(o, out);
+        return 0;
+    }
+    arena_reset(r->scratch);
+    switch (r->media.shape) {
+    case SHAPE_TABLE: {
+        render_list_head(r, o->rv, (struct str){0}, 0, out);
+        int code = write_row(r, o, out, err);
+        buf_c(out, "]}");
+        return code;
+    }
+    case SHAPE_METADATA:
+        return write_metadata(r, o, out, err);
+    case SHAPE_OBJECT:
+    case SHAPE_DISCOVERY:
+        break;
+    }
+    return write_object(r, o, false, out, err);
+}
+
+int render_yaml(struct buf *b, struct arena *a, struct err *err) {
+    yyjson_doc *doc;
+    int code = buf_ok(b);
+    if (code == 0) {
+        code = json_parse(a, buf_view(b), &doc, err);
+    }
+    if (code != 0) {
+        return code;
+    }
+    buf_reset(b);
+    yaml_write(b, yyjson_doc_get_root(doc));
+    return buf_ok(b);
+}

@@ -1,0 +1,55 @@
+/* unserved: a table. See unserved.h. */
+#include "server/read/unserved.h"
+
+#include "api/schema/kind.h"
+
+#define RUNS "Berth runs pods and Jobs, and gives them GPUs from queues: make a Job"
+#define NETWORK "pods have the network of the machine"
+#define VOLUMES "pods have emptyDir, hostPath, ConfigMaps and Secrets as volumes"
+
+static const struct unserved rows[] = {
+    {"apps", "v1", "DaemonSet", "daemonsets", "daemonset", "ds", true, RUNS},
+    {"apps", "v1", "Deployment", "deployments", "deployment", "deploy", true,
+     RUNS ", or a pod with restartPolicy Always"},
+    {"apps", "v1", "ReplicaSet", "replicasets", "replicaset", "rs", true, RUNS},
+    {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", true,
+     RUNS " with completionMode Indexed, whose pods have stable names"},
+    {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
+     "horizontalpodautoscaler", "hpa", true, "nothing here is scaled by load"},
+    {"batch", "v1", "CronJob", "cronjobs", "cronjob", "cj", true,
+     RUNS " at the times you want it, as with cron or a pipeline"},
+    {"", "v1", "PersistentVolume", "persistentvolumes", "persistentvolume", "pv", false, VOLUMES},
+    {"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim", "pvc",
+     true, VOLUMES},
+    {"", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller", "rc",
+     true, RUNS},
+    {"", "v1", "ResourceQuota", "resourcequotas", "resourcequota", "quota", true,
+     "quota is what ClusterQueues have and LocalQueues give to namespaces"},
+    {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true, NETWORK},
+    {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "networkpolicy", "netpol", true,
+     NETWORK},
+    {"policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", "poddisruptionbudget", "pdb",
+     true, "evictions are decided by the queues, by priority and fair share"},
+    {"storage.k8s.io", "v1", "StorageClass", "storageclasses", "storageclass", "sc", false,
+     VOLUMES},
+};
+
+const struct unserved *unserved_next(size_t *i) {
+    while (*i < sizeof(rows) / sizeof(rows[0])) {
+        const struct unserved *u = &rows[(*i)++];
+        if (kind_by_resource(str_of(u->group), str_of(u->version), str_of(u->plural)) == NULL) {
+            return u;
+        }
+    }
+    return NULL;
+}
+
+const struct unserved *unserved_find(struct str group, struct str version, struct str plural) {
+    const struct unserved *u;
+    for (size_t i = 0; (u = unserved_next(&i)) != NULL;) {
+        if (str_is(group, u->group) && str_is(version, u->version) && str_is(plural, u->plural)) {
+            return u;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,108 @@
+/*
+ * admit_pod: what admission adds to a new pod: the ServiceAccount it runs as, and the number
+ * behind its priority class.
+ */
+#include "server/write/admit.h"
+
+#include "wire/json/json.h"
+
+static int nomem(struct write *w) {
+    return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+}
+
+static struct str pod_name(struct write *w) {
+    return json_mstr_at(yyjson_mut_doc_get_root(w->doc), "metadata.name");
+}
+
+static int admit_account(struct write *w, yyjson_mut_val *spec) {
+    struct str name = json_mstr(json_mget(spec, STR("serviceAccountName")));
+    if (name.n == 0) {
+        name = json_mstr(json_mget(spec, STR("serviceAccount")));
+    }
+    if (name.n == 0) {
+        name = STR("default");
+    }
+    name = arena_str(w->arena, name);
+    int r = json_mset_str(w->doc, spec, "serviceAccountName", name);
+    r = r ? r : json_mset_str(w->doc, spec, "serviceAccount", name);
+    return r != 0 ? nomem(w) : 0;
+}
+
+struct priority {
+    int64_t value;
+    struct str policy; /* preemptionPolicy */
+    struct str name;   /* of the class; empty: none */
+    struct arena *arena;
+};
+
+static int read_class(const struct object *o, struct arena *a, struct priority *ret) {
+    yyjson_doc *doc;
+    int r = object_tree(o, a, &doc, NULL);
+    if (r == 0) {
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        ret->value = json_i64_at(root, "value", 0);
+        ret->policy = json_str_at(root, "preemptionPolicy");
+        ret->name = arena_str(a, o->name);
+    }
+    return r;
+}
+
+static bool find_default(void *ctx, const struct object *o) {
+    struct priority *p = ctx;
+    if (!str_contains(o->json, STR("\"globalDefault\":true"))) {
+        return true;
+    }
+    return read_class(o, p->arena, p) != 0;
+}
+
+static int find_priority(struct write *w, struct str name, struct priority *ret) {
+    const struct kind *k = kind_by_name(STR("scheduling.k8s.io"), STR("PriorityClass"));
+    if (k == NULL) {
+        return 0;
+    }
+    if (name.n == 0) {
+        mirror_scan(w->s->o.mirror, k, (struct str){0}, find_default, ret);
+        return 0;
+    }
+    const struct object *o = mirror_pending(w->s->o.mirror, k, (struct str){0}, name);
+    if (o == NULL) {
+        return failure_forbidden(&w->failure, w->arena, w->req->kind, pod_name(w),
+                                 "no PriorityClass with name %.*s was found", STR_ARG(name));
+    }
+    return read_class(o, w->arena, ret) != 0 ? nomem(w) : 0;
+}
+
+static int admit_priority(struct write *w, yyjson_mut_val *spec) {
+    struct priority p = {.arena = w->arena, .policy = STR("PreemptLowerPriority")};
+    struct str name = json_mstr(json_mget(spec, STR("priorityClassName")));
+    int r = find_priority(w, name, &p);
+    if (r != 0) {
+        return r;
+    }
+    yyjson_mut_val *given = json_mget(spec, STR("priority"));
+    if (yyjson_mut_is_int(given) && yyjson_mut_get_sint(given) != p.value) {
+        return failure_forbidden(&w->failure, w->arena, w->req->kind, pod_name(w),
+                                 "the integer value of priority (%lld) must not be provided in pod "
+                                 "spec; priority admission controller computed %lld from the given "
+                                 "PriorityClass name",
+                                 (long long)yyjson_mut_get_sint(given), (long long)p.value);
+    }
+    r = json_mset_i64(w->doc, spec, "priority", p.value);
+    if (r == 0 && p.name.n > 0) {
+        r = json_mset_str(w->doc, spec, "priorityClassName", p.name);
+    }
+    if (r == 0 && json_mget(spec, STR("preemptionPolicy")) == NULL) {
+        r = json_mset_str(w->doc, spec, "preemptionPolicy",
+                          p.policy.n > 0 ? p.policy : STR("PreemptLowerPriority"));
+    }
+    return r != 0 ? nomem(w) : 0;
+}
+
+int admit_pod(struct write *w) {
+    yyjson_mut_val *spec = json_mensure(w->doc, yyjson_mut_doc_get_root(w->doc), "spec");
+    if (spec == NULL) {
+        return nomem(w);
+    }
+    int r = admit_account(w, spec);
+    return r ? r : admit_priority(w, spec);
+}

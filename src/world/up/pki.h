@@ -1,0 +1,17 @@
+/*
+ * pki: the certificates of a data folder: authority, server, administrator, node. Made when missing, renewed near their
+ * end; see net/tls.h.
+ *
+ *     admin   CN berth-admin                 O system:masters
+ *     node    CN system:node:<host name>     O system:nodes
+ *     sa      the key alone is used: it signs ServiceAccount tokens
+ */
+#ifndef BERTH_WORLD_PKI_H
+#define BERTH_WORLD_PKI_H
+
+#include "world/kit/paths.h"
+
+/* host: the address that is served, without brackets; goes into the server's certificate beside the loopback names. */
+int pki_make(const struct paths *p, const char *host, struct err *err);
+
+#endif

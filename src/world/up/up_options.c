@@ -1,0 +1,113 @@
+/* up_options: the options of `berth up`, and those it shares with `berth node`. See up_options.h. */
+#include "world/up/up_options.h"
+
+#include <string.h>
+
+#include "control/control_set.h"
+
+const char *const gpus_choices[] = {"auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb",
+                                    NULL};
+const char *const runtime_choices[] = {"auto", "process", "podman", NULL};
+
+const struct cli_option up_option_rows[UP_OPTIONS] = {
+    {"data", 0, "DIR", "data folder; else /var/lib/berth for root, ~/.local/share/berth", NULL,
+     false},
+    {"listen", 0, "ADDR:PORT", "where to serve; else 127.0.0.1:6443; port 0: any free one", NULL,
+     false},
+    {"allow-any", 0, NULL, "--listen may be another address than loopback", NULL, false},
+    {"dashboard", 0, "ADDR:PORT",
+     "where the dashboard is, on loopback; none: nowhere; else 127.0.0.1:8090 or a free port", NULL,
+     false},
+    DASHBOARD_HOST_OPTION,
+    GPUS_OPTION,
+    {"config", 0, "FILE", "Kueue's Configuration: fair sharing, readiness, resources, ...", NULL,
+     false},
+    {"kubeconfig", 0, "FILE", "write the administrator's kubeconfig there, too", NULL, false},
+    RUNTIME_OPTION,
+    MANAGE_MIG_OPTION,
+    NVML_OPTION,
+    HOST_PATH_OPTION,
+    {"accept-loss", 0, NULL, "start with a database that has less than was written to it", NULL,
+     false},
+    {"controllers", 0, "SET",
+     "which run: all, none, kubernetes, jobs,queues, -nodes, ...; else all", NULL, false},
+    {"no-node", 0, NULL, "run no node on this machine", NULL, false},
+    VERBOSE_OPTION,
+};
+
+static const char *value_or(const struct cli_args *a, const char *name, const char *otherwise) {
+    const char *v = cli_value(a, name);
+    return v ? v : otherwise;
+}
+
+enum node_runtime runtime_option(const struct cli_args *a) {
+    const char *v = value_or(a, "runtime", "auto");
+    return strcmp(v, "podman") == 0    ? NODE_RUNTIME_PODMAN
+           : strcmp(v, "process") == 0 ? NODE_RUNTIME_PROCESS
+                                       : NODE_RUNTIME_AUTO;
+}
+
+int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err) {
+    const char *name;
+    for (size_t i = 0; (name = cli_nth(a, "dashboard-host", i)) != NULL; i++) {
+        if (i == PANEL_HOSTS_MAX || name[0] == 0 || strpbrk(name, "/: ")) {
+            return err_set(err, ERR_BAD_REQUEST,
+                           "--dashboard-host: expected at most %d names, without port",
+                           PANEL_HOSTS_MAX);
+        }
+        at->hosts[at->n_hosts++] = str_of(name);
+    }
+    return 0;
+}
+
+static int read_dashboard(const struct cli_args *a, struct panel_at *at, struct err *err) {
+    const char *text = cli_value(a, "dashboard");
+    if (text && strcmp(text, "none") == 0) {
+        return 0;
+    }
+    int r = address_parse("--dashboard", text ? text : "127.0.0.1:8090", &at->address, err);
+    if (r == 0 && !at->address.loopback) {
+        r = err_set(err, ERR_BAD_REQUEST,
+                    "--dashboard: %s is not a loopback address, and this is plain HTTP; over the "
+                    "network the dashboard is at --listen",
+                    at->address.host);
+    }
+    at->on = true;
+    at->chosen = text != NULL;
+    return r ? r : dashboard_hosts_option(a, at, err);
+}
+
+int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err) {
+    struct control_list list = {0};
+    struct up_options o = {
+        .data = cli_value(a, "data"),
+        .allow_any = cli_flag(a, "allow-any"),
+        .gpus = value_or(a, "gpus", "auto"),
+        .config = cli_value(a, "config"),
+        .kubeconfig = cli_value(a, "kubeconfig"),
+        .runtime = value_or(a, "runtime", "auto"),
+        .nvml = cli_value(a, "nvml"),
+        .host_path = cli_value(a, "host-path"),
+        .manage_mig = cli_flag(a, "manage-mig"),
+        .accept_loss = cli_flag(a, "accept-loss"),
+        .verbose = cli_flag(a, "verbose"),
+    };
+    int r = address_parse("--listen", value_or(a, "listen", "127.0.0.1:6443"), &o.listen, err);
+    if (r == 0 && !o.listen.loopback && !o.allow_any) {
+        r = err_set(err, ERR_BAD_REQUEST,
+                    "--listen: %s is not a loopback address; add --allow-any to serve the network",
+                    o.listen.host);
+    }
+    r = r ? r : read_dashboard(a, &o.dashboard, err);
+    if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,
+                                    err) != 0) {
+        r = err_wrap(err, "--controllers");
+    }
+    if (r == 0) {
+        o.controllers = list.set;
+        o.queues_outside = !(list.set & ~(unsigned)CONTROL_KUBERNETES);
+        o.node = list.set != 0 && !cli_flag(a, "no-node");
+        *ret = o;
+    }
+    return r;
+}

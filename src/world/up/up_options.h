@@ -1,0 +1,68 @@
+/* up_options: what `berth up` was asked for, checked. Strings are views of argv or static. */
+#ifndef BERTH_WORLD_UP_OPTIONS_H
+#define BERTH_WORLD_UP_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "cli/kit/options.h"
+#include "node/node.h"
+#include "world/kit/panel.h"
+
+struct up_options {
+    const char *data; /* NULL: the default folder */
+    struct address listen;
+    bool allow_any;         /* --listen may be other than loopback */
+    struct panel_at dashboard;
+    const char *gpus;       /* as node_options.gpus */
+    const char *config;     /* Kueue's Configuration file; NULL: none */
+    const char *kubeconfig; /* a further copy of the administrator's; NULL: none */
+    const char *runtime;    /* one of runtime_choices */
+    const char *nvml;
+    const char *host_path;
+    bool manage_mig;
+    bool accept_loss; /* a database that is behind what is known of it is taken */
+    unsigned controllers; /* which run; enum control_set */
+    bool
+        queues_outside; /* none of Kueue's and ours: their kinds come as CustomResourceDefinitions */
+    bool node;          /* run a node */
+    bool verbose;
+};
+
+enum { UP_OPTIONS = 16 };
+extern const struct cli_option up_option_rows[UP_OPTIONS];
+
+int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
+
+/* ---- what `berth node` has as well ---- */
+
+extern const char *const gpus_choices[], *const runtime_choices[];
+enum node_runtime runtime_option(const struct cli_args *a);
+
+#define GPUS_OPTION                                                                                \
+    { "gpus", 0, "SPEC", "the GPUs to give out; else auto", gpus_choices, false }
+#define RUNTIME_OPTION                                                                             \
+    {                                                                                              \
+        "runtime", 0, "KIND", "how pods run; else auto: podman where installed", runtime_choices,  \
+            false                                                                                  \
+    }
+#define MANAGE_MIG_OPTION                                                                          \
+    { "manage-mig", 0, NULL, "the MIG mode of real GPUs may be changed while idle", NULL, false }
+#define NVML_OPTION                                                                                \
+    { "nvml", 0, "FILE", "path of libnvidia-ml.so.1; else found", NULL, false }
+#define HOST_PATH_OPTION                                                                           \
+    {                                                                                              \
+        "host-path", 0, "DIR", "hostPath volumes below this folder are allowed; else none", NULL,  \
+            false                                                                                  \
+    }
+#define DASHBOARD_HOST_OPTION                                                                      \
+    {                                                                                              \
+        "dashboard-host", 0, "NAME", "a name that browsers may call it by, besides localhost",     \
+            NULL, true                                                                             \
+    }
+/* Reads --dashboard-host into at->hosts. */
+int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err);
+#define VERBOSE_OPTION                                                                             \
+    { "verbose", 0, NULL, "log more", NULL, false }
+
+#endif
