@@ -1,6 +1,7 @@
 /* fuzz/json: any bytes as JSON. What is read is written and read again equal; so is the mutable form without its
  * duplicates. */
 #include "wire/json/json.h"
+#include "wire/json/json_peek.h"
 #include "fuzz.h"
 
 static void found(void *ctx, struct str path) {
@@ -13,6 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     yyjson_doc *doc, *again;
     arena_init(&a, FUZZ_ARENA_BYTES);
     buf_init(&b, 0);
+    struct str name = json_peek(fuzz_text(data, size), STR("metadata"), STR("name"));
+    assert(name.n == 0 || (name.p > (const char *)data && name.n < size));
     if (size <= FUZZ_INPUT_MAX && json_parse(&a, fuzz_text(data, size), &doc, NULL) == 0) {
         yyjson_val *root = yyjson_doc_get_root(doc);
         size_t duplicates = 0;

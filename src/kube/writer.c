@@ -10,6 +10,7 @@
 #include "kube/client_int.h"
 #include "kube/path.h"
 #include "kube/writer_int.h"
+#include "wire/json/json_peek.h"
 
 enum {
     PATH_MAX_BYTES = 4096,
@@ -140,13 +141,19 @@ static void wait_in_doubt(struct pending *p) {
     loop_clock(kube_client_loop(w->client))->timer_start(w->doubt, DOUBT_MS * NS_PER_MS);
 }
 
-/* A creation says in its body what it is called; empty: the server was to choose, or there is no memory to look. */
+/* A creation says in its body what it is called; empty: the server was to choose. */
 static struct str name_of(const struct pending *p) {
-    yyjson_doc *d;
-    return p->name.n ? p->name
-           : json_parse(&p->owner->arena, p->body, &d, NULL) == 0
-               ? json_str_at(yyjson_doc_get_root(d), "metadata.name")
-               : (struct str){0};
+    return p->name.n ? p->name : json_peek(p->body, STR("metadata"), STR("name"));
+}
+
+/* The name that the server chose, from its answer. It takes the place of the body, which had its part of it already,
+ * with more around it, and is not sent again. */
+static void take_name(struct pending *p, struct str answer) {
+    struct str name = json_peek(answer, STR("metadata"), STR("name"));
+    if (name_of(p).n == 0 && name.n > 0 && name.n <= p->body.n) {
+        memcpy((char *)p->body.p, name.p, name.n);
+        p->name = str_head(p->body, name.n);
+    }
 }
 
 /* The end of a write: the answer, if there is one, goes to the mirror, and everybody is told. */
@@ -157,6 +164,9 @@ static void land(struct pending *p, const struct kube_reply *r, int code) {
     if (r->code == 0 && (w->o.mirror || p->done || p->others)) {
         a = read_answer(w, p, r->body);
         tell_mirror(w, p, &a);
+    }
+    if (a.lost && strcmp(p->method, "POST") == 0) {
+        take_name(p, r->body);
     }
     if (a.lost && p->tries < DOUBT_TRIES && name_of(p).n > 0) {
         object_unref(a.obj);

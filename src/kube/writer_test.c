@@ -304,9 +304,11 @@ static void no_memory_for_the_answer(void **state) {
         {.status = 200, .body = WRITTEN("a", "9")},
         {.status = 201, .body = WRITTEN("b", "12")},
         {.status = 200, .body = WRITTEN("b", "12")},
+        {.status = 201, .body = WRITTEN("c-x7", "13")},
+        {.status = 200, .body = WRITTEN("c-x7", "13")},
     };
     struct err err;
-    start(script, 6, (struct kube_writer_options){.trim = trim_and_fail});
+    start(script, 8, (struct kube_writer_options){.trim = trim_and_fail});
     struct reflector_options o = {.kind = &fake_map, .synced = on_synced};
     struct reflector *r = reflector_start(b.f.client, b.m, &o, &err);
     loop_run(b.f.loop);
@@ -322,6 +324,12 @@ static void no_memory_for_the_answer(void **state) {
     assert_int_equal(b.codes[1], 0);
     assert_int_equal(rv_of("b"), 12);
     assert_true(str_contains(buf_view(&b.f.seen), STR("|GET /api/v1/namespaces/n/configmaps/b |")));
+    faults = 1; /* the server chooses the name */
+    writer_create(b.w, "me", &fake_map, STR("n"), STR("{\"metadata\":{\"generateName\":\"c-\"}}"),
+                  on_write, (void *)(uintptr_t) "c");
+    run(3);
+    assert_int_equal(b.codes[2], 0);
+    assert_int_equal(rv_of("c-x7"), 13);
     mem_fault(0, 0);
     reflector_free(r);
     stop();

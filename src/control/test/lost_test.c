@@ -134,10 +134,50 @@ static void every_booking_is_decided(void **state) {
     }
 }
 
+/* So long that no arena has room for it from before: also reading it at its turn is tried without memory. */
+static bool one_long_booking(uint64_t nth, char *json) {
+    static struct scene s;
+    scene_init(&s, 1);
+    scene_minutes(&s, 1);
+    fake_world_sabotage(&s.w, nth);
+    fake_world_put(&s.w, json);
+    fake_world_run(&s.w, NS_PER_MS / 2);
+    bool hit = fake_world_spare(&s.w);
+    scene_minutes(&s, 1);
+    if (strcmp(scene_text(&s, "a", "r", "status.phase"), "Confirmed") != 0) {
+        fail_msg("allocation %llu: %s", (unsigned long long)nth,
+                 scene_text(&s, "a", "r", "status"));
+    }
+    scene_release(&s);
+    return hit;
+}
+
+static void a_booking_that_cannot_be_read_is_decided_later(void **state) {
+    enum { LONG = 200000 };
+    static char json[LONG + 1000];
+    char from[40], to[40];
+    (void)str_copy(str_of(scene_time(2)), from, sizeof from);
+    (void)str_copy(str_of(scene_time(6)), to, sizeof to);
+    int n = snprintf(json, sizeof json,
+                     "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Reservation\",\"spec\":{"
+                     "\"start\":\"%s\",\"end\":\"%s\",\"lines\":[{\"resource\":\"" SCENE_GPU
+                     "\",\"count\":1}]},\"metadata\":{\"namespace\":\"a\",\"name\":\"r\","
+                     "\"annotations\":{\"x\":\"",
+                     from, to);
+    memset(json + n, 'x', LONG);
+    (void)snprintf(json + n + LONG, sizeof json - (size_t)n - LONG, "\"}}}");
+    uint64_t nth = 1;
+    while (one_long_booking(nth, json)) {
+        nth++;
+    }
+    assert_true(nth > 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_hear_of_everything),
         cmocka_unit_test(every_booking_is_decided),
+        cmocka_unit_test(a_booking_that_cannot_be_read_is_decided_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
