@@ -175,6 +175,46 @@ static bool beyond_quota(struct queue_controller *c, struct str workload,
     return false;
 }
 
+/* What a seat has of a device: single ones, or where devices are a plain number, that. */
+static int64_t seat_has(const struct seat *s, uint32_t resource) {
+    int64_t devices = 0, number = 0;
+    for (size_t i = 0; i < s->n_devices; i++) {
+        devices += s->devices[i].resource == resource;
+    }
+    for (size_t i = 0; i < s->n_amounts && s->n_devices == 0; i++) {
+        number += s->amounts[i].resource == resource ? s->amounts[i].v : 0;
+    }
+    return devices > number ? devices : number;
+}
+
+/* A pod that asks for more devices than its Workload planned for it (somebody else changed it on the way, or a
+ * LimitRange came later) would run with fewer than it counts on: its seat stays free, and *why says so. All seats of
+ * a pod set are alike. What is counted as another resource cannot be compared. */
+static bool seats_too_small(struct queue_controller *c, struct str workload,
+                            const struct place_input *in, struct place_why *why) {
+    const struct queue_resource_settings *rules = &c->settings->resources;
+    const struct seat *s = pool_workload_first(engine_pool(c->engine), workload);
+    if (rules->n_exclude_prefixes + rules->n_transformations > 0) {
+        return false;
+    }
+    while (s != NULL && !str_eq(s->set, in->set)) {
+        s = s->group_next;
+    }
+    for (size_t i = 0; s != NULL && i < in->n_amounts; i++) {
+        struct pool_amount ask = in->amounts[i];
+        struct str resource = names_text(engine_resources(c->engine), ask.resource);
+        if (str_starts(resource, STR(POD_DEVICE_PREFIX)) && ask.v > seat_has(s, ask.resource)) {
+            *why = (struct place_why){.trouble = PLACE_SMALL,
+                                      .set = in->set,
+                                      .resource = ask.resource,
+                                      .need = ask.v,
+                                      .most = seat_has(s, ask.resource)};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A seat for the pod, or NULL with why. *ret_ours false: somebody else places it, or it has to wait. Pods of a Workload
  * that was admitted without a plan, when no node was ours, are placed one by one, and their seats go with them. */
 static int seat_for(struct queue_controller *c, const struct object *o, const struct pod *p,
@@ -202,14 +242,17 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
     if (*ret != NULL || !*ret_ours) {
         return 0;
     }
+    if (seats_too_small(c, kin.workload, &in, why)) {
+        return 0;
+    }
     *ret = pool_take(pool, kin.workload, set, o->uid, (struct str){0});
     if (*ret != NULL) {
         return 0;
     }
     bool planned = pool_workload_first(pool, kin.workload) != NULL;
     if (!planned && !str_empty(kin.workload) && beyond_quota(c, kin.workload, &in)) {
-        *why = (struct place_why){.trouble = PLACE_TAKEN,
-                                  .set = str_empty(set) ? STR("main") : set};
+        *why =
+            (struct place_why){.trouble = PLACE_TAKEN, .set = str_empty(set) ? STR("main") : set};
         return 0;
     }
     r = planned ? pool_replace(pool, kin.workload, o->uid, &in, &placed, why)
@@ -236,8 +279,8 @@ static struct condition_patch scheduled(struct queue_controller *c, const struct
     struct condition_change ch = {"PodScheduled", status, reason, message};
     buf_init(&p.body, LIMIT_OBJECT_BYTES);
     buf_ch(&p.body, '{');
-    p.news = conditions_json(o, &c->arena, &ch, 1, clock_wall(c->env->clock), "\"status\":{",
-                             &p.body);
+    p.news =
+        conditions_json(o, &c->arena, &ch, 1, clock_wall(c->env->clock), "\"status\":{", &p.body);
     buf_c(&p.body, "}}");
     return p;
 }
@@ -354,9 +397,8 @@ static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct wri
 static bool keep_plan(struct queue_controller *c, const struct object *o, const struct seat *s,
                       enum work *ret) {
     const struct queue_work *q = str_empty(s->workload) ? NULL : map_get(&c->by_uid, s->workload);
-    const struct object *w = q != NULL && q->plan != q->plan_kept
-                                 ? mirror_by_uid(c->env->mirror, s->workload)
-                                 : NULL;
+    const struct object *w =
+        q != NULL && q->plan != q->plan_kept ? mirror_by_uid(c->env->mirror, s->workload) : NULL;
     const struct workload *view = w != NULL ? queue_decode(c, w) : NULL;
     struct buf plan, body;
     *ret = WORK_RETRY;

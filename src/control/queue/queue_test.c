@@ -294,6 +294,30 @@ static void slices(void **state) {
     end(&s);
 }
 
+static void more_than_its_seat(void **state) {
+    struct scene s;
+    start(&s);
+    quota(&s, "4", "BestEffortFIFO");
+    node(&s, "n1", true);
+    workload(&s, "a", 1, SLICE);
+    own(&s, "a", "job-a");
+    settle(&s);
+    pod(&s, "pa", "a", "\"nvidia.com/mig-2g.35gb\":\"2\"");
+    settle(&s);
+    const struct object *pa = fake_world_get(&s.w, "Pod", "default", "pa");
+    assert_string_equal(fake_world_text(pa, "spec.nodeName"), "");
+    assert_string_equal(fake_world_condition_reason(pa, "PodScheduled"), "Unschedulable");
+    assert_string_equal(fake_world_condition_message(pa, "PodScheduled"),
+                        "it asks for 2 nvidia.com/mig-2g.35gb, and its workload was admitted with "
+                        "1 for each pod: let it ask for no more (pod set main)");
+    assert_int_equal(fake_world_events(&s.w, "FailedScheduling"), 1);
+    pod(&s, "pb", "a", SLICE); /* the seat is still there */
+    settle(&s);
+    const struct object *pb = fake_world_get(&s.w, "Pod", "default", "pb");
+    assert_string_equal(fake_world_text(pb, "spec.nodeName"), "n1");
+    end(&s);
+}
+
 /* A Job, its Workload, its pods: with the controllers that make them. */
 static void job(void **state) {
     struct scene s;
@@ -614,6 +638,7 @@ int main(void) {
         cmocka_unit_test(drained),
         cmocka_unit_test(limit_range),
         cmocka_unit_test(slices),
+        cmocka_unit_test(more_than_its_seat),
         cmocka_unit_test(job),
         cmocka_unit_test(no_devices),
         cmocka_unit_test(faults),

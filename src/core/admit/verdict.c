@@ -158,6 +158,12 @@ static void place_text(const struct verdict *v, const struct names *resources, s
     case PLACE_TAKEN:
         buf_c(b, "all places of its workload are held by pods that have not ended");
         break;
+    case PLACE_SMALL:
+        buf_f(b,
+              "it asks for %lld %.*s, and its workload was admitted with %lld for each pod: let it "
+              "ask for no more",
+              (long long)w->need, STR_ARG(r), (long long)w->most);
+        break;
     case PLACE_TOO_MANY:
         buf_f(b,
               "its pods and their devices would take %lld places, and one workload may have at "

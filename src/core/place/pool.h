@@ -105,6 +105,7 @@ enum place_trouble {
     PLACE_NO_TOGETHER, /* each part fits somewhere, not all on one node */
     PLACE_TOO_MANY, /* a workload takes `need` places, and may have `most` (LIMIT_WORKLOAD_PLACES) */
     PLACE_TOO_MANY_PLAIN, /* the same of its pods without devices (LIMIT_WORKLOAD_PLAIN) */
+    PLACE_SMALL, /* a pod asks for `need` of a device, and its place in its workload has `most` */
 };
 
 /* Why a plan failed, as data. */
