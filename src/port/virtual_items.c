@@ -1,6 +1,7 @@
 /* virtual_items: see virtual_items.h. */
 #include "port/virtual_items.h"
 
+#include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "wire/json/json.h"
 
@@ -90,7 +91,7 @@ static int item_set(struct virtual_items *t, yyjson_val *obj, struct buf *b, str
     if (buf_ok(b) != 0) {
         return too_large(b, err);
     }
-    uint64_t hash = str_hash(buf_view(b));
+    uint64_t hash = keyed_hash(buf_view(b));
     bool is_new = x == NULL || x->gone != 0;
     if (!is_new && x->hash == hash) {
         x->seen = t->answers;

@@ -1,6 +1,7 @@
 /* virtual_watch: see virtual_watch.h. */
 #include "port/virtual_watch.h"
 
+#include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "port/virtual_items.h"
@@ -548,7 +549,7 @@ static size_t of_user(const struct virtual_hub *h, uint64_t user) {
 
 int virtual_watch_start(struct virtual_hub *h, const struct virtual_watch_options *o,
                         struct virtual_watcher **ret, struct err *err) {
-    uint64_t user = str_hash(o->user);
+    uint64_t user = keyed_hash(o->user);
     int64_t now = clock_mono(h->clock);
     if (h->stopped || h->n >= LIMIT_COMPUTED_WATCHES ||
         of_user(h, user) >= LIMIT_COMPUTED_WATCHES_OF_USER) {

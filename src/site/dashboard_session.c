@@ -12,6 +12,7 @@
  */
 #include <stdio.h>
 
+#include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "site/dashboard_int.h"
 #include "site/refuse.h"
@@ -60,7 +61,7 @@ static struct peer *peer_of(struct dashboard *d, struct http_request *r, enum ki
     struct str key = str_from(text, n < 0                      ? 0
                                     : (size_t)n < sizeof(text) ? (size_t)n
                                                                : sizeof(text) - 1);
-    struct peer *p = &d->peers[str_hash(key) % PEERS_MAX];
+    struct peer *p = &d->peers[keyed_hash(key) % PEERS_MAX];
     int64_t now = clock_mono(d->o.clock);
     if (!str_is(key, p->key)) {
         (void)str_copy(key, p->key, sizeof(p->key));

@@ -8,6 +8,7 @@
 
 #include "api/schema/crd_schema.h"
 #include "api/schema/cells.h"
+#include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
@@ -186,7 +187,7 @@ static int compile(struct crd_version *v, yyjson_val *version, struct err *err) 
         json_write(&b, schema);
     }
     int code = buf_ok(&b);
-    uint64_t source = code == 0 ? str_hash(buf_view(&b)) : 0;
+    uint64_t source = code == 0 ? keyed_hash(buf_view(&b)) : 0;
     size_t n = b.n;
     buf_release(&b);
     if (code != 0) {

@@ -5,6 +5,7 @@
 #include "control/berths/booking_objects_private.h"
 
 #include "api/schema/codec.h"
+#include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "control/queue/queue_controller.h"
@@ -150,7 +151,7 @@ static bool bind_queue(void *ctx, const struct object *o) {
 }
 
 static uint64_t local_hash(const struct booking *b) {
-    return hash_str(str_hash(b->ns), b->local_name);
+    return hash_guest(keyed_hash(b->ns), b->local_name);
 }
 
 /* Another has objects of that name in the project: it went on with them, or its Reservation had the same name, was
@@ -170,7 +171,7 @@ static bool local_taken(const struct booking_chains *locals, const struct bookin
 /* One before it in the picture has the name, or it is there. */
 static bool queue_taken(struct booking_objects_controller *c, const struct booking_chains *queues,
                         const struct booking_picture *p, const struct booking *b) {
-    const struct booking *x = booking_chain(queues, p, str_hash(b->queue_name));
+    const struct booking *x = booking_chain(queues, p, keyed_hash(b->queue_name));
     for (; x != NULL && x < b; x = booking_chain_next(queues, p, x)) {
         if (str_eq(x->queue_name, b->queue_name)) {
             return true;
@@ -195,7 +196,7 @@ static int name_queues(struct booking_objects_controller *c, struct booking_pict
         return ERR_NOMEM;
     }
     for (size_t i = p->n; i-- > 0;) {
-        booking_chains_add(&queues, str_hash(p->v[i].queue_name), i);
+        booking_chains_add(&queues, keyed_hash(p->v[i].queue_name), i);
         booking_chains_add(&locals, local_hash(&p->v[i]), i);
     }
     for (size_t i = 0; i < p->n; i++) {

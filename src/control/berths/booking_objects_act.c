@@ -20,18 +20,18 @@ enum {
 /* What all bookings have in common. */
 static uint64_t layout_hash(const struct booking_objects_controller *c,
                             const struct booking_picture *p) {
-    uint64_t h = hash_str(c->sums.key, p->cohort_name); /* hardware and flavors are in the key */
+    uint64_t h = hash_guest(c->sums.key, p->cohort_name); /* hardware and flavors are in the key */
     for (size_t i = 0; i < p->n_groups; i++) {
         h = hash_mix(hash_mix(h, p->groups[i].n_resources), p->groups[i].n_flavors);
     }
     for (size_t i = 0; i < p->n_cells; i++) {
-        h = hash_str(hash_str(h, p->cells[i].flavor), p->cells[i].resource);
+        h = hash_guest(hash_guest(h, p->cells[i].flavor), p->cells[i].resource);
     }
     return h;
 }
 
 static uint32_t *touched(struct booking_objects_controller *c, struct str ns, struct str local) {
-    return &c->touched[hash_str(str_hash(ns), local) % BOOKING_TOUCHED];
+    return &c->touched[hash_guest(hash_guest(0, ns), local) % BOOKING_TOUCHED];
 }
 
 /* A LocalQueue has the name of its booking, a profile's begins with it and a dash: whoever may be meant. */
@@ -52,7 +52,7 @@ static uint64_t settled(struct booking_objects_controller *c, const struct booki
                      (uint64_t)b->foreign_open << 4 | (uint64_t)b->fenced << 3 |
                      (uint64_t)(b->closing != 0) << 2;
     uint64_t h = hash_mix(hash_mix(p->layout, flags), b->holding);
-    h = hash_str(hash_str(h, b->queue_name), b->local_name);
+    h = hash_guest(hash_guest(h, b->queue_name), b->local_name);
     h = hash_mix(hash_mix(h, (uint64_t)b->lead_ns), b->queue_obj != NULL ? b->queue_obj->rv : 0);
     h = hash_mix(h, b->queue_obj != NULL ? (uint64_t)b->closing : 0);
     h = hash_mix(h, *touched(c, b->ns, b->local_name));
@@ -188,7 +188,7 @@ void booking_remove_strays(struct booking_objects_controller *c, struct booking_
     uint64_t owners = c->made; /* rises with each LocalQueue and profile that comes */
     int r = 0;
     for (size_t i = 0; i < p->n; i++) { /* in whatever order */
-        owners += owns(&p->v[i]) ? hash_str(hash_str(1, p->v[i].ns), p->v[i].local_name) : 0;
+        owners += owns(&p->v[i]) ? hash_guest(hash_guest(1, p->v[i].ns), p->v[i].local_name) : 0;
     }
     if (owners == c->owners) {
         return;

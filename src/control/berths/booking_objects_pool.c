@@ -338,13 +338,13 @@ static uint64_t sums_key(const struct pool_reader *r) {
     const struct booking_picture *p = r->p;
     uint64_t key = hash_mix(r->c->hardware.version + 1, p->n_pool_cells);
     for (size_t i = 0; i < p->n_pool_cells; i++) {
-        key = hash_str(hash_str(key, p->cells[i].flavor), p->cells[i].resource);
+        key = hash_guest(hash_guest(key, p->cells[i].flavor), p->cells[i].resource);
     }
     for (size_t i = 0; i < r->n_flavors; i++) {
-        key = hash_str(key, r->flavors[i].name);
+        key = hash_guest(key, r->flavors[i].name);
         for (size_t k = 0; k < r->flavors[i].labels.n; k++) {
-            key = hash_str(hash_str(key, r->flavors[i].labels.v[k].key),
-                           r->flavors[i].labels.v[k].value);
+            key = hash_guest(hash_guest(key, r->flavors[i].labels.v[k].key),
+                             r->flavors[i].labels.v[k].value);
         }
     }
     return key;

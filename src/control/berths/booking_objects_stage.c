@@ -4,6 +4,7 @@
 
 #include "core/quota/shape.h"
 #include "wire/text/time.h"
+#include "base/keyed_hash.h"
 
 /* ---- chains ---- */
 
@@ -79,7 +80,7 @@ static bool same_shape(const struct booking *a, const struct booking *b) {
 }
 
 static uint64_t moment(struct str ns, int64_t at) {
-    return hash_mix(str_hash(ns), (uint64_t)at);
+    return hash_mix(keyed_hash(ns), (uint64_t)at);
 }
 
 /* One that ends just where b begins, and whose objects b can go on with. `ends`: by project and end. */
@@ -150,13 +151,13 @@ static uint64_t likeness(const struct booking *b) {
     const struct reservation_place_list *plan = &b->rsv->status->plan;
     uint64_t h = hash_mix(b->n_resources, plan->n);
     for (size_t i = 0; i < b->n_resources; i++) {
-        h = hash_mix(hash_str(h, b->resources[i]), (uint64_t)b->counts[i]);
+        h = hash_mix(hash_guest(h, b->resources[i]), (uint64_t)b->counts[i]);
     }
     for (size_t i = 0; i < plan->n; i++) {
-        h = hash_mix(hash_str(hash_str(h, plan->v[i].gpu), plan->v[i].flavor),
+        h = hash_mix(hash_guest(hash_guest(h, plan->v[i].gpu), plan->v[i].flavor),
                      (uint64_t)plan->v[i].start);
     }
-    h = who != NULL ? hash_str(h, who->name) : h;
+    h = who != NULL ? hash_guest(h, who->name) : h;
     return h != 0 ? h : 1;
 }
 

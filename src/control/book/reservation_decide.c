@@ -4,6 +4,8 @@
  */
 #include "control/book/reservation_private.h"
 
+#include "base/keyed_hash.h"
+
 enum { SCAN_STEPS_MAX = 64 };
 
 static int64_t sec(int64_t ns) {
@@ -49,7 +51,7 @@ int64_t plan_share(const struct reservation_controller *c, const struct calendar
 }
 
 static uint64_t mix(uint64_t h, struct str s) {
-    return (h ^ str_hash(s)) * UINT64_C(0x9E3779B97F4A7C15) + s.n;
+    return (h ^ keyed_hash(s)) * UINT64_C(0x9E3779B97F4A7C15) + s.n;
 }
 
 static uint64_t mix_i(uint64_t h, int64_t v) {
@@ -57,14 +59,16 @@ static uint64_t mix_i(uint64_t h, int64_t v) {
 }
 
 uint64_t plan_want_hash(const struct reservation_spec *s) {
-    uint64_t h = mix_i(mix_i(1, sec(s->start_ns)), sec(s->end_ns));
+    uint64_t h = mix_i(mix_i((uint64_t)s->lines.n, sec(s->start_ns)), sec(s->end_ns));
     for (size_t i = 0; i < s->lines.n; i++) {
         const struct reservation_line *l = &s->lines.v[i];
         h = mix(mix_i(mix_i(mix(h, l->resource), l->count), l->same_node), l->flavor);
+        h = mix_i(h, (int64_t)l->any_of.n);
         for (size_t k = 0; k < l->any_of.n; k++) {
             h = mix(h, l->any_of.v[k]);
         }
     }
+    h = mix_i(h, s->flexible != NULL);
     if (s->flexible) {
         h = mix_i(mix_i(h, sec(s->flexible->earliest_ns)), sec(s->flexible->latest_ns));
         h = mix_i(h, sec(s->flexible->min_duration_ns));

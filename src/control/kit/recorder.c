@@ -14,6 +14,7 @@
 #include <stdarg.h>
 
 #include "base/buf.h"
+#include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -31,13 +32,13 @@ enum {
     FLYING_MAX = 256,
     WAITING_SOME = 65536,    /* so many may wait for a quieter moment; beyond, ... */
     WAITING_PER_FLYING = 64, /* ... one more is written at a time for so many */
-    WAITING_MAX = 98304, /* about 70 MB */
+    WAITING_MAX = 98304,     /* about 70 MB */
 };
 
 #define COMBINED_PREFIX "(combined from similar events): "
 
 struct errand { /* a write that waits or is under way; outlives its note when that is forgotten */
-    struct errand *next; /* of those that wait */
+    struct errand *next;       /* of those that wait */
     struct recorder *recorder; /* NULL: gone meanwhile */
     struct note *note;
     size_t slot; /* of those under way */
@@ -424,7 +425,7 @@ static void say(struct recorder *r, const struct object *about, enum event_type 
         return;
     }
     int64_t now = clock_wall(r->env.clock);
-    uint64_t hash = str_hash(message) | 1;
+    uint64_t hash = keyed_hash(message) | 1;
     struct note *n = note_find(s, type, reason, hash);
     bool combine = !n && similar_lately(s, type, reason, now) >= SIMILAR_MAX;
     char text[LIMIT_EVENT_MESSAGE + 1];

@@ -2,6 +2,7 @@
 #include "control/series/calendar_feed_private.h"
 
 #include "api/schema/codec.h"
+#include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "control/series/calendar_body.h"
@@ -23,7 +24,7 @@ struct feed_list {
 
 static bool is_mine(const struct feed_ask *q, const struct feed_booking *b) {
     struct str user = q->user;
-    uint64_t h = user.n > 0 ? str_hash(user) : 0;
+    uint64_t h = user.n > 0 ? keyed_hash(user) : 0;
     return h != 0 && (b->users[0] == h || b->users[1] == h);
 }
 
@@ -63,7 +64,7 @@ static struct str user_of(const struct reservation *r) {
     return (struct str){0};
 }
 
-/* By name: is_mine goes by hashes that somebody could aim at. */
+/* By name: is_mine goes by hashes, which may be alike. */
 static bool is_really_mine(const struct feed_ask *q, const struct reservation *r) {
     const struct reservation_beneficiary *f = r->spec->beneficiary;
     struct str user = q->user;

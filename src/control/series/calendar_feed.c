@@ -2,6 +2,7 @@
 #include "control/series/calendar_feed.h"
 
 #include "api/schema/codec.h"
+#include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/prng.h"
@@ -23,7 +24,7 @@ static int64_t seconds(int64_t ns) {
 }
 
 static uint64_t user_hash(struct str user) {
-    uint64_t h = user.n > 0 ? str_hash(user) : 0;
+    uint64_t h = user.n > 0 ? keyed_hash(user) : 0;
     return user.n > 0 && h == 0 ? 1 : h;
 }
 

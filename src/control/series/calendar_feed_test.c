@@ -271,6 +271,22 @@ static void test_scopes(void **state) {
     end(&s);
 }
 
+/* Two names that a hash without a key (FNV) takes for one. */
+static void test_alike_names(void **state) {
+    struct scene s;
+    start(&s);
+    booking(&s, "p", "a", "8yn0iYCKYHlIj4-BwPqk", "Confirmed", ",\"purpose\":\"one\"");
+    fake_world_put(&s.w,
+                   "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"CalendarFeed\","
+                   "\"metadata\":{\"name\":\"f\",\"namespace\":\"p\",\"annotations\":{"
+                   "\"berth.dev/requested-by\":\"GReLUrM4wMqfg9yzV3KQ\"}},\"spec\":{\"scope\":"
+                   "\"own\"}}");
+    settle(&s);
+    shows(&s, "f");
+    assert_int_equal(count(&s, "BEGIN:VEVENT"), 0);
+    end(&s);
+}
+
 static void occurrence(struct scene *s, int day, const char *from, const char *to,
                        const char *phase) {
     char json[1500], name[40];
@@ -350,7 +366,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),      cmocka_unit_test(test_states),
         cmocka_unit_test(test_cancelled_stay), cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_series),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_alike_names),    cmocka_unit_test(test_series),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

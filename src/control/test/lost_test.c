@@ -7,6 +7,7 @@
 #include "control/queue/queue_controller.h"
 #include "control/book/reservation.h"
 #include "control/test/reservation_scene.h"
+#include "control/book/reservation_private.h"
 
 /* ---- queues ---- */
 
@@ -173,10 +174,22 @@ static void a_booking_that_cannot_be_read_is_decided_later(void **state) {
     assert_true(nth > 5);
 }
 
+/* An edit is heard of by a digest of what is asked for. Nobody makes two edits of one digest. */
+static void edits_are_told_apart(void **state) {
+    struct reservation_line line = {.resource = STR(SCENE_GPU), .count = 1};
+    struct reservation_spec x = {.lines = {&line, 1}, .class_name = STR("8yn0iYCKYHlIj4-BwPqk")};
+    struct reservation_spec y = x;
+    y.class_name = STR("GReLUrM4wMqfg9yzV3KQ");
+    assert_int_equal(str_hash(x.class_name), str_hash(y.class_name));
+    assert_true(plan_want_hash(&x) != plan_want_hash(&y));
+    assert_true(plan_want_hash(&x) == plan_want_hash(&x));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_hear_of_everything),
         cmocka_unit_test(every_booking_is_decided),
+        cmocka_unit_test(edits_are_told_apart),
         cmocka_unit_test(a_booking_that_cannot_be_read_is_decided_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "site/refuse.h"
 
@@ -183,7 +184,7 @@ static struct pass *pass_new(struct way *w, struct http_request *r, const struct
     *p = (struct pass){.w = w,
                        .r = r,
                        .session = one->number,
-                       .user = str_hash(one->who.user),
+                       .user = keyed_hash(one->who.user),
                        .next = w->passes,
                        .prev = &w->passes};
     if (p->next) {
@@ -255,7 +256,7 @@ void way_handle(struct way *w, struct http_request *r) {
         return;
     }
     if (w->n_passes >= WAY_PASSES_MAX ||
-        under_way(w, str_hash(one->who.user)) >= WAY_PASSES_OF_USER) {
+        under_way(w, keyed_hash(one->who.user)) >= WAY_PASSES_OF_USER) {
         (void)http_add_header(r, "Retry-After", STR("1"));
         refuse(r, ERR_TOO_MANY, "too many requests of this user are under way");
         return;

@@ -1,6 +1,7 @@
 /* way_computed: requests for kinds that are computed, on a cluster: answered (way_compute.c), watched (way_watch.c). */
 #include "api/walk/causes.h"
 #include "api/schema/codec.h"
+#include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "site/refuse.h"
 #include "site/way/way_int.h"
@@ -155,7 +156,7 @@ static struct asked *asked_new(struct way *w, struct http_request *r, const stru
     struct asked *k = mem_zalloc(sizeof(*k));
     if (k) {
         *k = (struct asked){
-            .w = w, .r = r, .user = str_hash(one->who.user), .next = w->asked, .prev = &w->asked};
+            .w = w, .r = r, .user = keyed_hash(one->who.user), .next = w->asked, .prev = &w->asked};
         if (k->next) {
             k->next->prev = &k->next;
         }
@@ -224,7 +225,7 @@ bool way_computed(struct way *w, struct http_request *r, const struct session *o
          !virtual_find(w->o.virtuals, str_of(kind->group), str_of(kind->plural), q.subresource))) {
         return false; /* Kueue's own may answer there */
     }
-    bool room = has_room(w, str_hash(one->who.user));
+    bool room = has_room(w, keyed_hash(one->who.user));
     struct asked *k = room ? asked_new(w, r, one) : NULL;
     if (!k) {
         refuse(r, room ? ERR_NOMEM : ERR_TOO_MANY, "too much is being computed");
