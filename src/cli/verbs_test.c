@@ -35,7 +35,7 @@ static void test_queue(void **state) {
     assert_true(str_ends(line, STR("   no quota left\n")));
     assert_int_equal(RUN("queue", "-A", "-o", "name"), CLI_OK);
     assert_str_eq(buf_view(&bed.out), STR("workload.kueue.x-k8s.io/other\n"
-                                        "workload.kueue.x-k8s.io/job-eval-1\n"));
+                                          "workload.kueue.x-k8s.io/job-eval-1\n"));
     assert_int_equal(RUN("queue", "none"), CLI_NOT_FOUND);
     assert_int_equal(RUN("queue", "lq", "-A"), CLI_OK);
     assert_int_equal(RUN("queue", "none", "-A"), CLI_NOT_FOUND);
@@ -143,7 +143,7 @@ static void test_queue_order(void **state) {
     "{\"metadata\":{\"name\":\"job-eval-1\",\"uid\":\"u1\"},\"status\":{\"job\":\"eval\","         \
     "\"state\":\"Waiting\",\"summary\":\"2 gpu missing\",\"text\":\"Waits for: 2 gpu missing\\n"   \
     "Lacks:\\u001b\\n\",\"position\":{\"clusterQueue\":7},\"estimate\":{\"text\":\"in 5m "         \
-    "(declared run times)\"}}}"
+    "to 20m (observed run times)\"}}}"
 
 static void test_queue_why(void **state) {
     static const struct route routes[] = {
@@ -175,7 +175,7 @@ static void test_queue_why(void **state) {
     bed_start(routes, 13);
     assert_int_equal(RUN("queue"), CLI_OK); /* the table has what the server worked out */
     assert_true(str_contains(buf_view(&bed.out), STR("   7          waiting   ")));
-    assert_true(str_contains(buf_view(&bed.out), STR("   in 5m    2 gpu missing\n")));
+    assert_true(str_contains(buf_view(&bed.out), STR("   in 5m to 20m   2 gpu missing\n")));
     const char *const whole = "eval (workload job-eval-1): Waiting, since <unknown>\n"
                               "Waits for: 2 gpu missing\nLacks:?\n";
     assert_int_equal(RUN("queue", "why", "eval"), CLI_OK);
@@ -184,8 +184,8 @@ static void test_queue_why(void **state) {
     assert_str_eq(buf_view(&bed.out), str_of(whole));
     assert_int_equal(RUN("queue", "why", "job-eval-1", "-o", "name"), CLI_OK);
     assert_int_equal(RUN("queue", "why", "nope"), CLI_NOT_FOUND);
-    assert_true(str_contains(buf_view(&bed.told),
-                             STR("project \"x\" has no job or workload \"nope\"")));
+    assert_true(
+        str_contains(buf_view(&bed.told), STR("project \"x\" has no job or workload \"nope\"")));
     assert_int_equal(RUN("queue", "why", "loose"), CLI_NOT_FOUND);
     assert_true(str_contains(buf_view(&bed.told), STR("job \"loose\" waits in no queue")));
     assert_int_equal(RUN("queue", "why", "stuck"), CLI_NOT_FOUND);
@@ -252,12 +252,12 @@ static void test_queue_of_one_project(void **state) {
     bed_stop();
 }
 
-#define JOB(conditions)                                                                   \
-    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j1\",\"uid\":\"u\"}," \
+#define JOB(conditions)                                                                            \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j1\",\"uid\":\"u\"},"  \
     "\"spec\":{},\"status\":{\"conditions\":[" conditions "]}}"
 #define JOBS "/apis/batch/v1/namespaces/x/jobs"
-#define PODS                                                                              \
-    "{\"items\":[{\"metadata\":{\"name\":\"j1-b\",\"creationTimestamp\":\"2\"},\"status\":{"  \
+#define PODS                                                                                       \
+    "{\"items\":[{\"metadata\":{\"name\":\"j1-b\",\"creationTimestamp\":\"2\"},\"status\":{"       \
     "\"phase\":\"Succeeded\"}},{\"metadata\":{\"name\":\"j1-a\",\"creationTimestamp\":\"1\"}}]}"
 
 #define PROJECT                                                                                    \
@@ -500,7 +500,8 @@ static void test_without_server(void **state) {
     assert_int_equal(RUN("completion", "zsh"), CLI_USAGE);
     FILE *f = fopen(getenv("KUBECONFIG"), "we");
     fputs("current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
-          "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n", f);
+          "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n",
+          f);
     fclose(f);
     assert_int_equal(RUN("queue"), CLI_UNREACHABLE);
     bed_stop();

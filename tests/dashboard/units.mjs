@@ -20,6 +20,22 @@ async function load(path) {
 const HOUR = 3600e3;
 const utc = (s) => Date.parse(`${s}Z`);
 const cases = {
+  async 'estimated starts: a time, a range, and none'() {
+    const e = await load('ui/estimate.ts');
+    const now = utc('2026-11-23T14:00');
+    const range = { earliest: '2026-11-23T14:20:00Z', latest: '2026-11-23T15:10:00Z' };
+    assert.equal(e.startWords({ ...range, start: '2026-11-23T14:40:00Z' }, now), 'in about 40 min');
+    assert.equal(e.startWords(range, now), 'in 20 min to 1 h 10 min');
+    assert.equal(e.startWords({ ...range, earliest: '2026-11-23T14:00:10Z' }, now), 'within 1 h 10 min');
+    assert.equal(e.startWords({ earliest: range.earliest }, now), '');
+    assert.equal(e.startWords(undefined, now), '');
+    assert.match(e.startClock(range, 'UTC'), /^Mon.*23.*(14:20|02:20 PM) – (15:10|03:10 PM)$/);
+    assert.match(e.startClock({ ...range, latest: '2026-11-24T02:10:00Z' }, 'UTC'), /^Mon.*23.*(14|02):20.* – Tue.*24.*02:10( AM)?$/);
+    assert.match(e.startClock({ ...range, start: '2026-11-23T14:40:00Z' }, 'UTC'), /(14:40|02:40 PM)$/);
+    assert.equal(e.startClock({}, 'UTC'), '');
+    assert.match(e.startExact(range, 'UTC'), /:20:00.* – .*:10:00/);
+    assert.equal(e.startExact(undefined, 'UTC'), '');
+  },
   async 'zones: offsets, gaps, times that are twice, days of other lengths'() {
     const z = await load('calendar/zone.ts');
     assert.equal(z.offsetText(utc('2026-01-15T12:00'), 'Europe/Warsaw'), '+01:00');

@@ -224,6 +224,8 @@ export const strings = {
     ahead: (n: number) => `(${n} ahead)`,
     estimate: 'Estimated start',
     about: (t: string) => t.replace(/^in /, 'in about '),
+    within: (t: string) => `within ${t}`,
+    between: (from: string, to: string) => `in ${from} to ${to}`,
     // Nothing has to end first: then there is no ground to name.
     basis: (b: string) => (b && b !== 'none needed' ? `from ${b} run times` : ''),
     noEstimate: 'Unknown: not all run times are known.',

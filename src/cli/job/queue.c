@@ -40,7 +40,7 @@ static int fetch_why(struct view *v) {
     return r;
 }
 
-/* "in 5m", "now", "unknown": the estimate without its grounds. */
+/* "in 5m", "in 5m to 20m", "now", "unknown": the estimate without its grounds. */
 static struct str starts_of(yyjson_val *why) {
     struct str text = json_str_at(why, "status.estimate.text");
     ptrdiff_t grounds = str_find(text, '(');
@@ -356,7 +356,9 @@ const struct cli_verb cli_queue = {
         "which rule keeps them, and when it may start. Estimates are made from run times: those\n"
         "declared (annotation berth.dev/expected-runtime on the job, its activeDeadlineSeconds, "
         "or\n"
-        "maximumExecutionTimeSeconds) and those observed of jobs like it.\n\n"
+        "maximumExecutionTimeSeconds) and those observed of jobs like it. \"in 20m to 1h10m\" "
+        "holds\n"
+        "for eight of ten; where earlier estimates differed too much, it is unknown.\n\n"
         "With `preview`: who would be admitted, evicted or left waiting if these ClusterQueues,\n"
         "Cohorts, ResourceFlavors and LocalQueues were applied or deleted. Nothing is written.",
     .examples = "  berth queue\n  berth queue team-a -n team-a -o wide\n  berth queue -A\n"

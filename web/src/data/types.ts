@@ -267,7 +267,7 @@ export interface WorkloadExplanation extends KubeObject {
     }[];
     preemption?: { rule?: string; message?: string; workloads?: number; until?: string }[];
     borrowing?: { resource?: string; flavor?: string; requested?: string; nominalQuota?: string; used?: string; missing?: string; remedy?: string }[];
-    estimate?: { start?: string; notBefore?: string; basis?: string; text?: string; note?: string };
+    estimate?: { start?: string; earliest?: string; latest?: string; notBefore?: string; basis?: string; text?: string; note?: string };
     computed?: string;
   };
 }

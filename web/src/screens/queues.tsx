@@ -13,6 +13,7 @@ import { useList, useNow } from '../data/hooks.ts';
 import { clusterQueues, cohorts, events, explanations, localQueues } from '../data/kinds.ts';
 import type { ClusterQueue, CoreEvent } from '../data/types.ts';
 import { strings } from '../strings.ts';
+import { startExact, startWords } from '../ui/estimate.ts';
 import { amount, num, resourceName } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
 import { pairKey, pairsOf, quotaTree, readPreempted, readPreemption, type Pair, type Preemption, type QuotaNode } from '../ui/quota.ts';
@@ -257,7 +258,7 @@ function Pending(p: { queue: string }): ReactNode {
                   <tbody>
                     {rows.slice(0, MOST).map((e) => {
                       const st = e.status;
-                      const start = millis(st?.estimate?.start);
+                      const start = startWords(st?.estimate, now);
                       return (
                         <tr key={e.metadata.uid ?? `${e.metadata.namespace}/${e.metadata.name}`}>
                           <td className="b-num">{st?.position?.clusterQueue ?? '–'}</td>
@@ -268,10 +269,10 @@ function Pending(p: { queue: string }): ReactNode {
                           <td>{st?.clusterQueue || st?.localQueue}</td>
                           <td className="b-num">{num(st?.priority ?? 0)}</td>
                           <td className="b-words">{st?.state === 'Held' ? s.held : st?.summary}</td>
-                          <td className="b-nowrap" title={start === undefined ? '' : exact(start, zone)}>
-                            {start !== undefined ? (
+                          <td className="b-nowrap" title={startExact(st?.estimate, zone)}>
+                            {start ? (
                               <>
-                                {strings.workloads.about(relative(start, now))}
+                                {start}
                                 <span className="b-quiet b-small b-under">{strings.workloads.basis(st?.estimate?.basis ?? '')}</span>
                               </>
                             ) : st?.estimate?.notBefore ? (

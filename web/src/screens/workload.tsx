@@ -16,6 +16,7 @@ import { useAllowed, useList, useNow, useObject } from '../data/hooks.ts';
 import { events, explanations, fleets, jobs, pods, workloadPriorityClasses, workloads } from '../data/kinds.ts';
 import type { CoreEvent, Pod, Workload } from '../data/types.ts';
 import { strings } from '../strings.ts';
+import { startClock, startWords } from '../ui/estimate.ts';
 import { Log } from '../ui/log.tsx';
 import { asked, compareResources, num, resourceName } from '../ui/names.ts';
 import { Picker } from '../ui/picker.tsx';
@@ -104,11 +105,11 @@ function Why(p: { w: Workload }): ReactNode {
               <div>
                 <dt>{s.estimate}</dt>
                 <dd>
-                  {x.estimate?.start ? (
+                  {startWords(x.estimate, now) ? (
                     <>
-                      {s.about(relative(x.estimate.start, now))}{' '}
+                      {startWords(x.estimate, now)}{' '}
                       <span className="b-quiet">
-                        {[moment(x.estimate.start, zone), s.basis(x.estimate.basis ?? '')].filter(Boolean).join(' · ')}
+                        {[startClock(x.estimate, zone), s.basis(x.estimate?.basis ?? '')].filter(Boolean).join(' · ')}
                       </span>
                     </>
                   ) : (
