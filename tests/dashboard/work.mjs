@@ -229,6 +229,48 @@ test('queues: position, reason and estimated start of what waits; cancelling mak
   await remove('red', 'next', 'last');
 });
 
+// A Workload that nobody owns, of all GPUs; one that ran for so many minutes.
+function bare(name) {
+  const resources = { requests: { cpu: '10m', memory: '8Mi', [GPU]: '8' }, limits: { [GPU]: '8' } };
+  apply({ apiVersion: 'kueue.x-k8s.io/v1beta2', kind: 'Workload', metadata: { name, namespace: 'red' },
+    spec: { queueName: 'default', podSets: [{ name: 'main', count: 1, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox', resources }] } } }] } });
+}
+function ran(name, minutes) {
+  const at = (ms) => new Date(ms).toISOString().replace(/\.\d+/, '');
+  const true_ = (type, reason, ms) => ({ type, status: 'True', reason, message: '', lastTransitionTime: at(ms) });
+  const conditions = [true_('Admitted', 'Admitted', Date.now() - minutes * 60e3), true_('Finished', 'Succeeded', Date.now())];
+  kubectl('patch', 'workload', name, '-n', 'red', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status: { conditions } }));
+}
+
+test('estimates: where run times differ a range is told, and where they are not known nothing', async () => {
+  const state = (name) => get('why', name, '-n', 'red').status;
+  bare('wide-0');
+  await until('wide-0 is admitted', () => state('wide-0').state === 'Admitted');
+  bare('wide-next');
+  await until('wide-next waits', () => state('wide-next').position);
+  const page = await person();
+  await signInAsAdmin(page);
+  await go(page, 'queues');
+  const table = page.getByRole('table', { name: 'Waiting', exact: true });
+  const cell = async () => (await cellsOf(table, table.getByRole('row', { name: /\bwide-next\b/ })))['Estimated start'];
+  await eventually(async () => assert.equal(await cell(), 'unknown'));
+  for (const [i, minutes] of [20, 35, 60, 90, 150].entries()) {
+    bare(`wide-${i + 1}`);
+    ran(`wide-${i + 1}`, minutes);
+  }
+  await until('kubectl has a range', () => state('wide-next').estimate.latest, 40_000);
+  const e = state('wide-next').estimate;
+  assert.equal(e.start, undefined, `${JSON.stringify(e)}`);
+  assert.match(e.text, /^in \S+ to \S+ \(observed run times\)$/);
+  assert.ok(Date.parse(e.earliest) < Date.now() + 40 * 60e3 && Date.parse(e.latest) > Date.now() + 80 * 60e3, `${JSON.stringify(e)}`);
+  await eventually(async () => assert.match(await cell(), /^in .*(min|s) to .* h.*from observed run times$/s), 40_000);
+  await axe(page, 'queues-range');
+  await go(page, 'workloads/red/wide-next');
+  await eventually(async () => assert.match(await fact(page, 'Estimated start').innerText(), /^in .*(min|s) to .* h.* – .* · from observed run times$/s));
+  await axe(page, 'workload-range');
+  kubectl('delete', 'workload', '-n', 'red', 'wide-next', ...[0, 1, 2, 3, 4, 5].map((i) => `wide-${i}`));
+});
+
 test('overview: its figures are those of kubectl and of berth top', async () => {
   const now = Date.now();
   const time = (ms) => new Date(ms).toISOString().replace(/\.\d+/, '');

@@ -146,12 +146,12 @@ struct hindsight *hindsight_copy(const struct hindsight *h) {
 
 /* ---- scores ---- */
 
-/* How far from mid a score of 1, or -1, is: beside what the runs differ by, an eighth of the wait, since what they all
- * have in common is not seen in how they differ. */
+/* How far from mid a score of 1, or -1, is: what the runs differ by, but an eighth of the wait at least, since what
+ * they all have in common is not seen in how they differ. */
 static double reach(const struct outlook *o, int64_t at, bool after) {
     double wait = (double)(o->mid - at),
            by = (double)(after ? o->late - o->mid : o->mid - o->early);
-    return fmax(by, 0) + wait / 8;
+    return fmax(by, wait / 8);
 }
 
 static double score_of(const struct hindsight_told *t, int64_t came) {
@@ -229,7 +229,7 @@ static int lower(const void *a, const void *b) {
 /* Until there are scores of the class: as if forecasts were as wide as they say. */
 static size_t scores_of(const struct class *c,
                         double v[HINDSIGHT_SCORES + HINDSIGHT_LATE + PRIOR]) {
-    static const double prior[PRIOR] = {-1.2, -0.8, -0.5, -0.2, 0.2, 0.5, 0.8, 1.2};
+    static const double prior[PRIOR] = {-1, -0.7, -0.4, -0.1, 0.1, 0.4, 0.7, 1};
     size_t n = 0;
     for (size_t i = 0; c != NULL && i < c->n; i++) {
         v[n++] = c->scores[i];
