@@ -92,8 +92,8 @@ static void pods(void **state) {
          "spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"500m\": must be an "
          "integer\nspec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: "
          "\"500m\": must be an integer\n"},
-        {POD("\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"},\"requests\":{\"cpu\":\"1\"}},"
-             CONTAINERS("")),
+        {POD("\"resources\":{\"limits\":{\"nvidia.com/"
+             "gpu\":\"1\"},\"requests\":{\"cpu\":\"1\"}}," CONTAINERS("")),
          "spec.resources.limits[nvidia.com/gpu]: Unsupported value: \"nvidia.com/gpu\": supported "
          "values: \"cpu\", \"hugepages-\", \"memory\"\n"},
         {POD(CONTAINERS(",\"resources\":{\"limits\":{\"cpu\":\"-1\"}}")),
@@ -297,6 +297,29 @@ static void cluster_queues(void **state) {
     "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{"            \
     "\"clusterQueue\":\"c\",\"podSetAssignments\":[{\"name\":\"main\",\"count\":1}]}"
 
+#define ELASTIC(sets_)                                                                             \
+    "{\"metadata\":{\"name\":\"w\",\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"true\"}},"    \
+    "\"spec\":{\"podSets\":[{\"name\":\"main\"," sets_                                             \
+    "\"template\":{\"spec\":{" CONTAINERS("") "}}}]},\"status\":{" RESERVED "}}"
+
+/* Quota is held: an elastic one may give pods back, and nothing else. */
+static void elastic_workloads(void **state) {
+    struct fixture *f = *state;
+    assert_str_eq(causes_of(f, KUEUE, "Workload", ELASTIC("\"count\":1,"), ELASTIC("\"count\":2,")),
+                  STR(""));
+    assert_true(str_starts(
+        causes_of(f, KUEUE, "Workload", ELASTIC("\"count\":3,"), ELASTIC("\"count\":2,")),
+        STR("spec.podSets: Invalid value: [")));
+    assert_true(
+        str_starts(causes_of(f, KUEUE, "Workload",
+                             ELASTIC("\"count\":1,\"topologyRequest\":{\"required\":\"r\"},"),
+                             ELASTIC("\"count\":2,")),
+                   STR("spec.podSets: Invalid value: [")));
+    assert_str_eq(causes_of(f, KUEUE, "Workload", ELASTIC("\"count\":2,\"minCount\":1,"), NULL),
+                  STR("spec.podSets: Invalid value: \"array\": partial admission and elastic job "
+                      "cannot be used together\n"));
+}
+
 static void workloads(void **state) {
     struct fixture *f = *state;
     assert_str_eq(causes_of(f, KUEUE, "Workload", "{\"metadata\":{\"name\":\"w\"}}", NULL),
@@ -478,6 +501,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
+        cmocka_unit_test_setup_teardown(elastic_workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(notes, setup, teardown),
         cmocka_unit_test_setup_teardown(gates_only_open, setup, teardown),
         cmocka_unit_test_setup_teardown(statuses, setup, teardown),

@@ -57,7 +57,8 @@ static void check_reserved_resource(yyjson_mut_val *spec, const struct path *at,
     }
 }
 
-static void check_pod_sets(yyjson_mut_val *list, const struct path *at, struct causes *c) {
+/* How many may have fewer pods. */
+static int check_pod_sets(yyjson_mut_val *list, const struct path *at, struct causes *c) {
     int partial = 0;
     EACH(list, i, set) {
         struct path here = path_index(at, i), template = path_member(&here, "template");
@@ -82,6 +83,7 @@ static void check_pod_sets(yyjson_mut_val *list, const struct path *at, struct c
     if (partial > 1) {
         cause_invalid(c, at, STR("array"), "at most one podSet can use minCount");
     }
+    return partial;
 }
 
 static void check_priority(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
@@ -158,6 +160,30 @@ static void check_admission(yyjson_mut_val *obj, yyjson_val *old, struct causes 
     }
 }
 
+static bool is_elastic(yyjson_mut_val *obj) {
+    yyjson_mut_val *notes = json_mpath(obj, "metadata.annotations");
+    return str_is(json_mstr(json_mget(notes, STR("kueue.x-k8s.io/elastic-job"))), "true");
+}
+
+/* One of an elastic Job may give pods back, and nothing else. */
+static void check_held_sets(yyjson_mut_val *obj, yyjson_val *was, const struct path *at,
+                            struct causes *c) {
+    static const char *const count[] = {"count", NULL};
+    yyjson_mut_val *now = json_mpath(obj, "spec.podSets");
+    yyjson_val *before = json_get(was, STR("podSets"));
+    bool fewer = is_elastic(obj) && yyjson_mut_arr_size(now) == yyjson_arr_size(before);
+    yyjson_arr_iter theirs = yyjson_arr_iter_with(before);
+    EACH(now, i, set) {
+        (void)i;
+        yyjson_val *old = yyjson_arr_iter_next(&theirs);
+        fewer = fewer && same_except(set, old, count) &&
+                yyjson_mut_get_sint(json_mget(set, STR("count"))) <= json_i64_at(old, "count", 0);
+    }
+    if (!fewer) {
+        check_immutable(c, at, now, before);
+    }
+}
+
 static void check_held(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec"), sets = path_member(&at, "podSets");
     struct path queue = path_member(&at, "queueName");
@@ -168,7 +194,7 @@ static void check_held(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     bool reserved = str_is(condition_status(old, "QuotaReserved"), "True");
     bool still = reserved && condition_is_true(obj, "QuotaReserved");
     if (reserved) {
-        check_immutable(c, &sets, json_mget(spec, STR("podSets")), json_get(was, STR("podSets")));
+        check_held_sets(obj, was, &sets, c);
         yyjson_mut_val *ref = json_mget(spec, STR("priorityClassRef"));
         yyjson_val *old_ref = json_get(was, STR("priorityClassRef"));
         bool by_workload = str_is(json_mstr_at(ref, "group"), "kueue.x-k8s.io");
@@ -197,7 +223,11 @@ void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
         check_admission(obj, old, c);
         return;
     }
-    check_pod_sets(json_mget(spec, STR("podSets")), &sets, c);
+    int partial = check_pod_sets(json_mget(spec, STR("podSets")), &sets, c);
+    if (partial > 0 && is_elastic(obj)) {
+        cause_invalid(c, &sets, STR("array"),
+                      "partial admission and elastic job cannot be used together");
+    }
     check_priority(spec, &at, c);
     check_admission(obj, old, c);
     workload_notes_check(obj, old, c);

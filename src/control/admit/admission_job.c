@@ -9,6 +9,7 @@
 #include "api/schema/check.h"
 #include "api/kinds/queue_notes.h"
 #include "control/load/job_follow.h"
+#include "control/load/job_slices.h"
 
 /* ---- what is asked about ---- */
 
@@ -41,6 +42,33 @@ static bool is_suspended(const struct integration *row, yyjson_mut_val *root) {
 
 /* ---- new ones ---- */
 
+/* ---- elastic ones ---- */
+
+static bool asks_elastic(const struct admission_context *c, struct str annotation) {
+    return c->settings->gates.elastic_jobs && str_is(annotation, "true");
+}
+
+static bool is_elastic(const struct admission_context *c, const struct admission_ask *q) {
+    return asks_elastic(c, admission_annotation(q, KUEUE_ELASTIC_ANNOTATION));
+}
+
+/* Its pods wait until there is quota for each. */
+static int gate_template(struct admission_ask *q, struct err *err) {
+    yyjson_mut_val *spec = json_mensure(q->doc, q->obj, "spec.template.spec");
+    yyjson_mut_val *list = json_mget(spec, STR("schedulingGates"));
+    yyjson_mut_val *gate = yyjson_mut_obj(q->doc);
+    if (json_mfind(list, "name", STR(KUEUE_ELASTIC_GATE))) {
+        return 0;
+    }
+    int r = spec && gate ? json_mset_str(q->doc, gate, "name", STR(KUEUE_ELASTIC_GATE)) : ERR_NOMEM;
+    if (r == 0 && !yyjson_mut_is_arr(list)) {
+        list = yyjson_mut_arr(q->doc);
+        r = list ? json_mset(q->doc, spec, STR("schedulingGates"), list) : ERR_NOMEM;
+    }
+    r = r == 0 && !yyjson_mut_arr_append(list, gate) ? ERR_NOMEM : r;
+    return r ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+}
+
 /* Is it queued by something above it, or owned by what is queued here? */
 static bool is_below(const struct admission_context *c, const struct admission_ask *q) {
     struct owner_ref o;
@@ -67,7 +95,8 @@ static int mutate(const struct admission_context *c, struct admission_ask *q, st
     if (r == 0 && row->prepare && row->prepare(q->doc, q->obj) != 0) {
         r = err_set(err, ERR_NOMEM, "out of memory");
     }
-    return r;
+    return r == 0 && (row->flags & INTEGRATION_ELASTIC) && is_elastic(c, q) ? gate_template(q, err)
+                                                                             : r;
 }
 
 /* ---- rules ---- */
@@ -165,6 +194,49 @@ static void check_change(const struct admission_context *c, const struct integra
     check_parallelism(row, q);
 }
 
+#define TEMPLATE_NOTE "spec.template.metadata.annotations."
+
+static void check_topology_note(struct admission_ask *q, const char *key, const char *mode) {
+    char at[96];
+    yyjson_mut_val *notes = json_mpath(q->obj, "spec.template.metadata.annotations");
+    if (json_mget(notes, str_of(key))) {
+        (void)snprintf(at, sizeof at, TEMPLATE_NOTE "%s", key);
+        causes_add(&q->causes, CAUSE_FORBIDDEN, str_of(at),
+                   "Forbidden: %s topology is not supported with elastic jobs", mode);
+    }
+}
+
+/* Whether it is elastic is settled when it is made. */
+static void check_elastic(const struct admission_context *c, const struct integration *row,
+                          struct admission_ask *q) {
+    struct str at = STR(NOTE(KUEUE_ELASTIC_ANNOTATION));
+    struct str least = admission_annotation(q, KUEUE_MIN_PARALLELISM);
+    bool now = is_elastic(c, q);
+    if (q->old && now != asks_elastic(c, admission_old_annotation(q, KUEUE_ELASTIC_ANNOTATION))) {
+        causes_add(&q->causes, CAUSE_INVALID, at, "Invalid value: %s: field is immutable",
+                   now ? "true" : "false");
+    }
+    if (!now) {
+        return;
+    }
+    if (str_is(str_of(row->group), "ray.io")) { /* Kueue resizes these, too */
+        admission_warn(q, "%s: only Jobs of batch/v1 are resized; it is queued as a whole",
+                       KUEUE_ELASTIC_ANNOTATION);
+    } else if (!(row->flags & INTEGRATION_ELASTIC)) {
+        causes_add(&q->causes, CAUSE_FORBIDDEN, at,
+                   "Forbidden: elastic job is not supported for \"%s, Kind=%s\"",
+                   kind_api_version(q->kind), row->kind);
+    }
+    if (least.p && (row->flags & INTEGRATION_PARTIAL)) {
+        refuse(q, NOTE(KUEUE_MIN_PARALLELISM), least,
+               "partial admission and elastic job cannot be used together");
+    }
+    if (row->flags & INTEGRATION_ELASTIC) {
+        check_topology_note(q, "kueue.x-k8s.io/podset-required-topology", "required");
+        check_topology_note(q, "kueue.x-k8s.io/podset-preferred-topology", "preferred");
+    }
+}
+
 /* On a change of one that runs with fewer pods the least is not compared with how many it has now. */
 static void check_kind(const struct integration *row, struct admission_ask *q) {
     bool same = q->old && str_eq(admission_annotation(q, KUEUE_MIN_PARALLELISM),
@@ -184,6 +256,7 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
     check_name(q, LABEL(KUEUE_PREBUILT), admission_label(q, KUEUE_PREBUILT));
     check_name(q, NOTE(KUEUE_PREBUILT), admission_annotation(q, KUEUE_PREBUILT));
     check_limit(q);
+    check_elastic(c, row, q);
     if (queue.n > 0 || c->settings->manage_jobs_without_queue_name ||
         admission_old_label(q, KUEUE_QUEUE_LABEL).n > 0) {
         check_kind(row, q);
@@ -193,10 +266,6 @@ static int validate(const struct admission_context *c, struct admission_ask *q, 
     if (q->old) {
         check_change(c, row, q);
         return r;
-    }
-    if (str_is(admission_annotation(q, KUEUE_ELASTIC_ANNOTATION), "true")) {
-        admission_warn(q, "%s: elastic jobs are not supported; it is queued as a whole",
-                       KUEUE_ELASTIC_ANNOTATION);
     }
     admission_warn_topology(q);
     return r;

@@ -285,10 +285,50 @@ static void what_cannot_be_queued_is_refused(void **state) {
     teardown(&f);
 }
 
-static void elastic_jobs_are_warned_of(void **state) {
+#define ELASTIC NOTED("kueue.x-k8s.io/elastic-job", "true")
+
+/* Which Jobs may change their size: their pods are made behind a gate, and what they cannot be as well is refused. */
+static void elastic_jobs(void **state) {
+    static const struct {
+        const char *group, *kind, *json, *old, *cause;
+    } asks[] = {
+        {"batch", "Job", "{" ELASTIC ",\"spec\":{}}", NULL, ""},
+        {"jobset.x-k8s.io", "JobSet", "{" ELASTIC ",\"spec\":{}}", NULL,
+         "metadata.annotations[kueue.x-k8s.io/elastic-job]: Forbidden: elastic job is not "
+         "supported for \"jobset.x-k8s.io/v1alpha2, Kind=JobSet\""},
+        {"batch", "Job", "{" ELASTIC ",\"spec\":{\"suspend\":true}}",
+         "{" META ",\"spec\":{\"suspend\":true}}",
+         "metadata.annotations[kueue.x-k8s.io/elastic-job]: Invalid value: true: field is "
+         "immutable"},
+        {"batch", "Job", "{" META ",\"spec\":{\"suspend\":true}}",
+         "{" ELASTIC ",\"spec\":{\"suspend\":true}}",
+         "metadata.annotations[kueue.x-k8s.io/elastic-job]: Invalid value: false: field is "
+         "immutable"},
+        {"batch", "Job",
+         "{\"metadata\":{\"name\":\"j\",\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"true\","
+         "\"kueue.x-k8s.io/job-min-parallelism\":\"2\"}},\"spec\":{\"parallelism\":3}}",
+         NULL,
+         "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]: Invalid value: \"2\": partial "
+         "admission and elastic job cannot be used together"},
+        {"batch", "Job",
+         "{" ELASTIC ",\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"
+         "\"kueue.x-k8s.io/podset-required-topology\":\"rack\"}}}}}",
+         NULL,
+         "spec.template.metadata.annotations.kueue.x-k8s.io/podset-required-topology: Forbidden: "
+         "required topology is not supported with elastic jobs"},
+    };
     struct fixture f;
     setup(&f);
-    ask(&f, "batch", "Job", "{" NOTED("kueue.x-k8s.io/elastic-job", "true") ",\"spec\":{}}", NULL);
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        ask(&f, asks[i].group, asks[i].kind, asks[i].json, asks[i].old);
+        assert_string_equal(cause(&f), asks[i].cause);
+    }
+    ask(&f, "batch", "Job", "{" ELASTIC ",\"spec\":{}}", NULL);
+    assert_non_null(json_mfind(json_mpath(f.ask.obj, "spec.template.spec.schedulingGates"), "name",
+                               STR("kueue.x-k8s.io/elastic-job")));
+    ask(&f, "batch", "Job", "{" META ",\"spec\":{}}", NULL);
+    assert_null(json_mpath(f.ask.obj, "spec.template.spec.schedulingGates"));
+    ask(&f, "ray.io", "RayJob", "{" ELASTIC ",\"spec\":{}}", NULL);
     assert_int_equal(f.ask.n_warnings, 1);
     teardown(&f);
 }
@@ -324,7 +364,7 @@ int main(void) {
         cmocka_unit_test(children_are_left_alone),
         cmocka_unit_test(kinds_are_prepared),
         cmocka_unit_test(what_cannot_be_queued_is_refused),
-        cmocka_unit_test(elastic_jobs_are_warned_of),
+        cmocka_unit_test(elastic_jobs),
         cmocka_unit_test(topologies_are_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

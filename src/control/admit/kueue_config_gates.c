@@ -53,7 +53,7 @@ static const struct gate gates[] = {
     ON_FOR("TASProfileMixed", TAS),
     ON("AdmissionFairSharing"), /* see kueue_config_fill */
     ON_FOR(REPLACE, TAS),
-    ON("ElasticJobsViaWorkloadSlices"),
+    ACTED("ElasticJobsViaWorkloadSlices", true, elastic_jobs),
     {"TASFailedNodeReplacementFailFast", true, false, TAS, REPLACE, NO_FIELD},
     {"TASReplaceNodeOnPodTermination", true, false, TAS, REPLACE, NO_FIELD},
     ON("SkipReassignmentForPodOwnedWorkloads"),

@@ -110,9 +110,26 @@ static void namespace_changed(struct job_queue_controller *c, const struct chang
     }
 }
 
+/* A pod that waits behind the gate of elastic Jobs: its Job is looked at. */
+static void pod_changed(struct job_queue_controller *c, const struct object *pod) {
+    const struct owner_ref *o = object_controller(pod);
+    const struct object *job = o && str_contains(pod->json, STR("\"" KUEUE_ELASTIC_GATE "\""))
+                                   ? mirror_owner(c->env.mirror, pod->ns, o)
+                                   : NULL;
+    if (job && job_kind_resizes(job->kind)) {
+        add_object(c, job);
+    }
+}
+
 static void changed(void *ctx, const struct change *ch) {
     struct job_queue_controller *c = ctx;
     const struct kind *k = ch->obj->kind;
+    if (k == c->pods) {
+        if (ch->type != CHANGE_DELETED) {
+            pod_changed(c, ch->obj);
+        }
+        return;
+    }
     if (k == c->workloads) {
         workload_changed(c, ch);
     } else if (k == c->namespaces) {
@@ -170,6 +187,30 @@ static void see_object(struct pair *p) {
     }
 }
 
+static void see_conditions(struct pair *p) {
+    if (p->wl.status) {
+        const struct condition_list *l = &p->wl.status->conditions;
+        p->admitted = conditions_true(l, "Admitted");
+        p->evicted = conditions_true(l, "Evicted");
+        p->reserved = conditions_true(l, "QuotaReserved");
+        p->wl_finished = conditions_true(l, "Finished");
+    }
+}
+
+static int see_slices(struct pair *p) {
+    int r = job_slices_look(&p->look, &p->slices, &p->err);
+    const struct job_slice *s = &p->slices.holder;
+    p->extra = NULL;
+    p->wl_obj = s->obj;
+    if (r == 0 && s->obj) {
+        p->wl_tree = s->tree;
+        p->was = json_path(s->tree, "spec.podSets");
+        p->wl = s->wl;
+        see_conditions(p);
+    }
+    return r;
+}
+
 static int see(struct pair *p) {
     struct arena *a = &p->c->arena;
     yyjson_doc *d;
@@ -185,6 +226,11 @@ static int see(struct pair *p) {
         return r;
     }
     mirror_owned(p->c->env.mirror, p->obj, find_workload, p);
+    p->elastic = job_is_elastic(&p->look);
+    if (p->elastic) {
+        see_object(p);
+        return see_slices(p);
+    }
     p->prebuilt = job_workload_prebuilt(&p->look);
     if (!str_empty(p->prebuilt)) {
         find_prebuilt(p);
@@ -197,12 +243,8 @@ static int see(struct pair *p) {
     p->wl_tree = r ? NULL : yyjson_doc_get_root(d);
     p->was = json_path(p->wl_tree, "spec.podSets");
     r = r ? r : codec_decode(&schema_workload, p->wl_tree, a, &p->wl, &p->err);
-    if (r == 0 && p->wl.status) {
-        const struct condition_list *l = &p->wl.status->conditions;
-        p->admitted = conditions_true(l, "Admitted");
-        p->evicted = conditions_true(l, "Evicted");
-        p->reserved = conditions_true(l, "QuotaReserved");
-        p->wl_finished = conditions_true(l, "Finished");
+    if (r == 0) {
+        see_conditions(p);
     }
     return r;
 }

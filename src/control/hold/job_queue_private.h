@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "control/load/job_follow.h"
 #include "control/hold/job_queue.h"
+#include "control/load/job_slices.h"
 #include "control/load/job_workload.h"
 #include "control/kit/recorder.h"
 #include "control/kit/round.h"
@@ -58,6 +59,8 @@ struct pair {
     bool suspended, finished, idle;
     size_t n_pods, n_owned; /* owned: anything but Workloads */
     bool admitted, evicted, reserved, wl_finished;
+    bool elastic; /* wl_obj is slices.holder */
+    struct job_slices slices;
 };
 
 /* The lane of a kind; NULL when it is not queued here. */
@@ -66,6 +69,28 @@ struct lane *job_queue_lane(struct job_queue_controller *c, const struct kind *k
 enum work job_queue_step(struct pair *p);
 /* An object whose ancestor is queued: it is held back while that is not admitted. */
 enum work job_queue_child(struct pair *p, const struct object *ancestor);
+/* ---- writes (job_queue_steps.c) ---- */
+
+/* One patch as a whole round; `code` is that of the body, which is released. */
+enum work job_queue_patch(struct pair *p, const struct object *o, const char *sub, int code,
+                          struct buf *b);
+/* The beginning of one that is conditional on a version. */
+void job_queue_open(struct buf *b, const struct object *o);
+enum work job_queue_drop_finalizer(struct pair *p, const struct object *wl);
+enum work job_queue_remove(struct pair *p, const struct object *o);
+/* A Workload that is to replace `prior`; NULL: the first. */
+enum work job_queue_create(struct pair *p, const struct job_slice *prior);
+
+/* ---- elastic Jobs (job_queue_slices.c) ---- */
+
+/* Workloads of the Job beside the one that it runs by: true when there was something to do about them. */
+bool job_queue_slices(struct pair *p, enum work *ret);
+/* The Job wants another number of pods than its Workload has. False: it wants other pods. *ret WORK_OK: what there is
+ * will do. */
+bool job_queue_resize(struct pair *p, enum work *ret);
+/* Lets as many of its pods be scheduled as it holds quota for. */
+enum work job_queue_ungate(struct pair *p);
+
 /* A Workload whose object is gone: it is finished, and once it is being deleted nothing holds it. */
 enum work job_queue_let_go(struct job_queue_controller *c, const struct object *wl);
 

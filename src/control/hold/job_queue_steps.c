@@ -158,17 +158,14 @@ static int find_priority(struct pair *p, struct workload_priority *ret) {
 
 static void tell_created(struct pair *p) {
     const struct integration *row = p->lane->row;
-    struct str name = workload_name(row->kind, row->group, p->obj->name, p->obj->uid, &p->c->arena);
+    struct str name =
+        p->elastic ? job_slice_name(&p->look)
+                   : workload_name(row->kind, row->group, p->obj->name, p->obj->uid, &p->c->arena);
     recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "CreatedWorkload",
                    "Created Workload: %.*s/%.*s", STR_ARG(p->obj->ns), STR_ARG(name));
-    if (str_is(job_look_annotation(&p->look, KUEUE_ELASTIC_ANNOTATION), "true")) {
-        recorder_event(p->c->recorder, p->obj, EVENT_WARNING, "ElasticJobUnsupported",
-                       "Elastic jobs are not supported: it is queued as a whole, and stopped when "
-                       "its size changes");
-    }
 }
 
-static enum work create(struct pair *p) {
+enum work job_queue_create(struct pair *p, const struct job_slice *prior) {
     struct workload_priority prio;
     struct buf b;
     struct round *r = NULL;
@@ -179,7 +176,9 @@ static enum work create(struct pair *p) {
         return WORK_RETRY;
     }
     buf_init(&b, JOB_QUEUE_BODY_MAX);
-    if (job_workload_write(&p->look, &prio, &b) == 0) {
+    int code = p->elastic ? job_slice_write(&p->look, prior, &prio, &b)
+                          : job_workload_write(&p->look, &prio, NULL, &b);
+    if (code == 0) {
         r = begin(p->lane, p->obj);
     }
     if (r) {
@@ -203,7 +202,7 @@ static enum work without_workload(struct pair *p) {
     if (!str_empty(p->prebuilt)) {
         return look_again(p, JOB_QUEUE_AGAIN_MS);
     }
-    return p->idle ? create(p) : WORK_OK;
+    return p->idle ? job_queue_create(p, NULL) : WORK_OK;
 }
 
 /* ---- a Workload that does not fit ---- */
@@ -406,6 +405,7 @@ static enum work sync_reclaimable(struct pair *p) {
         int64_t now = job_look_reclaimable(&p->look, i);
         more = more || now > had;
         now = now > had ? now : had;
+        now = p->elastic && now > p->look.parts[i].count ? p->look.parts[i].count : now;
         if (now > 0) {
             buf_c(&b, n++ ? ",{\"name\":" : "[{\"name\":");
             buf_json(&b, p->look.parts[i].name);
@@ -461,6 +461,25 @@ static enum work run(struct pair *p, enum work (*const *steps)(struct pair *), s
         }
     }
     return WORK_OK;
+}
+
+/* ---- what other files write with ---- */
+
+enum work job_queue_patch(struct pair *p, const struct object *o, const char *sub, int code,
+                          struct buf *b) {
+    return send(p->lane, p->obj, o, sub, code, b);
+}
+
+void job_queue_open(struct buf *b, const struct object *o) {
+    open_patch(b, o);
+}
+
+enum work job_queue_drop_finalizer(struct pair *p, const struct object *wl) {
+    return drop_finalizer(p->lane, p->obj, wl);
+}
+
+enum work job_queue_remove(struct pair *p, const struct object *o) {
+    return remove_object(p, o);
 }
 
 /* ---- the steps ---- */
@@ -523,18 +542,29 @@ static enum work follow_suspended(struct pair *p) {
     return p->reserved ? tell_checks(p) : sync_queue_name(p);
 }
 
+/* One that grew goes on with the pods that it had while checks of the new Workload are not ready. */
+static bool may_run(const struct pair *p) {
+    yyjson_val *notes = json_path(p->wl_tree, "metadata.annotations");
+    return p->admitted || (p->elastic && p->reserved && json_get(notes, STR(KUEUE_SLICE_REPLACES)));
+}
+
 /* It has a Workload that is neither finished nor being deleted, and it goes on. */
 static enum work follow(struct pair *p) {
     static enum work (*const always[])(struct pair *) = {sync_annotations, sync_priority_class};
-    static enum work (*const running[])(struct pair *) = {sync_ready, sync_reclaimable};
+    static enum work (*const running[])(struct pair *) = {job_queue_ungate, sync_ready,
+                                                          sync_reclaimable};
     enum work w;
     if (p->unclear) {
         return tell_unclear(p);
     }
-    if (!job_workload_matches(&p->look, p->wl_tree, &p->wl, p->reserved)) {
+    if (p->elastic ? !job_queue_resize(p, &w)
+                   : !job_workload_matches(&p->look, p->wl_tree, &p->wl, p->reserved)) {
         return mismatch(p);
     }
-    if (!p->suspended && (p->evicted || !p->admitted)) {
+    if (p->elastic && w != WORK_OK) {
+        return w;
+    }
+    if (!p->suspended && (p->evicted || !may_run(p))) {
         const struct condition *e =
             p->evicted ? conditions_find(&p->wl.status->conditions, "Evicted") : NULL;
         return stop(p, e ? e->message : STR(STOP_NOT_ADMITTED));
@@ -543,6 +573,14 @@ static enum work follow(struct pair *p) {
         return w;
     }
     w = run(p, always, sizeof always / sizeof *always);
+    if (w == WORK_OK && p->slices.next.obj) {
+        struct pair next = *p;
+        next.wl_obj = p->slices.next.obj;
+        next.wl_tree = p->slices.next.tree;
+        next.wl = p->slices.next.wl;
+        next.reserved = false;
+        w = run(&next, always, sizeof always / sizeof *always);
+    }
     if (w != WORK_OK) {
         return w;
     }
@@ -572,6 +610,10 @@ static enum work abandon(struct pair *p) {
 }
 
 enum work job_queue_step(struct pair *p) {
+    enum work w;
+    if (p->elastic && job_queue_slices(p, &w)) {
+        return w;
+    }
     if (!p->wl_obj) {
         return without_workload(p);
     }

@@ -29,7 +29,7 @@ static const struct integration rows[] = {
         .name = "batch/job",
         .group = "batch",
         .kind = "Job",
-        .flags = INTEGRATION_TEMPLATE_FIXED | INTEGRATION_PARTIAL,
+        .flags = INTEGRATION_TEMPLATE_FIXED | INTEGRATION_PARTIAL | INTEGRATION_ELASTIC,
         .suspend = "spec.suspend",
         .parts = {{.at = "spec", .name = "main", .template = "template", .job = ""}},
         .index_label = INDEX_OF_JOB,

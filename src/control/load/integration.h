@@ -30,6 +30,7 @@ enum integration_flag {
     /* What an admission gives is written while it is suspended and taken back once nothing runs, each by a write of
      * its own. */
     INTEGRATION_APART = 1 << 3,
+    INTEGRATION_ELASTIC = 1 << 4, /* may change its size while it runs (job_slices.h) */
 };
 
 /* Where an object describes pods that are alike. */

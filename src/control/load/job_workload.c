@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "control/load/integration_private.h"
 #include "control/load/job_follow.h"
+#include "control/load/job_slices.h"
 #include "base/hash/sha1.h"
 
 struct str workload_name_extra(const char *kind, const char *group, struct str owner,
@@ -110,12 +111,37 @@ void job_workload_owner(const struct object *o, struct buf *out) {
     buf_c(out, ",\"controller\":true,\"blockOwnerDeletion\":true}");
 }
 
-static void write_meta(const struct job_look *l, struct buf *b) {
+/* What says that it is one of an elastic Job; job_annotations_write adds members behind. */
+static void write_slice(const struct job_workload_slice *as, bool more, struct buf *b) {
+    buf_c(b, "\"" KUEUE_ELASTIC_ANNOTATION "\":\"true\",\"" KUEUE_SLICE_NAME "\":");
+    buf_json(b, as->chain);
+    if (!str_empty(as->replaces)) {
+        member(b, KUEUE_SLICE_REPLACES, as->replaces);
+    }
+    buf_c(b, more ? "," : "");
+}
+
+static void write_annotations(const struct job_look *l, const struct job_workload_slice *as,
+                              struct buf *b) {
+    struct buf shared;
+    buf_init(&shared, LIMIT_OBJECT_BYTES);
+    job_annotations_write(json_path(l->tree, "metadata.annotations"), NULL, true, &shared);
+    if (as) {
+        write_slice(as, shared.n > 0, b);
+    }
+    buf_str(b, buf_view(&shared));
+    buf_release(&shared);
+}
+
+static void write_meta(const struct job_look *l, const struct job_workload_slice *as,
+                       struct buf *b) {
     const struct queue_settings *s = l->settings;
     buf_c(
         b,
         "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":");
-    buf_json(b, workload_name(l->row->kind, l->row->group, l->obj->name, l->obj->uid, l->arena));
+    buf_json(b,
+             as ? as->name
+                : workload_name(l->row->kind, l->row->group, l->obj->name, l->obj->uid, l->arena));
     member(b, "namespace", l->obj->ns);
     buf_c(b, ",\"labels\":{\"" KUEUE_JOB_UID_LABEL "\":");
     buf_json(b, l->obj->uid);
@@ -129,7 +155,7 @@ static void write_meta(const struct job_look *l, struct buf *b) {
         }
     }
     buf_c(b, "},\"annotations\":{");
-    job_annotations_write(json_path(l->tree, "metadata.annotations"), NULL, true, b);
+    write_annotations(l, as, b);
     buf_c(b, "},\"finalizers\":[\"" KUEUE_FINALIZER "\"],\"ownerReferences\":[");
     job_workload_owner(l->obj, b);
     buf_c(b, "]}");
@@ -210,10 +236,14 @@ void job_workload_pod_sets(const struct job_look *l, struct buf *out) {
 }
 
 int job_workload_write(const struct job_look *l, const struct workload_priority *p,
-                       struct buf *out) {
-    write_meta(l, out);
+                       const struct job_workload_slice *as, struct buf *out) {
+    write_meta(l, as, out);
     buf_c(out, ",\"spec\":{\"podSets\":");
-    job_workload_pod_sets(l, out);
+    if (as && !str_empty(as->pod_sets)) {
+        buf_str(out, as->pod_sets);
+    } else {
+        job_workload_pod_sets(l, out);
+    }
     member(out, "queueName", object_label(l->obj, STR(KUEUE_QUEUE_LABEL)));
     buf_f(out, ",\"priority\":%d", p->value);
     if (p->kind) {
@@ -286,8 +316,8 @@ static bool count_fits(const struct job_part *p, const struct pod_set *set,
             ad->pod_set_assignments.v[i].count.v == p->count);
 }
 
-bool job_workload_matches(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
-                          bool reserved) {
+static bool matches(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
+                    bool reserved, bool any_count) {
     const struct opt_i32 none = {0};
     const struct opt_i32 *limit = wl->spec ? &wl->spec->maximum_execution_time_seconds : &none;
     yyjson_val *sets = json_path(wl_tree, "spec.podSets");
@@ -299,7 +329,7 @@ bool job_workload_matches(const struct job_look *l, yyjson_val *wl_tree, const s
     for (size_t i = 0; i < l->n_parts; i++) {
         const struct pod_set *set = &wl->spec->pod_sets.v[i];
         yyjson_val *theirs = json_get(yyjson_arr_get(sets, i), STR("template"));
-        if (!count_fits(&l->parts[i], set, wl, i) ||
+        if ((!any_count && !count_fits(&l->parts[i], set, wl, i)) ||
             (tolerations && (set->min_count.set ? set->min_count.v : 0) != l->parts[i].least)) {
             return false;
         }
@@ -309,4 +339,14 @@ bool job_workload_matches(const struct job_look *l, yyjson_val *wl_tree, const s
         }
     }
     return true;
+}
+
+bool job_workload_matches(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
+                          bool reserved) {
+    return matches(l, wl_tree, wl, reserved, false);
+}
+
+bool job_workload_resized(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
+                          bool reserved) {
+    return matches(l, wl_tree, wl, reserved, true);
 }

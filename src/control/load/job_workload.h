@@ -33,9 +33,16 @@ struct workload_priority {
 int workload_priority_resolve(const struct mirror *m, struct str label, struct str pod_class,
                               struct workload_priority *ret, struct str *ret_missing);
 
-/* The manifest of the Workload, with the labels that the settings want copied. 0 or ERR_NOMEM. */
+/* What differs for a Workload of an elastic Job (job_slices.h). */
+struct job_workload_slice {
+    struct str name;     /* its own */
+    struct str chain;    /* that of the first of them */
+    struct str replaces; /* "namespace/name"; empty: none */
+    struct str pod_sets; /* JSON; empty: as the object says */
+};
+/* The manifest of the Workload, with the labels that the settings want copied; `as` may be NULL. 0 or ERR_NOMEM. */
 int job_workload_write(const struct job_look *l, const struct workload_priority *p,
-                       struct buf *out);
+                       const struct job_workload_slice *as, struct buf *out);
 /* Its pod sets alone, as a JSON list. */
 void job_workload_pod_sets(const struct job_look *l, struct buf *out);
 /* The reference of the Workload to its object, as JSON. */
@@ -46,6 +53,9 @@ int32_t job_workload_limit(const struct object *o);
 struct str job_workload_prebuilt(const struct job_look *l);
 /* Are the Workload's pod sets those of this object? Tolerations count only while nothing was injected. */
 bool job_workload_matches(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
+                          bool reserved);
+/* Are they, but for how many pods they have? */
+bool job_workload_resized(const struct job_look *l, yyjson_val *wl_tree, const struct workload *wl,
                           bool reserved);
 
 #endif

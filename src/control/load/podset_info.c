@@ -7,6 +7,8 @@
 
 #define WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define UNCONSTRAINED_ANNOTATION "kueue.x-k8s.io/podset-unconstrained-topology"
+#define ELASTIC_ANNOTATION "kueue.x-k8s.io/elastic-job"
+#define SLICE_ANNOTATION "kueue.x-k8s.io/workload-slice-name"
 #define CONFLICT "invalid admission check PodSetUpdate: conflict for "
 
 int podset_info_init(struct podset_info *in, struct arena *a) {
@@ -202,6 +204,19 @@ static int add_updates(struct podset_info *in, const struct podset_ask *q, struc
     return 0;
 }
 
+/* Pods of an elastic Job name the first of its Workloads: they outlive the one that they are made under. */
+static int add_slice(struct podset_info *in, const struct podset_ask *q, struct err *err) {
+    const struct str_map *notes = &q->wl->metadata->annotations;
+    struct str elastic = {0}, name = q->wl_obj->name;
+    for (size_t i = 0; i < notes->n; i++) {
+        elastic = str_is(notes->v[i].key, ELASTIC_ANNOTATION) ? notes->v[i].value : elastic;
+        name = str_is(notes->v[i].key, SLICE_ANNOTATION) ? notes->v[i].value : name;
+    }
+    return q->settings->gates.elastic_jobs && str_is(elastic, "true")
+               ? set_key(in->doc, in->annotations, "annotations", STR(SLICE_ANNOTATION), name, err)
+               : 0;
+}
+
 int podset_info_admitted(struct podset_info *in, const struct podset_ask *q, struct err *err) {
     const struct pod_set_assignment *ps = &q->wl->status->admission->pod_set_assignments.v[q->set];
     const struct pod_set *set = set_named(q->wl, ps->name);
@@ -211,6 +226,7 @@ int podset_info_admitted(struct podset_info *in, const struct podset_ask *q, str
     r = r ? r : add_queue_labels(in, q, err);
     r = r ? r : add_flavors(in, q, err);
     r = r || !ps->topology_assignment ? r : add_topology(in, q, set, err);
+    r = r ? r : add_slice(in, q, err);
     return r ? r : add_updates(in, q, err);
 }
 

@@ -16,6 +16,7 @@ const struct queue_settings *queue_settings_defaults(void) {
         .usage = {.sampling_interval_ns = 5 * MINUTE_NS},
         .metrics = {.local_queues = true},
         .gates = {.partial_admission = true,
+                  .elastic_jobs = true,
                   .reclaimable_pods = true,
                   .admission_gated_by = true,
                   .finish_orphaned_workloads = true,

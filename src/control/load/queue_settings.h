@@ -19,6 +19,7 @@
 /* Feature gates that change what the controllers do; the defaults are Kueue's. */
 struct queue_gates {
     bool partial_admission;              /* PartialAdmission, on */
+    bool elastic_jobs;                   /* ElasticJobsViaWorkloadSlices, on */
     bool reclaimable_pods;               /* ReclaimablePods, on */
     bool admission_gated_by;             /* AdmissionGatedBy, on */
     bool finish_orphaned_workloads;      /* FinishOrphanedWorkloads, on */

@@ -63,6 +63,10 @@ void translate_admission_json(struct engine *e, struct str cq, const struct work
 /* The placement annotation of the seats of a workload, and back: each seat restored into the pool. Pods without devices
  * that follow one another on a node are one item with a count. ERR_INVALID: an item counts more than a workload has. */
 void translate_placement_json(const struct seat *first, struct buf *out);
+/* The same of two workloads as one: `before` are the seats of the holder that the other replaces, or NULL.
+ * Restoring passes over ordinals that the workload has seats for already. */
+void translate_placement_joined(const struct seat *before, const struct seat *first,
+                                struct buf *out);
 int translate_placement_restore(struct str json, struct engine *e, const struct workload_input *w,
                                 struct arena *a, struct err *err);
 /* The devices annotation of a bound pod: the seat's devices dealt out to the containers that ask for them. */

@@ -66,10 +66,9 @@ static bool seats_adjoin(const struct seat *a, const struct seat *b) {
            str_eq(a->node, b->node) && str_eq(a->set, b->set);
 }
 
-void translate_placement_json(const struct seat *first, struct buf *out) {
-    buf_ch(out, '[');
+static void seats_json(const struct seat *first, bool more, struct buf *out) {
     for (const struct seat *s = first; s != NULL; s = s->group_next) {
-        buf_c(out, s == first ? "{\"podSet\":" : ",{\"podSet\":");
+        buf_c(out, s == first && !more ? "{\"podSet\":" : ",{\"podSet\":");
         buf_json(out, s->set);
         buf_f(out, ",\"index\":%d,", s->ordinal);
         int32_t from = s->ordinal;
@@ -87,7 +86,18 @@ void translate_placement_json(const struct seat *first, struct buf *out) {
         }
         buf_ch(out, '}');
     }
+}
+
+void translate_placement_joined(const struct seat *before, const struct seat *first,
+                                struct buf *out) {
+    buf_ch(out, '[');
+    seats_json(before, false, out);
+    seats_json(first, before != NULL, out);
     buf_ch(out, ']');
+}
+
+void translate_placement_json(const struct seat *first, struct buf *out) {
+    translate_placement_joined(NULL, first, out);
 }
 
 int translate_devices(const struct pod_devices *d, struct names *resources, struct arena *a,
@@ -125,13 +135,30 @@ static int64_t item_count(yyjson_val *item, int64_t so_far) {
                : 0;
 }
 
-static int restore_item(yyjson_val *item, int64_t n, struct engine *e,
+/* Of each pod set, the ordinal after the last that has a seat: those were inherited. NULL: out of memory. */
+static int32_t *next_ordinals(struct engine *e, const struct workload_input *w, struct arena *a) {
+    int32_t *v = ARENA_ARRAY(a, int32_t, w->n_sets + 1);
+    const struct seat *s = pool_workload_first(engine_pool(e), w->uid);
+    for (size_t i = 0; v != NULL && i < w->n_sets; i++) {
+        v[i] = 0;
+    }
+    for (; v != NULL && s != NULL; s = s->group_next) {
+        for (size_t i = 0; i < w->n_sets; i++) {
+            bool later = str_eq(w->sets[i].name, s->set) && s->ordinal >= v[i];
+            v[i] = later && s->ordinal < INT32_MAX ? s->ordinal + 1 : v[i];
+        }
+    }
+    return v;
+}
+
+static int restore_item(yyjson_val *item, int64_t n, const int32_t *next, struct engine *e,
                         const struct workload_input *w, struct arena *a, struct err *err) {
     struct seat as = {.workload = w->uid, .set = json_str_at(item, "podSet"),
                       .node = json_str_at(item, "node"),
                       .ordinal = (int32_t)json_i64_at(item, "index", 0)};
     struct pod_devices d = {0};
     yyjson_val *devices = json_get(item, STR("devices"));
+    int32_t from = 0;
     int r = 0;
     if (devices != NULL) {
         struct buf b;
@@ -148,6 +175,7 @@ static int restore_item(yyjson_val *item, int64_t n, struct engine *e,
         if (!str_eq(s->name, as.set)) {
             continue;
         }
+        from = next[i];
         as.amounts = ARENA_ARRAY(a, struct pool_amount, s->n_requests + 1);
         r = as.amounts != NULL ? 0 : ERR_NOMEM;
         for (size_t k = 0; k < s->n_requests && r == 0; k++) {
@@ -159,7 +187,7 @@ static int restore_item(yyjson_val *item, int64_t n, struct engine *e,
     }
     struct seat *made;
     for (int64_t i = 0; i < n && r == 0; i++, as.ordinal++) {
-        r = pool_seat_restore(engine_pool(e), &as, &made);
+        r = as.ordinal < from ? 0 : pool_seat_restore(engine_pool(e), &as, &made);
     }
     return r;
 }
@@ -170,14 +198,15 @@ int translate_placement_restore(struct str json, struct engine *e, const struct 
     yyjson_val *item;
     size_t i, max;
     int64_t n, pods = 0;
-    int r = json_parse(a, json, &doc, err);
+    const int32_t *next = next_ordinals(e, w, a);
+    int r = next != NULL ? json_parse(a, json, &doc, err) : ERR_NOMEM;
     if (r != 0) {
         return r;
     }
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_arr_foreach(root, i, max, item) {
         n = item_count(item, pods);
-        r = n > 0 ? restore_item(item, n, e, w, a, err)
+        r = n > 0 ? restore_item(item, n, next, e, w, a, err)
                   : err_set(err, ERR_INVALID, "item %zu: expected count and index of pods", i);
         if (r != 0) {
             return r;

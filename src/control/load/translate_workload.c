@@ -290,17 +290,20 @@ static int32_t pods_of(const struct workload *w, struct str set, int32_t otherwi
     return otherwise;
 }
 
-/* An admission may come after pods were reclaimed, then it counts only the others: what is left is told by the spec. */
-static int64_t usage_left(const struct workload *w, const struct pod_set_assignment *s, int64_t v) {
-    for (size_t k = 0; k < w->status->reclaimable_pods.n; k++) {
-        const struct reclaimable_pod *p = &w->status->reclaimable_pods.v[k];
-        if (str_eq(p->name, s->name) && s->count.set && s->count.v > 0) {
-            int64_t left = pods_of(w, s->name, s->count.v) - (int64_t)p->count;
-            left = left > 0 ? left : 0;
-            return left < s->count.v ? v / s->count.v * left : v;
-        }
+/* An admission may come after pods were reclaimed, then it counts only the others; and pods may be given back by a
+ * smaller count: what is left is told by the spec. */
+static int64_t usage_left(const struct workload *w, const struct pod_set_assignment *s,
+                          bool reclaims, int64_t v) {
+    if (!s->count.set || s->count.v <= 0) {
+        return v;
     }
-    return v;
+    int64_t left = pods_of(w, s->name, s->count.v);
+    for (size_t k = 0; reclaims && k < w->status->reclaimable_pods.n; k++) {
+        const struct reclaimable_pod *p = &w->status->reclaimable_pods.v[k];
+        left -= str_eq(p->name, s->name) ? p->count : 0;
+    }
+    left = left > 0 ? left : 0;
+    return left < s->count.v ? v / s->count.v * left : v;
 }
 
 int translate_admission(const struct workload *w, struct engine *e,
@@ -323,7 +326,7 @@ int translate_admission(const struct workload *w, struct engine *e,
                 if (str_eq(s->resource_usage.v[u].key, s->flavors.v[k].key)) {
                     h->v =
                         translate_amount(s->resource_usage.v[u].key, s->resource_usage.v[u].value);
-                    h->v = settings->gates.reclaimable_pods ? usage_left(w, s, h->v) : h->v;
+                    h->v = usage_left(w, s, settings->gates.reclaimable_pods, h->v);
                 }
             }
             r = names_intern(engine_flavors(e), s->flavors.v[k].value, &h->flavor);

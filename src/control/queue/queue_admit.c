@@ -47,6 +47,7 @@ int queue_input(struct queue_controller *c, const struct workload *w, struct str
         translate_workload_with(w, cq, c->settings, s != NULL && s->covers_pods, &c->arena, ret);
     if (r == 0) {
         protect(s, w, clock_wall(c->env->clock), ret);
+        ret->replaces = queue_slice_prior(c, w);
     }
     return r;
 }
@@ -256,6 +257,11 @@ static int admission_written(void *ctx, struct round *r, uint64_t tag,
         arena_reset(&c->arena);
         const struct workload *w = queue_decode(c, o);
         if (w != NULL && (w->status == NULL || w->status->admission == NULL)) {
+            const struct queue_work *prior =
+                map_get(&c->by_uid, engine_workload_prior(c->engine, q->uid));
+            if (prior != NULL) {
+                workqueue_add(c->works, prior->ns, prior->name); /* it is what it was */
+            }
             (void)engine_workload_undo(c->engine, q->uid); /* no memory: it stays as decided */
             queue_kick(c);
         }
@@ -305,12 +311,14 @@ static enum work patch_placement(struct queue_controller *c, const struct object
  * for the admission; or when it is too long: then what was decided is taken back by the work that follows at once. */
 static bool write_placement(struct queue_controller *c, const struct object *o,
                             const struct workload *w, struct queue_work *q, enum work *ret) {
+    struct str prior = engine_workload_prior(c->engine, o->uid);
     struct seat *first = pool_workload_first(engine_pool(c->engine), o->uid);
+    struct seat *before = pool_workload_first(engine_pool(c->engine), prior);
     size_t room = queue_placement_room(w->metadata);
     struct buf plan;
     buf_init(&plan, LIMIT_OBJECT_BYTES);
-    if (first != NULL) {
-        translate_placement_json(first, &plan);
+    if (first != NULL || before != NULL) {
+        translate_placement_joined(before, first, &plan);
     }
     int r = buf_ok(&plan);
     bool news =
@@ -366,12 +374,12 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
     if (write_placement(c, o, w, q, &result)) {
         return result;
     }
-    if (flavors_of(c, held, n, &flavors) != 0 ||
+    if (queue_slice_held(c, q->uid, &held, &n) != 0 || flavors_of(c, held, n, &flavors) != 0 ||
         queue_checks_needed(c, map_get(&c->clusters, cq), flavors, n, true, &need) != 0 ||
         queue_input(c, w, cq, &in) != 0) {
         return WORK_RETRY;
     }
-    for (size_t i = 0; i < q->n_counts && i < in.n_sets; i++) {
+    for (size_t i = 0; !queue_slice_elastic(c, w) && i < q->n_counts && i < in.n_sets; i++) {
         ((struct set_input *)in.sets)[i].count = q->counts[i]; /* our own copy, in the arena */
     }
     bool admitted = queue_checks_ready(w, &need);

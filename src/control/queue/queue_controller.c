@@ -463,7 +463,7 @@ static void on_node(struct queue_controller *c, const struct change *ch) {
 
 static void on_pod(struct queue_controller *c, const struct change *ch) {
     if (ch->type == CHANGE_DELETED) {
-        pool_pod_gone(engine_pool(c->engine), ch->obj->uid);
+        queue_slice_pod_gone(c, ch->obj->uid);
         queue_kick(c);
         return;
     }

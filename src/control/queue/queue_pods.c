@@ -113,7 +113,7 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     }
     if (terminal(p)) {
         if (pool_pod_seat(pool, o->uid) != NULL) {
-            pool_pod_gone(pool, o->uid);
+            queue_slice_pod_gone(c, o->uid);
             queue_kick(c);
         }
         return true;

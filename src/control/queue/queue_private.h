@@ -129,6 +129,7 @@ struct queue_work {
     uint32_t plan, plan_kept; /* pods were given other places: the newest, and the one that is written */
     int64_t unwritable; /* generation of which a placement was too long to be written; 0: none */
     size_t unwritable_bytes, unwritable_room; /* how long, and what there was room for */
+    bool elastic;     /* one of an elastic Job: it may shrink, and be replaced (queue_slices.c) */
     bool gated;       /* it would preempt, but a gate of its own is closed */
     char *considered; /* flavors looked at, for the event of the admission; NULL: nothing to say */
     const char *reason; /* why it waits: static; NULL: nothing to say */
@@ -267,6 +268,25 @@ bool queue_returns(struct queue_controller *c, const struct object *o, const str
 /* status.preemptionGates as spec says; true when that had to be written. */
 bool queue_gates(struct queue_controller *c, const struct object *o, const struct workload *w,
                  enum work *ret);
+
+/* queue_slices.c: Workloads of elastic Jobs */
+bool queue_slice_elastic(const struct queue_controller *c, const struct workload *w);
+/* The uid of the Workload that this one replaces: the two are of one elastic Job; empty: none. */
+struct str queue_slice_prior(struct queue_controller *c, const struct workload *w);
+/* One of the same Job that replaces it and holds quota as written; NULL: none. */
+const struct object *queue_slice_heir(struct queue_controller *c, const struct workload *w);
+/* Such a one is Finished, for `heir`. */
+enum work queue_slice_finish(struct queue_controller *c, const struct object *o,
+                             const struct workload *w, struct queue_work *q,
+                             const struct object *heir);
+/* The engine's holder `in` is as written: what it replaces is nobody's any more. As engine_workload_hold. */
+int queue_slice_hold(struct queue_controller *c, const struct workload_input *in,
+                     const struct held_amount *held, size_t n);
+/* What the admission of one that was given the difference says: all of it. ERR_NOMEM. */
+int queue_slice_held(struct queue_controller *c, struct str uid, const struct held_amount **held,
+                     size_t *n);
+/* A pod has ended, or lost its place: the pool knows, and a Workload that shrank gives the place back. */
+void queue_slice_pod_gone(struct queue_controller *c, struct str pod);
 
 /* queue_preempt.c */
 struct workload_change;

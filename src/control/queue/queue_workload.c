@@ -221,6 +221,10 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
     struct workload_input in;
     struct held_amount *held;
     size_t n;
+    q->elastic = queue_slice_elastic(c, w);
+    if (q->elastic && queue_slice_heir(c, w) != NULL) {
+        return 0; /* it is counted there */
+    }
     int r = queue_input(c, w, w->status->admission->cluster_queue, &in);
     r = r == 0 ? translate_admission(w, c->engine, c->settings, &c->arena, &held, &n) : r;
     if (r == 0) {
@@ -228,12 +232,15 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
         in.evicting = in.evicting || q->victim != NULL; /* it will be, in a moment */
         in.not_ready = in.not_ready && c->settings->ready.block_admission;
     }
-    r = r == 0 ? engine_workload_hold(c->engine, &in, held, n) : r;
+    r = r != 0       ? r
+        : q->elastic ? queue_slice_hold(c, &in, held, n)
+                     : engine_workload_hold(c->engine, &in, held, n);
     if (r != 0) {
         return r;
     }
     struct str plan = queue_annotation(w->metadata, PLACEMENT_ANNOTATION);
-    if (!str_empty(plan) && pool_workload_first(engine_pool(c->engine), q->uid) == NULL) {
+    if (!str_empty(plan) && ((q->elastic && !q->written) ||
+                             pool_workload_first(engine_pool(c->engine), q->uid) == NULL)) {
         struct err err = {0};
         r = translate_placement_restore(plan, c->engine, &in, &c->arena, &err);
         if (r != 0) {
@@ -457,6 +464,11 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
     enum work gates;
     if (queue_gates(c, o, w, &gates)) {
         return gates;
+    }
+    const struct object *heir =
+        reserves(w) && queue_slice_elastic(c, w) ? queue_slice_heir(c, w) : NULL;
+    if (heir != NULL) {
+        return queue_slice_finish(c, o, w, q, heir);
     }
     if (reserves(w)) { /* also while it goes: until its owner has stopped */
         int r = hold(c, w, q);

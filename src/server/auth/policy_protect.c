@@ -7,6 +7,8 @@
 
 #define QUEUE_LABEL STR("kueue.x-k8s.io/queue-name")
 #define GATE "kueue.x-k8s.io/admission"
+#define ELASTIC_GATE "kueue.x-k8s.io/elastic-job"
+#define SLICE "kueue.x-k8s.io/workload-slice-replacement-for"
 #define MANAGED "kueue.x-k8s.io/managed" /* label and finalizer */
 #define PODSET "kueue.x-k8s.io/podset"
 #define ROLE "kueue.x-k8s.io/role-hash"
@@ -99,10 +101,14 @@ static const char *changed_owner(const struct judged *j) {
     return "metadata.ownerReferences: a Job's pods are those that it made";
 }
 
-/* ---- the gate of admission ---- */
+/* ---- the gates of admission ---- */
+
+static bool has_gate(yyjson_mut_val *pod, struct str gate) {
+    return json_mfind(json_mpath(pod, "spec.schedulingGates"), "name", gate) != NULL;
+}
 
 static bool is_gated(yyjson_mut_val *pod) {
-    return json_mfind(json_mpath(pod, "spec.schedulingGates"), "name", STR(GATE)) != NULL;
+    return has_gate(pod, STR(GATE));
 }
 
 static struct str label(yyjson_mut_val *obj, const char *key) {
@@ -120,6 +126,9 @@ static const char *changed_ties(yyjson_mut_val *obj, yyjson_mut_val *old) {
     bool held = json_mfind(json_mpath(old, "metadata.finalizers"), NULL, STR(MANAGED)) != NULL;
     if (is_gated(old) && !is_gated(obj)) {
         return "spec.schedulingGates: the gate " GATE " is opened by the queue";
+    }
+    if (has_gate(old, STR(ELASTIC_GATE)) && !has_gate(obj, STR(ELASTIC_GATE))) {
+        return "spec.schedulingGates: the gate " ELASTIC_GATE " is opened by the queue";
     }
     if (!str_eq(label(obj, MANAGED), label(old, MANAGED))) {
         return "metadata.labels: " MANAGED " stays as it is";
@@ -185,12 +194,17 @@ static bool same_at(const struct judged *j, const char *path) {
     return now && was ? json_mequal(now, was) : !now == !was;
 }
 
-/* Its pods are found by its owners. */
+/* Its pods are found by its owners; what it replaces gives it quota; and while it holds that, how many pods it has is
+ * counted. */
 static int check_workload(const struct judged *j, struct err *err) {
     const struct str place = STR(POD_PLACEMENT_ANNOTATION);
     const char *why = NULL;
     if (!str_eq(annotation(j->obj, place), annotation(j->old, place))) {
         why = "annotation " POD_PLACEMENT_ANNOTATION " is written by the scheduler";
+    } else if (!str_eq(annotation(j->obj, STR(SLICE)), annotation(j->old, STR(SLICE)))) {
+        why = "annotation " SLICE " is written by the queue";
+    } else if (json_mpath(j->old, "status.admission") && !same_at(j, "spec.podSets")) {
+        why = "spec.podSets: the pods of an admitted Workload stay as they are";
     } else if (json_mpath(j->old, "status.admission") && !same_at(j, "metadata.ownerReferences")) {
         why = "metadata.ownerReferences: whose an admitted Workload is stays as it is";
     }

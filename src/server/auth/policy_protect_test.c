@@ -228,6 +228,35 @@ static void test_an_admitted_workload_keeps_its_owner(void **state) {
     assert_int_equal(root(w, "kueue.x-k8s.io", "Workload", now, was), 0);
 }
 
+#define SLICE_OF(name)                                                                             \
+    "{" NAMED(",\"annotations\":{\"kueue.x-k8s.io/workload-slice-replacement-for\":\"team/" name   \
+              "\"}") "}"
+#define ADMITTED(count)                                                                            \
+    "{" NAMED("") ",\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":" count                    \
+                  "}]},\"status\":{\"admission\":{}}}"
+
+/* Who takes over from whom, and how many pods quota is held for, is the queue's word. */
+static void test_the_queue_replaces_workloads(void **state) {
+    struct world *w = *state;
+    const char *bare = "{" NAMED("") "}";
+    const char *gated = "{" NAMED("") ",\"spec\":{\"schedulingGates\":[{\"name\":"
+                                      "\"kueue.x-k8s.io/elastic-job\"}],\"containers\":[]}}";
+    const char *open = "{" NAMED("") ",\"spec\":{\"containers\":[]}}";
+    assert_int_equal(tenant(w, "kueue.x-k8s.io", "Workload", SLICE_OF("a"), NULL), ERR_FORBIDDEN);
+    TOLD("workload-slice-replacement-for is written by the queue");
+    assert_int_equal(tenant(w, "kueue.x-k8s.io", "Workload", SLICE_OF("a"), bare), ERR_FORBIDDEN);
+    assert_int_equal(tenant(w, "kueue.x-k8s.io", "Workload", SLICE_OF("a"), SLICE_OF("a")), 0);
+    assert_int_equal(root(w, "kueue.x-k8s.io", "Workload", SLICE_OF("a"), NULL), 0);
+    assert_int_equal(tenant(w, "kueue.x-k8s.io", "Workload", ADMITTED("1"), ADMITTED("2")),
+                     ERR_FORBIDDEN);
+    TOLD("spec.podSets");
+    assert_int_equal(tenant(w, "kueue.x-k8s.io", "Workload", ADMITTED("2"), ADMITTED("2")), 0);
+    assert_int_equal(root(w, "kueue.x-k8s.io", "Workload", ADMITTED("1"), ADMITTED("2")), 0);
+    assert_int_equal(tenant(w, "", "Pod", open, gated), ERR_FORBIDDEN);
+    TOLD("the gate kueue.x-k8s.io/elastic-job is opened by the queue");
+    assert_int_equal(root(w, "", "Pod", open, gated), 0);
+}
+
 /* ---- priority ---- */
 
 static void put_classes(struct world *w) {
@@ -447,6 +476,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_gpu_job_waits_for_its_queue, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pods_are_whose_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_admitted_workload_keeps_its_owner, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_queue_replaces_workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(test_classes_are_a_right, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_class_that_was_there_is_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_places_cost_their_bytes, setup, teardown),

@@ -1,0 +1,197 @@
+/*
+ * job_queue_slices: elastic Jobs, which change their size while they run (job_slices.h). The first line that applies:
+ *
+ *     one that has ended has its finalizer     it goes
+ *     many have ended                          the oldest is removed
+ *     neither holder nor next                  Finished: OutOfSync
+ *     next, and the holder is evicted, or the
+ *       Job is suspended, or wants what the
+ *       holder has, or less                    Finished: OutOfSync; then, as without it:
+ *     fewer pods than the holder               its counts become smaller, in place
+ *     more pods, without quota                 its counts become larger, in place
+ *     more pods, with quota, no next           a Workload is made that names the holder
+ *     other pods than next has                 its counts change, in place
+ *
+ * One is replaced by one at a time. Who replaces whom, and ends, is the queue's business (queue_slices.c). Pods of such
+ * a Job are made behind a scheduling gate, which is taken off as many as the Workload that holds quota has.
+ */
+#include "control/hold/job_queue_private.h"
+
+enum { UNGATE_MAX = 256 }; /* pods in one round */
+
+static enum work out_of_sync(struct pair *p, const struct object *o, const struct workload *wl) {
+    struct workload_change ch;
+    struct buf b;
+    if (o->deleting_ns) {
+        return job_queue_drop_finalizer(p, o);
+    }
+    workload_change_init(&ch, o, wl, &p->c->arena, clock_wall(p->c->env.clock));
+    ch.settings = p->c->settings;
+    workload_change_set(&ch, "Finished", true, "OutOfSync",
+                        STR("The workload slice is out of sync with its parent job"));
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = workload_change_write(&ch, &b);
+    return job_queue_patch(p, o, "status", code, &b);
+}
+
+/* The next one has nothing to wait for. */
+static bool is_idle(const struct pair *p) {
+    const struct job_slice *next = &p->slices.next;
+    return next->obj->deleting_ns || p->evicted || p->suspended || p->obj->deleting_ns ||
+           p->finished ||
+           (!p->unclear && (!job_slice_alike(&p->look, next) ||
+                            job_slice_size(&p->look, &p->slices.holder) != SLICE_MORE));
+}
+
+bool job_queue_slices(struct pair *p, enum work *ret) {
+    const struct job_slices *s = &p->slices;
+    if (s->ended && s->ended != s->holder.obj) {
+        *ret = job_queue_drop_finalizer(p, s->ended);
+    } else if (s->oldest && s->oldest != s->holder.obj) {
+        *ret = job_queue_remove(p, s->oldest);
+    } else if (s->odd) {
+        *ret = out_of_sync(p, s->odd, &s->odd_wl);
+    } else if (s->next.obj && is_idle(p)) {
+        *ret = out_of_sync(p, s->next.obj, &s->next.wl);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- another size ---- */
+
+static enum work set_counts(struct pair *p, const struct job_slice *s) {
+    struct buf b;
+    job_queue_open(&b, s->obj);
+    buf_c(&b, "},\"spec\":{\"podSets\":");
+    job_slice_pod_sets(&p->look, s, &b);
+    buf_c(&b, "}}");
+    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+                   "Updated the size of Workload %.*s/%.*s", STR_ARG(s->obj->ns),
+                   STR_ARG(s->obj->name));
+    return job_queue_patch(p, s->obj, "", buf_ok(&b), &b);
+}
+
+static enum work grow(struct pair *p) {
+    const struct job_slice *next = &p->slices.next;
+    if (next->obj) {
+        return job_slice_size(&p->look, next) == SLICE_SAME ? WORK_OK : set_counts(p, next);
+    }
+    return p->evicted ? WORK_OK : job_queue_create(p, &p->slices.holder);
+}
+
+bool job_queue_resize(struct pair *p, enum work *ret) {
+    const struct job_slice *holder = &p->slices.holder;
+    *ret = WORK_OK;
+    if (!job_slice_alike(&p->look, holder)) {
+        return false;
+    }
+    enum job_slice_size size = job_slice_size(&p->look, holder);
+    if (size == SLICE_SAME) {
+        return true;
+    }
+    if (p->reserved && p->suspended) {
+        return p->evicted || p->admitted; /* evicted: once it holds nothing. Else it is made anew */
+    }
+    *ret = p->reserved && size == SLICE_MORE ? grow(p) : set_counts(p, holder);
+    return true;
+}
+
+/* ---- pods ---- */
+
+struct gates {
+    struct pair *p;
+    const struct object **v; /* gated, by name */
+    size_t n;
+    int64_t open;
+};
+
+static bool gate_each(void *ctx, const struct object *o) {
+    struct gates *g = ctx;
+    const struct owner_ref *owner = o->kind == g->p->c->pods ? object_controller(o) : NULL;
+    if (!owner || !str_eq(owner->uid, g->p->obj->uid)) {
+        return true;
+    }
+    bool over = str_contains(o->json, STR("\"phase\":\"Succeeded\"")) ||
+                str_contains(o->json, STR("\"phase\":\"Failed\""));
+    bool gated = str_contains(o->json, STR("{\"name\":\"" KUEUE_ELASTIC_GATE "\"}"));
+    if (gated && !over && !o->deleting_ns) {
+        g->v[g->n++] = o;
+    }
+    g->open += !gated && !over;
+    return true;
+}
+
+static int by_name(const void *a, const void *b) {
+    return str_cmp((*(const struct object *const *)a)->name,
+                   (*(const struct object *const *)b)->name);
+}
+
+/* The pod without the gate; ERR_NOT_FOUND: it has none. */
+static int write_open(const struct object *o, struct arena *a, struct buf *out) {
+    yyjson_doc *d;
+    yyjson_val *gate;
+    size_t i, n, kept = 0;
+    bool gone = false;
+    int r = object_tree(o, a, &d, NULL);
+    if (r != 0) {
+        return r;
+    }
+    job_queue_open(out, o);
+    buf_c(out, "},\"spec\":{\"schedulingGates\":[");
+    yyjson_arr_foreach(json_path(yyjson_doc_get_root(d), "spec.schedulingGates"), i, n, gate) {
+        if (str_is(json_str_at(gate, "name"), KUEUE_ELASTIC_GATE)) {
+            gone = true;
+            continue;
+        }
+        buf_c(out, kept++ ? "," : "");
+        json_write(out, gate);
+    }
+    buf_c(out, "]}}");
+    return gone ? buf_ok(out) : ERR_NOT_FOUND;
+}
+
+static enum work open_gates(struct pair *p, const struct object *const *v, size_t n) {
+    struct round *r = round_new(p->lane->queue, p->c->env.writer, "berth-job-queue-controller",
+                                p->obj->ns, p->obj->name);
+    struct buf b;
+    for (size_t i = 0; r && i < n; i++) {
+        int code = write_open(v[i], &p->c->arena, &b);
+        if (code == 0) {
+            round_patch(r, v[i]->kind, v[i]->ns, v[i]->name, "", PATCH_MERGE, buf_view(&b));
+        } else if (code != ERR_NOT_FOUND) {
+            round_fail(r, code);
+        }
+        buf_release(&b);
+    }
+    return r ? round_end(r) : WORK_RETRY;
+}
+
+/* By what it holds now: a smaller size counts at once. */
+static int64_t granted(const struct pair *p) {
+    int64_t n = 0;
+    for (size_t i = 0; i < p->wl.spec->pod_sets.n; i++) {
+        n += p->wl.spec->pod_sets.v[i].count;
+    }
+    return n;
+}
+
+enum work job_queue_ungate(struct pair *p) {
+    struct gates g = {.p = p};
+    if (!p->elastic || !p->admitted || p->n_pods == 0) {
+        return WORK_OK;
+    }
+    g.v = arena_alloc(&p->c->arena, p->n_pods * sizeof *g.v);
+    if (!g.v) {
+        return WORK_RETRY;
+    }
+    mirror_owned(p->c->env.mirror, p->obj, gate_each, &g);
+    int64_t room = granted(p) - g.open;
+    if (room <= 0 || g.n == 0) {
+        return WORK_OK;
+    }
+    qsort(g.v, g.n, sizeof *g.v, by_name);
+    size_t n = (int64_t)g.n < room ? g.n : (size_t)room;
+    return open_gates(p, g.v, n < UNGATE_MAX ? n : UNGATE_MAX);
+}
