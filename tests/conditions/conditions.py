@@ -563,6 +563,24 @@ def test_made_beforehand(w):
     w.b.kubectl("delete", "job", "before-a")
 
 
+def test_elastic(w):
+    """A Job that wants more pods than its Workload has gets another one in its place."""
+    w.queue("grows", 100)
+    body = job("grows-b", "sleep 300", queue="grows", parallelism=1)
+    body["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+    w.b.apply(body)
+    w.wl("job-grows-b-", "Admitted", "True", "Admitted")
+    w.patch("job", "grows-b", {"spec": {"parallelism": 2}})
+    w.wl("job-grows-b-", "Finished", "True", "WorkloadSliceReplaced",
+         r"Replaced to accommodate a workload \(UID: \S+, JobUID: \S+\) due to workload slice aggregation")
+    w.patch("job", "grows-b", {"spec": {"parallelism": 99}})
+    wait_for("two Workloads", lambda: sum("WorkloadSliceReplaced" not in json.dumps(x) for x in w.b.get("workloads")["items"]
+                                          if x["metadata"]["name"].startswith("job-grows-b-")) == 2)
+    w.patch("job", "grows-b", {"spec": {"parallelism": 2}})
+    w.wl("job-grows-b-", "Finished", "True", "OutOfSync", "The workload slice is out of sync with its parent job")
+    w.b.kubectl("delete", "job", "grows-b")
+
+
 def test_on_hold(w):
     """A RayJob that its operator finds invalid is on hold; what the operator would write is written here."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

@@ -67,7 +67,6 @@ CANNOT = {
     ("Workload", "DeactivationTarget", "True", "EvictedOnManagerCluster"): MULTIKUEUE,
     ("Workload", "Requeued", "True", "NodeFailures"): TAS,
     ("Workload", "Requeued", "False", "Inadmissible"): "dynamic resource allocation is not offered",
-    ("Workload", "Finished", "True", "WorkloadSliceReplaced"): "elastic jobs are not offered yet",
 }
 
 ALL = CLUSTER_QUEUE + LOCAL_QUEUE + WORKLOAD

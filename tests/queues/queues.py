@@ -296,6 +296,58 @@ def scene_the_same_name_again(w):
         w.b.kubectl("delete", "localqueue,clusterqueue,resourceflavor", "again", "--timeout=10s")
 
 
+def scale(w, name, pods):
+    w.b.kubectl("patch", "job", name, "--type=merge", "-p", json.dumps({"spec": {"parallelism": pods}}))
+
+
+def slices_of(w, name):
+    """The Workloads of a Job that have not ended, by how many pods they have: {pods: admitted}."""
+    mine = [x for x in w.b.get("workloads")["items"] if [o["name"] for o in x["metadata"].get("ownerReferences", [])] == [name]]
+    open_ = [x for x in mine if not any(c["type"] == "Finished" for c in x["status"].get("conditions", []))]
+    return {x["spec"]["podSets"][0]["count"]: any(c["type"] == "Admitted" and c["status"] == "True"
+                                                  for c in x["status"].get("conditions", [])) for x in open_}
+
+
+def grows_to(w, name, pods):
+    wait_for(f"one Workload of {name} for {pods} pods", lambda: slices_of(w, name) == {pods: True}, 10)
+    w.running(name, pods)
+
+
+def scene_elastic(w):
+    """A Job that changes its size while it runs: a second Workload replaces the first, its pods stay where they are, and what it
+    gives back is others'."""
+    w.submit("grows", LONG, "places", slices=SMALL, parallelism=2, annotations={"kueue.x-k8s.io/elastic-job": "true"})
+    w.running("grows", 2)
+    first = {p["metadata"]["uid"] for p in w.pods("grows")}
+    scale(w, "grows", 4)
+    grows_to(w, "grows", 4)
+    devices = [p["metadata"]["annotations"]["berth.dev/devices"] for p in w.pods("grows")]
+    check(len(set(devices)) == 4, f"devices {devices}")
+    check(first < {p["metadata"]["uid"] for p in w.pods("grows")}, "a pod was stopped")
+    ended = [c for x in w.b.get("workloads")["items"] for c in x["status"]["conditions"]
+             if c["type"] == "Finished" and c["reason"] == "WorkloadSliceReplaced"]
+    check(len(ended) == 1, f"replaced: {ended}")
+    total = {r["name"]: r["total"] for r in w.b.get("clusterqueue", "places")["status"]["flavorsReservation"][0]["resources"]}
+    check(total[SMALL] == "4", f"reserved {total}")
+    w.b.stop(signal.SIGKILL)
+    w.b.up()
+    grows_to(w, "grows", 4)
+    scale(w, "grows", 8)  # quota for nine, and places for seven
+    wait_for("one that waits", lambda: slices_of(w, "grows") == {4: True, 8: False}, 10)
+    wait_for("eight pods", lambda: len(w.pods("grows")) == 8, 10)
+    check(w.job("grows")["status"].get("ready") == 4, "more run than have quota")
+    scale(w, "grows", 6)
+    grows_to(w, "grows", 6)
+    w.submit("other", LONG, "places", slices=SMALL, parallelism=3)
+    w.becomes("other", "QuotaReserved", "False", "WaitingForPlacement")
+    scale(w, "grows", 1)
+    grows_to(w, "grows", 1)
+    w.running("other", 3)
+    check(w.job("grows")["spec"]["suspend"] is False, "the Job was stopped")
+    w.evicted_as("other")
+    w.finish("grows", "other")
+
+
 def totals(status):
     return {r["name"]: r["total"] for f in status.get("flavorsReservation", []) + status.get("flavorsUsage", [])
             for r in f["resources"] if r["total"] != "0"}

@@ -1,6 +1,7 @@
 /*
  * queue_slices: Workloads of elastic Jobs. A Job that asks for more pods while it runs gets a second Workload that
- * names the first (job_slices.h); the engine gives it the difference (core/admit/engine.h: a holder that grows or shrinks).
+ * names the first (control/load/job_slices.h); the engine gives it the difference (core/admit/engine.h: a holder that
+ * grows or shrinks).
  *
  *     the second                          the first
  *     waits                               goes on
