@@ -161,17 +161,25 @@ size_t http_waiting_for_account(const struct http_request *r) {
     return r->conn->account ? r->conn->account->waiting : 0;
 }
 
-/* The first that is not being answered. Those that are go to the end, so that the next time others are looked at. */
+/* It was answered, and has asked again already: it may do so for ever, and is never idle. */
+static bool is_insatiable(const struct http_conn *c) {
+    return c->phase == PHASE_BUSY && c->request.state == REQUEST_ANSWERED && c->pending.n > 0;
+}
+
+/* The first that is not being answered, else the first that never is done. Those that are answered go to the end, so
+ * that the next time others are looked at. */
 static struct http_conn *first_idle(struct http_line *l) {
+    struct http_conn *other = NULL;
     for (int i = 0; l->first && i < LOOKED_AT; i++) {
         struct http_conn *c = l->first;
         if (c->phase != PHASE_BUSY && c->phase != PHASE_CLOSED) {
             return c;
         }
+        other = !other && is_insatiable(c) ? c : other;
         line_remove(c);
         line_add(l, c);
     }
-    return NULL;
+    return other;
 }
 
 static struct http_account *largest(struct http_server *s) {

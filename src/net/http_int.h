@@ -136,8 +136,8 @@ bool http_account_join(struct http_conn *c,
 /* So many bytes of a body are to be expected. 0, or the status of a refusal. */
 int http_account_body(struct http_conn *c, size_t bytes);
 void http_account_waiting(struct http_conn *c, size_t bytes); /* so many wait for it now */
-/* Who makes room: the oldest stranger without a request under way, else such a connection of whoever has the most of
- * them, and more than a share; or NULL. */
+/* Who makes room: the oldest stranger without a request under way, else one that asks again and again before it has
+ * heard, else such a connection of whoever has the most of them, and more than a share; or NULL. */
 struct http_conn *http_account_oldest(struct http_server *s);
 /* http_conn.c */
 void http_conn_accept(struct http_server *s);

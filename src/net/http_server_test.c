@@ -21,9 +21,9 @@
 struct bed {
     struct loop *loop;
     struct http_server *server;
-    struct buf seen;  /* what the handler saw */
-    struct buf got;   /* what the client got */
-    struct str rest;  /* what it still has to send */
+    struct buf seen; /* what the handler saw */
+    struct buf got;  /* what the client got */
+    struct str rest; /* what it still has to send */
     int fd;
     struct loop_fd *watch;
     bool half_close, ended, reads;
@@ -244,9 +244,56 @@ static void count_closed(void *user) {
     loop_stop(b.loop);
 }
 
+enum { PIPELINED = 1000, WELL_UNDER_WAY = 10 };
+static int asked, asked_before;
+
+static void count_asked(void *ctx, struct http_request *r) {
+    asked++;
+    if (str_is(http_path(r), "/other")) {
+        asked_before = asked;
+    } else if (asked == WELL_UNDER_WAY) {
+        loop_stop(b.loop);
+    }
+    http_respond(r, 200, NULL, STR("x"));
+}
+
+/* One connection asks a thousand times in one go, another once while the first is being answered: how many were
+ * answered by then. */
+static int asked_by_then(size_t connections_max) {
+    static const char one[] = GET_ "\r\n";
+    static const char last[] = "GET /other HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    bed_start(
+        (struct http_server_options){.handler = count_asked, .connections_max = connections_max});
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons(http_server_port(b.server)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    asked = asked_before = 0;
+    int busy = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(busy, (struct sockaddr *)&at, sizeof(at)), 0);
+    for (int i = 0; i < PIPELINED; i++) {
+        assert_int_equal(send(busy, one, sizeof(one) - 1, MSG_NOSIGNAL), sizeof(one) - 1);
+    }
+    loop_run(b.loop);
+    talk(str_from(last, sizeof(last) - 1));
+    close(busy);
+    bed_stop();
+    return asked_before;
+}
+
+/* A connection that never stops asking has one request or two a turn; others have theirs. */
+static void test_pipeline_is_fair(void **state) {
+    assert_in_range(asked_by_then(0), WELL_UNDER_WAY, WELL_UNDER_WAY + 20);
+}
+
+/* Nor does it hold a place for ever that somebody else asks for. */
+static void test_pipeline_makes_room(void **state) {
+    assert_in_range(asked_by_then(1), WELL_UNDER_WAY, WELL_UNDER_WAY + 20);
+}
+
 static void test_answer_later(void **state) {
     bed_start((struct http_server_options){.handler = hold});
-    talk(STR(GET_ "\r\n" "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
+    talk(STR(GET_ "\r\n"
+                  "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
     assert_str_eq(buf_view(&b.seen), STR("/a|/last|"));
     http_set_user(b.held, &b, count_closed);
     assert_ptr_equal(http_user(b.held), &b);
@@ -397,8 +444,8 @@ static void expect_cut(struct http_server_options o, struct str bytes, const cha
 static void test_slow_senders(void **state) {
     expect_cut((struct http_server_options){.header_ms = 30}, STR(""), NULL);
     expect_cut((struct http_server_options){.header_ms = 30}, STR("GET / HT"), "HTTP/1.1 408 ");
-    expect_cut((struct http_server_options){.body_ms = 30},
-               STR(POST_ "Content-Length: 9\r\n\r\nx"), "HTTP/1.1 408 ");
+    expect_cut((struct http_server_options){.body_ms = 30}, STR(POST_ "Content-Length: 9\r\n\r\nx"),
+               "HTTP/1.1 408 ");
     expect_cut((struct http_server_options){.idle_ms = 30}, STR(GET_ "\r\n"), "HTTP/1.1 200 ");
 }
 
@@ -592,6 +639,23 @@ static void test_stop_lets_finish(void **state) {
     bed_stop();
 }
 
+/* Who asks without end is answered once more, and told that it was the last. */
+static void test_stop_ends_pipelines(void **state) {
+    bed_start((struct http_server_options){.handler = hold});
+    talk(STR("GET /last HTTP/1.1\r\nHost: h\r\n\r\n" GET_ "\r\n" GET_ "\r\n"));
+    http_server_stop(b.server, 10000, on_stopped, NULL);
+    http_respond(b.held, 200, NULL, STR("bye"));
+    b.held = NULL;
+    while (!b.stopped || !b.ended) {
+        loop_run(b.loop);
+        client_close();
+        b.ended = true;
+    }
+    assert_str_eq(buf_view(&b.seen), STR("/last|"));
+    assert_true(str_contains(buf_view(&b.got), STR("Connection: close\r\n")));
+    bed_stop();
+}
+
 static void test_stop_cuts_after_grace(void **state) {
     bed_start((struct http_server_options){.handler = hold});
     talk(STR("GET /last HTTP/1.1\r\nHost: h\r\n\r\n"));
@@ -655,6 +719,8 @@ int main(void) {
         cmocka_unit_test(test_answer_bytes),
         cmocka_unit_test(test_head_and_expect),
         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_pipeline_is_fair),
+        cmocka_unit_test(test_pipeline_makes_room),
         cmocka_unit_test(test_answer_later),
         cmocka_unit_test(test_peer_leaves),
         cmocka_unit_test(test_answer_to_nobody),
@@ -669,6 +735,7 @@ int main(void) {
         cmocka_unit_test(test_bodies_are_bounded),
         cmocka_unit_test(test_bodies_without_heads),
         cmocka_unit_test(test_stop_lets_finish),
+        cmocka_unit_test(test_stop_ends_pipelines),
         cmocka_unit_test(test_stop_cuts_after_grace),
         cmocka_unit_test(test_only_loopback),
         cmocka_unit_test(test_short_of_memory),
