@@ -5,8 +5,8 @@
 #include "api/schema/crd_schema.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "server/write/crd_status.h"
 #include "server/kit/handlers.h"
+#include "server/write/crd_status.h"
 #include "wire/json/json.h"
 
 enum { SCRATCH = 64 << 20, BURST = 200 };
@@ -392,8 +392,8 @@ void crds_release(struct server *s) {
     }
     feed_free(c->feed);
     while (c->cleanups != NULL) {
-        c->cleanups->under_way = 0; /* the writer is gone: nobody calls back */
-        c->cleanups->deferred = false;
+        c->cleanups->under_way =
+            0; /* the writer is gone: nobody calls back; its turn, if one waits, frees it */
         end_cleanup(&c->cleanups);
     }
     arena_release(&c->arena);

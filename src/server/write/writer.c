@@ -18,7 +18,7 @@ struct server_writer {
 };
 
 struct job {
-    struct server_writer *owner;
+    struct server_writer *owner; /* NULL: released, with an answer that waits for its turn */
     struct arena arena;
     struct api_request req;
     struct delete_options options;
@@ -59,8 +59,11 @@ static void job_unlink(struct job *j) {
     if (j->all_next != NULL) {
         j->all_next->all_prev = j->all_prev;
     }
-    arena_release(&j->arena);
-    mem_free(j);
+    j->owner = NULL;
+    if (!j->deferred) {
+        arena_release(&j->arena);
+        mem_free(j);
+    }
 }
 
 static void job_free(struct job *j) {
@@ -72,7 +75,6 @@ static void job_free(struct job *j) {
     }
     arena_reset(&j->arena);
     j->obj = NULL;
-    j->deferred = false;
     j->next = sw->spare;
     sw->spare = j;
     sw->n_spare++;
@@ -91,6 +93,12 @@ static void audit(struct job *j, int http) {
 
 static void report(void *ctx) {
     struct job *j = ctx;
+    j->deferred = false;
+    if (j->owner == NULL) { /* nobody is told by a writer that is gone */
+        arena_release(&j->arena);
+        mem_free(j);
+        return;
+    }
     j->result.obj = j->obj;
     j->done(j->ctx, &j->result);
     job_free(j);
