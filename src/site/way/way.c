@@ -234,18 +234,36 @@ static int send_on(struct pass *p, struct str token, struct err *err) {
     return http_client_send(p->w->streams, &o, &p->call, err);
 }
 
-void way_handle(struct way *w, struct http_request *r) {
+/* Whose request it is, who vouches for its connection; NULL: it was refused. */
+static const struct session *asker(struct way *w, struct http_request *r) {
     const struct session *one = NULL;
     struct err err = {0};
     int code = way_path_check(http_path(r), &err);
     if (code != 0) {
         refuse(r, code, err.text);
-        return;
+        return NULL;
     }
     code = sessions_of(w->o.sessions, r, &one, &err);
     if (code != 0) { /* nobody is anonymous here */
         bool forbidden = code == ERR_FORBIDDEN;
         refuse(r, forbidden ? code : ERR_UNAUTHORIZED, forbidden ? err.text : "not signed in");
+        return NULL;
+    }
+    http_set_account(r, one->who.user);
+    return one;
+}
+
+bool way_head(struct way *w, struct http_request *r) {
+    if (way_path_check(http_path(r), NULL) == ERR_NOT_FOUND) {
+        return true; /* the dashboard's own: a stranger's, and short */
+    }
+    return asker(w, r) != NULL;
+}
+
+void way_handle(struct way *w, struct http_request *r) {
+    struct err err = {0};
+    const struct session *one = asker(w, r);
+    if (!one) {
         return;
     }
     if (way_computed(w, r, one)) {

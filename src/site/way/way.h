@@ -39,6 +39,8 @@ struct way_options {
 struct way *way_new(const struct way_options *o, struct err *err);
 void way_free(struct way *w); /* NULL is a no-op; after the HTTP server whose requests it has */
 
+/* http_server_options.head of the listener: who is not signed in sends no body for the API server. */
+bool way_head(struct way *w, struct http_request *r);
 /* Answers r, now or later. */
 void way_handle(struct way *w, struct http_request *r);
 /* For dashboard_options.identify: asks the API server whose token it is. */

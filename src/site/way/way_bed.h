@@ -17,6 +17,8 @@ struct bed {
     struct http_server *http;
     struct http_client *client;
     void (*api)(struct bed *b, struct http_request *r);
+    bool (*admit)(struct bed *b,
+                  struct http_request *r); /* set before bed_start; NULL: any body may come */
     void *more;
     int status;
     char head[16 << 10];
@@ -107,6 +109,11 @@ static void bed_handle(void *ctx, struct http_request *r) {
     }
 }
 
+static bool bed_admit(void *ctx, struct http_request *r) {
+    struct bed *b = ctx;
+    return dashboard_host(b->dashboard, r) && b->admit(b, r);
+}
+
 static void bed_start(struct bed *b, struct dashboard_options *o) {
     struct err err = {0};
     buf_init(&b->body, 0);
@@ -117,8 +124,11 @@ static void bed_start(struct bed *b, struct dashboard_options *o) {
     o->world = "test";
     o->ctx = b;
     b->dashboard = dashboard_new(o, &err);
-    struct http_server_options h = {
-        .host = STR("127.0.0.1"), .handler = bed_handle, .ctx = b, .out_max = 64 << 20};
+    struct http_server_options h = {.host = STR("127.0.0.1"),
+                                    .handler = bed_handle,
+                                    .ctx = b,
+                                    .out_max = 64 << 20,
+                                    .head = b->admit ? bed_admit : NULL};
     assert_ok(http_server_start(b->loop, &h, &b->http, &err), &err);
     struct http_client_options c = {.user_agent = STR("test")};
     assert_ok(http_client_new(b->loop, &c, &b->client, &err), &err);

@@ -1,6 +1,10 @@
 /* Tests of the way: what is sent on and what is not, streams both sides of which may stop, and computed kinds. */
 #include "site/way/way.h"
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "mirror/fake_kind.h"
 #include "mirror/mirror.h"
 #include "site/way/way_bed.h"
@@ -146,12 +150,17 @@ static void api(struct bed *b, struct http_request *r) {
     way_handle(up_of(b)->way, r);
 }
 
+static bool admit(struct bed *b, struct http_request *r) {
+    return way_head(up_of(b)->way, r);
+}
+
 static int setup(void **state) {
     static const struct assets none = {NULL, 0, false};
     struct upstream *u = mem_zalloc(sizeof(*u));
     struct err err = {0};
     char url[100];
     struct dashboard_options d = {.assets = &none, .identify = identify, .signed_out = signed_out};
+    u->bed.admit = admit;
     bed_start(&u->bed, &d);
     u->bed.api = api;
     u->may_ask = true;
@@ -281,6 +290,58 @@ static void test_paths(void **state) {
     assert_false(way_type_is_safe(STR("text/html")));
     assert_false(way_type_is_safe(STR("image/svg+xml")));
     assert_false(way_type_is_safe(STR("")));
+}
+
+/* ---- bodies that are still to come ---- */
+
+struct raw {
+    struct loop *loop;
+    int fd;
+    char got[1000];
+};
+
+static void heard(void *ctx, int events) {
+    struct raw *x = ctx;
+    ssize_t n = recv(x->fd, x->got, sizeof(x->got) - 1, 0);
+    x->got[n > 0 ? n : 0] = 0;
+    loop_stop(x->loop);
+}
+
+/* Sends this and no more; x has what is said. */
+static void say(struct bed *b, const char *text, struct raw *x) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(http_server_port(b->http))};
+    struct err err = {0};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    *x = (struct raw){.loop = b->loop, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    assert_int_equal(connect(x->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(send(x->fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+    struct loop_fd *watch = loop_fd(b->loop, x->fd, LOOP_READABLE, heard, x, &err);
+    assert_non_null(watch);
+    loop_run(b->loop);
+    loop_fd_free(watch);
+    close(x->fd);
+}
+
+#define POST                                                                                       \
+    "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nSec-Fetch-Site: same-origin\r\n" OURS               \
+    "\r\n%s\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n"
+
+/* Who is not signed in is told so before the body comes; who is, is asked for it. */
+static void test_bodies(void **state) {
+    struct bed *b = *state;
+    struct raw x;
+    char text[1000];
+    const unsigned port = http_server_port(b->http);
+    (void)snprintf(text, sizeof(text), POST, "/api/v1/namespaces/a/configmaps", port, "A: b");
+    say(b, text, &x);
+    assert_true(str_starts(str_of(x.got), STR("HTTP/1.1 401 ")));
+    (void)snprintf(text, sizeof(text), POST, "/dashboard/session", port, "A: b");
+    say(b, text, &x); /* a stranger's body is short */
+    assert_true(str_starts(str_of(x.got), STR("HTTP/1.1 413 ")));
+    sign_in(b);
+    (void)snprintf(text, sizeof(text), POST, "/api/v1/namespaces/a/configmaps", port, b->cookie);
+    say(b, text, &x);
+    assert_true(str_starts(str_of(x.got), STR("HTTP/1.1 100 ")));
 }
 
 static void test_token_ends(void **state) {
@@ -614,6 +675,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_identify, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sent_on, setup, teardown),
         cmocka_unit_test(test_paths),
+        cmocka_unit_test_setup_teardown(test_bodies, setup, teardown),
         cmocka_unit_test(test_token_ends),
         cmocka_unit_test_setup_teardown(test_revoked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_watch, setup, teardown),

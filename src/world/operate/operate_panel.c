@@ -28,6 +28,11 @@ static void to_way(void *ctx, struct http_request *r) {
     way_handle(p->way, r);
 }
 
+static bool to_way_head(void *ctx, struct http_request *r) {
+    struct operate_panel *p = ctx;
+    return way_head(p->way, r);
+}
+
 static int make_way(struct operate_panel *p, const struct operate_panel_options *o,
                     const struct kube_config *c, struct err *err) {
     struct way_options w = {
@@ -64,6 +69,7 @@ static int make(struct operate_panel *p, const struct operate_panel_options *o,
         .allow_any = o->allow_any,
         .identify = identify,
         .signed_out = signed_out,
+        .head = to_way_head,
         .api = to_way,
         .ctx = p,
     };
