@@ -6,14 +6,17 @@
  */
 #include "core/admit/engine_private.h"
 
-uint64_t workload_hash(const struct workload_input *in) {
-    uint64_t h = hash_guest(hash_mix(0, (uint64_t)in->priority), in->replaces);
-    for (size_t i = 0; i < in->n_sets; i++) {
-        const struct set_input *s = &in->sets[i];
-        h = shape_hash(s->shape, hash_mix(hash_guest(h, s->name), (uint64_t)s->count));
+uint64_t workload_hash(const struct engine_workload *w) {
+    uint64_t h = hash_mix(0, (uint64_t)w->priority);
+    if (!str_empty(w->replaces)) {
+        h = hash_guest(h, w->replaces);
+    }
+    for (size_t i = 0; i < w->n_sets; i++) {
+        const struct engine_set *s = &w->sets[i];
+        h = shape_hash(&s->shape, hash_mix(hash_guest(h, s->name), (uint64_t)s->count));
         h = hash_mix(h, (uint64_t)s->min_count);
         for (size_t k = 0; k < s->n_requests; k++) {
-            h = hash_mix(hash_guest(h, s->requests[k].resource), (uint64_t)s->requests[k].v);
+            h = hash_mix(hash_mix(h, s->requests[k].resource), (uint64_t)s->requests[k].v);
         }
     }
     return h;

@@ -6,7 +6,7 @@
  */
 #include "core/admit/preempt.h"
 
-enum { LOOKED_A_HEAD = 64 }; /* holders that a search looks at for the price of a head */
+enum { LOOKED_A_HEAD = 128 }; /* holders that a search looks at for the price of a head */
 
 void scan_clear(struct engine_workload *w) {
     w->has_tried = false;

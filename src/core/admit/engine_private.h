@@ -85,30 +85,28 @@ struct engine_workload {
     struct engine_queue *queue;
     int64_t priority, queued_ns;
     enum workload_state state;
+    uint32_t told; /* engine_class.told when it was told */
     uint64_t hash;
     struct engine_class *class; /* NULL while it holds quota */
     struct engine_set *sets;
-    size_t n_sets;
     struct held_amount *held; /* own memory; holding only */
-    size_t n_held;
-    size_t place;                                    /* in the heap of its class */
-    struct engine_workload *prev, *next;             /* parked alone: of the queue */
-    struct engine_workload *class_prev, *class_next; /* in the heap: of the class */
-    struct engine_workload *join_prev, *join_next;   /* in whatever state but holding: of the class */
+    uint32_t n_sets, n_held;
+    size_t place;                                  /* in the heap of its class */
+    struct engine_workload *prev, *next;           /* in the heap: of its class; parked alone: of the queue */
+    struct engine_workload *join_prev, *join_next; /* in whatever state but holding: of the class */
     struct str local, replaces;
     struct engine_workload *heir; /* was given the difference, and takes over (engine_resize.c) */
-    uint32_t told; /* engine_class.told when it was told */
     bool gated, failed_checks;
     /* holding: what a search for victims asks */
     bool evicting, not_ready;
     bool listed;            /* in engine_queue.holders */
     bool entered, admitted; /* usage.h: an entry penalty is due; what it holds counts as used */
-    int64_t reserved_ns, protected_until_ns, minimum_runtime_ns;
     /* the scan over its flavors */
     bool has_tried;    /* sets[].tried is meaningful */
     bool outrun; /* in this round over its flavors, one was lost to others of the same cycle */
     bool missed_place; /* in this round over its flavors, one had quota but no place */
     bool place_round;  /* in this round over its flavors, victims may go for a place alone */
+    int64_t reserved_ns, protected_until_ns, minimum_runtime_ns; /* holding */
     uint64_t lifted;   /* its seats are lifted in a trial (engine.lift_mark); 0: not */
     uint64_t tried_generation, tried_cycle;
     uint64_t scan_retries; /* engine_tree.retries when the round began */
@@ -288,7 +286,8 @@ struct engine {
 };
 
 /* alike.c */
-uint64_t workload_hash(const struct workload_input *in); /* who may be alike */
+/* Who may be alike, of what is in sets and priority. Resources count by their numbers: equal within one engine. */
+uint64_t workload_hash(const struct engine_workload *w);
 bool workload_says(const struct engine *e, const struct engine_workload *w,
                    const struct workload_input *in); /* in all that decisions look at but the queue */
 bool workload_alike(const struct engine_workload *a, const struct engine_workload *b);

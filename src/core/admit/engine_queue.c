@@ -221,16 +221,16 @@ void class_leave(struct engine *e, struct engine_workload *w) {
 /* Those that know their reason stand last. */
 static void member_link(struct engine_class *c, struct engine_workload *w) {
     bool last = w->told == c->told;
-    w->class_prev = last ? c->last : NULL;
-    w->class_next = last ? NULL : c->first;
-    *(w->class_prev != NULL ? &w->class_prev->class_next : &c->first) = w;
-    *(w->class_next != NULL ? &w->class_next->class_prev : &c->last) = w;
+    w->prev = last ? c->last : NULL;
+    w->next = last ? NULL : c->first;
+    *(w->prev != NULL ? &w->prev->next : &c->first) = w;
+    *(w->next != NULL ? &w->next->prev : &c->last) = w;
 }
 
 static void member_unlink(struct engine_class *c, struct engine_workload *w) {
-    *(w->class_prev != NULL ? &w->class_prev->class_next : &c->first) = w->class_next;
-    *(w->class_next != NULL ? &w->class_next->class_prev : &c->last) = w->class_prev;
-    w->class_prev = w->class_next = NULL;
+    *(w->prev != NULL ? &w->prev->next : &c->first) = w->next;
+    *(w->next != NULL ? &w->next->prev : &c->last) = w->prev;
+    w->prev = w->next = NULL;
 }
 
 /* ---- telling ---- */

@@ -33,7 +33,7 @@ size_t engine_active(const struct engine *e, uint64_t *ret_hash) {
         for (const struct map_entry *x; (x = map_next(&q->classes, &k)) != NULL;) {
             const struct engine_class *c = x->value;
             for (const struct engine_workload *w = c->first; w != NULL && (soon || !c->parked);
-                 w = w->class_next) {
+                 w = w->next) {
                 sum += uid_hash(w);
                 n++;
             }

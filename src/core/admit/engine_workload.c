@@ -52,8 +52,7 @@ static int workload_new(struct engine *e, const struct workload_input *in, struc
                                   .replaces = bump_str(&b, in->replaces),
                                   .priority = in->priority,
                                   .queued_ns = in->queued_ns,
-                                  .n_sets = in->n_sets,
-                                  .hash = workload_hash(in),
+                                  .n_sets = (uint32_t)in->n_sets,
                                   .queue = q};
     workload_flags(w, in);
     w->sets = bump_alloc(&b, in->n_sets * sizeof(*w->sets));
@@ -81,6 +80,7 @@ static int workload_new(struct engine *e, const struct workload_input *in, struc
         mem_free(w);
         return r;
     }
+    w->hash = workload_hash(w);
     *ret = w;
     return 0;
 }
