@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "echo.h"
 #include "http_load.h"
 #include "measure.h"
@@ -265,6 +266,8 @@ int main(int argc, char **argv) {
     up.berth = argv[1];
     up_folder();
     double disk = measure_fdatasync(up.dir, 4096, 1);
+    printf("Bounds: a request has %d steps of the loop's time, a body of %d bytes and %d values.\n",
+           LIMIT_REQUEST_STEPS, LIMIT_BODY_BYTES, LIMIT_BODY_VALUES);
     printf("%zu connections\n%-34s %9s  %8s  %8s  %8s\n", connections, "", "per s", "p50 ms",
            "p99 ms", "cpu us");
     printf("%-34s %9.0f\n", "floor: fdatasync of 4 KiB", disk);

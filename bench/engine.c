@@ -121,9 +121,13 @@ int main(int argc, char **argv) {
            "processor's.\n"
            "each: an engine_run over the decisions it made; event: from an event to the first "
            "decision it causes;\n"
-           "call: the longest engine_run, with the controllers' budget of %d; B each: resident "
-           "memory of a workload.\n",
-           ENGINE_BUDGET);
+           "call: the longest engine_run; B each: resident memory of a workload.\n"
+           "Bounds: a call has the controllers' budget of %d heads; %d holders that a search for "
+           "victims looks at cost one,\n"
+           "as do %d queues of the tree that it is in, %d nodes looked at for a place, and %d "
+           "queues or cohorts settled.\n",
+           ENGINE_BUDGET, ENGINE_HOLDERS_A_HEAD, ENGINE_QUEUES_A_HEAD, ENGINE_NODES_A_HEAD,
+           ENGINE_SETTLED_A_HEAD);
     for (size_t i = 0; i < n_loads; i++) {
         bool named = first >= argc;
         for (int k = first; k < argc; k++) {

@@ -283,7 +283,14 @@ static void one_size(size_t n) {
            much.all_bytes, much.planner_bytes);
 }
 
+static void print_bounds(void) {
+    printf("Bounds: a repair tries %d placements; a search in time tries %d starts, and looks at "
+           "%d cards and entries.\n",
+           CALENDAR_REPAIR_STEPS, CALENDAR_SEARCH_STEPS, CALENDAR_SEARCH_LOOKS);
+}
+
 int main(int argc, char **argv) {
+    print_bounds();
     for (int i = 1; i < argc; i++) {
         one_size(strtoul(argv[i], NULL, 10));
     }

@@ -43,6 +43,14 @@
 struct engine;
 struct engine_workload;
 
+/* What else a run does, in heads: so many cost of its budget what one does. */
+enum {
+    ENGINE_HOLDERS_A_HEAD = 128, /* holders that a search for victims looks at */
+    ENGINE_QUEUES_A_HEAD = 32,   /* queues of the tree that a search is in */
+    ENGINE_NODES_A_HEAD = 32,    /* nodes that placing looks at */
+    ENGINE_SETTLED_A_HEAD = 16   /* queues and cohorts that are settled after an edit */
+};
+
 /* Which shares a victim's side may come to, under fair sharing: the first rule that holds for it. */
 enum fair_strategy {
     FAIR_FINAL_SHARE = 1,

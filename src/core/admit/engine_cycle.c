@@ -14,8 +14,6 @@
  */
 #include "core/admit/preempt.h"
 
-enum { SETTLED_A_HEAD = 16 }; /* nodes that are settled at the price of a head */
-
 int action_add(struct engine *e, const struct engine_action *a) {
     return action_vec_push(&e->actions, *a);
 }
@@ -326,7 +324,7 @@ int engine_run(struct engine *e, int64_t now_ns, size_t budget, const struct eng
                size_t *ret_n, bool *ret_more, int64_t *ret_wake_ns) {
     uint64_t built = e->forest.built;
     int r = run_begin(e, now_ns);
-    uint64_t settled = (e->forest.built - built) / SETTLED_A_HEAD;
+    uint64_t settled = (e->forest.built - built) / ENGINE_SETTLED_A_HEAD;
     budget -=
         settled < budget ? settled : budget - (budget > 0); /* one head is looked at in any case */
     size_t told = e->tell != NULL ? budget / 4 : 0; /* the rest is for those not told yet */

@@ -6,8 +6,6 @@
  */
 #include "core/admit/preempt.h"
 
-enum { LOOKED_A_HEAD = 128 }; /* holders that a search looks at for the price of a head */
-
 void scan_clear(struct engine_workload *w) {
     w->has_tried = false;
 }
@@ -66,8 +64,9 @@ int needs_of(struct engine *e, const struct assignment *a, size_t more, struct p
 /* A search may look at every queue of its tree, and at all that they hold: it costs more of the budget than a head
  * does. */
 static void charge(struct engine *e, const struct engine_workload *w) {
-    size_t cost = w->queue->tree->n_queues / 32 + e->looked / LOOKED_A_HEAD;
-    e->looked %= LOOKED_A_HEAD;
+    size_t cost =
+        w->queue->tree->n_queues / ENGINE_QUEUES_A_HEAD + e->looked / ENGINE_HOLDERS_A_HEAD;
+    e->looked %= ENGINE_HOLDERS_A_HEAD;
     e->left -= cost < e->left ? cost : e->left;
 }
 

@@ -264,7 +264,7 @@ static int take_all(struct engine *e, const struct assignment *a) {
 static int holder_make(struct engine *e, struct entry *n, struct held_amount *held) {
     struct engine_workload *w = n->w;
     w->held = held;
-    w->n_held = n->a.n_held;
+    w->n_held = (uint32_t)n->a.n_held;
     if (w->n_held > 0) {
         memcpy(held, n->a.held, w->n_held * sizeof(*held));
     }

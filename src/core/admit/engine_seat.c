@@ -113,9 +113,9 @@ static void no_place(struct entry *n, const struct place_why *why, size_t victim
     n->a.verdict->place = *why;
 }
 
-/* Nodes looked at, in heads: some thirty cost what one does. */
+/* Nodes looked at, in heads. */
 static void charge(struct engine *e, size_t nodes) {
-    size_t cost = 1 + nodes / 32;
+    size_t cost = 1 + nodes / ENGINE_NODES_A_HEAD;
     e->left -= cost < e->left ? cost : e->left;
 }
 

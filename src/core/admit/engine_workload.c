@@ -339,7 +339,7 @@ static int held_set(struct engine *e, struct engine_workload *w, const struct he
     (void)held_move(e, w, -1);
     mem_free(w->held);
     w->held = copy;
-    w->n_held = n;
+    w->n_held = (uint32_t)n;
     return 0;
 }
 

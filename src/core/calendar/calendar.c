@@ -4,9 +4,9 @@
 void calendar_set_options(struct calendar *c, const struct calendar_options *o) {
     c->o = o != NULL ? *o : (struct calendar_options){0};
     c->o.grid_s = c->o.grid_s > 0 ? c->o.grid_s : GRID_S;
-    c->o.repair_steps = c->o.repair_steps != 0 ? c->o.repair_steps : REPAIR_STEPS;
-    c->o.search_steps = c->o.search_steps > 0 ? c->o.search_steps : SEARCH_STEPS;
-    c->o.search_looks = c->o.search_looks > 0 ? c->o.search_looks : SEARCH_LOOKS;
+    c->o.repair_steps = c->o.repair_steps != 0 ? c->o.repair_steps : CALENDAR_REPAIR_STEPS;
+    c->o.search_steps = c->o.search_steps > 0 ? c->o.search_steps : CALENDAR_SEARCH_STEPS;
+    c->o.search_looks = c->o.search_looks > 0 ? c->o.search_looks : CALENDAR_SEARCH_LOOKS;
     c->most_steps = c->o.repair_steps > 0 ? c->o.repair_steps : 0;
 }
 

@@ -51,6 +51,9 @@ enum {
     CALENDAR_CARDS_MAX = 60000,
     CALENDAR_PLACEMENTS_MAX = 63,   /* (profile, start) pairs of one card, the whole card counted */
     CALENDAR_ALTERNATIVES_MAX = 5,
+    CALENDAR_REPAIR_STEPS = 4000,    /* unless calendar_options say otherwise; so the next two */
+    CALENDAR_SEARCH_STEPS = 2000,
+    CALENDAR_SEARCH_LOOKS = 1000000,
 };
 
 struct calendar;
@@ -58,9 +61,9 @@ struct calendar;
 struct calendar_options {
     int64_t grid_s;       /* starts that are proposed are multiples of it after grid_base; 0: 900 */
     int64_t grid_base;    /* the policy zone's offset makes it differ from 0 */
-    int32_t repair_steps; /* placements tried by one repair; 0: 4000; negative: none */
-    int32_t search_steps; /* starts tried by one search in time; 0: 2000 */
-    int64_t search_looks; /* cards and entries looked at by one search, all in all; 0: 1,000,000 */
+    int32_t repair_steps; /* placements tried by one repair; 0: CALENDAR_REPAIR_STEPS; negative: none */
+    int32_t search_steps; /* starts tried by one search in time; 0: CALENDAR_SEARCH_STEPS */
+    int64_t search_looks; /* cards and entries looked at by one search, all in all; 0: CALENDAR_SEARCH_LOOKS */
 };
 
 struct calendar *calendar_new(const struct calendar_options *o); /* NULL options: all defaults; NULL: no memory */

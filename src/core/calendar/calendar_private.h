@@ -18,9 +18,6 @@ enum {
     COVER_PLANES = 12,
     WHOLE_WEIGHT =
         64, /* what it costs to take the last place of a whole card: sooner sliced cards than fresh ones */
-    REPAIR_STEPS = 4000,
-    SEARCH_STEPS = 2000,
-    SEARCH_LOOKS = 1000000,
     SEARCH_REPAIR = 50, /* steps of repair for each start that a search tries */
     GRID_S = 900,
 };

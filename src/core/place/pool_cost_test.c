@@ -303,7 +303,7 @@ static void a_search_is_charged(void **state) {
     run(&w);
     submit(&w, "all", "q", 5, 3000, 2001); /* "top" stays */
     assert_int_equal(engine_run(w.e, 0, 1000, &a, &n, &more, NULL), 0);
-    assert_in_range(w.e->left, 900, 1000 - 2000 / 128);
+    assert_in_range(w.e->left, 900, 1000 - 2000 / ENGINE_HOLDERS_A_HEAD);
     engine_free(w.e);
 }
 
