@@ -90,7 +90,7 @@ static void configuration_cell(yyjson_val *obj, size_t i, int64_t now, struct bu
 
 static const struct column configuration_columns[] = {
     COLUMN_NAME,
-    COLUMN("Webhooks", "integer", 0, "How many webhooks it has."),
+    COLUMN("Webhooks", "integer", 0, "Number of webhooks."),
     COLUMN_AGE,
 };
 

@@ -201,13 +201,13 @@ static void job_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    COLUMN("Status", "string", 0, "What the job is doing, or how it ended."),
-    COLUMN("Completions", "string", 0, "Pods that succeeded, of those wanted."),
+    COLUMN("Status", "string", 0, "State of the job."),
+    COLUMN("Completions", "string", 0, "Succeeded pods, out of the required completions."),
     COLUMN("Duration", "string", 0, "Time from the start to the end, or until now."),
     COLUMN_AGE,
-    COLUMN("Containers", "string", 1, "Names of its containers."),
-    COLUMN("Images", "string", 1, "Images of its containers."),
-    COLUMN("Selector", "string", 1, "Labels by which the job finds its pods."),
+    COLUMN("Containers", "string", 1, "Names of the containers."),
+    COLUMN("Images", "string", 1, "Images of the containers."),
+    COLUMN("Selector", "string", 1, "Label selector of the job's pods."),
 };
 static const struct kind_version versions[] = {{.version = "v1", .schema = &schema_job}};
 const struct kind kind_job = {

@@ -3,13 +3,13 @@
 
 static const struct column explanation_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Queue", "string", 0, "status.localQueue", "The LocalQueue it waits in."),
+    COLUMN_PATH("Queue", "string", 0, "status.localQueue", "LocalQueue of the workload."),
     COLUMN_PATH("State", "string", 0, "status.state",
                 "Waiting, Held, Reserved, Admitted, Stopping or Finished."),
     COLUMN_PATH("Position", "integer", 0, "status.position.clusterQueue",
                 "Place among those that wait in the ClusterQueue."),
-    COLUMN_PATH("Starts", "string", 0, "status.estimate.text", "When it may start."),
-    COLUMN_PATH("Waits For", "string", 0, "status.summary", "Why it waits."),
+    COLUMN_PATH("Starts", "string", 0, "status.estimate.text", "Estimated start."),
+    COLUMN_PATH("Waits For", "string", 0, "status.summary", "Why the workload waits."),
 };
 const struct kind kind_workload_explanation = {
     .group = "berth.dev",

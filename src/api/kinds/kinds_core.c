@@ -165,15 +165,15 @@ static void node_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
 
 static const struct column node_columns[] = {
     COLUMN_NAME,
-    COLUMN("Status", "string", 0, "Whether the node takes pods."),
-    COLUMN("Roles", "string", 0, "Roles named by its labels."),
+    COLUMN("Status", "string", 0, "Whether the node is ready and accepts new pods."),
+    COLUMN("Roles", "string", 0, "Roles, from the node's labels."),
     COLUMN_AGE,
     COLUMN("Version", "string", 0, "Version of the node agent."),
     COLUMN("Internal-IP", "string", 1, "Address inside the cluster."),
     COLUMN("External-IP", "string", 1, "Address outside the cluster."),
     COLUMN("OS-Image", "string", 1, "Operating system."),
     COLUMN("Kernel-Version", "string", 1, "Kernel."),
-    COLUMN("Container-Runtime", "string", 1, "What runs the containers."),
+    COLUMN("Container-Runtime", "string", 1, "Container runtime and its version."),
 };
 static const struct kind_version node_versions[] = {{.version = "v1", .schema = &schema_node}};
 const struct kind kind_node = {
@@ -242,7 +242,7 @@ static void config_map_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *
 
 static const struct column config_map_columns[] = {
     COLUMN_NAME,
-    COLUMN("Data", "integer", 0, "How many entries it has."),
+    COLUMN("Data", "integer", 0, "Number of entries."),
     COLUMN_AGE,
 };
 static const struct kind_version config_map_versions[] = {
@@ -306,8 +306,8 @@ static void secret_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out)
 
 static const struct column secret_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Type", "string", 0, "type", "What kind of secret it is."),
-    COLUMN("Data", "integer", 0, "How many entries it has."),
+    COLUMN_PATH("Type", "string", 0, "type", "Type of the secret."),
+    COLUMN("Data", "integer", 0, "Number of entries."),
     COLUMN_AGE,
 };
 static const struct kind_version secret_versions[] = {{.version = "v1", .schema = &schema_secret}};

@@ -118,15 +118,16 @@ static void event_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) 
 }
 
 static const struct column columns[] = {
-    COLUMN("Last Seen", "string", 0, "When it last happened."),
+    COLUMN("Last Seen", "string", 0, "Time of the last occurrence."),
     COLUMN_PATH("Type", "string", 0, "type", "Normal or Warning."),
-    COLUMN_PATH("Reason", "string", 0, "reason", "Why, in one word."),
-    COLUMN("Object", "string", 0, "What it happened to."),
-    COLUMN_PATH("Subobject", "string", 1, "involvedObject.fieldPath", "Which part of it."),
-    COLUMN("Source", "string", 1, "Who says so."),
-    COLUMN_PATH("Message", "string", 0, "message", "What happened."),
-    COLUMN("First Seen", "string", 1, "When it first happened."),
-    COLUMN("Count", "string", 1, "How often it happened."),
+    COLUMN_PATH("Reason", "string", 0, "reason", "Machine-readable reason."),
+    COLUMN("Object", "string", 0, "Object of the event."),
+    COLUMN_PATH("Subobject", "string", 1, "involvedObject.fieldPath", "Part of the object, as a "
+                                                                      "field path."),
+    COLUMN("Source", "string", 1, "Source of the event."),
+    COLUMN_PATH("Message", "string", 0, "message", "Human-readable message."),
+    COLUMN("First Seen", "string", 1, "Time of the first occurrence."),
+    COLUMN("Count", "string", 1, "Number of occurrences."),
     {.name = "Name", .type = "string", .format = "name", .priority = 1, .path = "metadata.name",
      .doc = "Name of the object, unique in its namespace."},
 };

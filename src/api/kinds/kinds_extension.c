@@ -7,7 +7,7 @@ static const struct column crd_columns[] = {
     {.name = "Created At",
      .type = "date",
      .path = "metadata.creationTimestamp",
-     .doc = "When it was created."},
+     .doc = "Time of creation."},
 };
 const struct kind kind_custom_resource_definition = {
     .group = "apiextensions.k8s.io",

@@ -7,9 +7,9 @@
 static const struct field fields[] = {
     F(STRING, ONE, "apiVersion", 0, .doc = "Group and version of the object."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = "Name, labels and the like."),
-    F(ANY, ONE, "spec", 0, .doc = "What is wanted."),
-    F(ANY, ONE, "status", 0, .doc = "What was last observed."),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = "Standard object metadata."),
+    F(ANY, ONE, "spec", 0, .doc = "Desired state, set by the user."),
+    F(ANY, ONE, "status", 0, .doc = "Observed state, set by controllers."),
 };
 static const struct schema schema_opaque =
     SCHEMA("io.berth.api.opaque.Object", fields, 0, "An object of another project.");

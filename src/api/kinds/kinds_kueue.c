@@ -50,7 +50,7 @@ static const struct column plain_columns[] = {COLUMN_NAME, COLUMN_CRD_AGE};
 static const struct column cluster_queue_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Cohort", "string", 0, "spec.cohortName", "Cohort with which it shares quota."),
-    COLUMN_PATH("Strategy", "string", 1, "spec.queueingStrategy", "Order of its workloads."),
+    COLUMN_PATH("Strategy", "string", 1, "spec.queueingStrategy", "Queueing strategy."),
     COLUMN_PATH("Pending Workloads", "integer", 0, "status.pendingWorkloads",
                 "Workloads that wait for admission."),
     COLUMN_PATH("Admitted Workloads", "integer", 1, "status.admittedWorkloads",
@@ -58,7 +58,8 @@ static const struct column cluster_queue_columns[] = {
 };
 static const struct column local_queue_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("ClusterQueue", "string", 0, "spec.clusterQueue", "ClusterQueue behind it."),
+    COLUMN_PATH("ClusterQueue", "string", 0, "spec.clusterQueue", "ClusterQueue that the queue "
+                                                                  "submits to."),
     COLUMN_PATH("Pending Workloads", "integer", 0, "status.pendingWorkloads",
                 "Workloads that wait for admission."),
     COLUMN_PATH("Admitted Workloads", "integer", 0, "status.admittedWorkloads",
@@ -66,16 +67,16 @@ static const struct column local_queue_columns[] = {
 };
 static const struct column workload_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Queue", "string", 0, "spec.queueName", "LocalQueue it was submitted to."),
+    COLUMN_PATH("Queue", "string", 0, "spec.queueName", "LocalQueue of the workload."),
     COLUMN_PATH("Reserved in", "string", 0, "status.admission.clusterQueue",
                 "ClusterQueue in which it holds quota."),
-    COLUMN_CONDITION("Admitted", "Whether it is admitted."),
-    COLUMN_CONDITION("Finished", "Whether it has finished."),
+    COLUMN_CONDITION("Admitted", "Whether the workload is admitted."),
+    COLUMN_CONDITION("Finished", "Whether the workload has finished."),
     COLUMN_CRD_AGE,
 };
 static const struct column priority_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Value", "integer", 0, "value", "The priority it gives."),
+    COLUMN_PATH("Value", "integer", 0, "value", "Value of the priority."),
 };
 
 /* v1beta2 first: preferred and stored. */

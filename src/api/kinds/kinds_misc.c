@@ -80,12 +80,12 @@ static void service_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c
 
 static const struct column service_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Type", "string", 0, "spec.type", "How the service is reached."),
+    COLUMN_PATH("Type", "string", 0, "spec.type", "Type of the service."),
     COLUMN("Cluster-IP", "string", 0, "Address inside the cluster."),
     COLUMN("External-IP", "string", 0, "Address outside the cluster."),
     COLUMN("Port(s)", "string", 0, "Ports it listens on."),
     COLUMN_AGE,
-    COLUMN("Selector", "string", 1, "Labels of the pods behind it."),
+    COLUMN("Selector", "string", 1, "Label selector of the service's pods."),
 };
 const struct kind kind_service = {
     .group = "",
@@ -130,7 +130,7 @@ static void endpoints_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *o
 
 static const struct column endpoints_columns[] = {
     COLUMN_NAME,
-    COLUMN("Endpoints", "string", 0, "Addresses that answer."),
+    COLUMN("Endpoints", "string", 0, "Addresses of ready endpoints."),
     COLUMN_AGE,
 };
 const struct kind kind_endpoints = {
@@ -167,9 +167,9 @@ static void slice_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) 
 
 static const struct column slice_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("AddressType", "string", 0, "addressType", "What the addresses are."),
-    COLUMN("Ports", "string", 0, "Ports that answer."),
-    COLUMN("Endpoints", "string", 0, "Addresses that answer."),
+    COLUMN_PATH("AddressType", "string", 0, "addressType", "Address type: IPv4, IPv6 or FQDN."),
+    COLUMN("Ports", "string", 0, "Ports of the endpoints."),
+    COLUMN("Endpoints", "string", 0, "Addresses of ready endpoints."),
     COLUMN_AGE,
 };
 const struct kind kind_endpoint_slice = {
@@ -219,7 +219,7 @@ static void limit_range_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct 
 
 static const struct column created_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Created At", "date", 0, "metadata.creationTimestamp", "When it was created."),
+    COLUMN_PATH("Created At", "date", 0, "metadata.creationTimestamp", "Time of creation."),
 };
 const struct kind kind_limit_range = {
     .group = "",
@@ -239,7 +239,7 @@ const struct kind kind_limit_range = {
 
 static const struct column lease_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Holder", "string", 0, "spec.holderIdentity", "Who holds it."),
+    COLUMN_PATH("Holder", "string", 0, "spec.holderIdentity", "Identity of the holder."),
     COLUMN_AGE,
 };
 const struct kind kind_lease = {
@@ -285,10 +285,10 @@ static void priority_class_cell(yyjson_val *obj, size_t i, int64_t now, struct b
 
 static const struct column priority_class_columns[] = {
     COLUMN_NAME,
-    COLUMN("Value", "integer", 0, "The priority it gives."),
+    COLUMN("Value", "integer", 0, "Value of the priority."),
     COLUMN("Global-Default", "boolean", 0, "Whether pods without a class get it."),
     COLUMN_AGE,
-    COLUMN_PATH("PreemptionPolicy", "string", 0, "preemptionPolicy", "Whether it may preempt."),
+    COLUMN_PATH("PreemptionPolicy", "string", 0, "preemptionPolicy", "Preemption policy."),
 };
 const struct kind kind_priority_class = {
     .group = "scheduling.k8s.io",
@@ -307,7 +307,7 @@ const struct kind kind_priority_class = {
 
 static const struct column runtime_class_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Handler", "string", 0, "handler", "What runs its pods on a node."),
+    COLUMN_PATH("Handler", "string", 0, "handler", "Container runtime handler on the nodes."),
     COLUMN_AGE,
 };
 const struct kind kind_runtime_class = {

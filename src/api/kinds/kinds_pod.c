@@ -78,14 +78,15 @@ static void pod_prepare(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old,
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    COLUMN("Ready", "string", 0, "Ready containers of all."),
-    COLUMN("Status", "string", 0, "What the pod is doing, or why it is not."),
-    COLUMN("Restarts", "string", 0, "How often its containers were restarted, and when last."),
+    COLUMN("Ready", "string", 0, "Ready containers, out of all."),
+    COLUMN("Status", "string", 0, "State of the pod."),
+    COLUMN("Restarts", "string", 0, "Number of container restarts, and time of the last one."),
     COLUMN_AGE,
     COLUMN("IP", "string", 1, "Address of the pod."),
     COLUMN("Node", "string", 1, "Node that the pod is bound to."),
-    COLUMN("Nominated Node", "string", 1, "Node on which room is being made for the pod."),
-    COLUMN("Readiness Gates", "string", 1, "Readiness gates that are met, of all."),
+    COLUMN("Nominated Node", "string", 1, "Node on which lower-priority pods are being preempted "
+                                          "for the pod."),
+    COLUMN("Readiness Gates", "string", 1, "Readiness gates that are met, out of all."),
 };
 
 static const struct kind_version versions[] = {{.version = "v1", .schema = &schema_pod}};

@@ -144,15 +144,15 @@ static void binding_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out
 
 static const struct column role_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Created At", "date", 0, "metadata.creationTimestamp", "When it was created."),
+    COLUMN_PATH("Created At", "date", 0, "metadata.creationTimestamp", "Time of creation."),
 };
 static const struct column binding_columns[] = {
     COLUMN_NAME,
-    COLUMN("Role", "string", 0, "The role that is granted."),
+    COLUMN("Role", "string", 0, "The granted role."),
     COLUMN_AGE,
-    COLUMN("Users", "string", 1, "Users to whom it is granted."),
-    COLUMN("Groups", "string", 1, "Groups to whom it is granted."),
-    COLUMN("ServiceAccounts", "string", 1, "Service accounts to whom it is granted."),
+    COLUMN("Users", "string", 1, "Users that are granted the role."),
+    COLUMN("Groups", "string", 1, "Groups that are granted the role."),
+    COLUMN("ServiceAccounts", "string", 1, "Service accounts that are granted the role."),
 };
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"

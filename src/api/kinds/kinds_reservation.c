@@ -25,14 +25,15 @@
 
 static const struct column reservation_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Phase", "string", 0, "status.phase", "Where it stands."),
-    COLUMN_PATH("Start", "string", 0, "spec.start", "When it starts, in UTC."),
-    COLUMN_PATH("End", "string", 0, "spec.end", "When it ends, in UTC."),
-    COLUMN("Booked", "string", 0, "What is booked."),
-    COLUMN_PATH("Reason", "string", 0, "status.reason", "Why it stands there."),
-    COLUMN_PATH("For", "string", 1, "spec.beneficiary.name", "For whom it is."),
-    COLUMN_PATH("Class", "string", 1, "spec.class", "Its class."),
-    COLUMN_PATH("GPU Hours", "string", 1, "status.cost.committed", "What it has taken."),
+    COLUMN_PATH("Phase", "string", 0, "status.phase", "Phase of the booking."),
+    COLUMN_PATH("Start", "string", 0, "spec.start", "Start in UTC."),
+    COLUMN_PATH("End", "string", 0, "spec.end", "End in UTC."),
+    COLUMN("Booked", "string", 0, "Booked resources."),
+    COLUMN_PATH("Reason", "string", 0, "status.reason", "Reason of the phase."),
+    COLUMN_PATH("For", "string", 1, "spec.beneficiary.name", "User or group for whom the booking "
+                                                             "is made."),
+    COLUMN_PATH("Class", "string", 1, "spec.class", "Class of the booking."),
+    COLUMN_PATH("GPU Hours", "string", 1, "status.cost.committed", "Consumed GPU hours."),
     COLUMN_STARTED,
 };
 enum { COLUMN_BOOKED = 4 };
@@ -69,11 +70,12 @@ const struct kind kind_reservation = {
 
 static const struct column policy_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Cohort", "string", 0, "spec.pool.cohort", "Whose quota is booked."),
-    COLUMN_PATH("Grid", "string", 0, "spec.granularity", "When bookings start and end."),
-    COLUMN_PATH("Longest", "string", 0, "spec.maxDuration", "The longest booking."),
-    COLUMN_PATH("Days Ahead", "integer", 0, "spec.daysAhead", "How far ahead."),
-    COLUMN_PATH("Zone", "string", 1, "spec.timeZone", "Its time zone."),
+    COLUMN_PATH("Cohort", "string", 0, "spec.pool.cohort", "Cohort whose quota can be booked."),
+    COLUMN_PATH("Grid", "string", 0, "spec.granularity", "Grid on which bookings start and end."),
+    COLUMN_PATH("Longest", "string", 0, "spec.maxDuration", "Maximum duration of a booking."),
+    COLUMN_PATH("Days Ahead", "integer", 0, "spec.daysAhead", "How far in the future a booking can "
+                                                              "start."),
+    COLUMN_PATH("Zone", "string", 1, "spec.timeZone", "IANA time zone."),
     COLUMN_STARTED,
 };
 const struct kind kind_reservation_policy = {
@@ -86,10 +88,10 @@ const struct kind kind_reservation_policy = {
 static const struct column window_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Type", "string", 0, "spec.type", "Maintenance, Added or Blackout."),
-    COLUMN_PATH("Start", "string", 0, "spec.start", "From when, in UTC."),
-    COLUMN_PATH("End", "string", 0, "spec.end", "Until when, in UTC."),
-    COLUMN_PATH("Applied", "boolean", 0, "status.applied", "Whether it counts."),
-    COLUMN_PATH("Reason", "string", 0, "spec.reason", "Why."),
+    COLUMN_PATH("Start", "string", 0, "spec.start", "Start in UTC."),
+    COLUMN_PATH("End", "string", 0, "spec.end", "End in UTC."),
+    COLUMN_PATH("Applied", "boolean", 0, "status.applied", "Whether the window is in effect."),
+    COLUMN_PATH("Reason", "string", 0, "spec.reason", "Reason."),
     COLUMN_STARTED,
 };
 const struct kind kind_capacity_window = {
@@ -103,10 +105,11 @@ const struct kind kind_capacity_window = {
 static const struct column series_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Start", "string", 0, "spec.start", "First start, local time."),
-    COLUMN_PATH("Duration", "string", 0, "spec.duration", "Length of each."),
-    COLUMN_PATH("Recurs", "string", 0, "spec.rrule", "How it recurs."),
-    COLUMN_PATH("Zone", "string", 0, "spec.timeZone", "Its time zone."),
-    COLUMN_PATH("Until", "string", 1, "status.horizon", "They are made up to this."),
+    COLUMN_PATH("Duration", "string", 0, "spec.duration", "Duration of each occurrence."),
+    COLUMN_PATH("Recurs", "string", 0, "spec.rrule", "Recurrence rule of RFC 5545."),
+    COLUMN_PATH("Zone", "string", 0, "spec.timeZone", "IANA time zone."),
+    COLUMN_PATH("Until", "string", 1, "status.horizon", "Time up to which occurrences have been "
+                                                        "created."),
     COLUMN_STARTED,
 };
 const struct kind kind_reservation_series = {
@@ -119,9 +122,9 @@ const struct kind kind_reservation_series = {
 
 static const struct column feed_columns[] = {
     COLUMN_NAME,
-    COLUMN_PATH("Scope", "string", 0, "spec.scope", "What is in it."),
-    COLUMN_PATH("User", "string", 0, "status.user", "Who made it."),
-    COLUMN_PATH("Path", "string", 1, "status.path", "Where calendars find it."),
+    COLUMN_PATH("Scope", "string", 0, "spec.scope", "Scope of the feed."),
+    COLUMN_PATH("User", "string", 0, "status.user", "Creator of the feed."),
+    COLUMN_PATH("Path", "string", 1, "status.path", "Address of the feed."),
     COLUMN_STARTED,
 };
 const struct kind kind_calendar_feed = {
@@ -142,8 +145,8 @@ const struct kind kind_reservation_check = {
 static const struct column availability_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Flavor", "string", 0, "flavor", "ResourceFlavor."),
-    COLUMN_PATH("Resource", "string", 0, "resource", "The resource."),
-    COLUMN_PATH("Total", "integer", 0, "total", "The most that there could be."),
+    COLUMN_PATH("Resource", "string", 0, "resource", "Name of the resource."),
+    COLUMN_PATH("Total", "integer", 0, "total", "Capacity in units."),
 };
 const struct kind kind_availability = {
     COMPUTED("Availability", "availabilities", "availability", 0, schema_availability),
@@ -155,7 +158,7 @@ const struct kind kind_fleet = {COMPUTED("Fleet", "fleets", "fleet", 0, schema_f
 static const struct column history_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Flavor", "string", 0, "flavor", "ResourceFlavor."),
-    COLUMN_PATH("Product", "string", 0, "product", "What the board is called."),
+    COLUMN_PATH("Product", "string", 0, "product", "Product name of the GPU."),
 };
 const struct kind kind_fleet_history = {
     COMPUTED("FleetHistory", "fleethistories", "fleethistory", 0, schema_fleet_history),
@@ -169,7 +172,7 @@ static const struct column profile_columns[] = {
     COLUMN_NAME,
     COLUMN_PATH("Type", "string", 0, "spec.scheduling.type", "Queue or Node."),
     COLUMN_PATH("Queue", "string", 0, "spec.scheduling.kueue.localQueueName",
-                "LocalQueue that work is sent to."),
+                "LocalQueue to which work is submitted."),
     COLUMN_STARTED,
 };
 static const struct kind_version profile_versions[] = {

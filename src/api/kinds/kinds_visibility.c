@@ -12,10 +12,10 @@
 static const struct field pending_workload_fields[] = {
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, namespace, time of creation and owners of the Workload."),
-    F(INT32, ONE, "priority", 0, .doc = "Its priority."),
-    F(STRING, ONE, "localQueueName", 0, .doc = "The LocalQueue it waits in."),
-    F(INT32, ONE, "positionInClusterQueue", 0, .doc = "Its place in the ClusterQueue, from 0."),
-    F(INT32, ONE, "positionInLocalQueue", 0, .doc = "Its place in the LocalQueue, from 0."),
+    F(INT32, ONE, "priority", 0, .doc = "Priority of the workload."),
+    F(STRING, ONE, "localQueueName", 0, .doc = "LocalQueue of the workload."),
+    F(INT32, ONE, "positionInClusterQueue", 0, .doc = "Position in the ClusterQueue, from 0."),
+    F(INT32, ONE, "positionInLocalQueue", 0, .doc = "Position in the LocalQueue, from 0."),
 };
 static const struct schema schema_pending_workload =
     SCHEMA("io.x-k8s.kueue.visibility.v1beta2.PendingWorkload", pending_workload_fields, 0,
@@ -23,8 +23,9 @@ static const struct schema schema_pending_workload =
 static const struct field summary_fields[] = {
     API_VERSION,
     KIND,
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = "Empty."),
-    F(OBJECT, LIST, "items", 0, .of = &schema_pending_workload, .doc = "In the queue's order."),
+    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = "Standard list metadata; empty."),
+    F(OBJECT, LIST, "items", 0, .of = &schema_pending_workload,
+      .doc = "Pending workloads, in queue order."),
 };
 static const struct schema schema_pending_workloads_summary =
     SCHEMA("io.x-k8s.kueue.visibility.v1beta2.PendingWorkloadsSummary", summary_fields, 0,

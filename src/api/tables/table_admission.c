@@ -27,16 +27,17 @@ static const struct schema schema_service_reference =
 
 static const struct field client_fields[] = {
     F(OBJECT, ONE, "service", 1, .of = &schema_service_reference, .flags = FIELD_F_OPT,
-      .doc = "The Service that is asked. Either this or url."),
-    F(BYTES, ONE, "caBundle", 2, .doc = "PEM of the authorities that its certificate may be of."),
-    F(STRING, ONE, "url", 3, .flags = FIELD_F_OPT, .doc = "Where it is, https:// alone."),
+      .doc = "Service of the webhook. Set either this or url."),
+    F(BYTES, ONE, "caBundle", 2,
+      .doc = "PEM bundle of certificate authorities that are trusted for the webhook."),
+    F(STRING, ONE, "url", 3, .flags = FIELD_F_OPT, .doc = "URL of the webhook; https only."),
 };
 static const struct schema schema_client =
     SCHEMA(REG "WebhookClientConfig", client_fields, 0, NULL);
 
 static const struct field rule_fields[] = {
     F(STRING, LIST, "operations", 1, .flags = FIELD_F_ATOMIC | FIELD_F_REQUIRED,
-      .values = operations, .doc = "What is done to the object; * means all."),
+      .values = operations, .doc = "Operations, such as CREATE; * means all."),
     F(STRING, LIST, "apiGroups", 1, .proto_in = 2, .flags = FIELD_F_ATOMIC | FIELD_F_REQUIRED,
       .doc = "API groups; \"\" is the core group, * means all."),
     F(STRING, LIST, "apiVersions", 2, .proto_in = 2, .flags = FIELD_F_ATOMIC | FIELD_F_REQUIRED,
@@ -53,7 +54,8 @@ static const struct field condition_fields[] = {
       .doc = "Name of the condition."),
     F(STRING, ONE, "expression", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc =
-          "CEL over object, oldObject, request and authorizer; the webhook is asked if it holds."),
+          "CEL expression over object, oldObject, request and authorizer; the webhook is called if "
+          "it is true."),
 };
 static const struct schema schema_match_condition =
     SCHEMA(REG "MatchCondition", condition_fields, 0, NULL);
@@ -61,35 +63,38 @@ static const struct schema schema_match_condition =
 /* What both have; the tags differ from the tenth on. */
 #define HOOK_FIELDS                                                                                \
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,                      \
-      .doc = "Name, with a domain."),                                                              \
+      .doc = "Fully qualified name of the webhook."),                                              \
         F(OBJECT, ONE, "clientConfig", 2, .of = &schema_client,                                    \
-          .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Who is asked."),                 \
+          .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "How to reach the webhook."),     \
         F(OBJECT, LIST, "rules", 3, .of = &schema_rule, .flags = FIELD_F_ATOMIC,                   \
-          .doc = "What it is asked about."),                                                       \
+          .doc = "Operations and resources for which the webhook is called."),                     \
         F(STRING, ONE, "failurePolicy", 4, .flags = FIELD_F_OPT, .def = "\"Fail\"",                \
-          .values = policies, .doc = "What happens when it does not answer."),                     \
+          .values = policies,                                                                      \
+          .doc = "Whether a request passes when the webhook fails: Ignore or Fail."),              \
         F(OBJECT, ONE, "namespaceSelector", 5, .of = &schema_label_selector, .flags = FIELD_F_OPT, \
-          .def = "{}", .doc = "It is asked about objects in such namespaces."),                    \
+          .def = "{}", .doc = "Only objects in matching namespaces are sent to the webhook."),     \
         F(STRING, ONE, "sideEffects", 6, .flags = FIELD_F_OPT | FIELD_F_REQUIRED,                  \
-          .values = effects, .doc = "Whether asking it changes something."),                       \
+          .values = effects, .doc = "Whether a call has side effects."),                           \
         F(INT32, ONE, "timeoutSeconds", 7, .flags = FIELD_F_OPT, .def = "10", .min = 1, .max = 30, \
-          .doc = "How long it may take."),                                                         \
+          .doc = "Timeout in seconds."),                                                           \
         F(STRING, LIST, "admissionReviewVersions", 8, .flags = FIELD_F_ATOMIC | FIELD_F_REQUIRED,  \
-          .doc = "Versions of AdmissionReview that it understands."),                              \
+          .doc = "Versions of AdmissionReview that the webhook understands."),                     \
         F(STRING, ONE, "matchPolicy", 9, .flags = FIELD_F_OPT, .def = "\"Equivalent\"",            \
-          .values = matches, .doc = "Whether rules mean other versions of the same, too.")
+          .values = matches,                                                                       \
+          .doc = "Whether equivalent versions of a resource match, too: Equivalent or Exact.")
 #define CONDITIONS(tag_)                                                                           \
     F(OBJECT, LIST, "matchConditions", tag_, .of = &schema_match_condition,                        \
       .flags = FIELD_F_MERGE, .merge_key = "name", .list_keys = "name", .max = 64,                 \
-      .doc = "All of them must hold for it to be asked.")
+      .doc = "Conditions that must all be true for the webhook to be called.")
 #define OBJECTS(tag_)                                                                              \
     F(OBJECT, ONE, "objectSelector", tag_, .of = &schema_label_selector, .flags = FIELD_F_OPT,     \
-      .def = "{}", .doc = "It is asked about such objects.")
+      .def = "{}", .doc = "Only matching objects are sent to the webhook.")
 
 static const struct field mutating_fields[] = {
     HOOK_FIELDS,
     F(STRING, ONE, "reinvocationPolicy", 10, .flags = FIELD_F_OPT, .def = "\"Never\"",
-      .values = reinvocations, .doc = "Whether it is asked again when others changed the object."),
+      .values = reinvocations,
+      .doc = "Whether the webhook is called again after another one changed the object."),
     OBJECTS(11),
     CONDITIONS(12),
 };
@@ -101,19 +106,19 @@ static const struct schema schema_validating =
     SCHEMA(REG "ValidatingWebhook", validating_fields, 0, NULL);
 
 #define CONFIGURATION(of_)                                                                         \
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),        \
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),  \
         F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),                                   \
         F(OBJECT, ONE, "metadata", 1, .of = &schema_meta,                                          \
-          .doc = "Name, labels and the other things that every object has."),                      \
+          .doc = "Standard object metadata."),                                                     \
         F(OBJECT, LIST, "webhooks", 2, .of = of_, .flags = FIELD_F_MERGE, .merge_key = "name",     \
-          .list_keys = "name", .doc = "The webhooks, in the order of asking.")
+          .list_keys = "name", .doc = "Webhooks, in the order of calling.")
 
 static const struct field mutating_configuration_fields[] = {CONFIGURATION(&schema_mutating)};
 const struct schema schema_mutating_configuration =
     SCHEMA(REG "MutatingWebhookConfiguration", mutating_configuration_fields, 0,
-           "Who may change objects before they are stored.");
+           "Webhooks that can change objects before they are stored.");
 
 static const struct field validating_configuration_fields[] = {CONFIGURATION(&schema_validating)};
 const struct schema schema_validating_configuration =
     SCHEMA(REG "ValidatingWebhookConfiguration", validating_configuration_fields, 0,
-           "Who may refuse objects before they are stored.");
+           "Webhooks that can reject objects before they are stored.");

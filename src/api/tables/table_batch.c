@@ -16,10 +16,10 @@ static const char *const indexed_non_indexed_values[] = {"Indexed", "NonIndexed"
 
 static const struct field pod_failure_policy_on_exit_codes_requirement_fields[] = {
     M(exit_codes_rule, container_name, STRING, ONE, "containerName", 1, .flags = FIELD_F_OPT,
-      .doc = "Container to look at; all unless set."),
+      .doc = "Container whose exit code is checked; all unless set."),
     M(exit_codes_rule, operator, STRING, ONE, "operator", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .values = in_not_in_values,
-      .doc = "How the key and the values are compared."),
+      .doc = "Operator that compares the key with the values."),
     M(exit_codes_rule, values, INT32, LIST, "values", 3,
       .flags = FIELD_F_REQUIRED | FIELD_F_SET | FIELD_F_KEEP_EMPTY,
       .doc = "Values to compare with."),
@@ -31,9 +31,9 @@ const struct schema schema_pod_failure_policy_on_exit_codes_requirement = SCHEMA
 
 static const struct field pod_failure_policy_on_pod_conditions_pattern_fields[] = {
     M(pod_condition_rule, type, STRING, ONE, "type", 1,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Which type it is."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Type of the condition."),
     M(pod_condition_rule, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "True, False or Unknown."),
+      .doc = "Status of the condition: True, False or Unknown."),
 };
 const struct schema schema_pod_failure_policy_on_pod_conditions_pattern = SCHEMA(
       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
@@ -68,7 +68,7 @@ static const struct field success_policy_rule_fields[] = {
     M(success_rule, succeeded_indexes, STRING, ONE, "succeededIndexes", 1, .flags = FIELD_F_OPT,
       .doc = "Indexes that must succeed."),
     M(success_rule, succeeded_count, INT32, ONE, "succeededCount", 2, .flags = FIELD_F_OPT,
-      .doc = "How many must succeed."),
+      .doc = "Number of indexes that must succeed."),
 };
 const struct schema schema_success_policy_rule = SCHEMA("io.k8s.api.batch.v1.SuccessPolicyRule",
       success_policy_rule_fields, sizeof(struct success_rule), NULL);
@@ -83,9 +83,9 @@ const struct schema schema_success_policy = SCHEMA("io.k8s.api.batch.v1.SuccessP
 
 static const struct field job_spec_fields[] = {
     M(job_spec, parallelism, INT32, ONE, "parallelism", 1, .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "Pods that run at a time, at most."),
+      .doc = "Maximum number of pods that run at the same time."),
     M(job_spec, completions, INT32, ONE, "completions", 2, .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "Pods that must succeed; without it, one success is enough."),
+      .doc = "Number of pods that must succeed; unset: one success is enough."),
     M(job_spec, active_deadline_seconds, INT64, ONE, "activeDeadlineSeconds", 3,
       .flags = FIELD_F_OPT, .max = INT64_MAX,
       .doc = "Seconds after its start at which the job fails."),
@@ -94,7 +94,7 @@ static const struct field job_spec_fields[] = {
       .doc = "What to do about failed pods, by exit code or condition."),
     M(job_spec, success_policy, OBJECT, ONE, "successPolicy", 16, .of = &schema_success_policy,
       .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
-      .doc = "When the job has succeeded before all have."),
+      .doc = "Conditions under which the job succeeds before all pods have."),
     M(job_spec, backoff_limit, INT32, ONE, "backoffLimit", 7, .flags = FIELD_F_OPT,
       .max = INT32_MAX, .doc = "Failures after which the job fails; 6 unless set."),
     M(job_spec, backoff_limit_per_index, INT32, ONE, "backoffLimitPerIndex", 12,
@@ -106,9 +106,9 @@ static const struct field job_spec_fields[] = {
       .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE | FIELD_F_ATOMIC,
       .doc = "Labels of its pods; made by the server."),
     M(job_spec, manual_selector, BOOL, ONE, "manualSelector", 5, .flags = FIELD_F_OPT,
-      .def = "false", .doc = "Whether the selector is yours and not the server's."),
+      .def = "false", .doc = "Whether the selector is set by the user, not by the server."),
     M(job_spec, template, OBJECT, ONE, "template", 6, .of = &schema_pod_template,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What its pods look like."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Template of the pods."),
     M(job_spec, ttl_seconds_after_finished, INT32, ONE, "ttlSecondsAfterFinished", 8,
       .flags = FIELD_F_OPT, .max = INT32_MAX,
       .doc = "Seconds after its end at which the job is deleted."),
@@ -117,29 +117,30 @@ static const struct field job_spec_fields[] = {
       .values = indexed_non_indexed_values,
       .doc = "NonIndexed, or Indexed: each pod has a number."),
     M(job_spec, suspend, BOOL, ONE, "suspend", 10, .flags = FIELD_F_OPT, .def = "false",
-      .doc = "Whether it holds still; its pods end when this becomes true."),
+      .doc = "Whether the job is suspended; setting it terminates the pods."),
     M(job_spec, pod_replacement_policy, STRING, ONE, "podReplacementPolicy", 14,
       .flags = FIELD_F_OPT, .values = failed_terminating_or_failed_values,
-      .doc = "Replaces pods once they terminate or once they have failed."),
+      .doc = "When pods are replaced: TerminatingOrFailed or Failed."),
     M(job_spec, managed_by, STRING, ONE, "managedBy", 15,
       .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
       .doc = "Controller that runs the job, if not the built-in one."),
 };
 const struct schema schema_job_spec = SCHEMA("io.k8s.api.batch.v1.JobSpec", job_spec_fields,
-      sizeof(struct job_spec), "What a job runs, and when it is done.");
+      sizeof(struct job_spec), "What a job runs, and when it is complete.");
 
 static const struct field job_condition_fields[] = {
     M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Which type it is."),
+      .doc = "Type of the condition."),
     M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "True, False or Unknown."),
+      .doc = "Status of the condition: True, False or Unknown."),
     M(condition, last_probe_ns, TIME, ONE, "lastProbeTime", 3,
-      .doc = "When it was last looked at."),
+      .doc = "Time of the last probe."),
     M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 4,
-      .doc = "When the status last changed."),
-    M(condition, reason, STRING, ONE, "reason", 5, .doc = "Why, in one word for programs."),
+      .doc = "Time of the last change of status."),
+    M(condition, reason, STRING, ONE, "reason", 5,
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(condition, message, STRING, ONE, "message", 6,
-      .doc = "What happened, in a sentence for people."),
+      .doc = "Human-readable message."),
 };
 const struct schema schema_job_condition = SCHEMA("io.k8s.api.batch.v1.JobCondition",
       job_condition_fields, sizeof(struct condition), NULL);
@@ -155,23 +156,23 @@ const struct schema schema_uncounted_terminated_pods = SCHEMA(
 static const struct field job_status_fields[] = {
     M(job_status, conditions, OBJECT, LIST, "conditions", 1, .of = &schema_job_condition,
       .flags = FIELD_F_MERGE | FIELD_F_ATOMIC, .merge_key = "type",
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     M(job_status, start_ns, TIME, ONE, "startTime", 2, .flags = FIELD_F_OPT,
-      .doc = "When it started."),
+      .doc = "Start time."),
     M(job_status, completion_ns, TIME, ONE, "completionTime", 3, .flags = FIELD_F_OPT,
-      .doc = "When it completed."),
+      .doc = "Completion time."),
     M(job_status, active, INT32, ONE, "active", 4, .doc = "Pods that are pending or running."),
     M(job_status, succeeded, INT32, ONE, "succeeded", 5, .doc = "Pods that succeeded."),
     M(job_status, failed, INT32, ONE, "failed", 6, .doc = "Pods that failed."),
     M(job_status, terminating, INT32, ONE, "terminating", 11, .flags = FIELD_F_OPT,
-      .doc = "Pods that are ending."),
+      .doc = "Pods that are terminating."),
     M(job_status, completed_indexes, STRING, ONE, "completedIndexes", 7,
       .doc = "Indexes that succeeded, such as 1,3-5."),
     M(job_status, failed_indexes, STRING, ONE, "failedIndexes", 10, .flags = FIELD_F_OPT,
       .doc = "Indexes that failed."),
     M(job_status, uncounted_terminated_pods, OBJECT, ONE, "uncountedTerminatedPods", 8,
       .of = &schema_uncounted_terminated_pods, .flags = FIELD_F_OPT,
-      .doc = "Ended pods that are not counted yet."),
+      .doc = "Finished pods that are not counted yet."),
     M(job_status, ready, INT32, ONE, "ready", 9, .flags = FIELD_F_OPT,
       .doc = "Pods that are ready."),
 };
@@ -179,14 +180,14 @@ const struct schema schema_job_status = SCHEMA("io.k8s.api.batch.v1.JobStatus", 
       sizeof(struct job_status), NULL);
 
 static const struct field job_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(job, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(job, spec, OBJECT, ONE, "spec", 2, .of = &schema_job_spec, .def = "{}",
-      .doc = "What is wanted."),
+      .doc = "Desired state, set by the user."),
     M(job, status, OBJECT, ONE, "status", 3, .of = &schema_job_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_job = SCHEMA("io.k8s.api.batch.v1.Job", job_fields, sizeof(struct job),
       "Runs pods until enough of them succeed.");

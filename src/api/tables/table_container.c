@@ -35,7 +35,8 @@ static const char *const signal_values[] = {
 };
 
 static const struct field local_object_reference_fields[] = {
-    M(local_object_reference, name, STRING, ONE, "name", 1, .doc = "Name of what is meant."),
+    M(local_object_reference, name, STRING, ONE, "name", 1,
+      .doc = "Name of the object, in the same namespace."),
 };
 const struct schema schema_local_object_reference = SCHEMA(
       "io.k8s.api.core.v1.LocalObjectReference", local_object_reference_fields,
@@ -43,10 +44,10 @@ const struct schema schema_local_object_reference = SCHEMA(
 
 static const struct field object_field_selector_fields[] = {
     M(field_ref, api_version, STRING, ONE, "apiVersion", 1, .def = "\"v1\"",
-      .doc = "Version of the API that this is written for."),
+      .doc = "Version of the API in which the object is written."),
     M(field_ref, field_path, STRING, ONE, "fieldPath", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Which part of the object, or which of its fields."),
+      .doc = "Part of the object, as a field path."),
 };
 const struct schema schema_object_field_selector = SCHEMA(
       "io.k8s.api.core.v1.ObjectFieldSelector", object_field_selector_fields,
@@ -54,7 +55,7 @@ const struct schema schema_object_field_selector = SCHEMA(
 
 static const struct field resource_field_selector_fields[] = {
     M(resource_field_ref, container_name, STRING, ONE, "containerName", 1,
-      .doc = "Container that is meant."),
+      .doc = "Container whose resource it is."),
     M(resource_field_ref, resource, STRING, ONE, "resource", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Kind of resource, in the plural."),
     M(resource_field_ref, divisor, QUANTITY, ONE, "divisor", 3,
@@ -66,10 +67,10 @@ const struct schema schema_resource_field_selector = SCHEMA(
 
 static const struct field typed_local_object_reference_fields[] = {
     F(STRING, ONE, "apiGroup", 1, .flags = FIELD_F_OPT,
-      .doc = "API group of what is referred to."),
+      .doc = "API group of the referenced object."),
     F(STRING, ONE, "kind", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Kind of the object."),
     F(STRING, ONE, "name", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the object, in the same namespace."),
 };
 const struct schema schema_typed_local_object_reference = SCHEMA(
       "io.k8s.api.core.v1.TypedLocalObjectReference", typed_local_object_reference_fields, 0,
@@ -77,18 +78,18 @@ const struct schema schema_typed_local_object_reference = SCHEMA(
 
 static const struct field typed_object_reference_fields[] = {
     F(STRING, ONE, "apiGroup", 1, .flags = FIELD_F_OPT,
-      .doc = "API group of what is referred to."),
+      .doc = "API group of the referenced object."),
     F(STRING, ONE, "kind", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Kind of the object."),
     F(STRING, ONE, "name", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
-    F(STRING, ONE, "namespace", 4, .flags = FIELD_F_OPT, .doc = "Namespace that is meant."),
+      .doc = "Name of the object."),
+    F(STRING, ONE, "namespace", 4, .flags = FIELD_F_OPT, .doc = "Namespace of the object."),
 };
 const struct schema schema_typed_object_reference = SCHEMA(
       "io.k8s.api.core.v1.TypedObjectReference", typed_object_reference_fields, 0, NULL);
 
 static const struct field container_port_fields[] = {
     M(container_port, name, STRING, ONE, "name", 1, .format = "port-name",
-      .doc = "Name of what is meant."),
+      .doc = "Name of the port."),
     M(container_port, host_port, INT32, ONE, "hostPort", 2, .max = 65535,
       .doc = "Port of the node that leads to it."),
     M(container_port, container_port, INT32, ONE, "containerPort", 3,
@@ -102,7 +103,7 @@ const struct schema schema_container_port = SCHEMA("io.k8s.api.core.v1.Container
       container_port_fields, sizeof(struct container_port), NULL);
 
 static const struct field config_map_env_source_fields[] = {
-    M(env_from_ref, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of what is meant."),
+    M(env_from_ref, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of the ConfigMap."),
     M(env_from_ref, optional, BOOL, ONE, "optional", 2, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
@@ -111,7 +112,7 @@ const struct schema schema_config_map_env_source = SCHEMA(
       sizeof(struct env_from_ref), NULL);
 
 static const struct field secret_env_source_fields[] = {
-    M(env_from_ref, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of what is meant."),
+    M(env_from_ref, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of the Secret."),
     M(env_from_ref, optional, BOOL, ONE, "optional", 2, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
@@ -129,7 +130,7 @@ const struct schema schema_env_from_source = SCHEMA("io.k8s.api.core.v1.EnvFromS
       env_from_source_fields, sizeof(struct env_from), NULL);
 
 static const struct field config_map_key_selector_fields[] = {
-    M(key_selector, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of what is meant."),
+    M(key_selector, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of the ConfigMap."),
     M(key_selector, key, STRING, ONE, "key", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),
     M(key_selector, optional, BOOL, ONE, "optional", 3, .flags = FIELD_F_OPT,
@@ -140,7 +141,7 @@ const struct schema schema_config_map_key_selector = SCHEMA(
       sizeof(struct key_selector), NULL);
 
 static const struct field secret_key_selector_fields[] = {
-    M(key_selector, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of what is meant."),
+    M(key_selector, name, STRING, ONE, "name", 1, .proto_in = 1, .doc = "Name of the Secret."),
     M(key_selector, key, STRING, ONE, "key", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),
     M(key_selector, optional, BOOL, ONE, "optional", 3, .flags = FIELD_F_OPT,
@@ -153,7 +154,7 @@ static const struct field file_key_selector_fields[] = {
     F(STRING, ONE, "volumeName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of the volume."),
     F(STRING, ONE, "path", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
     F(STRING, ONE, "key", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),
     F(BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
@@ -184,7 +185,7 @@ static const struct field env_var_fields[] = {
     M(env_var, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .format = "env-name", .doc = "Name of the variable."),
     M(env_var, value, STRING, ONE, "value", 2,
-      .doc = "Its value; $(NAME) is replaced by earlier variables."),
+      .doc = "Value of the variable; $(NAME) is replaced by earlier variables."),
     M(env_var, value_from, OBJECT, ONE, "valueFrom", 3, .of = &schema_env_var_source,
       .flags = FIELD_F_OPT, .doc = "Takes the value from elsewhere."),
 };
@@ -193,24 +194,25 @@ const struct schema schema_env_var = SCHEMA("io.k8s.api.core.v1.EnvVar", env_var
 
 static const struct field container_resource_claim_fields[] = {
     M(resource_claim_ref, name, STRING, ONE, "name", 1,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Name of the claim in spec.resourceClaims."),
     M(resource_claim_ref, request, STRING, ONE, "request", 2),
 };
 const struct schema schema_container_resource_claim = SCHEMA("io.k8s.api.core.v1.ResourceClaim",
       container_resource_claim_fields, sizeof(struct resource_claim_ref), NULL);
 
 static const struct field resources_fields[] = {
-    M(resources, limits, QUANTITY, MAP, "limits", 1, .doc = "Most that may be used, by resource."),
-    M(resources, requests, QUANTITY, MAP, "requests", 2, .doc = "What is set aside, by resource."),
+    M(resources, limits, QUANTITY, MAP, "limits", 1, .doc = "Upper limits, by resource."),
+    M(resources, requests, QUANTITY, MAP, "requests", 2, .doc = "Reserved amounts, by resource."),
     M(resources, claims, OBJECT, LIST, "claims", 3, .of = &schema_container_resource_claim,
       .list_keys = "name", .doc = "Resource claims that the container uses."),
 };
 const struct schema schema_resources = SCHEMA("io.k8s.api.core.v1.ResourceRequirements",
-      resources_fields, sizeof(struct resources), "What a container is given.");
+      resources_fields, sizeof(struct resources), "Resources of a container.");
 
 static const struct field container_resize_policy_fields[] = {
     F(STRING, ONE, "resourceName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Resource that is meant."),
+      .doc = "Name of the resource."),
     F(STRING, ONE, "restartPolicy", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "NotRequired or RestartContainer."),
 };
@@ -218,7 +220,7 @@ const struct schema schema_container_resize_policy = SCHEMA(
       "io.k8s.api.core.v1.ContainerResizePolicy", container_resize_policy_fields, 0, NULL);
 
 static const struct field container_restart_rule_on_exit_codes_fields[] = {
-    F(STRING, ONE, "operator", 1, .doc = "How the key and the values are compared."),
+    F(STRING, ONE, "operator", 1, .doc = "Operator that compares the key with the values."),
     F(INT32, LIST, "values", 2, .flags = FIELD_F_SET, .doc = "Values to compare with."),
 };
 const struct schema schema_container_restart_rule_on_exit_codes = SCHEMA(
@@ -237,24 +239,25 @@ static const struct field volume_mount_fields[] = {
     M(volume_mount, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Volume to mount."),
     M(volume_mount, read_only, BOOL, ONE, "readOnly", 2,
-      .doc = "Whether it is mounted read-only."),
+      .doc = "Whether the volume is mounted read-only."),
     F(STRING, ONE, "recursiveReadOnly", 7, .flags = FIELD_F_OPT,
-      .doc = "Whether mounts inside are read-only, too."),
+      .doc = "Whether nested mounts are read-only as well."),
     M(volume_mount, mount_path, STRING, ONE, "mountPath", 3,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Where it appears."),
-    M(volume_mount, sub_path, STRING, ONE, "subPath", 4, .doc = "Part of the volume to mount."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Path in the container at which the volume is mounted."),
+    M(volume_mount, sub_path, STRING, ONE, "subPath", 4, .doc = "Path inside the volume to mount."),
     M(volume_mount, mount_propagation, STRING, ONE, "mountPropagation", 5, .flags = FIELD_F_OPT,
       .values = bidirectional_host_to_container_none_values,
-      .doc = "Whether mounts inside pass in or out."),
+      .doc = "Mount propagation: None, HostToContainer or Bidirectional."),
     M(volume_mount, sub_path_expr, STRING, ONE, "subPathExpr", 6,
-      .doc = "Part of the volume to mount, with $(NAME) replaced."),
+      .doc = "Path inside the volume to mount, with $(NAME) expanded."),
 };
 const struct schema schema_volume_mount = SCHEMA("io.k8s.api.core.v1.VolumeMount",
       volume_mount_fields, sizeof(struct volume_mount), NULL);
 
 static const struct field volume_device_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the claim in spec.volumes."),
     F(STRING, ONE, "devicePath", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
 };
 const struct schema schema_volume_device = SCHEMA("io.k8s.api.core.v1.VolumeDevice",
@@ -269,16 +272,16 @@ const struct schema schema_exec_action = SCHEMA("io.k8s.api.core.v1.ExecAction",
 
 static const struct field http_header_fields[] = {
     M(http_header, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the header."),
     M(http_header, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Its value."),
+      .doc = "Value of the header."),
 };
 const struct schema schema_http_header = SCHEMA("io.k8s.api.core.v1.HTTPHeader",
       http_header_fields, sizeof(struct http_header), NULL);
 
 static const struct field http_get_action_fields[] = {
     M(http_get_action, path, STRING, ONE, "path", 1, .def = "\"/\"",
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
     M(http_get_action, port, INT_OR_STRING, ONE, "port", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Port to connect to."),
     M(http_get_action, host, STRING, ONE, "host", 3, .doc = "Host to connect to."),
@@ -323,11 +326,11 @@ static const struct field probe_fields[] = {
     M(probe, period_seconds, INT32, ONE, "periodSeconds", 4, .def = "10", .min = 1,
       .max = INT32_MAX, .doc = "Seconds between checks."),
     M(probe, success_threshold, INT32, ONE, "successThreshold", 5, .def = "1", .min = 1,
-      .max = INT32_MAX, .doc = "Successes in a row that make it good again."),
+      .max = INT32_MAX, .doc = "Consecutive successes after which the check passes."),
     M(probe, failure_threshold, INT32, ONE, "failureThreshold", 6, .def = "3", .min = 1,
-      .max = INT32_MAX, .doc = "Failures in a row that make it bad."),
+      .max = INT32_MAX, .doc = "Consecutive failures after which the check fails."),
     M(probe, termination_grace_period_seconds, INT64, ONE, "terminationGracePeriodSeconds", 7,
-      .flags = FIELD_F_OPT, .doc = "Seconds to end in when this check fails."),
+      .flags = FIELD_F_OPT, .doc = "Grace period in seconds after this check fails."),
 };
 const struct schema schema_probe = SCHEMA("io.k8s.api.core.v1.Probe", probe_fields,
       sizeof(struct probe), NULL);
@@ -375,7 +378,7 @@ const struct schema schema_capabilities = SCHEMA("io.k8s.api.core.v1.Capabilitie
 static const struct field se_linux_options_fields[] = {
     F(STRING, ONE, "user", 1, .doc = "User."),
     F(STRING, ONE, "role", 2),
-    F(STRING, ONE, "type", 3, .doc = "Which type it is."),
+    F(STRING, ONE, "type", 3, .doc = "SELinux type."),
     F(STRING, ONE, "level", 4),
 };
 const struct schema schema_se_linux_options = SCHEMA("io.k8s.api.core.v1.SELinuxOptions",
@@ -394,7 +397,8 @@ const struct schema schema_windows_security_context_options = SCHEMA(
 static const struct field seccomp_profile_fields[] = {
     M(seccomp_profile, type, STRING, ONE, "type", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .values = localhost_runtime_default_unconfined_values, .doc = "Which type it is."),
+      .values = localhost_runtime_default_unconfined_values,
+      .doc = "Profile type: RuntimeDefault, Localhost or Unconfined."),
     M(seccomp_profile, localhost_profile, STRING, ONE, "localhostProfile", 2,
       .flags = FIELD_F_OPT, .doc = "Profile file on the node."),
 };
@@ -404,7 +408,8 @@ const struct schema schema_seccomp_profile = SCHEMA("io.k8s.api.core.v1.SeccompP
 static const struct field app_armor_profile_fields[] = {
     M(seccomp_profile, type, STRING, ONE, "type", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .values = localhost_runtime_default_unconfined_values, .doc = "Which type it is."),
+      .values = localhost_runtime_default_unconfined_values,
+      .doc = "Profile type: RuntimeDefault, Localhost or Unconfined."),
     M(seccomp_profile, localhost_profile, STRING, ONE, "localhostProfile", 2,
       .flags = FIELD_F_OPT, .doc = "Profile file on the node."),
 };
@@ -460,33 +465,33 @@ static const struct field container_fields[] = {
     M(container, env, OBJECT, LIST, "env", 7, .of = &schema_env_var, .flags = FIELD_F_MERGE,
       .merge_key = "name", .list_keys = "name", .doc = "Environment variables."),
     M(container, resources, OBJECT, ONE, "resources", 8, .of = &schema_resources, .def = "{}",
-      .doc = "What it is given: requests, limits and claims."),
+      .doc = "Resource requests, limits and claims."),
     F(OBJECT, LIST, "resizePolicy", 23, .of = &schema_container_resize_policy,
       .flags = FIELD_F_ATOMIC, .doc = "Whether changing a resource restarts it."),
     M(container, restart_policy, STRING, ONE, "restartPolicy", 24, .flags = FIELD_F_OPT,
       .values = always_never_on_failure_values,
-      .doc = "Of an init container: Always makes it a sidecar."),
+      .doc = "For an init container: Always makes it a sidecar."),
     F(OBJECT, LIST, "restartPolicyRules", 25, .of = &schema_container_restart_rule,
-      .flags = FIELD_F_ATOMIC, .doc = "Exit codes that are treated apart."),
+      .flags = FIELD_F_ATOMIC, .doc = "Restart rules for particular exit codes."),
     M(container, volume_mounts, OBJECT, LIST, "volumeMounts", 9, .of = &schema_volume_mount,
       .flags = FIELD_F_MERGE, .merge_key = "mountPath", .list_keys = "mountPath",
-      .doc = "Where volumes appear in it."),
+      .doc = "Volumes mounted in the container."),
     F(OBJECT, LIST, "volumeDevices", 21, .of = &schema_volume_device, .flags = FIELD_F_MERGE,
       .merge_key = "devicePath", .list_keys = "devicePath",
-      .doc = "Where block devices appear in it."),
+      .doc = "Block devices mapped into the container."),
     M(container, liveness_probe, OBJECT, ONE, "livenessProbe", 10, .of = &schema_probe,
-      .flags = FIELD_F_OPT, .doc = "Check that restarts it when it fails."),
+      .flags = FIELD_F_OPT, .doc = "Liveness check: the container is restarted when it fails."),
     M(container, readiness_probe, OBJECT, ONE, "readinessProbe", 11, .of = &schema_probe,
-      .flags = FIELD_F_OPT, .doc = "Check that says whether it may be sent work."),
+      .flags = FIELD_F_OPT, .doc = "Readiness check: whether the container can serve traffic."),
     M(container, startup_probe, OBJECT, ONE, "startupProbe", 22, .of = &schema_probe,
-      .flags = FIELD_F_OPT, .doc = "Check that holds the others back until it has started."),
+      .flags = FIELD_F_OPT, .doc = "Startup check: the other checks begin once it has passed."),
     M(container, lifecycle, OBJECT, ONE, "lifecycle", 12, .of = &schema_lifecycle,
-      .flags = FIELD_F_OPT, .doc = "What to do after its start and before its end."),
+      .flags = FIELD_F_OPT, .doc = "Hooks after the container's start and before its end."),
     M(container, termination_message_path, STRING, ONE, "terminationMessagePath", 13,
-      .def = "\"/dev/termination-log\"", .doc = "File from which its last words are read."),
+      .def = "\"/dev/termination-log\"", .doc = "File from which the termination message is read."),
     M(container, termination_message_policy, STRING, ONE, "terminationMessagePolicy", 20,
       .def = "\"File\"", .values = fallback_to_logs_on_error_file_values,
-      .doc = "File, or FallbackToLogsOnError."),
+      .doc = "Source of the termination message: File or FallbackToLogsOnError."),
     M(container, image_pull_policy, STRING, ONE, "imagePullPolicy", 14,
       .values = always_if_not_present_never_values,
       .doc = "Always, IfNotPresent or Never; Always for the tag latest."),
@@ -499,7 +504,7 @@ static const struct field container_fields[] = {
     M(container, tty, BOOL, ONE, "tty", 18, .doc = "Gives it a terminal."),
 };
 const struct schema schema_container = SCHEMA("io.k8s.api.core.v1.Container", container_fields,
-      sizeof(struct container), "One program that a pod runs.");
+      sizeof(struct container), "A container of a pod.");
 
 static const struct field ephemeral_container_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .proto_in = 1,
@@ -518,31 +523,32 @@ static const struct field ephemeral_container_fields[] = {
     F(OBJECT, LIST, "env", 7, .of = &schema_env_var, .flags = FIELD_F_MERGE, .proto_in = 1,
       .merge_key = "name", .list_keys = "name", .doc = "Environment variables."),
     F(OBJECT, ONE, "resources", 8, .of = &schema_resources, .proto_in = 1, .def = "{}",
-      .doc = "What it is given: requests, limits and claims."),
+      .doc = "Resource requests, limits and claims."),
     F(OBJECT, LIST, "resizePolicy", 23, .of = &schema_container_resize_policy,
       .flags = FIELD_F_ATOMIC, .proto_in = 1, .doc = "Whether changing a resource restarts it."),
     F(STRING, ONE, "restartPolicy", 24, .flags = FIELD_F_OPT, .proto_in = 1,
-      .doc = "Of an init container: Always makes it a sidecar."),
+      .doc = "For an init container: Always makes it a sidecar."),
     F(OBJECT, LIST, "restartPolicyRules", 25, .of = &schema_container_restart_rule,
-      .flags = FIELD_F_ATOMIC, .proto_in = 1, .doc = "Exit codes that are treated apart."),
+      .flags = FIELD_F_ATOMIC, .proto_in = 1, .doc = "Restart rules for particular exit codes."),
     F(OBJECT, LIST, "volumeMounts", 9, .of = &schema_volume_mount, .flags = FIELD_F_MERGE,
       .proto_in = 1, .merge_key = "mountPath", .list_keys = "mountPath",
-      .doc = "Where volumes appear in it."),
+      .doc = "Volumes mounted in the container."),
     F(OBJECT, LIST, "volumeDevices", 21, .of = &schema_volume_device, .flags = FIELD_F_MERGE,
       .proto_in = 1, .merge_key = "devicePath", .list_keys = "devicePath",
-      .doc = "Where block devices appear in it."),
+      .doc = "Block devices mapped into the container."),
     F(OBJECT, ONE, "livenessProbe", 10, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1,
-      .doc = "Check that restarts it when it fails."),
+      .doc = "Liveness check: the container is restarted when it fails."),
     F(OBJECT, ONE, "readinessProbe", 11, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1,
-      .doc = "Check that says whether it may be sent work."),
+      .doc = "Readiness check: whether the container can serve traffic."),
     F(OBJECT, ONE, "startupProbe", 22, .of = &schema_probe, .flags = FIELD_F_OPT, .proto_in = 1,
-      .doc = "Check that holds the others back until it has started."),
+      .doc = "Startup check: the other checks begin once it has passed."),
     F(OBJECT, ONE, "lifecycle", 12, .of = &schema_lifecycle, .flags = FIELD_F_OPT, .proto_in = 1,
-      .doc = "What to do after its start and before its end."),
+      .doc = "Hooks after the container's start and before its end."),
     F(STRING, ONE, "terminationMessagePath", 13, .proto_in = 1, .def = "\"/dev/termination-log\"",
-      .doc = "File from which its last words are read."),
+      .doc = "File from which the termination message is read."),
     F(STRING, ONE, "terminationMessagePolicy", 20, .proto_in = 1, .def = "\"File\"",
-      .values = fallback_to_logs_on_error_file_values, .doc = "File, or FallbackToLogsOnError."),
+      .values = fallback_to_logs_on_error_file_values,
+      .doc = "Source of the termination message: File or FallbackToLogsOnError."),
     F(STRING, ONE, "imagePullPolicy", 14, .proto_in = 1,
       .values = always_if_not_present_never_values,
       .doc = "Always, IfNotPresent or Never; Always for the tag latest."),
@@ -565,9 +571,9 @@ const struct schema schema_container_user = SCHEMA("io.k8s.api.core.v1.Container
 
 static const struct field container_extended_resource_request_fields[] = {
     F(STRING, ONE, "containerName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Container that is meant."),
+      .doc = "Name of the container."),
     F(STRING, ONE, "resourceName", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Resource that is meant."),
+      .doc = "Name of the extended resource."),
     F(STRING, ONE, "requestName", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Request of the claim."),
 };
@@ -577,10 +583,10 @@ const struct schema schema_container_extended_resource_request = SCHEMA(
 
 static const struct field config_map_node_config_source_fields[] = {
     F(STRING, ONE, "namespace", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Namespace that is meant."),
+      .doc = "Namespace of the ConfigMap."),
     F(STRING, ONE, "name", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
-    F(STRING, ONE, "uid", 3, .doc = "Unique identifier of what is meant."),
+      .doc = "Name of the ConfigMap."),
+    F(STRING, ONE, "uid", 3, .doc = "UID of the ConfigMap."),
     F(STRING, ONE, "resourceVersion", 4,
       .doc = "Version of the stored object; changes with each write."),
     F(STRING, ONE, "kubeletConfigKey", 5, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
@@ -591,15 +597,15 @@ const struct schema schema_config_map_node_config_source = SCHEMA(
 
 static const struct field object_reference_fields[] = {
     M(object_reference, kind, STRING, ONE, "kind", 1, .doc = "Kind of the object."),
-    M(object_reference, namespace, STRING, ONE, "namespace", 2, .doc = "Namespace that is meant."),
-    M(object_reference, name, STRING, ONE, "name", 3, .doc = "Name of what is meant."),
-    M(object_reference, uid, STRING, ONE, "uid", 4, .doc = "Unique identifier of what is meant."),
+    M(object_reference, namespace, STRING, ONE, "namespace", 2, .doc = "Namespace of the object."),
+    M(object_reference, name, STRING, ONE, "name", 3, .doc = "Name of the object."),
+    M(object_reference, uid, STRING, ONE, "uid", 4, .doc = "UID of the object."),
     M(object_reference, api_version, STRING, ONE, "apiVersion", 5,
-      .doc = "Version of the API that this is written for."),
+      .doc = "Version of the API in which the object is written."),
     M(object_reference, resource_version, STRING, ONE, "resourceVersion", 6,
       .doc = "Version of the stored object; changes with each write."),
     M(object_reference, field_path, STRING, ONE, "fieldPath", 7,
-      .doc = "Which part of the object, or which of its fields."),
+      .doc = "Part of the object, as a field path."),
 };
 const struct schema schema_object_reference = SCHEMA("io.k8s.api.core.v1.ObjectReference",
       object_reference_fields, sizeof(struct object_reference), NULL);

@@ -32,7 +32,7 @@ static const char *const preemption_policy_values[] = {
 static const struct field resource_flavor_spec_fields[] = {
     M(resource_flavor_spec, node_labels, STRING, MAP, "nodeLabels", 0, .flags = FIELD_F_ATOMIC,
       .max = 8,
-      .doc = "Labels of the nodes that have it; given to admitted pods as node selector."),
+      .doc = "Labels of the flavor's nodes; given to admitted pods as node selector."),
     M(resource_flavor_spec, node_taints, OBJECT, LIST, "nodeTaints", 0, .of = &schema_taint,
       .flags = FIELD_F_ATOMIC, .max = 8,
       .doc = "Taints of those nodes, which a workload must tolerate."),
@@ -47,33 +47,33 @@ const struct schema schema_resource_flavor_spec = SCHEMA(
       sizeof(struct resource_flavor_spec), NULL);
 
 static const struct field resource_flavor_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(resource_flavor, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(resource_flavor, spec, OBJECT, ONE, "spec", 0, .of = &schema_resource_flavor_spec,
-      .doc = "What is wanted."),
+      .doc = "Desired state, set by the user."),
 };
 const struct schema schema_resource_flavor = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceFlavor",
       resource_flavor_fields, sizeof(struct resource_flavor),
-      "One sort of resource, such as a GPU model or spot machines.");
+      "A variant of a resource, such as a GPU model or spot machines.");
 
 static const struct field resource_quota_fields[] = {
     M(resource_quota, name, STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the resource."),
     M(resource_quota, nominal_quota, QUANTITY, ONE, "nominalQuota", 0, .flags = FIELD_F_REQUIRED,
-      .doc = "Amount that is its own."),
+      .doc = "Quota that the queue owns."),
     M(resource_quota, borrowing_limit, QUANTITY, ONE, "borrowingLimit", 0, .flags = FIELD_F_OPT,
-      .doc = "Most it may borrow from the cohort; no limit unless set."),
+      .doc = "Most that the queue can borrow from its cohort; no limit unless set."),
     M(resource_quota, lending_limit, QUANTITY, ONE, "lendingLimit", 0, .flags = FIELD_F_OPT,
-      .doc = "Most of its own that others may borrow; all unless set."),
+      .doc = "Most of the quota that other queues can borrow; all unless set."),
 };
 const struct schema schema_resource_quota = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceQuota",
       resource_quota_fields, sizeof(struct resource_quota), NULL);
 
 static const struct field flavor_quotas_fields[] = {
     M(flavor_quotas, name, STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .max = 253, .format = "dns1123-subdomain", .doc = "Name of what is meant."),
+      .max = 253, .format = "dns1123-subdomain", .doc = "Name of the ResourceFlavor."),
     M(flavor_quotas, resources, OBJECT, LIST, "resources", 0, .of = &schema_resource_quota,
       .flags = FIELD_F_REQUIRED, .list_keys = "name", .min = 1, .max = 64,
       .doc = "Quotas, in the order of coveredResources."),
@@ -84,7 +84,7 @@ const struct schema schema_flavor_quotas = SCHEMA("io.x-k8s.kueue.v1beta2.Flavor
 static const struct field resource_group_fields[] = {
     M(resource_group, covered_resources, STRING, LIST, "coveredResources", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 64,
-      .doc = "Resources that the group is about."),
+      .doc = "Resources covered by the group."),
     M(resource_group, flavors, OBJECT, LIST, "flavors", 0, .of = &schema_flavor_quotas,
       .flags = FIELD_F_REQUIRED, .list_keys = "name", .min = 1, .max = 64,
       .doc = "Flavors with their quotas, tried in this order."),
@@ -101,7 +101,7 @@ static const struct field flavor_fungibility_fields[] = {
       .doc = "MayStopSearch takes this flavor by preempting; TryNextFlavor goes on."),
     M(flavor_fungibility, preference, STRING, ONE, "preference", 0, .flags = FIELD_F_OPT,
       .values = flavor_fungibility_preference_values,
-      .doc = "Which is preferred when no flavor fits at once."),
+      .doc = "Whether borrowing or preempting is preferred when no flavor fits at once."),
 };
 const struct schema schema_flavor_fungibility = SCHEMA(
       "io.x-k8s.kueue.v1beta2.FlavorFungibility", flavor_fungibility_fields,
@@ -111,7 +111,7 @@ static const struct field borrow_within_cohort_fields[] = {
     M(borrow_within_cohort, policy, STRING, ONE, "policy", 0, .def = "\"Never\"",
       .values = lower_priority_never_values, .doc = "Never, or LowerPriority."),
     M(borrow_within_cohort, max_priority_threshold, INT32, ONE, "maxPriorityThreshold", 0,
-      .flags = FIELD_F_OPT, .doc = "Only workloads up to this priority are preempted."),
+      .flags = FIELD_F_OPT, .doc = "Only workloads of at most this priority are preempted."),
 };
 const struct schema schema_borrow_within_cohort = SCHEMA(
       "io.x-k8s.kueue.v1beta2.BorrowWithinCohort", borrow_within_cohort_fields,
@@ -120,13 +120,13 @@ const struct schema schema_borrow_within_cohort = SCHEMA(
 static const struct field cluster_queue_preemption_fields[] = {
     M(cluster_queue_preemption, reclaim_within_cohort, STRING, ONE, "reclaimWithinCohort", 0,
       .def = "\"Never\"", .values = any_lower_priority_never_values,
-      .doc = "Whom it may preempt in the cohort to get its own quota back."),
+      .doc = "Which workloads of the cohort can be preempted to reclaim the queue's own quota."),
     M(cluster_queue_preemption, borrow_within_cohort, OBJECT, ONE, "borrowWithinCohort", 0,
       .of = &schema_borrow_within_cohort, .flags = FIELD_F_OPT, .def = "{}",
-      .doc = "Whether it may preempt while it borrows."),
+      .doc = "Whether a workload that borrows can preempt others."),
     M(cluster_queue_preemption, within_cluster_queue, STRING, ONE, "withinClusterQueue", 0,
       .def = "\"Never\"", .values = preemption_policy_values,
-      .doc = "Whom it may preempt in its own queue."),
+      .doc = "Which workloads of the same ClusterQueue can be preempted."),
 };
 const struct schema schema_cluster_queue_preemption = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ClusterQueuePreemption", cluster_queue_preemption_fields,
@@ -134,9 +134,9 @@ const struct schema schema_cluster_queue_preemption = SCHEMA(
 
 static const struct field admission_check_strategy_rule_fields[] = {
     M(admission_check_rule, name, STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = 316, .doc = "Name of what is meant."),
+      .max = 316, .doc = "Name of the AdmissionCheck."),
     M(admission_check_rule, on_flavors, STRING, LIST, "onFlavors", 0, .flags = FIELD_F_SET,
-      .max = 64, .doc = "Flavors for which the check counts; none means all."),
+      .max = 64, .doc = "Flavors to which the check applies; empty means all."),
 };
 const struct schema schema_admission_check_strategy_rule = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckStrategyRule", admission_check_strategy_rule_fields,
@@ -145,7 +145,7 @@ const struct schema schema_admission_check_strategy_rule = SCHEMA(
 static const struct field admission_checks_strategy_fields[] = {
     M(admission_checks_strategy, admission_checks, OBJECT, LIST, "admissionChecks", 0,
       .of = &schema_admission_check_strategy_rule, .flags = FIELD_F_REQUIRED, .list_keys = "name",
-      .min = 1, .max = 64, .doc = "Checks that must be ready before admission."),
+      .min = 1, .max = 64, .doc = "AdmissionChecks that must be Ready before admission."),
 };
 const struct schema schema_admission_checks_strategy = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionChecksStrategy", admission_checks_strategy_fields,
@@ -153,7 +153,7 @@ const struct schema schema_admission_checks_strategy = SCHEMA(
 
 static const struct field fair_sharing_fields[] = {
     M(fair_sharing, weight, QUANTITY, ONE, "weight", 0, .flags = FIELD_F_OPT, .def = "1",
-      .doc = "Share in relation to its siblings; 1 unless set."),
+      .doc = "Weight relative to its siblings; 1 unless set."),
 };
 const struct schema schema_fair_sharing = SCHEMA("io.x-k8s.kueue.v1beta2.FairSharing",
       fair_sharing_fields, sizeof(struct fair_sharing), NULL);
@@ -169,7 +169,7 @@ const struct schema schema_admission_scope = SCHEMA("io.x-k8s.kueue.v1beta2.Admi
 static const struct field concurrent_admission_constraints_fields[] = {
     M(concurrent_admission_constraints, last_acceptable_flavor_name,
       STRING, ONE, "lastAcceptableFlavorName", 0, .flags = FIELD_F_OPT, .max = 253,
-      .format = "dns1123-subdomain", .doc = "Last flavor worth moving to."),
+      .format = "dns1123-subdomain", .doc = "Last flavor to which a workload is moved."),
 };
 const struct schema schema_concurrent_admission_constraints = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionConstraints",
@@ -182,7 +182,7 @@ static const struct field concurrent_admission_migration_fields[] = {
       .doc = "TryPreferredFlavors or RetainFirstAdmission."),
     M(concurrent_admission_migration, constraints, OBJECT, ONE, "constraints", 0,
       .of = &schema_concurrent_admission_constraints, .flags = FIELD_F_OPT,
-      .doc = "Limits on moving."),
+      .doc = "Limits on moving workloads to other flavors."),
 };
 const struct schema schema_concurrent_admission_migration = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionMigration",
@@ -206,24 +206,24 @@ static const struct field cluster_queue_spec_fields[] = {
       .format = "dns1123-subdomain", .doc = "Cohort with which it shares unused quota."),
     M(cluster_queue_spec, queueing_strategy, STRING, ONE, "queueingStrategy", 0,
       .def = "\"BestEffortFIFO\"", .values = best_effort_fifo_strict_fifo_values,
-      .doc = "BestEffortFIFO lets later ones pass a blocked one; StrictFIFO does not."),
+      .doc = "BestEffortFIFO lets later workloads pass a blocked one; StrictFIFO does not."),
     M(cluster_queue_spec, namespace_selector, OBJECT, ONE, "namespaceSelector", 0,
       .of = &schema_label_selector, .flags = FIELD_F_OPT | FIELD_F_ATOMIC,
-      .doc = "Namespaces that may use it; empty means all, absent none."),
+      .doc = "Namespaces whose workloads can use the queue; empty means all, absent none."),
     M(cluster_queue_spec, flavor_fungibility, OBJECT, ONE, "flavorFungibility", 0,
       .of = &schema_flavor_fungibility, .flags = FIELD_F_OPT, .def = "{}",
       .doc = "When to try the next flavor instead of borrowing or preempting."),
     M(cluster_queue_spec, preemption, OBJECT, ONE, "preemption", 0,
       .of = &schema_cluster_queue_preemption, .flags = FIELD_F_OPT, .def = "{}",
-      .doc = "Whom its workloads may preempt."),
+      .doc = "Which workloads the queue's workloads can preempt."),
     M(cluster_queue_spec, admission_checks_strategy, OBJECT, ONE, "admissionChecksStrategy", 0,
       .of = &schema_admission_checks_strategy, .flags = FIELD_F_OPT,
-      .doc = "Checks to pass before admission."),
+      .doc = "AdmissionChecks to pass before admission, by flavor."),
     M(cluster_queue_spec, stop_policy, STRING, ONE, "stopPolicy", 0, .flags = FIELD_F_OPT,
       .def = "\"None\"", .values = hold_hold_and_drain_none_values,
       .doc = "None, Hold (admit nothing new) or HoldAndDrain (and evict what runs)."),
     M(cluster_queue_spec, fair_sharing, OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing,
-      .flags = FIELD_F_OPT, .doc = "How it shares with its siblings."),
+      .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
     M(cluster_queue_spec, admission_scope, OBJECT, ONE, "admissionScope", 0,
       .of = &schema_admission_scope, .flags = FIELD_F_OPT,
       .doc = "How usage over time orders its workloads."),
@@ -236,17 +236,17 @@ const struct schema schema_cluster_queue_spec = SCHEMA(
       sizeof(struct cluster_queue_spec), NULL);
 
 static const struct field resource_usage_fields[] = {
-    M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of what is meant."),
-    M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "All that is used."),
+    M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of the resource."),
+    M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "Total usage."),
     M(resource_usage, borrowed, QUANTITY, ONE, "borrowed", 0,
-      .doc = "Part that is borrowed from the cohort."),
+      .doc = "Usage borrowed from the cohort."),
 };
 const struct schema schema_resource_usage = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceUsage",
       resource_usage_fields, sizeof(struct resource_usage), NULL);
 
 static const struct field flavor_usage_fields[] = {
     M(flavor_usage, name, STRING, ONE, "name", 0, .max = 253, .format = "dns1123-subdomain",
-      .doc = "Name of what is meant."),
+      .doc = "Name of the ResourceFlavor."),
     M(flavor_usage, resources, OBJECT, LIST, "resources", 0, .of = &schema_resource_usage,
       .list_keys = "name", .max = 64, .doc = "Amounts, resource by resource."),
 };
@@ -256,7 +256,7 @@ const struct schema schema_flavor_usage = SCHEMA("io.x-k8s.kueue.v1beta2.FlavorU
 static const struct field fair_sharing_status_fields[] = {
     M(fair_sharing_status, weighted_share, INT64, ONE, "weightedShare", 0,
       .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "How much it uses beyond its own, in relation to its weight."),
+      .doc = "Usage beyond the own quota, divided by the weight."),
 };
 const struct schema schema_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.FairSharingStatus", fair_sharing_status_fields,
@@ -265,36 +265,36 @@ const struct schema schema_fair_sharing_status = SCHEMA(
 static const struct field cluster_queue_status_fields[] = {
     M(cluster_queue_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     M(cluster_queue_status, flavors_reservation, OBJECT, LIST, "flavorsReservation", 0,
       .of = &schema_flavor_usage, .list_keys = "name", .max = 64,
-      .doc = "Quota that is held, by flavor."),
+      .doc = "Reserved quota, by flavor."),
     M(cluster_queue_status, flavors_usage, OBJECT, LIST, "flavorsUsage", 0,
       .of = &schema_flavor_usage, .list_keys = "name", .max = 64,
       .doc = "Quota that admitted workloads use, by flavor."),
     M(cluster_queue_status, pending_workloads, INT32, ONE, "pendingWorkloads", 0,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Workloads that wait for admission."),
     M(cluster_queue_status, reserving_workloads, INT32, ONE, "reservingWorkloads", 0,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "Workloads that hold quota."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Workloads with reserved quota."),
     M(cluster_queue_status, admitted_workloads, INT32, ONE, "admittedWorkloads", 0,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Admitted workloads that have not finished."),
     M(cluster_queue_status, fair_sharing, OBJECT, ONE, "fairSharing", 0,
       .of = &schema_fair_sharing_status, .flags = FIELD_F_OPT,
-      .doc = "How it shares with its siblings."),
+      .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_cluster_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ClusterQueueStatus", cluster_queue_status_fields,
       sizeof(struct cluster_queue_status), NULL);
 
 static const struct field cluster_queue_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(cluster_queue, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(cluster_queue, spec, OBJECT, ONE, "spec", 0, .of = &schema_cluster_queue_spec,
-      .doc = "What is wanted."),
+      .doc = "Desired state, set by the user."),
     M(cluster_queue, status, OBJECT, ONE, "status", 0, .of = &schema_cluster_queue_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_cluster_queue = SCHEMA("io.x-k8s.kueue.v1beta2.ClusterQueue",
       cluster_queue_fields, sizeof(struct cluster_queue),
@@ -302,12 +302,12 @@ const struct schema schema_cluster_queue = SCHEMA("io.x-k8s.kueue.v1beta2.Cluste
 
 static const struct field cohort_spec_fields[] = {
     M(cohort_spec, parent_name, STRING, ONE, "parentName", 0, .max = 253,
-      .format = "dns1123-subdomain", .doc = "Cohort above this one."),
+      .format = "dns1123-subdomain", .doc = "Name of the parent Cohort."),
     M(cohort_spec, resource_groups, OBJECT, LIST, "resourceGroups", 0,
       .of = &schema_resource_group, .flags = FIELD_F_ATOMIC, .max = 16,
       .doc = "Quota: groups of resources that come from the same flavors."),
     M(cohort_spec, fair_sharing, OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing,
-      .flags = FIELD_F_OPT, .doc = "How it shares with its siblings."),
+      .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_cohort_spec = SCHEMA("io.x-k8s.kueue.v1beta2.CohortSpec",
       cohort_spec_fields, sizeof(struct cohort_spec), NULL);
@@ -315,20 +315,20 @@ const struct schema schema_cohort_spec = SCHEMA("io.x-k8s.kueue.v1beta2.CohortSp
 static const struct field cohort_status_fields[] = {
     M(cohort_status, fair_sharing, OBJECT, ONE, "fairSharing", 0,
       .of = &schema_fair_sharing_status, .flags = FIELD_F_OPT,
-      .doc = "How it shares with its siblings."),
+      .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_cohort_status = SCHEMA("io.x-k8s.kueue.v1beta2.CohortStatus",
       cohort_status_fields, sizeof(struct cohort_status), NULL);
 
 static const struct field cohort_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(cohort, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(cohort, spec, OBJECT, ONE, "spec", 0, .of = &schema_cohort_spec,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
     M(cohort, status, OBJECT, ONE, "status", 0, .of = &schema_cohort_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_cohort = SCHEMA("io.x-k8s.kueue.v1beta2.Cohort", cohort_fields,
       sizeof(struct cohort), "Queues that lend each other what they do not use.");
@@ -336,19 +336,19 @@ const struct schema schema_cohort = SCHEMA("io.x-k8s.kueue.v1beta2.Cohort", coho
 static const struct field local_queue_spec_fields[] = {
     M(local_queue_spec, cluster_queue, STRING, ONE, "clusterQueue", 0, .flags = FIELD_F_IMMUTABLE,
       .max = 253, .format = "dns1123-subdomain",
-      .doc = "ClusterQueue behind it; it cannot change."),
+      .doc = "ClusterQueue that the queue submits to; immutable."),
     M(local_queue_spec, stop_policy, STRING, ONE, "stopPolicy", 0, .flags = FIELD_F_OPT,
       .def = "\"None\"", .values = hold_hold_and_drain_none_values,
       .doc = "None, Hold (admit nothing new) or HoldAndDrain (and evict what runs)."),
     M(local_queue_spec, fair_sharing, OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing,
-      .flags = FIELD_F_OPT, .doc = "How it shares with its siblings."),
+      .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_local_queue_spec = SCHEMA("io.x-k8s.kueue.v1beta2.LocalQueueSpec",
       local_queue_spec_fields, sizeof(struct local_queue_spec), NULL);
 
 static const struct field local_queue_resource_usage_fields[] = {
-    M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of what is meant."),
-    M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "All that is used."),
+    M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of the resource."),
+    M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "Total usage."),
 };
 const struct schema schema_local_queue_resource_usage = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueResourceUsage", local_queue_resource_usage_fields,
@@ -356,7 +356,7 @@ const struct schema schema_local_queue_resource_usage = SCHEMA(
 
 static const struct field local_queue_flavor_usage_fields[] = {
     M(flavor_usage, name, STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain", .doc = "Name of what is meant."),
+      .format = "dns1123-subdomain", .doc = "Name of the ResourceFlavor."),
     M(flavor_usage, resources, OBJECT, LIST, "resources", 0,
       .of = &schema_local_queue_resource_usage, .list_keys = "name", .max = 64,
       .doc = "Amounts, resource by resource."),
@@ -367,9 +367,9 @@ const struct schema schema_local_queue_flavor_usage = SCHEMA(
 
 static const struct field local_queue_admission_fair_sharing_status_fields[] = {
     M(admission_fair_sharing_status, consumed_resources, QUANTITY, MAP, "consumedResources", 0,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "Usage over time, as it is remembered."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Usage over time, with decay."),
     M(admission_fair_sharing_status, last_update_ns, TIME, ONE, "lastUpdate", 0,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "When it was last computed."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Time of the last computation."),
 };
 const struct schema schema_local_queue_admission_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueAdmissionFairSharingStatus",
@@ -379,7 +379,7 @@ const struct schema schema_local_queue_admission_fair_sharing_status = SCHEMA(
 static const struct field local_queue_fair_sharing_status_fields[] = {
     M(local_queue_fair_sharing_status, weighted_share, INT64, ONE, "weightedShare", 0,
       .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "How much it uses beyond its own, in relation to its weight."),
+      .doc = "Usage beyond the own quota, divided by the weight."),
     M(local_queue_fair_sharing_status, admission_fair_sharing_status,
       OBJECT, ONE, "admissionFairSharingStatus", 0,
       .of = &schema_local_queue_admission_fair_sharing_status, .flags = FIELD_F_OPT,
@@ -393,62 +393,63 @@ const struct schema schema_local_queue_fair_sharing_status = SCHEMA(
 static const struct field local_queue_status_fields[] = {
     M(local_queue_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     M(local_queue_status, pending_workloads, INT32, ONE, "pendingWorkloads", 0,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Workloads that wait for admission."),
     M(local_queue_status, reserving_workloads, INT32, ONE, "reservingWorkloads", 0,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "Workloads that hold quota."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Workloads with reserved quota."),
     M(local_queue_status, admitted_workloads, INT32, ONE, "admittedWorkloads", 0,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Admitted workloads that have not finished."),
     M(local_queue_status, flavors_reservation, OBJECT, LIST, "flavorsReservation", 0,
       .of = &schema_local_queue_flavor_usage, .list_keys = "name", .max = 64,
-      .doc = "Quota that is held, by flavor."),
+      .doc = "Reserved quota, by flavor."),
     M(local_queue_status, flavors_usage, OBJECT, LIST, "flavorsUsage", 0,
       .of = &schema_local_queue_flavor_usage, .list_keys = "name", .max = 64,
       .doc = "Quota that admitted workloads use, by flavor."),
     M(local_queue_status, fair_sharing, OBJECT, ONE, "fairSharing", 0,
       .of = &schema_local_queue_fair_sharing_status, .flags = FIELD_F_OPT,
-      .doc = "How it shares with its siblings."),
+      .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_local_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueStatus", local_queue_status_fields,
       sizeof(struct local_queue_status), NULL);
 
 static const struct field local_queue_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(local_queue, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(local_queue, spec, OBJECT, ONE, "spec", 0, .of = &schema_local_queue_spec,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
     M(local_queue, status, OBJECT, ONE, "status", 0, .of = &schema_local_queue_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_local_queue = SCHEMA("io.x-k8s.kueue.v1beta2.LocalQueue",
       local_queue_fields, sizeof(struct local_queue),
-      "The queue of a namespace; leads to a ClusterQueue.");
+      "A queue in a namespace that submits to a ClusterQueue.");
 
 static const struct field workload_priority_class_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(workload_priority_class, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(workload_priority_class, value, INT32, ONE, "value", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "The priority; higher goes first."),
     M(workload_priority_class, description, STRING, ONE, "description", 0, .max = 2048,
-      .doc = "When to use it."),
+      .doc = "Description: when to use the class."),
 };
 const struct schema schema_workload_priority_class = SCHEMA(
       "io.x-k8s.kueue.v1beta2.WorkloadPriorityClass", workload_priority_class_fields,
-      sizeof(struct workload_priority_class), "A name for a priority of workloads.");
+      sizeof(struct workload_priority_class), "A named priority for workloads.");
 
 static const struct field admission_check_parameters_reference_fields[] = {
     M(admission_check_parameters, api_group, STRING, ONE, "apiGroup", 0,
-      .flags = FIELD_F_REQUIRED, .min = 1, .max = 253, .doc = "API group of what is referred to."),
+      .flags = FIELD_F_REQUIRED, .min = 1, .max = 253,
+      .doc = "API group of the referenced object."),
     M(admission_check_parameters, kind, STRING, ONE, "kind", 0, .min = 1, .max = 63,
       .doc = "Kind of the object."),
     M(admission_check_parameters, name, STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED,
-      .min = 1, .max = 63, .doc = "Name of what is meant."),
+      .min = 1, .max = 63, .doc = "Name of the parameters object."),
 };
 const struct schema schema_admission_check_parameters_reference = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckParametersReference",
@@ -458,10 +459,10 @@ const struct schema schema_admission_check_parameters_reference = SCHEMA(
 static const struct field admission_check_spec_fields[] = {
     M(admission_check_spec, controller_name, STRING, ONE, "controllerName", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_KEEP_EMPTY, .min = 1, .max = 253,
-      .doc = "Who decides; it cannot change."),
+      .doc = "Name of the controller that decides the check; immutable."),
     M(admission_check_spec, parameters, OBJECT, ONE, "parameters", 0,
       .of = &schema_admission_check_parameters_reference, .flags = FIELD_F_OPT,
-      .doc = "Settings for that controller."),
+      .doc = "Object with settings for the controller."),
 };
 const struct schema schema_admission_check_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckSpec", admission_check_spec_fields,
@@ -470,22 +471,22 @@ const struct schema schema_admission_check_spec = SCHEMA(
 static const struct field admission_check_status_fields[] = {
     M(admission_check_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
 };
 const struct schema schema_admission_check_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckStatus", admission_check_status_fields,
       sizeof(struct admission_check_status), NULL);
 
 static const struct field admission_check_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(admission_check, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(admission_check, spec, OBJECT, ONE, "spec", 0, .of = &schema_admission_check_spec,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
     M(admission_check, status, OBJECT, ONE, "status", 0, .of = &schema_admission_check_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_admission_check = SCHEMA("io.x-k8s.kueue.v1beta2.AdmissionCheck",
       admission_check_fields, sizeof(struct admission_check),
-      "Something that must agree before a workload is admitted.");
+      "A check that must pass before a workload is admitted.");

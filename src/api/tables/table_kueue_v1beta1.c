@@ -23,22 +23,23 @@ static const struct field v1beta1_cluster_queue_spec_fields[] = {
       .doc = "Cohort with which it shares unused quota."),
     F(STRING, ONE, "queueingStrategy", 0, .def = "\"BestEffortFIFO\"",
       .values = best_effort_fifo_strict_fifo_values,
-      .doc = "BestEffortFIFO lets later ones pass a blocked one; StrictFIFO does not."),
+      .doc = "BestEffortFIFO lets later workloads pass a blocked one; StrictFIFO does not."),
     F(OBJECT, ONE, "namespaceSelector", 0, .of = &schema_label_selector,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC,
-      .doc = "Namespaces that may use it; empty means all, absent none."),
+      .doc = "Namespaces whose workloads can use the queue; empty means all, absent none."),
     F(OBJECT, ONE, "flavorFungibility", 0, .of = &schema_flavor_fungibility, .flags = FIELD_F_OPT,
       .def = "{}", .doc = "When to try the next flavor instead of borrowing or preempting."),
     F(OBJECT, ONE, "preemption", 0, .of = &schema_cluster_queue_preemption, .flags = FIELD_F_OPT,
-      .def = "{}", .doc = "Whom its workloads may preempt."),
-    F(STRING, LIST, "admissionChecks", 0, .doc = "Checks that must be ready before admission."),
+      .def = "{}", .doc = "Which workloads the queue's workloads can preempt."),
+    F(STRING, LIST, "admissionChecks", 0,
+      .doc = "AdmissionChecks that must be Ready before admission."),
     F(OBJECT, ONE, "admissionChecksStrategy", 0, .of = &schema_admission_checks_strategy,
-      .flags = FIELD_F_OPT, .doc = "Checks to pass before admission."),
+      .flags = FIELD_F_OPT, .doc = "AdmissionChecks to pass before admission, by flavor."),
     F(STRING, ONE, "stopPolicy", 0, .flags = FIELD_F_OPT, .def = "\"None\"",
       .values = hold_hold_and_drain_none_values,
       .doc = "None, Hold (admit nothing new) or HoldAndDrain (and evict what runs)."),
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_fair_sharing, .flags = FIELD_F_OPT,
-      .doc = "How it shares with its siblings."),
+      .doc = "Fair sharing with sibling queues and cohorts."),
     F(OBJECT, ONE, "admissionScope", 0, .of = &schema_admission_scope, .flags = FIELD_F_OPT,
       .doc = "How usage over time orders its workloads."),
 };
@@ -47,8 +48,9 @@ const struct schema schema_v1beta1_cluster_queue_spec = SCHEMA(
       NULL);
 
 static const struct field v1beta1_cluster_queue_pending_workload_fields[] = {
-    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
-    F(STRING, ONE, "namespace", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Namespace that is meant."),
+    F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of the Workload."),
+    F(STRING, ONE, "namespace", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Namespace of the Workload."),
 };
 const struct schema schema_v1beta1_cluster_queue_pending_workload = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueuePendingWorkload",
@@ -66,9 +68,9 @@ const struct schema schema_v1beta1_cluster_queue_pending_workloads_status = SCHE
 
 static const struct field v1beta1_admission_fair_sharing_status_fields[] = {
     F(QUANTITY, MAP, "consumedResources", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Usage over time, as it is remembered."),
+      .doc = "Usage over time, with decay."),
     F(TIME, ONE, "lastUpdate", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "When it was last computed."),
+      .doc = "Time of the last computation."),
 };
 const struct schema schema_v1beta1_admission_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.AdmissionFairSharingStatus",
@@ -76,7 +78,7 @@ const struct schema schema_v1beta1_admission_fair_sharing_status = SCHEMA(
 
 static const struct field v1beta1_fair_sharing_status_fields[] = {
     F(INT64, ONE, "weightedShare", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "How much it uses beyond its own, in relation to its weight."),
+      .doc = "Usage beyond the own quota, divided by the weight."),
     F(OBJECT, ONE, "admissionFairSharingStatus", 0,
       .of = &schema_v1beta1_admission_fair_sharing_status, .flags = FIELD_F_OPT,
       .doc = "Usage over time that orders admission."),
@@ -88,61 +90,62 @@ const struct schema schema_v1beta1_fair_sharing_status = SCHEMA(
 static const struct field v1beta1_cluster_queue_status_fields[] = {
     F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
       .merge_key = "type", .list_keys = "type",
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_flavor_usage,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64,
-      .doc = "Quota that is held, by flavor."),
+      .doc = "Reserved quota, by flavor."),
     F(OBJECT, LIST, "flavorsUsage", 0, .of = &schema_flavor_usage, .flags = FIELD_F_KEEP_EMPTY,
       .list_keys = "name", .max = 64, .doc = "Quota that admitted workloads use, by flavor."),
     F(INT32, ONE, "pendingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Workloads that wait for admission."),
     F(INT32, ONE, "reservingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Workloads that hold quota."),
+      .doc = "Workloads with reserved quota."),
     F(INT32, ONE, "admittedWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Admitted workloads that have not finished."),
     F(OBJECT, ONE, "pendingWorkloadsStatus", 0,
       .of = &schema_v1beta1_cluster_queue_pending_workloads_status, .flags = FIELD_F_OPT),
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
-      .flags = FIELD_F_OPT, .doc = "How it shares with its siblings."),
+      .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_v1beta1_cluster_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueueStatus", v1beta1_cluster_queue_status_fields, 0,
       NULL);
 
 static const struct field v1beta1_cluster_queue_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_cluster_queue_spec, .doc = "What is wanted."),
+      .doc = "Standard object metadata."),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_cluster_queue_spec,
+      .doc = "Desired state, set by the user."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_cluster_queue_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_v1beta1_cluster_queue = SCHEMA("io.x-k8s.kueue.v1beta1.ClusterQueue",
       v1beta1_cluster_queue_fields, 0, "A pool of quota, and the rules for who gets it.");
 
 static const struct field v1beta1_cohort_status_fields[] = {
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
-      .flags = FIELD_F_OPT, .doc = "How it shares with its siblings."),
+      .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_v1beta1_cohort_status = SCHEMA("io.x-k8s.kueue.v1beta1.CohortStatus",
       v1beta1_cohort_status_fields, 0, NULL);
 
 static const struct field v1beta1_cohort_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
-    F(OBJECT, ONE, "spec", 0, .of = &schema_cohort_spec, .doc = "What is wanted."),
+      .doc = "Standard object metadata."),
+    F(OBJECT, ONE, "spec", 0, .of = &schema_cohort_spec, .doc = "Desired state, set by the user."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_cohort_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_v1beta1_cohort = SCHEMA("io.x-k8s.kueue.v1beta1.Cohort",
       v1beta1_cohort_fields, 0, "Queues that lend each other what they do not use.");
 
 static const struct field v1beta1_local_queue_flavor_status_fields[] = {
     F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain", .doc = "Name of what is meant."),
+      .format = "dns1123-subdomain", .doc = "Name of the ResourceFlavor."),
     F(STRING, LIST, "resources", 0, .flags = FIELD_F_SET, .max = 64,
       .doc = "Amounts, resource by resource."),
     F(STRING, MAP, "nodeLabels", 0, .flags = FIELD_F_ATOMIC, .max = 8),
@@ -156,47 +159,48 @@ const struct schema schema_v1beta1_local_queue_flavor_status = SCHEMA(
 static const struct field v1beta1_local_queue_status_fields[] = {
     F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
       .merge_key = "type", .list_keys = "type",
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     F(INT32, ONE, "pendingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Workloads that wait for admission."),
     F(INT32, ONE, "reservingWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Workloads that hold quota."),
+      .doc = "Workloads with reserved quota."),
     F(INT32, ONE, "admittedWorkloads", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Admitted workloads that have not finished."),
     F(OBJECT, LIST, "flavorsReservation", 0, .of = &schema_local_queue_flavor_usage,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64,
-      .doc = "Quota that is held, by flavor."),
+      .doc = "Reserved quota, by flavor."),
     F(OBJECT, LIST, "flavorUsage", 0, .of = &schema_local_queue_flavor_usage,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 64,
       .doc = "Quota that admitted workloads use, by flavor."),
     F(OBJECT, LIST, "flavors", 0, .of = &schema_v1beta1_local_queue_flavor_status,
       .list_keys = "name", .max = 64, .doc = "Flavors, in the order in which they are tried."),
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
-      .flags = FIELD_F_OPT, .doc = "How it shares with its siblings."),
+      .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
 const struct schema schema_v1beta1_local_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.LocalQueueStatus", v1beta1_local_queue_status_fields, 0,
       NULL);
 
 static const struct field v1beta1_local_queue_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     F(OBJECT, ONE, "spec", 0, .of = &schema_local_queue_spec, .flags = FIELD_F_REQUIRED,
-      .doc = "What is wanted."),
+      .doc = "Desired state, set by the user."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_local_queue_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_v1beta1_local_queue = SCHEMA("io.x-k8s.kueue.v1beta1.LocalQueue",
-      v1beta1_local_queue_fields, 0, "The queue of a namespace; leads to a ClusterQueue.");
+      v1beta1_local_queue_fields, 0, "A queue in a namespace that submits to a ClusterQueue.");
 
 static const struct field v1beta1_pod_set_topology_request_fields[] = {
     F(STRING, ONE, "required", 0, .flags = FIELD_F_OPT,
-      .doc = "Domain in which all pods must be."),
+      .doc = "Topology level: all pods must be in one domain of it."),
     F(STRING, ONE, "preferred", 0, .flags = FIELD_F_OPT,
-      .doc = "Domain in which all pods should be."),
-    F(BOOL, ONE, "unconstrained", 0, .flags = FIELD_F_OPT, .doc = "Any place will do."),
+      .doc = "Topology level: all pods should be in one domain of it."),
+    F(BOOL, ONE, "unconstrained", 0, .flags = FIELD_F_OPT,
+      .doc = "Whether any placement is acceptable."),
     F(STRING, ONE, "podIndexLabel", 0, .flags = FIELD_F_OPT,
       .doc = "Label with the index of a pod."),
     F(STRING, ONE, "subGroupIndexLabel", 0, .flags = FIELD_F_OPT,
@@ -205,9 +209,9 @@ static const struct field v1beta1_pod_set_topology_request_fields[] = {
     F(STRING, ONE, "podSetGroupName", 0, .flags = FIELD_F_OPT,
       .doc = "Pod sets of one name are placed together."),
     F(STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT,
-      .doc = "Domain in which each slice must be."),
+      .doc = "Topology level: each slice of pods must be in one domain of it."),
     F(INT32, ONE, "podSetSliceSize", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX,
-      .doc = "Pods in a slice."),
+      .doc = "Number of pods in a slice."),
 };
 const struct schema schema_v1beta1_pod_set_topology_request = SCHEMA(
       "io.x-k8s.kueue.v1beta1.PodSetTopologyRequest", v1beta1_pod_set_topology_request_fields, 0,
@@ -215,15 +219,15 @@ const struct schema schema_v1beta1_pod_set_topology_request = SCHEMA(
 
 static const struct field v1beta1_pod_set_fields[] = {
     F(STRING, ONE, "name", 0, .def = "\"main\"", .max = 63, .format = "dns1123-label",
-      .doc = "Name of what is meant."),
+      .doc = "Name of the pod set."),
     F(OBJECT, ONE, "template", 0, .of = &schema_pod_template, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "What its pods look like."),
+      .doc = "Template of the pods."),
     F(INT32, ONE, "count", 0, .flags = FIELD_F_KEEP_EMPTY, .def = "1", .max = INT32_MAX,
-      .doc = "How many pods."),
+      .doc = "Number of pods."),
     F(INT32, ONE, "minCount", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX,
-      .doc = "Fewest pods it can do with."),
+      .doc = "Minimum number of pods for partial admission."),
     F(OBJECT, ONE, "topologyRequest", 0, .of = &schema_v1beta1_pod_set_topology_request,
-      .flags = FIELD_F_OPT, .doc = "Where its pods should be in relation to each other."),
+      .flags = FIELD_F_OPT, .doc = "Requested topology of the pods."),
 };
 const struct schema schema_v1beta1_pod_set = SCHEMA("io.x-k8s.kueue.v1beta1.PodSet",
       v1beta1_pod_set_fields, 0, NULL);
@@ -239,7 +243,7 @@ static const struct field v1beta1_workload_spec_fields[] = {
     F(STRING, ONE, "priorityClassSource", 0, .def = "\"\"",
       .values = workload_spec_priority_class_source_values, .doc = "Kind of that class."),
     F(BOOL, ONE, "active", 0, .flags = FIELD_F_OPT, .def = "true",
-      .doc = "False takes it out of the queue and evicts it."),
+      .doc = "false removes the workload from the queue and evicts it."),
     F(INT32, ONE, "maximumExecutionTimeSeconds", 0, .flags = FIELD_F_OPT, .min = 1,
       .max = INT32_MAX, .doc = "Seconds it may run before it is deactivated."),
 };
@@ -250,7 +254,7 @@ static const struct field v1beta1_topology_domain_assignment_fields[] = {
     F(STRING, LIST, "values", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
       .min = 1, .max = 16, .doc = "Values to compare with."),
     F(INT32, ONE, "count", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
-      .max = INT32_MAX, .doc = "How many."),
+      .max = INT32_MAX, .doc = "Number of pods."),
 };
 const struct schema schema_v1beta1_topology_domain_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.TopologyDomainAssignment",
@@ -268,14 +272,14 @@ const struct schema schema_v1beta1_topology_assignment = SCHEMA(
 
 static const struct field v1beta1_pod_set_assignment_fields[] = {
     F(STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .def = "\"main\"", .max = 63,
-      .format = "dns1123-label", .doc = "Name of what is meant."),
+      .format = "dns1123-label", .doc = "Name of the pod set."),
     F(STRING, MAP, "flavors", 0, .doc = "Flavor for each resource."),
-    F(QUANTITY, MAP, "resourceUsage", 0, .doc = "What all its pods use together."),
-    F(INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .max = INT32_MAX, .doc = "How many."),
+    F(QUANTITY, MAP, "resourceUsage", 0, .doc = "Total resource usage of the pods."),
+    F(INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .max = INT32_MAX, .doc = "Number of pods."),
     F(OBJECT, ONE, "topologyAssignment", 0, .of = &schema_v1beta1_topology_assignment,
-      .flags = FIELD_F_OPT, .doc = "Domains its pods go to."),
+      .flags = FIELD_F_OPT, .doc = "Topology domains assigned to the pods."),
     F(STRING, ONE, "delayedTopologyRequest", 0, .flags = FIELD_F_OPT,
-      .values = pending_ready_values, .doc = "Pending while the placing is put off."),
+      .values = pending_ready_values, .doc = "Pending while topology assignment is delayed."),
 };
 const struct schema schema_v1beta1_pod_set_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.PodSetAssignment", v1beta1_pod_set_assignment_fields, 0,
@@ -283,7 +287,7 @@ const struct schema schema_v1beta1_pod_set_assignment = SCHEMA(
 
 static const struct field v1beta1_admission_fields[] = {
     F(STRING, ONE, "clusterQueue", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain", .doc = "ClusterQueue that is meant."),
+      .format = "dns1123-subdomain", .doc = "ClusterQueue that admitted the Workload."),
     F(OBJECT, LIST, "podSetAssignments", 0, .of = &schema_v1beta1_pod_set_assignment,
       .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name", .max = 18,
       .doc = "Flavors of each pod set."),
@@ -294,39 +298,40 @@ const struct schema schema_v1beta1_admission = SCHEMA("io.x-k8s.kueue.v1beta1.Ad
 static const struct field v1beta1_workload_status_fields[] = {
     F(OBJECT, LIST, "conditions", 0, .of = &schema_condition, .flags = FIELD_F_MERGE,
       .merge_key = "type", .list_keys = "type",
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     F(OBJECT, ONE, "admission", 0, .of = &schema_v1beta1_admission, .flags = FIELD_F_OPT,
-      .doc = "Queue and flavors it was given; empty while it waits."),
+      .doc = "ClusterQueue and flavors assigned on admission; absent while pending."),
     F(OBJECT, ONE, "requeueState", 0, .of = &schema_requeue_state, .flags = FIELD_F_OPT,
-      .doc = "How often and when it is queued again after an eviction."),
+      .doc = "Requeue state: count and time of the next requeue after an eviction."),
     F(OBJECT, LIST, "reclaimablePods", 0, .of = &schema_reclaimable_pod, .list_keys = "name",
-      .max = 18, .doc = "Pods that are done and need no quota."),
+      .max = 18, .doc = "Pods that have finished and free their quota."),
     F(OBJECT, LIST, "admissionChecks", 0, .of = &schema_admission_check_state,
       .flags = FIELD_F_MERGE, .merge_key = "name", .list_keys = "name", .max = 8,
-      .doc = "Checks that must be ready before admission."),
+      .doc = "AdmissionChecks that must be Ready before admission."),
     F(OBJECT, LIST, "resourceRequests", 0, .of = &schema_pod_set_request, .list_keys = "name",
-      .max = 18, .doc = "What it asks for while it waits."),
+      .max = 18, .doc = "Resources requested while the workload is pending."),
     F(INT32, ONE, "accumulatedPastExexcutionTimeSeconds", 0, .flags = FIELD_F_OPT),
     F(OBJECT, ONE, "schedulingStats", 0, .of = &schema_scheduling_stats, .flags = FIELD_F_OPT,
-      .doc = "How often it was evicted, by cause."),
+      .doc = "Number of evictions, by cause."),
     F(STRING, LIST, "nominatedClusterNames", 0, .flags = FIELD_F_ATOMIC, .max = 20,
-      .doc = "Clusters that may run it."),
-    F(STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT, .doc = "Cluster that runs it."),
+      .doc = "Clusters nominated to run the workload."),
+    F(STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT,
+      .doc = "Cluster that runs the workload."),
     F(OBJECT, LIST, "unhealthyNodes", 0, .of = &schema_unhealthy_node,
-      .doc = "Nodes of it that failed."),
+      .doc = "Failed nodes that the workload used."),
 };
 const struct schema schema_v1beta1_workload_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.WorkloadStatus", v1beta1_workload_status_fields, 0, NULL);
 
 static const struct field v1beta1_workload_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_workload_spec, .flags = FIELD_F_REQUIRED,
-      .doc = "What is wanted."),
+      .doc = "Desired state, set by the user."),
     F(OBJECT, ONE, "status", 0, .of = &schema_v1beta1_workload_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_v1beta1_workload = SCHEMA("io.x-k8s.kueue.v1beta1.Workload",
       v1beta1_workload_fields, 0, "Pods that are admitted together or not at all.");
@@ -334,26 +339,26 @@ const struct schema schema_v1beta1_workload = SCHEMA("io.x-k8s.kueue.v1beta1.Wor
 static const struct field v1beta1_admission_check_spec_fields[] = {
     F(STRING, ONE, "controllerName", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_KEEP_EMPTY, .min = 1, .max = 253,
-      .doc = "Who decides; it cannot change."),
+      .doc = "Name of the controller that decides the check; immutable."),
     F(INT64, ONE, "retryDelayMinutes", 0, .flags = FIELD_F_OPT, .def = "15",
       .doc = "No longer used."),
     F(OBJECT, ONE, "parameters", 0, .of = &schema_admission_check_parameters_reference,
-      .flags = FIELD_F_OPT, .doc = "Settings for that controller."),
+      .flags = FIELD_F_OPT, .doc = "Object with settings for the controller."),
 };
 const struct schema schema_v1beta1_admission_check_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta1.AdmissionCheckSpec", v1beta1_admission_check_spec_fields, 0,
       NULL);
 
 static const struct field v1beta1_admission_check_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     F(OBJECT, ONE, "spec", 0, .of = &schema_v1beta1_admission_check_spec,
-      .flags = FIELD_F_REQUIRED, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED, .doc = "Desired state, set by the user."),
     F(OBJECT, ONE, "status", 0, .of = &schema_admission_check_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_v1beta1_admission_check = SCHEMA(
       "io.x-k8s.kueue.v1beta1.AdmissionCheck", v1beta1_admission_check_fields, 0,
-      "Something that must agree before a workload is admitted.");
+      "A check that must pass before a workload is admitted.");

@@ -12,13 +12,13 @@ static const char *const does_not_exist_exists_in_not_in_values[] = {
 static const struct field owner_reference_fields[] = {
     M(owner_reference, api_version, STRING, ONE, "apiVersion", 5,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Version of the API that this is written for."),
+      .doc = "Version of the API in which the object is written."),
     M(owner_reference, kind, STRING, ONE, "kind", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Kind of the object."),
     M(owner_reference, name, STRING, ONE, "name", 3,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of the owner."),
     M(owner_reference, uid, STRING, ONE, "uid", 4, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Unique identifier of what is meant."),
+      .doc = "UID of the owner."),
     M(owner_reference, controller, BOOL, ONE, "controller", 6, .flags = FIELD_F_OPT,
       .doc = "Whether that object is its controller; at most one is."),
     M(owner_reference, block_owner_deletion, BOOL, ONE, "blockOwnerDeletion", 7,
@@ -30,12 +30,12 @@ const struct schema schema_owner_reference = SCHEMA(
       sizeof(struct owner_reference), "An object that this one belongs to.");
 
 static const struct field managed_fields_entry_fields[] = {
-    F(STRING, ONE, "manager", 1, .doc = "Who set them."),
+    F(STRING, ONE, "manager", 1, .doc = "Name of the field manager."),
     F(STRING, ONE, "operation", 2, .doc = "Apply or Update."),
-    F(STRING, ONE, "apiVersion", 3, .doc = "Version of the API that this is written for."),
-    F(TIME, ONE, "time", 4, .flags = FIELD_F_OPT, .doc = "When it happened."),
-    F(STRING, ONE, "fieldsType", 6, .doc = "Form of the fields."),
-    F(ANY, ONE, "fieldsV1", 7, .flags = FIELD_F_OPT, .doc = "Fields that were set."),
+    F(STRING, ONE, "apiVersion", 3, .doc = "Version of the API in which the object is written."),
+    F(TIME, ONE, "time", 4, .flags = FIELD_F_OPT, .doc = "Time of the change."),
+    F(STRING, ONE, "fieldsType", 6, .doc = "Format of the field list."),
+    F(ANY, ONE, "fieldsV1", 7, .flags = FIELD_F_OPT, .doc = "Fields that the manager set."),
     F(STRING, ONE, "subresource", 8, .doc = "Part of the resource, such as status."),
 };
 const struct schema schema_managed_fields_entry = SCHEMA(
@@ -51,60 +51,61 @@ static const struct field meta_fields[] = {
       .doc = "Namespace in which the object lives; it cannot change."),
     F(STRING, ONE, "selfLink", 4, .doc = "No longer used."),
     M(meta, uid, STRING, ONE, "uid", 5,
-      .doc = "Set by the server; never used again, also not for an object of the same name."),
+      .doc = "Unique identifier, set by the server and never reused."),
     M(meta, resource_version, STRING, ONE, "resourceVersion", 6,
       .doc = "Version of the stored object; changes with each write."),
     M(meta, generation, INT64, ONE, "generation", 7,
-      .doc = "Counts the changes of what is wanted."),
+      .doc = "Number of changes of the desired state (spec)."),
     M(meta, creation_ns, TIME, ONE, "creationTimestamp", 8,
       .doc = "When the object was created; set by the server."),
     M(meta, deletion_ns, TIME, ONE, "deletionTimestamp", 9, .flags = FIELD_F_OPT,
       .doc = "When deletion was asked for; the object goes once its finalizers are gone."),
     M(meta, deletion_grace_period_seconds, INT64, ONE, "deletionGracePeriodSeconds", 10,
-      .flags = FIELD_F_OPT, .doc = "Seconds the object was given to end."),
+      .flags = FIELD_F_OPT, .doc = "Grace period in seconds."),
     M(meta, labels, STRING, MAP, "labels", 11,
       .doc = "Keys and values by which objects are selected."),
     M(meta, annotations, STRING, MAP, "annotations", 12,
       .doc = "Keys and values for tools; not for selecting."),
     M(meta, owner_references, OBJECT, LIST, "ownerReferences", 13, .of = &schema_owner_reference,
       .flags = FIELD_F_MERGE, .merge_key = "uid", .list_keys = "uid",
-      .doc = "Objects it belongs to; it is collected when all of them are gone."),
+      .doc = "Owners; the object is garbage-collected when all of them are gone."),
     M(meta, finalizers, STRING, LIST, "finalizers", 14, .flags = FIELD_F_MERGE | FIELD_F_SET,
-      .doc = "Names of what must happen before it may go; it stays while any is left."),
+      .doc = "Finalizers: the object is removed once none is left."),
     F(OBJECT, LIST, "managedFields", 17, .of = &schema_managed_fields_entry,
-      .flags = FIELD_F_ATOMIC, .doc = "Which field was set by whom."),
+      .flags = FIELD_F_ATOMIC, .doc = "Field managers and the fields that each one set."),
 };
 const struct schema schema_meta = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
       meta_fields, sizeof(struct meta),
-      "What every object has: its name, its labels, its history.");
+      "Standard object metadata.");
 
 static const struct field list_meta_fields[] = {
     F(STRING, ONE, "selfLink", 1, .doc = "No longer used."),
     F(STRING, ONE, "resourceVersion", 2,
       .doc = "Version of the stored object; changes with each write."),
-    F(STRING, ONE, "continue", 3, .doc = "Where the next page starts."),
-    F(INT64, ONE, "remainingItemCount", 4, .flags = FIELD_F_OPT, .doc = "How many items follow."),
+    F(STRING, ONE, "continue", 3, .doc = "Token for the next page."),
+    F(INT64, ONE, "remainingItemCount", 4, .flags = FIELD_F_OPT,
+      .doc = "Number of items after this page."),
 };
 const struct schema schema_list_meta = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta",
       list_meta_fields, 0, NULL);
 
 static const struct field condition_fields[] = {
     M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Which type it is."),
+      .doc = "Type of the condition."),
     M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "True, False or Unknown."),
+      .doc = "Status of the condition: True, False or Unknown."),
     M(condition, observed_generation, INT64, ONE, "observedGeneration", 3,
-      .doc = "Generation of the spec that this status speaks of."),
+      .doc = "Generation of the spec from which this status was computed."),
     M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 4,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "When the status last changed."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Time of the last change of status."),
     M(condition, reason, STRING, ONE, "reason", 5, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Why, in one word for programs."),
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(condition, message, STRING, ONE, "message", 6, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "What happened, in a sentence for people."),
+      .doc = "Human-readable message."),
 };
 const struct schema schema_condition = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
       condition_fields, sizeof(struct condition),
-      "Something that is true or not of an object.");
+      "An aspect of an object's state.");
 
 static const struct field label_selector_requirement_fields[] = {
     M(label_requirement, key, STRING, ONE, "key", 1,
@@ -136,7 +137,7 @@ const struct schema schema_label_selector = SCHEMA(
 
 static const struct field preconditions_fields[] = {
     M(delete_preconditions, uid, STRING, ONE, "uid", 1, .flags = FIELD_F_OPT,
-      .doc = "Unique identifier of what is meant."),
+      .doc = "UID that the object must have."),
     M(delete_preconditions, resource_version, STRING, ONE, "resourceVersion", 2,
       .flags = FIELD_F_OPT, .doc = "Version of the stored object; changes with each write."),
 };
@@ -145,17 +146,17 @@ const struct schema schema_preconditions = SCHEMA(
       sizeof(struct delete_preconditions), NULL);
 
 static const struct field delete_options_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(delete_options_view, grace_period_seconds, INT64, ONE, "gracePeriodSeconds", 1,
-      .flags = FIELD_F_OPT, .doc = "Seconds to end in; 0 deletes at once."),
+      .flags = FIELD_F_OPT, .doc = "Grace period in seconds; 0 deletes at once."),
     M(delete_options_view, preconditions, OBJECT, ONE, "preconditions", 2,
-      .of = &schema_preconditions, .flags = FIELD_F_OPT, .doc = "Deletes only when these hold."),
+      .of = &schema_preconditions, .flags = FIELD_F_OPT, .doc = "Preconditions for the deletion."),
     M(delete_options_view, orphan_dependents, BOOL, ONE, "orphanDependents", 3,
-      .flags = FIELD_F_OPT, .doc = "Older form of propagationPolicy."),
+      .flags = FIELD_F_OPT, .doc = "Deprecated form of propagationPolicy."),
     M(delete_options_view, propagation_policy, STRING, ONE, "propagationPolicy", 4,
       .flags = FIELD_F_OPT,
-      .doc = "What happens to what it owns: Orphan, Background or Foreground."),
+      .doc = "Policy for dependents: Orphan, Background or Foreground."),
     M(delete_options_view, dry_run, STRING, LIST, "dryRun", 5, .flags = FIELD_F_ATOMIC,
       .doc = "All: checks everything and stores nothing."),
     F(BOOL, ONE, "ignoreStoreReadErrorWithClusterBreakingPotential", 6, .flags = FIELD_F_OPT),
@@ -165,18 +166,18 @@ const struct schema schema_delete_options = SCHEMA(
       sizeof(struct delete_options_view), NULL);
 
 static const struct field status_cause_fields[] = {
-    F(STRING, ONE, "reason", 1, .doc = "Why, in one word for programs."),
-    F(STRING, ONE, "message", 2, .doc = "What happened, in a sentence for people."),
-    F(STRING, ONE, "field", 3, .doc = "Field that is meant."),
+    F(STRING, ONE, "reason", 1, .doc = "Machine-readable reason, one CamelCase word."),
+    F(STRING, ONE, "message", 2, .doc = "Human-readable message."),
+    F(STRING, ONE, "field", 3, .doc = "Path of the field that caused the error."),
 };
 const struct schema schema_status_cause = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause", status_cause_fields, 0, NULL);
 
 static const struct field status_details_fields[] = {
-    F(STRING, ONE, "name", 1, .doc = "Name of what is meant."),
+    F(STRING, ONE, "name", 1, .doc = "Name of the object."),
     F(STRING, ONE, "group", 2, .doc = "API group."),
     F(STRING, ONE, "kind", 3, .doc = "Kind of the object."),
-    F(STRING, ONE, "uid", 6, .doc = "Unique identifier of what is meant."),
+    F(STRING, ONE, "uid", 6, .doc = "UID of the object."),
     F(OBJECT, LIST, "causes", 4, .of = &schema_status_cause, .flags = FIELD_F_ATOMIC,
       .doc = "Details, field by field."),
     F(INT32, ONE, "retryAfterSeconds", 5, .doc = "Seconds to wait before trying again."),
@@ -185,13 +186,13 @@ const struct schema schema_status_details = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails", status_details_fields, 0, NULL);
 
 static const struct field status_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     F(OBJECT, ONE, "metadata", 1, .of = &schema_list_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     F(STRING, ONE, "status", 2, .doc = "Success or Failure."),
-    F(STRING, ONE, "message", 3, .doc = "What happened, in a sentence for people."),
-    F(STRING, ONE, "reason", 4, .doc = "Why, in one word for programs."),
+    F(STRING, ONE, "message", 3, .doc = "Human-readable message."),
+    F(STRING, ONE, "reason", 4, .doc = "Machine-readable reason, one CamelCase word."),
     F(OBJECT, ONE, "details", 5, .of = &schema_status_details, .flags = FIELD_F_OPT,
       .doc = "Facts about the failure."),
     F(INT32, ONE, "code", 6, .doc = "HTTP status code."),
@@ -203,7 +204,7 @@ static const struct field field_selector_requirement_fields[] = {
     F(STRING, ONE, "key", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),
     F(STRING, ONE, "operator", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "How the key and the values are compared."),
+      .doc = "Operator that compares the key with the values."),
     F(STRING, LIST, "values", 3, .flags = FIELD_F_ATOMIC, .doc = "Values to compare with."),
 };
 const struct schema schema_field_selector_requirement = SCHEMA(

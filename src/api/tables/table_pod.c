@@ -46,8 +46,8 @@ static const char *const taint_effect_values[] = {
 
 static const struct field sysctl_fields[] = {
     M(sysctl, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
-    M(sysctl, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Its value."),
+      .doc = "Name of the kernel parameter."),
+    M(sysctl, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Value."),
 };
 const struct schema schema_sysctl = SCHEMA("io.k8s.api.core.v1.Sysctl", sysctl_fields,
       sizeof(struct sysctl), NULL);
@@ -92,7 +92,7 @@ static const struct field node_selector_requirement_fields[] = {
       .doc = "Key to look for."),
     F(STRING, ONE, "operator", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .values = does_not_exist_exists_gt_in_lt_not_in_values,
-      .doc = "How the key and the values are compared."),
+      .doc = "Operator that compares the key with the values."),
     F(STRING, LIST, "values", 3, .flags = FIELD_F_ATOMIC, .doc = "Values to compare with."),
 };
 const struct schema schema_node_selector_requirement = SCHEMA(
@@ -118,10 +118,10 @@ const struct schema schema_node_selector = SCHEMA("io.k8s.api.core.v1.NodeSelect
 
 static const struct field preferred_scheduling_term_fields[] = {
     F(INT32, ONE, "weight", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
-      .max = 100, .doc = "How much it counts beside the others."),
+      .max = 100, .doc = "Weight of the preference."),
     F(OBJECT, ONE, "preference", 2, .of = &schema_node_selector_term,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
-      .doc = "What the node should have."),
+      .doc = "Preferred properties of the node."),
 };
 const struct schema schema_preferred_scheduling_term = SCHEMA(
       "io.k8s.api.core.v1.PreferredSchedulingTerm", preferred_scheduling_term_fields, 0,
@@ -130,17 +130,17 @@ const struct schema schema_preferred_scheduling_term = SCHEMA(
 static const struct field node_affinity_fields[] = {
     F(OBJECT, ONE, "requiredDuringSchedulingIgnoredDuringExecution", 1,
       .of = &schema_node_selector, .flags = FIELD_F_OPT | FIELD_F_ATOMIC,
-      .doc = "Must hold when the pod is placed."),
+      .doc = "Rules that must be met when the pod is placed."),
     F(OBJECT, LIST, "preferredDuringSchedulingIgnoredDuringExecution", 2,
       .of = &schema_preferred_scheduling_term, .flags = FIELD_F_ATOMIC,
-      .doc = "Should hold when the pod is placed."),
+      .doc = "Preferences that should be met when the pod is placed."),
 };
 const struct schema schema_node_affinity = SCHEMA("io.k8s.api.core.v1.NodeAffinity",
       node_affinity_fields, 0, NULL);
 
 static const struct field pod_affinity_term_fields[] = {
     F(OBJECT, ONE, "labelSelector", 1, .of = &schema_label_selector,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels of the objects that are meant."),
+      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels of the pods that the term selects."),
     F(STRING, LIST, "namespaces", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Namespaces of the other pods."),
     F(STRING, ONE, "topologyKey", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -157,9 +157,10 @@ const struct schema schema_pod_affinity_term = SCHEMA("io.k8s.api.core.v1.PodAff
 
 static const struct field weighted_pod_affinity_term_fields[] = {
     F(INT32, ONE, "weight", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
-      .max = 100, .doc = "How much it counts beside the others."),
+      .max = 100, .doc = "Weight of the preference."),
     F(OBJECT, ONE, "podAffinityTerm", 2, .of = &schema_pod_affinity_term,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Which pods, and how near."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Selected pods and the topology key for nearness."),
 };
 const struct schema schema_weighted_pod_affinity_term = SCHEMA(
       "io.k8s.api.core.v1.WeightedPodAffinityTerm", weighted_pod_affinity_term_fields, 0,
@@ -168,10 +169,10 @@ const struct schema schema_weighted_pod_affinity_term = SCHEMA(
 static const struct field pod_affinity_fields[] = {
     F(OBJECT, LIST, "requiredDuringSchedulingIgnoredDuringExecution", 1,
       .of = &schema_pod_affinity_term, .flags = FIELD_F_ATOMIC,
-      .doc = "Must hold when the pod is placed."),
+      .doc = "Rules that must be met when the pod is placed."),
     F(OBJECT, LIST, "preferredDuringSchedulingIgnoredDuringExecution", 2,
       .of = &schema_weighted_pod_affinity_term, .flags = FIELD_F_ATOMIC,
-      .doc = "Should hold when the pod is placed."),
+      .doc = "Preferences that should be met when the pod is placed."),
 };
 const struct schema schema_pod_affinity = SCHEMA("io.k8s.api.core.v1.PodAffinity",
       pod_affinity_fields, 0, NULL);
@@ -179,10 +180,10 @@ const struct schema schema_pod_affinity = SCHEMA("io.k8s.api.core.v1.PodAffinity
 static const struct field pod_anti_affinity_fields[] = {
     F(OBJECT, LIST, "requiredDuringSchedulingIgnoredDuringExecution", 1,
       .of = &schema_pod_affinity_term, .flags = FIELD_F_ATOMIC,
-      .doc = "Must hold when the pod is placed."),
+      .doc = "Rules that must be met when the pod is placed."),
     F(OBJECT, LIST, "preferredDuringSchedulingIgnoredDuringExecution", 2,
       .of = &schema_weighted_pod_affinity_term, .flags = FIELD_F_ATOMIC,
-      .doc = "Should hold when the pod is placed."),
+      .doc = "Preferences that should be met when the pod is placed."),
 };
 const struct schema schema_pod_anti_affinity = SCHEMA("io.k8s.api.core.v1.PodAntiAffinity",
       pod_anti_affinity_fields, 0, NULL);
@@ -222,8 +223,8 @@ const struct schema schema_host_alias = SCHEMA("io.k8s.api.core.v1.HostAlias", h
       sizeof(struct host_alias), NULL);
 
 static const struct field pod_dns_config_option_fields[] = {
-    F(STRING, ONE, "name", 1, .doc = "Name of what is meant."),
-    F(STRING, ONE, "value", 2, .flags = FIELD_F_OPT, .doc = "Its value."),
+    F(STRING, ONE, "name", 1, .doc = "Name of the resolver option."),
+    F(STRING, ONE, "value", 2, .flags = FIELD_F_OPT, .doc = "Value."),
 };
 const struct schema schema_pod_dns_config_option = SCHEMA(
       "io.k8s.api.core.v1.PodDNSConfigOption", pod_dns_config_option_fields, 0, NULL);
@@ -247,7 +248,7 @@ const struct schema schema_pod_readiness_gate = SCHEMA("io.k8s.api.core.v1.PodRe
 static const struct field topology_spread_constraint_fields[] = {
     M(topology_spread, max_skew, INT32, ONE, "maxSkew", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1, .max = INT32_MAX,
-      .doc = "Most by which domains may differ."),
+      .doc = "Maximum difference in pod count between domains."),
     M(topology_spread, topology_key, STRING, ONE, "topologyKey", 2,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Node label whose values are the domains."),
@@ -256,9 +257,9 @@ static const struct field topology_spread_constraint_fields[] = {
       .values = do_not_schedule_schedule_anyway_values, .doc = "DoNotSchedule or ScheduleAnyway."),
     M(topology_spread, label_selector, OBJECT, ONE, "labelSelector", 4,
       .of = &schema_label_selector, .flags = FIELD_F_OPT | FIELD_F_ATOMIC,
-      .doc = "Labels of the objects that are meant."),
+      .doc = "Labels of the pods that are counted."),
     M(topology_spread, min_domains, INT32, ONE, "minDomains", 5, .flags = FIELD_F_OPT,
-      .doc = "Domains there must be, at least."),
+      .doc = "Minimum number of domains."),
     M(topology_spread, node_affinity_policy, STRING, ONE, "nodeAffinityPolicy", 6,
       .flags = FIELD_F_OPT, .values = honor_ignore_values),
     M(topology_spread, node_taints_policy, STRING, ONE, "nodeTaintsPolicy", 7,
@@ -272,21 +273,22 @@ const struct schema schema_topology_spread_constraint = SCHEMA(
 
 static const struct field pod_os_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the operating system: linux or windows."),
 };
 const struct schema schema_pod_os = SCHEMA("io.k8s.api.core.v1.PodOS", pod_os_fields, 0,
       NULL);
 
 static const struct field pod_scheduling_gate_fields[] = {
     M(scheduling_gate, name, STRING, ONE, "name", 1,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of the gate."),
 };
 const struct schema schema_pod_scheduling_gate = SCHEMA("io.k8s.api.core.v1.PodSchedulingGate",
       pod_scheduling_gate_fields, sizeof(struct scheduling_gate), NULL);
 
 static const struct field pod_resource_claim_fields[] = {
     M(pod_resource_claim, name, STRING, ONE, "name", 1,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "Name of the claim, unique in the pod."),
     M(pod_resource_claim, resource_claim_name, STRING, ONE, "resourceClaimName", 3,
       .flags = FIELD_F_OPT, .doc = "Claim to use, in the same namespace."),
     M(pod_resource_claim, resource_claim_template_name,
@@ -298,7 +300,7 @@ const struct schema schema_pod_resource_claim = SCHEMA("io.k8s.api.core.v1.PodRe
 
 static const struct field workload_reference_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the Workload."),
     F(STRING, ONE, "podGroup", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "podGroupReplicaKey", 3),
 };
@@ -317,20 +319,20 @@ static const struct field pod_spec_fields[] = {
       .list_keys = "name", .doc = "Containers of the pod; at least one."),
     F(OBJECT, LIST, "ephemeralContainers", 34, .of = &schema_ephemeral_container,
       .flags = FIELD_F_MERGE, .merge_key = "name", .list_keys = "name",
-      .doc = "Containers added to a running pod to look at it."),
+      .doc = "Containers added to a running pod for debugging."),
     M(pod_spec, restart_policy, STRING, ONE, "restartPolicy", 3, .def = "\"Always\"",
       .values = always_never_on_failure_values,
       .doc = "Always, OnFailure or Never; Always unless set."),
     M(pod_spec, termination_grace_period_seconds, INT64, ONE, "terminationGracePeriodSeconds", 4,
       .flags = FIELD_F_OPT, .def = "30",
-      .doc = "Seconds between asking to end and killing; 30 unless set."),
+      .doc = "Grace period in seconds between SIGTERM and SIGKILL; 30 unless set."),
     M(pod_spec, active_deadline_seconds, INT64, ONE, "activeDeadlineSeconds", 5,
       .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX,
       .doc = "Seconds after its start at which the pod fails."),
     M(pod_spec, dns_policy, STRING, ONE, "dnsPolicy", 6, .def = "\"ClusterFirst\"",
       .values = dns_policy_values, .doc = "Where names are looked up; ClusterFirst unless set."),
     M(pod_spec, node_selector, STRING, MAP, "nodeSelector", 7, .flags = FIELD_F_ATOMIC,
-      .doc = "Labels that a node must have."),
+      .doc = "Node selector: labels that a node must have."),
     M(pod_spec, service_account_name, STRING, ONE, "serviceAccountName", 8,
       .format = "dns1123-subdomain", .doc = "ServiceAccount that the pod acts as."),
     F(STRING, ONE, "serviceAccount", 9, .doc = "Older name of serviceAccountName."),
@@ -357,11 +359,11 @@ static const struct field pod_spec_fields[] = {
       .doc = "Subdomain of the pod's full name."),
     M(pod_spec, affinity, OBJECT, ONE, "affinity", 18, .of = &schema_affinity,
       .flags = FIELD_F_OPT,
-      .doc = "Which nodes and which other pods it wants to be near to or far from."),
+      .doc = "Affinity to nodes and to other pods."),
     M(pod_spec, scheduler_name, STRING, ONE, "schedulerName", 19, .def = "\"default-scheduler\"",
-      .doc = "Scheduler that places it."),
+      .doc = "Scheduler that places the pod."),
     M(pod_spec, tolerations, OBJECT, LIST, "tolerations", 22, .of = &schema_toleration,
-      .flags = FIELD_F_ATOMIC, .doc = "Taints that are put up with."),
+      .flags = FIELD_F_ATOMIC, .doc = "Tolerations."),
     M(pod_spec, host_aliases, OBJECT, LIST, "hostAliases", 23, .of = &schema_host_alias,
       .flags = FIELD_F_MERGE, .merge_key = "ip", .list_keys = "ip",
       .doc = "Lines added to /etc/hosts."),
@@ -373,20 +375,20 @@ static const struct field pod_spec_fields[] = {
       .doc = "DNS settings beside the policy."),
     F(OBJECT, LIST, "readinessGates", 28, .of = &schema_pod_readiness_gate,
       .flags = FIELD_F_ATOMIC,
-      .doc = "Conditions that must be true, too, for the pod to be ready."),
+      .doc = "Additional conditions that must be true for the pod to be ready."),
     M(pod_spec, runtime_class_name, STRING, ONE, "runtimeClassName", 29, .flags = FIELD_F_OPT,
-      .format = "dns1123-subdomain", .doc = "RuntimeClass that says what runs the pod."),
+      .format = "dns1123-subdomain", .doc = "RuntimeClass that runs the pod."),
     M(pod_spec, enable_service_links, BOOL, ONE, "enableServiceLinks", 30, .flags = FIELD_F_OPT,
-      .doc = "Whether services are told in environment variables."),
+      .doc = "Whether services are published in environment variables."),
     M(pod_spec, preemption_policy, STRING, ONE, "preemptionPolicy", 31, .flags = FIELD_F_OPT,
       .values = never_preempt_lower_priority_values,
       .doc = "Whether it may preempt others: PreemptLowerPriority or Never."),
     M(pod_spec, overhead, QUANTITY, MAP, "overhead", 32,
-      .doc = "What running the pod itself costs; from the RuntimeClass."),
+      .doc = "Overhead of the pod itself, from the RuntimeClass."),
     M(pod_spec, topology_spread_constraints, OBJECT, LIST, "topologySpreadConstraints", 33,
       .of = &schema_topology_spread_constraint, .flags = FIELD_F_MERGE,
       .merge_key = "topologyKey", .list_keys = "topologyKey,whenUnsatisfiable",
-      .doc = "How its like are spread over domains."),
+      .doc = "How similar pods are spread over topology domains."),
     M(pod_spec, set_hostname_as_fqdn, BOOL, ONE, "setHostnameAsFQDN", 35, .flags = FIELD_F_OPT,
       .doc = "Uses the full name as the host name."),
     F(OBJECT, ONE, "os", 36, .of = &schema_pod_os, .flags = FIELD_F_OPT,
@@ -395,7 +397,7 @@ static const struct field pod_spec_fields[] = {
       .doc = "Shares user ids with the node; false gives it its own."),
     M(pod_spec, scheduling_gates, OBJECT, LIST, "schedulingGates", 38,
       .of = &schema_pod_scheduling_gate, .flags = FIELD_F_MERGE, .merge_key = "name",
-      .list_keys = "name", .doc = "The pod waits until all of these are taken away."),
+      .list_keys = "name", .doc = "Scheduling gates: the pod is not placed until all are removed."),
     M(pod_spec, resource_claims, OBJECT, LIST, "resourceClaims", 39,
       .of = &schema_pod_resource_claim, .flags = FIELD_F_MERGE | FIELD_F_RETAIN_KEYS,
       .merge_key = "name", .list_keys = "name",
@@ -412,18 +414,19 @@ const struct schema schema_pod_spec = SCHEMA("io.k8s.api.core.v1.PodSpec", pod_s
 
 static const struct field pod_condition_fields[] = {
     M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Which type it is."),
+      .doc = "Type of the condition."),
     M(condition, observed_generation, INT64, ONE, "observedGeneration", 7,
-      .doc = "Generation of the spec that this status speaks of."),
+      .doc = "Generation of the spec from which this status was computed."),
     M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "True, False or Unknown."),
+      .doc = "Status of the condition: True, False or Unknown."),
     M(condition, last_probe_ns, TIME, ONE, "lastProbeTime", 3,
-      .doc = "When it was last looked at."),
+      .doc = "Time of the last probe."),
     M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 4,
-      .doc = "When the status last changed."),
-    M(condition, reason, STRING, ONE, "reason", 5, .doc = "Why, in one word for programs."),
+      .doc = "Time of the last change of status."),
+    M(condition, reason, STRING, ONE, "reason", 5,
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(condition, message, STRING, ONE, "message", 6,
-      .doc = "What happened, in a sentence for people."),
+      .doc = "Human-readable message."),
 };
 const struct schema schema_pod_condition = SCHEMA("io.k8s.api.core.v1.PodCondition",
       pod_condition_fields, sizeof(struct condition), NULL);
@@ -441,16 +444,17 @@ const struct schema schema_pod_ip = SCHEMA("io.k8s.api.core.v1.PodIP", pod_ip_fi
       sizeof(struct pod_ip), NULL);
 
 static const struct field container_state_waiting_fields[] = {
-    M(state_waiting, reason, STRING, ONE, "reason", 1, .doc = "Why, in one word for programs."),
+    M(state_waiting, reason, STRING, ONE, "reason", 1,
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(state_waiting, message, STRING, ONE, "message", 2,
-      .doc = "What happened, in a sentence for people."),
+      .doc = "Human-readable message."),
 };
 const struct schema schema_container_state_waiting = SCHEMA(
       "io.k8s.api.core.v1.ContainerStateWaiting", container_state_waiting_fields,
       sizeof(struct state_waiting), NULL);
 
 static const struct field container_state_running_fields[] = {
-    M(state_running, started_ns, TIME, ONE, "startedAt", 1, .doc = "When it started."),
+    M(state_running, started_ns, TIME, ONE, "startedAt", 1, .doc = "Start time."),
 };
 const struct schema schema_container_state_running = SCHEMA(
       "io.k8s.api.core.v1.ContainerStateRunning", container_state_running_fields,
@@ -460,13 +464,14 @@ static const struct field container_state_terminated_fields[] = {
     M(state_terminated, exit_code, INT32, ONE, "exitCode", 1, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Exit status."),
     M(state_terminated, signal, INT32, ONE, "signal", 2, .doc = "Signal that ended it."),
-    M(state_terminated, reason, STRING, ONE, "reason", 3, .doc = "Why, in one word for programs."),
+    M(state_terminated, reason, STRING, ONE, "reason", 3,
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(state_terminated, message, STRING, ONE, "message", 4,
-      .doc = "What happened, in a sentence for people."),
-    M(state_terminated, started_ns, TIME, ONE, "startedAt", 5, .doc = "When it started."),
-    M(state_terminated, finished_ns, TIME, ONE, "finishedAt", 6, .doc = "When it ended."),
+      .doc = "Human-readable message."),
+    M(state_terminated, started_ns, TIME, ONE, "startedAt", 5, .doc = "Start time."),
+    M(state_terminated, finished_ns, TIME, ONE, "finishedAt", 6, .doc = "End time."),
     M(state_terminated, container_id, STRING, ONE, "containerID", 7,
-      .doc = "Identifier that the runtime gave."),
+      .doc = "Identifier assigned by the container runtime."),
 };
 const struct schema schema_container_state_terminated = SCHEMA(
       "io.k8s.api.core.v1.ContainerStateTerminated", container_state_terminated_fields,
@@ -474,19 +479,20 @@ const struct schema schema_container_state_terminated = SCHEMA(
 
 static const struct field container_state_fields[] = {
     M(container_state, waiting, OBJECT, ONE, "waiting", 1, .of = &schema_container_state_waiting,
-      .flags = FIELD_F_OPT, .doc = "It waits, for this reason."),
+      .flags = FIELD_F_OPT, .doc = "Set while the container waits, with the reason."),
     M(container_state, running, OBJECT, ONE, "running", 2, .of = &schema_container_state_running,
-      .flags = FIELD_F_OPT, .doc = "It runs."),
+      .flags = FIELD_F_OPT, .doc = "Set while the container runs."),
     M(container_state, terminated, OBJECT, ONE, "terminated", 3,
-      .of = &schema_container_state_terminated, .flags = FIELD_F_OPT, .doc = "It has ended."),
+      .of = &schema_container_state_terminated, .flags = FIELD_F_OPT,
+      .doc = "Set once the container has terminated."),
 };
 const struct schema schema_container_state = SCHEMA("io.k8s.api.core.v1.ContainerState",
       container_state_fields, sizeof(struct container_state), NULL);
 
 static const struct field volume_mount_status_fields[] = {
-    F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+    F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of the volume."),
     F(STRING, ONE, "mountPath", 2, .flags = FIELD_F_KEEP_EMPTY),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
     F(STRING, ONE, "recursiveReadOnly", 4, .flags = FIELD_F_OPT),
 };
 const struct schema schema_volume_mount_status = SCHEMA("io.k8s.api.core.v1.VolumeMountStatus",
@@ -494,7 +500,7 @@ const struct schema schema_volume_mount_status = SCHEMA("io.k8s.api.core.v1.Volu
 
 static const struct field linux_container_user_fields[] = {
     F(INT64, ONE, "uid", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Unique identifier of what is meant."),
+      .doc = "Numeric user id."),
     F(INT64, ONE, "gid", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(INT64, LIST, "supplementalGroups", 3, .flags = FIELD_F_ATOMIC),
 };
@@ -509,7 +515,7 @@ const struct schema schema_resource_health = SCHEMA("io.k8s.api.core.v1.Resource
       resource_health_fields, 0, NULL);
 
 static const struct field pod_resource_status_fields[] = {
-    F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+    F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of the resource."),
     F(OBJECT, LIST, "resources", 2, .of = &schema_resource_health, .list_keys = "resourceID",
       .doc = "Amounts, resource by resource."),
 };
@@ -518,21 +524,21 @@ const struct schema schema_pod_resource_status = SCHEMA("io.k8s.api.core.v1.Reso
 
 static const struct field container_status_fields[] = {
     M(container_status, name, STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the container."),
     M(container_status, state, OBJECT, ONE, "state", 2, .of = &schema_container_state,
-      .doc = "State it is in."),
+      .doc = "Current state."),
     M(container_status, last_state, OBJECT, ONE, "lastState", 3, .of = &schema_container_state,
-      .doc = "How it ended last time."),
+      .doc = "Previous termination state."),
     M(container_status, ready, BOOL, ONE, "ready", 4, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Whether it may be sent work."),
+      .doc = "Whether the container is ready."),
     M(container_status, restart_count, INT32, ONE, "restartCount", 5, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "How often it was restarted."),
+      .doc = "Number of restarts."),
     M(container_status, image, STRING, ONE, "image", 6, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Image to run."),
+      .doc = "Image that the container runs."),
     M(container_status, image_id, STRING, ONE, "imageID", 7, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Identifier of the image."),
     M(container_status, container_id, STRING, ONE, "containerID", 8,
-      .doc = "Identifier that the runtime gave."),
+      .doc = "Identifier assigned by the container runtime."),
     M(container_status, started, BOOL, ONE, "started", 9, .flags = FIELD_F_OPT,
       .doc = "Whether it has started and passed its startup check."),
     F(QUANTITY, MAP, "allocatedResources", 10),
@@ -549,7 +555,8 @@ const struct schema schema_container_status = SCHEMA("io.k8s.api.core.v1.Contain
       container_status_fields, sizeof(struct container_status), NULL);
 
 static const struct field pod_resource_claim_status_fields[] = {
-    F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of what is meant."),
+    F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Name of the claim in spec.resourceClaims."),
     F(STRING, ONE, "resourceClaimName", 2, .flags = FIELD_F_OPT,
       .doc = "Claim to use, in the same namespace."),
 };
@@ -569,18 +576,19 @@ const struct schema schema_pod_extended_resource_claim_status = SCHEMA(
 
 static const struct field pod_status_fields[] = {
     M(pod_status, observed_generation, INT64, ONE, "observedGeneration", 17,
-      .doc = "Generation of the spec that this status speaks of."),
+      .doc = "Generation of the spec from which this status was computed."),
     M(pod_status, phase, STRING, ONE, "phase", 1,
       .values = failed_pending_running_succeeded_unknown_values,
       .doc = "Pending, Running, Succeeded, Failed or Unknown."),
     M(pod_status, conditions, OBJECT, LIST, "conditions", 2, .of = &schema_pod_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type",
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     M(pod_status, message, STRING, ONE, "message", 3,
-      .doc = "What happened, in a sentence for people."),
-    M(pod_status, reason, STRING, ONE, "reason", 4, .doc = "Why, in one word for programs."),
+      .doc = "Human-readable message."),
+    M(pod_status, reason, STRING, ONE, "reason", 4,
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(pod_status, nominated_node_name, STRING, ONE, "nominatedNodeName", 11,
-      .doc = "Node on which room is being made for it."),
+      .doc = "Node on which lower-priority pods are being preempted for this pod."),
     M(pod_status, host_ip, STRING, ONE, "hostIP", 5, .doc = "Address of its node."),
     M(pod_status, host_ips, OBJECT, LIST, "hostIPs", 16, .of = &schema_host_ip,
       .flags = FIELD_F_MERGE | FIELD_F_ATOMIC, .merge_key = "ip", .doc = "Addresses of its node."),
@@ -589,7 +597,7 @@ static const struct field pod_status_fields[] = {
       .flags = FIELD_F_MERGE, .merge_key = "ip", .list_keys = "ip",
       .doc = "Addresses of the pod, one for each IP family."),
     M(pod_status, start_ns, TIME, ONE, "startTime", 7, .flags = FIELD_F_OPT,
-      .doc = "When the node took the pod over."),
+      .doc = "Time at which the node accepted the pod."),
     M(pod_status, init_container_statuses, OBJECT, LIST, "initContainerStatuses", 10,
       .of = &schema_container_status, .flags = FIELD_F_ATOMIC,
       .doc = "State of each init container."),
@@ -611,17 +619,17 @@ static const struct field pod_status_fields[] = {
       .doc = "Amounts, resource by resource."),
 };
 const struct schema schema_pod_status = SCHEMA("io.k8s.api.core.v1.PodStatus", pod_status_fields,
-      sizeof(struct pod_status), "What was last seen of the pod.");
+      sizeof(struct pod_status), "Observed state of the pod, set by the node.");
 
 static const struct field pod_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(pod, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(pod, spec, OBJECT, ONE, "spec", 2, .of = &schema_pod_spec, .def = "{}",
-      .doc = "What is wanted."),
+      .doc = "Desired state, set by the user."),
     M(pod, status, OBJECT, ONE, "status", 3, .of = &schema_pod_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_pod = SCHEMA("io.k8s.api.core.v1.Pod", pod_fields, sizeof(struct pod),
       "Containers that run together on one node.");
@@ -629,7 +637,7 @@ const struct schema schema_pod = SCHEMA("io.k8s.api.core.v1.Pod", pod_fields, si
 static const struct field taint_fields[] = {
     M(taint, key, STRING, ONE, "key", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .format = "label-key", .doc = "Key to look for."),
-    M(taint, value, STRING, ONE, "value", 2, .format = "label-value", .doc = "Its value."),
+    M(taint, value, STRING, ONE, "value", 2, .format = "label-value", .doc = "Value."),
     M(taint, effect, STRING, ONE, "effect", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .values = taint_effect_values,
       .doc = "What the taint does: NoSchedule, PreferNoSchedule or NoExecute."),
@@ -641,10 +649,10 @@ const struct schema schema_taint = SCHEMA("io.k8s.api.core.v1.Taint", taint_fiel
 
 static const struct field pod_template_fields[] = {
     M(pod_template, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(pod_template, spec, OBJECT, ONE, "spec", 2, .of = &schema_pod_spec, .def = "{}",
-      .doc = "What such a pod runs."),
+      .doc = "Spec of the pods."),
 };
 const struct schema schema_pod_template = SCHEMA("io.k8s.api.core.v1.PodTemplateSpec",
       pod_template_fields, sizeof(struct pod_template),
-      "What the pods look like that are made from it.");
+      "Template of the pods to create.");

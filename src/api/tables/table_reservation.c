@@ -3,9 +3,9 @@
 #include "api/tables/view_reservation.h"
 
 #define API_VERSION                                                                                \
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for.")
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written.")
 #define KIND F(STRING, ONE, "kind", 0, .doc = "Kind of the object.")
-#define DOC_META "Name, labels and the other things that every object has."
+#define DOC_META "Standard object metadata."
 
 /* ---- spec ---- */
 
@@ -21,13 +21,13 @@ static const struct field line_fields[] = {
       .max = 253, .format = "label-key",
       .doc = "What is booked: nvidia.com/gpu, or a slice such as nvidia.com/mig-2g.35gb."),
     M(reservation_line, count, INT32, ONE, "count", 0, .flags = FIELD_F_KEEP_EMPTY, .def = "1",
-      .min = 1, .max = 4096, .doc = "How many of it."),
+      .min = 1, .max = 4096, .doc = "Number of units."),
     M(reservation_line, flavor, STRING, ONE, "flavor", 0, .max = 253, .format = "dns1123-subdomain",
-      .doc = "ResourceFlavor, which is the type of GPU; none: any type will do."),
+      .doc = "ResourceFlavor (GPU type); unset: any flavor is acceptable."),
     M(reservation_line, any_of, STRING, LIST, "anyOf", 0, .max = 16,
-      .doc = "ResourceFlavors that will do, the best first. Excludes flavor."),
+      .doc = "Acceptable ResourceFlavors, most preferred first. Excludes flavor."),
     M(reservation_line, same_node, BOOL, ONE, "sameNode", 0,
-      .doc = "All units of this line on one node."),
+      .doc = "Whether all units of this line must be on one node."),
 };
 const struct schema schema_reservation_line =
     SCHEMA("dev.berth.v1alpha1.ReservationLine", line_fields, sizeof(struct reservation_line),
@@ -41,101 +41,104 @@ static const struct field beneficiary_fields[] = {
 };
 static const struct schema schema_beneficiary =
     SCHEMA("dev.berth.v1alpha1.ReservationBeneficiary", beneficiary_fields,
-           sizeof(struct reservation_beneficiary), "For whom it is booked.");
+           sizeof(struct reservation_beneficiary), "User or group for whom the booking is made.");
 
 static const struct field no_show_fields[] = {
     M(reservation_no_show, after_ns, DURATION, ONE, "after", 0,
-      .doc = "How long nothing may run before it counts as unused, such as 30m."),
+      .doc = "Idle time after which a booking counts as a no-show, such as 30m."),
     M(reservation_no_show, action, STRING, ONE, "action", 0, .values = no_show_values,
-      .doc = "warn: an Event, once; release: it ends."),
+      .doc = "warn: emit one Event; release: end the booking."),
 };
 static const struct schema schema_reservation_no_show =
     SCHEMA("dev.berth.v1alpha1.ReservationNoShow", no_show_fields,
-           sizeof(struct reservation_no_show), "What happens when nobody comes.");
+           sizeof(struct reservation_no_show), "What happens to a booking that is not used.");
 
 static const struct field auto_extend_fields[] = {
     M(reservation_auto_extend, max_ns, DURATION, ONE, "max", 0, .flags = FIELD_F_REQUIRED,
-      .doc = "The most that is added beyond the end, in steps of 30m, while nobody else has it."),
+      .doc = "Maximum extension beyond the end, in steps of 30m, while the place is free."),
 };
 static const struct schema schema_auto_extend =
     SCHEMA("dev.berth.v1alpha1.ReservationAutoExtend", auto_extend_fields,
-           sizeof(struct reservation_auto_extend), "Longer while work runs and the place is free.");
+           sizeof(struct reservation_auto_extend), "Automatic extension while work runs and the "
+                                                   "place is free.");
 
 static const struct field flexible_fields[] = {
     M(reservation_flexible, earliest_ns, TIME, ONE, "earliest", 0,
-      .doc = "It may start as early as this; absent: not before start."),
+      .doc = "Earliest acceptable start; absent: start."),
     M(reservation_flexible, latest_ns, TIME, ONE, "latest", 0,
-      .doc = "It must have ended by this; absent: by end."),
+      .doc = "Latest acceptable end; absent: end."),
     M(reservation_flexible, min_duration_ns, DURATION, ONE, "minDuration", 0,
-      .doc = "It may be as short as this; absent: as long as from start to end."),
+      .doc = "Minimum duration; absent: the time from start to end."),
 };
 static const struct schema schema_flexible =
     SCHEMA("dev.berth.v1alpha1.ReservationFlexible", flexible_fields,
-           sizeof(struct reservation_flexible), "Other times that will do as well.");
+           sizeof(struct reservation_flexible), "Other acceptable times.");
 
 static const struct field approval_fields[] = {
     M(reservation_approval, decision, STRING, ONE, "decision", 0, .flags = FIELD_F_REQUIRED,
       .values = decision_values, .doc = "approve or reject."),
     M(reservation_approval, reason, STRING, ONE, "reason", 0, .max = 1024,
-      .doc = "Why; needed to reject."),
+      .doc = "Reason; required to reject."),
 };
 static const struct schema schema_approval =
     SCHEMA("dev.berth.v1alpha1.ReservationApproval", approval_fields,
-           sizeof(struct reservation_approval), "The word of who may approve it.");
+           sizeof(struct reservation_approval), "Decision of an approver.");
 
 static const struct field cancel_fields[] = {
     M(reservation_cancel, reason, STRING, ONE, "reason", 0, .max = 1024,
-      .doc = "Why; needed for the booking of somebody else."),
+      .doc = "Reason; required to cancel somebody else's booking."),
 };
 static const struct schema schema_cancel =
     SCHEMA("dev.berth.v1alpha1.ReservationCancel", cancel_fields, sizeof(struct reservation_cancel),
-           "It is not wanted any more.");
+           "Cancellation of a booking.");
 
 /* The spec of a Reservation, of a check, and of a template, which has no times. */
 #define TIMES(flags_)                                                                              \
     M(reservation_spec, start_ns, TIME, ONE, "start", 0, .flags = flags_,                          \
-      .doc = "When it starts, in UTC, on the policy's grid."),                                     \
+      .doc = "Start in UTC, on the policy's grid."),                                               \
         M(reservation_spec, end_ns, TIME, ONE, "end", 0, .flags = flags_,                          \
-          .doc = "When it ends; this instant itself is not part of it.")
+          .doc = "End, exclusive.")
 #define WANTS                                                                                      \
     M(reservation_spec, time_zone, STRING, ONE, "timeZone", 0, .def = "\"UTC\"", .max = 64,        \
-      .doc = "IANA time zone in which it is shown, such as Europe/Warsaw."),                       \
+      .doc = "IANA time zone for display, such as Europe/Warsaw."),                                \
         M(reservation_spec, lines, OBJECT, LIST, "lines", 0, .of = &schema_reservation_line,       \
           .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = RESERVATION_LINES,          \
-          .doc = "What is booked: all of it or nothing."),                                         \
+          .doc = "Booked resources; all lines are granted, or none."),                             \
         M(reservation_spec, beneficiary, OBJECT, ONE, "beneficiary", 0, .of = &schema_beneficiary, \
-          .flags = FIELD_F_OPT, .doc = "For whom it is; absent: for who makes it."),               \
+          .flags = FIELD_F_OPT,                                                                    \
+      .doc = "User or group for whom the booking is made; absent: its creator."),                  \
         M(reservation_spec, purpose, STRING, ONE, "purpose", 0, .max = 160,                        \
-          .doc = "What it is for; shown to those who may see the booking."),                       \
+          .doc = "Purpose; visible to everyone who may see the booking."),                         \
         M(reservation_spec, class_name, STRING, ONE, "class", 0, .def = "\"standard\"",            \
           .values = class_values, .doc = "standard, production, teaching or maintenance."),        \
         M(reservation_spec, exclusive, BOOL, ONE, "exclusive", 0,                                  \
-          .doc = "Nobody else may use it even while it is idle."),                                 \
+          .doc = "Whether the units stay unused by others even while idle."),                      \
         M(reservation_spec, end_policy, STRING, ONE, "endPolicy", 0, .def = "\"demote\"",          \
           .values = end_values,                                                                    \
           .doc = "At the end, demote: work stays until somebody needs the place; drain: it is "    \
                  "stopped with its grace period; hard: it has stopped by then."),                  \
         M(reservation_spec, no_show, OBJECT, ONE, "noShow", 0, .of = &schema_reservation_no_show,  \
-          .flags = FIELD_F_OPT, .doc = "When nobody comes; absent: as the policy says."),          \
+          .flags = FIELD_F_OPT, .doc = "No-show handling; absent: as in the policy."),             \
         M(reservation_spec, auto_extend, OBJECT, ONE, "autoExtend", 0, .of = &schema_auto_extend,  \
-          .flags = FIELD_F_OPT, .doc = "Longer by itself while work runs."),                       \
+          .flags = FIELD_F_OPT, .doc = "Automatic extension while work runs."),                    \
         M(reservation_spec, flexible, OBJECT, ONE, "flexible", 0, .of = &schema_flexible,          \
-          .flags = FIELD_F_OPT, .doc = "Other times that will do as well."),                       \
+          .flags = FIELD_F_OPT, .doc = "Other acceptable times."),                                 \
         M(reservation_spec, waitlist, BOOL, ONE, "waitlist", 0,                                    \
-          .doc = "Wait in line when it does not fit."),                                            \
+          .doc = "Whether to join the waitlist when the booking does not fit."),                   \
         M(reservation_spec, confirm_offer, BOOL, ONE, "confirmOffer", 0,                           \
-          .doc = "A place that comes free is offered, not given: claim it in time.")
+          .doc = "Whether a freed place is offered for claiming, instead of granted at once.")
 #define DEEDS                                                                                      \
     M(reservation_spec, approval, OBJECT, ONE, "approval", 0, .of = &schema_approval,              \
-      .flags = FIELD_F_OPT, .doc = "Approved or rejected, by who may."),                           \
-        M(reservation_spec, claim, BOOL, ONE, "claim", 0, .doc = "Takes what was offered."),       \
+      .flags = FIELD_F_OPT, .doc = "Decision of an approver."),                                    \
+        M(reservation_spec, claim, BOOL, ONE, "claim", 0,                                          \
+      .doc = "Whether the offer is accepted."),                                                    \
         M(reservation_spec, cancel, OBJECT, ONE, "cancel", 0, .of = &schema_cancel,                \
-          .flags = FIELD_F_OPT, .doc = "Cancels it; it cannot be taken back."),                    \
+          .flags = FIELD_F_OPT, .doc = "Cancels the booking; irreversible."),                      \
         M(reservation_spec, series_name, STRING, ONE, "seriesName", 0, .max = 253,                 \
           .format = "dns1123-subdomain", .flags = FIELD_F_IMMUTABLE,                               \
           .doc = "The ReservationSeries it belongs to."),                                          \
         M(reservation_spec, recurrence_id, STRING, ONE, "recurrenceId", 0, .max = 64,              \
-          .flags = FIELD_F_IMMUTABLE, .doc = "Which occurrence of the series it is: local time.")
+          .flags = FIELD_F_IMMUTABLE, .doc = "Occurrence of the series, as local start time.")
 
 static const struct field spec_fields[] = {TIMES(FIELD_F_REQUIRED), WANTS, DEEDS};
 const struct schema schema_reservation_spec = SCHEMA(
@@ -144,11 +147,11 @@ const struct schema schema_reservation_spec = SCHEMA(
 static const struct field template_fields[] = {WANTS};
 const struct schema schema_reservation_template =
     SCHEMA("dev.berth.v1alpha1.ReservationTemplate", template_fields,
-           sizeof(struct reservation_spec), "A Reservation's spec without its times.");
+           sizeof(struct reservation_spec), "A Reservation's spec without start and end.");
 
 static const struct field check_spec_fields[] = {
     M(reservation_spec, name, STRING, ONE, "name", 0, .max = 253, .format = "dns1123-subdomain",
-      .doc = "The Reservation that would be changed to this; absent: a new one."),
+      .doc = "Name of the Reservation that would be changed; absent: a new one is previewed."),
     TIMES(FIELD_F_REQUIRED), WANTS, DEEDS};
 static const struct schema schema_check_spec =
     SCHEMA("dev.berth.v1alpha1.ReservationCheckSpec", check_spec_fields,
@@ -162,12 +165,14 @@ static const char *const phase_values[] = {
 
 static const struct field place_fields[] = {
     M(reservation_place, line, INT32, ONE, "line", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Which of spec.lines, from 0."),
+      .doc = "Index in spec.lines, from 0."),
     M(reservation_place, resource, STRING, ONE, "resource", 0, .doc = "The resource of that line."),
     M(reservation_place, flavor, STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
-    M(reservation_place, node, STRING, ONE, "node", 0, .doc = "Node; absent where others place."),
+    M(reservation_place, node, STRING, ONE, "node", 0,
+      .doc = "Name of the node; absent when another scheduler places the pods."),
     M(reservation_place, gpu, STRING, ONE, "gpu", 0, .doc = "UUID of the GPU."),
-    M(reservation_place, gpu_index, INT32, ONE, "gpuIndex", 0, .doc = "Its number on the node."),
+    M(reservation_place, gpu_index, INT32, ONE, "gpuIndex", 0,
+      .doc = "Index of the GPU on its node."),
     M(reservation_place, profile, STRING, ONE, "profile", 0,
       .doc = "MIG profile, such as 2g.35gb; absent: the whole GPU."),
     M(reservation_place, start, INT32, ONE, "start", 0, .doc = "First memory slice."),
@@ -176,73 +181,80 @@ static const struct field place_fields[] = {
 };
 const struct schema schema_reservation_place =
     SCHEMA("dev.berth.v1alpha1.ReservationPlace", place_fields, sizeof(struct reservation_place),
-           "Where a unit is.");
+           "Place of one unit.");
 
 static const struct field alternative_fields[] = {
     M(reservation_alternative, kind, STRING, ONE, "kind", 0,
       .doc =
           "Earlier, Later, OtherFlavor, Larger, Smaller, Fewer, Shorter, Longer, Split, AskLater "
           "or Queue."),
-    M(reservation_alternative, start_ns, TIME, ONE, "start", 0, .doc = "When it would start."),
-    M(reservation_alternative, end_ns, TIME, ONE, "end", 0, .doc = "When it would end."),
+    M(reservation_alternative, start_ns, TIME, ONE, "start", 0, .doc = "Start of the alternative."),
+    M(reservation_alternative, end_ns, TIME, ONE, "end", 0, .doc = "End of the alternative."),
     M(reservation_alternative, lines, OBJECT, LIST, "lines", 0, .of = &schema_reservation_line,
-      .flags = FIELD_F_ATOMIC, .doc = "What it would have."),
-    M(reservation_alternative, text, STRING, ONE, "text", 0, .doc = "The same for people."),
+      .flags = FIELD_F_ATOMIC, .doc = "Lines of the alternative."),
+    M(reservation_alternative, text, STRING, ONE, "text", 0,
+      .doc = "Human-readable description of the alternative."),
 };
 static const struct schema schema_alternative =
     SCHEMA("dev.berth.v1alpha1.ReservationAlternative", alternative_fields,
-           sizeof(struct reservation_alternative), "What would fit instead.");
+           sizeof(struct reservation_alternative), "An alternative that would fit.");
 
 static const struct field refusal_fields[] = {
     M(reservation_refusal, limit, STRING, ONE, "limit", 0,
-      .doc = "The limit: capacity, concurrentUnits, maxDuration, daysAhead, ..."),
+      .doc = "Name of the limit: capacity, concurrentUnits, maxDuration, daysAhead, ..."),
     M(reservation_refusal, scope, STRING, ONE, "scope", 0,
-      .doc = "Whose limit: user, project, tenant; absent: everybody's."),
-    M(reservation_refusal, allowed, STRING, ONE, "allowed", 0, .doc = "What it allows."),
-    M(reservation_refusal, asked, STRING, ONE, "asked", 0, .doc = "What was asked for."),
-    M(reservation_refusal, text, STRING, ONE, "text", 0, .doc = "The same for people."),
+      .doc = "Scope of the limit: user, project, tenant; absent: everybody."),
+    M(reservation_refusal, allowed, STRING, ONE, "allowed", 0, .doc = "Value of the limit."),
+    M(reservation_refusal, asked, STRING, ONE, "asked", 0, .doc = "Requested value."),
+    M(reservation_refusal, text, STRING, ONE, "text", 0,
+      .doc = "Human-readable description of the alternative."),
 };
 static const struct schema schema_refusal =
     SCHEMA("dev.berth.v1alpha1.ReservationRefusal", refusal_fields,
-           sizeof(struct reservation_refusal), "A limit that is in the way.");
+           sizeof(struct reservation_refusal), "A limit that the booking exceeds.");
 
 static const struct field conflict_fields[] = {
     M(reservation_conflict, start_ns, TIME, ONE, "start", 0, .doc = "From when."),
     M(reservation_conflict, end_ns, TIME, ONE, "end", 0, .doc = "Until when."),
-    M(reservation_conflict, flavor, STRING, ONE, "flavor", 0, .doc = "Where."),
-    M(reservation_conflict, resource, STRING, ONE, "resource", 0, .doc = "What is short."),
-    M(reservation_conflict, count, INT64, ONE, "count", 0, .doc = "How many others have."),
-    M(reservation_conflict, text, STRING, ONE, "text", 0, .doc = "The same for people."),
+    M(reservation_conflict, flavor, STRING, ONE, "flavor", 0, .doc = "Places of the units."),
+    M(reservation_conflict, resource, STRING, ONE, "resource", 0, .doc = "Resource that is short."),
+    M(reservation_conflict, count, INT64, ONE, "count", 0, .doc = "Units booked by others."),
+    M(reservation_conflict, text, STRING, ONE, "text", 0,
+      .doc = "Human-readable description of the alternative."),
 };
 static const struct schema schema_conflict =
     SCHEMA("dev.berth.v1alpha1.ReservationConflict", conflict_fields,
-           sizeof(struct reservation_conflict), "What is taken; not by whom.");
+           sizeof(struct reservation_conflict), "Conflicting bookings, without their owners.");
 
 static const struct field cost_fields[] = {
-    M(reservation_cost, quoted, STRING, ONE, "quoted", 0, .doc = "GPU hours that it would take."),
-    M(reservation_cost, committed, STRING, ONE, "committed", 0, .doc = "GPU hours it has taken."),
-    M(reservation_cost, charged, STRING, ONE, "charged", 0, .doc = "GPU hours it had in the end."),
+    M(reservation_cost, quoted, STRING, ONE, "quoted", 0,
+      .doc = "GPU hours that the booking would consume."),
+    M(reservation_cost, committed, STRING, ONE, "committed", 0,
+      .doc = "GPU hours consumed so far."),
+    M(reservation_cost, charged, STRING, ONE, "charged", 0,
+      .doc = "GPU hours consumed at the end of the booking."),
 };
 static const struct schema schema_cost =
     SCHEMA("dev.berth.v1alpha1.ReservationCost", cost_fields, sizeof(struct reservation_cost),
-           "In hours of a whole GPU, a slice by its share of memory; decimal.");
+           "Cost in GPU hours (decimal); a slice counts by its share of the GPU's memory.");
 
 static const struct field waitlist_fields[] = {
     M(reservation_waitlist, position, INT32, ONE, "position", 0, .doc = "From 1."),
-    M(reservation_waitlist, since_ns, TIME, ONE, "since", 0, .doc = "In line since."),
+    M(reservation_waitlist, since_ns, TIME, ONE, "since", 0,
+      .doc = "Time at which the booking joined the waitlist."),
 };
 static const struct schema schema_waitlist =
     SCHEMA("dev.berth.v1alpha1.ReservationWaitlist", waitlist_fields,
-           sizeof(struct reservation_waitlist), "Its place in line.");
+           sizeof(struct reservation_waitlist), "Position on the waitlist.");
 
 static const struct field event_fields[] = {
     M(reservation_event, type, STRING, ONE, "type", 0,
       .doc = "Prepare, Start, Warn, NoShow, Extend, End, Gone, ApprovalExpires, OfferExpires."),
-    M(reservation_event, at_ns, TIME, ONE, "at", 0, .doc = "When."),
+    M(reservation_event, at_ns, TIME, ONE, "at", 0, .doc = "Time of the transition."),
 };
 static const struct schema schema_next_event =
     SCHEMA("dev.berth.v1alpha1.ReservationEvent", event_fields, sizeof(struct reservation_event),
-           "What happens to it next.");
+           "The next transition of the booking.");
 
 static const struct field objects_fields[] = {
     M(reservation_objects, cluster_queue, STRING, ONE, "clusterQueue", 0, .doc = "ClusterQueue."),
@@ -251,58 +263,60 @@ static const struct field objects_fields[] = {
     M(reservation_objects, hardware_profiles, STRING, LIST, "hardwareProfiles", 0,
       .flags = FIELD_F_ATOMIC, .doc = "HardwareProfiles in the project."),
     M(reservation_objects, ready, BOOL, ONE, "ready", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "All of it is there and has its quota."),
+      .doc = "Whether all objects exist and have their quota."),
     M(reservation_objects, drained, BOOL, ONE, "drained", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "Nothing runs or waits in it any more."),
-    M(reservation_objects, message, STRING, ONE, "message", 0, .doc = "What is missing."),
+      .doc = "Whether no workload runs or waits in the queue any more."),
+    M(reservation_objects, message, STRING, ONE, "message", 0, .doc = "Objects that are missing."),
 };
 static const struct schema schema_objects =
     SCHEMA("dev.berth.v1alpha1.ReservationObjects", objects_fields,
-           sizeof(struct reservation_objects), "What was made for it.");
+           sizeof(struct reservation_objects), "Objects created for the booking.");
 
 static const struct field status_fields[] = {
     M(reservation_status, phase, STRING, ONE, "phase", 0, .values = phase_values,
-      .doc = "Where it stands."),
-    M(reservation_status, reason, STRING, ONE, "reason", 0, .doc = "Why, in one word."),
-    M(reservation_status, message, STRING, ONE, "message", 0, .doc = "Why, for people."),
-    M(reservation_status, start_ns, TIME, ONE, "start", 0, .doc = "When it starts, as granted."),
-    M(reservation_status, end_ns, TIME, ONE, "end", 0, .doc = "When it ends, as granted."),
+      .doc = "Phase of the booking."),
+    M(reservation_status, reason, STRING, ONE, "reason", 0, .doc = "Machine-readable reason."),
+    M(reservation_status, message, STRING, ONE, "message", 0, .doc = "Human-readable message."),
+    M(reservation_status, start_ns, TIME, ONE, "start", 0, .doc = "Granted start."),
+    M(reservation_status, end_ns, TIME, ONE, "end", 0, .doc = "Granted end."),
     M(reservation_status, plan, OBJECT, LIST, "plan", 0, .of = &schema_reservation_place,
-      .flags = FIELD_F_ATOMIC, .doc = "Where it is; it may change until it starts."),
+      .flags = FIELD_F_ATOMIC, .doc = "Places of the units; may change until the start."),
     M(reservation_status, alternatives, OBJECT, LIST, "alternatives", 0, .of = &schema_alternative,
-      .flags = FIELD_F_ATOMIC, .doc = "What would fit instead, when it does not."),
+      .flags = FIELD_F_ATOMIC, .doc = "Alternatives, when the booking does not fit."),
     M(reservation_status, refusals, OBJECT, LIST, "refusals", 0, .of = &schema_refusal,
-      .flags = FIELD_F_ATOMIC, .doc = "The limits that are in the way."),
+      .flags = FIELD_F_ATOMIC, .doc = "Limits that the booking exceeds."),
     M(reservation_status, conflicts, OBJECT, LIST, "conflicts", 0, .of = &schema_conflict,
-      .flags = FIELD_F_ATOMIC, .doc = "What is taken in its time."),
+      .flags = FIELD_F_ATOMIC, .doc = "Conflicting bookings in its time."),
     M(reservation_status, cost, OBJECT, ONE, "cost", 0, .of = &schema_cost, .flags = FIELD_F_OPT,
-      .doc = "What it costs."),
+      .doc = "Cost of the booking."),
     M(reservation_status, waitlist, OBJECT, ONE, "waitlist", 0, .of = &schema_waitlist,
-      .flags = FIELD_F_OPT, .doc = "Its place in line, while it waits."),
+      .flags = FIELD_F_OPT, .doc = "Waitlist position, while waiting."),
     M(reservation_status, next_event, OBJECT, ONE, "nextEvent", 0, .of = &schema_next_event,
-      .flags = FIELD_F_OPT, .doc = "What happens to it next."),
+      .flags = FIELD_F_OPT, .doc = "The next transition of the booking."),
     M(reservation_status, sequence, INT64, ONE, "sequence", 0,
-      .doc = "Raised by each change of its times, for calendars."),
+      .doc = "Revision for calendar programs; incremented by each change of the times."),
     M(reservation_status, observed_generation, INT64, ONE, "observedGeneration", 0,
-      .doc = "The spec that this was decided for."),
+      .doc = "Generation of the spec that was last processed."),
     M(reservation_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
-    M(reservation_status, decided_ns, TIME, ONE, "decidedAt", 0, .doc = "When it got its place."),
+      .doc = "Current conditions, one entry per type."),
+    M(reservation_status, decided_ns, TIME, ONE, "decidedAt", 0,
+      .doc = "Time at which the booking was confirmed."),
     M(reservation_status, deadline_ns, TIME, ONE, "deadline", 0,
-      .doc = "Until when it can be approved or claimed."),
-    M(reservation_status, active_ns, TIME, ONE, "activeAt", 0, .doc = "When it became active."),
-    M(reservation_status, ended_ns, TIME, ONE, "endedAt", 0, .doc = "When it was over."),
+      .doc = "Deadline for approval or for claiming an offer."),
+    M(reservation_status, active_ns, TIME, ONE, "activeAt", 0, .doc = "Time of activation."),
+    M(reservation_status, ended_ns, TIME, ONE, "endedAt", 0,
+      .doc = "Time at which the booking ended."),
     M(reservation_status, used_ns, TIME, ONE, "usedAt", 0,
-      .doc = "When work was last seen to run in it."),
+      .doc = "Time at which work was last seen running."),
     M(reservation_status, warned_ns, DURATION, ONE, "warned", 0,
-      .doc = "The last warning before the end: how much was left."),
+      .doc = "Last warning before the end, as the time that was left."),
     M(reservation_status, extended_ns, DURATION, ONE, "extended", 0,
-      .doc = "What autoExtend has added."),
+      .doc = "Total time added by autoExtend."),
     M(reservation_status, lost_ns, DURATION, ONE, "lost", 0,
-      .doc = "How long it did not have what was booked; not charged."),
+      .doc = "Time during which booked units were not available; not charged."),
     M(reservation_status, objects, OBJECT, ONE, "objects", 0, .of = &schema_objects,
-      .flags = FIELD_F_OPT, .doc = "What was made for it."),
+      .flags = FIELD_F_OPT, .doc = "Objects created for the booking."),
 };
 const struct schema schema_reservation_status = SCHEMA(
     "dev.berth.v1alpha1.ReservationStatus", status_fields, sizeof(struct reservation_status), NULL);
@@ -312,29 +326,33 @@ static const struct field reservation_fields[] = {
     KIND,
     M(reservation, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = DOC_META),
     M(reservation, spec, OBJECT, ONE, "spec", 0, .of = &schema_reservation_spec,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
     M(reservation, status, OBJECT, ONE, "status", 0, .of = &schema_reservation_status,
-      .doc = "What was decided, and how far it is."),
+      .doc = "Decision and progress, set by controllers."),
 };
 const struct schema schema_reservation =
     SCHEMA("dev.berth.v1alpha1.Reservation", reservation_fields, sizeof(struct reservation),
-           "GPUs or slices of them, booked for a time.");
+           "A booking of GPUs or MIG slices for a time.");
 
 /* ---- ReservationCheck ---- */
 
 static const struct field check_status_fields[] = {
-    F(BOOL, ONE, "fits", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "It would be given its place."),
-    F(STRING, ONE, "phase", 0, .doc = "The phase it would have."),
-    F(STRING, ONE, "reason", 0, .doc = "Why, in one word."),
-    F(STRING, ONE, "message", 0, .doc = "Why, for people."),
-    F(TIME, ONE, "start", 0, .doc = "When it would start."),
-    F(TIME, ONE, "end", 0, .doc = "When it would end."),
-    F(OBJECT, LIST, "refusals", 0, .of = &schema_refusal, .doc = "Limits that are in the way."),
-    F(OBJECT, LIST, "alternatives", 0, .of = &schema_alternative, .doc = "What would fit instead."),
-    F(OBJECT, LIST, "conflicts", 0, .of = &schema_conflict, .doc = "What is taken."),
-    F(OBJECT, ONE, "cost", 0, .of = &schema_cost, .doc = "What it would cost."),
-    F(OBJECT, LIST, "plan", 0, .of = &schema_reservation_place, .doc = "Where it would be."),
-    F(ANY, LIST, "objects", 0, .doc = "What would be made: the Reservation, and its queues."),
+    F(BOOL, ONE, "fits", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Whether the booking would be confirmed."),
+    F(STRING, ONE, "phase", 0, .doc = "Phase that the booking would have."),
+    F(STRING, ONE, "reason", 0, .doc = "Machine-readable reason."),
+    F(STRING, ONE, "message", 0, .doc = "Human-readable message."),
+    F(TIME, ONE, "start", 0, .doc = "Start of the alternative."),
+    F(TIME, ONE, "end", 0, .doc = "End of the alternative."),
+    F(OBJECT, LIST, "refusals", 0, .of = &schema_refusal,
+      .doc = "Limits that the booking would exceed."),
+    F(OBJECT, LIST, "alternatives", 0, .of = &schema_alternative,
+      .doc = "An alternative that would fit."),
+    F(OBJECT, LIST, "conflicts", 0, .of = &schema_conflict, .doc = "Conflicting bookings."),
+    F(OBJECT, ONE, "cost", 0, .of = &schema_cost, .doc = "Cost of the booking."),
+    F(OBJECT, LIST, "plan", 0, .of = &schema_reservation_place, .doc = "Places of the units."),
+    F(ANY, LIST, "objects", 0,
+      .doc = "Objects that would be created: the Reservation and its queues."),
 };
 static const struct schema schema_check_status =
     SCHEMA("dev.berth.v1alpha1.ReservationCheckStatus", check_status_fields, 0, NULL);
@@ -345,8 +363,8 @@ static const struct field check_fields[] = {
     M(reservation, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = DOC_META),
     M(reservation, spec, OBJECT, ONE, "spec", 0, .of = &schema_check_spec,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "The booking."),
-    F(OBJECT, ONE, "status", 0, .of = &schema_check_status, .doc = "What would come of it."),
+    F(OBJECT, ONE, "status", 0, .of = &schema_check_status, .doc = "Result of the check."),
 };
 const struct schema schema_reservation_check =
     SCHEMA("dev.berth.v1alpha1.ReservationCheck", check_fields, sizeof(struct reservation),
-           "Says what would come of a booking; nothing is written.");
+           "Preview of a booking; nothing is written.");

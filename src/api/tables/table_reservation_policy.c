@@ -6,13 +6,13 @@
 #include "api/tables/view_reservation.h"
 
 #define API_VERSION                                                                                \
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for.")
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written.")
 #define KIND F(STRING, ONE, "kind", 0, .doc = "Kind of the object.")
 #define META(view_)                                                                                \
     M(view_, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,                             \
-      .doc = "Name, labels and the other things that every object has.")
-#define DOC_WANTED "What is wanted."
-#define DOC_SEEN "What was last observed."
+      .doc = "Standard object metadata.")
+#define DOC_WANTED "Desired state, set by the user."
+#define DOC_SEEN "Observed state, set by controllers."
 
 /* ---- ReservationPolicy ---- */
 
@@ -23,7 +23,7 @@ static const char *const by_values[] = {"auto", "manager", "admin", NULL};
 
 static const struct field pool_fields[] = {
     M(reservation_pool, cohort, STRING, ONE, "cohort", 0, .def = "\"pool\"", .max = 253,
-      .format = "dns1123-subdomain", .doc = "Cohort whose quota is booked."),
+      .format = "dns1123-subdomain", .doc = "Cohort whose quota can be booked."),
     M(reservation_pool, flavors, STRING, LIST, "flavors", 0, .flags = FIELD_F_ATOMIC, .max = 64,
       .doc = "ResourceFlavors that can be booked; none: all that have GPUs."),
 };
@@ -33,38 +33,39 @@ static const struct schema schema_pool =
 
 static const struct field amount_fields[] = {
     M(reservation_amount, resource, STRING, ONE, "resource", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = 253, .format = "label-key", .doc = "The resource."),
+      .max = 253, .format = "label-key", .doc = "Name of the resource."),
     M(reservation_amount, count, INT32, ONE, "count", 0, .min = 0, .max = 65536,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "How many."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Number of units."),
 };
 static const struct schema schema_amount =
     SCHEMA("dev.berth.v1alpha1.ReservationAmount", amount_fields, sizeof(struct reservation_amount),
-           "So many of a resource.");
+           "Amount of a resource.");
 
 static const struct field limits_fields[] = {
     M(reservation_limits, concurrent_units, INT32, ONE, "concurrentUnits", 0, .flags = FIELD_F_OPT,
-      .min = 0, .max = 1000000, .doc = "Units booked at any one time."),
+      .min = 0, .max = 1000000, .doc = "Maximum units booked at the same time."),
     M(reservation_limits, future_bookings, INT32, ONE, "futureBookings", 0, .flags = FIELD_F_OPT,
-      .min = 0, .max = 1000000, .doc = "Bookings that have not ended."),
+      .min = 0, .max = 1000000, .doc = "Maximum number of bookings that have not ended."),
     M(reservation_limits, max_duration_ns, DURATION, ONE, "maxDuration", 0,
-      .doc = "The longest booking; bookings without a gap count as one."),
+      .doc = "Maximum duration; consecutive bookings count as one."),
     M(reservation_limits, gpu_hours_per_week, INT32, ONE, "gpuHoursPerWeek", 0,
-      .flags = FIELD_F_OPT, .min = 0, .max = 100000000, .doc = "GPU hours in any seven days."),
+      .flags = FIELD_F_OPT, .min = 0, .max = 100000000,
+      .doc = "Maximum GPU hours in any seven days."),
     M(reservation_limits, gpu_hours_per_month, INT32, ONE, "gpuHoursPerMonth", 0,
-      .flags = FIELD_F_OPT, .min = 0, .max = 100000000, .doc = "GPU hours in any 30 days."),
+      .flags = FIELD_F_OPT, .min = 0, .max = 100000000, .doc = "Maximum GPU hours in any 30 days."),
 };
 static const struct schema schema_limits =
     SCHEMA("dev.berth.v1alpha1.ReservationLimits", limits_fields, sizeof(struct reservation_limits),
-           "The most that may be booked; absent: no limit.");
+           "Limits on bookings; absent: no limit.");
 
 static const struct field scopes_fields[] = {
     M(reservation_scopes, user, OBJECT, ONE, "user", 0, .of = &schema_limits, .flags = FIELD_F_OPT,
-      .doc = "Of each user, over all projects."),
+      .doc = "Limits of each user, over all projects."),
     M(reservation_scopes, project, OBJECT, ONE, "project", 0, .of = &schema_limits,
-      .flags = FIELD_F_OPT, .doc = "Of each project."),
+      .flags = FIELD_F_OPT, .doc = "Limits of each project."),
     M(reservation_scopes, tenant, OBJECT, ONE, "tenant", 0, .of = &schema_limits,
       .flags = FIELD_F_OPT,
-      .doc = "Of all projects with the same label berth.dev/tenant together."),
+      .doc = "Limits of all projects with the same label berth.dev/tenant together."),
 };
 static const struct schema schema_scopes =
     SCHEMA("dev.berth.v1alpha1.ReservationScopes", scopes_fields, sizeof(struct reservation_scopes),
@@ -82,28 +83,29 @@ static const struct field match_fields[] = {
 };
 static const struct schema schema_match =
     SCHEMA("dev.berth.v1alpha1.ReservationMatch", match_fields, sizeof(struct reservation_match),
-           "All that is given must hold.");
+           "Matches bookings for which every given condition is true.");
 
 static const struct field rule_fields[] = {
     M(reservation_rule, match, OBJECT, ONE, "match", 0, .of = &schema_match, .flags = FIELD_F_OPT,
-      .doc = "For which bookings; absent: all."),
+      .doc = "Bookings to which the rule applies; absent: all."),
     M(reservation_rule, by, STRING, ONE, "by", 0, .flags = FIELD_F_REQUIRED, .values = by_values,
-      .doc = "auto: nobody; manager: who administers the project; admin: the cluster's."),
+      .doc = "Approver. auto: none needed; manager: administrators of the project; admin: "
+             "administrators of the cluster."),
 };
 static const struct schema schema_approval_rule =
     SCHEMA("dev.berth.v1alpha1.ReservationApprovalRule", rule_fields,
-           sizeof(struct reservation_rule), "Who approves.");
+           sizeof(struct reservation_rule), "Approver.");
 
 static const char *const no_show_values[] = {"warn", "release", NULL};
 static const struct field policy_no_show_fields[] = {
     M(reservation_no_show, after_ns, DURATION, ONE, "after", 0, .def = "\"30m\"",
-      .doc = "How long nothing may run before it counts as unused."),
+      .doc = "Idle time after which a booking counts as a no-show."),
     M(reservation_no_show, action, STRING, ONE, "action", 0, .def = "\"warn\"",
-      .values = no_show_values, .doc = "warn: an Event, once; release: it ends."),
+      .values = no_show_values, .doc = "warn: emit one Event; release: end the booking."),
 };
 static const struct schema schema_policy_no_show =
     SCHEMA("dev.berth.v1alpha1.ReservationPolicyNoShow", policy_no_show_fields,
-           sizeof(struct reservation_no_show), "What happens when nobody comes.");
+           sizeof(struct reservation_no_show), "What happens to a booking that is not used.");
 
 static const struct field policy_spec_fields[] = {
     M(reservation_policy_spec, pool, OBJECT, ONE, "pool", 0, .of = &schema_pool, .def = "{}",
@@ -113,36 +115,36 @@ static const struct field policy_spec_fields[] = {
     M(reservation_policy_spec, granularity_ns, DURATION, ONE, "granularity", 0, .def = "\"15m\"",
       .doc = "Bookings start and end on this grid."),
     M(reservation_policy_spec, min_duration_ns, DURATION, ONE, "minDuration", 0, .def = "\"30m\"",
-      .doc = "The shortest booking."),
+      .doc = "Minimum duration of a booking."),
     M(reservation_policy_spec, max_duration_ns, DURATION, ONE, "maxDuration", 0, .def = "\"336h\"",
-      .doc = "The longest booking; those of one owner without a gap count as one."),
+      .doc = "Maximum duration; consecutive bookings of one owner count as one."),
     M(reservation_policy_spec, days_ahead, INT32, ONE, "daysAhead", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .def = "90", .min = 1, .max = 3660, .doc = "How far ahead a booking may start."),
+      .def = "90", .min = 1, .max = 3660, .doc = "How far in the future a booking can start."),
     M(reservation_policy_spec, prep_lead_ns, DURATION, ONE, "prepLead", 0, .def = "\"5m\"",
-      .doc = "How long before the start its objects are made."),
+      .doc = "How long before the start its objects are created."),
     M(reservation_policy_spec, geometry, STRING, ONE, "geometry", 0, .def = "\"dynamic\"",
       .values = geometry_values,
-      .doc = "dynamic: GPUs are sliced as booked; static: the slices that there are."),
+      .doc = "dynamic: MIG slices are created as booked; static: only existing slices are booked."),
     M(reservation_policy_spec, reconfig_time_ns, DURATION, ONE, "reconfigTime", 0, .def = "\"0s\"",
-      .doc = "How long a GPU is idle between two uses that slice it otherwise."),
+      .doc = "Idle time of a GPU between two bookings that need different slices."),
     M(reservation_policy_spec, overstay_ns, DURATION, ONE, "overstay", 0, .def = "\"2h\"",
-      .doc = "How long work may stay after the end."),
+      .doc = "Grace period for work after the end."),
     M(reservation_policy_spec, warnings, STRING, LIST, "warnings", 0, .flags = FIELD_F_ATOMIC,
-      .max = 8, .doc = "When work is warned before the end; none: 30m, 15m and 5m."),
+      .max = 8, .doc = "Warning times before the end; unset: 30m, 15m and 5m."),
     M(reservation_policy_spec, on_demand_floor, OBJECT, LIST, "onDemandFloor", 0,
       .of = &schema_amount, .list_keys = "resource", .max = 64,
-      .doc = "What is never booked, for those without a booking."),
+      .doc = "Units kept free for work without a booking."),
     M(reservation_policy_spec, limits, OBJECT, ONE, "limits", 0, .of = &schema_scopes,
-      .flags = FIELD_F_OPT, .doc = "The most that may be booked."),
+      .flags = FIELD_F_OPT, .doc = "Limits on bookings."),
     M(reservation_policy_spec, approval, OBJECT, LIST, "approval", 0, .of = &schema_approval_rule,
       .flags = FIELD_F_ATOMIC, .max = 32,
-      .doc = "Who approves: the first rule that matches; none does: nobody needs to."),
+      .doc = "Approval rules; the first match decides, and without a match no approval is needed."),
     M(reservation_policy_spec, approval_ttl_ns, DURATION, ONE, "approvalTTL", 0, .def = "\"48h\"",
-      .doc = "How long a place is held for approval; never past its start."),
+      .doc = "How long a place is held for approval, at most until the start."),
     M(reservation_policy_spec, offer_window_ns, DURATION, ONE, "offerWindow", 0, .def = "\"30m\"",
-      .doc = "How long an offer stands; never past its start."),
+      .doc = "How long an offer can be claimed, at most until the start."),
     M(reservation_policy_spec, no_show, OBJECT, ONE, "noShow", 0, .of = &schema_policy_no_show,
-      .def = "{}", .doc = "For bookings that do not say."),
+      .def = "{}", .doc = "Defaults for bookings that leave the field unset."),
 };
 const struct schema schema_reservation_policy_spec =
     SCHEMA("dev.berth.v1alpha1.ReservationPolicySpec", policy_spec_fields,
@@ -157,7 +159,7 @@ static const struct field policy_fields[] = {
 };
 const struct schema schema_reservation_policy =
     SCHEMA("dev.berth.v1alpha1.ReservationPolicy", policy_fields, sizeof(struct reservation_policy),
-           "The rules of booking; the one named default counts.");
+           "Rules for bookings; the policy named default applies.");
 
 /* ---- CapacityWindow ---- */
 
@@ -165,49 +167,54 @@ static const char *const window_values[] = {"Maintenance", "Added", "Blackout", 
 
 static const struct field window_spec_fields[] = {
     M(capacity_window_spec, start_ns, TIME, ONE, "start", 0, .flags = FIELD_F_REQUIRED,
-      .doc = "From when, in UTC."),
+      .doc = "Start in UTC."),
     M(capacity_window_spec, end_ns, TIME, ONE, "end", 0,
-      .doc = "Until when; absent for what is added: for good."),
+      .doc = "End in UTC; absent for added capacity: permanent."),
     M(capacity_window_spec, type, STRING, ONE, "type", 0, .flags = FIELD_F_REQUIRED,
       .values = window_values,
-      .doc = "Maintenance: it is missing; Added: it comes; Blackout: it is there, not to book."),
+      .doc = "Maintenance: capacity is missing; Added: capacity is added; Blackout: capacity "
+             "cannot be booked."),
     M(capacity_window_spec, nodes, STRING, LIST, "nodes", 0, .flags = FIELD_F_ATOMIC, .max = 1024,
-      .doc = "Whole nodes."),
+      .doc = "Names of whole nodes."),
     M(capacity_window_spec, flavor, STRING, ONE, "flavor", 0, .max = 253,
-      .format = "dns1123-subdomain", .doc = "Or units of this ResourceFlavor."),
+      .format = "dns1123-subdomain",
+      .doc = "ResourceFlavor whose units are affected, instead of nodes."),
     M(capacity_window_spec, resource, STRING, ONE, "resource", 0, .max = 253, .format = "label-key",
-      .doc = "Which units."),
+      .doc = "Affected units."),
     M(capacity_window_spec, count, INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .min = 1,
-      .max = 65536, .doc = "How many units; absent: all."),
+      .max = 65536, .doc = "Number of units; absent: all."),
     M(capacity_window_spec, reason, STRING, ONE, "reason", 0, .max = 1024,
-      .doc = "Why; shown to everybody."),
+      .doc = "Reason, visible to everybody."),
     M(capacity_window_spec, force, BOOL, ONE, "force", 0,
-      .doc = "Take it from bookings that are in the way, lowest class and latest first."),
+      .doc = "Whether conflicting bookings lose their place, lowest class and latest first."),
 };
 static const struct schema schema_window_spec =
     SCHEMA("dev.berth.v1alpha1.CapacityWindowSpec", window_spec_fields,
            sizeof(struct capacity_window_spec), NULL);
 
 static const struct field window_conflict_fields[] = {
-    M(capacity_conflict, namespace, STRING, ONE, "namespace", 0, .doc = "Of the Reservation."),
+    M(capacity_conflict, namespace, STRING, ONE, "namespace", 0,
+      .doc = "Namespace of the Reservation."),
     M(capacity_conflict, name, STRING, ONE, "name", 0, .doc = "The Reservation."),
-    M(capacity_conflict, start_ns, TIME, ONE, "start", 0, .doc = "Its start."),
-    M(capacity_conflict, end_ns, TIME, ONE, "end", 0, .doc = "Its end."),
-    M(capacity_conflict, text, STRING, ONE, "text", 0, .doc = "What it has, for people."),
+    M(capacity_conflict, start_ns, TIME, ONE, "start", 0, .doc = "Start."),
+    M(capacity_conflict, end_ns, TIME, ONE, "end", 0, .doc = "End."),
+    M(capacity_conflict, text, STRING, ONE, "text", 0,
+      .doc = "Human-readable summary of what is booked."),
 };
 static const struct schema schema_window_conflict =
     SCHEMA("dev.berth.v1alpha1.CapacityConflict", window_conflict_fields,
-           sizeof(struct capacity_conflict), "A booking that is in the way.");
+           sizeof(struct capacity_conflict), "A conflicting booking.");
 
 static const struct field window_status_fields[] = {
     M(capacity_window_status, conflicts, OBJECT, LIST, "conflicts", 0,
       .of = &schema_window_conflict, .flags = FIELD_F_ATOMIC,
-      .doc = "Bookings that are in the way; not all when there are many."),
+      .doc = "Conflicting bookings; the list is cut when there are many."),
     M(capacity_window_status, applied, BOOL, ONE, "applied", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .doc = "It counts. While bookings are in the way it does not, unless forced."),
-    M(capacity_window_status, message, STRING, ONE, "message", 0, .doc = "Why not."),
+      .doc = "Whether the window is in effect; not while bookings conflict, unless forced."),
+    M(capacity_window_status, message, STRING, ONE, "message", 0,
+      .doc = "Why the window is not in effect."),
     M(capacity_window_status, observed_generation, INT64, ONE, "observedGeneration", 0,
-      .doc = "The spec that this was decided for."),
+      .doc = "Generation of the spec that was last processed."),
 };
 static const struct schema schema_window_status =
     SCHEMA("dev.berth.v1alpha1.CapacityWindowStatus", window_status_fields,
@@ -232,24 +239,24 @@ static const char *const conflict_values[] = {"Reject", "Skip", "Waitlist", NULL
 
 static const struct field series_spec_fields[] = {
     M(reservation_series_spec, time_zone, STRING, ONE, "timeZone", 0, .def = "\"UTC\"", .max = 64,
-      .doc = "IANA time zone in which it recurs."),
+      .doc = "IANA time zone of the recurrence."),
     M(reservation_series_spec, start, STRING, ONE, "start", 0, .flags = FIELD_F_REQUIRED, .min = 1,
       .max = 32, .doc = "First start, as local time: 2026-11-23T09:00:00."),
     M(reservation_series_spec, duration_ns, DURATION, ONE, "duration", 0, .flags = FIELD_F_REQUIRED,
-      .doc = "Length of each, such as 4h, also when clocks change."),
+      .doc = "Duration of each occurrence, such as 4h, also across clock changes."),
     M(reservation_series_spec, rrule, STRING, ONE, "rrule", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = 512, .doc = "How it recurs, as in RFC 5545: FREQ=WEEKLY;BYDAY=MO,WE;COUNT=10."),
+      .max = 512, .doc = "Recurrence rule of RFC 5545, such as FREQ=WEEKLY;BYDAY=MO,WE;COUNT=10."),
     M(reservation_series_spec, exdates, STRING, LIST, "exdates", 0, .flags = FIELD_F_ATOMIC,
-      .max = 366, .doc = "Local starts that are left out."),
+      .max = 366, .doc = "Local start times to leave out."),
     M(reservation_series_spec, conflict_policy, STRING, ONE, "conflictPolicy", 0,
       .def = "\"Reject\"", .values = conflict_values,
-      .doc = "When one does not fit. Reject: none is made; Skip: that one is not; Waitlist: it "
-             "waits in line."),
+      .doc = "When an occurrence does not fit. Reject: create none; Skip: leave it out; Waitlist: "
+             "put it on the waitlist."),
     M(reservation_series_spec, max_conflicts, INT32, ONE, "maxConflicts", 0, .min = 0, .max = 366,
-      .doc = "How many may be skipped or wait; 0: any number."),
+      .doc = "Maximum number of occurrences skipped or waitlisted; 0: any number."),
     M(reservation_series_spec, template, OBJECT, ONE, "template", 0,
       .of = &schema_reservation_template, .flags = FIELD_F_REQUIRED,
-      .doc = "What each of them books."),
+      .doc = "Spec of each occurrence."),
 };
 static const struct schema schema_series_spec =
     SCHEMA("dev.berth.v1alpha1.ReservationSeriesSpec", series_spec_fields,
@@ -257,41 +264,43 @@ static const struct schema schema_series_spec =
 
 static const struct field occurrence_fields[] = {
     M(series_occurrence, recurrence_id, STRING, ONE, "recurrenceId", 0, .doc = "Local start."),
-    M(series_occurrence, reservation, STRING, ONE, "reservation", 0, .doc = "Its Reservation."),
-    M(series_occurrence, start_ns, TIME, ONE, "start", 0, .doc = "Its start."),
-    M(series_occurrence, end_ns, TIME, ONE, "end", 0, .doc = "Its end."),
-    M(series_occurrence, phase, STRING, ONE, "phase", 0, .doc = "Its phase."),
+    M(series_occurrence, reservation, STRING, ONE, "reservation", 0,
+      .doc = "Name of the occurrence's Reservation."),
+    M(series_occurrence, start_ns, TIME, ONE, "start", 0, .doc = "Start."),
+    M(series_occurrence, end_ns, TIME, ONE, "end", 0, .doc = "End."),
+    M(series_occurrence, phase, STRING, ONE, "phase", 0, .doc = "Phase of the Reservation."),
 };
 static const struct schema schema_occurrence =
     SCHEMA("dev.berth.v1alpha1.SeriesOccurrence", occurrence_fields,
-           sizeof(struct series_occurrence), "One of the series.");
+           sizeof(struct series_occurrence), "An occurrence of the series.");
 
 static const struct field skip_fields[] = {
     M(series_skip, recurrence_id, STRING, ONE, "recurrenceId", 0, .doc = "Local start."),
-    M(series_skip, start_ns, TIME, ONE, "start", 0, .doc = "Its start."),
-    M(series_skip, end_ns, TIME, ONE, "end", 0, .doc = "Its end."),
-    M(series_skip, reason, STRING, ONE, "reason", 0, .doc = "Why, in one word."),
-    M(series_skip, message, STRING, ONE, "message", 0, .doc = "Why, for people."),
+    M(series_skip, start_ns, TIME, ONE, "start", 0, .doc = "Start."),
+    M(series_skip, end_ns, TIME, ONE, "end", 0, .doc = "End."),
+    M(series_skip, reason, STRING, ONE, "reason", 0, .doc = "Machine-readable reason."),
+    M(series_skip, message, STRING, ONE, "message", 0, .doc = "Human-readable message."),
 };
 static const struct schema schema_skip =
     SCHEMA("dev.berth.v1alpha1.SeriesSkip", skip_fields, sizeof(struct series_skip),
-           "One that was left out.");
+           "An occurrence that was not created.");
 
 static const struct field series_status_fields[] = {
     M(reservation_series_status, occurrences, OBJECT, LIST, "occurrences", 0,
-      .of = &schema_occurrence, .flags = FIELD_F_ATOMIC, .doc = "Those that are made."),
+      .of = &schema_occurrence, .flags = FIELD_F_ATOMIC, .doc = "Occurrences that were created."),
     M(reservation_series_status, skipped, OBJECT, LIST, "skipped", 0, .of = &schema_skip,
-      .flags = FIELD_F_ATOMIC, .doc = "Those that are not, and why."),
+      .flags = FIELD_F_ATOMIC, .doc = "Occurrences that were not created, and why."),
     M(reservation_series_status, horizon_ns, TIME, ONE, "horizon", 0,
-      .doc = "They are made up to this."),
+      .doc = "Time up to which occurrences have been created."),
     M(reservation_series_status, tzdata, STRING, ONE, "tzdata", 0,
-      .doc = "Version of the time zone data they were computed with."),
-    M(reservation_series_status, message, STRING, ONE, "message", 0, .doc = "For people."),
+      .doc = "Version of the time zone data used."),
+    M(reservation_series_status, message, STRING, ONE, "message", 0,
+      .doc = "Human-readable message."),
     M(reservation_series_status, observed_generation, INT64, ONE, "observedGeneration", 0,
-      .doc = "The spec that this was decided for."),
+      .doc = "Generation of the spec that was last processed."),
     M(reservation_series_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
 };
 static const struct schema schema_series_status =
     SCHEMA("dev.berth.v1alpha1.ReservationSeriesStatus", series_status_fields,
@@ -308,7 +317,7 @@ static const struct field series_fields[] = {
 };
 const struct schema schema_reservation_series =
     SCHEMA("dev.berth.v1alpha1.ReservationSeries", series_fields, sizeof(struct reservation_series),
-           "Bookings that recur.");
+           "A recurring booking.");
 
 /* ---- CalendarFeed ---- */
 
@@ -316,12 +325,12 @@ static const char *const scope_values[] = {"own", "project", "resource", "freebu
 
 static const struct field feed_spec_fields[] = {
     M(calendar_feed_spec, scope, STRING, ONE, "scope", 0, .def = "\"own\"", .values = scope_values,
-      .doc = "own: bookings of who made the feed; project: of this namespace; resource, "
-             "freebusy: when things are taken, not by whom."),
+      .doc = "own: bookings of the feed's creator; project: of this namespace; resource, freebusy: "
+             "busy times without owners."),
     M(calendar_feed_spec, resource, STRING, ONE, "resource", 0, .max = 253, .format = "label-key",
-      .doc = "For resource: which."),
+      .doc = "Resource, for scope resource."),
     M(calendar_feed_spec, revision, INT64, ONE, "revision", 0, .min = 0, .max = 1000000000,
-      .doc = "Another number gives it another address; the old one is gone."),
+      .doc = "Changing this number gives the feed a new address and invalidates the old one."),
 };
 static const struct schema schema_feed_spec =
     SCHEMA("dev.berth.v1alpha1.CalendarFeedSpec", feed_spec_fields,
@@ -329,14 +338,14 @@ static const struct schema schema_feed_spec =
 
 static const struct field feed_status_fields[] = {
     M(calendar_feed_status, path, STRING, ONE, "path", 0,
-      .doc = "Where calendars find it. Who has this address can read it."),
-    M(calendar_feed_status, user, STRING, ONE, "user", 0, .doc = "Who made it."),
-    M(calendar_feed_status, message, STRING, ONE, "message", 0, .doc = "Why there is no path."),
+      .doc = "Secret address of the feed; everyone who has it can read the feed."),
+    M(calendar_feed_status, user, STRING, ONE, "user", 0, .doc = "Creator of the feed."),
+    M(calendar_feed_status, message, STRING, ONE, "message", 0, .doc = "Why the feed has no path."),
     M(calendar_feed_status, revision, INT64, ONE, "revision", 0,
-      .doc = "The revision that the path is for."),
+      .doc = "Value of spec.revision for which the path was made."),
     M(calendar_feed_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
 };
 static const struct schema schema_feed_status =
     SCHEMA("dev.berth.v1alpha1.CalendarFeedStatus", feed_status_fields,
@@ -361,59 +370,59 @@ static const char *const resource_values[] = {"CPU", "Memory", "Accelerator", NU
 
 static const struct field identifier_fields[] = {
     M(hardware_identifier, display_name, STRING, ONE, "displayName", 0, .flags = FIELD_F_REQUIRED,
-      .min = 1, .max = 253, .doc = "The resource for people."),
+      .min = 1, .max = 253, .doc = "Display name of the resource."),
     M(hardware_identifier, identifier, STRING, ONE, "identifier", 0, .flags = FIELD_F_REQUIRED,
       .min = 1, .max = 253, .doc = "The resource: cpu, memory, nvidia.com/gpu, ..."),
     M(hardware_identifier, min_count, INT_OR_STRING, ONE, "minCount", 0, .flags = FIELD_F_REQUIRED,
-      .doc = "The least that can be chosen."),
+      .doc = "Minimum."),
     M(hardware_identifier, default_count, INT_OR_STRING, ONE, "defaultCount", 0,
-      .flags = FIELD_F_REQUIRED, .doc = "What is chosen when nobody does."),
+      .flags = FIELD_F_REQUIRED, .doc = "Default."),
     M(hardware_identifier, max_count, INT_OR_STRING, ONE, "maxCount", 0,
-      .doc = "The most that can be chosen; absent: no bound."),
+      .doc = "Maximum; absent: no maximum."),
     M(hardware_identifier, resource_type, STRING, ONE, "resourceType", 0, .values = resource_values,
       .doc = "CPU, Memory or Accelerator."),
 };
 static const struct schema schema_identifier =
     SCHEMA("io.opendatahub.infrastructure.v1.HardwareIdentifier", identifier_fields,
-           sizeof(struct hardware_identifier), "How much of a resource.");
+           sizeof(struct hardware_identifier), "Range of a resource.");
 
 static const struct field kueue_fields[] = {
     M(hardware_kueue, local_queue_name, STRING, ONE, "localQueueName", 0, .flags = FIELD_F_REQUIRED,
-      .min = 1, .max = 253, .doc = "LocalQueue that work is sent to."),
+      .min = 1, .max = 253, .doc = "LocalQueue to which work is submitted."),
     M(hardware_kueue, priority_class, STRING, ONE, "priorityClass", 0, .max = 253,
       .doc = "WorkloadPriorityClass of that work."),
 };
 static const struct schema schema_hardware_kueue =
     SCHEMA("io.opendatahub.infrastructure.v1.KueueScheduling", kueue_fields,
-           sizeof(struct hardware_kueue), "By a queue.");
+           sizeof(struct hardware_kueue), "Scheduling by a queue.");
 
 static const struct field hardware_node_fields[] = {
     M(hardware_node, node_selector, STRING, MAP, "nodeSelector", 0,
       .doc = "Labels that the node must have."),
     M(hardware_node, tolerations, OBJECT, LIST, "tolerations", 0, .of = &schema_toleration,
-      .flags = FIELD_F_ATOMIC, .doc = "Taints that are put up with."),
+      .flags = FIELD_F_ATOMIC, .doc = "Tolerations."),
 };
 static const struct schema schema_hardware_node =
     SCHEMA("io.opendatahub.infrastructure.v1.NodeScheduling", hardware_node_fields,
-           sizeof(struct hardware_node), "By labels of nodes.");
+           sizeof(struct hardware_node), "Scheduling by node labels.");
 
 static const struct field scheduling_fields[] = {
     M(hardware_scheduling, type, STRING, ONE, "type", 0, .flags = FIELD_F_REQUIRED,
       .values = type_values, .doc = "Queue (needs kueue) or Node (needs node)."),
     M(hardware_scheduling, kueue, OBJECT, ONE, "kueue", 0, .of = &schema_hardware_kueue,
-      .flags = FIELD_F_OPT, .doc = "By a queue."),
+      .flags = FIELD_F_OPT, .doc = "Scheduling by a queue."),
     M(hardware_scheduling, node, OBJECT, ONE, "node", 0, .of = &schema_hardware_node,
-      .flags = FIELD_F_OPT, .doc = "By labels of nodes."),
+      .flags = FIELD_F_OPT, .doc = "Scheduling by node labels."),
 };
 static const struct schema schema_scheduling_spec =
     SCHEMA("io.opendatahub.infrastructure.v1.SchedulingSpec", scheduling_fields,
-           sizeof(struct hardware_scheduling), "Where work goes.");
+           sizeof(struct hardware_scheduling), "How work is scheduled.");
 
 static const struct field profile_spec_fields[] = {
     M(hardware_profile_spec, identifiers, OBJECT, LIST, "identifiers", 0, .of = &schema_identifier,
-      .flags = FIELD_F_ATOMIC, .max = 64, .doc = "Resources, and how much of each."),
+      .flags = FIELD_F_ATOMIC, .max = 64, .doc = "Resources with their ranges."),
     M(hardware_profile_spec, scheduling, OBJECT, ONE, "scheduling", 0,
-      .of = &schema_scheduling_spec, .flags = FIELD_F_OPT, .doc = "Where work goes."),
+      .of = &schema_scheduling_spec, .flags = FIELD_F_OPT, .doc = "How work is scheduled."),
 };
 static const struct schema schema_profile_spec =
     SCHEMA("io.opendatahub.infrastructure.v1.HardwareProfileSpec", profile_spec_fields,
@@ -428,4 +437,4 @@ static const struct field profile_fields[] = {
 };
 const struct schema schema_hardware_profile =
     SCHEMA("io.opendatahub.infrastructure.v1.HardwareProfile", profile_fields,
-           sizeof(struct hardware_profile), "A choice of hardware for notebooks and servers.");
+           sizeof(struct hardware_profile), "A hardware option for notebooks and model servers.");

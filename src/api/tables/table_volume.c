@@ -26,9 +26,9 @@ static const char *const persistent_volume_access_mode_values[] = {
 static const struct field host_path_volume_source_fields[] = {
     M(host_path_volume, path, STRING, ONE, "path", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
     M(host_path_volume, type, STRING, ONE, "type", 2, .flags = FIELD_F_OPT, .def = "\"\"",
-      .values = host_path_type_values, .doc = "What must be there before mounting."),
+      .values = host_path_type_values, .doc = "Type that the path must have before it is mounted."),
 };
 const struct schema schema_host_path_volume_source = SCHEMA(
       "io.k8s.api.core.v1.HostPathVolumeSource", host_path_volume_source_fields,
@@ -36,9 +36,9 @@ const struct schema schema_host_path_volume_source = SCHEMA(
 
 static const struct field empty_dir_volume_source_fields[] = {
     M(empty_dir_volume, medium, STRING, ONE, "medium", 1,
-      .doc = "Empty for disk, Memory for memory."),
+      .doc = "Storage medium: empty for disk, Memory for tmpfs."),
     M(empty_dir_volume, size_limit, QUANTITY, ONE, "sizeLimit", 2, .flags = FIELD_F_OPT,
-      .doc = "Most that it may hold."),
+      .doc = "Size limit."),
 };
 const struct schema schema_empty_dir_volume_source = SCHEMA(
       "io.k8s.api.core.v1.EmptyDirVolumeSource", empty_dir_volume_source_fields,
@@ -48,7 +48,7 @@ static const struct field gce_persistent_disk_volume_source_fields[] = {
     F(STRING, ONE, "pdName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
     F(INT32, ONE, "partition", 3, .doc = "Partition to mount; 0 is the whole device."),
-    F(BOOL, ONE, "readOnly", 4, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_gce_persistent_disk_volume_source = SCHEMA(
       "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
@@ -59,7 +59,7 @@ static const struct field aws_elastic_block_store_volume_source_fields[] = {
       .doc = "Identifier of the volume."),
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
     F(INT32, ONE, "partition", 3, .doc = "Partition to mount; 0 is the whole device."),
-    F(BOOL, ONE, "readOnly", 4, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_aws_elastic_block_store_volume_source = SCHEMA(
       "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
@@ -77,7 +77,7 @@ static const struct field key_to_path_fields[] = {
     M(key_to_path, key, STRING, ONE, "key", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),
     M(key_to_path, path, STRING, ONE, "path", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
     M(key_to_path, mode, INT32, ONE, "mode", 3, .flags = FIELD_F_OPT, .max = 511,
       .doc = "Permission bits of this file."),
 };
@@ -102,8 +102,8 @@ static const struct field nfs_volume_source_fields[] = {
     F(STRING, ONE, "server", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Server to mount from."),
     F(STRING, ONE, "path", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+      .doc = "Path, relative to the mount point."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_nfs_volume_source = SCHEMA("io.k8s.api.core.v1.NFSVolumeSource",
       nfs_volume_source_fields, 0, NULL);
@@ -114,7 +114,7 @@ static const struct field iscsi_volume_source_fields[] = {
     F(INT32, ONE, "lun", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "iscsiInterface", 4, .def = "\"default\""),
     F(STRING, ONE, "fsType", 5, .doc = "File system to mount."),
-    F(BOOL, ONE, "readOnly", 6, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 6, .doc = "Whether the volume is mounted read-only."),
     F(STRING, LIST, "portals", 7, .flags = FIELD_F_ATOMIC),
     F(BOOL, ONE, "chapAuthDiscovery", 8),
     F(BOOL, ONE, "chapAuthSession", 11),
@@ -129,8 +129,8 @@ static const struct field glusterfs_volume_source_fields[] = {
     F(STRING, ONE, "endpoints", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Object that lists the servers."),
     F(STRING, ONE, "path", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+      .doc = "Path, relative to the mount point."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_glusterfs_volume_source = SCHEMA(
       "io.k8s.api.core.v1.GlusterfsVolumeSource", glusterfs_volume_source_fields, 0, NULL);
@@ -140,7 +140,7 @@ static const struct field persistent_volume_claim_volume_source_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "PersistentVolumeClaim to mount, in the same namespace."),
     M(claim_volume, read_only, BOOL, ONE, "readOnly", 2,
-      .doc = "Whether it is mounted read-only."),
+      .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_persistent_volume_claim_volume_source = SCHEMA(
       "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
@@ -150,25 +150,25 @@ static const struct field rbd_volume_source_fields[] = {
     F(STRING, LIST, "monitors", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "Ceph monitors."),
     F(STRING, ONE, "image", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Image to run."),
+      .doc = "Name of the Ceph image."),
     F(STRING, ONE, "fsType", 3, .doc = "File system to mount."),
     F(STRING, ONE, "pool", 4, .def = "\"rbd\""),
     F(STRING, ONE, "user", 5, .def = "\"admin\"", .doc = "User."),
     F(STRING, ONE, "keyring", 6, .def = "\"/etc/ceph/keyring\""),
     F(OBJECT, ONE, "secretRef", 7, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
-    F(BOOL, ONE, "readOnly", 8, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 8, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_rbd_volume_source = SCHEMA("io.k8s.api.core.v1.RBDVolumeSource",
       rbd_volume_source_fields, 0, NULL);
 
 static const struct field flex_volume_source_fields[] = {
     F(STRING, ONE, "driver", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Driver that serves it."),
+      .doc = "Name of the storage driver."),
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
     F(OBJECT, ONE, "secretRef", 3, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
-    F(BOOL, ONE, "readOnly", 4, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
     F(STRING, MAP, "options", 5, .doc = "Options for the driver."),
 };
 const struct schema schema_flex_volume_source = SCHEMA("io.k8s.api.core.v1.FlexVolumeSource",
@@ -178,7 +178,7 @@ static const struct field cinder_volume_source_fields[] = {
     F(STRING, ONE, "volumeID", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Identifier of the volume."),
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
     F(OBJECT, ONE, "secretRef", 4, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
 };
@@ -188,12 +188,12 @@ const struct schema schema_cinder_volume_source = SCHEMA(
 static const struct field ceph_fs_volume_source_fields[] = {
     F(STRING, LIST, "monitors", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "Ceph monitors."),
-    F(STRING, ONE, "path", 2, .doc = "Path, relative to where it is mounted."),
+    F(STRING, ONE, "path", 2, .doc = "Path, relative to the mount point."),
     F(STRING, ONE, "user", 3, .doc = "User."),
     F(STRING, ONE, "secretFile", 4),
     F(OBJECT, ONE, "secretRef", 5, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
-    F(BOOL, ONE, "readOnly", 6, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 6, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_ceph_fs_volume_source = SCHEMA(
       "io.k8s.api.core.v1.CephFSVolumeSource", ceph_fs_volume_source_fields, 0, NULL);
@@ -207,7 +207,7 @@ const struct schema schema_flocker_volume_source = SCHEMA(
 
 static const struct field downward_api_volume_file_fields[] = {
     M(downward_file, path, STRING, ONE, "path", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
     M(downward_file, field_ref, OBJECT, ONE, "fieldRef", 2, .of = &schema_object_field_selector,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC),
     M(downward_file, resource_field_ref, OBJECT, ONE, "resourceFieldRef", 3,
@@ -234,7 +234,7 @@ static const struct field fc_volume_source_fields[] = {
     F(STRING, LIST, "targetWWNs", 1, .flags = FIELD_F_ATOMIC),
     F(INT32, ONE, "lun", 2, .flags = FIELD_F_OPT),
     F(STRING, ONE, "fsType", 3, .doc = "File system to mount."),
-    F(BOOL, ONE, "readOnly", 4, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
     F(STRING, LIST, "wwids", 5, .flags = FIELD_F_ATOMIC),
 };
 const struct schema schema_fc_volume_source = SCHEMA("io.k8s.api.core.v1.FCVolumeSource",
@@ -244,14 +244,14 @@ static const struct field azure_file_volume_source_fields[] = {
     F(STRING, ONE, "secretName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Secret to use."),
     F(STRING, ONE, "shareName", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_azure_file_volume_source = SCHEMA(
       "io.k8s.api.core.v1.AzureFileVolumeSource", azure_file_volume_source_fields, 0, NULL);
 
 static const struct field config_map_volume_source_fields[] = {
     M(config_map_volume, name, STRING, ONE, "name", 1, .proto_in = 1,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the ConfigMap."),
     M(config_map_volume, items, OBJECT, LIST, "items", 2, .of = &schema_key_to_path,
       .flags = FIELD_F_ATOMIC, .doc = "Which keys become which files."),
     M(config_map_volume, default_mode, INT32, ONE, "defaultMode", 3, .flags = FIELD_F_OPT,
@@ -277,7 +277,7 @@ const struct schema schema_vsphere_virtual_disk_volume_source = SCHEMA(
 static const struct field quobyte_volume_source_fields[] = {
     F(STRING, ONE, "registry", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "volume", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
     F(STRING, ONE, "user", 4, .doc = "User."),
     F(STRING, ONE, "group", 5, .doc = "API group."),
     F(STRING, ONE, "tenant", 6),
@@ -293,9 +293,10 @@ static const struct field azure_disk_volume_source_fields[] = {
     F(STRING, ONE, "fsType", 4, .flags = FIELD_F_OPT, .def = "\"ext4\"",
       .doc = "File system to mount."),
     F(BOOL, ONE, "readOnly", 5, .flags = FIELD_F_OPT, .def = "false",
-      .doc = "Whether it is mounted read-only."),
+      .doc = "Whether the volume is mounted read-only."),
     F(STRING, ONE, "kind", 6, .flags = FIELD_F_OPT, .def = "\"Shared\"",
-      .values = dedicated_managed_shared_values, .doc = "Kind of the object."),
+      .values = dedicated_managed_shared_values,
+      .doc = "Kind of the disk: Shared, Dedicated or Managed."),
 };
 const struct schema schema_azure_disk_volume_source = SCHEMA(
       "io.k8s.api.core.v1.AzureDiskVolumeSource", azure_disk_volume_source_fields, 0, NULL);
@@ -310,7 +311,7 @@ const struct schema schema_photon_persistent_disk_volume_source = SCHEMA(
 
 static const struct field secret_projection_fields[] = {
     M(secret_volume, secret_name, STRING, ONE, "name", 1, .proto_in = 1,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the Secret."),
     M(secret_volume, items, OBJECT, LIST, "items", 2, .of = &schema_key_to_path,
       .flags = FIELD_F_ATOMIC, .doc = "Which keys become which files."),
     M(secret_volume, optional, BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
@@ -329,7 +330,7 @@ const struct schema schema_downward_api_projection = SCHEMA(
 
 static const struct field config_map_projection_fields[] = {
     M(config_map_volume, name, STRING, ONE, "name", 1, .proto_in = 1,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the ConfigMap."),
     M(config_map_volume, items, OBJECT, LIST, "items", 2, .of = &schema_key_to_path,
       .flags = FIELD_F_ATOMIC, .doc = "Which keys become which files."),
     M(config_map_volume, optional, BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
@@ -346,21 +347,21 @@ static const struct field service_account_token_projection_fields[] = {
       .doc = "Seconds that a token is valid; it is renewed in time."),
     M(token_projection, path, STRING, ONE, "path", 3,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
 };
 const struct schema schema_service_account_token_projection = SCHEMA(
       "io.k8s.api.core.v1.ServiceAccountTokenProjection", service_account_token_projection_fields,
       sizeof(struct token_projection), NULL);
 
 static const struct field cluster_trust_bundle_projection_fields[] = {
-    F(STRING, ONE, "name", 1, .flags = FIELD_F_OPT, .doc = "Name of what is meant."),
+    F(STRING, ONE, "name", 1, .flags = FIELD_F_OPT, .doc = "Name of the ClusterTrustBundle."),
     F(STRING, ONE, "signerName", 2, .flags = FIELD_F_OPT),
     F(OBJECT, ONE, "labelSelector", 3, .of = &schema_label_selector,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels of the objects that are meant."),
+      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels of the ClusterTrustBundles to select."),
     F(BOOL, ONE, "optional", 5, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
     F(STRING, ONE, "path", 4, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Path, relative to where it is mounted."),
+      .doc = "Path, relative to the mount point."),
 };
 const struct schema schema_cluster_trust_bundle_projection = SCHEMA(
       "io.k8s.api.core.v1.ClusterTrustBundleProjection", cluster_trust_bundle_projection_fields,
@@ -398,7 +399,7 @@ const struct schema schema_volume_projection = SCHEMA("io.k8s.api.core.v1.Volume
 
 static const struct field projected_volume_source_fields[] = {
     M(projected_volume, sources, OBJECT, LIST, "sources", 1, .of = &schema_volume_projection,
-      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "What is put together."),
+      .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "Sources of the projected volume."),
     M(projected_volume, default_mode, INT32, ONE, "defaultMode", 2, .flags = FIELD_F_OPT,
       .def = "420", .max = 511,
       .doc = "Permission bits of the files, unless an entry has its own."),
@@ -411,7 +412,7 @@ static const struct field portworx_volume_source_fields[] = {
     F(STRING, ONE, "volumeID", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Identifier of the volume."),
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
-    F(BOOL, ONE, "readOnly", 3, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_portworx_volume_source = SCHEMA(
       "io.k8s.api.core.v1.PortworxVolumeSource", portworx_volume_source_fields, 0, NULL);
@@ -427,7 +428,7 @@ static const struct field scale_io_volume_source_fields[] = {
     F(STRING, ONE, "storageMode", 7, .def = "\"ThinProvisioned\""),
     F(STRING, ONE, "volumeName", 8, .doc = "Name of the volume."),
     F(STRING, ONE, "fsType", 9, .def = "\"xfs\"", .doc = "File system to mount."),
-    F(BOOL, ONE, "readOnly", 10, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 10, .doc = "Whether the volume is mounted read-only."),
 };
 const struct schema schema_scale_io_volume_source = SCHEMA(
       "io.k8s.api.core.v1.ScaleIOVolumeSource", scale_io_volume_source_fields, 0, NULL);
@@ -436,7 +437,7 @@ static const struct field storageos_volume_source_fields[] = {
     F(STRING, ONE, "volumeName", 1, .doc = "Name of the volume."),
     F(STRING, ONE, "volumeNamespace", 2),
     F(STRING, ONE, "fsType", 3, .doc = "File system to mount."),
-    F(BOOL, ONE, "readOnly", 4, .doc = "Whether it is mounted read-only."),
+    F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
     F(OBJECT, ONE, "secretRef", 5, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
 };
@@ -445,8 +446,9 @@ const struct schema schema_storageos_volume_source = SCHEMA(
 
 static const struct field csi_volume_source_fields[] = {
     F(STRING, ONE, "driver", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .doc = "Driver that serves it."),
-    F(BOOL, ONE, "readOnly", 2, .flags = FIELD_F_OPT, .doc = "Whether it is mounted read-only."),
+      .doc = "Name of the storage driver."),
+    F(BOOL, ONE, "readOnly", 2, .flags = FIELD_F_OPT,
+      .doc = "Whether the volume is mounted read-only."),
     F(STRING, ONE, "fsType", 3, .flags = FIELD_F_OPT, .doc = "File system to mount."),
     F(STRING, MAP, "volumeAttributes", 4),
     F(OBJECT, ONE, "nodePublishSecretRef", 5, .of = &schema_local_object_reference,
@@ -456,8 +458,8 @@ const struct schema schema_csi_volume_source = SCHEMA("io.k8s.api.core.v1.CSIVol
       csi_volume_source_fields, 0, NULL);
 
 static const struct field volume_resource_requirements_fields[] = {
-    F(QUANTITY, MAP, "limits", 1, .doc = "Most that may be used, by resource."),
-    F(QUANTITY, MAP, "requests", 2, .doc = "What is set aside, by resource."),
+    F(QUANTITY, MAP, "limits", 1, .doc = "Upper limits, by resource."),
+    F(QUANTITY, MAP, "requests", 2, .doc = "Reserved amounts, by resource."),
 };
 const struct schema schema_volume_resource_requirements = SCHEMA(
       "io.k8s.api.core.v1.VolumeResourceRequirements", volume_resource_requirements_fields, 0,
@@ -466,9 +468,9 @@ const struct schema schema_volume_resource_requirements = SCHEMA(
 static const struct field persistent_volume_claim_spec_fields[] = {
     F(STRING, LIST, "accessModes", 1, .flags = FIELD_F_ATOMIC,
       .values = persistent_volume_access_mode_values,
-      .doc = "How many nodes may mount it, and how."),
+      .doc = "Access modes."),
     F(OBJECT, ONE, "selector", 4, .of = &schema_label_selector,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Labels by which it finds its objects."),
+      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Label selector."),
     F(OBJECT, ONE, "resources", 2, .of = &schema_volume_resource_requirements,
       .doc = "Amounts, resource by resource."),
     F(STRING, ONE, "volumeName", 3, .doc = "Name of the volume."),
@@ -486,9 +488,9 @@ const struct schema schema_persistent_volume_claim_spec = SCHEMA(
 
 static const struct field persistent_volume_claim_template_fields[] = {
     F(OBJECT, ONE, "metadata", 1, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     F(OBJECT, ONE, "spec", 2, .of = &schema_persistent_volume_claim_spec,
-      .flags = FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
 };
 const struct schema schema_persistent_volume_claim_template = SCHEMA(
       "io.k8s.api.core.v1.PersistentVolumeClaimTemplate", persistent_volume_claim_template_fields,
@@ -510,7 +512,7 @@ const struct schema schema_image_volume_source = SCHEMA("io.k8s.api.core.v1.Imag
 
 static const struct field volume_fields[] = {
     M(volume, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
-      .format = "dns1123-label", .doc = "Name by which mounts refer to it."),
+      .format = "dns1123-label", .doc = "Name of the volume, used by volumeMounts."),
     M(volume, host_path, OBJECT, ONE, "hostPath", 1, .of = &schema_host_path_volume_source,
       .flags = FIELD_F_OPT, .proto_in = 2, .doc = "A directory or file of the node."),
     M(volume, empty_dir, OBJECT, ONE, "emptyDir", 2, .of = &schema_empty_dir_volume_source,
@@ -560,7 +562,7 @@ static const struct field volume_fields[] = {
     F(OBJECT, ONE, "photonPersistentDisk", 23, .of = &schema_photon_persistent_disk_volume_source,
       .flags = FIELD_F_OPT, .proto_in = 2),
     M(volume, projected, OBJECT, ONE, "projected", 26, .of = &schema_projected_volume_source,
-      .flags = FIELD_F_OPT, .proto_in = 2, .doc = "Several of these in one directory."),
+      .flags = FIELD_F_OPT, .proto_in = 2, .doc = "Several volume sources in one directory."),
     F(OBJECT, ONE, "portworxVolume", 24, .of = &schema_portworx_volume_source,
       .flags = FIELD_F_OPT, .proto_in = 2),
     F(OBJECT, ONE, "scaleIO", 25, .of = &schema_scale_io_volume_source, .flags = FIELD_F_OPT,
@@ -568,12 +570,12 @@ static const struct field volume_fields[] = {
     F(OBJECT, ONE, "storageos", 27, .of = &schema_storageos_volume_source, .flags = FIELD_F_OPT,
       .proto_in = 2),
     M(volume, csi, OBJECT, ONE, "csi", 28, .of = &schema_csi_volume_source, .flags = FIELD_F_OPT,
-      .proto_in = 2, .doc = "A volume that a storage driver makes for the pod."),
+      .proto_in = 2, .doc = "A volume that a CSI driver creates for the pod."),
     M(volume, ephemeral, OBJECT, ONE, "ephemeral", 29, .of = &schema_ephemeral_volume_source,
       .flags = FIELD_F_OPT, .proto_in = 2,
-      .doc = "A claim that is made and deleted with the pod."),
+      .doc = "A claim that is created and deleted with the pod."),
     M(volume, image, OBJECT, ONE, "image", 30, .of = &schema_image_volume_source,
-      .flags = FIELD_F_OPT, .proto_in = 2, .doc = "The files of an image."),
+      .flags = FIELD_F_OPT, .proto_in = 2, .doc = "A volume with the files of a container image."),
 };
 const struct schema schema_volume = SCHEMA("io.k8s.api.core.v1.Volume", volume_fields,
       sizeof(struct volume), "Storage that a pod's containers may mount.");

@@ -21,7 +21,7 @@ static const struct field podset_slice_required_topology_constraint_fields[] = {
     M(slice_topology, topology, STRING, ONE, "topology", 0, .flags = FIELD_F_REQUIRED, .min = 1,
       .max = 63, .doc = "Node label of the domain."),
     M(slice_topology, size, INT32, ONE, "size", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = INT32_MAX, .doc = "Pods in a slice."),
+      .max = INT32_MAX, .doc = "Number of pods in a slice."),
 };
 const struct schema schema_podset_slice_required_topology_constraint = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodsetSliceRequiredTopologyConstraint",
@@ -30,11 +30,11 @@ const struct schema schema_podset_slice_required_topology_constraint = SCHEMA(
 
 static const struct field pod_set_topology_request_fields[] = {
     M(topology_request, required, STRING, ONE, "required", 0, .flags = FIELD_F_OPT, .max = 63,
-      .doc = "Domain in which all pods must be."),
+      .doc = "Topology level: all pods must be in one domain of it."),
     M(topology_request, preferred, STRING, ONE, "preferred", 0, .flags = FIELD_F_OPT, .max = 63,
-      .doc = "Domain in which all pods should be."),
+      .doc = "Topology level: all pods should be in one domain of it."),
     M(topology_request, unconstrained, BOOL, ONE, "unconstrained", 0, .flags = FIELD_F_OPT,
-      .doc = "Any place will do."),
+      .doc = "Whether any placement is acceptable."),
     M(topology_request, pod_index_label, STRING, ONE, "podIndexLabel", 0, .flags = FIELD_F_OPT,
       .max = 317, .doc = "Label with the index of a pod."),
     M(topology_request, sub_group_index_label, STRING, ONE, "subGroupIndexLabel", 0,
@@ -45,13 +45,13 @@ static const struct field pod_set_topology_request_fields[] = {
       .flags = FIELD_F_OPT, .max = 256, .doc = "Pod sets of one name are placed together."),
     M(topology_request, pod_set_slice_required_topology,
       STRING, ONE, "podSetSliceRequiredTopology", 0, .flags = FIELD_F_OPT, .max = 63,
-      .doc = "Domain in which each slice must be."),
+      .doc = "Topology level: each slice of pods must be in one domain of it."),
     M(topology_request, pod_set_slice_size, INT32, ONE, "podSetSliceSize", 0,
-      .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX, .doc = "Pods in a slice."),
+      .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX, .doc = "Number of pods in a slice."),
     M(topology_request, podset_slice_required_topology_constraints,
       OBJECT, LIST, "podsetSliceRequiredTopologyConstraints", 0,
       .of = &schema_podset_slice_required_topology_constraint, .flags = FIELD_F_ATOMIC, .max = 3,
-      .doc = "Domains for slices within slices, widest first."),
+      .doc = "Topology levels of nested slices, widest first."),
 };
 const struct schema schema_pod_set_topology_request = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodSetTopologyRequest", pod_set_topology_request_fields,
@@ -59,16 +59,16 @@ const struct schema schema_pod_set_topology_request = SCHEMA(
 
 static const struct field pod_set_fields[] = {
     M(pod_set, name, STRING, ONE, "name", 0, .def = "\"main\"", .max = 63,
-      .format = "dns1123-label", .doc = "Name of what is meant."),
+      .format = "dns1123-label", .doc = "Name of the pod set."),
     M(pod_set, template, OBJECT, ONE, "template", 0, .of = &schema_pod_template,
-      .flags = FIELD_F_REQUIRED, .doc = "What its pods look like."),
+      .flags = FIELD_F_REQUIRED, .doc = "Template of the pods."),
     M(pod_set, count, INT32, ONE, "count", 0, .flags = FIELD_F_KEEP_EMPTY, .def = "1",
-      .max = INT32_MAX, .doc = "How many pods."),
+      .max = INT32_MAX, .doc = "Number of pods."),
     M(pod_set, min_count, INT32, ONE, "minCount", 0, .flags = FIELD_F_OPT, .min = 1,
-      .max = INT32_MAX, .doc = "Fewest pods it can do with."),
+      .max = INT32_MAX, .doc = "Minimum number of pods for partial admission."),
     M(pod_set, topology_request, OBJECT, ONE, "topologyRequest", 0,
       .of = &schema_pod_set_topology_request, .flags = FIELD_F_OPT,
-      .doc = "Where its pods should be in relation to each other."),
+      .doc = "Requested topology of the pods."),
 };
 const struct schema schema_pod_set = SCHEMA("io.x-k8s.kueue.v1beta2.PodSet", pod_set_fields,
       sizeof(struct pod_set), NULL);
@@ -79,7 +79,7 @@ static const struct field priority_class_ref_fields[] = {
     M(priority_class_ref, kind, STRING, ONE, "kind", 0,
       .values = priority_class_workload_priority_class_values, .doc = "Kind of the object."),
     M(priority_class_ref, name, STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED, .min = 1,
-      .max = 253, .doc = "Name of what is meant."),
+      .max = 253, .doc = "Name of the priority class."),
 };
 const struct schema schema_priority_class_ref = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PriorityClassRef", priority_class_ref_fields,
@@ -88,7 +88,7 @@ const struct schema schema_priority_class_ref = SCHEMA(
 static const struct field preemption_gate_fields[] = {
     M(preemption_gate, name, STRING, ONE, "name", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1, .max = 63,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the gate."),
 };
 const struct schema schema_preemption_gate = SCHEMA("io.x-k8s.kueue.v1beta2.PreemptionGate",
       preemption_gate_fields, sizeof(struct preemption_gate), NULL);
@@ -105,7 +105,7 @@ static const struct field workload_spec_fields[] = {
     M(workload_spec, priority, INT32, ONE, "priority", 0, .flags = FIELD_F_OPT,
       .doc = "Priority; higher goes first."),
     M(workload_spec, active, BOOL, ONE, "active", 0, .flags = FIELD_F_OPT, .def = "true",
-      .doc = "False takes it out of the queue and evicts it."),
+      .doc = "false removes the workload from the queue and evicts it."),
     M(workload_spec, maximum_execution_time_seconds, INT32, ONE, "maximumExecutionTimeSeconds", 0,
       .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX,
       .doc = "Seconds it may run before it is deactivated."),
@@ -118,12 +118,12 @@ const struct schema schema_workload_spec = SCHEMA("io.x-k8s.kueue.v1beta2.Worklo
 
 static const struct field topology_assignment_slice_level_individual_values_fields[] = {
     M(topology_individual, prefix, STRING, ONE, "prefix", 0, .flags = FIELD_F_OPT, .max = 63,
-      .doc = "Text put in front."),
+      .doc = "Prefix."),
     M(topology_individual, suffix, STRING, ONE, "suffix", 0, .flags = FIELD_F_OPT, .max = 63,
-      .doc = "Text put behind."),
+      .doc = "Suffix."),
     M(topology_individual, roots, STRING, LIST, "roots", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 100000,
-      .doc = "The part that differs, one for each domain."),
+      .doc = "The varying parts, one per domain."),
 };
 const struct schema schema_topology_assignment_slice_level_individual_values = SCHEMA(
       "io.x-k8s.kueue.v1beta2.TopologyAssignmentSliceLevelIndividualValues",
@@ -155,7 +155,7 @@ const struct schema schema_topology_assignment_slice_pod_counts = SCHEMA(
 
 static const struct field topology_assignment_slice_fields[] = {
     M(topology_slice, domain_count, INT32, ONE, "domainCount", 0, .flags = FIELD_F_REQUIRED,
-      .min = 1, .max = INT32_MAX, .doc = "How many domains the slice has."),
+      .min = 1, .max = INT32_MAX, .doc = "Number of domains in the slice."),
     M(topology_slice, values_per_level, OBJECT, LIST, "valuesPerLevel", 0,
       .of = &schema_topology_assignment_slice_level_values,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16,
@@ -182,17 +182,18 @@ const struct schema schema_topology_assignment = SCHEMA(
 
 static const struct field pod_set_assignment_fields[] = {
     M(pod_set_assignment, name, STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY,
-      .def = "\"main\"", .max = 63, .format = "dns1123-label", .doc = "Name of what is meant."),
+      .def = "\"main\"", .max = 63, .format = "dns1123-label", .doc = "Name of the pod set."),
     M(pod_set_assignment, flavors, STRING, MAP, "flavors", 0, .doc = "Flavor for each resource."),
     M(pod_set_assignment, resource_usage, QUANTITY, MAP, "resourceUsage", 0,
-      .doc = "What all its pods use together."),
+      .doc = "Total resource usage of the pods."),
     M(pod_set_assignment, count, INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "How many."),
+      .doc = "Number of pods."),
     M(pod_set_assignment, topology_assignment, OBJECT, ONE, "topologyAssignment", 0,
-      .of = &schema_topology_assignment, .flags = FIELD_F_OPT, .doc = "Domains its pods go to."),
+      .of = &schema_topology_assignment, .flags = FIELD_F_OPT,
+      .doc = "Topology domains assigned to the pods."),
     M(pod_set_assignment, delayed_topology_request, STRING, ONE, "delayedTopologyRequest", 0,
       .flags = FIELD_F_OPT, .values = pending_ready_values, .max = 7,
-      .doc = "Pending while the placing is put off."),
+      .doc = "Pending while topology assignment is delayed."),
 };
 const struct schema schema_pod_set_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodSetAssignment", pod_set_assignment_fields,
@@ -201,7 +202,7 @@ const struct schema schema_pod_set_assignment = SCHEMA(
 static const struct field admission_fields[] = {
     M(workload_admission, cluster_queue, STRING, ONE, "clusterQueue", 0,
       .flags = FIELD_F_KEEP_EMPTY, .max = 253, .format = "dns1123-subdomain",
-      .doc = "ClusterQueue that is meant."),
+      .doc = "ClusterQueue that admitted the Workload."),
     M(workload_admission, pod_set_assignments, OBJECT, LIST, "podSetAssignments", 0,
       .of = &schema_pod_set_assignment, .flags = FIELD_F_KEEP_EMPTY, .list_keys = "name",
       .max = 18, .doc = "Flavors of each pod set."),
@@ -211,9 +212,9 @@ const struct schema schema_admission = SCHEMA("io.x-k8s.kueue.v1beta2.Admission"
 
 static const struct field requeue_state_fields[] = {
     M(requeue_state, count, INT32, ONE, "count", 0, .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "How many."),
+      .doc = "Number of pods."),
     M(requeue_state, requeue_at_ns, TIME, ONE, "requeueAt", 0, .flags = FIELD_F_OPT,
-      .doc = "When it may be queued again."),
+      .doc = "Earliest time of the next requeue."),
 };
 const struct schema schema_requeue_state = SCHEMA("io.x-k8s.kueue.v1beta2.RequeueState",
       requeue_state_fields, sizeof(struct requeue_state), NULL);
@@ -221,9 +222,9 @@ const struct schema schema_requeue_state = SCHEMA("io.x-k8s.kueue.v1beta2.Requeu
 static const struct field reclaimable_pod_fields[] = {
     M(reclaimable_pod, name, STRING, ONE, "name", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 63, .format = "dns1123-label",
-      .doc = "Name of what is meant."),
+      .doc = "Name of the pod set."),
     M(reclaimable_pod, count, INT32, ONE, "count", 0,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = INT32_MAX, .doc = "How many."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = INT32_MAX, .doc = "Number of pods."),
 };
 const struct schema schema_reclaimable_pod = SCHEMA("io.x-k8s.kueue.v1beta2.ReclaimablePod",
       reclaimable_pod_fields, sizeof(struct reclaimable_pod), NULL);
@@ -231,33 +232,33 @@ const struct schema schema_reclaimable_pod = SCHEMA("io.x-k8s.kueue.v1beta2.Recl
 static const struct field pod_set_update_fields[] = {
     M(pod_set_update, name, STRING, ONE, "name", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 63, .format = "dns1123-label",
-      .doc = "Name of what is meant."),
+      .doc = "Name of the pod set."),
     M(pod_set_update, labels, STRING, MAP, "labels", 0, .doc = "Labels to add."),
     M(pod_set_update, annotations, STRING, MAP, "annotations", 0, .doc = "Annotations to add."),
     M(pod_set_update, node_selector, STRING, MAP, "nodeSelector", 0,
-      .doc = "Labels that a node must have."),
+      .doc = "Node selector: labels that a node must have."),
     M(pod_set_update, tolerations, OBJECT, LIST, "tolerations", 0, .of = &schema_toleration,
-      .flags = FIELD_F_ATOMIC, .max = 8, .doc = "Taints that are put up with."),
+      .flags = FIELD_F_ATOMIC, .max = 8, .doc = "Tolerations."),
 };
 const struct schema schema_pod_set_update = SCHEMA("io.x-k8s.kueue.v1beta2.PodSetUpdate",
       pod_set_update_fields, sizeof(struct pod_set_update), NULL);
 
 static const struct field admission_check_state_fields[] = {
     M(admission_check_state, name, STRING, ONE, "name", 0, .min = 1, .max = 316,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the AdmissionCheck."),
     M(admission_check_state, state, STRING, ONE, "state", 0,
       .values = pending_ready_rejected_retry_values, .doc = "Pending, Ready, Retry or Rejected."),
     M(admission_check_state, last_transition_ns, TIME, ONE, "lastTransitionTime", 0,
-      .doc = "When the status last changed."),
+      .doc = "Time of the last change of status."),
     M(admission_check_state, message, STRING, ONE, "message", 6, .flags = FIELD_F_KEEP_EMPTY,
-      .max = 32768, .doc = "What happened, in a sentence for people."),
+      .max = 32768, .doc = "Human-readable message."),
     M(admission_check_state, requeue_after_seconds, INT32, ONE, "requeueAfterSeconds", 0,
       .flags = FIELD_F_OPT, .max = INT32_MAX, .doc = "Seconds to wait before the next try."),
     M(admission_check_state, retry_count, INT32, ONE, "retryCount", 0, .flags = FIELD_F_OPT,
-      .max = INT32_MAX, .doc = "How often it was tried again."),
+      .max = INT32_MAX, .doc = "Number of retries."),
     M(admission_check_state, pod_set_updates, OBJECT, LIST, "podSetUpdates", 0,
       .of = &schema_pod_set_update, .flags = FIELD_F_ATOMIC, .max = 18,
-      .doc = "Changes to its pods that the check asks for."),
+      .doc = "Changes to the pod sets that the check requires."),
 };
 const struct schema schema_admission_check_state = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckState", admission_check_state_fields,
@@ -266,7 +267,7 @@ const struct schema schema_admission_check_state = SCHEMA(
 static const struct field pod_set_request_fields[] = {
     M(pod_set_request, name, STRING, ONE, "name", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 63, .format = "dns1123-label",
-      .doc = "Name of what is meant."),
+      .doc = "Name of the pod set."),
     M(pod_set_request, resources, QUANTITY, MAP, "resources", 0,
       .doc = "Amounts, resource by resource."),
 };
@@ -276,12 +277,12 @@ const struct schema schema_pod_set_request = SCHEMA("io.x-k8s.kueue.v1beta2.PodS
 static const struct field workload_scheduling_stats_eviction_fields[] = {
     M(scheduling_eviction, reason, STRING, ONE, "reason", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 316,
-      .doc = "Why, in one word for programs."),
+      .doc = "Machine-readable reason, one CamelCase word."),
     M(scheduling_eviction, underlying_cause, STRING, ONE, "underlyingCause", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 316,
       .doc = "The cause behind the reason."),
     M(scheduling_eviction, count, INT32, ONE, "count", 0,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = INT32_MAX, .doc = "How many."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = INT32_MAX, .doc = "Number of pods."),
 };
 const struct schema schema_workload_scheduling_stats_eviction = SCHEMA(
       "io.x-k8s.kueue.v1beta2.WorkloadSchedulingStatsEviction",
@@ -290,25 +291,25 @@ const struct schema schema_workload_scheduling_stats_eviction = SCHEMA(
 static const struct field scheduling_stats_fields[] = {
     M(scheduling_stats, evictions, OBJECT, LIST, "evictions", 0,
       .of = &schema_workload_scheduling_stats_eviction, .list_keys = "reason,underlyingCause",
-      .max = 256, .doc = "How often, by reason and cause."),
+      .max = 256, .doc = "Number of evictions by reason and cause."),
 };
 const struct schema schema_scheduling_stats = SCHEMA("io.x-k8s.kueue.v1beta2.SchedulingStats",
       scheduling_stats_fields, sizeof(struct scheduling_stats), NULL);
 
 static const struct field unhealthy_node_fields[] = {
     M(unhealthy_node, name, STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .max = 63,
-      .doc = "Name of what is meant."),
+      .doc = "Name of the node."),
 };
 const struct schema schema_unhealthy_node = SCHEMA("io.x-k8s.kueue.v1beta2.UnhealthyNode",
       unhealthy_node_fields, sizeof(struct unhealthy_node), NULL);
 
 static const struct field preemption_gate_state_fields[] = {
     M(preemption_gate_state, name, STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY, .min = 1,
-      .max = 63, .doc = "Name of what is meant."),
+      .max = 63, .doc = "Name of the gate."),
     M(preemption_gate_state, position, STRING, ONE, "position", 0, .values = closed_open_values,
       .doc = "Open or Closed."),
     M(preemption_gate_state, last_transition_ns, TIME, ONE, "lastTransitionTime", 0,
-      .doc = "When the status last changed."),
+      .doc = "Time of the last change of status."),
 };
 const struct schema schema_preemption_gate_state = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PreemptionGateState", preemption_gate_state_fields,
@@ -317,33 +318,35 @@ const struct schema schema_preemption_gate_state = SCHEMA(
 static const struct field workload_status_fields[] = {
     M(workload_status, conditions, OBJECT, LIST, "conditions", 0, .of = &schema_condition,
       .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type", .max = 16,
-      .doc = "What is true of it now, one entry for each type of condition."),
+      .doc = "Current conditions, one entry per type."),
     M(workload_status, admission, OBJECT, ONE, "admission", 0, .of = &schema_admission,
-      .flags = FIELD_F_OPT, .doc = "Queue and flavors it was given; empty while it waits."),
+      .flags = FIELD_F_OPT,
+      .doc = "ClusterQueue and flavors assigned on admission; absent while pending."),
     M(workload_status, requeue_state, OBJECT, ONE, "requeueState", 0, .of = &schema_requeue_state,
-      .flags = FIELD_F_OPT, .doc = "How often and when it is queued again after an eviction."),
+      .flags = FIELD_F_OPT,
+      .doc = "Requeue state: count and time of the next requeue after an eviction."),
     M(workload_status, reclaimable_pods, OBJECT, LIST, "reclaimablePods", 0,
       .of = &schema_reclaimable_pod, .list_keys = "name", .max = 18,
-      .doc = "Pods that are done and need no quota."),
+      .doc = "Pods that have finished and free their quota."),
     M(workload_status, admission_checks, OBJECT, LIST, "admissionChecks", 0,
       .of = &schema_admission_check_state, .flags = FIELD_F_MERGE, .merge_key = "name",
-      .list_keys = "name", .max = 8, .doc = "Checks that must be ready before admission."),
+      .list_keys = "name", .max = 8, .doc = "AdmissionChecks that must be Ready before admission."),
     M(workload_status, resource_requests, OBJECT, LIST, "resourceRequests", 0,
       .of = &schema_pod_set_request, .list_keys = "name", .max = 18,
-      .doc = "What it asks for while it waits."),
+      .doc = "Resources requested while the workload is pending."),
     M(workload_status, accumulated_past_execution_time_seconds,
       INT32, ONE, "accumulatedPastExecutionTimeSeconds", 0, .flags = FIELD_F_OPT,
-      .doc = "Seconds it ran before its last eviction."),
+      .doc = "Seconds of accumulated run time before the last eviction."),
     M(workload_status, scheduling_stats, OBJECT, ONE, "schedulingStats", 0,
       .of = &schema_scheduling_stats, .flags = FIELD_F_OPT,
-      .doc = "How often it was evicted, by cause."),
+      .doc = "Number of evictions, by cause."),
     M(workload_status, nominated_cluster_names, STRING, LIST, "nominatedClusterNames", 0,
-      .flags = FIELD_F_ATOMIC, .max = 20, .doc = "Clusters that may run it."),
+      .flags = FIELD_F_ATOMIC, .max = 20, .doc = "Clusters nominated to run the workload."),
     M(workload_status, cluster_name, STRING, ONE, "clusterName", 0, .flags = FIELD_F_OPT,
-      .max = 256, .doc = "Cluster that runs it."),
+      .max = 256, .doc = "Cluster that runs the workload."),
     M(workload_status, unhealthy_nodes, OBJECT, LIST, "unhealthyNodes", 0,
       .of = &schema_unhealthy_node, .list_keys = "name", .max = 8,
-      .doc = "Nodes of it that failed."),
+      .doc = "Failed nodes that the workload used."),
     M(workload_status, preemption_gates, OBJECT, LIST, "preemptionGates", 0,
       .of = &schema_preemption_gate_state, .list_keys = "name", .max = 8,
       .doc = "Gates that keep the workload from preempting others."),
@@ -352,14 +355,14 @@ const struct schema schema_workload_status = SCHEMA("io.x-k8s.kueue.v1beta2.Work
       workload_status_fields, sizeof(struct workload_status), NULL);
 
 static const struct field workload_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(workload, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(workload, spec, OBJECT, ONE, "spec", 0, .of = &schema_workload_spec,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
     M(workload, status, OBJECT, ONE, "status", 0, .of = &schema_workload_status,
-      .doc = "What was last observed."),
+      .doc = "Observed state, set by controllers."),
 };
 const struct schema schema_workload = SCHEMA("io.x-k8s.kueue.v1beta2.Workload", workload_fields,
       sizeof(struct workload), "Pods that are admitted together or not at all.");
@@ -380,19 +383,19 @@ const struct schema schema_topology_spec = SCHEMA("io.x-k8s.kueue.v1beta2.Topolo
       topology_spec_fields, sizeof(struct topology_spec), NULL);
 
 static const struct field topology_fields[] = {
-    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is written for."),
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
     M(topology, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
-      .doc = "Name, labels and the other things that every object has."),
+      .doc = "Standard object metadata."),
     M(topology, spec, OBJECT, ONE, "spec", 0, .of = &schema_topology_spec,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "What is wanted."),
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
 };
 const struct schema schema_topology = SCHEMA("io.x-k8s.kueue.v1beta2.Topology", topology_fields,
-      sizeof(struct topology), "How nodes lie in racks and blocks.");
+      sizeof(struct topology), "The levels of node topology, such as block, rack and host.");
 
 static const struct field topology_info_fields[] = {
     F(STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = 253,
-      .format = "dns1123-subdomain", .doc = "Name of what is meant."),
+      .format = "dns1123-subdomain", .doc = "Name of the Topology."),
     F(STRING, LIST, "levels", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16,
       .doc = "Node labels from the widest domain to the narrowest."),
 };
