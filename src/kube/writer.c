@@ -5,6 +5,7 @@
  */
 #include "kube/writer.h"
 
+#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "kube/client_int.h"
@@ -467,8 +468,7 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
                         .content_type = content_types[type],
                         .urgency = urgency_of(k, subresource),
                         .mergeable = type == PATCH_MERGE,
-                        .conditional =
-                            str_starts(body, STR("{\"metadata\":{\"resourceVersion\":\"")),
+                        .conditional = codec_patch_is_locked(body),
                         .forced = type == PATCH_APPLY,
                         .who = who,
                         .subresource = str_of(subresource),

@@ -7,6 +7,7 @@
 #include "api/schema/codec.h"
 
 #include "api/tables/view_meta.h"
+#include "api/walk/value.h"
 #include "api/walk/walk.h"
 #include "wire/text/time.h"
 
@@ -22,36 +23,6 @@ static int wrong(struct decode *d, const struct path *at, const char *want, yyjs
     struct str where = path_text(at, d->a);
     return err_set(d->err, ERR_SYNTAX, "%.*s: expected %s, not %s", STR_ARG(where), want,
                    yyjson_get_type_desc(v));
-}
-
-/* Bytes of one value of this type in a view. */
-static size_t value_size(const struct field *f) {
-    bool opt = f->shape == FIELD_ONE && (f->flags & FIELD_F_OPT);
-    switch ((enum field_type)f->type) {
-    case FIELD_STRING:
-    case FIELD_BYTES:
-    case FIELD_INT_OR_STRING:
-        return sizeof(struct str);
-    case FIELD_BOOL:
-        return opt ? sizeof(struct opt_bool) : sizeof(bool);
-    case FIELD_INT32:
-        return opt ? sizeof(struct opt_i32) : sizeof(int32_t);
-    case FIELD_INT64:
-        return opt ? sizeof(struct opt_i64) : sizeof(int64_t);
-    case FIELD_DOUBLE:
-        return sizeof(double);
-    case FIELD_QUANTITY:
-        return opt ? sizeof(struct opt_quantity) : sizeof(struct quantity);
-    case FIELD_TIME:
-    case FIELD_MICROTIME:
-    case FIELD_DURATION:
-        return sizeof(int64_t);
-    case FIELD_OBJECT:
-        return f->shape == FIELD_LIST && f->of->size > 0 ? f->of->size : sizeof(void *);
-    case FIELD_ANY:
-        return sizeof(yyjson_val *);
-    }
-    return 0;
 }
 
 static int decode_int(struct decode *d, const struct field *f, yyjson_val *v, char *out,
@@ -123,8 +94,7 @@ static int decode_time(struct decode *d, const struct field *f, yyjson_val *v, c
 }
 
 static int decode_number_text(struct decode *d, yyjson_val *v, struct str *ret) {
-    *ret = yyjson_is_str(v) ? json_str(v)
-                            : arena_f(d->a, "%lld", (long long)yyjson_get_sint(v));
+    *ret = yyjson_is_str(v) ? json_str(v) : arena_f(d->a, "%lld", (long long)yyjson_get_sint(v));
     return arena_ok(d->a);
 }
 
@@ -189,18 +159,12 @@ static int decode_value(struct decode *d, const struct field *f, yyjson_val *v, 
     return 0;
 }
 
-/* A list's or a map's {v, n}: same first two members whatever the element. */
-struct span {
-    void *v;
-    size_t n;
-};
-
 static int decode_list(struct decode *d, const struct field *f, yyjson_val *v, char *out,
                        const struct path *at) {
     if (!yyjson_is_arr(v)) {
         return wrong(d, at, "a list", v);
     }
-    size_t n = yyjson_arr_size(v), size = value_size(f);
+    size_t n = yyjson_arr_size(v), size = value_stride(f);
     if (n == 0) {
         return 0;
     }
@@ -217,7 +181,7 @@ static int decode_list(struct decode *d, const struct field *f, yyjson_val *v, c
             return r;
         }
     }
-    *(struct span *)(void *)out = (struct span){items, n};
+    *(struct value_span *)(void *)out = (struct value_span){items, n};
     return 0;
 }
 
@@ -226,7 +190,7 @@ static int decode_map(struct decode *d, const struct field *f, yyjson_val *v, ch
     if (!yyjson_is_obj(v)) {
         return wrong(d, at, "an object", v);
     }
-    size_t n = yyjson_obj_size(v), size = sizeof(struct str) + ((value_size(f) + 7) & ~(size_t)7);
+    size_t n = yyjson_obj_size(v), size = value_stride(f);
     if (n == 0) {
         return 0;
     }
@@ -249,7 +213,7 @@ static int decode_map(struct decode *d, const struct field *f, yyjson_val *v, ch
             return r;
         }
     }
-    *(struct span *)(void *)out = (struct span){items, n};
+    *(struct value_span *)(void *)out = (struct value_span){items, n};
     return 0;
 }
 

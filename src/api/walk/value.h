@@ -1,0 +1,40 @@
+/*
+ * value: what a member of a C view holds, by its row of the field table: how large it is, whether it is there, and
+ * whether two are the same. field.h says how each type and shape looks.
+ */
+#ifndef BERTH_API_VALUE_H
+#define BERTH_API_VALUE_H
+
+#include "api/tables/field.h"
+#include "wire/json/json.h"
+
+/* A decoded list or map: the same first two members whatever the element. */
+struct value_span {
+    char *v;
+    size_t n;
+};
+/* The element of a map is a key and then its value. */
+static inline const char *value_of_item(const char *item) {
+    return item + sizeof(struct str);
+}
+
+/* Bytes of one value (of an element, in a list or map), and from one element to the next. */
+size_t value_size(const struct field *f);
+size_t value_stride(const struct field *f);
+/* Whether a decoded object is a view of its schema, and not the JSON itself. */
+bool value_is_view(const struct field *f);
+
+/* The member of the view that the row describes is unset: NULL, empty, zero, or (FIELD_F_OPT) not set. */
+bool value_absent(const struct field *f, const char *member);
+/* Two members of one row. Amounts compare by amount, maps whatever their order, JSON as json_equal does. */
+bool value_same(const struct field *f, const char *a, const char *b);
+/* Two single values of the row's type: elements of lists, values of maps. */
+bool value_one_same(const struct field *f, const char *a, const char *b);
+/* Two views of one schema. */
+bool value_views_same(const struct schema *s, const char *a, const char *b);
+
+/* The value under a key of a map, or NULL. *at is where to look first, and becomes the place behind the one found: maps
+ * in one order are walked together in one pass. */
+const char *value_in_map(const struct field *f, struct value_span map, struct str key, size_t *at);
+
+#endif
