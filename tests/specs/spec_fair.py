@@ -110,6 +110,27 @@ def spec_weight_zero_has_no_number(s):
     share(s, "a", math.nan)
 
 
+def spec_nobody_takes_what_a_preemptor_waits_for(s):
+    s.flavor("f")
+    reclaim = {"reclaimWithinCohort": "Any"}
+    s.cq("one", {"f": {"cpu": 10, "memory": 0}}, cohort="co", preemption=reclaim)
+    s.cq("two", {"f": {"cpu": 0, "memory": 10}}, cohort="co", preemption=reclaim)
+    s.wl("a", "two", 1, priority=100, memory=0)
+    s.wl("b", "two", 1, priority=100, memory=0)
+    s.admitted("a", "b")
+    s.wl("preemptor", "one", 10, priority=0, memory=10)
+    s.preempted("a", "b")
+    s.let_go("a")
+    s.waits("a", reason="WaitingForQuota")
+    s.let_go("b")
+    s.admitted("preemptor")
+    s.waits("a", "b", reason="WaitingForQuota")
+
+
+spec_nobody_takes_what_a_preemptor_waits_for.configuration = {
+    **FAIR, "featureGates": {"PrioritizePreemptorWorkloads": True}}
+
+
 def spec_fair_among_cohorts(s):
     s.flavor("f")
     s.cohort("root", {"f": {"cpu": 10}})

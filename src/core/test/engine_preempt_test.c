@@ -283,11 +283,13 @@ static void not_freed_yet(void **state) {
     engine_free(w.e);
 }
 
-/* Preemptors go before those that borrow less. */
+/* Preemptors go before those that borrow less, or have the smaller share: also once their victims are gone. */
 static void preemptors_first(void **state) {
-    for (int first = 0; first < 2; first++) {
+    for (int i = 0; i < 4; i++) {
         struct world w;
-        setup_with(&w, (struct engine_options){.prioritize_preemptors = first});
+        bool first = i % 2 == 1;
+        setup_with(&w, (struct engine_options){.prioritize_preemptors = first,
+                                               .fair_sharing = i > 1});
         flavor(&w, "f", (struct flavor_input){0});
         queue_as(&w,
                  (struct queue_input){.name = STR("x"),
@@ -296,15 +298,21 @@ static void preemptors_first(void **state) {
                                       .borrow_within = PREEMPT_LOWER},
                  (struct fq[]){{"f", {2000, NO, NO}}}, 1);
         share(&w, "y", 2000, PREEMPT_NEVER);
-        submit(&w, "x0", "x", 0, 1, 4000);
+        submit(&w, "v1", "x", 0, 0, 2000);
+        submit(&w, "v2", "x", 0, 1, 2000);
         run(&w);
         submit(&w, "x1", "x", 5, 2, 4000);
         cycle(&w);
-        assert_string_equal(w.story, "-x0<x1 ");
-        gone(&w, "x0");
+        assert_int_equal(w.evicted, 2);
+        gone(&w, "v1");
         submit(&w, "y1", "y", 0, 3, 2000);
         cycle(&w);
-        assert_string_equal(w.story, first ? "+x1 " : "+y1 ");
+        assert_string_equal(w.story, first ? "" : "+y1 "); /* what v1 had is kept */
+        gone(&w, "v2");
+        gone(&w, "y1");
+        submit(&w, "y2", "y", 0, 4, 2000);
+        cycle(&w);
+        assert_string_equal(w.story, first ? "+x1 " : "+y2 ");
         engine_free(w.e);
     }
 }
