@@ -31,9 +31,8 @@ static int decode_int(struct decode *d, const struct field *f, yyjson_val *v, ch
         return wrong(d, at, "an integer", v);
     }
     int64_t n = yyjson_get_sint(v);
-    bool opt = f->shape == FIELD_ONE && (f->flags & FIELD_F_OPT);
     if (f->type == FIELD_INT64) {
-        if (opt) {
+        if (f->member_opt) {
             *(struct opt_i64 *)(void *)out = (struct opt_i64){true, n};
         } else {
             *(int64_t *)(void *)out = n;
@@ -43,7 +42,7 @@ static int decode_int(struct decode *d, const struct field *f, yyjson_val *v, ch
     if (n < INT32_MIN || n > INT32_MAX) {
         return wrong(d, at, "a 32-bit integer", v);
     }
-    if (opt) {
+    if (f->member_opt) {
         *(struct opt_i32 *)(void *)out = (struct opt_i32){true, (int32_t)n};
     } else {
         *(int32_t *)(void *)out = (int32_t)n;
@@ -69,7 +68,7 @@ static int decode_quantity(struct decode *d, const struct field *f, yyjson_val *
         return err_set(d->err, ERR_SYNTAX, "%.*s: not a quantity: %.*s", STR_ARG(where),
                        STR_ARG(text));
     }
-    if (f->shape == FIELD_ONE && (f->flags & FIELD_F_OPT)) {
+    if (f->member_opt) {
         *(struct opt_quantity *)(void *)out = (struct opt_quantity){true, q};
     } else {
         *(struct quantity *)(void *)out = q;
@@ -112,7 +111,7 @@ static int decode_value(struct decode *d, const struct field *f, yyjson_val *v, 
         if (!yyjson_is_bool(v)) {
             return wrong(d, at, "true or false", v);
         }
-        if (f->shape == FIELD_ONE && (f->flags & FIELD_F_OPT)) {
+        if (f->member_opt) {
             *(struct opt_bool *)(void *)out = (struct opt_bool){true, yyjson_get_bool(v)};
         } else {
             *(bool *)(void *)out = yyjson_get_bool(v);

@@ -110,7 +110,7 @@ static void write_object(const struct field *f, const char *v, struct buf *out) 
 
 static void write_value(const struct field *f, const char *v, struct buf *out) {
     const void *p = v;
-    bool opt = f->shape == FIELD_ONE && (f->flags & FIELD_F_OPT);
+    bool opt = f->member_opt;
     yyjson_val number = {0};
     switch ((enum field_type)f->type) {
     case FIELD_STRING:

@@ -7,7 +7,7 @@
  *
  * How a decoded member looks, by type and shape (all views point into the JSON document or the arena):
  *
- *     FIELD_STRING, FIELD_BYTES (still base64), FIELD_ENUM    struct str        empty when absent
+ *     FIELD_STRING, FIELD_BYTES (still base64)                struct str        empty when absent
  *     FIELD_BOOL, FIELD_INT32, FIELD_INT64                    bool, int32_t, int64_t; FIELD_F_OPT: struct opt_*
  *     FIELD_DOUBLE                                            double
  *     FIELD_QUANTITY                                          struct quantity   (quantity.h), zero when absent;
@@ -92,7 +92,10 @@ struct field {
     uint8_t json_n; /* length of `json`; 0: not counted (tables made at run time) */
     uint8_t proto;  /* protobuf tag; 0 when the kind has no protobuf form */
     uint8_t proto_in; /* tag of the message that upstream embeds here without a JSON level of its own; 0: none */
+    bool member_opt;  /* the member is a struct opt_* */
+    uint16_t member_size; /* bytes of one value in it; of an object's view, 0: left as yyjson_val * (member.h) */
     uint32_t flags;
+    uint16_t view_size;          /* bytes of the view that has the member */
     const struct schema *of;     /* for FIELD_OBJECT */
     int member;                  /* offset in the C view, or -1 */
     const char *merge_key;       /* strategic merge patch */

@@ -7,6 +7,7 @@
 #define BERTH_API_TABLE_H
 
 #include "api/tables/field.h"
+#include "api/tables/member.h"
 
 /* The number of elements of an array, for rows. */
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -21,7 +22,7 @@
     {                                                                                 \
         .json = json_, .json_n = sizeof(json_) - 1, .type = FIELD_##type_,            \
         .shape = FIELD_##shape_, .proto = tag_,                                       \
-        .member = offsetof(struct view_, member_), __VA_ARGS__                        \
+        MEMBER(view_, member_, type_, shape_), __VA_ARGS__                            \
     }
 #define SCHEMA(name_, fields_, size_, doc_)                                           \
     {                                                                                 \

@@ -3,41 +3,13 @@
 
 #include "api/tables/view_meta.h"
 
-static bool is_opt(const struct field *f) {
-    return f->shape == FIELD_ONE && (f->flags & FIELD_F_OPT);
-}
-
 bool value_is_view(const struct field *f) {
     return f->type == FIELD_OBJECT && f->of->size > 0;
 }
 
-size_t value_size(const struct field *f) {
-    bool opt = is_opt(f);
-    switch ((enum field_type)f->type) {
-    case FIELD_STRING:
-    case FIELD_BYTES:
-    case FIELD_INT_OR_STRING:
-        return sizeof(struct str);
-    case FIELD_BOOL:
-        return opt ? sizeof(struct opt_bool) : sizeof(bool);
-    case FIELD_INT32:
-        return opt ? sizeof(struct opt_i32) : sizeof(int32_t);
-    case FIELD_INT64:
-        return opt ? sizeof(struct opt_i64) : sizeof(int64_t);
-    case FIELD_DOUBLE:
-        return sizeof(double);
-    case FIELD_QUANTITY:
-        return opt ? sizeof(struct opt_quantity) : sizeof(struct quantity);
-    case FIELD_TIME:
-    case FIELD_MICROTIME:
-    case FIELD_DURATION:
-        return sizeof(int64_t);
-    case FIELD_OBJECT:
-        return f->shape == FIELD_LIST && f->of->size > 0 ? f->of->size : sizeof(void *);
-    case FIELD_ANY:
-        return sizeof(yyjson_val *);
-    }
-    return 0;
+static size_t value_size(const struct field *f) {
+    bool pointer = f->type == FIELD_OBJECT && (f->shape == FIELD_MAP || f->of->size == 0);
+    return pointer ? sizeof(void *) : f->member_size;
 }
 
 size_t value_stride(const struct field *f) {
@@ -58,14 +30,14 @@ bool value_absent(const struct field *f, const char *member) {
     case FIELD_BOOL: /* of an opt_bool: `set` */
         return !*(const bool *)p;
     case FIELD_INT32:
-        return is_opt(f) ? !((const struct opt_i32 *)p)->set : *(const int32_t *)p == 0;
+        return f->member_opt ? !((const struct opt_i32 *)p)->set : *(const int32_t *)p == 0;
     case FIELD_INT64:
-        return is_opt(f) ? !((const struct opt_i64 *)p)->set : *(const int64_t *)p == 0;
+        return f->member_opt ? !((const struct opt_i64 *)p)->set : *(const int64_t *)p == 0;
     case FIELD_DOUBLE:
         return *(const double *)p == 0;
     case FIELD_QUANTITY:
-        return is_opt(f) ? !((const struct opt_quantity *)p)->set
-                         : quantity_is_zero(*(const struct quantity *)p);
+        return f->member_opt ? !((const struct opt_quantity *)p)->set
+                             : quantity_is_zero(*(const struct quantity *)p);
     case FIELD_TIME:
     case FIELD_MICROTIME:
     case FIELD_DURATION:
@@ -78,7 +50,7 @@ bool value_absent(const struct field *f, const char *member) {
 }
 
 static bool quantity_same(const struct field *f, const void *a, const void *b) {
-    if (!is_opt(f)) {
+    if (!f->member_opt) {
         return quantity_cmp(*(const struct quantity *)a, *(const struct quantity *)b) == 0;
     }
     const struct opt_quantity *x = a, *y = b;
@@ -88,18 +60,18 @@ static bool quantity_same(const struct field *f, const void *a, const void *b) {
 static bool int_same(const struct field *f, const void *a, const void *b) {
     if (f->type == FIELD_INT32) {
         const struct opt_i32 *x = a, *y = b;
-        return is_opt(f) ? x->set == y->set && (!x->set || x->v == y->v)
-                         : *(const int32_t *)a == *(const int32_t *)b;
+        return f->member_opt ? x->set == y->set && (!x->set || x->v == y->v)
+                             : *(const int32_t *)a == *(const int32_t *)b;
     }
     const struct opt_i64 *x = a, *y = b;
-    return is_opt(f) ? x->set == y->set && (!x->set || x->v == y->v)
-                     : *(const int64_t *)a == *(const int64_t *)b;
+    return f->member_opt ? x->set == y->set && (!x->set || x->v == y->v)
+                         : *(const int64_t *)a == *(const int64_t *)b;
 }
 
 static bool bool_same(const struct field *f, const void *a, const void *b) {
     const struct opt_bool *x = a, *y = b;
-    return is_opt(f) ? x->set == y->set && (!x->set || x->v == y->v)
-                     : *(const bool *)a == *(const bool *)b;
+    return f->member_opt ? x->set == y->set && (!x->set || x->v == y->v)
+                         : *(const bool *)a == *(const bool *)b;
 }
 
 static bool json_same(yyjson_val *a, yyjson_val *b) {

@@ -18,13 +18,12 @@ static inline const char *value_of_item(const char *item) {
     return item + sizeof(struct str);
 }
 
-/* Bytes of one value (of an element, in a list or map), and from one element to the next. */
-size_t value_size(const struct field *f);
+/* Bytes from one element of a list or map to the next. */
 size_t value_stride(const struct field *f);
 /* Whether a decoded object is a view of its schema, and not the JSON itself. */
 bool value_is_view(const struct field *f);
 
-/* The member of the view that the row describes is unset: NULL, empty, zero, or (FIELD_F_OPT) not set. */
+/* The member of the view that the row describes is unset: NULL, empty, zero, or (of a struct opt_*) not set. */
 bool value_absent(const struct field *f, const char *member);
 /* Two members of one row. Amounts compare by amount, maps whatever their order, JSON as json_equal does. */
 bool value_same(const struct field *f, const char *a, const char *b);
