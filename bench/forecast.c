@@ -157,8 +157,11 @@ static void work_of(const struct life *l, const struct job *j, int64_t now,
                                   .basis = median < 0 ? BASIS_UNKNOWN : BASIS_OBSERVED,
                                   .elapsed = elapsed};
     ret->seen = run_times_seen(l->times, &ALIKE, &ret->n_seen);
+    ret->unit = 1;
     if (l->kind->declared > 0) {
         declared_of(l, elapsed, ret);
+        ret->seen = run_times_shares(l->times, &ALIKE, &ret->n_seen);
+        ret->unit = ret->runtime / RUN_TIMES_WHOLE;
     } else if (median >= 0 && j->started >= 0) {
         int64_t left = run_times_left(l->times, &ALIKE, elapsed);
         ret->remaining = left > 0 ? left : median / 10 + NS;
@@ -291,6 +294,7 @@ static void live(struct life *l, struct prng *r) {
         }
         j->ended = true;
         run_times_note(l->times, &ALIKE, j->runs);
+        run_times_note_declared(l->times, &ALIKE, j->runs, l->kind->declared * MINUTE * NS);
         engine_workload_del(l->e, str_of(j->uid));
         decide(l, end);
         ask_again(l, end);

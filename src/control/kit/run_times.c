@@ -65,12 +65,15 @@ static size_t pattern(struct str name, char *out, size_t cap) {
     return n;
 }
 
+enum of_what { TIMES = '=', SHARES = '%' };
+
 /* Empty when it is too long to be one. */
-static struct str key_of(const struct run_times_of *of, bool whole, char out[static KEY_MAX]) {
+static struct str key_of(const struct run_times_of *of, enum of_what what, bool whole,
+                         char out[static KEY_MAX]) {
     char name[LIMIT_NAME + 2];
     size_t n = whole ? pattern(of->name, name, sizeof(name)) : 0;
-    int len = snprintf(out, KEY_MAX, "%.*s/%.*s/%.*s/%.*s", STR_ARG(of->ns), STR_ARG(of->queue),
-                       STR_ARG(of->kind), (int)n, name);
+    int len = snprintf(out, KEY_MAX, "%c%.*s/%.*s/%.*s/%.*s", (char)what, STR_ARG(of->ns),
+                       STR_ARG(of->queue), STR_ARG(of->kind), (int)n, name);
     return len > 0 && len < KEY_MAX ? str_from(out, (size_t)len) : (struct str){0};
 }
 
@@ -143,21 +146,42 @@ static void note(struct run_times *t, struct str key, int64_t ran) {
 void run_times_note(struct run_times *t, const struct run_times_of *of, int64_t ran) {
     char key[KEY_MAX];
     if (ran >= 0) {
-        note(t, key_of(of, false, key), ran);
-        note(t, key_of(of, true, key), ran);
+        note(t, key_of(of, TIMES, false, key), ran);
+        note(t, key_of(of, TIMES, true, key), ran);
     }
 }
 
-const int64_t *run_times_seen(const struct run_times *t, const struct run_times_of *of,
-                              size_t *ret_n) {
+void run_times_note_declared(struct run_times *t, const struct run_times_of *of, int64_t ran,
+                             int64_t declared) {
     char key[KEY_MAX];
-    const struct sample *s = map_get(&t->by_key, key_of(of, true, key));
-    if (s == NULL) {
-        s = map_get(&t->by_key, key_of(of, false, key));
+    if (ran >= 0 && declared >= RUN_TIMES_WHOLE) {
+        int64_t share = ran / (declared / RUN_TIMES_WHOLE);
+        note(t, key_of(of, SHARES, false, key), share);
+        note(t, key_of(of, SHARES, true, key), share);
+    }
+}
+
+/* Of the pattern, `least` at least; else of the queue and kind, three. */
+static const int64_t *known(const struct run_times *t, const struct run_times_of *of,
+                            enum of_what what, size_t least, size_t *ret_n) {
+    char key[KEY_MAX];
+    const struct sample *s = map_get(&t->by_key, key_of(of, what, true, key));
+    if (s == NULL || s->n < least) {
+        s = map_get(&t->by_key, key_of(of, what, false, key));
         s = s != NULL && s->n >= FALLBACK_RUNS ? s : NULL;
     }
     *ret_n = s != NULL ? s->n : 0;
     return s != NULL ? s->sorted : NULL;
+}
+
+const int64_t *run_times_seen(const struct run_times *t, const struct run_times_of *of,
+                              size_t *ret_n) {
+    return known(t, of, TIMES, 1, ret_n);
+}
+
+const int64_t *run_times_shares(const struct run_times *t, const struct run_times_of *of,
+                                size_t *ret_n) {
+    return known(t, of, SHARES, FALLBACK_RUNS, ret_n);
 }
 
 /* Of those that ran longer than `than`; *ret_n: how many. -1: none. */

@@ -80,6 +80,29 @@ static void seen(void **state) {
     run_times_free(t);
 }
 
+/* Of what they declare all take a fourth. */
+static void shares(void **state) {
+    struct run_times *t = run_times_new();
+    struct run_times_of o = of("a", "train-1"), other = of("a", "eval");
+    const int64_t sec = 1000000000;
+    size_t n;
+    for (int i = 1; i <= 3; i++) {
+        assert_null(run_times_shares(t, &o, &n)); /* three at least */
+        run_times_note_declared(t, &o, i * 250 * sec, i * 1000 * sec);
+    }
+    const int64_t *v = run_times_shares(t, &o, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(v[0], RUN_TIMES_WHOLE / 4);
+    assert_int_equal(v[2], RUN_TIMES_WHOLE / 4);
+    assert_non_null(run_times_shares(t, &other, &n)); /* of the queue and kind */
+    assert_null(run_times_seen(t, &o, &n));           /* another memory */
+    run_times_note_declared(t, &o, 5, 0);
+    run_times_note_declared(t, &o, -1, 1000 * sec);
+    (void)run_times_shares(t, &o, &n);
+    assert_int_equal(n, 3);
+    run_times_free(t);
+}
+
 static void bounded(void **state) {
     struct run_times *t = run_times_new();
     char queue[32];
@@ -122,7 +145,7 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(medians), cmocka_unit_test(what_is_left),
-                                       cmocka_unit_test(seen), cmocka_unit_test(bounded),
-                                       cmocka_unit_test(without_memory)};
+                                       cmocka_unit_test(seen),    cmocka_unit_test(shares),
+                                       cmocka_unit_test(bounded), cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,18 +152,23 @@ struct run_times_of insight_alike(const struct object *o, struct str local) {
                                  .name = owner != NULL ? owner->name : o->name};
 }
 
-static void declared(struct insight_work *w, struct forecast_work *f, yyjson_val *root,
-                     yyjson_val *owner) {
+int64_t insight_declared(yyjson_val *root, yyjson_val *owner) {
     int64_t limit = seconds_at(root, "spec.maximumExecutionTimeSeconds");
     int64_t past = seconds_at(root, "status.accumulatedPastExecutionTimeSeconds");
     int64_t v = annotated(root);
     v = v > 0 ? v : annotated(owner);
     v = v > 0 ? v : limit > past ? limit - past : 0;
-    v = v > 0 ? v : seconds_at(owner, "spec.activeDeadlineSeconds");
-    if (v > 0) {
-        f->runtime = v;
-        f->basis = BASIS_DECLARED;
-    }
+    return v > 0 ? v : seconds_at(owner, "spec.activeDeadlineSeconds");
+}
+
+/* A declared run time is as good as those that alike ones declared were. */
+static void declared(const struct insight *in, const struct insight_work *w,
+                     struct forecast_work *f, int64_t v) {
+    struct run_times_of of = insight_alike(w->obj, w->local);
+    f->runtime = v;
+    f->basis = BASIS_DECLARED;
+    f->seen = run_times_shares(in->times, &of, &f->n_seen);
+    f->unit = v / RUN_TIMES_WHOLE;
 }
 
 static void observed(const struct insight *in, const struct insight_work *w,
@@ -175,6 +180,7 @@ static void observed(const struct insight *in, const struct insight_work *w,
         f->runtime = v;
         f->basis = BASIS_OBSERVED;
         f->seen = run_times_seen(in->times, &of, &f->n_seen);
+        f->unit = 1;
     }
 }
 
@@ -224,8 +230,10 @@ static int object_read(struct insight *in, size_t i, struct arena *scratch) {
     w->job = by != NULL ? by->name : w->obj->name; /* in the object, which is held */
     w->kind = by != NULL ? by->kind : (struct str){0};
     w->started = insight_since(root, "Admitted");
-    declared(w, f, root, owner != NULL ? yyjson_doc_get_root(owner) : NULL);
-    if (f->basis == BASIS_UNKNOWN) {
+    int64_t said = insight_declared(root, owner != NULL ? yyjson_doc_get_root(owner) : NULL);
+    if (said > 0) {
+        declared(in, w, f, said);
+    } else {
         observed(in, w, f);
     }
     remaining(in, w, f);

@@ -114,6 +114,8 @@ void remedy_text(struct engine *e, const struct insight *in, size_t i, const str
                  struct buf *out);
 /* The field alone. */
 void remedy_field(const struct explain_bar *x, struct buf *out);
+/* How long a Workload says to take (ns), or its owner (NULL: none); 0: neither does. */
+int64_t insight_declared(yyjson_val *workload, yyjson_val *owner);
 struct run_times_of insight_alike(const struct object *o, struct str local);
 /* When the condition became true, or 0. */
 int64_t insight_since(yyjson_val *workload, const char *type);

@@ -585,6 +585,18 @@ static bool says_finished(const struct object *o) {
     return o != NULL && str_contains(o->json, STR("\"type\":\"Finished\""));
 }
 
+/* What its owner, where it has one that is still there, declares. */
+static int64_t declared_of(const struct queue_explain *x, const struct object *o, yyjson_val *w,
+                           struct arena *a) {
+    const struct owner_ref *ref = object_controller(o);
+    const struct object *by = ref != NULL ? mirror_owner(x->c->env->mirror, o->ns, ref) : NULL;
+    yyjson_doc *doc = NULL;
+    if (by != NULL && object_tree(by, a, &doc, NULL) != 0) {
+        return 0;
+    }
+    return insight_declared(w, doc != NULL ? yyjson_doc_get_root(doc) : NULL);
+}
+
 static void note_finished(struct queue_explain *x, const struct object *o) {
     struct arena a;
     yyjson_doc *doc;
@@ -596,6 +608,7 @@ static void note_finished(struct queue_explain *x, const struct object *o) {
         struct run_times_of of = insight_alike(o, json_str_at(w, "spec.queueName"));
         if (from > 0 && to >= from && !str_is(json_str_at(end, "reason"), "Failed")) {
             run_times_note(x->times, &of, to - from);
+            run_times_note_declared(x->times, &of, to - from, declared_of(x, o, w, &a));
         }
     }
     arena_release(&a);

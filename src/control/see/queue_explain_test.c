@@ -64,6 +64,20 @@ static void says_everything(void **state) {
     end(&s);
 }
 
+static void finish(struct scene *s, const char *name) {
+    char done[512], text[TIME_TEXT_MAX], since[TIME_TEXT_MAX];
+    struct str ended = time_text(clock_wall(s->w.env.clock), text);
+    struct str began = time_text(admitted_at(s, "a", name) * NS_PER_SEC, since);
+    snprintf(done, sizeof(done),
+             "{\"status\":{\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":"
+             "\"Admitted\",\"message\":\"\",\"lastTransitionTime\":\"%.*s\"},{\"type\":"
+             "\"Finished\",\"status\":\"True\",\"reason\":\"Succeeded\",\"message\":\"\","
+             "\"lastTransitionTime\":\"%.*s\"}]}}",
+             STR_ARG(began), STR_ARG(ended));
+    fake_world_patch(&s->w, "Workload", "a", name, "status", done);
+    settle(s);
+}
+
 static void unknown_and_observed(void **state) {
     struct scene s;
     start(&s, false);
@@ -83,19 +97,8 @@ static void unknown_and_observed(void **state) {
     is(&s, s.json, "status.estimate.text", "not as things are");
     is(&s, s.json, "status.estimate.basis", "none needed");
     fake_world_run(&s.w, 100 * NS_PER_SEC);
-    int64_t from = admitted_at(&s, "a", "run-1");
-    char done[512], text[TIME_TEXT_MAX], since[TIME_TEXT_MAX];
-    struct str ended = time_text(clock_wall(s.w.env.clock), text);
-    struct str began = time_text(from * NS_PER_SEC, since);
-    snprintf(done, sizeof(done),
-             "{\"status\":{\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"reason\":"
-             "\"Admitted\",\"message\":\"\",\"lastTransitionTime\":\"%.*s\"},{\"type\":"
-             "\"Finished\",\"status\":\"True\",\"reason\":\"Succeeded\",\"message\":\"\","
-             "\"lastTransitionTime\":\"%.*s\"}]}}",
-             STR_ARG(began), STR_ARG(ended));
-    int64_t ran = clock_wall(s.w.env.clock) / NS_PER_SEC - from;
-    fake_world_patch(&s.w, "Workload", "a", "run-1", "status", done);
-    settle(&s);
+    int64_t ran = clock_wall(s.w.env.clock) / NS_PER_SEC - admitted_at(&s, "a", "run-1");
+    finish(&s, "run-1");
     why(&s, "a", "run-3");
     is(&s, s.json, "status.estimate.basis", "observed");
     int64_t about = admitted_at(&s, "a", "run-2") + ran; /* one run is known: no time, a range */
@@ -160,8 +163,7 @@ static void does_not_slide(void **state) {
     int64_t now = clock_wall(s.w.env.clock) / NS_PER_SEC;
     assert_null(at(&s, "status.estimate.start"));
     assert_true(when(&s, "status.estimate.latest") > now + 1200);
-    is(&s, s.json, "status.estimate.note",
-       "At first it was to start in 9m50s, which was 20m ago.");
+    is(&s, s.json, "status.estimate.note", "At first it was to start in 9m50s, which was 20m ago.");
     end(&s);
 }
 
@@ -188,6 +190,29 @@ static void learns(void **state) {
         assert_true(i > 0 || told > came + 300);
     }
     assert_true(told < came + 30);
+    end(&s);
+}
+
+/* Those like it declared ten hours, too, and took one. */
+static void declared_too_long(void **state) {
+    struct scene s;
+    char name[16];
+    start(&s, false);
+    fake_world_put(&s.w, cluster_json("qa", 4, ""));
+    local_queue(&s, "a", "qa");
+    settle(&s);
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof(name), "long-%d", i);
+        workload(&s, "a", name, 4, 0, "10h");
+        fake_world_run(&s.w, 3600 * NS_PER_SEC);
+        finish(&s, name);
+    }
+    workload(&s, "a", "long-8", 4, 0, "10h");
+    workload(&s, "a", "next", 4, 0, "10h");
+    why(&s, "a", "next");
+    is(&s, s.json, "status.estimate.basis", "declared");
+    int64_t about = admitted_at(&s, "a", "long-8") + 3600;
+    assert_in_range(when(&s, "status.estimate.start"), about - 600, about + 600);
     end(&s);
 }
 
@@ -604,6 +629,7 @@ int main(void) {
         cmocka_unit_test(a_bound),
         cmocka_unit_test(does_not_slide),
         cmocka_unit_test(learns),
+        cmocka_unit_test(declared_too_long),
         cmocka_unit_test(tenants_see_their_own),
         cmocka_unit_test(lists),
         cmocka_unit_test(lists_have_an_order),

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { BUDGET = 256, HEADS_MAX = 2000000 };
+enum { BUDGET = 256 };
 static const int64_t HORIZON_NS = INT64_C(400) * 24 * 3600 * 1000000000;
 
 struct run {
@@ -145,7 +145,7 @@ static int run_all(struct run *r) {
 int forecast_run(struct engine *e, struct forecast_work *works, size_t n,
                  const struct forecast_options *o, bool *ret_cut) {
     struct run r = {
-        .e = e, .o = o, .now = o->now, .heads_max = o->heads_max ? o->heads_max : HEADS_MAX};
+        .e = e, .o = o, .now = o->now, .heads_max = o->heads_max ? o->heads_max : FORECAST_HEADS};
     int64_t span = o->horizon > 0 ? o->horizon : HORIZON_NS;
     r.horizon = o->now > INT64_MAX - span ? INT64_MAX : o->now + span;
     heap_init(&r.ending, ends_first, NULL, offsetof(struct forecast_work, place));
@@ -161,6 +161,9 @@ int forecast_run(struct engine *e, struct forecast_work *works, size_t n,
     code = code == 0 ? run_all(&r) : code;
     if (code == 0) {
         *ret_cut = r.heads >= r.heads_max;
+        if (o->heads != NULL) {
+            *o->heads = r.heads;
+        }
     }
     heap_release(&r.ending);
     map_release(&r.by_uid);

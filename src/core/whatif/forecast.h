@@ -12,6 +12,7 @@
 
 #include "core/admit/engine.h"
 
+enum { FORECAST_HEADS = 2000000 };
 #define FORECAST_UNKNOWN INT64_MAX
 #define FORECAST_NEVER INT64_MAX
 
@@ -27,14 +28,18 @@ struct forecast_work {
     int64_t runtime;   /* ns, of a whole run; FORECAST_UNKNOWN */
     int64_t remaining; /* ns, of a holder; FORECAST_UNKNOWN */
     enum forecast_basis basis;
-    /* of one whose basis is BASIS_OBSERVED, for outlook.h: how long alike ones ran, the shortest first, not owned */
+    /* for outlook.h: how long alike ones ran, the shortest first, in units of `unit` ns; not owned. None: nothing is
+     * drawn */
     const int64_t *seen;
     size_t n_seen;
+    int64_t unit;
     int64_t elapsed; /* ns, that a holder has run */
     /* what the run came to */
-    int64_t start;  /* when it (first) got quota; FORECAST_NEVER: not within the run. Holders: not set unless evicted */
+    int64_t
+        start; /* when it (first) got quota; FORECAST_NEVER: not within the run. Holders: not set unless evicted */
     unsigned after; /* set of forecast_basis: of the run times that ended before its start */
-    bool evicted;   /* it was a holder, or had started, and was preempted (the first time: by, reason) */
+    bool
+        evicted; /* it was a holder, or had started, and was preempted (the first time: by, reason) */
     enum preempt_reason reason;
     struct str by; /* uid */
     /* while it runs */
@@ -45,9 +50,11 @@ struct forecast_work {
 struct forecast_options {
     int64_t now;
     int64_t horizon;   /* ns from now; 0: 400 days */
-    size_t heads_max;  /* looked at in all; 0: 2,000,000 */
+    size_t heads_max;  /* looked at in all; 0: FORECAST_HEADS */
+    size_t *heads;     /* gets how many were looked at; may be NULL */
     bool unknown_ends; /* unknown run times are over at once */
-    bool settle_only;  /* nothing ends: what the engine decides as things are, until it has nothing more to say */
+    bool
+        settle_only; /* nothing ends: what the engine decides as things are, until it has nothing more to say */
     const atomic_bool *stop; /* may be NULL */
     /* Told of each PEND in the order of the run, and when; the action is valid during the call. May be NULL. */
     void (*waits)(void *ctx, const struct engine_action *a, int64_t now);

@@ -17,7 +17,7 @@
 
 enum {
     HINDSIGHT_CLASSES = 512,
-    HINDSIGHT_SCORES = 24,
+    HINDSIGHT_SCORES = 40,
     HINDSIGHT_LATE = 8, /* of those that wait still, in a class */
     HINDSIGHT_OPEN = 4096,
     HINDSIGHT_KEY_MAX = 160

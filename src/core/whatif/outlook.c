@@ -6,8 +6,8 @@
 
 #include "base/prng.h"
 
-enum { HEADS_MAX = 2000000, WILD = 8 };
-static const int64_t SECOND_NS = 1000000000, NEAR_NS = 20 * 1000000000LL;
+enum { RUNS_LEAST = 5, WILD = 8 };
+static const int64_t NEAR_NS = 20 * 1000000000LL;
 
 /* ---- draws ---- */
 
@@ -36,7 +36,7 @@ int64_t outlook_draw(const int64_t *seen, size_t n, int64_t elapsed, double u) {
     size_t m = from < n ? n - from : 0;
     double p = u * (double)(m + 1), tail = tail_of(seen, n);
     if (p >= (double)m) { /* longer than all of them */
-        double last = m > 0 ? (double)v[m - 1] : fmax((double)elapsed, (double)SECOND_NS);
+        double last = m > 0 ? (double)v[m - 1] : fmax((double)elapsed, 1);
         return to_ns(last * pow((double)(m + 1) - p, -tail));
     }
     if (p < 1) { /* shorter than all of them */
@@ -57,7 +57,7 @@ struct runs {
     struct forecast_work *drawn; /* of the run under way */
     uint8_t *strata; /* of each work OUTLOOK_RUNS: which part of its history in which run */
     int64_t *starts; /* likewise */
-    size_t done;
+    size_t done, heads_left;
 };
 
 static uint64_t seed_of(struct str uid) {
@@ -79,7 +79,12 @@ static void shuffle(struct str uid, uint8_t strata[static OUTLOOK_RUNS]) {
 }
 
 static bool drawn(const struct forecast_work *w) {
-    return w->basis == BASIS_OBSERVED && w->n_seen > 0;
+    return w->n_seen > 0 && w->unit > 0;
+}
+
+static int64_t draw_time(const struct forecast_work *w, int64_t elapsed, double u) {
+    int64_t v = outlook_draw(w->seen, w->n_seen, elapsed < 0 ? -1 : elapsed / w->unit, u);
+    return v < INT64_MAX / w->unit ? v * w->unit : INT64_MAX;
 }
 
 static void draw(struct runs *r) {
@@ -90,19 +95,22 @@ static void draw(struct runs *r) {
             continue;
         }
         double u = (r->strata[i * OUTLOOK_RUNS + r->done] + 0.5) / OUTLOOK_RUNS;
-        w->runtime = outlook_draw(w->seen, w->n_seen, -1, u);
+        w->runtime = draw_time(w, -1, u);
         if (w->holds) {
-            int64_t whole = outlook_draw(w->seen, w->n_seen, w->elapsed, u);
+            int64_t whole = draw_time(w, w->elapsed, u);
             w->remaining = whole > w->elapsed ? whole - w->elapsed : 0;
         }
     }
 }
 
+/* One that does not come to its end within what is left does not count. */
 static int run_once(struct runs *r, bool *ret_cut) {
     struct forecast_options o = *r->o;
     struct engine *e;
+    size_t heads = 0;
     o.waits = NULL;
-    o.heads_max = (o.heads_max > 0 ? o.heads_max : HEADS_MAX) / OUTLOOK_RUNS + 1;
+    o.heads = &heads;
+    o.heads_max = r->heads_left;
     draw(r);
     int code = clone_build(r->clone, &e);
     if (code != 0) {
@@ -114,6 +122,7 @@ static int run_once(struct runs *r, bool *ret_cut) {
         r->starts[i * OUTLOOK_RUNS + r->done] = r->drawn[i].start;
     }
     r->done += code == 0 && !*ret_cut;
+    r->heads_left -= heads < r->heads_left ? heads : r->heads_left;
     return code;
 }
 
@@ -122,10 +131,9 @@ static int earlier(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static struct outlook of_starts(int64_t *starts) {
-    qsort(starts, OUTLOOK_RUNS, sizeof(*starts), earlier);
-    return (struct outlook){starts[OUTLOOK_RUNS / 10], starts[OUTLOOK_RUNS / 2],
-                            starts[OUTLOOK_RUNS - 1 - OUTLOOK_RUNS / 10]};
+static struct outlook of_starts(int64_t *starts, size_t n) {
+    qsort(starts, n, sizeof(*starts), earlier);
+    return (struct outlook){starts[n / 10], starts[n / 2], starts[n - 1 - n / 10]};
 }
 
 static int run_all(struct runs *r, bool *ret_cut) {
@@ -133,9 +141,10 @@ static int run_all(struct runs *r, bool *ret_cut) {
     for (size_t i = 0; i < r->n; i++) {
         shuffle(r->works[i].uid, r->strata + i * OUTLOOK_RUNS);
     }
-    while (code == 0 && !*ret_cut && r->done < OUTLOOK_RUNS) {
-        code = run_once(r, ret_cut);
+    for (bool cut = false; code == 0 && !cut && r->heads_left > 0 && r->done < OUTLOOK_RUNS;) {
+        code = run_once(r, &cut);
     }
+    *ret_cut = r->done < RUNS_LEAST;
     return code;
 }
 
@@ -143,6 +152,7 @@ int outlook_run(const struct clone *c, const struct forecast_work *works, size_t
                 const struct forecast_options *o, struct arena *a, struct outlook *ret,
                 bool *ret_cut) {
     struct runs r = {.clone = c, .o = o, .works = works, .n = n};
+    r.heads_left = o->heads_max > 0 ? o->heads_max : FORECAST_HEADS / 2;
     bool any = false;
     for (size_t i = 0; i < n; i++) {
         ret[i] = (struct outlook){works[i].start, works[i].start, works[i].start};
@@ -161,7 +171,7 @@ int outlook_run(const struct clone *c, const struct forecast_work *works, size_t
     int code = run_all(&r, ret_cut);
     for (size_t i = 0; code == 0 && i < n; i++) {
         ret[i] = *ret_cut ? (struct outlook){FORECAST_NEVER, FORECAST_NEVER, FORECAST_NEVER}
-                          : of_starts(r.starts + i * OUTLOOK_RUNS);
+                          : of_starts(r.starts + i * OUTLOOK_RUNS, r.done);
     }
     return code;
 }
@@ -178,7 +188,7 @@ enum outlook_kind outlook_says(const struct outlook *o, int64_t now) {
         return OUTLOOK_UNKNOWN;
     }
     int64_t width = o->late - o->early, late = o->late > now ? o->late - now : 0;
-    if (width <= NEAR_NS || width / 3 <= wait / 6) {
+    if (width <= NEAR_NS || width / 9 <= wait / 20) {
         return OUTLOOK_TIME;
     }
     return late / WILD > wait ? OUTLOOK_UNKNOWN : OUTLOOK_RANGE;

@@ -5,8 +5,8 @@
  * One run on medians says a time for everybody and never how sure it is. Here each run draws, for each work, one of the
  * run times that its history allows: spread evenly over the history, the tails included, and what is left of a holder
  * by those that ran longer than it has. What hardly differs from run to run is a time; the rest is a range. Draws come
- * from the work's uid alone, so that the same question has the same answer. Declared run times are not drawn: where
- * nothing was observed one run says it all.
+ * from the work's uid alone, so that the same question has the same answer. Declared run times are drawn where it is
+ * known which shares of theirs others took. Where nothing was observed one run says it all.
  *
  * How to use: outlook_run, then hindsight_adjust (hindsight.h), then outlook_says.
  */
@@ -32,8 +32,9 @@ enum outlook_kind {
 };
 
 /* Fills ret[0..n-1] from the works of the clone, which forecast_run has run once (start is set; it stands where
- * nothing was observed). Memory is the arena's: some 200 bytes a work. o->heads_max is for all runs together;
- * *ret_cut: it was reached, no start is known. o->waits is not called. ERR_NOMEM; ERR_GONE: stopped. */
+ * nothing was observed). Memory is the arena's: some 200 bytes a work. o->heads_max is for all runs together (0: half
+ * of FORECAST_HEADS): five of the fifteen will do. *ret_cut: not so many came to their end, no start is known.
+ * o->waits and o->heads are not used. ERR_NOMEM; ERR_GONE: stopped. */
 int outlook_run(const struct clone *c, const struct forecast_work *works, size_t n,
                 const struct forecast_options *o, struct arena *a, struct outlook *ret,
                 bool *ret_cut);

@@ -84,6 +84,7 @@ static void observed(struct scene *s, const int64_t *seen, size_t n) {
         w->basis = BASIS_OBSERVED;
         w->seen = seen;
         w->n_seen = n;
+        w->unit = 1;
     }
 }
 
@@ -128,16 +129,40 @@ static void wide_is_a_range(void **state) {
     end(&s);
 }
 
+/* Of one that declares to take 1,000 s where alike ones took a tenth of what they declared. */
+static void shares_of_what_was_declared(void **state) {
+    static const int64_t shares[] = {98, 99, 100, 100, 101, 102}; /* in 1/1,000 */
+    struct scene s;
+    start(&s);
+    observed(&s, shares, N);
+    for (int i = 0; i < 4; i++) {
+        s.works[i].basis = BASIS_DECLARED;
+        s.works[i].runtime = s.works[i].remaining = 1000 * SEC;
+        s.works[i].unit = SEC;
+    }
+    s.works[0].elapsed = 50 * SEC;
+    assert_int_equal(look(&s, &NOW), 0);
+    assert_true(s.out[1].mid > 1040 * SEC && s.out[1].mid < 1060 * SEC);
+    assert_true(s.out[2].mid > 1130 * SEC && s.out[2].mid < 1170 * SEC);
+    s.works[0].unit = INT64_MAX / 100; /* no overflow */
+    s.works[0].elapsed = 0;
+    assert_int_equal(look(&s, &NOW), 0);
+    assert_true(s.out[1].late == FORECAST_NEVER || s.out[1].late > NOW.now);
+    end(&s);
+}
+
 static void declared_stands(void **state) {
     struct scene s;
     start(&s);
     observed(&s, STEADY, N);
     for (int i = 0; i < 4; i++) {
         s.works[i].basis = BASIS_DECLARED;
+        s.works[i].n_seen = 0; /* of none like it is known what it took */
     }
     assert_int_equal(look(&s, &NOW), 0);
     assert_true(s.out[2].early == s.works[2].start && s.out[2].late == s.works[2].start);
     s.works[1].basis = BASIS_OBSERVED; /* q waits for p, of which only the like are known */
+    s.works[1].n_seen = N;
     assert_int_equal(look(&s, &NOW), 0);
     assert_true(s.out[1].early == s.out[1].late);
     assert_true(s.out[2].early < s.out[2].late);
@@ -150,6 +175,7 @@ static void unknown_stays_unknown(void **state) {
     observed(&s, STEADY, N);
     s.works[1].basis = BASIS_UNKNOWN;
     s.works[1].runtime = FORECAST_UNKNOWN;
+    s.works[1].n_seen = 0;
     assert_int_equal(look(&s, &NOW), 0);
     assert_int_equal(outlook_says(&s.out[1], NOW.now), OUTLOOK_TIME);
     assert_int_equal(outlook_says(&s.out[2], NOW.now), OUTLOOK_NEVER);
@@ -163,7 +189,14 @@ static void is_bounded(void **state) {
     start(&s);
     observed(&s, STEADY, N);
     assert_int_equal(look(&s, &o), 0);
-    o.heads_max = 1;
+    size_t heads;
+    o.heads = &heads;
+    assert_int_equal(look(&s, &o), 0);
+    o.heads_max = 7 * heads; /* some of the runs come to their end */
+    assert_int_equal(look(&s, &o), 0);
+    assert_false(s.cut);
+    assert_true(s.out[3].early < s.out[3].mid && s.out[3].mid < s.out[3].late);
+    o.heads_max = 4 * heads;
     assert_int_equal(look(&s, &o), 0);
     assert_true(s.cut);
     assert_int_equal(outlook_says(&s.out[1], o.now), OUTLOOK_NEVER);
@@ -183,8 +216,8 @@ static enum outlook_kind says(int64_t early, int64_t mid, int64_t late) {
 }
 
 static void what_is_said(void **state) {
-    assert_int_equal(says(80, 100, 129), OUTLOOK_TIME);
-    assert_int_equal(says(80, 100, 131), OUTLOOK_RANGE);
+    assert_int_equal(says(80, 100, 124), OUTLOOK_TIME);
+    assert_int_equal(says(80, 100, 126), OUTLOOK_RANGE);
     assert_int_equal(says(0, 0, 20), OUTLOOK_TIME); /* nobody minds twenty seconds */
     assert_int_equal(says(0, 0, 21), OUTLOOK_UNKNOWN);
     assert_int_equal(says(0, 100, 800), OUTLOOK_RANGE);
@@ -201,6 +234,7 @@ int main(void) {
         cmocka_unit_test(what_ran_on_runs_on),
         cmocka_unit_test(steady_is_a_time),
         cmocka_unit_test(wide_is_a_range),
+        cmocka_unit_test(shares_of_what_was_declared),
         cmocka_unit_test(declared_stands),
         cmocka_unit_test(unknown_stays_unknown),
         cmocka_unit_test(is_bounded),
