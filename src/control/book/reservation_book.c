@@ -468,9 +468,27 @@ static int supply_changed(struct reservation_controller *c) {
     return r;
 }
 
+/* Who lost a place is placed before anybody else is; of many, so many a turn. True: there are more. */
+static bool heal_on(struct reservation_controller *c) {
+    if (calendar_heal_due(c->calendar)) {
+        (void)calendar_heal_on(c->calendar);
+        broken_look(c);
+        plan_moved(c);
+    }
+    if (calendar_heal_due(c->calendar)) {
+        plan_kick(c);
+        return true;
+    }
+    return false;
+}
+
 int plan_refresh(struct reservation_controller *c) {
     calendar_now(c->calendar, plan_now(c));
     int r = supply_changed(c);
+    if (r == 0 && c->loaded && heal_on(c)) {
+        arena_reset(&c->scratch);
+        return 0;
+    }
     if (c->undecided.n == 0 && c->tentatives) {
         size_t before = calendar_entries(c->calendar);
         plan_tentatives_trim(c);

@@ -63,7 +63,8 @@ struct calendar_options {
     int64_t grid_base;    /* the policy zone's offset makes it differ from 0 */
     int32_t repair_steps; /* placements tried by one repair; 0: CALENDAR_REPAIR_STEPS; negative: none */
     int32_t search_steps; /* starts tried by one search in time; 0: CALENDAR_SEARCH_STEPS */
-    int64_t search_looks; /* cards and entries looked at by one search, all in all; 0: CALENDAR_SEARCH_LOOKS */
+    /* Cards and entries looked at by one search or healing, all in all; 0: CALENDAR_SEARCH_LOOKS. */
+    int64_t search_looks;
 };
 
 struct calendar *calendar_new(const struct calendar_options *o); /* NULL options: all defaults; NULL: no memory */
@@ -206,8 +207,12 @@ bool calendar_moved_next(struct calendar *c, struct str *ret_id);
 /* *pos starts at 0. Entries that lack places, lowest rank first is not promised: order of insertion. */
 bool calendar_broken_next(const struct calendar *c, size_t *pos, struct str *ret_id);
 /* Tries to place what is broken: highest rank first, then lowest order. The number that is whole again. Done by the
- * calls that change supply; worth calling after calendar_remove. */
+ * calls that change supply; worth calling after calendar_remove. It looks at search_looks cards and entries, and for
+ * one that is broken in any case; where that is not enough for all, calendar_heal_due() says so, and calendar_heal_on()
+ * goes on, until every one had its turn. */
 size_t calendar_heal(struct calendar *c);
+bool calendar_heal_due(const struct calendar *c);
+size_t calendar_heal_on(struct calendar *c);
 
 /* ---- searches in time ----
  *

@@ -147,6 +147,14 @@ struct entry {
 };
 VEC(entries, struct entry *);
 
+/* Healing of all that is broken, which may take several calls. */
+struct heal_round {
+    bool due;   /* it is not over */
+    bool again; /* and another follows: something has changed since it began */
+    bool begun; /* some had their turn, the last of them this one: rank, order and birth */
+    struct entry last;
+};
+
 enum op_kind { OP_ADD, OP_DEL, OP_USE, OP_UNUSE };
 
 struct op {
@@ -204,6 +212,7 @@ struct calendar {
     int64_t most_steps; /* what a trial may have: fewer while starts are searched */
     int64_t looks;      /* left of the search that runs; 1: it is over. 0: there is none */
     bool gave_up;
+    struct heal_round heal;
     bool still; /* places change among like cards: sums stay as they are */
 };
 

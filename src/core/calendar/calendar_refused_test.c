@@ -394,12 +394,67 @@ static void a_search_looks_at_so_much(void **state) {
     arena_release(&a);
 }
 
+enum { HEAL_CARDS = 12, HEAL_LOST = 4, HEAL_BOOKINGS = 30 };
+
+/* Each of three hours is full of whole cards; then some cards are gone. */
+static struct calendar *shrunk(int64_t looks, size_t *ret_calls) {
+    struct calendar_options o = {.search_looks = looks};
+    struct calendar *c = fleet(1, HEAL_CARDS, 0);
+    size_t pos = 0;
+    char id[24];
+    calendar_set_options(c, &o);
+    for (int i = 0; i < HEAL_BOOKINGS; i++) {
+        struct calendar_line line = {.resource = STR(CALENDAR_GPU), .count = 1};
+        struct calendar_ask ask = {.start = T0 + (1 + i % 3) * (int64_t)H,
+                                   .end = T0 + (2 + i % 3) * (int64_t)H,
+                                   .rank = i % 2,
+                                   .order = i,
+                                   .lines = &line,
+                                   .n_lines = 1};
+        ask.id = str_from(id, (size_t)snprintf(id, sizeof(id), "b%d", i));
+        assert_int_equal(calendar_insert(c, &ask, NULL), 0);
+    }
+    for (int i = 0; i < HEAL_LOST; i++) {
+        struct calendar_card card;
+        pos = 0;
+        assert_true(calendar_card_next(c, &pos, &card));
+        assert_int_equal(calendar_card_del(c, card.uuid), 0);
+    }
+    for (*ret_calls = 0; calendar_heal_due(c); ++*ret_calls) {
+        assert_true(*ret_calls < 4 * HEAL_BOOKINGS); /* it ends, though not all find a place */
+        (void)calendar_heal_on(c);
+    }
+    return c;
+}
+
+static size_t count_broken(const struct calendar *c) {
+    struct str id;
+    size_t n = 0;
+    for (size_t pos = 0; calendar_broken_next(c, &pos, &id); n++) {
+    }
+    return n;
+}
+
+/* What is broken is healed a part at a time, each part within the looks of a search, and all have their turn. */
+static void a_healing_looks_at_so_much(void **state) {
+    size_t calls, none;
+    (void)state;
+    struct calendar *c = shrunk(1, &calls), *whole = shrunk(0, &none);
+    assert_int_equal(none, 0);
+    assert_in_range(calls, 3, 4 * HEAL_BOOKINGS);
+    assert_int_equal(count_broken(c), 3 * (HEAL_BOOKINGS / 3 - (HEAL_CARDS - HEAL_LOST)));
+    assert_int_equal(count_broken(whole), count_broken(c));
+    assert_int_equal(c->looks, 0);
+    calendar_free(whole);
+    calendar_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_without_memory),    cmocka_unit_test(many_lose_a_pool),
         cmocka_unit_test(an_update_at_the_limit),    cmocka_unit_test(not_before_it_comes),
-        cmocka_unit_test(a_search_looks_at_so_much), cmocka_unit_test(yields_from_a_pool),
-        cmocka_unit_test(keeps_what_is_not_wanted),
+        cmocka_unit_test(a_search_looks_at_so_much), cmocka_unit_test(a_healing_looks_at_so_much),
+        cmocka_unit_test(yields_from_a_pool),        cmocka_unit_test(keeps_what_is_not_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

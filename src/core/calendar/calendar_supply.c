@@ -110,8 +110,10 @@ static int displace(struct calendar *c, struct entry *e) {
     struct spans_at at = {0};
     const struct span *x;
     size_t n = 0, taken = 0, mark = cal_mark(c);
-    while (n < VICTIMS_MAX && (x = spans_next(&c->time, &at, e->start, e->end)) != NULL) {
+    while (n < VICTIMS_MAX && c->looks != 1 &&
+           (x = spans_next(&c->time, &at, e->start, e->end)) != NULL) {
         struct entry *other = cal_entry(c, x->entry);
+        cal_looked(c, 1);
         if (may_yield(c, other, e)) {
             v[n++] = other;
         }
@@ -119,7 +121,7 @@ static int displace(struct calendar *c, struct entry *e) {
     qsort(v, n, sizeof(*v), weaker_first);
     int64_t steps = c->steps;
     int r = ERR_CONFLICT;
-    while (r == ERR_CONFLICT && taken < n) {
+    while (r == ERR_CONFLICT && taken < n && c->looks != 1) {
         r = take_all(c, v[taken++]);
         c->steps = 0; /* room was made: nobody else need move */
         r = r != 0 ? r : cal_place_lines(c, e, &why);
@@ -181,17 +183,39 @@ static int heal_one(struct calendar *c, struct entry *e) {
     return r == ERR_CONFLICT ? cal_place_some(c, e) : r;
 }
 
-/* Places all that lacks places, strongest first; in the journal. Only ERR_NOMEM fails. */
+/* Had it its turn in this round? */
+static bool had_turn(const struct calendar *c, const struct entry *e) {
+    return c->heal.begun && weaker_first(&e, &(const struct entry *){&c->heal.last}) >= 0;
+}
+
+/* Places all that lacks places, strongest first; in the journal. Only ERR_NOMEM fails. A round that ends early, as it
+ * has looked at so much, goes on the next time behind the last one. */
 static int heal(struct calendar *c, struct entries *lacking) {
     int64_t budget = c->o.repair_steps < 0 ? 0 : (int64_t)c->o.repair_steps * HEAL_BUDGET;
+    bool outer = c->looks == 0, tried = false;
     cover_ready(c);
     int r = list_lacking(c, lacking);
-    for (size_t i = lacking->n; r == 0 && i-- > 0;) {
+    size_t i = r == 0 ? lacking->n : 0;
+    struct entry *e = NULL;
+    c->looks = outer ? c->o.search_looks + 1 : c->looks;
+    while (r == 0 && i > 0 && (!tried || c->looks != 1)) {
+        e = lacking->v[--i];
+        if (had_turn(c, e)) {
+            continue;
+        }
         int64_t before = budget < c->o.repair_steps ? budget : c->o.repair_steps;
         c->steps = before;
         c->gave_up = false;
-        r = heal_one(c, lacking->v[i]);
+        r = heal_one(c, e);
         budget -= before > 0 ? before - c->steps : 0;
+        tried = true;
+    }
+    c->looks = outer ? 0 : c->looks;
+    if (r == 0 && i > 0) {
+        c->heal.due = c->heal.begun = true;
+        c->heal.last = (struct entry){.rank = e->rank, .order = e->order, .born = e->born};
+    } else if (r == 0) { /* the next round begins with the strongest */
+        c->heal = (struct heal_round){.due = c->heal.again};
     }
     return r;
 }
@@ -207,9 +231,22 @@ static void note_gained(struct calendar *c) {
 }
 
 size_t calendar_heal(struct calendar *c) {
+    c->heal.again = c->heal.begun; /* a round under way has passed some of what may fit now */
+    c->heal.due = c->broken > 0;
+    return calendar_heal_on(c);
+}
+
+bool calendar_heal_due(const struct calendar *c) {
+    return c->heal.due;
+}
+
+size_t calendar_heal_on(struct calendar *c) {
     struct entries lacking = {0};
-    size_t before = c->broken, healed = 0;
-    if (before == 0) {
+    size_t healed = 0;
+    if (c->broken == 0) {
+        c->heal = (struct heal_round){0};
+    }
+    if (!c->heal.due) {
         return 0;
     }
     if (heal(c, &lacking) == 0) {
@@ -435,7 +472,9 @@ int calendar_window_check(struct calendar *c, const struct calendar_window *in, 
     if (r != 0) {
         return r;
     }
+    struct heal_round round = c->heal;
     r = heal(c, &lacking);
+    c->heal = round;
     lacking.n = 0;
     r = r != 0 ? r : list_lacking(c, &lacking);
     struct str *ids = ARENA_ARRAY(a, struct str, lacking.n + 1);
