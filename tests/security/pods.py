@@ -2,7 +2,6 @@
 import json
 import os
 import subprocess
-import time
 
 from harness import alive, check, wait_for
 
@@ -115,7 +114,8 @@ def links(b, admin):
     check(os.listdir(bait) == ["treasure"], f"a mount point was made on the machine: {os.listdir(bait)}")
     start(admin, pod("host", "team-a", [container("cat", "/h/shadow", volumeMounts=[{"name": "v", "mountPath": "/h"}])],
                      volumes=[{"name": "v", "hostPath": {"path": "/etc"}}]))
-    time.sleep(1)
+    wait_for("a hostPath without an allowed folder to be refused", lambda: "no folder is allowed on this node" in json.dumps(
+        get(admin, "team-a", "host").get("status", {})), 60)
     check(get(admin, "team-a", "host")["status"]["phase"] in ("Pending", "Failed"), "hostPath needs a folder allowed")
     return got
 

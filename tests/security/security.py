@@ -7,6 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 sys.path.insert(0, HERE)
 
+import circles
 import escalation
 import hostile
 import matrix
@@ -57,6 +58,7 @@ def main():
             tokens = escalation.run(b, admin, users)
             tokens += places.run(b, admin, users)
             pods.run(b, admin, users)
+            circles.run(admin)
             hostile.run(b, admin)
             tokens += [u.headers["Authorization"][7:] for u in users.values() if "Authorization" in u.headers]
             secrets_stay(b, tokens)
