@@ -66,7 +66,7 @@ CANNOT = {
     ("Workload", "Evicted", "True", "DeactivatedDueToEvictedOnManagerCluster"): MULTIKUEUE,
     ("Workload", "DeactivationTarget", "True", "EvictedOnManagerCluster"): MULTIKUEUE,
     ("Workload", "Requeued", "True", "NodeFailures"): TAS,
-    ("Workload", "Requeued", "False", "Inadmissible"): "dynamic resource allocation is not offered",
+    ("Workload", "Requeued", "False", "Inadmissible"): "a claim that cannot be counted is looked at again by itself",
 }
 
 ALL = CLUSTER_QUEUE + LOCAL_QUEUE + WORKLOAD

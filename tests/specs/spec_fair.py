@@ -234,3 +234,42 @@ def spec_who_used_less_goes_first(s):
 
 
 spec_who_used_less_goes_first.configuration = USAGE
+
+CLAIMS = {"admissionFairSharing": {"usageHalfLifeTime": "300s", "usageSamplingInterval": "1s", "resourceWeights": {"whole-gpus": 5}},
+          "resources": {"deviceClassMappings": [{"name": "whole-gpus", "deviceClassNames": ["gpu.example.com"]}]}}
+
+
+def spec_devices_are_used_by_their_weight(s):
+    """Of two LocalQueues one used a core and a device that weighs five, the other three cores: that one comes first."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    s.api.create("CustomResourceDefinition", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        "metadata": {"name": "resourceclaimtemplates.resource.k8s.io",
+                     "annotations": {"api-approved.kubernetes.io": "https://example.com/1"}},
+        "spec": {"group": "resource.k8s.io", "scope": "Namespaced",
+                 "names": {"kind": "ResourceClaimTemplate", "plural": "resourceclaimtemplates"},
+                 "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                     "type": "object", "properties": {"spec": anything}}}}]}})
+    s.flavor("f")
+    s.cq("q", {"f": {"cpu": 4, "whole-gpus": 4}}, local=False, admissionScope={"admissionMode": "UsageBasedAdmissionFairSharing"})
+    s.lq("devices", "q")
+    s.lq("cores", "q")
+    claims = {"resourceClaims": [{"name": "c", "resourceClaimTemplateName": "one"}]}
+    s.wl("a", "devices", 1, pod=claims)
+    s.waits("a", reason="Misconfigured")
+    s.api.create("ResourceClaimTemplate", f"/apis/resource.k8s.io/v1/namespaces/{s.ns}/resourceclaimtemplates", {
+        "metadata": {"name": "one"}, "spec": {"spec": {"devices": {"requests": [
+            {"name": "r", "exactly": {"deviceClassName": "gpu.example.com", "allocationMode": "ExactCount", "count": 1}}]}}}})
+    s.admitted("a")
+    s.wl("b", "cores", 3)
+    s.admitted("b")
+    s.status("localqueues", "devices", lambda x: x.get("fairSharing", {}).get("admissionFairSharingStatus", {}).get(
+        "consumedResources", {}).get("whole-gpus", "0") != "0", "devices are used")
+    s.wl("later", "devices", 4)
+    s.wl("first", "cores", 4)
+    s.waits("later", "first")
+    s.finish("a", "b")
+    s.admitted("first")
+    s.stays("later", reserves=False)
+
+
+spec_devices_are_used_by_their_weight.configuration = CLAIMS

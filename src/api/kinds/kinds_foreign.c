@@ -46,6 +46,8 @@ static const struct kind rows[] = {
     ROW("workload.codeflare.dev", "AppWrapper", "appwrappers", "appwrapper", NS, "v1beta2"),
     ROW("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets", "leaderworkerset", NS,
         "v1"),
+    ROW("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates",
+        "resourceclaimtemplate", KIND_NAMESPACED, "v1", V("v1beta2")),
     ROW("apps", "Deployment", "deployments", "deployment", KIND_NAMESPACED, "v1"),
     ROW("apps", "ReplicaSet", "replicasets", "replicaset", KIND_NAMESPACED, "v1"),
     ROW("apps", "StatefulSet", "statefulsets", "statefulset", KIND_NAMESPACED, "v1"),

@@ -23,6 +23,7 @@ static const struct rule manager_rules[] = {
     {"", "pods/status", "patch", NULL},
     {"", "pods/finalizers", "update", NULL},
     {"node.k8s.io", "runtimeclasses", READ, NULL},
+    {"resource.k8s.io", "resourceclaimtemplates", READ, NULL},
     {"scheduling.k8s.io", "priorityclasses", READ, NULL},
     {"apps", "deployments, replicasets", READ, NULL},
     {"apps", "statefulsets", READ ", patch", NULL},

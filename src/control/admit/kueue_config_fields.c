@@ -204,7 +204,11 @@ static const struct config_field mapping_fields[] = {
      .min = 1,
      .max = 8,
      .needed = true},
-    {.name = "sources", .type = CONFIG_LIST, .item = CONFIG_ANY, .max = 16},
+    {.name = "sources",
+     .type = CONFIG_LIST,
+     .item = CONFIG_ANY,
+     .max = 16,
+     .idle = "devices are counted whole"},
     {0},
 };
 
@@ -221,8 +225,7 @@ static const struct config_field resources_fields[] = {
      .type = CONFIG_LIST,
      .item = CONFIG_OBJECT,
      .of = mapping_fields,
-     .max = 16,
-     .idle = "pods ask for devices by resource name, not by ResourceClaim"},
+     .max = 16},
     {0},
 };
 

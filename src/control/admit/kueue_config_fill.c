@@ -142,6 +142,20 @@ static void transformation(struct config_reader *r, yyjson_val *e,
     }
 }
 
+static void device_classes(struct config_reader *r, yyjson_val *list,
+                           struct queue_resource_settings *x) {
+    struct queue_device_mapping *v =
+        ARENA_ARRAY(&r->c->arena, struct queue_device_mapping, yyjson_get_len(list));
+    CONFIG_EACH(list, i, e) {
+        if (v != NULL) {
+            struct queue_device_mapping *m = &v[x->n_devices++];
+            m->resource = json_str_at(e, "name");
+            m->classes = texts(r, json_path(e, "deviceClassNames"), &m->n_classes);
+        }
+    }
+    x->devices = v;
+}
+
 static void resources(struct config_reader *r, yyjson_val *root, struct queue_settings *s) {
     struct queue_resource_settings *x = &s->resources;
     yyjson_val *list = json_path(root, "resources.transformations");
@@ -158,6 +172,7 @@ static void resources(struct config_reader *r, yyjson_val *root, struct queue_se
         }
     }
     x->transformations = v;
+    device_classes(r, json_path(root, "resources.deviceClassMappings"), x);
 }
 
 static void observability(struct config_reader *r, yyjson_val *root, struct queue_settings *s) {

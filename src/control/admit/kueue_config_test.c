@@ -53,6 +53,8 @@ static const char everything[] = HEAD
     "  transformations:\n"
     "  - {input: nvidia.com/mig-1g.5gb, strategy: Replace, outputs: {example.com/mem: 5Gi, n: 1}}\n"
     "  - {input: cpu, multiplyBy: pods, outputs: {credits: 1.5}}\n"
+    "  deviceClassMappings:\n"
+    "  - {name: whole-gpus, deviceClassNames: [a.example.com, b.example.com]}\n"
     "featureGates: {PriorityBoost: true, PartialAdmission: false}\n"
     "objectRetentionPolicies: {workloads: {afterFinished: 0s, afterDeactivatedByKueue: 1h}}\n";
 
@@ -80,6 +82,10 @@ static void filled(void **state) {
     assert_true(s->usage.weights[0].weight == 0.5);
     assert_int_equal(s->resources.n_exclude_prefixes, 1);
     assert_int_equal(s->resources.n_transformations, 2);
+    assert_int_equal(s->resources.n_devices, 1);
+    assert_true(str_is(s->resources.devices[0].resource, "whole-gpus"));
+    assert_int_equal(s->resources.devices[0].n_classes, 2);
+    assert_true(str_is(s->resources.devices[0].classes[1], "b.example.com"));
     const struct queue_transformation *t = s->resources.transformations;
     assert_true(t[0].replace && !t[1].replace);
     assert_int_equal(quantity_value(t[0].outputs[0].factor), 5LL << 30);

@@ -73,12 +73,21 @@ struct queue_transformation {
     size_t n_outputs;
 };
 
+/* resources.deviceClassMappings: devices of these classes are counted as one resource. */
+struct queue_device_mapping {
+    struct str resource;
+    const struct str *classes;
+    size_t n_classes;
+};
+
 struct queue_resource_settings {
     const struct str *exclude_prefixes;
     size_t n_exclude_prefixes;
     const struct queue_transformation *transformations;
     size_t n_transformations;
     bool ignore_undeclared; /* quotaCheckStrategy IgnoreUndeclared */
+    const struct queue_device_mapping *devices; /* none: claims of pods are not counted */
+    size_t n_devices;
 };
 
 struct queue_metrics_settings {

@@ -313,6 +313,13 @@ struct workload *queue_filled(struct queue_controller *c, struct workload *w);
 bool queue_resources_refused(struct queue_controller *c, const struct workload *w,
                              struct str *ret_text);
 
+/* queue_claims.c */
+/* Adds the devices that a pod set's pods claim to what they ask for. ERR_NOMEM. What cannot be counted is left out. */
+int queue_claims_fill(struct queue_controller *c, struct str ns, struct pod_spec *p);
+/* Claims of its pods cannot be counted: why, in the arena. It is looked at again by and by. */
+bool queue_claims_refused(struct queue_controller *c, const struct workload *w,
+                          struct str *ret_text);
+
 /* queue_checks.c */
 struct check_need {
     struct str *names; /* sorted */

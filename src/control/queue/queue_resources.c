@@ -54,6 +54,9 @@ struct workload *queue_filled(struct queue_controller *c, struct workload *w) {
     for (size_t i = 0; f.code == 0 && w->spec != NULL && i < w->spec->pod_sets.n; i++) {
         struct pod_template *t = w->spec->pod_sets.v[i].template;
         f.code = t != NULL && t->spec != NULL ? fill_overhead(c, t->spec) : 0;
+        if (f.code == 0 && t != NULL && t->spec != NULL) {
+            f.code = queue_claims_fill(c, w->metadata->namespace, t->spec);
+        }
     }
     return f.code == 0 ? w : NULL;
 }

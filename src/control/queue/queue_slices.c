@@ -13,8 +13,8 @@
  * either (server/auth/policy_protect.c).
  */
 #include "control/load/job_slices.h"
-#include "control/queue/queue_private.h"
 #include "control/load/workload_status.h"
+#include "control/queue/queue_private.h"
 
 bool queue_slice_elastic(const struct queue_controller *c, const struct workload *w) {
     return c->settings->gates.elastic_jobs &&

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "control/queue/queue_private.h"
 
+#define CLAIMS_AGAIN_NS (5 * NS_PER_SEC) /* a template may come */
 #define PENDING_TEXT "Workload is pending evaluation in the scheduling queue"
 
 /* ---- records ---- */
@@ -344,6 +345,10 @@ static const char *not_queueable(struct queue_controller *c, const struct worklo
         return "Misconfigured";
     }
     if (queue_resources_refused(c, w, text)) {
+        return "Misconfigured";
+    }
+    if (queue_claims_refused(c, w, text)) {
+        workqueue_add_after(c->works, q->ns, q->name, CLAIMS_AGAIN_NS);
         return "Misconfigured";
     }
     if (gated(c, w, &gates)) {

@@ -9,6 +9,7 @@
 
 #define KUEUE "kueue.x-k8s.io"
 #define BERTH "berth.dev"
+#define DEVICES "resource.k8s.io"
 
 static const struct {
     const char *group, *kind;
@@ -63,6 +64,11 @@ static bool is_queued_kind(const char *group, const char *kind, const struct que
     return false;
 }
 
+/* Are devices counted that pods ask for by claim? */
+static bool counts_claims(const struct queue_settings *s) {
+    return s != NULL && s->resources.n_devices > 0;
+}
+
 static size_t add_webhooks(const struct operate_reads *r, struct operate_kind *ret, size_t n) {
     static const char *const told[][2] = {
         {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
@@ -99,6 +105,11 @@ size_t operate_kinds(const struct operate_reads *r,
     for (size_t i = 0; i < n_foreign && (set & CONTROL_JOB_QUEUE); i++) {
         if (n < OPERATE_KINDS_MAX - 8 &&
             is_queued_kind(foreign[i].group, foreign[i].kind, r->settings)) {
+            ret[n++] = (struct operate_kind){.kind = &foreign[i], .foreign = true};
+        }
+    }
+    for (size_t i = 0; i < n_foreign && counts_claims(r->settings) && (set & CONTROL_QUEUES); i++) {
+        if (strcmp(foreign[i].group, DEVICES) == 0) {
             ret[n++] = (struct operate_kind){.kind = &foreign[i], .foreign = true};
         }
     }
