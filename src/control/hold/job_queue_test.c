@@ -3,19 +3,20 @@
  * the plain functions of job_workload and sha1.
  */
 #include "control/hold/job_queue.h"
+#include "control/kit/controller.h"
 
+#include "base/hash/sha1.h"
 #include "base/test.h"
-#include "control/test/fake_world.h"
 #include "control/kube/gc.h"
 #include "control/kube/job.h"
 #include "control/load/job_workload.h"
-#include "base/hash/sha1.h"
+#include "control/test/fake_world.h"
 
 struct fixture {
     struct fake_world world;
     struct job_controller *jobs;
     struct job_queue_controller *queue;
-    struct gc_controller *gc;
+    struct controller *gc;
     int code;
     char wl[300];
 };
@@ -28,14 +29,14 @@ static void start_controllers(struct fixture *f) {
     struct err err = {0};
     f->jobs = job_controller_new(&f->world.env, &err);
     f->queue = job_queue_controller_new(&f->world.env, &err);
-    f->gc = gc_controller_new(&f->world.env, &err);
+    f->gc = controller_new(&gc_controller, &f->world.env, &err);
     assert_true(f->jobs && f->queue && f->gc);
 }
 
 static void stop_controllers(struct fixture *f) {
     job_controller_free(f->jobs);
     job_queue_controller_free(f->queue);
-    gc_controller_free(f->gc);
+    controller_free(f->gc);
 }
 
 static void setup(struct fixture *f) {

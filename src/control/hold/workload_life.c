@@ -2,7 +2,6 @@
 #include "control/hold/workload_life.h"
 
 #include "api/schema/codec.h"
-#include "base/mem.h"
 #include "control/kit/controller.h"
 #include "control/load/queue_settings.h"
 #include "control/load/workload_status.h"
@@ -14,14 +13,14 @@ enum { BODY_MAX = 2 << 20 };
 struct workload_life_controller {
     struct controller base;
     const struct queue_settings *settings;
-    const struct kind *workloads;
 };
+enum { WORKLOADS }; /* of the row's kinds */
 
 static enum work send(struct workload_life_controller *c, const struct object *o, const char *sub,
                       int code, struct buf *b) {
-    struct round *r = code == 0 ? controller_round(&c->base, o->ns, o->name) : NULL;
+    struct round *r = code == 0 ? controller_begin(&c->base) : NULL;
     if (r) {
-        round_patch(r, c->workloads, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
+        round_patch(r, c->base.kinds[WORKLOADS], o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
     }
     buf_release(b);
     return r ? round_end(r) : code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
@@ -80,7 +79,7 @@ static enum work watch_time(struct workload_life_controller *c, struct workload_
     int64_t left =
         (limit - (past->set ? past->v : 0)) * NS_PER_SEC - (ch->now_ns - a->last_transition_ns);
     if (left > 0) {
-        workqueue_add_after(c->base.queue, ch->obj->ns, ch->obj->name, left);
+        workqueue_look(c->base.queue, c->base.key, left);
         return WORK_OK;
     }
     workload_change_set(ch, "DeactivationTarget", true, TOO_LONG,
@@ -101,16 +100,16 @@ static enum work retire(struct workload_life_controller *c, struct workload_chan
     }
     int64_t left = f->last_transition_ns + keep - ch->now_ns;
     if (left > 0) {
-        workqueue_add_after(c->base.queue, o->ns, o->name, left);
+        workqueue_look(c->base.queue, c->base.key, left);
         return WORK_OK;
     }
-    struct round *r = controller_round(&c->base, o->ns, o->name);
+    struct round *r = controller_begin(&c->base);
     struct delete_options how = {
         .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
     if (!r) {
         return WORK_RETRY;
     }
-    round_remove(r, c->workloads, o->ns, o->name, &how);
+    round_remove(r, c->base.kinds[WORKLOADS], o->ns, o->name, &how);
     recorder_event(c->base.recorder, o, EVENT_NORMAL, "Deleted",
                    "Deleted finished workload due to elapsed retention");
     return round_end(r);
@@ -141,20 +140,20 @@ static enum work decide(struct workload_life_controller *c, const struct object 
     return w->status ? watch_time(c, &ch) : WORK_OK;
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct workload_life_controller *c = ctx;
-    const struct object *o = mirror_get(c->base.env.mirror, c->workloads, ns, name);
+static enum work step(void *self, struct work_key key) {
+    struct workload_life_controller *c = self;
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->base.kinds[WORKLOADS], key.ns, key.name);
     struct workload w;
     yyjson_doc *d;
-    enum work result = WORK_RETRY;
     if (!o || o->deleting_ns) {
         return WORK_OK;
     }
-    if (object_tree(o, &c->base.arena, &d, NULL) == 0 &&
-        codec_decode(&schema_workload, yyjson_doc_get_root(d), &c->base.arena, &w, NULL) == 0) {
-        result = decide(c, o, &w);
+    if (object_tree(o, &c->base.arena, &d, NULL) != 0 ||
+        codec_decode(&schema_workload, yyjson_doc_get_root(d), &c->base.arena, &w, NULL) != 0) {
+        return WORK_RETRY;
     }
-    return controller_done(&c->base, result);
+    return decide(c, o, &w);
 }
 
 /* Most Workloads have neither a time limit nor a switch that was used: one look at the bytes spares the decoding. */
@@ -166,46 +165,26 @@ static bool concerns(const struct workload_life_controller *c, const struct obje
            str_contains(o->json, STR("\"Deactivated"));
 }
 
-static bool add(void *ctx, const struct object *o) {
-    struct workload_life_controller *c = ctx;
-    if (concerns(c, o)) {
-        workqueue_add(c->base.queue, o->ns, o->name);
-    }
-    return true;
-}
-
-static void changed(void *ctx, const struct change *ch) {
-    if (ch->type != CHANGE_DELETED) {
-        add(ctx, ch->obj);
+static void changed(void *self, const struct change *ch) {
+    if (concerns(self, ch->obj)) {
+        controller_changed(self, ch);
     }
 }
 
-static void add_all(void *ctx) {
-    struct workload_life_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->workloads, STR(""), add, c);
+static int init(void *self, struct err *err) {
+    struct workload_life_controller *c = self;
+    const struct queue_settings *s = c->base.env.settings;
+    c->settings = s ? s : queue_settings_defaults();
+    return 0;
 }
 
-struct workload_life_controller *workload_life_controller_new(const struct control_env *env,
-                                                              struct err *err) {
-    struct workload_life_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->settings = env->settings ? env->settings : queue_settings_defaults();
-    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
-    if (controller_init(&c->base, env, "kueue-workload-controller", work, add_all, c, err) != 0 ||
-        controller_feed(&c->base, c->workloads, changed, c, err) != 0) {
-        workload_life_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-void workload_life_controller_free(struct workload_life_controller *c) {
-    if (c) {
-        controller_release(&c->base);
-        mem_free(c);
-    }
-}
+const struct controller_row workload_life_controller = {
+    .name = "workloads",
+    .set = CONTROL_WORKLOADS,
+    .who = "kueue-workload-controller",
+    CONTROLLER_KINDS([WORKLOADS] = {"kueue.x-k8s.io", "Workload", changed, .first = true,
+                                    .may = MAY_PATCH | MAY_STATUS | MAY_DELETE}),
+    .step = step,
+    .size = sizeof(struct workload_life_controller),
+    .init = init,
+};

@@ -11,13 +11,6 @@
 #ifndef BERTH_CONTROL_WORKLOAD_LIFE_H
 #define BERTH_CONTROL_WORKLOAD_LIFE_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
-
-struct workload_life_controller;
-
-struct workload_life_controller *workload_life_controller_new(const struct control_env *env,
-                                                              struct err *err);
-void workload_life_controller_free(struct workload_life_controller *c);
+extern const struct controller_row workload_life_controller;
 
 #endif

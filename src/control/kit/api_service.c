@@ -1,19 +1,14 @@
-/* api_service: keys are ("Kind", name). See api_service.h. */
+/* api_service: a key is the place of an object in the table. See api_service.h. */
 #include "control/kit/api_service.h"
 
 #include <arpa/inet.h>
 
-#include "base/mem.h"
 #include "control/kit/controller.h"
 
 #define NAME "kubernetes"
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 
 enum { OBJECTS = 3, BODY_MAX = 4096 };
-
-struct api_service_controller {
-    struct controller base;
-};
 
 /* What is told, and where it stands in each object. */
 struct told {
@@ -100,23 +95,18 @@ static bool says(const struct object_row *x, yyjson_val *root, const struct told
 
 /* ---- keeping it ---- */
 
-static enum work keep(struct api_service_controller *c, const struct object_row *x,
-                      const struct told *t) {
+static enum work keep(struct controller *c, const struct object_row *x, const struct told *t) {
     const struct kind *k = kind_by_name(str_of(x->group), str_of(x->kind));
-    const struct object *o =
-        k ? mirror_get(c->base.env.mirror, k, STR("default"), STR(NAME)) : NULL;
+    const struct object *o = k ? mirror_get(c->env.mirror, k, STR("default"), STR(NAME)) : NULL;
     yyjson_doc *d;
     struct buf b;
-    if (!k || (o && object_tree(o, &c->base.arena, &d, NULL) != 0)) {
+    if (!k || (o && object_tree(o, &c->arena, &d, NULL) != 0)) {
         return WORK_RETRY;
     }
     if (o && (o->deleting_ns || says(x, yyjson_doc_get_root(d), t))) {
         return WORK_OK;
     }
-    struct round *r = controller_round(&c->base, str_of(x->kind), STR(NAME));
-    if (!r) {
-        return WORK_RETRY;
-    }
+    struct round *r = controller_begin(c);
     buf_init(&b, BODY_MAX);
     buf_c(&b, o ? "{" : x->head);
     x->body(&b, t);
@@ -131,59 +121,39 @@ static enum work keep(struct api_service_controller *c, const struct object_row 
     return round_end(r);
 }
 
-static enum work work(void *ctx, struct str kind, struct str name) {
-    struct api_service_controller *c = ctx;
+static enum work step(void *self, struct work_key key) {
+    struct controller *c = self;
     struct told t;
-    enum work w = WORK_OK;
     const struct kind *namespaces = kind_by_name(STR(""), STR("Namespace"));
-    bool there = mirror_get(c->base.env.mirror, namespaces, STR(""), STR("default")) != NULL;
-    if (!there || !told_of(c->base.env.api, &t)) { /* at the start only */
-        workqueue_add_after(c->base.queue, kind, name, LOOK_AGAIN_NS);
+    bool there = mirror_get(c->env.mirror, namespaces, STR(""), STR("default")) != NULL;
+    if (!there || !told_of(c->env.api, &t)) { /* at the start only */
+        workqueue_look(c->queue, key, LOOK_AGAIN_NS);
         return WORK_OK;
     }
-    for (size_t i = 0; i < OBJECTS; i++) {
-        w = str_is(kind, objects[i].kind) ? keep(c, &objects[i], &t) : w;
-    }
-    return controller_done(&c->base, w);
+    return keep(c, &objects[key.what], &t);
 }
 
-static void add_all(void *ctx) {
-    struct api_service_controller *c = ctx;
-    for (size_t i = 0; c->base.env.api && i < OBJECTS; i++) {
-        workqueue_add(c->base.queue, str_of(objects[i].kind), STR(NAME));
+static void start(void *self) {
+    struct controller *c = self;
+    for (unsigned i = 0; c->env.api && i < OBJECTS; i++) {
+        workqueue_look(c->queue, (struct work_key){i}, 0);
     }
 }
 
-static void changed(void *ctx, const struct change *ch) {
-    struct api_service_controller *c = ctx;
-    if (c->base.env.api && str_is(ch->obj->name, NAME) && str_is(ch->obj->ns, "default")) {
-        workqueue_add(c->base.queue, str_of(ch->obj->kind->kind), STR(NAME));
+static void changed(void *self, const struct change *ch) {
+    if (str_is(ch->obj->name, NAME) && str_is(ch->obj->ns, "default")) {
+        start(self);
     }
 }
 
-struct api_service_controller *api_service_controller_new(const struct control_env *env,
-                                                          struct err *err) {
-    struct api_service_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    int r = controller_init(&c->base, env, "api-service-controller", work, add_all, c, err);
-    for (size_t i = 0; r == 0 && i < OBJECTS; i++) {
-        const struct kind *k = kind_by_name(str_of(objects[i].group), str_of(objects[i].kind));
-        r = controller_feed(&c->base, k, changed, c, err);
-    }
-    if (r != 0) {
-        api_service_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-void api_service_controller_free(struct api_service_controller *c) {
-    if (c) {
-        controller_release(&c->base);
-        mem_free(c);
-    }
-}
+const struct controller_row api_service_controller = {
+    .name = "bootstrap",
+    .set = CONTROL_BOOTSTRAP,
+    .who = "api-service-controller",
+    CONTROLLER_KINDS({"", "Service", changed, .may = MAY_CREATE | MAY_PATCH},
+                     {"", "Endpoints", changed, .may = MAY_CREATE | MAY_PATCH},
+                     {"discovery.k8s.io", "EndpointSlice", changed, .may = MAY_CREATE | MAY_PATCH},
+                     {"", "Namespace"}),
+    .start = start,
+    .step = step,
+};

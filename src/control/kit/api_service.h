@@ -8,13 +8,6 @@
 #ifndef BERTH_CONTROL_API_SERVICE_H
 #define BERTH_CONTROL_API_SERVICE_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
-
-struct api_service_controller;
-
-struct api_service_controller *api_service_controller_new(const struct control_env *env,
-                                                          struct err *err);
-void api_service_controller_free(struct api_service_controller *c);
+extern const struct controller_row api_service_controller;
 
 #endif

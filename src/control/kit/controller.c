@@ -1,17 +1,194 @@
 /* controller: see controller.h. */
 #include "control/kit/controller.h"
 
-enum { WORK_ARENA = 64 << 20 };
+#include <assert.h>
+
+#include "base/mem.h"
+
+enum { STEP_ARENA = 64 << 20 };
+
+/* The key of what is looked at by time alone. */
+static void look_by_time(struct controller *c) {
+    if (c->row->every_ns != 0) {
+        workqueue_look(c->queue, (struct work_key){0}, c->row->every_ns);
+    }
+}
+
+static enum work step(void *ctx, struct work_key key) {
+    struct controller *c = ctx;
+    c->key = key;
+    if (key.what == 0 && str_empty(key.name) && str_empty(key.ns)) {
+        look_by_time(c);
+    }
+    enum work w = c->row->step(c, key);
+    c->key = (struct work_key){0};
+    arena_reset(&c->arena);
+    return w;
+}
+
+/* ---- the first look ---- */
+
+struct first_look {
+    struct controller *c;
+    const struct controller_kind *row;
+};
+
+static bool found(void *ctx, const struct object *o) {
+    const struct first_look *f = ctx;
+    f->row->changed(f->c, &(struct change){.type = CHANGE_ADDED, .obj = o});
+    return true;
+}
+
+static void look_at_all(void *ctx) {
+    struct controller *c = ctx;
+    for (size_t i = 0; i < c->row->n_kinds; i++) {
+        struct first_look f = {c, &c->row->kinds[i]};
+        size_t n = 1;
+        const struct kind *const *v = f.row->kind ? &c->kinds[i] : kinds_all(&n);
+        for (size_t k = 0; f.row->first && k < n; k++) {
+            if (!(v[k]->flags & KIND_VIRTUAL)) {
+                mirror_scan(c->env.mirror, v[k], STR(""), found, &f);
+            }
+        }
+    }
+    look_by_time(c);
+    if (c->row->start) {
+        c->row->start(c);
+    }
+}
+
+/* ---- life ---- */
+
+static int subscribe(struct controller *c) {
+    for (size_t i = 0; i < c->row->n_kinds; i++) {
+        const struct controller_kind *k = &c->row->kinds[i];
+        assert(!k->first || k->changed);
+        if (!k->changed) {
+            continue;
+        }
+        struct feed *f = mirror_feed(c->env.mirror, c->kinds[i], k->changed, c);
+        if (!f) {
+            return ERR_NOMEM;
+        }
+        c->feeds[c->n_feeds++] = f;
+    }
+    return 0;
+}
+
+static int fill(struct controller *c) {
+    const struct controller_row *row = c->row;
+    size_t n = row->n_kinds + 1;
+    arena_init(&c->arena, row->arena ? row->arena : STEP_ARENA);
+    c->kinds = mem_zalloc(n * sizeof *c->kinds);
+    c->feeds = mem_zalloc(n * sizeof *c->feeds);
+    if (!c->kinds || !c->feeds) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < row->n_kinds; i++) {
+        const struct controller_kind *k = &row->kinds[i];
+        c->kinds[i] = k->kind ? kind_by_name(str_of(k->group), str_of(k->kind)) : NULL;
+        assert(!k->kind || c->kinds[i]); /* declared kinds are built in */
+    }
+    c->queue = workqueue_new(&(struct workqueue_options){
+        .clock = c->env.clock,
+        .step = step,
+        .resync = look_at_all,
+        .ctx = c,
+        .budget = row->budget == CONTROLLER_TURN ? c->env.turn : row->budget});
+    c->recorder = recorder_new(&c->env, row->who);
+    return c->queue && c->recorder ? 0 : ERR_NOMEM;
+}
+
+void *controller_new(const struct controller_row *row, const struct control_env *env,
+                     struct err *err) {
+    assert(!row->size || row->size >= sizeof(struct controller));
+    struct controller *c = mem_zalloc(row->size ? row->size : sizeof *c);
+    struct err why = {0};
+    if (!c) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return NULL;
+    }
+    c->env = *env;
+    c->row = row;
+    c->who = row->who;
+    int r = fill(c);
+    r = r == 0 && row->init ? row->init(c, &why) : r;
+    r = r == 0 ? subscribe(c) : r;
+    if (r != 0) {
+        controller_free(c);
+        err_set(err, r, "%s", why.code != 0 ? why.text : "out of memory");
+        return NULL;
+    }
+    look_at_all(c);
+    return c;
+}
+
+void controller_free(void *self) {
+    struct controller *c = self;
+    if (!c) {
+        return;
+    }
+    for (size_t i = 0; i < c->n_feeds; i++) {
+        feed_free(c->feeds[i]);
+    }
+    if (c->row->release) {
+        c->row->release(c);
+    }
+    workqueue_free(c->queue);
+    recorder_free(c->recorder);
+    arena_release(&c->arena);
+    mem_free(c->feeds);
+    mem_free(c->kinds);
+    mem_free(c);
+}
+
+/* ---- what steps and feeds call ---- */
+
+static bool may(const void *ctx, const struct kind *k, enum may verb) {
+    const struct controller_row *row = ctx;
+    for (size_t i = 0; i < row->n_kinds; i++) {
+        const struct controller_kind *own = &row->kinds[i];
+        bool same =
+            !own->kind || (strcmp(own->kind, k->kind) == 0 && strcmp(own->group, k->group) == 0);
+        if (same && (own->may & verb)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
+    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+}
+
+struct round *controller_begin(struct controller *c) {
+    struct round *r = round_begin(c->queue, c->env.writer, c->who, c->key);
+    if (r) {
+        round_bind(r, c->env.mirror, may, c->row);
+        round_on_done(r, answered, c);
+    }
+    return r;
+}
+
+void controller_changed(void *self, const struct change *ch) {
+    struct controller *c = self;
+    if (ch->type != CHANGE_DELETED) {
+        workqueue_add(c->queue, ch->obj->ns, ch->obj->name);
+    }
+}
+
+/* ---- controllers that are not rows yet ---- */
 
 int controller_init(struct controller *c, const struct control_env *env, const char *who,
                     enum work (*work)(void *ctx, struct str ns, struct str name),
                     void (*resync)(void *ctx), void *ctx, struct err *err) {
     *c = (struct controller){.env = *env, .who = who};
-    arena_init(&c->arena, WORK_ARENA);
+    arena_init(&c->arena, STEP_ARENA);
     c->queue = workqueue_new(&(struct workqueue_options){
         .clock = env->clock, .work = work, .resync = resync, .ctx = ctx});
     c->recorder = recorder_new(env, who);
-    if (!c->queue || !c->recorder) {
+    c->feeds = mem_zalloc(CONTROLLER_FEEDS * sizeof *c->feeds);
+    if (!c->queue || !c->recorder || !c->feeds) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     return 0;
@@ -19,6 +196,7 @@ int controller_init(struct controller *c, const struct control_env *env, const c
 
 int controller_feed(struct controller *c, const struct kind *k,
                     void (*each)(void *ctx, const struct change *ch), void *ctx, struct err *err) {
+    assert(c->n_feeds < CONTROLLER_FEEDS);
     struct feed *f = mirror_feed(c->env.mirror, k, each, ctx);
     if (!f) {
         return err_set(err, ERR_NOMEM, "out of memory");
@@ -34,10 +212,7 @@ void controller_release(struct controller *c) {
     workqueue_free(c->queue);
     recorder_free(c->recorder);
     arena_release(&c->arena);
-}
-
-static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    return res->code == ERR_NOT_FOUND ? 0 : res->code;
+    mem_free(c->feeds);
 }
 
 struct round *controller_round(struct controller *c, struct str ns, struct str name) {

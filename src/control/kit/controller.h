@@ -1,29 +1,114 @@
 /*
- * controller: what most controllers consist of: a queue of keys, feeds that fill it, an arena for one piece of work, a
- * recorder of events. Embedded in a controller's own struct.
+ * controller: how to add a controller. It is declared, not written: one row says what it is, and everything that
+ * controllers have in common comes from the row.
+ *
+ *     const struct controller_row event_ttl_controller = {
+ *         .name = "event-ttl",                        the word people write in `--controllers`; of its set
+ *         .set = CONTROL_EVENT_TTL,
+ *         .who = "event-ttl-controller",              who writes, and who tells Events
+ *         CONTROLLER_KINDS({"", "Event", .may = MAY_DELETE}),   what it watches, reads and writes
+ *         .every_ns = 60 * NS_PER_SEC,                when it looks without a change
+ *         .step = step,                               looks at one key
+ *     };
+ *
+ * 1. Write control/<folder>/x.c, with the row at its end and a unit test beside it; x.h declares the row and says what
+ *    the controller does. kube/event_ttl.c is a whole one in fewer than 60 lines.
+ * 2. Name the row in the table of control/control.c.
+ *
+ * From the row come: the feeds of the kinds that have a function `changed`; the first look, at the start and when
+ * memory was lost, at all objects of the kinds that say `first`; the queue of keys, with its back-off and its budget a
+ * turn; life (controller_new, controller_free); and what it may write: a write that is not declared in `may` stops the
+ * program, in every test and every world.
+ *
+ * A change leads to keys; a step looks at the object of a key as it is now, never at what happened to it, and decides.
+ * Keys have sorts (work_key.what), of the controller's own enum where it has more than one: `{GONE, ns, name}` and not
+ * a name that means something else than a name. `changed` runs in the mirror's feed: it only adds keys (workqueue_look,
+ * or controller_changed, which adds the object itself) and keeps books.
+ *
+ * A step reads the mirror, takes memory from `arena`, which is emptied after it, and writes in one round:
+ *
+ *     struct round *r = controller_begin(c);
+ *     round_remove(r, o->kind, o->ns, o->name, &opts);
+ *     return round_end(r);
+ *
+ * A key whose answers are due is busy. When they are in, the mirror shows what was written (mirror/writer.h): rounds
+ * assert it, so that a step never has to remember what it expects to see.
+ *
+ * A controller with memory of its own says how large (`size`); its struct begins with struct controller, is zero at
+ * first, is filled by `init` and emptied by `release`, also when init failed half way.
  */
 #ifndef BERTH_CONTROL_CONTROLLER_H
 #define BERTH_CONTROL_CONTROLLER_H
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "control/kit/control_sets.h"
 #include "control/kit/env.h"
 #include "control/kit/recorder.h"
 #include "control/kit/round.h"
 #include "control/kit/workqueue.h"
 
-enum { CONTROLLER_FEEDS = 4 };
-
-struct controller {
-    struct control_env env;
-    const char *who; /* static: writer and event source */
-    struct workqueue *queue;
-    struct recorder *recorder;
-    struct feed *feeds[CONTROLLER_FEEDS];
-    size_t n_feeds;
-    struct arena arena; /* reset after each piece of work by controller_done */
+/* A kind that a controller has to do with. */
+struct controller_kind {
+    const char *group, *kind; /* kind NULL: every kind there is */
+    /* Adds the keys that a change leads to; NULL: it is not watched, only read or written. */
+    void (*changed)(void *self, const struct change *ch);
+    bool first;    /* what is there at the start, or when memory was lost, comes as an addition */
+    bool optional; /* not every cluster serves it: `berth operate` begins without */
+    unsigned may;  /* of enum may: what it writes */
 };
 
+struct controller_row {
+    const char *name; /* the word of `--controllers`: of its set, whose controllers all have the same */
+    unsigned set;     /* one bit of enum control_set */
+    const char *who;
+    const struct controller_kind *kinds;
+    size_t n_kinds;
+    enum work (*step)(void *self, struct work_key key);
+    void (*start)(void *self); /* at the start and when memory was lost, after what is `first`; may be NULL */
+    int64_t every_ns;          /* the key of sort 0 without a name comes each time this has passed; 0: never */
+    size_t budget;             /* keys a turn; 0: 128; CONTROLLER_TURN: as many as the world says (env.turn) */
+    size_t arena;              /* bytes for one step; 0: 64 MiB */
+    /* Own memory; each may be 0 or NULL. */
+    size_t size;
+    int (*init)(void *self, struct err *err); /* before the feeds */
+    void (*release)(void *self);              /* after the feeds, before the rest */
+};
+#define CONTROLLER_TURN SIZE_MAX
+#define CONTROLLER_KINDS(...)                                                                      \
+    .kinds = (const struct controller_kind[]){__VA_ARGS__},                                        \
+    .n_kinds = sizeof((const struct controller_kind[]){__VA_ARGS__}) /                             \
+               sizeof(struct controller_kind)
+
+/* What a controller's own struct begins with; `self` in the functions above. */
+struct controller {
+    struct control_env env;
+    const struct controller_row *row;
+    const char *who;
+    const struct kind **kinds; /* of the row's kinds, in its order; NULL for "every kind" */
+    struct feed **feeds;
+    size_t n_feeds;
+    struct workqueue *queue;
+    struct recorder *recorder;
+    struct arena arena;  /* of one step */
+    struct work_key key; /* of the step under way */
+};
+
+/* The controller, which begins with struct controller; all that is there already is in its queue. NULL and err: no
+ * memory, or what its init says. */
+void *controller_new(const struct controller_row *row, const struct control_env *env,
+                     struct err *err);
+void controller_free(void *self); /* NULL is a no-op; writes under way are forgotten (round.h) */
+
+/* A round for the key of this step, whose "not found" answers are no failures: what should go is gone. NULL, which the
+ * functions of rounds take: out of memory. */
+struct round *controller_begin(struct controller *c);
+/* `changed` for who looks at the object itself: adds {0, ns, name}, when it is not deleted. */
+void controller_changed(void *self, const struct change *ch);
+
+/* ---- controllers that are not rows yet ---- */
+
+enum { CONTROLLER_FEEDS = 4 };
 /* work and resync get ctx. ERR_NOMEM; a failed controller is released all the same. */
 int controller_init(struct controller *c, const struct control_env *env, const char *who,
                     enum work (*work)(void *ctx, struct str ns, struct str name),
@@ -32,8 +117,6 @@ int controller_init(struct controller *c, const struct control_env *env, const c
 int controller_feed(struct controller *c, const struct kind *k,
                     void (*each)(void *ctx, const struct change *ch), void *ctx, struct err *err);
 void controller_release(struct controller *c);
-
-/* A round for a key, whose "not found" answers are no failures: what should go is gone. NULL: out of memory. */
 struct round *controller_round(struct controller *c, struct str ns, struct str name);
 enum work controller_done(struct controller *c, enum work w); /* resets the arena, returns w */
 

@@ -25,7 +25,10 @@ struct round {
     size_t due; /* answers */
     bool held;  /* by the worker */
     bool failed;
-    struct str ns, name;
+    const struct mirror *mirror;
+    round_may *may;
+    const void *may_ctx;
+    struct work_key key;
     char text[];
 };
 
@@ -35,20 +38,20 @@ static void round_cut(struct workqueue_link *l) {
     assert(!r->held);
 }
 
-struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
-                        struct str name) {
-    struct round *r = mem_zalloc(sizeof *r + ns.n + name.n);
+struct round *round_begin(struct workqueue *q, struct writer *w, const char *who,
+                          struct work_key key) {
+    struct round *r = mem_zalloc(sizeof *r + key.ns.n + key.name.n);
     if (!r) {
         return NULL;
     }
-    if (ns.n) {
-        memcpy(r->text, ns.p, ns.n);
+    if (key.ns.n) {
+        memcpy(r->text, key.ns.p, key.ns.n);
     }
-    if (name.n) {
-        memcpy(r->text + ns.n, name.p, name.n);
+    if (key.name.n) {
+        memcpy(r->text + key.ns.n, key.name.p, key.name.n);
     }
-    r->ns = str_from(r->text, ns.n);
-    r->name = str_from(r->text + ns.n, name.n);
+    r->key = (struct work_key){key.what, str_from(r->text, key.ns.n),
+                               str_from(r->text + key.ns.n, key.name.n)};
     r->queue = q;
     r->writer = w;
     r->who = who;
@@ -56,6 +59,17 @@ struct round *round_new(struct workqueue *q, struct writer *w, const char *who, 
     r->link.cut = round_cut;
     workqueue_attach(q, &r->link);
     return r;
+}
+
+struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
+                        struct str name) {
+    return round_begin(q, w, who, (struct work_key){0, ns, name});
+}
+
+void round_bind(struct round *r, const struct mirror *m, round_may *may, const void *ctx) {
+    r->mirror = m;
+    r->may = may;
+    r->may_ctx = ctx;
 }
 
 void round_on_done(struct round *r, round_hook *hook, void *ctx) {
@@ -68,15 +82,21 @@ void round_tag(struct round *r, uint64_t tag) {
 }
 
 void round_fail(struct round *r, int code) {
-    r->failed |= code != 0;
+    if (r) {
+        r->failed |= code != 0;
+    }
+}
+
+struct work_key round_key(const struct round *r) {
+    return r->key;
 }
 
 struct str round_ns(const struct round *r) {
-    return r->ns;
+    return r->key.ns;
 }
 
 struct str round_name(const struct round *r) {
-    return r->name;
+    return r->key.name;
 }
 
 static void end_if_done(struct round *r) {
@@ -86,15 +106,23 @@ static void end_if_done(struct round *r) {
     if (r->queue) {
         struct workqueue *q = r->queue;
         workqueue_detach(&r->link);
-        workqueue_finish(q, r->ns, r->name, r->failed ? WORK_RETRY : WORK_OK);
+        workqueue_done(q, r->key, r->failed ? WORK_RETRY : WORK_OK);
     }
     mem_free(r);
+}
+
+/* What was written is seen, or what came after it: another object of the name, or none. Kinds that nobody follows are
+ * not in the mirror. */
+static bool is_seen(const struct mirror *m, const struct object *o) {
+    const struct object *now = mirror_get(m, o->kind, o->ns, o->name);
+    return !now || now->rv >= o->rv || !str_eq(now->uid, o->uid);
 }
 
 static void answered(void *ctx, const struct write_result *res) {
     struct pending *p = ctx;
     struct round *r = p->round;
     if (r->queue) {
+        assert(!r->mirror || res->code != 0 || !res->obj || is_seen(r->mirror, res->obj));
         int code = r->hook ? r->hook(r->hook_ctx, r, p->tag, res) : res->code;
         r->failed |= code != 0;
     }
@@ -103,8 +131,12 @@ static void answered(void *ctx, const struct write_result *res) {
     end_if_done(r);
 }
 
-static struct pending *begin(struct round *r) {
+static struct pending *begin(struct round *r, const struct kind *k, enum may verb) {
+    if (!r) {
+        return NULL;
+    }
     struct pending *p = mem_alloc(sizeof *p);
+    assert(!r->may || r->may(r->may_ctx, k, verb));
     if (!p) {
         r->failed = true;
         return NULL;
@@ -115,7 +147,7 @@ static struct pending *begin(struct round *r) {
 }
 
 void round_create(struct round *r, const struct kind *k, struct str ns, struct str json) {
-    struct pending *p = begin(r);
+    struct pending *p = begin(r, k, MAY_CREATE);
     if (p) {
         writer_create(r->writer, r->who, k, ns, json, answered, p);
     }
@@ -123,7 +155,8 @@ void round_create(struct round *r, const struct kind *k, struct str ns, struct s
 
 void round_patch(struct round *r, const struct kind *k, struct str ns, struct str name,
                  const char *subresource, enum patch_type type, struct str body) {
-    struct pending *p = begin(r);
+    bool whole = !subresource || !*subresource;
+    struct pending *p = begin(r, k, whole ? MAY_PATCH : MAY_STATUS);
     if (p) {
         writer_patch(r->writer, r->who, k, ns, name, subresource, type, body, answered, p);
     }
@@ -131,13 +164,16 @@ void round_patch(struct round *r, const struct kind *k, struct str ns, struct st
 
 void round_remove(struct round *r, const struct kind *k, struct str ns, struct str name,
                   const struct delete_options *o) {
-    struct pending *p = begin(r);
+    struct pending *p = begin(r, k, MAY_DELETE);
     if (p) {
         writer_remove(r->writer, r->who, k, ns, name, o, answered, p);
     }
 }
 
 enum work round_end(struct round *r) {
+    if (!r) {
+        return WORK_RETRY;
+    }
     r->held = false;
     if (r->due) {
         return WORK_BUSY;

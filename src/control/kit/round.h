@@ -2,7 +2,6 @@
  * round: the writes of one piece of work on one key, from the first to the last answer.
  *
  *     struct round *r = round_new(c->queue, env->writer, "berth-x-controller", ns, name);
- *     if (!r) { return WORK_RETRY; }
  *     round_patch(r, pods, ns, pod, "status", PATCH_MERGE, body);
  *     round_create(r, pods, ns, json);
  *     return round_end(r);
@@ -12,19 +11,35 @@
  * else: conflicts are normal, the work is decided again from a newer picture. "Not found" on a patch or removal and
  * "exists" on a create end as WORK_RETRY too, since they mean the picture was old.
  *
+ * A round that memory was not enough for is NULL: its writes do nothing, and it ends in WORK_RETRY.
+ *
  * A round outlives its controller: when the queue is freed, the answers are dropped.
  */
 #ifndef BERTH_CONTROL_ROUND_H
 #define BERTH_CONTROL_ROUND_H
 
 #include "control/kit/workqueue.h"
+#include "mirror/mirror.h"
 #include "mirror/writer.h"
 
 struct round;
 
-/* NULL: out of memory. `who` is static; ns and name are copied. */
+/* NULL: out of memory. `who` is static; the key is copied. A declared controller has controller_round. */
+struct round *round_begin(struct workqueue *q, struct writer *w, const char *who,
+                          struct work_key key);
+/* The same for a key of sort 0. */
 struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
                         struct str name);
+/* What a controller says that it writes (controller.h): asked, and asserted, at each write. ctx outlives the round. */
+enum may {
+    MAY_CREATE = 1 << 0,
+    MAY_PATCH = 1 << 1,
+    MAY_STATUS = 1 << 2, /* patch the status, or another subresource */
+    MAY_DELETE = 1 << 3,
+};
+typedef bool round_may(const void *ctx, const struct kind *k, enum may verb);
+/* m: where a write that succeeded is seen by the time its answer is here (mirror/writer.h), which is asserted. */
+void round_bind(struct round *r, const struct mirror *m, round_may *may, const void *ctx);
 
 /* Called for each answer, before it is counted; not called once the queue is gone. `tag` is the latest round_tag. A
  * hook may write more in the same round. Return 0 to count the write as good, or an error code. */
@@ -39,6 +54,7 @@ void round_remove(struct round *r, const struct kind *k, struct str ns, struct s
                   const struct delete_options *o);
 /* Makes the round end in WORK_RETRY, whatever the answers: part of the work could not even be written down. */
 void round_fail(struct round *r, int code);
+struct work_key round_key(const struct round *r);
 struct str round_ns(const struct round *r);
 struct str round_name(const struct round *r);
 

@@ -23,7 +23,7 @@ enum { BASE_NS = 5000000, BUDGET = 128, MAX_SHIFT = 40 };
 enum item_state { ITEM_IDLE, ITEM_WAITING, ITEM_WORKING };
 
 struct item {
-    struct str key; /* "ns/name" in `text` */
+    struct str key; /* the sort as a byte, then "ns/name", in `text` */
     size_t ns_n;
     enum item_state state;
     bool again;
@@ -54,48 +54,49 @@ static int item_cmp(const void *va, const void *vb, void *ctx) {
     return (a->order > b->order) - (a->order < b->order);
 }
 
-static struct str item_ns(const struct item *it) {
-    return str_head(it->key, it->ns_n);
+/* Names of objects are at most 253 bytes each. */
+enum { KEY_MAX = 512 };
+
+static struct work_key item_key(const struct item *it) {
+    return (struct work_key){(unsigned char)it->text[0], str_head(str_skip(it->key, 1), it->ns_n),
+                             str_skip(it->key, 1 + it->ns_n + 1)};
 }
 
-static struct str item_name(const struct item *it) {
-    return str_skip(it->key, it->ns_n + 1);
+static size_t key_length(struct work_key key) {
+    return 1 + key.ns.n + 1 + key.name.n;
 }
 
-static struct item *item_find(const struct workqueue *q, struct str ns, struct str name) {
-    char buf[512];
-    size_t n = ns.n + 1 + name.n;
-    if (n > sizeof buf) {
+static void key_write(struct work_key key, char *to) {
+    assert(key.what < WORK_KEY_SORTS);
+    *to++ = (char)key.what;
+    if (key.ns.n) {
+        memcpy(to, key.ns.p, key.ns.n);
+    }
+    to[key.ns.n] = '/';
+    if (key.name.n) {
+        memcpy(to + key.ns.n + 1, key.name.p, key.name.n);
+    }
+}
+
+static struct item *item_find(const struct workqueue *q, struct work_key key) {
+    char text[KEY_MAX];
+    size_t n = key_length(key);
+    if (n > sizeof text) {
         return NULL;
     }
-    if (ns.n) {
-        memcpy(buf, ns.p, ns.n);
-    }
-    buf[ns.n] = '/';
-    if (name.n) {
-        memcpy(buf + ns.n + 1, name.p, name.n);
-    }
-    return map_get(&q->items, str_from(buf, n));
+    key_write(key, text);
+    return map_get(&q->items, str_from(text, n));
 }
 
-static struct item *item_make(struct workqueue *q, struct str ns, struct str name) {
-    size_t n = ns.n + 1 + name.n;
-    if (n > 512) {
-        return NULL; /* names of objects are at most 253 bytes each */
-    }
-    struct item *it = mem_zalloc(sizeof *it + n);
+static struct item *item_make(struct workqueue *q, struct work_key key) {
+    size_t n = key_length(key);
+    struct item *it = n <= KEY_MAX ? mem_zalloc(sizeof *it + n) : NULL;
     if (!it) {
         return NULL;
     }
-    if (ns.n) {
-        memcpy(it->text, ns.p, ns.n);
-    }
-    it->text[ns.n] = '/';
-    if (name.n) {
-        memcpy(it->text + ns.n + 1, name.p, name.n);
-    }
+    key_write(key, it->text);
     it->key = str_from(it->text, n);
-    it->ns_n = ns.n;
+    it->ns_n = key.ns.n;
     if (map_put(&q->items, it->key, it, NULL) != 0) {
         mem_free(it);
         return NULL;
@@ -156,10 +157,10 @@ static void enqueue(struct workqueue *q, struct item *it, int64_t due) {
     arm(q);
 }
 
-void workqueue_add_after(struct workqueue *q, struct str ns, struct str name, int64_t delay_ns) {
-    struct item *it = item_find(q, ns, name);
+void workqueue_look(struct workqueue *q, struct work_key key, int64_t delay_ns) {
+    struct item *it = item_find(q, key);
     if (!it) {
-        it = item_make(q, ns, name);
+        it = item_make(q, key);
     }
     if (!it) {
         lose(q);
@@ -174,6 +175,10 @@ void workqueue_add_after(struct workqueue *q, struct str ns, struct str name, in
         due = INT64_MAX - 1;
     }
     enqueue(q, it, due);
+}
+
+void workqueue_add_after(struct workqueue *q, struct str ns, struct str name, int64_t delay_ns) {
+    workqueue_look(q, (struct work_key){0, ns, name}, delay_ns);
 }
 
 void workqueue_add(struct workqueue *q, struct str ns, struct str name) {
@@ -207,15 +212,20 @@ static void settle(struct workqueue *q, struct item *it, enum work result) {
     enqueue(q, it, clock_mono(q->o.clock) + backoff_ns(q, it->failures));
 }
 
-void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result) {
-    struct item *it = item_find(q, ns, name);
+void workqueue_done(struct workqueue *q, struct work_key key, enum work result) {
+    struct item *it = item_find(q, key);
     assert(it && it->state == ITEM_WORKING && result != WORK_BUSY);
     settle(q, it, result);
 }
 
+void workqueue_finish(struct workqueue *q, struct str ns, struct str name, enum work result) {
+    workqueue_done(q, (struct work_key){0, ns, name}, result);
+}
+
 static void work_one(struct workqueue *q, struct item *it) {
     it->state = ITEM_WORKING;
-    enum work r = q->o.work(q->o.ctx, item_ns(it), item_name(it));
+    struct work_key key = item_key(it);
+    enum work r = q->o.step ? q->o.step(q->o.ctx, key) : q->o.work(q->o.ctx, key.ns, key.name);
     if (r != WORK_BUSY) {
         settle(q, it, r);
     }
@@ -320,7 +330,11 @@ size_t workqueue_len(const struct workqueue *q) {
     return q->waiting.n;
 }
 
-unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name) {
-    const struct item *it = item_find(q, ns, name);
+unsigned workqueue_tried(const struct workqueue *q, struct work_key key) {
+    const struct item *it = item_find(q, key);
     return it ? it->failures : 0;
+}
+
+unsigned workqueue_failures(const struct workqueue *q, struct str ns, struct str name) {
+    return workqueue_tried(q, (struct work_key){0, ns, name});
 }

@@ -58,6 +58,37 @@ static void keys_come_once_in_order(void **state) {
     teardown(&f);
 }
 
+static enum work sorted_step(void *ctx, struct work_key key) {
+    struct fixture *f = ctx;
+    size_t n = strlen(f->log);
+    snprintf(f->log + n, sizeof f->log - n, "%u:%.*s/%.*s ", key.what, STR_ARG(key.ns),
+             STR_ARG(key.name));
+    return f->answer;
+}
+
+/* Two sorts of one name are two keys, with failures of their own; a key needs no name. */
+static void keys_have_sorts(void **state) {
+    struct fixture f = {.answer = WORK_RETRY};
+    struct work_key last = {WORK_KEY_SORTS - 1, STR("a"), STR("x")}, none = {1};
+    virtual_clock_init(&f.clock, 0);
+    f.queue = workqueue_new(
+        &(struct workqueue_options){.clock = &f.clock.clock, .step = sorted_step, .ctx = &f});
+    assert_non_null(f.queue);
+    workqueue_look(f.queue, last, 0);
+    workqueue_add(f.queue, STR("a"), STR("x"));
+    workqueue_look(f.queue, last, 0);
+    virtual_clock_run(&f.clock, 0);
+    assert_string_equal(f.log, "255:a/x 0:a/x ");
+    assert_int_equal(workqueue_tried(f.queue, last), 1);
+    assert_int_equal(workqueue_tried(f.queue, none), 0);
+    f.answer = WORK_OK;
+    f.log[0] = 0;
+    workqueue_look(f.queue, none, 0);
+    virtual_clock_run(&f.clock, 0);
+    assert_string_equal(f.log, "1:/ ");
+    teardown(&f);
+}
+
 static void added_while_working_comes_back(void **state) {
     struct fixture f;
     setup(&f, 0);
@@ -174,6 +205,7 @@ static void a_set_clock_makes_all_due(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_come_once_in_order),
+        cmocka_unit_test(keys_have_sorts),
         cmocka_unit_test(busy_keys_are_exclusive),
         cmocka_unit_test(failures_back_off),
         cmocka_unit_test(later_and_sooner),

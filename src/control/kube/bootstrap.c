@@ -1,7 +1,6 @@
-/* bootstrap: keys are ("Kind", name). See bootstrap.h. */
+/* bootstrap: a key is the place of an object among the first ones. See bootstrap.h. */
 #include "control/kube/bootstrap.h"
 
-#include "base/mem.h"
 #include "control/kit/controller.h"
 
 static const struct first_object {
@@ -35,79 +34,53 @@ static const struct first_object {
 
 enum { FIRST_OBJECTS = sizeof first_objects / sizeof *first_objects };
 
-struct bootstrap_controller {
-    struct controller base;
-};
-
-static const struct object *find(const struct bootstrap_controller *c,
-                                 const struct first_object *f) {
-    const struct kind *k = kind_by_name(str_of(f->group), str_of(f->kind));
-    return k ? mirror_get(c->base.env.mirror, k, STR(""), str_of(f->name)) : NULL;
+static const struct object *find(const struct mirror *m, const struct first_object *f,
+                                 const struct kind **ret_kind) {
+    *ret_kind = kind_by_name(str_of(f->group), str_of(f->kind));
+    return mirror_get(m, *ret_kind, STR(""), str_of(f->name));
 }
 
-static enum work work(void *ctx, struct str kind, struct str name) {
-    struct bootstrap_controller *c = ctx;
-    for (size_t i = 0; i < FIRST_OBJECTS; i++) {
-        const struct first_object *f = &first_objects[i];
-        if (!str_is(kind, f->kind) || !str_is(name, f->name) || find(c, f)) {
-            continue;
-        }
-        const struct kind *k = kind_by_name(str_of(f->group), kind);
-        struct round *r = k ? controller_round(&c->base, kind, name) : NULL;
-        if (!r) {
-            return WORK_RETRY;
-        }
-        round_create(r, k, STR(""), str_of(f->json));
-        return round_end(r);
+static enum work step(void *self, struct work_key key) {
+    struct controller *c = self;
+    const struct first_object *f = &first_objects[key.what];
+    const struct kind *k;
+    if (find(c->env.mirror, f, &k)) {
+        return WORK_OK;
     }
-    return WORK_OK;
+    struct round *r = controller_begin(c);
+    round_create(r, k, STR(""), str_of(f->json));
+    return round_end(r);
 }
 
-static void add_all(void *ctx) {
-    struct bootstrap_controller *c = ctx;
-    for (size_t i = 0; i < FIRST_OBJECTS; i++) {
-        workqueue_add(c->base.queue, str_of(first_objects[i].kind), str_of(first_objects[i].name));
+static void start(void *self) {
+    struct controller *c = self;
+    for (unsigned i = 0; i < FIRST_OBJECTS; i++) {
+        workqueue_look(c->queue, (struct work_key){i}, 0);
     }
 }
 
-static void changed(void *ctx, const struct change *ch) {
-    struct bootstrap_controller *c = ctx;
+static void changed(void *self, const struct change *ch) {
     if (ch->type == CHANGE_DELETED) {
-        workqueue_add(c->base.queue, str_of(ch->obj->kind->kind), ch->obj->name);
+        start(self);
     }
 }
 
-bool bootstrap_done(const struct bootstrap_controller *c) {
+bool bootstrap_done(const struct mirror *m) {
+    const struct kind *k;
     for (size_t i = 0; i < FIRST_OBJECTS; i++) {
-        if (!find(c, &first_objects[i])) {
+        if (!find(m, &first_objects[i], &k)) {
             return false;
         }
     }
     return true;
 }
 
-struct bootstrap_controller *bootstrap_controller_new(const struct control_env *env,
-                                                      struct err *err) {
-    struct bootstrap_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    const struct kind *namespaces = kind_by_name(STR(""), STR("Namespace"));
-    const struct kind *classes = kind_by_name(STR("scheduling.k8s.io"), STR("PriorityClass"));
-    if (controller_init(&c->base, env, "berth-bootstrap", work, add_all, c, err) != 0 ||
-        controller_feed(&c->base, namespaces, changed, c, err) != 0 ||
-        controller_feed(&c->base, classes, changed, c, err) != 0) {
-        bootstrap_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-void bootstrap_controller_free(struct bootstrap_controller *c) {
-    if (c) {
-        controller_release(&c->base);
-        mem_free(c);
-    }
-}
+const struct controller_row bootstrap_controller = {
+    .name = "bootstrap",
+    .set = CONTROL_BOOTSTRAP,
+    .who = "berth-bootstrap",
+    CONTROLLER_KINDS({"", "Namespace", changed, .may = MAY_CREATE},
+                     {"scheduling.k8s.io", "PriorityClass", changed, .may = MAY_CREATE}),
+    .start = start,
+    .step = step,
+};

@@ -5,14 +5,12 @@
 #ifndef BERTH_CONTROL_BOOTSTRAP_H
 #define BERTH_CONTROL_BOOTSTRAP_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
+#include <stdbool.h>
 
-struct bootstrap_controller;
+struct mirror;
 
-struct bootstrap_controller *bootstrap_controller_new(const struct control_env *env,
-                                                      struct err *err);
-void bootstrap_controller_free(struct bootstrap_controller *c);
-bool bootstrap_done(const struct bootstrap_controller *c); /* everything is there */
+extern const struct controller_row bootstrap_controller;
+
+bool bootstrap_done(const struct mirror *m); /* everything is there */
 
 #endif

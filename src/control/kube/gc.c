@@ -1,12 +1,9 @@
-/*
- * gc: keys are uids (with an empty namespace). See gc.h.
- */
+/* gc: keys are uids, in place of names. See gc.h. */
 #include "control/kube/gc.h"
 
 #include "base/map.h"
-#include "base/mem.h"
-#include "control/kit/controller.h"
 #include "control/kit/body.h"
+#include "control/kit/controller.h"
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN "orphan"
@@ -180,7 +177,7 @@ static enum work drop_finalizer(struct gc_controller *c, const struct object *o,
     buf_init(&b, BODY_MAX);
     struct round *r = NULL;
     if (write_without_finalizer(o, finalizer, &c->base.arena, &b) == 0) {
-        r = controller_round(&c->base, STR(""), o->uid);
+        r = controller_begin(&c->base);
     }
     if (r) {
         round_patch(r, o->kind, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
@@ -194,10 +191,7 @@ static enum work orphan_dependents(struct gc_controller *c, const struct object 
     if (d->n == 0) {
         return drop_finalizer(c, owner, ORPHAN);
     }
-    struct round *r = controller_round(&c->base, STR(""), owner->uid);
-    if (!r) {
-        return WORK_RETRY;
-    }
+    struct round *r = controller_begin(&c->base);
     for (size_t i = 0; i < d->n; i++) {
         const struct object *o = d->v[i];
         bool *drop = ARENA_ARRAY(&c->base.arena, bool, o->n_owners);
@@ -215,10 +209,7 @@ static enum work orphan_dependents(struct gc_controller *c, const struct object 
 
 /* Its owners no longer wait for it. */
 static enum work unblock(struct gc_controller *c, const struct object *o) {
-    struct round *r = controller_round(&c->base, STR(""), o->uid);
-    if (!r) {
-        return WORK_RETRY;
-    }
+    struct round *r = controller_begin(&c->base);
     patch_owners(r, o, NULL);
     return round_end(r);
 }
@@ -258,10 +249,7 @@ static enum work process_owner(struct gc_controller *c, const struct object *own
 
 static enum work remove_dependent(struct gc_controller *c, const struct object *o, bool waiting) {
     struct dependents own;
-    struct round *r = controller_round(&c->base, STR(""), o->uid);
-    if (!r) {
-        return WORK_RETRY;
-    }
+    struct round *r = controller_begin(&c->base);
     bool foreground = waiting && dependents_of(c, o, &own) && own.n > 0;
     struct delete_options opts = {.uid = o->uid, .rv = o->rv, .grace_seconds = -1};
     opts.propagation = foreground || has_finalizer(c, o, FOREGROUND) ? STR("Foreground")
@@ -288,27 +276,21 @@ static enum work process_dependent(struct gc_controller *c, const struct object 
     if (count[REF_SOLID] == 0) {
         return remove_dependent(c, o, count[REF_WAITING] > 0);
     }
-    struct round *r = controller_round(&c->base, STR(""), o->uid);
-    if (!r) {
-        return WORK_RETRY;
-    }
+    struct round *r = controller_begin(&c->base);
     patch_owners(r, o, drop);
     return round_end(r);
 }
 
-static enum work work(void *ctx, struct str ns, struct str uid) {
-    struct gc_controller *c = ctx;
-    const struct object *o = mirror_by_uid(c->base.env.mirror, uid);
+static enum work step(void *self, struct work_key key) {
+    struct gc_controller *c = self;
+    const struct object *o = mirror_by_uid(c->base.env.mirror, key.name);
     if (!o) {
         return WORK_OK;
     }
-    enum work w = WORK_OK;
     if (o->deleting_ns) {
-        w = o->n_finalizers ? process_owner(c, o) : WORK_OK;
-    } else if (o->n_owners) {
-        w = process_dependent(c, o);
+        return o->n_finalizers ? process_owner(c, o) : WORK_OK;
     }
-    return controller_done(&c->base, w);
+    return o->n_owners ? process_dependent(c, o) : WORK_OK;
 }
 
 /* ---- what to look at ---- */
@@ -388,8 +370,8 @@ static bool look_at_each(void *ctx, const struct object *o) {
     return true;
 }
 
-static void look_at_all(void *ctx) {
-    struct gc_controller *c = ctx;
+static void start(void *self) {
+    struct gc_controller *c = self;
     size_t n;
     const struct kind *const *kinds = kinds_all(&n);
     for (size_t i = 0; i < n; i++) {
@@ -399,26 +381,25 @@ static void look_at_all(void *ctx) {
     }
 }
 
-struct gc_controller *gc_controller_new(const struct control_env *env, struct err *err) {
-    struct gc_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
+static int init(void *self, struct err *err) {
+    struct gc_controller *c = self;
     arena_init(&c->scratch, SCRATCH_MAX);
-    if (controller_init(&c->base, env, "garbage-collector", work, look_at_all, c, err) != 0 ||
-        controller_feed(&c->base, NULL, changed, c, err) != 0) {
-        gc_controller_free(c);
-        return NULL;
-    }
-    look_at_all(c);
-    return c;
+    return 0;
 }
 
-void gc_controller_free(struct gc_controller *c) {
-    if (c) {
-        controller_release(&c->base);
-        arena_release(&c->scratch);
-        mem_free(c);
-    }
+static void release(void *self) {
+    struct gc_controller *c = self;
+    arena_release(&c->scratch);
 }
+
+const struct controller_row gc_controller = {
+    .name = "garbage-collector",
+    .set = CONTROL_GC,
+    .who = "garbage-collector",
+    CONTROLLER_KINDS({NULL, NULL, changed, .may = MAY_PATCH | MAY_DELETE}),
+    .start = start,
+    .step = step,
+    .size = sizeof(struct gc_controller),
+    .init = init,
+    .release = release,
+};

@@ -20,12 +20,6 @@
 #ifndef BERTH_CONTROL_GC_H
 #define BERTH_CONTROL_GC_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
-
-struct gc_controller;
-
-struct gc_controller *gc_controller_new(const struct control_env *env, struct err *err);
-void gc_controller_free(struct gc_controller *c);
+extern const struct controller_row gc_controller;
 
 #endif

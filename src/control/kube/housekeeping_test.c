@@ -3,18 +3,19 @@
  * silent nodes, aggregated roles, old events, Workloads that are switched off.
  */
 #include "base/test.h"
+#include "control/hold/workload_life.h"
 #include "control/kit/api_service.h"
 #include "control/kit/backoff.h"
+#include "control/kit/controller.h"
+#include "control/kit/recorder.h"
 #include "control/kube/bootstrap.h"
 #include "control/kube/event_ttl.h"
-#include "control/test/fake_world.h"
 #include "control/kube/gc.h"
 #include "control/kube/namespace.h"
 #include "control/kube/node_life.h"
-#include "control/kit/recorder.h"
 #include "control/kube/role_aggregation.h"
 #include "control/kube/serviceaccount.h"
-#include "control/hold/workload_life.h"
+#include "control/test/fake_world.h"
 
 static struct fake_world w;
 
@@ -53,17 +54,17 @@ static const struct object *map(const char *name) {
 }
 
 static void bootstrap_makes_and_keeps(void **state) {
-    struct bootstrap_controller *c = bootstrap_controller_new(&w.env, NULL);
-    assert_false(bootstrap_done(c));
+    struct controller *c = controller_new(&bootstrap_controller, &w.env, NULL);
+    assert_false(bootstrap_done(w.mirror));
     w.fail_at = 3;
     fake_world_run(&w, NS_PER_SEC);
-    assert_true(bootstrap_done(c));
+    assert_true(bootstrap_done(w.mirror));
     assert_int_equal(fake_world_count(&w, "Namespace"), 5);
     fake_world_delete(&w, "PriorityClass", "", "system-node-critical", "Background");
-    assert_false(bootstrap_done(c));
+    assert_false(bootstrap_done(w.mirror));
     fake_world_run(&w, NS_PER_SEC);
-    assert_true(bootstrap_done(c));
-    bootstrap_controller_free(c);
+    assert_true(bootstrap_done(w.mirror));
+    controller_free(c);
 }
 
 /* Where the API is, kept when somebody deletes or changes it, and told anew when the port is another. */
@@ -71,7 +72,7 @@ static void the_service_of_the_api_is_kept(void **state) {
     struct api_address api = {.host = STR("0.0.0.0")};
     w.env.api = &api;
     put("v1", "Namespace", "", "default", "", "");
-    struct api_service_controller *c = api_service_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&api_service_controller, &w.env, NULL);
     fake_world_run(&w, NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "Service"), 0); /* nobody listens yet */
     api.port = 6443;
@@ -94,22 +95,22 @@ static void the_service_of_the_api_is_kept(void **state) {
     uint64_t writes = w.writes;
     fake_world_run(&w, 60 * NS_PER_SEC);
     assert_int_equal(w.writes, writes); /* it settles */
-    api_service_controller_free(c);
+    controller_free(c);
     api.port = 7443;
     api.host = STR("10.0.0.1");
-    c = api_service_controller_new(&w.env, NULL);
+    c = controller_new(&api_service_controller, &w.env, NULL);
     fake_world_run(&w, NS_PER_SEC);
     x = fake_world_get(&w, "EndpointSlice", "default", "kubernetes");
     assert_string_equal(fake_world_text(x, "endpoints.0.addresses"), "[\"10.0.0.1\"]");
     assert_string_equal(fake_world_text(x, "ports.0.port"), "7443");
     s = fake_world_get(&w, "Service", "default", "kubernetes");
     assert_string_equal(fake_world_text(s, "spec.ports.0.targetPort"), "7443");
-    api_service_controller_free(c);
+    controller_free(c);
 }
 
 static void namespaces_get_their_account(void **state) {
     w.env.root_ca = STR("PEM");
-    struct serviceaccount_controller *c = serviceaccount_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&serviceaccount_controller, &w.env, NULL);
     put("v1", "Namespace", "", "a", "", "");
     fake_world_run(&w, NS_PER_SEC);
     assert_non_null(fake_world_get(&w, "ServiceAccount", "a", "default"));
@@ -121,11 +122,11 @@ static void namespaces_get_their_account(void **state) {
     assert_non_null(fake_world_get(&w, "ServiceAccount", "a", "default"));
     ca = fake_world_get(&w, "ConfigMap", "a", "kube-root-ca.crt");
     assert_string_equal(fake_world_text(ca, "data"), "{\"ca.crt\":\"PEM\"}");
-    serviceaccount_controller_free(c);
+    controller_free(c);
 }
 
 static void a_namespace_is_emptied_then_gone(void **state) {
-    struct namespace_controller *c = namespace_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&namespace_controller, &w.env, NULL);
     put("v1", "Namespace", "", "a", "", "\"spec\":{\"finalizers\":[\"kubernetes\"]}");
     put("v1", "ConfigMap", "a", "plain", "", "");
     put("v1", "ConfigMap", "a", "held", "\"finalizers\":[\"example.com/hold\"]", "");
@@ -143,25 +144,25 @@ static void a_namespace_is_emptied_then_gone(void **state) {
     fake_world_run(&w, 5 * NS_PER_SEC);
     assert_null(fake_world_get(&w, "Namespace", "", "a"));
     assert_non_null(fake_world_get(&w, "ConfigMap", "b", "other"));
-    namespace_controller_free(c);
+    controller_free(c);
 }
 
 static void dependents_follow_in_the_background(void **state) {
     put("v1", "ConfigMap", "default", "top", "", "");
     owned_by(map("top"), "middle", false);
     owned_by(map("middle"), "leaf", false);
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     fake_world_run(&w, NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "ConfigMap"), 3);
     w.fail_at = 1;
     fake_world_delete(&w, "ConfigMap", "default", "top", "Background");
     fake_world_run(&w, NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "ConfigMap"), 0);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 static void foreground_waits_for_blocking_dependents(void **state) {
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     put("v1", "ConfigMap", "default", "top", "", "");
     owned_by(map("top"), "middle", true);
     owned_by(map("middle"), "leaf", true);
@@ -175,11 +176,11 @@ static void foreground_waits_for_blocking_dependents(void **state) {
     fake_world_patch(&w, "ConfigMap", "default", "leaf", "", "{\"metadata\":{\"finalizers\":[]}}");
     fake_world_run(&w, NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "ConfigMap"), 0);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 static void orphans_stay(void **state) {
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     put("v1", "ConfigMap", "default", "top", "", "");
     owned_by(map("top"), "child", false);
     fake_world_delete(&w, "ConfigMap", "default", "top", "Orphan");
@@ -187,7 +188,7 @@ static void orphans_stay(void **state) {
     assert_null(map("top"));
     assert_non_null(map("child"));
     assert_int_equal(map("child")->n_owners, 0);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 static void own(const char *name, const char *owner) {
@@ -217,7 +218,7 @@ static void circle(size_t n) {
 }
 
 static void circles_of_owners_go(void **state) {
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     static const char *const how[] = {"Foreground", "Background"};
     for (size_t n = 1; n <= 4; n++) {
         for (size_t i = 0; i < 2; i++) {
@@ -231,7 +232,7 @@ static void circles_of_owners_go(void **state) {
     assert_true(writes < 200);
     fake_world_run(&w, 60 * NS_PER_SEC);
     assert_int_equal(w.writes, writes);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 /* Deleted one by one before the collector has seen any of it, and when it comes only later. */
@@ -241,14 +242,14 @@ static void circles_that_wait_already_go(void **state) {
     fake_world_delete(&w, "ConfigMap", "default", "c1", "Foreground");
     fake_world_delete(&w, "ConfigMap", "default", "c2", "Foreground");
     fake_world_delete(&w, "ConfigMap", "default", "below", "Foreground");
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     fake_world_run(&w, 5 * NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "ConfigMap"), 0);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 static void an_orphaned_circle_is_cut(void **state) {
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     circle(3);
     fake_world_delete(&w, "ConfigMap", "default", "c0", "Orphan");
     fake_world_run(&w, 5 * NS_PER_SEC);
@@ -257,7 +258,7 @@ static void an_orphaned_circle_is_cut(void **state) {
     assert_int_equal(map("c1")->n_owners, 0);
     assert_int_equal(map("c2")->n_owners, 1);
     assert_int_equal(map("below")->n_owners, 0);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 /* What another namespace's uid, or another name or kind, is worth. */
@@ -267,7 +268,7 @@ static void an_owner_is_more_than_its_uid(void **state) {
         "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":"
         "\"%s\",\"uid\":\"%.*s\",\"blockOwnerDeletion\":true}],"
         "\"finalizers\":[\"example.com/hold\"]";
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     put("v1", "ConfigMap", "default", "top", "", "");
     snprintf(meta, sizeof meta, ref, "v1", "ConfigMap", "top", STR_ARG(map("top")->uid));
     put("v1", "ConfigMap", "b", "far", meta, "");
@@ -291,7 +292,7 @@ static void an_owner_is_more_than_its_uid(void **state) {
     fake_world_run(&w, NS_PER_SEC);
     assert_null(map("top")); /* the others, which are held as well, do not keep it */
     assert_false(fake_world_get(&w, "Node", "", "wide")->deleting_ns);
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 static void one_solid_owner_is_enough(void **state) {
@@ -303,11 +304,11 @@ static void one_solid_owner_is_enough(void **state) {
              "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"alive\",\"uid\":\"%.*s\"}]",
              STR_ARG(map("alive")->uid));
     put("v1", "ConfigMap", "default", "child", meta, "");
-    struct gc_controller *c = gc_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&gc_controller, &w.env, NULL);
     fake_world_run(&w, NS_PER_SEC);
     assert_int_equal(map("child")->n_owners, 1);
     assert_str_eq(map("child")->owners[0].name, STR("alive"));
-    gc_controller_free(c);
+    controller_free(c);
 }
 
 static void a_silent_node_becomes_unknown(void **state) {
@@ -318,14 +319,14 @@ static void a_silent_node_becomes_unknown(void **state) {
         "\"message\":\"\",\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\"}]}}");
     put("coordination.k8s.io/v1", "Lease", "kube-node-lease", "n1", "",
         "\"spec\":{\"renewTime\":\"2026-01-01T00:00:30.000000Z\"}");
-    struct node_life_controller *c = node_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&node_life_controller, &w.env, NULL);
     fake_world_run(&w, 60 * NS_PER_SEC); /* the lease counts */
     assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"),
                         "True");
     fake_world_run(&w, 15 * NS_PER_SEC);
     assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"),
                         "Unknown");
-    node_life_controller_free(c);
+    controller_free(c);
 }
 
 /* A clock that is set makes no node silent, and one that was set back hides no silence. */
@@ -335,7 +336,7 @@ static void a_set_clock_and_silence(void **state) {
         &w, "Node", "", "n1", "status",
         "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"x\","
         "\"message\":\"\",\"lastHeartbeatTime\":\"2026-01-01T00:00:00Z\"}]}}");
-    struct node_life_controller *c = node_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&node_life_controller, &w.env, NULL);
     virtual_clock_set_wall(&w.clock, clock_wall(w.env.clock) + 5 * 3600 * NS_PER_SEC);
     fake_world_run(&w, 30 * NS_PER_SEC);
     assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"),
@@ -351,12 +352,12 @@ static void a_set_clock_and_silence(void **state) {
     fake_world_run(&w, 15 * NS_PER_SEC);
     assert_string_equal(fake_world_condition(fake_world_get(&w, "Node", "", "n1"), "Ready"),
                         "Unknown");
-    node_life_controller_free(c);
+    controller_free(c);
 }
 
 static void pods_of_a_lost_node_go(void **state) {
     put("v1", "Node", "", "n1", "", "");
-    struct node_life_controller *c = node_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&node_life_controller, &w.env, NULL);
     put("v1", "Pod", "default", "p", "",
         "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}");
     fake_world_delete(&w, "Node", "", "n1", "Background");
@@ -364,12 +365,12 @@ static void pods_of_a_lost_node_go(void **state) {
     assert_int_equal(fake_world_count(&w, "Pod"), 1);
     fake_world_run(&w, 30 * NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "Pod"), 0);
-    node_life_controller_free(c);
+    controller_free(c);
 }
 
 /* Nobody else would end it: its namespace would stay for ever. */
 static void pods_of_a_node_that_never_was_go(void **state) {
-    struct node_life_controller *c = node_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&node_life_controller, &w.env, NULL);
     put("v1", "Node", "", "n1", "", "");
     put("v1", "Pod", "default", "lost", "",
         "\"spec\":{\"nodeName\":\"nowhere\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}");
@@ -381,12 +382,12 @@ static void pods_of_a_node_that_never_was_go(void **state) {
     fake_world_run(&w, 30 * NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "Pod"), 1);
     assert_non_null(fake_world_get(&w, "Pod", "default", "well"));
-    node_life_controller_free(c);
+    controller_free(c);
 }
 
 static void roles_add_up(void **state) {
     const char *rbac = "rbac.authorization.k8s.io/v1";
-    struct role_aggregation_controller *c = role_aggregation_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&role_aggregation_controller, &w.env, NULL);
     put(rbac, "ClusterRole", "", "sum", "",
         "\"aggregationRule\":{\"clusterRoleSelectors\":[{\"matchLabels\":{\"to\":\"sum\"}}]},"
         "\"rules\":[]");
@@ -404,12 +405,12 @@ static void roles_add_up(void **state) {
     uint64_t writes = w.writes;
     fake_world_run(&w, 60 * NS_PER_SEC);
     assert_int_equal(w.writes, writes); /* it settles */
-    role_aggregation_controller_free(c);
+    controller_free(c);
 }
 
 static void events_repeat_combine_and_expire(void **state) {
     struct recorder *r = recorder_new(&w.env, "test");
-    struct event_ttl_controller *c = event_ttl_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&event_ttl_controller, &w.env, NULL);
     put("v1", "ConfigMap", "default", "a", "", "");
     for (int i = 0; i < 3; i++) {
         recorder_event(r, map("a"), EVENT_NORMAL, "Same", "again");
@@ -434,7 +435,7 @@ static void events_repeat_combine_and_expire(void **state) {
     fake_world_run(&w, NS_PER_SEC);
     assert_int_equal(fake_world_count(&w, "Event"), 0);
     recorder_free(r);
-    event_ttl_controller_free(c);
+    controller_free(c);
 }
 
 /* Sixteen are written at a time, the rest waits; what waits when the recorder goes is forgotten. */
@@ -479,7 +480,7 @@ static const struct object *workload(void) {
 
 /* What is counted in a status counts no further than it can. */
 static void the_last_count_stays(void **state) {
-    struct workload_life_controller *c = workload_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&workload_life_controller, &w.env, NULL);
     static const char stats[] = "[{\"reason\":\"Deactivated\",\"underlyingCause\":\"\",\"count\":"
                                 "2147483647}]";
     char patch[256];
@@ -492,11 +493,11 @@ static void the_last_count_stays(void **state) {
     assert_string_equal(fake_world_text(workload(), "status.schedulingStats.evictions"), stats);
     assert_int_equal(backoff_ns(0, 3600, INT32_MAX, STR("x")), 0); /* at once, also to compute */
     assert_int_equal(backoff_ns(1, 3600, INT32_MAX, STR("x")), 3600 * NS_PER_SEC);
-    workload_life_controller_free(c);
+    controller_free(c);
 }
 
 static void a_switched_off_workload_is_evicted(void **state) {
-    struct workload_life_controller *c = workload_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&workload_life_controller, &w.env, NULL);
     put("kueue.x-k8s.io/v1beta2", "Workload", "default", "x", "", WORKLOAD);
     fake_world_patch(&w, "Workload", "default", "x", "", "{\"spec\":{\"active\":false}}");
     fake_world_run(&w, NS_PER_SEC);
@@ -511,11 +512,11 @@ static void a_switched_off_workload_is_evicted(void **state) {
     fake_world_run(&w, NS_PER_SEC);
     assert_string_equal(fake_world_condition(workload(), "Requeued"), "True");
     assert_string_equal(fake_world_condition_reason(workload(), "Requeued"), "Reactivated");
-    workload_life_controller_free(c);
+    controller_free(c);
 }
 
 static void a_workload_has_its_time(void **state) {
-    struct workload_life_controller *c = workload_life_controller_new(&w.env, NULL);
+    struct controller *c = controller_new(&workload_life_controller, &w.env, NULL);
     put("kueue.x-k8s.io/v1beta2", "Workload", "default", "x", "", WORKLOAD);
     fake_world_patch(&w, "Workload", "default", "x", "status", ADMITTED);
     fake_world_run(&w, 99 * NS_PER_SEC);
@@ -527,7 +528,7 @@ static void a_workload_has_its_time(void **state) {
                         "The workload is deactivated due to exceeding the maximum execution time");
     assert_string_equal(fake_world_condition(workload(), "DeactivationTarget"), "");
     assert_string_equal(fake_world_text(workload(), "spec.active"), "false");
-    workload_life_controller_free(c);
+    controller_free(c);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -3,21 +3,17 @@
 
 #include "api/schema/codec.h"
 #include "base/limits.h"
-#include "base/mem.h"
+#include "control/kit/body.h"
 #include "control/kit/conditions.h"
 #include "control/kit/controller.h"
-#include "control/kit/body.h"
 
 enum { BODY_MAX = 256 << 10, BURST = 500 };
 
-struct namespace_controller {
-    struct controller base;
-    const struct kind *namespaces;
-};
+enum { NAMESPACES }; /* of the row's kinds */
 
 /* What is left in a namespace. */
 struct remains {
-    struct namespace_controller *c;
+    struct controller *c;
     struct round *round; /* deletions; NULL: only count */
     size_t deleted;
     size_t total, of_kind, with_finalizers;
@@ -47,7 +43,7 @@ static void visit_content(struct remains *r, struct str ns) {
     for (size_t i = 0; i < n; i++) {
         r->of_kind = 0;
         if (stored(kinds[i])) {
-            mirror_scan(r->c->base.env.mirror, kinds[i], ns, remove_one, r);
+            mirror_scan(r->c->env.mirror, kinds[i], ns, remove_one, r);
         }
         if (r->of_kind) {
             buf_f(&r->kinds, "%s%s.%s has %zu resource instances", r->total ? ", " : "",
@@ -57,10 +53,10 @@ static void visit_content(struct remains *r, struct str ns) {
     }
 }
 
-static int set_conditions(struct namespace_controller *c, struct condition_list *l,
-                          const struct remains *r, bool *changed) {
-    struct arena *a = &c->base.arena;
-    int64_t now = clock_wall(c->base.env.clock);
+static int set_conditions(struct controller *c, struct condition_list *l, const struct remains *r,
+                          bool *changed) {
+    struct arena *a = &c->arena;
+    int64_t now = clock_wall(c->env.clock);
     int e = conditions_set(l, a, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
                            STR("All resources successfully discovered"), now, 0, changed);
     e = e ? e
@@ -97,7 +93,7 @@ static int set_conditions(struct namespace_controller *c, struct condition_list 
                               STR("All content-preserving finalizers finished"), now, 0, changed);
 }
 
-static void write_status(struct namespace_controller *c, struct round *r, const struct object *ns,
+static void write_status(struct controller *c, struct round *r, const struct object *ns,
                          const struct namespace_object *view, const struct remains *left) {
     static const struct condition_list none;
     struct condition_list l = view->status ? view->status->conditions : none;
@@ -114,12 +110,12 @@ static void write_status(struct namespace_controller *c, struct round *r, const 
     buf_c(&b, "{\"status\":{\"phase\":\"Terminating\",\"conditions\":");
     write_conditions(&b, &l, false);
     buf_c(&b, "}}");
-    round_patch(r, c->namespaces, STR(""), ns->name, "status", PATCH_MERGE, buf_view(&b));
+    round_patch(r, c->kinds[NAMESPACES], STR(""), ns->name, "status", PATCH_MERGE, buf_view(&b));
     buf_release(&b);
 }
 
 /* Nothing is left: spec.finalizers without ours. */
-static void write_finalize(struct namespace_controller *c, struct round *r, const struct object *ns,
+static void write_finalize(struct controller *c, struct round *r, const struct object *ns,
                            const struct namespace_object *view) {
     struct buf b;
     size_t kept = 0;
@@ -132,22 +128,19 @@ static void write_finalize(struct namespace_controller *c, struct round *r, cons
         }
     }
     buf_c(&b, "]}}");
-    round_patch(r, c->namespaces, STR(""), ns->name, "finalize", PATCH_MERGE, buf_view(&b));
+    round_patch(r, c->kinds[NAMESPACES], STR(""), ns->name, "finalize", PATCH_MERGE, buf_view(&b));
     buf_release(&b);
 }
 
-static enum work empty_namespace(struct namespace_controller *c, const struct object *ns) {
+static enum work empty_namespace(struct controller *c, const struct object *ns) {
     struct namespace_object view;
     yyjson_doc *d;
     struct remains left = {.c = c};
-    if (object_tree(ns, &c->base.arena, &d, NULL) != 0 ||
-        codec_decode(&schema_namespace, yyjson_doc_get_root(d), &c->base.arena, &view, NULL) != 0) {
+    if (object_tree(ns, &c->arena, &d, NULL) != 0 ||
+        codec_decode(&schema_namespace, yyjson_doc_get_root(d), &c->arena, &view, NULL) != 0) {
         return WORK_RETRY;
     }
-    left.round = controller_round(&c->base, STR(""), ns->name);
-    if (!left.round) {
-        return WORK_RETRY;
-    }
+    left.round = controller_begin(c);
     buf_init(&left.kinds, LIMIT_CONDITION_MESSAGE);
     visit_content(&left, ns->name);
     if (left.total == 0 && view.spec && view.spec->finalizers.n) {
@@ -159,66 +152,37 @@ static enum work empty_namespace(struct namespace_controller *c, const struct ob
     return round_end(left.round);
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct namespace_controller *c = ctx;
-    const struct object *o = mirror_get(c->base.env.mirror, c->namespaces, STR(""), name);
-    enum work w = o && o->deleting_ns ? empty_namespace(c, o) : WORK_OK;
-    return controller_done(&c->base, w);
+static enum work step(void *self, struct work_key key) {
+    struct controller *c = self;
+    const struct object *o = mirror_get(c->env.mirror, c->kinds[NAMESPACES], STR(""), key.name);
+    return o && o->deleting_ns ? empty_namespace(c, o) : WORK_OK;
 }
 
 static void namespace_changed(void *ctx, const struct change *ch) {
-    struct namespace_controller *c = ctx;
+    struct controller *c = ctx;
     if (ch->type != CHANGE_DELETED && ch->obj->deleting_ns) {
-        workqueue_add(c->base.queue, STR(""), ch->obj->name);
+        workqueue_add(c->queue, STR(""), ch->obj->name);
     }
 }
 
 /* Something left a namespace, or came into one, that is being emptied. */
 static void content_changed(void *ctx, const struct change *ch) {
-    struct namespace_controller *c = ctx;
+    struct controller *c = ctx;
     if (str_empty(ch->obj->ns) || ch->type == CHANGE_MODIFIED) {
         return;
     }
-    const struct object *ns = mirror_get(c->base.env.mirror, c->namespaces, STR(""), ch->obj->ns);
+    const struct object *ns = mirror_get(c->env.mirror, c->kinds[NAMESPACES], STR(""), ch->obj->ns);
     if (ns && ns->deleting_ns) {
-        workqueue_add(c->base.queue, STR(""), ns->name);
+        workqueue_add(c->queue, STR(""), ns->name);
     }
 }
 
-static bool add_namespace(void *ctx, const struct object *o) {
-    struct namespace_controller *c = ctx;
-    if (o->deleting_ns) {
-        workqueue_add(c->base.queue, STR(""), o->name);
-    }
-    return true;
-}
-
-static void add_all(void *ctx) {
-    struct namespace_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->namespaces, STR(""), add_namespace, c);
-}
-
-struct namespace_controller *namespace_controller_new(const struct control_env *env,
-                                                      struct err *err) {
-    struct namespace_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
-    if (controller_init(&c->base, env, "namespace-controller", work, add_all, c, err) != 0 ||
-        controller_feed(&c->base, c->namespaces, namespace_changed, c, err) != 0 ||
-        controller_feed(&c->base, NULL, content_changed, c, err) != 0) {
-        namespace_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-void namespace_controller_free(struct namespace_controller *c) {
-    if (c) {
-        controller_release(&c->base);
-        mem_free(c);
-    }
-}
+const struct controller_row namespace_controller = {
+    .name = "namespaces",
+    .set = CONTROL_NAMESPACES,
+    .who = "namespace-controller",
+    CONTROLLER_KINDS([NAMESPACES] = {"", "Namespace", namespace_changed, .first = true,
+                                     .may = MAY_STATUS},
+                     {NULL, NULL, content_changed, .may = MAY_DELETE}),
+    .step = step,
+};

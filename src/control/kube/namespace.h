@@ -5,13 +5,6 @@
 #ifndef BERTH_CONTROL_NAMESPACE_H
 #define BERTH_CONTROL_NAMESPACE_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
-
-struct namespace_controller;
-
-struct namespace_controller *namespace_controller_new(const struct control_env *env,
-                                                      struct err *err);
-void namespace_controller_free(struct namespace_controller *c);
+extern const struct controller_row namespace_controller;
 
 #endif

@@ -1,24 +1,20 @@
-/*
- * node_life: a key is ("", name) for a node to watch, and (GONE, name) for one that may be gone for good, due after its
- * grace. See node_life.h.
- */
+/* node_life: a key is a node to watch, or one that may be gone for good, due after its grace. See node_life.h. */
 #include "control/kube/node_life.h"
 
 #include "api/schema/codec.h"
-#include "base/mem.h"
+#include "control/kit/body.h"
 #include "control/kit/conditions.h"
 #include "control/kit/controller.h"
-#include "control/kit/body.h"
 #include "wire/text/time.h"
 
-#define GONE STR("gone")
 #define SILENT "Kubelet stopped posting node status."
 
 enum { GRACE_S = 40, BODY_MAX = 1 << 20 };
+enum { NODES, PODS, LEASES }; /* of the row's kinds */
+enum { WATCH, GONE };         /* sorts of keys */
 
 struct node_life_controller {
     struct controller base;
-    const struct kind *nodes, *leases, *pods;
     struct arena scratch;
     int64_t started_ns; /* silence is counted from here on: nobody could be heard before */
     struct clock_watch watch;
@@ -41,7 +37,7 @@ static int64_t latest(int64_t seen, int64_t told, int64_t now) {
 
 static int64_t renewed(struct node_life_controller *c, struct str node) {
     const struct object *o =
-        mirror_get(c->base.env.mirror, c->leases, STR("kube-node-lease"), node);
+        mirror_get(c->base.env.mirror, c->base.kinds[LEASES], STR("kube-node-lease"), node);
     yyjson_doc *d;
     int64_t ns;
     if (!o || object_tree(o, &c->base.arena, &d, NULL) != 0 ||
@@ -88,10 +84,7 @@ static enum work mark_unknown(struct node_life_controller *c, const struct objec
     if (!ready || str_is(ready->status, "Unknown")) {
         return WORK_OK;
     }
-    r = controller_round(&c->base, STR(""), o->name);
-    if (!r) {
-        return WORK_RETRY;
-    }
+    r = controller_begin(&c->base);
     ready->status = STR("Unknown");
     ready->reason = STR("NodeStatusUnknown");
     ready->message = STR(SILENT);
@@ -114,12 +107,12 @@ static enum work mark_unknown(struct node_life_controller *c, const struct objec
         buf_c(&b, "}");
     }
     buf_c(&b, "]}}");
-    round_patch(r, c->nodes, STR(""), o->name, "status", PATCH_MERGE, buf_view(&b));
+    round_patch(r, c->base.kinds[NODES], STR(""), o->name, "status", PATCH_MERGE, buf_view(&b));
     buf_release(&b);
     struct pods_of p = {.c = c, .node = o->name};
     recorder_event(c->base.recorder, o, EVENT_NORMAL, "NodeNotReady",
                    "Node %.*s status is now: NodeNotReady", STR_ARG(o->name));
-    mirror_scan(c->base.env.mirror, c->pods, STR(""), tell_pod, &p);
+    mirror_scan(c->base.env.mirror, c->base.kinds[PODS], STR(""), tell_pod, &p);
     return round_end(r);
 }
 
@@ -140,7 +133,7 @@ static enum work watch_node(struct node_life_controller *c, const struct object 
     seen = ready ? latest(seen, ready->last_probe_ns, now) : seen;
     int64_t left = GRACE_S * NS_PER_SEC - (now - seen);
     if (left > 0) {
-        workqueue_add_after(c->base.queue, STR(""), o->name, left + NS_PER_MS);
+        workqueue_look(c->base.queue, c->base.key, left + NS_PER_MS);
         return WORK_OK;
     }
     /* Also after it was marked: the next status of the node brings it back here. */
@@ -157,71 +150,58 @@ static bool remove_pod(void *ctx, const struct object *pod) {
     }
     struct str phase = json_str_at(root, "status.phase");
     if (!str_is(phase, "Succeeded") && !str_is(phase, "Failed")) {
-        round_patch(p->round, p->c->pods, pod->ns, pod->name, "status", PATCH_MERGE,
+        round_patch(p->round, p->c->base.kinds[PODS], pod->ns, pod->name, "status", PATCH_MERGE,
                     STR("{\"status\":{\"phase\":\"Failed\",\"reason\":\"NodeLost\",\"message\":"
                         "\"PodGC: node no longer exists\"}}"));
     }
     if (pod->deleting_ns == 0 || pod->n_finalizers == 0) {
         struct delete_options opts = {
             .uid = pod->uid, .grace_seconds = 0, .propagation = STR("Background")};
-        round_remove(p->round, p->c->pods, pod->ns, pod->name, &opts);
+        round_remove(p->round, p->c->base.kinds[PODS], pod->ns, pod->name, &opts);
     }
     return true;
 }
 
 static enum work clear_node(struct node_life_controller *c, struct str name) {
     struct pods_of p = {.c = c, .node = name};
-    p.round = controller_round(&c->base, GONE, name);
-    if (!p.round) {
-        return WORK_RETRY;
-    }
-    mirror_scan(c->base.env.mirror, c->pods, STR(""), remove_pod, &p);
+    p.round = controller_begin(&c->base);
+    mirror_scan(c->base.env.mirror, c->base.kinds[PODS], STR(""), remove_pod, &p);
     return round_end(p.round);
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct node_life_controller *c = ctx;
-    const struct object *o = mirror_get(c->base.env.mirror, c->nodes, STR(""), name);
-    bool gone = str_eq(ns, GONE);
+static enum work step(void *self, struct work_key key) {
+    struct node_life_controller *c = self;
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->base.kinds[NODES], STR(""), key.name);
+    int64_t now = clock_mono(c->base.env.clock);
     enum work w = WORK_OK;
-    if (o && !gone) {
+    if (o && key.what == WATCH) {
         w = watch_node(c, o);
-    } else if (!o && gone && clock_mono(c->base.env.clock) < c->gone_mono) {
-        workqueue_add_after(c->base.queue, ns, name,
-                            c->gone_mono - clock_mono(c->base.env.clock));
-    } else if (!o && gone) {
-        w = clear_node(c, name);
+    } else if (!o && key.what == GONE && now < c->gone_mono) {
+        workqueue_look(c->base.queue, key, c->gone_mono - now);
+    } else if (!o && key.what == GONE) {
+        w = clear_node(c, key.name);
     }
     arena_reset(&c->scratch);
-    return controller_done(&c->base, w);
+    return w;
 }
 
 /* ---- what to look at ---- */
 
 static void node_changed(void *ctx, const struct change *ch) {
     struct node_life_controller *c = ctx;
-    if (ch->type != CHANGE_DELETED) {
-        workqueue_add(c->base.queue, STR(""), ch->obj->name);
-        return;
-    }
     /* A node that comes back under its name within the grace keeps its pods. */
-    workqueue_add_after(c->base.queue, GONE, ch->obj->name, GRACE_S * NS_PER_SEC);
+    bool gone = ch->type == CHANGE_DELETED;
+    workqueue_look(c->base.queue, (struct work_key){gone ? GONE : WATCH, .name = ch->obj->name},
+                   gone ? GRACE_S * NS_PER_SEC : 0);
 }
 
-static bool add_node(void *ctx, const struct object *o) {
-    struct node_life_controller *c = ctx;
-    workqueue_add(c->base.queue, STR(""), o->name);
-    return true;
-}
-
-static bool add_lost_pod(void *ctx, const struct object *pod) {
-    struct node_life_controller *c = ctx;
+static void add_lost_pod(struct node_life_controller *c, const struct object *pod) {
     yyjson_val *root = NULL;
     struct str node = node_of(c, pod, &root);
-    if (!str_empty(node) && !mirror_get(c->base.env.mirror, c->nodes, STR(""), node)) {
-        workqueue_add_after(c->base.queue, GONE, node, GRACE_S * NS_PER_SEC);
+    if (!str_empty(node) && !mirror_get(c->base.env.mirror, c->base.kinds[NODES], STR(""), node)) {
+        workqueue_look(c->base.queue, (struct work_key){GONE, .name = node}, GRACE_S * NS_PER_SEC);
     }
-    return true;
 }
 
 /* Bound to a node that never was, or is gone already: a change of its node or its deletion changes the generation. */
@@ -234,43 +214,33 @@ static void pod_changed(void *ctx, const struct change *ch) {
     }
 }
 
-static void add_all(void *ctx) {
-    struct node_life_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->nodes, STR(""), add_node, c);
-    mirror_scan(c->base.env.mirror, c->pods, STR(""), add_lost_pod, c);
-}
-
-struct node_life_controller *node_life_controller_new(const struct control_env *env,
-                                                      struct err *err) {
-    struct node_life_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->nodes = kind_by_name(STR(""), STR("Node"));
-    c->pods = kind_by_name(STR(""), STR("Pod"));
-    c->leases = kind_by_name(STR("coordination.k8s.io"), STR("Lease"));
-    c->started_ns = clock_wall(env->clock);
+static int init(void *self, struct err *err) {
+    struct node_life_controller *c = self;
+    c->started_ns = clock_wall(c->base.env.clock);
     arena_init(&c->scratch, 16 << 20);
-    if (controller_init(&c->base, env, "node-controller", work, add_all, c, err) != 0 ||
-        controller_feed(&c->base, c->nodes, node_changed, c, err) != 0 ||
-        controller_feed(&c->base, c->pods, pod_changed, c, err) != 0) {
-        node_life_controller_free(c);
-        return NULL;
-    }
     c->watch = (struct clock_watch){.stepped = stepped, .ctx = c};
-    clock_watch_add(env->clock, &c->watch);
-    add_all(c);
-    return c;
+    clock_watch_add(c->base.env.clock, &c->watch);
+    return 0;
 }
 
-void node_life_controller_free(struct node_life_controller *c) {
-    if (c) {
-        if (c->watch.stepped) {
-            clock_watch_remove(c->base.env.clock, &c->watch);
-        }
-        controller_release(&c->base);
-        arena_release(&c->scratch);
-        mem_free(c);
+static void release(void *self) {
+    struct node_life_controller *c = self;
+    if (c->watch.stepped) {
+        clock_watch_remove(c->base.env.clock, &c->watch);
     }
+    arena_release(&c->scratch);
 }
+
+const struct controller_row node_life_controller = {
+    .name = "nodes",
+    .set = CONTROL_NODES,
+    .who = "node-controller",
+    CONTROLLER_KINDS([NODES] = {"", "Node", node_changed, .first = true, .may = MAY_STATUS},
+                     [PODS] = {"", "Pod", pod_changed, .first = true,
+                               .may = MAY_STATUS | MAY_DELETE},
+                     [LEASES] = {"coordination.k8s.io", "Lease"}),
+    .step = step,
+    .size = sizeof(struct node_life_controller),
+    .init = init,
+    .release = release,
+};

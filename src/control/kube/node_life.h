@@ -8,13 +8,6 @@
 #ifndef BERTH_CONTROL_NODE_LIFE_H
 #define BERTH_CONTROL_NODE_LIFE_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
-
-struct node_life_controller;
-
-struct node_life_controller *node_life_controller_new(const struct control_env *env,
-                                                      struct err *err);
-void node_life_controller_free(struct node_life_controller *c);
+extern const struct controller_row node_life_controller;
 
 #endif

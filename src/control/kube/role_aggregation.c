@@ -1,19 +1,16 @@
-/* role_aggregation: keys are ClusterRoles. See role_aggregation.h. */
+/* role_aggregation: keys are all aggregates, or one ClusterRole. See role_aggregation.h. */
 #include "control/kube/role_aggregation.h"
 
 #include "api/selector.h"
-#include "base/mem.h"
 #include "control/kit/controller.h"
 
 enum { BODY_MAX = 2 << 20 };
 
-struct role_aggregation_controller {
-    struct controller base;
-    const struct kind *roles;
-};
+enum { ROLES }; /* of the row's kinds */
+enum { LOOK_AT_ALL, LOOK_AT_ONE };
 
 struct union_of {
-    struct role_aggregation_controller *c;
+    struct controller *c;
     struct str self;
     struct selector *selectors;
     size_t n;
@@ -43,7 +40,7 @@ static bool add_rules(void *ctx, const struct object *o) {
     if (!match || str_eq(o->name, u->self)) {
         return true;
     }
-    u->code = object_tree(o, &u->c->base.arena, &d, NULL);
+    u->code = object_tree(o, &u->c->arena, &d, NULL);
     if (u->code != 0) {
         return false;
     }
@@ -78,19 +75,16 @@ static int read_selectors(struct union_of *u, yyjson_val *list, struct arena *a)
     return 0;
 }
 
-static enum work write_rules(struct role_aggregation_controller *c, const struct object *o,
+static enum work write_rules(struct controller *c, const struct object *o,
                              const struct union_of *u) {
     struct buf b;
-    struct round *r = controller_round(&c->base, STR(""), o->name);
-    if (!r) {
-        return WORK_RETRY;
-    }
+    struct round *r = controller_begin(c);
     buf_init(&b, BODY_MAX);
     buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"rules\":", (unsigned long long)o->rv);
     json_write_mut(&b, u->rules);
     buf_c(&b, "}");
     if (buf_ok(&b) == 0) {
-        round_patch(r, c->roles, STR(""), o->name, "", PATCH_MERGE, buf_view(&b));
+        round_patch(r, c->kinds[ROLES], STR(""), o->name, "", PATCH_MERGE, buf_view(&b));
     } else {
         round_fail(r, buf_ok(&b));
     }
@@ -98,8 +92,8 @@ static enum work write_rules(struct role_aggregation_controller *c, const struct
     return round_end(r);
 }
 
-static enum work aggregate(struct role_aggregation_controller *c, const struct object *o) {
-    struct arena *a = &c->base.arena;
+static enum work aggregate(struct controller *c, const struct object *o) {
+    struct arena *a = &c->arena;
     yyjson_doc *d;
     if (object_tree(o, a, &d, NULL) != 0) {
         return WORK_RETRY;
@@ -113,7 +107,7 @@ static enum work aggregate(struct role_aggregation_controller *c, const struct o
     if (read_selectors(&u, list, a) != 0) {
         return WORK_RETRY;
     }
-    mirror_scan(c->base.env.mirror, c->roles, STR(""), add_rules, &u);
+    mirror_scan(c->env.mirror, c->kinds[ROLES], STR(""), add_rules, &u);
     yyjson_val *have = json_get(root, STR("rules"));
     yyjson_mut_val *was = have ? yyjson_val_mut_copy(u.d, have) : yyjson_mut_arr(u.d);
     if (u.code != 0 || !was) {
@@ -122,51 +116,35 @@ static enum work aggregate(struct role_aggregation_controller *c, const struct o
     return json_mequal(was, u.rules) ? WORK_OK : write_rules(c, o, &u);
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct role_aggregation_controller *c = ctx;
-    const struct object *o = mirror_get(c->base.env.mirror, c->roles, STR(""), name);
-    return controller_done(&c->base, o && !o->deleting_ns ? aggregate(c, o) : WORK_OK);
-}
-
 static bool add(void *ctx, const struct object *o) {
-    struct role_aggregation_controller *c = ctx;
+    struct controller *c = ctx;
     if (str_contains(o->json, STR("\"aggregationRule\""))) {
-        workqueue_add(c->base.queue, STR(""), o->name);
+        workqueue_look(c->queue, (struct work_key){LOOK_AT_ONE, o->ns, o->name}, 0);
     }
     return true;
 }
 
-static void add_all(void *ctx) {
-    struct role_aggregation_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->roles, STR(""), add, c);
+static enum work step(void *self, struct work_key key) {
+    struct controller *c = self;
+    if (key.what == LOOK_AT_ALL) {
+        mirror_scan(c->env.mirror, c->kinds[ROLES], STR(""), add, c);
+        return WORK_OK;
+    }
+    const struct object *o = mirror_get(c->env.mirror, c->kinds[ROLES], STR(""), key.name);
+    return o && !o->deleting_ns ? aggregate(c, o) : WORK_OK;
 }
 
 /* Any role may be part of any aggregate; there are a handful of those. */
-static void changed(void *ctx, const struct change *ch) {
-    add_all(ctx);
+static void changed(void *self, const struct change *ch) {
+    struct controller *c = self;
+    workqueue_look(c->queue, (struct work_key){LOOK_AT_ALL}, 0);
 }
 
-struct role_aggregation_controller *role_aggregation_controller_new(const struct control_env *env,
-                                                                    struct err *err) {
-    struct role_aggregation_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->roles = kind_by_name(STR("rbac.authorization.k8s.io"), STR("ClusterRole"));
-    if (controller_init(&c->base, env, "clusterrole-aggregation-controller", work, add_all, c,
-                        err) != 0 ||
-        controller_feed(&c->base, c->roles, changed, c, err) != 0) {
-        role_aggregation_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-void role_aggregation_controller_free(struct role_aggregation_controller *c) {
-    if (c) {
-        controller_release(&c->base);
-        mem_free(c);
-    }
-}
+const struct controller_row role_aggregation_controller = {
+    .name = "roles",
+    .set = CONTROL_ROLES,
+    .who = "clusterrole-aggregation-controller",
+    CONTROLLER_KINDS([ROLES] = {"rbac.authorization.k8s.io", "ClusterRole", changed, .first = true,
+                                .may = MAY_PATCH}),
+    .step = step,
+};

@@ -5,13 +5,6 @@
 #ifndef BERTH_CONTROL_ROLE_AGGREGATION_H
 #define BERTH_CONTROL_ROLE_AGGREGATION_H
 
-#include "base/err.h"
-#include "control/kit/env.h"
-
-struct role_aggregation_controller;
-
-struct role_aggregation_controller *role_aggregation_controller_new(const struct control_env *env,
-                                                                    struct err *err);
-void role_aggregation_controller_free(struct role_aggregation_controller *c);
+extern const struct controller_row role_aggregation_controller;
 
 #endif

@@ -28,12 +28,12 @@ struct member {
 
 struct priority_class_controller {
     struct controller base;
-    const struct kind *workloads, *classes;
     struct map members, lists; /* by key; by the name of the class */
     struct arena arena;        /* of one spec */
     bool unlisted;             /* somebody is in no list for want of memory */
 };
 
+enum { WORKLOADS, CLASSES }; /* of the row's kinds */
 enum { ARENA_BYTES = 64 << 20 };
 
 struct search {
@@ -48,35 +48,36 @@ static int64_t value_of(const struct object *o, struct arena *a, int64_t otherwi
                : otherwise;
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct priority_class_controller *c = ctx;
+static enum work step(void *self, struct work_key key) {
+    struct priority_class_controller *c = self;
     struct arena *a = &c->base.arena;
-    const struct object *o = mirror_get(c->base.env.mirror, c->workloads, ns, name);
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->base.kinds[WORKLOADS], key.ns, key.name);
     yyjson_doc *d;
     if (!o || o->deleting_ns || object_tree(o, a, &d, NULL) != 0) {
-        return controller_done(&c->base, o && !o->deleting_ns ? WORK_RETRY : WORK_OK);
+        return o && !o->deleting_ns ? WORK_RETRY : WORK_OK;
     }
     yyjson_val *spec = json_path(yyjson_doc_get_root(d), "spec");
     struct str class = json_str_at(spec, "priorityClassRef.name");
     int64_t now = json_i64_at(spec, "priority", 0);
     const struct object *k =
         str_is(json_str_at(spec, "priorityClassRef.kind"), "WorkloadPriorityClass")
-            ? mirror_get(c->base.env.mirror, c->classes, STR(""), class)
+            ? mirror_get(c->base.env.mirror, c->base.kinds[CLASSES], STR(""), class)
             : NULL;
     int64_t want = k ? value_of(k, a, now) : now;
-    struct round *r = want != now ? controller_round(&c->base, ns, name) : NULL;
+    struct round *r = want != now ? controller_begin(&c->base) : NULL;
     if (want == now || !r) {
-        return controller_done(&c->base, want == now ? WORK_OK : WORK_RETRY);
+        return want == now ? WORK_OK : WORK_RETRY;
     }
     struct str body =
         arena_f(a, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"priority\":%lld}}",
                 (unsigned long long)o->rv, (long long)want);
     if (arena_ok(a) == 0) {
-        round_patch(r, c->workloads, ns, name, "", PATCH_MERGE, body);
+        round_patch(r, o->kind, o->ns, o->name, "", PATCH_MERGE, body);
     } else {
         round_fail(r, ERR_NOMEM);
     }
-    return controller_done(&c->base, round_end(r));
+    return round_end(r);
 }
 
 /* ---- who names which ---- */
@@ -187,11 +188,6 @@ static void workload_changed(void *ctx, const struct change *ch) {
     }
 }
 
-static bool note_each(void *ctx, const struct object *o) {
-    note(ctx, o, false);
-    return true;
-}
-
 /* ---- a class changed ---- */
 
 static bool add(void *ctx, const struct object *o) {
@@ -204,59 +200,41 @@ static bool add(void *ctx, const struct object *o) {
     return true;
 }
 
-static void changed(void *ctx, const struct change *ch) {
+static void class_changed(void *ctx, const struct change *ch) {
     struct priority_class_controller *c = ctx;
     struct search s = {c, ch->obj->name};
     if (ch->type == CHANGE_DELETED) {
         return;
     }
     if (c->unlisted) {
-        mirror_scan(c->base.env.mirror, c->workloads, STR(""), add, &s);
+        mirror_scan(c->base.env.mirror, c->base.kinds[WORKLOADS], STR(""), add, &s);
         return;
     }
     const struct class_list *l = map_get(&c->lists, ch->obj->name);
     for (const struct member *m = l != NULL ? l->first : NULL; m != NULL; m = m->next) {
-        const struct object *o = mirror_get(c->base.env.mirror, c->workloads, m->ns, m->name);
+        const struct object *o =
+            mirror_get(c->base.env.mirror, c->base.kinds[WORKLOADS], m->ns, m->name);
         if (o != NULL) {
             add(&s, o);
         }
     }
 }
 
-static void add_all(void *ctx) {
-    struct priority_class_controller *c = ctx;
-    struct search s = {c, STR("")};
-    mirror_scan(c->base.env.mirror, c->workloads, STR(""), add, &s);
-}
-
-struct priority_class_controller *priority_class_controller_new(const struct control_env *env,
-                                                                struct err *err) {
-    struct priority_class_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
+static int init(void *self, struct err *err) {
+    struct priority_class_controller *c = self;
     arena_init(&c->arena, ARENA_BYTES);
-    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
-    c->classes = kind_by_name(STR("kueue.x-k8s.io"), STR("WorkloadPriorityClass"));
-    if (controller_init(&c->base, env, "kueue-priority-class-controller", work, add_all, c, err) !=
-            0 ||
-        controller_feed(&c->base, c->classes, changed, c, err) != 0 ||
-        controller_feed(&c->base, c->workloads, workload_changed, c, err) != 0) {
-        priority_class_controller_free(c);
-        return NULL;
-    }
-    mirror_scan(c->base.env.mirror, c->workloads, STR(""), note_each, c);
-    add_all(c);
-    return c;
+    return 0;
 }
 
-void priority_class_controller_free(struct priority_class_controller *c) {
+static void start(void *self) {
+    struct priority_class_controller *c = self;
+    struct search s = {c, STR("")};
+    mirror_scan(c->base.env.mirror, c->base.kinds[WORKLOADS], STR(""), add, &s);
+}
+
+static void release(void *self) {
+    struct priority_class_controller *c = self;
     size_t i = 0;
-    if (!c) {
-        return;
-    }
-    controller_release(&c->base);
     for (const struct map_entry *e; (e = map_next(&c->members, &i)) != NULL;) {
         mem_free(e->value);
     }
@@ -267,5 +245,19 @@ void priority_class_controller_free(struct priority_class_controller *c) {
     map_release(&c->members);
     map_release(&c->lists);
     arena_release(&c->arena);
-    mem_free(c);
 }
+
+const struct controller_row priority_class_controller = {
+    .name = "workloads",
+    .set = CONTROL_WORKLOADS,
+    .who = "kueue-priority-class-controller",
+    CONTROLLER_KINDS([WORKLOADS] = {"kueue.x-k8s.io", "Workload", workload_changed, .first = true,
+                                    .may = MAY_PATCH},
+                     [CLASSES] = {"kueue.x-k8s.io", "WorkloadPriorityClass", class_changed,
+                                  .optional = true}),
+    .start = start,
+    .step = step,
+    .size = sizeof(struct priority_class_controller),
+    .init = init,
+    .release = release,
+};

@@ -11,6 +11,7 @@
 #include "api/h200_fixture.h"
 #include "base/mem.h"
 #include "base/prng.h"
+#include "control/kit/controller.h"
 #include "control/berths/booking_objects.h"
 #include "control/test/fake_world.h"
 #include "control/kube/gc.h"
@@ -31,7 +32,7 @@ struct scene {
     struct booking_objects_controller *b;
     struct job_controller *jobs;
     struct job_queue_controller *job_queue;
-    struct gc_controller *gc;
+    struct controller *gc;
     struct feed *feed;
     int64_t most; /* of SLICE */
     size_t sums;
@@ -93,12 +94,12 @@ __attribute__((unused)) static void controllers(struct scene *s) {
     s->b = booking_objects_controller_new(&s->w.env, &err);
     s->jobs = job_controller_new(&s->w.env, &err);
     s->job_queue = job_queue_controller_new(&s->w.env, &err);
-    s->gc = gc_controller_new(&s->w.env, &err);
+    s->gc = controller_new(&gc_controller, &s->w.env, &err);
     assert_true(s->q && s->d && s->b && s->jobs && s->job_queue && s->gc);
 }
 
 __attribute__((unused)) static void stop(struct scene *s) {
-    gc_controller_free(s->gc);
+    controller_free(s->gc);
     job_queue_controller_free(s->job_queue);
     job_controller_free(s->jobs);
     booking_objects_controller_free(s->b);

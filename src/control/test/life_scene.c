@@ -1,5 +1,6 @@
 /* life_scene: see life_scene.h. */
 #include "control/test/life_scene.h"
+#include "control/kit/controller.h"
 
 static int outcome(void *ctx, const struct object *pod) {
     return ((struct scene *)ctx)->outcome;
@@ -11,9 +12,9 @@ void scene_controllers(struct scene *s) {
     s->queues = queue_controller_new(&s->w.env, &err);
     s->jobs = job_controller_new(&s->w.env, &err);
     s->job_queue = job_queue_controller_new(&s->w.env, &err);
-    s->life = workload_life_controller_new(&s->w.env, &err);
-    s->classes = priority_class_controller_new(&s->w.env, &err);
-    s->gc = gc_controller_new(&s->w.env, &err);
+    s->life = controller_new(&workload_life_controller, &s->w.env, &err);
+    s->classes = controller_new(&priority_class_controller, &s->w.env, &err);
+    s->gc = controller_new(&gc_controller, &s->w.env, &err);
     assert_true(s->queues && s->jobs && s->job_queue && s->life && s->classes && s->gc);
 }
 
@@ -21,9 +22,9 @@ void scene_stop(struct scene *s) {
     queue_controller_free(s->queues);
     job_controller_free(s->jobs);
     job_queue_controller_free(s->job_queue);
-    workload_life_controller_free(s->life);
-    priority_class_controller_free(s->classes);
-    gc_controller_free(s->gc);
+    controller_free(s->life);
+    controller_free(s->classes);
+    controller_free(s->gc);
 }
 
 void scene_start(struct scene *s) {

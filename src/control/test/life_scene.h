@@ -7,6 +7,7 @@
 
 #include "base/test.h"
 
+#include "control/kit/controller.h"
 #include "control/test/fake_world.h"
 #include "control/kube/gc.h"
 #include "control/kube/job.h"
@@ -23,9 +24,9 @@ struct scene {
     struct queue_controller *queues;
     struct job_controller *jobs;
     struct job_queue_controller *job_queue;
-    struct workload_life_controller *life;
-    struct priority_class_controller *classes;
-    struct gc_controller *gc;
+    struct controller *life;
+    struct controller *classes;
+    struct controller *gc;
     int outcome; /* of pods: -1 runs on */
 };
 
