@@ -332,7 +332,7 @@ def test_discovery(b):
     """kubectl finds, describes and explains the kinds; tables have their columns."""
     text = b.kubectl("api-resources", "--api-group=berth.dev")
     check("workloadexplanations" in text and "why" in text and "queuepreviews" in text, text)
-    check("Who holds it" in b.kubectl("explain", "why.status.lacks.holders"), "explain")
+    check("hold the resource" in b.kubectl("explain", "why.status.lacks.holders"), "explain")
     check(b.kubectl("get", "why", ok=False).stderr.startswith("No resources found"), "an empty list")
     done = b.kubectl("delete", "why", "x", ok=False)
     check(done.returncode == 1, f"{done}")
