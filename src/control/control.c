@@ -32,16 +32,11 @@
     static void name##_drop(void *c) {                                                             \
         name##_controller_free(c);                                                                 \
     }
-WRAP(job)
 WRAP(job_queue)
 WRAP(pod_group)
 WRAP(serving)
 WRAP(queue)
 WRAP(defaults)
-WRAP(reservation)
-WRAP(booking_objects)
-WRAP(reservation_series)
-WRAP(calendar_feed)
 #undef WRAP
 
 static const struct part {
@@ -56,7 +51,7 @@ static const struct part {
     {CONTROL_NAMESPACES, "namespaces", .row = &namespace_controller},
     {CONTROL_SERVICEACCOUNTS, "service accounts", .row = &serviceaccount_controller},
     {CONTROL_GC, "garbage collector", .row = &gc_controller},
-    {CONTROL_JOBS, "jobs", job_make, job_drop},
+    {CONTROL_JOBS, "jobs", .row = &job_controller},
     {CONTROL_JOB_QUEUE, "job queue", job_queue_make, job_queue_drop},
     {CONTROL_JOB_QUEUE, "pods", pod_group_make, pod_group_drop},
     {CONTROL_JOB_QUEUE, "what serves", serving_make, serving_drop},
@@ -67,10 +62,10 @@ static const struct part {
     {CONTROL_EVENT_TTL, "event ttl", .row = &event_ttl_controller},
     {CONTROL_WORKLOADS, "workloads", .row = &workload_life_controller},
     {CONTROL_WORKLOADS, "priority classes", .row = &priority_class_controller},
-    {CONTROL_RESERVATIONS, "reservations", reservation_make, reservation_drop},
-    {CONTROL_RESERVATIONS, "series", reservation_series_make, reservation_series_drop},
-    {CONTROL_RESERVATIONS, "calendars", calendar_feed_make, calendar_feed_drop},
-    {CONTROL_RESERVATIONS, "booking objects", booking_objects_make, booking_objects_drop},
+    {CONTROL_RESERVATIONS, "reservations", .row = &reservation_controller},
+    {CONTROL_RESERVATIONS, "series", .row = &reservation_series_controller},
+    {CONTROL_RESERVATIONS, "calendars", .row = &calendar_feed_controller},
+    {CONTROL_RESERVATIONS, "booking objects", .row = &booking_objects_controller},
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -55,7 +55,7 @@ static void mark(struct booking_objects_controller *c, struct booking_picture *p
                               "\"" BOOKING_TERM "\":\"%.*s\"}}}",
                               (unsigned long long)o->rv, STR_ARG(p->term));
     round_tag(p->round, BOOKING_TAG_QUOTA);
-    round_patch(p->round, c->kinds[k], STR(""), o->name, "", PATCH_MERGE, body);
+    round_patch(p->round, c->base.kinds[k], STR(""), o->name, "", PATCH_MERGE, body);
     round_tag(p->round, 0);
 }
 

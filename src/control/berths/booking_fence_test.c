@@ -1,4 +1,5 @@
 /* Tests of booking_fence: writes of a leader before that land after another has decided. */
+#include "control/kit/controller.h"
 #include "control/test/booking_objects_scene.h"
 
 /* Who leads: the way of his writes is his own, and as long as it is. */
@@ -48,12 +49,12 @@ static void lead(struct scene *s, struct leader *l, const char *term) {
     l->writer.ctx = l;
     env.writer = &l->writer.writer;
     env.term = str_of(term);
-    l->b = booking_objects_controller_new(&env, &err);
+    l->b = controller_new(&booking_objects_controller, &env, &err);
     assert_non_null(l->b);
 }
 
 static void falls(struct leader *l) {
-    booking_objects_controller_free(l->b);
+    controller_free(l->b);
     l->b = NULL;
 }
 
@@ -66,7 +67,7 @@ static void forget(struct leader *l) {
 /* All but the scene's own controller of bookings. */
 static void start_led(struct scene *s, struct leader *l, const char *term) {
     start(s);
-    booking_objects_controller_free(s->b);
+    controller_free(s->b);
     s->b = NULL;
     lead(s, l, term);
     settle(s);
@@ -216,11 +217,12 @@ static void nothing_to_book(void **state) {
                    "\"resource\":\"" SLICE "\",\"count\":1}]}}");
     fake_world_patch(&w, "Reservation", "team", "a", "status",
                      "{\"status\":{\"phase\":\"Active\"}}");
-    struct booking_objects_controller *b = booking_objects_controller_new(&w.env, &err);
+    struct booking_objects_controller *b =
+        controller_new(&booking_objects_controller, &w.env, &err);
     assert_non_null(b);
     fake_world_run(&w, 100 * NS_PER_SEC); /* never ends where it looks again at once */
     assert_int_equal(fake_world_count(&w, "Cohort"), 0);
-    booking_objects_controller_free(b);
+    controller_free(b);
     fake_world_release(&w);
 }
 

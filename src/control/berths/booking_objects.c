@@ -137,7 +137,7 @@ static bool bind_queue(void *ctx, const struct object *o) {
                               .created = o->created_ns,
                               .end_policy = note(q, BOOKING_POLICY)};
         const struct object *r = uid.n > 0 ? mirror_by_uid(x->c->base.env.mirror, uid) : NULL;
-        if (r != NULL && r->kind == x->c->kinds[BK_RESERVATION]) {
+        if (r != NULL && r->kind == x->c->base.kinds[BK_RESERVATION]) {
             booking_read(x->c, b, r);
         }
     }
@@ -177,8 +177,8 @@ static bool queue_taken(struct booking_objects_controller *c, const struct booki
             return true;
         }
     }
-    return mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""), b->queue_name) !=
-           NULL;
+    return mirror_get(c->base.env.mirror, c->base.kinds[BK_CLUSTER_QUEUE], STR(""),
+                      b->queue_name) != NULL;
 }
 
 /* Names are of 8 digits of the uid; should two begin alike, the second has it whole. */
@@ -219,14 +219,14 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
     struct mirror *m = c->base.env.mirror;
     struct collecting x = {.c = c, .p = p, .n = map_count(&c->live) + 1};
     int r = 0;
-    mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), count_queue, &x);
+    mirror_scan(m, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), count_queue, &x);
     p->v = ARENA_ARRAY(&c->base.arena, struct booking, x.n);
     if (p->v == NULL) {
         return ERR_NOMEM;
     }
     for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL && !c->views.more;) {
         const struct live_booking *l = e->value;
-        const struct object *o = mirror_get(m, c->kinds[BK_RESERVATION], l->ns, l->name);
+        const struct object *o = mirror_get(m, c->base.kinds[BK_RESERVATION], l->ns, l->name);
         if (o != NULL && str_eq(o->uid, l->uid) && booking_read(c, &p->v[p->n], o)) {
             r = r != 0 ? r : map_put(&x.by_uid, o->uid, &p->v[p->n], NULL);
             p->n++;
@@ -234,7 +234,7 @@ static int collect(struct booking_objects_controller *c, struct booking_picture 
             p->v[p->n] = (struct booking){0};
         }
     }
-    mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
+    mirror_scan(m, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), bind_queue, &x);
     map_release(&x.by_uid);
     r = r == 0 ? arena_ok(&c->base.arena) : r;
     return r == 0 ? name_queues(c, p) : r;
@@ -260,7 +260,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
     if (res->code != 0) {
         c->failed = c->news = true;
         c->given_up += tag == BOOKING_TAG_QUOTA && res->code == ERR_TIMEOUT;
-        workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a failure alone is no news */
+        workqueue_look(c->base.queue, (struct work_key){0}, 0); /* a failure alone is no news */
         log_debug(c->base.env.log, "booking: %s", res->err.text);
     }
     return 0; /* one that cannot be written holds up no other: see again() */
@@ -272,7 +272,7 @@ static void again(struct booking_objects_controller *c, const struct booking_pic
     int64_t often = LOOK_EVERY_S * NS_PER_SEC; /* the clock of the wall may jump */
     ns = ns < often ? ns : often;
     if (p->n > 0) {
-        workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), ns);
+        workqueue_look(c->base.queue, (struct work_key){0}, ns);
     }
 }
 
@@ -280,7 +280,7 @@ static void again(struct booking_objects_controller *c, const struct booking_pic
 static const struct cluster_queue *default_queue(struct booking_objects_controller *c,
                                                  const struct object **ret_obj) {
     const struct object *o =
-        mirror_get(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""), STR("default"));
+        mirror_get(c->base.env.mirror, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), STR("default"));
     *ret_obj = o;
     bool made = o != NULL && object_label(o, STR(BOOKING_DEFAULT_LABEL)).n > 0;
     const struct cluster_queue *q =
@@ -317,7 +317,7 @@ static bool may_touch_pool(struct booking_objects_controller *c, const struct bo
 static int read_policy(struct booking_objects_controller *c, struct booking_picture *p) {
     struct mirror *m = c->base.env.mirror;
     const struct object *o =
-        mirror_get(m, c->kinds[BK_POLICY], STR(""), STR(RESERVATION_POLICY_NAME));
+        mirror_get(m, c->base.kinds[BK_POLICY], STR(""), STR(RESERVATION_POLICY_NAME));
     struct reservation_policy *policy =
         o != NULL ? booking_views_get(&c->views, o, &schema_reservation_policy) : NULL;
     p->policy = policy != NULL ? policy->spec : NULL;
@@ -334,7 +334,7 @@ static int read_policy(struct booking_objects_controller *c, struct booking_pict
     p->cohort_name = p->policy->pool != NULL && p->policy->pool->cohort.n > 0
                          ? p->policy->pool->cohort
                          : STR(POOL_COHORT);
-    p->cohort_obj = mirror_get(m, c->kinds[BK_COHORT], STR(""), p->cohort_name);
+    p->cohort_obj = mirror_get(m, c->base.kinds[BK_COHORT], STR(""), p->cohort_name);
     if (p->cohort_obj != NULL) {
         p->cohort = booking_views_get(&c->views, p->cohort_obj, &schema_cohort);
         return p->cohort != NULL ? 0 : ERR_NOMEM;
@@ -392,21 +392,22 @@ static bool too_many(struct booking_objects_controller *c) {
                   "and quota stay as they are until there are fewer",
                   map_count(&c->live), c->limit >> 20);
     }
-    workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), LOOK_EVERY_S * NS_PER_SEC);
+    workqueue_look(c->base.queue, (struct work_key){0}, LOOK_EVERY_S * NS_PER_SEC);
     return true;
 }
 
 /* What is left to be done; others are served before. */
 static void next_turn(struct booking_objects_controller *c) {
-    workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), 1);
+    workqueue_look(c->base.queue, (struct work_key){0}, 1);
 }
 
 static enum work look(struct booking_objects_controller *c) {
     struct booking_picture p = {.now = clock_wall(c->base.env.clock), .next = INT64_MAX};
     if (c->lost) {
         c->lost = false;
-        mirror_scan(c->base.env.mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
-        mirror_scan(c->base.env.mirror, c->kinds[BK_RESERVATION], STR(""), note_reservation, c);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_NODE], STR(""), reread_node, c);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_RESERVATION], STR(""), note_reservation,
+                    c);
     }
     c->base.arena.max = c->limit > c->views.bytes ? c->limit - c->views.bytes : 0;
     int r = c->lost ? ERR_NOMEM : picture(c, &p);
@@ -422,7 +423,7 @@ static enum work look(struct booking_objects_controller *c) {
     for (size_t i = 0; i < p.n; i++) {
         c->watching = c->watching || p.v[i].looked;
     }
-    p.round = round_new(c->base.queue, c->base.env.writer, WHO, (struct str){0}, STR("all"));
+    p.round = controller_begin(&c->base);
     if (p.round == NULL) {
         return WORK_RETRY;
     }
@@ -439,21 +440,18 @@ static enum work look(struct booking_objects_controller *c) {
         next_turn(c);
     }
     if (marked) {
-        workqueue_add(c->base.queue, (struct str){0}, STR("all")); /* a mark alone is no news */
+        workqueue_look(c->base.queue, (struct work_key){0}, 0); /* a mark alone is no news */
     }
     return round_end(p.round);
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct booking_objects_controller *c = ctx;
-    (void)ns;
-    (void)name;
+static enum work step(void *self, struct work_key key) {
+    struct booking_objects_controller *c = self;
     if (c->failed) { /* the last look's writes: not at once again */
         unsigned shift = c->failures < FAILURES_MAX ? c->failures++ : FAILURES_MAX;
         c->failed = false;
         c->paused = true;
-        workqueue_add_after(c->base.queue, (struct str){0}, STR("all"),
-                            (INT64_C(50) << shift) * NS_PER_MS);
+        workqueue_look(c->base.queue, (struct work_key){0}, (INT64_C(50) << shift) * NS_PER_MS);
         return WORK_OK;
     }
     c->failures = c->paused ? c->failures : 0;
@@ -464,7 +462,7 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     acted = c->acted - acted;
     c->most = c->most > decoded ? c->most : decoded;
     c->most = c->most > acted ? c->most : acted;
-    return controller_done(&c->base, w);
+    return w;
 }
 
 /* ---- feeds ---- */
@@ -472,11 +470,11 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 static void soon(struct booking_objects_controller *c) {
     c->news = true;
     int64_t wait = c->n_seen < PACED_FROM ? 0 : (int64_t)c->n_seen * PACE_NS;
-    workqueue_add_after(c->base.queue, (struct str){0}, STR("all"), wait);
+    workqueue_look(c->base.queue, (struct work_key){0}, wait);
 }
 
-static void resync(void *ctx) {
-    soon(ctx);
+static void start(void *self) {
+    soon(self);
 }
 
 /* It is in a phase that has objects, or says that it has some. */
@@ -612,29 +610,8 @@ static bool note_reservation(void *ctx, const struct object *o) {
 
 /* ---- life ---- */
 
-static const struct {
-    const char *group, *kind;
-    void (*each)(void *ctx, const struct change *ch);
-} sources[BK_COUNT] = {
-    [BK_RESERVATION] = {"berth.dev", "Reservation", on_reservation},
-    [BK_POLICY] = {"berth.dev", "ReservationPolicy", on_any},
-    [BK_CLUSTER_QUEUE] = {"kueue.x-k8s.io", "ClusterQueue", on_queue},
-    [BK_COHORT] = {"kueue.x-k8s.io", "Cohort", on_queue},
-    [BK_LOCAL_QUEUE] = {"kueue.x-k8s.io", "LocalQueue", on_ours},
-    [BK_PROFILE] = {"infrastructure.opendatahub.io", "HardwareProfile", on_ours},
-    [BK_FLAVOR] = {"kueue.x-k8s.io", "ResourceFlavor", on_any},
-    [BK_NODE] = {"", "Node", on_node},
-    [BK_WORKLOAD] = {"kueue.x-k8s.io", "Workload", on_workload},
-    [BK_NAMESPACE] = {"", "Namespace", on_any},
-};
-
-struct booking_objects_controller *booking_objects_controller_new(const struct control_env *env,
-                                                                  struct err *err) {
-    struct booking_objects_controller *c = mem_zalloc(sizeof(*c));
-    if (c == NULL) {
-        err_set(err, ERR_NOMEM, "booking objects: out of memory");
-        return NULL;
-    }
+static int init(void *self, struct err *err) {
+    struct booking_objects_controller *c = self;
     booking_hardware_init(&c->hardware);
     map_init(&c->live);
     booking_confirmed_init(&c->confirmed);
@@ -642,33 +619,14 @@ struct booking_objects_controller *booking_objects_controller_new(const struct c
     c->limit = LIMIT_BOOKING_LOOK;
     c->made = 1;
     booking_views_init(&c->views, c->limit);
-    int r = controller_init(&c->base, env, WHO, work, resync, c, err);
-    for (size_t i = 0; r == 0 && i < BK_COUNT; i++) {
-        c->kinds[i] = kind_by_name(str_of(sources[i].group), str_of(sources[i].kind));
-        c->feeds[i] = mirror_feed(env->mirror, c->kinds[i], sources[i].each, c);
-        r = c->feeds[i] != NULL ? 0 : err_set(err, ERR_NOMEM, "booking objects: out of memory");
-    }
-    if (r != 0) {
-        booking_objects_controller_free(c);
-        return NULL;
-    }
-    mirror_scan(env->mirror, c->kinds[BK_NODE], STR(""), reread_node, c);
-    mirror_scan(env->mirror, c->kinds[BK_RESERVATION], STR(""), note_reservation, c);
-    soon(c);
-    return c;
+    mirror_scan(c->base.env.mirror, c->base.kinds[BK_NODE], STR(""), reread_node, c);
+    mirror_scan(c->base.env.mirror, c->base.kinds[BK_RESERVATION], STR(""), note_reservation, c);
+    return 0;
 }
 
-void booking_objects_controller_free(struct booking_objects_controller *c) {
+static void release(void *self) {
+    struct booking_objects_controller *c = self;
     const struct map_entry *e;
-    if (c == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < BK_COUNT; i++) {
-        if (c->feeds[i] != NULL) {
-            feed_free(c->feeds[i]);
-        }
-    }
-    controller_release(&c->base);
     for (size_t i = 0; (e = map_next(&c->live, &i)) != NULL;) {
         mem_free(e->value);
     }
@@ -678,5 +636,32 @@ void booking_objects_controller_free(struct booking_objects_controller *c) {
     booking_hardware_release(&c->hardware);
     arena_release(&c->scratch);
     booking_views_release(&c->views);
-    mem_free(c);
 }
+
+const struct controller_row booking_objects_controller = {
+    .name = "reservations",
+    .set = CONTROL_RESERVATIONS,
+    .who = WHO,
+    CONTROLLER_KINDS([BK_RESERVATION] = {"berth.dev", "Reservation", on_reservation,
+                                         .optional = true, .may = MAY_STATUS},
+                     [BK_POLICY] = {"berth.dev", "ReservationPolicy", on_any, .optional = true},
+                     [BK_CLUSTER_QUEUE] = {"kueue.x-k8s.io", "ClusterQueue", on_queue,
+                                           .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
+                     [BK_COHORT] = {"kueue.x-k8s.io", "Cohort", on_queue, .optional = true,
+                                    .may = MAY_CREATE | MAY_PATCH},
+                     [BK_LOCAL_QUEUE] = {"kueue.x-k8s.io", "LocalQueue", on_ours,
+                                         .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
+                     [BK_PROFILE] = {"infrastructure.opendatahub.io", "HardwareProfile", on_ours,
+                                     .optional = true, .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
+                     [BK_FLAVOR] = {"kueue.x-k8s.io", "ResourceFlavor", on_any},
+                     [BK_NODE] = {"", "Node", on_node},
+                     [BK_WORKLOAD] = {"kueue.x-k8s.io", "Workload", on_workload, .may = MAY_PATCH},
+                     [BK_NAMESPACE] = {"", "Namespace", on_any},
+                     /* Jobs and pods, of whatever kind, that go on waiting in another queue. */
+                     [BK_COUNT] = {NULL, NULL, .may = MAY_PATCH}),
+    .start = start,
+    .step = step,
+    .size = sizeof(struct booking_objects_controller),
+    .init = init,
+    .release = release,
+};

@@ -42,10 +42,6 @@
 /* On jobs and Workloads that were sent on: why. */
 #define BOOKING_MOVED "berth.dev/moved"
 
-struct booking_objects_controller;
-
-struct booking_objects_controller *booking_objects_controller_new(const struct control_env *env,
-                                                                  struct err *err);
-void booking_objects_controller_free(struct booking_objects_controller *c); /* NULL is a no-op */
+extern const struct controller_row booking_objects_controller;
 
 #endif

@@ -174,7 +174,7 @@ static bool remove_stray(void *ctx, const struct object *o) {
     }
     s->any = true;
     if (o->deleting_ns == 0) {
-        round_remove(s->p->round, s->c->kinds[s->kind], o->ns, o->name, &how);
+        round_remove(s->p->round, s->c->base.kinds[s->kind], o->ns, o->name, &how);
     }
     return true;
 }
@@ -203,7 +203,7 @@ void booking_remove_strays(struct booking_objects_controller *c, struct booking_
     }
     for (size_t i = 0; r == 0 && i < 2; i++) {
         s.kind = i == 0 ? BK_LOCAL_QUEUE : BK_PROFILE;
-        mirror_scan(c->base.env.mirror, c->kinds[s.kind], STR(""), remove_stray, &s);
+        mirror_scan(c->base.env.mirror, c->base.kinds[s.kind], STR(""), remove_stray, &s);
     }
     c->owners = r == 0 && !s.any ? owners : c->made - 1; /* again, until none is found */
     round_fail(p->round, r);

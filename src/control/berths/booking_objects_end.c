@@ -89,7 +89,7 @@ static int sort_works(struct booking_objects_controller *c, struct booking_pictu
         }
     }
     if (r == 0) {
-        mirror_scan(c->base.env.mirror, c->kinds[BK_WORKLOAD], ns, sort_one, &s);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_WORKLOAD], ns, sort_one, &s);
     }
     map_release(&s.by_local);
     map_release(&s.by_queue);
@@ -187,7 +187,7 @@ static void warn(struct look *l, const struct object *o, const struct workload *
     if (arena_ok(a) != 0) {
         return;
     }
-    round_patch(l->p->round, l->c->kinds[BK_WORKLOAD], o->ns, o->name, "", PATCH_MERGE, body);
+    round_patch(l->p->round, l->c->base.kinds[BK_WORKLOAD], o->ns, o->name, "", PATCH_MERGE, body);
     if (!stale) {
         recorder_event(l->c->base.recorder, o, EVENT_WARNING, "ReservationEnding",
                        "Reservation %.*s ends at %.*s, in %.*s: %s", STR_ARG(l->b->name),
@@ -282,7 +282,7 @@ void booking_workloads_act(struct booking_objects_controller *c, struct booking_
         return;
     }
     if (b->closing != 0) {
-        mirror_scan(c->base.env.mirror, c->kinds[BK_LOCAL_QUEUE], b->ns, own_queue, &l);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_LOCAL_QUEUE], b->ns, own_queue, &l);
     }
     for (const struct booking_work *x = b->works; x != NULL; x = x->next) {
         act(&l, x);

@@ -134,7 +134,7 @@ static bool put(struct booking_objects_controller *c, struct booking_picture *p,
         text = splice(a, text, STR("\"annotations\":{"), mark);
     }
     if (o == NULL && arena_ok(a) == 0) {
-        round_create(p->round, c->kinds[k], ns, text);
+        round_create(p->round, c->base.kinds[k], ns, text);
         return true;
     }
     if (arena_ok(a) != 0 || json_parse(a, text, &want, NULL) != 0 ||
@@ -155,14 +155,14 @@ static bool put(struct booking_objects_controller *c, struct booking_picture *p,
         return true;
     }
     round_tag(p->round, quota ? BOOKING_TAG_QUOTA : 0);
-    round_patch(p->round, c->kinds[k], ns, name, "", PATCH_MERGE, text);
+    round_patch(p->round, c->base.kinds[k], ns, name, "", PATCH_MERGE, text);
     round_tag(p->round, 0);
     return true;
 }
 
 static const struct object *find(struct booking_objects_controller *c, enum booking_kind k,
                                  struct str ns, struct str name) {
-    return mirror_get(c->base.env.mirror, c->kinds[k], ns, name);
+    return mirror_get(c->base.env.mirror, c->base.kinds[k], ns, name);
 }
 
 /* ---- manifests ---- */
@@ -508,7 +508,7 @@ static bool remove_profile(void *ctx, const struct object *o) {
         str_contains(o->json, x->k->uid)) {
         x->left++;
         if (o->deleting_ns == 0) {
-            round_remove(x->p->round, x->c->kinds[BK_PROFILE], o->ns, o->name, &how);
+            round_remove(x->p->round, x->c->base.kinds[BK_PROFILE], o->ns, o->name, &how);
         }
     }
     return true;
@@ -524,16 +524,16 @@ void booking_remove(struct booking_objects_controller *c, struct booking_picture
         x.left++;
         how.uid = local->uid;
         if (local->deleting_ns == 0) {
-            round_remove(p->round, c->kinds[BK_LOCAL_QUEUE], k->ns, k->local_name, &how);
+            round_remove(p->round, c->base.kinds[BK_LOCAL_QUEUE], k->ns, k->local_name, &how);
         }
     }
     if (x.left == 0 && k->ns.n > 0) {
-        mirror_scan(c->base.env.mirror, c->kinds[BK_PROFILE], k->ns, remove_profile, &x);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_PROFILE], k->ns, remove_profile, &x);
     }
     k->behind = true;
     if (x.left == 0 && k->queue_obj != NULL && k->queue_obj->deleting_ns == 0) {
         how.uid = k->queue_obj->uid;
-        round_remove(p->round, c->kinds[BK_CLUSTER_QUEUE], STR(""), k->queue_name, &how);
+        round_remove(p->round, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), k->queue_name, &how);
     }
 }
 
@@ -648,8 +648,8 @@ bool booking_put_status(struct booking_objects_controller *c, struct booking_pic
         struct str body = arena_f(
             a, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"objects\":%.*s}}",
             (unsigned long long)k->obj->rv, STR_ARG(text));
-        round_patch(p->round, c->kinds[BK_RESERVATION], k->ns, k->obj->name, "status", PATCH_MERGE,
-                    body);
+        round_patch(p->round, c->base.kinds[BK_RESERVATION], k->ns, k->obj->name, "status",
+                    PATCH_MERGE, body);
     }
     return write;
 }

@@ -37,7 +37,8 @@ static bool labels_hold(const struct str_map *want, const struct str_map *has) {
 
 static bool flavor_labels_of(struct booking_objects_controller *c, struct str flavor,
                              struct str_map *ret) {
-    const struct object *o = mirror_get(c->base.env.mirror, c->kinds[BK_FLAVOR], STR(""), flavor);
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->base.kinds[BK_FLAVOR], STR(""), flavor);
     const struct resource_flavor *f =
         o != NULL ? booking_views_get(&c->views, o, &schema_resource_flavor) : NULL;
     if (f == NULL) {
@@ -167,7 +168,8 @@ static void read_layout(struct pool_reader *r) {
         copy_groups(c, p, &p->cohort->spec->resource_groups);
     }
     if (p->n_groups == 0) {
-        mirror_scan(c->base.env.mirror, c->kinds[BK_CLUSTER_QUEUE], STR(""), layout_of_queue, r);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), layout_of_queue,
+                    r);
     }
     struct booking_group *g = device_group(p);
     const struct str_list *named = p->policy->pool != NULL ? &p->policy->pool->flavors : NULL;
@@ -185,7 +187,7 @@ static void read_layout(struct pool_reader *r) {
         add_text(&c->base.arena, &g->flavors, &g->n_flavors, named->v[i]);
     }
     if (fresh && g->n_flavors == 0) {
-        mirror_scan(c->base.env.mirror, c->kinds[BK_FLAVOR], STR(""), note_flavor, r);
+        mirror_scan(c->base.env.mirror, c->base.kinds[BK_FLAVOR], STR(""), note_flavor, r);
     }
     widen(c, p, g);
     if (fresh && g->n_flavors == 0) {
@@ -398,8 +400,8 @@ int booking_pool_read(struct booking_objects_controller *c, struct booking_pictu
         return ERR_NOMEM;
     }
     read_hardware(&r);
-    mirror_scan(m, c->kinds[BK_CLUSTER_QUEUE], STR(""), add_standing_queue, &r);
-    mirror_scan(m, c->kinds[BK_COHORT], STR(""), add_standing_cohort, &r);
+    mirror_scan(m, c->base.kinds[BK_CLUSTER_QUEUE], STR(""), add_standing_queue, &r);
+    mirror_scan(m, c->base.kinds[BK_COHORT], STR(""), add_standing_cohort, &r);
     for (size_t i = 0; i < p->n; i++) {
         p->v[i].row = i;
         add_nominal(p, groups_of(&p->v[i]), &p->ledger.seen[booking_ledger_at(&p->ledger, i, 0)]);

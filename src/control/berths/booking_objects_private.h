@@ -145,8 +145,6 @@ struct booking_chains {
 
 struct booking_objects_controller {
     struct controller base;
-    const struct kind *kinds[BK_COUNT];
-    struct feed *feeds[BK_COUNT];
     struct booking_hardware hardware;
     struct { /* what the hardware came to, of the layout and flavors that `key` is a hash of */
         uint64_t key;

@@ -2,9 +2,9 @@
  * whose objects. */
 #include "control/berths/booking_objects_private.h"
 
+#include "base/keyed_hash.h"
 #include "core/quota/shape.h"
 #include "wire/text/time.h"
-#include "base/keyed_hash.h"
 
 /* ---- chains ---- */
 
@@ -169,7 +169,7 @@ static bool follows(struct booking_objects_controller *c, struct booking_confirm
         return false;
     }
     const struct object *o =
-        mirror_get(c->base.env.mirror, c->kinds[BK_RESERVATION], row->ns, row->name);
+        mirror_get(c->base.env.mirror, c->base.kinds[BK_RESERVATION], row->ns, row->name);
     if (o == NULL || !str_eq(o->uid, row->uid) || !booking_read(c, &b, o) ||
         b.rsv->status == NULL) {
         return false;
@@ -240,7 +240,7 @@ static enum booking_stage open_stage(struct booking_picture *p, struct booking *
 void booking_decide(struct booking_objects_controller *c, struct booking_picture *p,
                     struct booking *b) {
     struct mirror *m = c->base.env.mirror;
-    const struct object *project = mirror_get(m, c->kinds[BK_NAMESPACE], STR(""), b->ns);
+    const struct object *project = mirror_get(m, c->base.kinds[BK_NAMESPACE], STR(""), b->ns);
     b->foreign_open = project == NULL || project->deleting_ns != 0;
     if (b->handed_over) {
         b->stage = STAGE_GONE;

@@ -1,5 +1,6 @@
 /* Tests of booking_objects with thousands of bookings at once: what one look takes, and what becomes of too many. */
 #include "control/berths/booking_objects_private.h" /* first */
+#include "control/kit/controller.h"
 
 #include "base/test.h"
 #include "control/test/fake_world.h"
@@ -73,7 +74,7 @@ static void start(struct many *m, int bookings, size_t limit) {
     for (int i = 0; i < bookings; i++) {
         booked(m, i);
     }
-    m->b = booking_objects_controller_new(&m->w.env, &err);
+    m->b = controller_new(&booking_objects_controller, &m->w.env, &err);
     assert_non_null(m->b);
     if (limit > 0) {
         m->b->limit = m->b->views.max = limit;
@@ -82,7 +83,7 @@ static void start(struct many *m, int bookings, size_t limit) {
 }
 
 static void end(struct many *m) {
-    booking_objects_controller_free(m->b);
+    controller_free(m->b);
     fake_world_release(&m->w);
 }
 

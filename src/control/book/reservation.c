@@ -1,8 +1,6 @@
 /* reservation: whose turn it is: keys, writes, feeds. See reservation.h. */
 #include "control/book/reservation_private.h"
 
-#define AGAIN "resync" /* a key without a namespace: everything is looked at again */
-
 enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS, DECIDE_NS = 20 * NS_PER_MS };
 
 /* ---- work ---- */
@@ -25,7 +23,7 @@ static enum work write_status(struct reservation_controller *c, struct booking *
                               const struct object *o, struct reservation *r) {
     struct arena *a = &c->base.arena;
     struct buf body;
-    struct round *round = controller_round(&c->base, b->ns, b->name);
+    struct round *round = controller_begin(&c->base);
     if (!round) {
         return WORK_RETRY;
     }
@@ -46,10 +44,7 @@ static enum work write_status(struct reservation_controller *c, struct booking *
 static enum work forget_old(struct reservation_controller *c, const struct booking *b,
                             const struct object *o) {
     struct delete_options opts = {.uid = o->uid, .grace_seconds = -1};
-    struct round *round = controller_round(&c->base, b->ns, b->name);
-    if (!round) {
-        return WORK_RETRY;
-    }
+    struct round *round = controller_begin(&c->base);
     round_remove(round, c->reservations, b->ns, b->name, &opts);
     return round_end(round);
 }
@@ -74,12 +69,12 @@ static enum work booking_work(struct reservation_controller *c, struct booking *
     int64_t due = plan_due(c, b, r);
     if (due < CALENDAR_FOREVER) {
         int64_t ns = due * NS_PER_SEC - clock_wall(c->base.env.clock);
-        workqueue_add_after(c->base.queue, b->ns, b->name, ns > 0 ? ns : 0);
+        workqueue_look(c->base.queue, c->base.key, ns > 0 ? ns : 0);
     }
     if (b->version != b->written) {
         /* Whoever made room for it comes first. */
         if (c->n_moved > 0 && !b->durable && booking_holds(b->phase)) {
-            workqueue_add_after(c->base.queue, b->ns, b->name, LATER_NS);
+            workqueue_look(c->base.queue, c->base.key, LATER_NS);
             return WORK_OK;
         }
         return write_status(c, b, o, r);
@@ -106,43 +101,38 @@ static enum work policy_make(struct reservation_controller *c) {
     if (mirror_get(m, c->policies, STR(""), STR(RESERVATION_POLICY_NAME)) || !pool_is_there(c)) {
         return WORK_OK;
     }
-    round = controller_round(&c->base, STR(""), STR("policy"));
-    if (!round) {
-        return WORK_RETRY;
-    }
+    round = controller_begin(&c->base);
     round_create(round, c->policies, STR(""),
                  STR("{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"ReservationPolicy\","
                      "\"metadata\":{\"name\":\"" RESERVATION_POLICY_NAME "\"},\"spec\":{}}"));
     return round_end(round);
 }
 
-static void add_all(void *ctx);
+static void look_at_all(struct reservation_controller *c);
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct reservation_controller *c = ctx;
-    if (ns.n == 0 && str_is(name, AGAIN)) {
-        add_all(c);
+static enum work step(void *self, struct work_key key) {
+    struct reservation_controller *c = self;
+    if (key.what == PLAN_ALL) {
+        look_at_all(c);
         return WORK_OK;
     }
     c->decide_until = clock_mono(c->base.env.clock) + DECIDE_NS;
     int refreshed = plan_refresh(c);
     c->decide_until = 0;
     if (refreshed != 0) {
-        return controller_done(&c->base, WORK_RETRY);
+        return WORK_RETRY;
     }
     if (c->supply_at) {
-        workqueue_add_after(c->base.queue, STR(""), STR("plan"),
-                            (c->supply_at - plan_now(c)) * NS_PER_SEC + NS_PER_SEC);
+        plan_look_at(c, PLAN_ITSELF, (c->supply_at - plan_now(c)) * NS_PER_SEC + NS_PER_SEC);
     }
-    if (ns.n == 0) {
-        struct str rest = str_skip(name, sizeof "window/" - 1);
-        return controller_done(&c->base, str_is(name, "policy") ? policy_make(c)
-                                         : str_starts(name, STR("window/"))
-                                             ? plan_window_work(c, rest)
-                                             : WORK_OK);
+    if (key.what == PLAN_POLICY) {
+        return policy_make(c);
     }
-    struct booking *b = booking_find(c, ns, name);
-    return controller_done(&c->base, b ? booking_work(c, b) : WORK_OK);
+    if (key.what == PLAN_WINDOW) {
+        return plan_window_work(c, key.name);
+    }
+    struct booking *b = key.what == PLAN_BOOKING ? booking_find(c, key.ns, key.name) : NULL;
+    return b ? booking_work(c, b) : WORK_OK;
 }
 
 /* ---- feeds ---- */
@@ -150,7 +140,7 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 /* Without memory for its record all are looked at again a little later. */
 static void note_booking(struct reservation_controller *c, const struct object *o) {
     if (!booking_find(c, o->ns, o->name) && !plan_booking_new(c, o)) {
-        workqueue_add_after(c->base.queue, STR(""), STR(AGAIN), NS_PER_SEC);
+        plan_look_at(c, PLAN_ALL, NS_PER_SEC);
     }
 }
 
@@ -284,13 +274,13 @@ static void on_namespace(void *ctx, const struct change *ch) {
 
 static void on_policy(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
-    workqueue_add(c->base.queue, STR(""), STR("policy"));
+    plan_look_at(c, PLAN_POLICY, 0);
     on_supply(ctx, ch);
 }
 
 static void on_cohort(void *ctx, const struct change *ch) {
     struct reservation_controller *c = ctx;
-    workqueue_add(c->base.queue, STR(""), STR("policy"));
+    plan_look_at(c, PLAN_POLICY, 0);
     if (!ch->old || ch->old->generation != ch->obj->generation || ch->type == CHANGE_DELETED) {
         on_supply(ctx, ch);
     }
@@ -303,91 +293,47 @@ static bool look_at_booking(void *ctx, const struct object *o) {
     return add_booking(ctx, o);
 }
 
-static void add_all(void *ctx) {
-    struct reservation_controller *c = ctx;
+static void look_at_all(struct reservation_controller *c) {
     mirror_scan(c->base.env.mirror, c->reservations, STR(""), look_at_booking, c);
     c->supply_dirty = true;
-    workqueue_add(c->base.queue, STR(""), STR("policy"));
+    plan_look_at(c, PLAN_POLICY, 0);
     plan_kick(c);
 }
 
-static int kinds_find(struct reservation_controller *c, struct err *err) {
-    const struct {
-        const struct kind **to;
-        const char *group, *kind;
-    } v[] = {{&c->reservations, "berth.dev", "Reservation"},
-             {&c->policies, "berth.dev", "ReservationPolicy"},
-             {&c->windows, "berth.dev", "CapacityWindow"},
-             {&c->nodes, "", "Node"},
-             {&c->namespaces, "", "Namespace"},
-             {&c->flavors, "kueue.x-k8s.io", "ResourceFlavor"},
-             {&c->queues, "kueue.x-k8s.io", "ClusterQueue"},
-             {&c->cohorts, "kueue.x-k8s.io", "Cohort"},
-             {&c->workloads, "kueue.x-k8s.io", "Workload"}};
-    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-        *v[i].to = kind_by_name(str_of(v[i].group), str_of(v[i].kind));
-        if (!*v[i].to) {
-            return err_set(err, ERR_NOT_FOUND, "there is no kind %s", v[i].kind);
-        }
-    }
-    return 0;
+static void start(void *self) {
+    look_at_all(self);
 }
 
-static int feeds_new(struct reservation_controller *c, struct err *err) {
-    const struct {
-        const struct kind *k;
-        void (*each)(void *ctx, const struct change *ch);
-    } v[] = {{c->reservations, on_reservation}, {c->policies, on_policy},
-             {c->windows, on_window},           {c->nodes, on_node},
-             {c->flavors, on_supply},           {c->queues, on_queue},
-             {c->cohorts, on_cohort},           {c->namespaces, on_namespace}};
-    for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-        c->feeds[i] = mirror_feed(c->base.env.mirror, v[i].k, v[i].each, c);
-        if (!c->feeds[i]) {
-            return err_set(err, ERR_NOMEM, "out of memory");
-        }
-    }
-    return 0;
-}
+enum { RESERVATIONS, POLICIES, WINDOWS, NODES, FLAVORS, QUEUES, COHORTS, NAMESPACES };
 
-struct reservation_controller *reservation_controller_new(const struct control_env *env,
-                                                          struct err *err) {
-    struct reservation_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
+static int init(void *self, struct err *err) {
+    struct reservation_controller *c = self;
+    const struct kind **k = c->base.kinds;
+    c->reservations = k[RESERVATIONS];
+    c->policies = k[POLICIES];
+    c->windows = k[WINDOWS];
+    c->nodes = k[NODES];
+    c->flavors = k[FLAVORS];
+    c->queues = k[QUEUES];
+    c->cohorts = k[COHORTS];
+    c->namespaces = k[NAMESPACES];
     tree_init(&c->undecided, plan_booking_order);
     arena_init(&c->scratch, SCRATCH_MAX);
     arena_init(&c->policy.arena, SCRATCH_MAX);
     arena_init(&c->amounts_arena, SCRATCH_MAX);
     c->calendar = calendar_new(NULL);
-    if (controller_init(&c->base, env, "berth-reservation-controller", work, add_all, c, err) !=
-            0 ||
-        !c->calendar || kinds_find(c, err) != 0 || feeds_new(c, err) != 0) {
-        if (err && err->code == 0) {
-            err_set(err, ERR_NOMEM, "out of memory");
-        }
-        reservation_controller_free(c);
-        return NULL;
+    if (!c->calendar) {
+        return ERR_NOMEM;
     }
     c->started = plan_now(c);
     plan_answers_init(c);
-    add_all(c);
-    return c;
+    return 0;
 }
 
-void reservation_controller_free(struct reservation_controller *c) {
+static void release(void *self) {
+    struct reservation_controller *c = self;
     const struct map_entry *e;
-    if (!c) {
-        return;
-    }
     plan_answers_release(c);
-    for (size_t i = 0; i < sizeof c->feeds / sizeof *c->feeds; i++) {
-        if (c->feeds[i]) {
-            feed_free(c->feeds[i]);
-        }
-    }
     for (size_t i = 0; (e = map_next(&c->by_uid, &i));) {
         plan_booking_free(c, e->value);
     }
@@ -397,10 +343,30 @@ void reservation_controller_free(struct reservation_controller *c) {
     plan_limits_release(c);
     plan_supply_release(c);
     calendar_free(c->calendar);
-    controller_release(&c->base);
     arena_release(&c->scratch);
-    mem_free(c);
 }
+
+const struct controller_row reservation_controller = {
+    .name = "reservations",
+    .set = CONTROL_RESERVATIONS,
+    .who = "berth-reservation-controller",
+    CONTROLLER_KINDS([RESERVATIONS] = {"berth.dev", "Reservation", on_reservation, .optional = true,
+                                       .may = MAY_STATUS | MAY_DELETE},
+                     [POLICIES] = {"berth.dev", "ReservationPolicy", on_policy, .optional = true,
+                                   .may = MAY_CREATE},
+                     [WINDOWS] = {"berth.dev", "CapacityWindow", on_window, .optional = true,
+                                  .may = MAY_STATUS},
+                     [NODES] = {"", "Node", on_node},
+                     [FLAVORS] = {"kueue.x-k8s.io", "ResourceFlavor", on_supply},
+                     [QUEUES] = {"kueue.x-k8s.io", "ClusterQueue", on_queue},
+                     [COHORTS] = {"kueue.x-k8s.io", "Cohort", on_cohort, .optional = true},
+                     [NAMESPACES] = {"", "Namespace", on_namespace}),
+    .start = start,
+    .step = step,
+    .size = sizeof(struct reservation_controller),
+    .init = init,
+    .release = release,
+};
 
 const struct calendar *reservation_controller_calendar(const struct reservation_controller *c) {
     return c->calendar;

@@ -17,13 +17,10 @@
 
 #include "control/kit/env.h"
 
-struct reservation_controller;
-
-struct reservation_controller *reservation_controller_new(const struct control_env *env,
-                                                          struct err *err);
-void reservation_controller_free(struct reservation_controller *c); /* NULL is a no-op */
+extern const struct controller_row reservation_controller;
 /* Its calendar, for checks. */
 struct calendar;
+struct reservation_controller;
 const struct calendar *reservation_controller_calendar(const struct reservation_controller *c);
 
 #endif

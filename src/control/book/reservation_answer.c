@@ -73,7 +73,7 @@ static void tentative_keep(struct reservation_controller *c, const struct plan_w
     plan_moved(c);
     t->next = c->tentatives;
     c->tentatives = t;
-    workqueue_add_after(c->base.queue, STR(""), STR("plan"), (PLAN_TENTATIVE_S + 1) * NS_PER_SEC);
+    plan_look_at(c, PLAN_ITSELF, (PLAN_TENTATIVE_S + 1) * NS_PER_SEC);
 }
 
 /* ---- what would be made ---- */

@@ -9,8 +9,12 @@ int64_t plan_now(const struct reservation_controller *c) {
     return clock_wall(c->base.env.clock) / NS_PER_SEC;
 }
 
+void plan_look_at(struct reservation_controller *c, enum plan_key what, int64_t delay_ns) {
+    workqueue_look(c->base.queue, (struct work_key){what}, delay_ns);
+}
+
 void plan_kick(struct reservation_controller *c) {
-    workqueue_add(c->base.queue, STR(""), STR("plan"));
+    plan_look_at(c, PLAN_ITSELF, 0);
 }
 
 /* ---- records ---- */
@@ -38,7 +42,7 @@ int plan_booking_order(const void *key, const void *item) {
 
 void plan_again(struct reservation_controller *c) {
     c->given = true;
-    workqueue_add_after(c->base.queue, STR(""), STR("plan"), NS_PER_SEC);
+    plan_look_at(c, PLAN_ITSELF, NS_PER_SEC);
 }
 
 void plan_undecided_drop(struct reservation_controller *c, struct booking *b) {

@@ -1,8 +1,9 @@
 /* A month of recurring bookings over a change of clocks, with the planner, in virtual time: each is active when the
  * clock of its people says so, and the calendar shows what is booked. */
+#include "control/kit/controller.h"
 #include "control/series/calendar_feed.h"
-#include "control/test/reservation_scene.h"
 #include "control/series/reservation_series.h"
+#include "control/test/reservation_scene.h"
 #include "port/calendar_source.h"
 #include "wire/text/time.h"
 
@@ -15,10 +16,10 @@ struct month {
 
 static void controllers(struct month *m) {
     struct err err = {0};
-    reservation_series_controller_free(m->series);
-    calendar_feed_controller_free(m->feeds);
-    m->series = reservation_series_controller_new(&m->s.w.env, &err);
-    m->feeds = calendar_feed_controller_new(&m->s.w.env, &err);
+    controller_free(m->series);
+    controller_free(m->feeds);
+    m->series = controller_new(&reservation_series_controller, &m->s.w.env, &err);
+    m->feeds = controller_new(&calendar_feed_controller, &m->s.w.env, &err);
     assert_true(m->series && m->feeds);
 }
 
@@ -33,8 +34,8 @@ static void begin(struct month *m) {
 }
 
 static void end(struct month *m) {
-    reservation_series_controller_free(m->series);
-    calendar_feed_controller_free(m->feeds);
+    controller_free(m->series);
+    controller_free(m->feeds);
     scene_release(&m->s);
 }
 

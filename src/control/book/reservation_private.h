@@ -35,6 +35,15 @@ enum { PLAN_NODE_GRACE_S = 60 };
 /* A place that was promised in an answer to a create is held so long until its object is seen. */
 enum { PLAN_TENTATIVE_S = 2 };
 
+/* Sorts of keys. */
+enum plan_key {
+    PLAN_BOOKING, /* with namespace and name */
+    PLAN_WINDOW,  /* with the name of a CapacityWindow */
+    PLAN_POLICY,
+    PLAN_ITSELF, /* what has changed since the last step, and who is to be decided next */
+    PLAN_ALL,    /* every booking: there was no memory for one */
+};
+
 /* The bookings of one user or one project that count towards limits. */
 struct plan_scope {
     struct str name;
@@ -115,8 +124,7 @@ VEC(plan_amounts, struct plan_amount);
 struct reservation_controller {
     struct controller base;
     const struct kind *reservations, *policies, *windows, *nodes, *flavors, *queues, *cohorts;
-    const struct kind *namespaces, *workloads;
-    struct feed *feeds[8];
+    const struct kind *namespaces; /* of base.kinds */
     struct calendar *calendar;
     struct plan_policy policy;
     struct map by_key, by_uid; /* "ns/name", uid: struct booking */
@@ -176,6 +184,7 @@ void booking_extra(struct booking *b, struct str json); /* copied */
 int plan_refresh(struct reservation_controller *c);
 /* Whose plan was changed by what was just done. */
 void plan_moved(struct reservation_controller *c);
+void plan_look_at(struct reservation_controller *c, enum plan_key what, int64_t delay_ns);
 void plan_kick(struct reservation_controller *c); /* look at the whole again, soon */
 /* Out of memory for what was to be given or told: all of that again in a second. */
 void plan_again(struct reservation_controller *c);

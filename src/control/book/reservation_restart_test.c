@@ -4,6 +4,7 @@
  * clocks, with restarts, in which no instant is oversold.
  */
 #include "base/prng.h"
+#include "control/kit/controller.h"
 #include "control/test/reservation_scene.h"
 
 /* One day of everything: a booking that is used up, one that waits, one that is cancelled, one that is too large. */
@@ -135,7 +136,7 @@ static void a_restart_forgets_no_loss(void **state) {
         assert_string_equal(scene_text(&s, "a", "three", "status.phase"), "Confirmed");
         for (int i = 0; i < 2; i++) {
             if (i == before) {
-                reservation_controller_free(s.c);
+                controller_free(s.c);
                 s.c = NULL;
             }
             if (i == 0) {

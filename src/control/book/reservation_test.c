@@ -1,4 +1,5 @@
 /* Tests of the planner: the life of bookings, in order, on a clock that stands still until it is told to move. */
+#include "control/kit/controller.h"
 #include "control/test/reservation_scene.h"
 
 static struct scene *scene(int gpus) {
@@ -400,7 +401,7 @@ static void a_deleted_project_and_a_long_sleep(void **state) {
     scene_minutes(s, 1);
     assert_phase(s, "a", "r", "Cancelled");
     assert_reason(s, "a", "r", "ProjectDeleted");
-    reservation_controller_free(s->c);
+    controller_free(s->c);
     s->c = NULL;
     fake_world_run(&s->w, INT64_C(30) * 3600 * NS_PER_SEC);
     scene_restart(s);
@@ -425,7 +426,7 @@ static void what_was_edited_meanwhile_is_a_change(void **state) {
     scene_book(s, "a", "in-the-way", 50, 54, SCENE_GPU, 1, NULL);
     scene_book(s, "a", "same", 70, 74, SCENE_2G, 1, NULL);
     scene_minutes(s, 1);
-    reservation_controller_free(s->c);
+    controller_free(s->c);
     s->c = NULL;
     scene_spec(s, "a", "more",
                "{\"lines\":[{\"resource\":\"nvidia.com/mig-2g.35gb\",\"count\":2}]}");

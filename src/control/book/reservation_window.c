@@ -261,9 +261,7 @@ static bool window_put(void *ctx, const struct object *o) {
     if (x->code == 0 && n == 0) {
         x->code = parts_put(x, &w);
     }
-    char key[300];
-    int len = snprintf(key, sizeof key, "window/%.*s", STR_ARG(o->name));
-    workqueue_add(c->base.queue, STR(""), str_from(key, (size_t)len));
+    workqueue_look(c->base.queue, (struct work_key){PLAN_WINDOW, .name = o->name}, 0);
     return x->code == 0;
 }
 
@@ -372,15 +370,8 @@ enum work plan_window_work(struct reservation_controller *c, struct str name) {
         (in || json_equal(json_get(old, STR("conflicts")), json_get(new, STR("conflicts"))))) {
         return WORK_OK;
     }
-    char key[300];
-    int len = snprintf(key, sizeof key, "window/%.*s", STR_ARG(name));
     struct str body = arena_f(a, "{\"status\":%.*s}", STR_ARG(status));
-    struct round *round = body.p && arena_ok(a) == 0
-                              ? controller_round(&c->base, STR(""), str_from(key, (size_t)len))
-                              : NULL;
-    if (!round) {
-        return WORK_RETRY;
-    }
+    struct round *round = body.p && arena_ok(a) == 0 ? controller_begin(&c->base) : NULL;
     round_patch(round, c->windows, STR(""), name, "status", PATCH_MERGE, body);
     return round_end(round);
 }

@@ -14,7 +14,7 @@
 
 struct fixture {
     struct fake_world world;
-    struct job_controller *jobs;
+    struct controller *jobs;
     struct job_queue_controller *queue;
     struct controller *gc;
     int code;
@@ -27,14 +27,14 @@ static int outcome(void *ctx, const struct object *pod) {
 
 static void start_controllers(struct fixture *f) {
     struct err err = {0};
-    f->jobs = job_controller_new(&f->world.env, &err);
+    f->jobs = controller_new(&job_controller, &f->world.env, &err);
     f->queue = job_queue_controller_new(&f->world.env, &err);
     f->gc = controller_new(&gc_controller, &f->world.env, &err);
     assert_true(f->jobs && f->queue && f->gc);
 }
 
 static void stop_controllers(struct fixture *f) {
-    job_controller_free(f->jobs);
+    controller_free(f->jobs);
     job_queue_controller_free(f->queue);
     controller_free(f->gc);
 }

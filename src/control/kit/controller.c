@@ -95,7 +95,7 @@ static int fill(struct controller *c) {
         .resync = look_at_all,
         .ctx = c,
         .budget = row->budget == CONTROLLER_TURN ? c->env.turn : row->budget});
-    c->recorder = recorder_new(&c->env, row->who);
+    c->recorder = recorder_new(&c->env, row->tells ? row->tells : row->who);
     return c->queue && c->recorder ? 0 : ERR_NOMEM;
 }
 

@@ -5,7 +5,7 @@
  *     const struct controller_row event_ttl_controller = {
  *         .name = "event-ttl",                        the word people write in `--controllers`; of its set
  *         .set = CONTROL_EVENT_TTL,
- *         .who = "event-ttl-controller",              who writes, and who tells Events
+ *         .who = "event-ttl-controller",              who writes and tells Events
  *         CONTROLLER_KINDS({"", "Event", .may = MAY_DELETE}),   what it watches, reads and writes
  *         .every_ns = 60 * NS_PER_SEC,                when it looks without a change
  *         .step = step,                               looks at one key
@@ -61,7 +61,8 @@ struct controller_kind {
 struct controller_row {
     const char *name; /* the word of `--controllers`: of its set, whose controllers all have the same */
     unsigned set;     /* one bit of enum control_set */
-    const char *who;
+    const char *who;   /* who writes */
+    const char *tells; /* who tells Events, where that is another name; NULL: who */
     const struct controller_kind *kinds;
     size_t n_kinds;
     enum work (*step)(void *self, struct work_key key);

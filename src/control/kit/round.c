@@ -73,12 +73,16 @@ void round_bind(struct round *r, const struct mirror *m, round_may *may, const v
 }
 
 void round_on_done(struct round *r, round_hook *hook, void *ctx) {
-    r->hook = hook;
-    r->hook_ctx = ctx;
+    if (r) {
+        r->hook = hook;
+        r->hook_ctx = ctx;
+    }
 }
 
 void round_tag(struct round *r, uint64_t tag) {
-    r->tag = tag;
+    if (r) {
+        r->tag = tag;
+    }
 }
 
 void round_fail(struct round *r, int code) {

@@ -1,19 +1,16 @@
 /*
  * job: feeds in, decisions from job_decide, rounds of writes out. See job.h.
  */
-#include "control/kit/body.h"
 #include "control/kube/job.h"
+#include "control/kit/body.h"
 
 #include "api/schema/codec.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "control/kit/controller.h"
 #include "control/kube/job_decide.h"
 #include "control/kube/job_events.h"
 #include "control/kube/job_write.h"
-#include "control/kit/recorder.h"
-#include "control/kit/round.h"
-
-#define WHO "berth-job-controller"
 
 enum {
     SYNC_ARENA = 512 << 20, /* a Job of 100,000 pods */
@@ -31,15 +28,13 @@ enum job_write {
     WRITE_TTL
 };
 
+enum { JOBS, PODS };            /* of the row's kinds */
+enum { LOOK_JOB, LOOK_ORPHAN }; /* sorts of keys: a Job; a pod whose Job is gone */
+
 struct job_controller {
-    struct control_env env;
-    const struct kind *jobs, *pods;
-    struct workqueue *queue;   /* Jobs */
-    struct workqueue *orphans; /* pods whose Job is gone */
-    struct recorder *recorder;
-    struct feed *job_feed, *pod_feed;
-    struct arena arena, scratch; /* of one sync */
-    struct map many;             /* uids of Jobs with more than MANY_PODS pods */
+    struct controller base;
+    struct arena scratch; /* of one step */
+    struct map many;      /* uids of Jobs with more than MANY_PODS pods */
 };
 
 /* ---- what to look at ---- */
@@ -50,8 +45,8 @@ static bool of_job(const struct job_controller *c, const struct owner_ref *o) {
 
 static bool add_orphan(void *ctx, const struct object *o) {
     struct job_controller *c = ctx;
-    if (o->kind == c->pods && o->n_finalizers) {
-        workqueue_add(c->orphans, o->ns, o->name);
+    if (o->kind == c->base.kinds[PODS] && o->n_finalizers) {
+        workqueue_look(c->base.queue, (struct work_key){LOOK_ORPHAN, o->ns, o->name}, 0);
     }
     return true;
 }
@@ -72,12 +67,12 @@ static void remember_many(struct job_controller *c, struct str uid, bool many) {
 
 static void job_changed(void *ctx, const struct change *ch) {
     struct job_controller *c = ctx;
-    job_events_tell(c->recorder, ch);
+    job_events_tell(c->base.recorder, ch);
     if (ch->type == CHANGE_DELETED) {
-        mirror_owned(c->env.mirror, ch->obj, add_orphan, c);
+        mirror_owned(c->base.env.mirror, ch->obj, add_orphan, c);
         remember_many(c, ch->obj->uid, false);
     }
-    workqueue_add(c->queue, ch->obj->ns, ch->obj->name);
+    workqueue_add(c->base.queue, ch->obj->ns, ch->obj->name);
 }
 
 static void look_at_pod(struct job_controller *c, const struct object *o) {
@@ -85,12 +80,12 @@ static void look_at_pod(struct job_controller *c, const struct object *o) {
     if (!of_job(c, owner)) {
         return;
     }
-    if (!mirror_owner(c->env.mirror, o->ns, owner)) {
+    if (!mirror_owner(c->base.env.mirror, o->ns, owner)) {
         add_orphan(c, o);
         return;
     }
     bool many = map_get(&c->many, owner->uid) != NULL;
-    workqueue_add_after(c->queue, o->ns, owner->name, many ? PODS_GATHER_MS * NS_PER_MS : 0);
+    workqueue_add_after(c->base.queue, o->ns, owner->name, many ? PODS_GATHER_MS * NS_PER_MS : 0);
 }
 
 static void pod_changed(void *ctx, const struct change *ch) {
@@ -102,23 +97,23 @@ static void pod_changed(void *ctx, const struct change *ch) {
 
 static bool add_job(void *ctx, const struct object *o) {
     struct job_controller *c = ctx;
-    workqueue_add(c->queue, o->ns, o->name);
+    workqueue_add(c->base.queue, o->ns, o->name);
     return true;
 }
 
 static bool add_pod_if_orphan(void *ctx, const struct object *o) {
     struct job_controller *c = ctx;
     const struct owner_ref *owner = object_controller(o);
-    if (of_job(c, owner) && !mirror_owner(c->env.mirror, o->ns, owner)) {
+    if (of_job(c, owner) && !mirror_owner(c->base.env.mirror, o->ns, owner)) {
         add_orphan(c, o);
     }
     return true;
 }
 
-static void add_all(void *ctx) {
-    struct job_controller *c = ctx;
-    mirror_scan(c->env.mirror, c->jobs, STR(""), add_job, c);
-    mirror_scan(c->env.mirror, c->pods, STR(""), add_pod_if_orphan, c);
+static void start(void *self) {
+    struct job_controller *c = self;
+    mirror_scan(c->base.env.mirror, c->base.kinds[JOBS], STR(""), add_job, c);
+    mirror_scan(c->base.env.mirror, c->base.kinds[PODS], STR(""), add_pod_if_orphan, c);
 }
 
 /* ---- one sync ---- */
@@ -134,12 +129,12 @@ struct gather {
 static bool gather_pod(void *ctx, const struct object *o) {
     struct gather *g = ctx;
     const struct owner_ref *owner = object_controller(o);
-    if (o->kind != g->c->pods || !owner || !object_named_by(g->job, o->ns, owner)) {
+    if (o->kind != g->c->base.kinds[PODS] || !owner || !object_named_by(g->job, o->ns, owner)) {
         return true;
     }
     if (g->n == g->cap) {
         size_t cap = g->cap ? g->cap * 2 : 16;
-        struct job_pod *v = ARENA_ARRAY(&g->c->arena, struct job_pod, cap);
+        struct job_pod *v = ARENA_ARRAY(&g->c->base.arena, struct job_pod, cap);
         if (!v) {
             g->code = ERR_NOMEM;
             return false;
@@ -151,7 +146,7 @@ static bool gather_pod(void *ctx, const struct object *o) {
         g->cap = cap;
     }
     arena_reset(&g->c->scratch);
-    g->code = job_pod_read(o, &g->c->scratch, &g->c->arena, &g->v[g->n], NULL);
+    g->code = job_pod_read(o, &g->c->scratch, &g->c->base.arena, &g->v[g->n], NULL);
     g->n += g->code == 0;
     return g->code == 0;
 }
@@ -161,11 +156,11 @@ static int pod_answer(struct job_controller *c, struct round *r, const struct wr
     switch (what) {
     case WRITE_CREATE:
         if (res->code != 0) {
-            recorder_event(c->recorder, job, EVENT_WARNING, "FailedCreate", "Error creating: %s",
-                           res->err.text);
+            recorder_event(c->base.recorder, job, EVENT_WARNING, "FailedCreate",
+                           "Error creating: %s", res->err.text);
         } else if (res->obj) {
-            recorder_event(c->recorder, job, EVENT_NORMAL, "SuccessfulCreate", "Created pod: %.*s",
-                           STR_ARG(res->obj->name));
+            recorder_event(c->base.recorder, job, EVENT_NORMAL, "SuccessfulCreate",
+                           "Created pod: %.*s", STR_ARG(res->obj->name));
         }
         return res->code;
     case WRITE_STRIP_DELETE:
@@ -173,13 +168,13 @@ static int pod_answer(struct job_controller *c, struct round *r, const struct wr
             struct delete_options o = {
                 .uid = res->obj->uid, .grace_seconds = -1, .propagation = STR("Background")};
             round_tag(r, WRITE_DELETE);
-            round_remove(r, c->pods, res->obj->ns, res->obj->name, &o);
+            round_remove(r, c->base.kinds[PODS], res->obj->ns, res->obj->name, &o);
         }
         break;
     case WRITE_DELETE:
         if (res->code == 0 && res->obj) {
-            recorder_event(c->recorder, job, EVENT_NORMAL, "SuccessfulDelete", "Deleted pod: %.*s",
-                           STR_ARG(res->obj->name));
+            recorder_event(c->base.recorder, job, EVENT_NORMAL, "SuccessfulDelete",
+                           "Deleted pod: %.*s", STR_ARG(res->obj->name));
         }
         break;
     default:
@@ -191,7 +186,8 @@ static int pod_answer(struct job_controller *c, struct round *r, const struct wr
 
 static int answered(void *ctx, struct round *r, uint64_t what, const struct write_result *res) {
     struct job_controller *c = ctx;
-    const struct object *job = mirror_get(c->env.mirror, c->jobs, round_ns(r), round_name(r));
+    const struct object *job =
+        mirror_get(c->base.env.mirror, c->base.kinds[JOBS], round_ns(r), round_name(r));
     if (what == WRITE_STATUS || what == WRITE_TTL) {
         return res->code == ERR_NOT_FOUND ? 0 : res->code;
     }
@@ -206,7 +202,7 @@ static void write_strip(struct job_controller *c, struct round *r, const struct 
     int code = p->tracked ? write_without_finalizer(p->obj, JOB_FINALIZER, &c->scratch, &b) : 0;
     if (code == 0 && p->tracked) {
         round_tag(r, what);
-        round_patch(r, c->pods, p->obj->ns, p->name, "", PATCH_MERGE, buf_view(&b));
+        round_patch(r, c->base.kinds[PODS], p->obj->ns, p->name, "", PATCH_MERGE, buf_view(&b));
     } else if (code != 0) {
         round_fail(r, code);
     }
@@ -222,7 +218,7 @@ static void write_delete(struct job_controller *c, struct round *r, const struct
     struct delete_options o = {
         .uid = p->uid, .grace_seconds = -1, .propagation = STR("Background")};
     round_tag(r, WRITE_DELETE);
-    round_remove(r, c->pods, p->obj->ns, p->name, &o);
+    round_remove(r, c->base.kinds[PODS], p->obj->ns, p->name, &o);
 }
 
 static void write_creates(struct job_controller *c, struct round *r, const struct object *obj,
@@ -243,7 +239,7 @@ static void write_creates(struct job_controller *c, struct round *r, const struc
                 break;
             }
         }
-        round_create(r, c->pods, obj->ns, buf_view(&b));
+        round_create(r, c->base.kinds[PODS], obj->ns, buf_view(&b));
     }
     buf_release(&b);
 }
@@ -255,7 +251,8 @@ static void write_status(struct job_controller *c, struct round *r, const struct
     job_write_status(obj, &plan->status, &b);
     if (buf_ok(&b) == 0) {
         round_tag(r, WRITE_STATUS);
-        round_patch(r, c->jobs, obj->ns, obj->name, "status", PATCH_MERGE, buf_view(&b));
+        round_patch(r, c->base.kinds[JOBS], obj->ns, obj->name, "status", PATCH_MERGE,
+                    buf_view(&b));
     } else {
         round_fail(r, buf_ok(&b));
     }
@@ -268,7 +265,7 @@ static enum work carry_out(struct job_controller *c, const struct object *obj, y
     if (!plan->write_status && !plan->n_strips && !plan->n_deletes && !plan->n_creates) {
         return WORK_OK;
     }
-    struct round *r = round_new(c->queue, c->env.writer, WHO, obj->ns, obj->name);
+    struct round *r = controller_begin(&c->base);
     if (!r) {
         return WORK_RETRY;
     }
@@ -295,12 +292,12 @@ static enum work expire(struct job_controller *c, const struct object *obj, cons
                                       ? job_condition(job, "Complete")
                                       : job_condition(job, "Failed");
     int64_t left = end->last_transition_ns + job->spec->ttl_seconds_after_finished.v * NS_PER_SEC -
-                   clock_wall(c->env.clock);
+                   clock_wall(c->base.env.clock);
     if (left > 0) {
-        workqueue_add_after(c->queue, obj->ns, obj->name, left);
+        workqueue_add_after(c->base.queue, obj->ns, obj->name, left);
         return WORK_OK;
     }
-    struct round *r = round_new(c->queue, c->env.writer, WHO, obj->ns, obj->name);
+    struct round *r = controller_begin(&c->base);
     if (!r) {
         return WORK_RETRY;
     }
@@ -308,7 +305,7 @@ static enum work expire(struct job_controller *c, const struct object *obj, cons
         .uid = obj->uid, .rv = obj->rv, .grace_seconds = -1, .propagation = STR("Foreground")};
     round_on_done(r, answered, c);
     round_tag(r, WRITE_TTL);
-    round_remove(r, c->jobs, obj->ns, obj->name, &o);
+    round_remove(r, c->base.kinds[JOBS], obj->ns, obj->name, &o);
     return round_end(r);
 }
 
@@ -322,30 +319,32 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
     yyjson_doc *tree;
     struct err err = {0};
     struct job_plan plan;
-    if (object_tree(obj, &c->arena, &tree, &err) != 0 ||
-        codec_decode(&schema_job, yyjson_doc_get_root(tree), &c->arena, &job, &err) != 0) {
-        log_error(c->env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name), err.text);
+    if (object_tree(obj, &c->base.arena, &tree, &err) != 0 ||
+        codec_decode(&schema_job, yyjson_doc_get_root(tree), &c->base.arena, &job, &err) != 0) {
+        log_error(c->base.env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name),
+                  err.text);
         return err.code == ERR_NOMEM ? WORK_RETRY : WORK_OK;
     }
     if (!ours(&job)) {
         return WORK_OK;
     }
     struct gather g = {.c = c, .job = obj};
-    mirror_owned(c->env.mirror, obj, gather_pod, &g);
+    mirror_owned(c->base.env.mirror, obj, gather_pod, &g);
     remember_many(c, obj->uid, g.n > MANY_PODS);
-    unsigned failures = workqueue_failures(c->queue, obj->ns, obj->name);
+    unsigned failures = workqueue_failures(c->base.queue, obj->ns, obj->name);
     struct job_facts f = {.job = &job,
                           .deleting = obj->deleting_ns != 0,
                           .pods = g.v,
                           .n_pods = g.n,
-                          .now_ns = clock_wall(c->env.clock),
+                          .now_ns = clock_wall(c->base.env.clock),
                           .create_max = failures ? 1 : JOB_BURST_MAX};
-    if (g.code != 0 || job_decide(&f, &c->arena, &plan, &err) != 0) {
-        log_error(c->env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name), err.text);
+    if (g.code != 0 || job_decide(&f, &c->base.arena, &plan, &err) != 0) {
+        log_error(c->base.env.log, "job %.*s/%.*s: %s", STR_ARG(obj->ns), STR_ARG(obj->name),
+                  err.text);
         return WORK_RETRY;
     }
     if (plan.again_ns) {
-        workqueue_add_after(c->queue, obj->ns, obj->name, plan.again_ns);
+        workqueue_add_after(c->base.queue, obj->ns, obj->name, plan.again_ns);
     }
     if (job_finished(&job) && !plan.n_strips) {
         return expire(c, obj, &job);
@@ -353,88 +352,62 @@ static enum work sync_object(struct job_controller *c, const struct object *obj)
     return carry_out(c, obj, yyjson_doc_get_root(tree), &job, &f, &plan);
 }
 
-static enum work sync_job(void *ctx, struct str ns, struct str name) {
-    struct job_controller *c = ctx;
-    const struct object *obj = mirror_get(c->env.mirror, c->jobs, ns, name);
-    if (!obj) {
-        return WORK_OK;
-    }
-    enum work w = sync_object(c, obj);
-    arena_reset(&c->arena);
-    arena_reset(&c->scratch);
-    return w;
-}
-
-static enum work sync_orphan(void *ctx, struct str ns, struct str name) {
-    struct job_controller *c = ctx;
-    const struct object *obj = mirror_get(c->env.mirror, c->pods, ns, name);
+static enum work look_at_orphan(struct job_controller *c, const struct object *obj) {
     const struct owner_ref *owner = obj ? object_controller(obj) : NULL;
     struct job_pod pod;
-    if (!of_job(c, owner) || mirror_owner(c->env.mirror, ns, owner)) {
+    if (!of_job(c, owner) || mirror_owner(c->base.env.mirror, obj->ns, owner)) {
         return WORK_OK;
     }
-    enum work w = WORK_RETRY;
-    if (job_pod_read(obj, &c->scratch, &c->arena, &pod, NULL) == 0) {
-        struct round *r = round_new(c->orphans, c->env.writer, WHO, ns, name);
-        if (r) {
-            round_on_done(r, answered, c);
-            write_strip(c, r, &pod, WRITE_STRIP);
-            w = round_end(r);
-        }
+    if (job_pod_read(obj, &c->scratch, &c->base.arena, &pod, NULL) != 0) {
+        return WORK_RETRY;
     }
-    arena_reset(&c->arena);
+    struct round *r = controller_begin(&c->base);
+    if (!r) {
+        return WORK_RETRY;
+    }
+    round_on_done(r, answered, c);
+    write_strip(c, r, &pod, WRITE_STRIP);
+    return round_end(r);
+}
+
+static enum work step(void *self, struct work_key key) {
+    struct job_controller *c = self;
+    const struct kind *k = c->base.kinds[key.what == LOOK_JOB ? JOBS : PODS];
+    const struct object *o = mirror_get(c->base.env.mirror, k, key.ns, key.name);
+    enum work w = !o ? WORK_OK : key.what == LOOK_JOB ? sync_object(c, o) : look_at_orphan(c, o);
     arena_reset(&c->scratch);
     return w;
 }
 
 /* ---- life ---- */
 
-struct job_controller *job_controller_new(const struct control_env *env, struct err *err) {
-    struct job_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->env = *env;
-    c->jobs = kind_by_name(STR("batch"), STR("Job"));
-    c->pods = kind_by_name(STR(""), STR("Pod"));
-    arena_init(&c->arena, SYNC_ARENA);
+static int init(void *self, struct err *err) {
+    struct job_controller *c = self;
     arena_init(&c->scratch, SYNC_ARENA);
-    c->queue = workqueue_new(&(struct workqueue_options){
-        .clock = env->clock, .work = sync_job, .resync = add_all, .ctx = c});
-    c->orphans = workqueue_new(&(struct workqueue_options){
-        .clock = env->clock, .work = sync_orphan, .resync = add_all, .ctx = c});
-    c->recorder = recorder_new(env, "job-controller");
-    c->job_feed = mirror_feed(env->mirror, c->jobs, job_changed, c);
-    c->pod_feed = mirror_feed(env->mirror, c->pods, pod_changed, c);
-    if (!c->queue || !c->orphans || !c->recorder || !c->job_feed || !c->pod_feed) {
-        job_controller_free(c);
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    add_all(c);
-    return c;
+    return 0;
 }
 
-void job_controller_free(struct job_controller *c) {
-    if (!c) {
-        return;
-    }
-    if (c->job_feed) {
-        feed_free(c->job_feed);
-    }
-    if (c->pod_feed) {
-        feed_free(c->pod_feed);
-    }
+static void release(void *self) {
+    struct job_controller *c = self;
     const struct map_entry *e;
     for (size_t i = 0; (e = map_next(&c->many, &i));) {
         mem_free(e->value);
     }
     map_release(&c->many);
-    workqueue_free(c->queue);
-    workqueue_free(c->orphans);
-    recorder_free(c->recorder);
-    arena_release(&c->arena);
     arena_release(&c->scratch);
-    mem_free(c);
 }
+
+const struct controller_row job_controller = {
+    .name = "jobs",
+    .set = CONTROL_JOBS,
+    .who = "berth-job-controller",
+    .tells = "job-controller",
+    CONTROLLER_KINDS([JOBS] = {"batch", "Job", job_changed, .may = MAY_STATUS | MAY_DELETE},
+                     [PODS] = {"", "Pod", pod_changed, .may = MAY_CREATE | MAY_PATCH | MAY_DELETE}),
+    .start = start,
+    .step = step,
+    .arena = SYNC_ARENA,
+    .size = sizeof(struct job_controller),
+    .init = init,
+    .release = release,
+};

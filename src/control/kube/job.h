@@ -11,9 +11,6 @@
 #include "base/err.h"
 #include "control/kit/env.h"
 
-struct job_controller;
-
-struct job_controller *job_controller_new(const struct control_env *env, struct err *err);
-void job_controller_free(struct job_controller *c);
+extern const struct controller_row job_controller;
 
 #endif

@@ -2,6 +2,7 @@
  * Scenario tests of the Job controller in a fake world: a Job's life, and the same life with the controller dropped and
  * made anew after each write, and with each write refused, lost or met by a conflict.
  */
+#include "control/kit/controller.h"
 #include "control/kube/job.h"
 
 #include "base/test.h"
@@ -9,7 +10,7 @@
 
 struct fixture {
     struct fake_world world;
-    struct job_controller *jobs;
+    struct controller *jobs;
     int code;        /* exit of every pod ... */
     int bad_index;   /* ... but of this index: 1 */
     int64_t running; /* pods asked for their outcome so far */
@@ -31,19 +32,19 @@ static void setup(struct fixture *f) {
     f->bad_index = -1;
     f->world.outcome = outcome;
     f->world.outcome_ctx = f;
-    f->jobs = job_controller_new(&f->world.env, &err);
+    f->jobs = controller_new(&job_controller, &f->world.env, &err);
     assert_non_null(f->jobs);
 }
 
 static void teardown(struct fixture *f) {
-    job_controller_free(f->jobs);
+    controller_free(f->jobs);
     fake_world_release(&f->world);
 }
 
 static void restart(struct fixture *f) {
     struct err err = {0};
-    job_controller_free(f->jobs);
-    f->jobs = job_controller_new(&f->world.env, &err);
+    controller_free(f->jobs);
+    f->jobs = controller_new(&job_controller, &f->world.env, &err);
     assert_non_null(f->jobs);
 }
 

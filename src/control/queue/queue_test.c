@@ -1,8 +1,9 @@
 /* Tests of the queue controller in a fake world: from objects to objects. */
+#include "control/kit/controller.h"
 #include "control/test/queue_scene.h"
 
-#include "control/kube/job.h"
 #include "control/hold/job_queue.h"
+#include "control/kube/job.h"
 
 static void workload(struct scene *s, const char *name, int count, const char *requests) {
     char json[1024];
@@ -325,7 +326,7 @@ static void job(void **state) {
     start(&s);
     quota(&s, "4", "BestEffortFIFO");
     node(&s, "n1", true);
-    struct job_controller *jobs = job_controller_new(&s.w.env, &err);
+    struct controller *jobs = controller_new(&job_controller, &s.w.env, &err);
     struct job_queue_controller *links = job_queue_controller_new(&s.w.env, &err);
     assert_non_null(jobs);
     assert_non_null(links);
@@ -350,7 +351,7 @@ static void job(void **state) {
         fake_world_condition(fake_world_get(&s.w, "Job", "default", "j"), "Complete"), "True");
     assert_string_equal(fake_world_condition(get(&s, "other"), "Admitted"), "True");
     job_queue_controller_free(links);
-    job_controller_free(jobs);
+    controller_free(jobs);
     end(&s);
 }
 

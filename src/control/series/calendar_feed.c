@@ -2,12 +2,12 @@
 #include "control/series/calendar_feed.h"
 
 #include "api/schema/codec.h"
+#include "base/hash/sha256.h"
 #include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/prng.h"
 #include "control/series/calendar_feed_private.h"
-#include "base/hash/sha256.h"
 #include "wire/text/base64.h"
 
 enum { TOKEN_BYTES = 24, SCRATCH_BYTES = 64 << 20 };
@@ -220,13 +220,10 @@ static enum work give_address(struct calendar_feed_controller *c, const struct o
     uint8_t bytes[TOKEN_BYTES];
     struct err err = {0};
     struct buf token, body;
-    struct round *r = controller_round(&c->base, o->ns, o->name);
+    struct round *r = controller_begin(&c->base);
     if (!r || random_bytes(c, bytes, sizeof(bytes), &err) != 0) {
-        if (r) {
-            round_fail(r, ERR_IO);
-            return round_end(r);
-        }
-        return WORK_RETRY;
+        round_fail(r, ERR_IO);
+        return round_end(r);
     }
     buf_init(&token, 0);
     buf_init(&body, 0);
@@ -252,23 +249,23 @@ static enum work give_address(struct calendar_feed_controller *c, const struct o
     return round_end(r);
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct calendar_feed_controller *c = ctx;
+static enum work step(void *self, struct work_key key) {
+    struct calendar_feed_controller *c = self;
     struct arena *a = &c->base.arena;
     struct calendar_feed f = {0};
     yyjson_doc *d;
-    const struct object *o = mirror_get(c->base.env.mirror, c->feeds, ns, name);
+    const struct object *o = mirror_get(c->base.env.mirror, c->feeds, key.ns, key.name);
     if (!o || o->deleting_ns) {
         return WORK_OK;
     }
     if (object_tree(o, a, &d, NULL) != 0) {
-        return controller_done(&c->base, WORK_RETRY);
+        return WORK_RETRY;
     }
     if (codec_decode(&schema_calendar_feed, yyjson_doc_get_root(d), a, &f, NULL) != 0 || !f.spec ||
         is_current(&f)) {
-        return controller_done(&c->base, WORK_OK);
+        return WORK_OK;
     }
-    return controller_done(&c->base, give_address(c, o, &f));
+    return give_address(c, o, &f);
 }
 
 /* ---- answering ---- */
@@ -375,24 +372,6 @@ static int get(struct calendar_source *s, struct str token, struct calendar_body
 
 /* ---- feeds ---- */
 
-static bool add_feed(void *ctx, const struct object *o) {
-    struct calendar_feed_controller *c = ctx;
-    token_read(c, o, true);
-    workqueue_add(c->base.queue, o->ns, o->name);
-    return true;
-}
-
-static bool add_booking(void *ctx, const struct object *o) {
-    booking_put(ctx, o);
-    return true;
-}
-
-static void add_all(void *ctx) {
-    struct calendar_feed_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->reservations, STR(""), add_booking, c);
-    mirror_scan(c->base.env.mirror, c->feeds, STR(""), add_feed, c);
-}
-
 static void feed_changed(void *ctx, const struct change *ch) {
     struct calendar_feed_controller *c = ctx;
     c->version++;
@@ -421,17 +400,15 @@ static void reservation_changed(void *ctx, const struct change *ch) {
 
 /* ---- life ---- */
 
-struct calendar_feed_controller *calendar_feed_controller_new(const struct control_env *env,
-                                                              struct err *err) {
-    struct calendar_feed_controller *c = mem_zalloc(sizeof(*c));
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->feeds = kind_by_name(STR("berth.dev"), STR("CalendarFeed"));
-    c->reservations = kind_by_name(STR("berth.dev"), STR("Reservation"));
-    c->series = kind_by_name(STR("berth.dev"), STR("ReservationSeries"));
-    c->policies = kind_by_name(STR("berth.dev"), STR("ReservationPolicy"));
+enum { RESERVATIONS, FEEDS, SERIES, POLICIES }; /* of the row's kinds */
+
+static int init(void *self, struct err *err) {
+    struct calendar_feed_controller *c = self;
+    const struct control_env *env = &c->base.env;
+    c->reservations = c->base.kinds[RESERVATIONS];
+    c->feeds = c->base.kinds[FEEDS];
+    c->series = c->base.kinds[SERIES];
+    c->policies = c->base.kinds[POLICIES];
     c->own_zones = env->zones ? NULL : zones_new(NULL);
     c->zones = env->zones ? env->zones : c->own_zones;
     arena_init(&c->scratch, SCRATCH_BYTES);
@@ -439,32 +416,19 @@ struct calendar_feed_controller *calendar_feed_controller_new(const struct contr
     for (size_t i = 0; i < FEED_ANSWERS; i++) {
         buf_init(&c->answers[i].text, 2 * LIMIT_ICAL_BYTES);
     }
-    int code = controller_init(&c->base, env, "berth-calendar-feeds", work, add_all, c, err);
-    code = code ? code : controller_feed(&c->base, c->feeds, feed_changed, c, err);
-    code = code ? code : controller_feed(&c->base, c->reservations, reservation_changed, c, err);
-    code = code ? code : controller_feed(&c->base, c->series, other_changed, c, err);
-    code = code ? code : controller_feed(&c->base, c->policies, other_changed, c, err);
-    if (code != 0 || !c->zones) {
-        calendar_feed_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
     c->source.get = get;
-    if (env->calendar) {
+    if (c->zones && env->calendar) {
         env->calendar->source = &c->source;
     }
-    return c;
+    return c->zones ? 0 : ERR_NOMEM;
 }
 
-void calendar_feed_controller_free(struct calendar_feed_controller *c) {
+static void release(void *self) {
+    struct calendar_feed_controller *c = self;
     const struct map_entry *e;
-    if (!c) {
-        return;
-    }
     if (c->base.env.calendar && c->base.env.calendar->source == &c->source) {
         c->base.env.calendar->source = NULL;
     }
-    controller_release(&c->base);
     for (size_t i = 0; (e = map_next(&c->bookings, &i));) {
         object_unref(((struct feed_booking *)e->value)->obj);
         mem_free(e->value);
@@ -482,5 +446,21 @@ void calendar_feed_controller_free(struct calendar_feed_controller *c) {
     arena_release(&c->scratch);
     arena_release(&c->item);
     zones_free(c->own_zones);
-    mem_free(c);
 }
+
+const struct controller_row calendar_feed_controller = {
+    .name = "reservations",
+    .set = CONTROL_RESERVATIONS,
+    .who = "berth-calendar-feeds",
+    CONTROLLER_KINDS([RESERVATIONS] = {"berth.dev", "Reservation", reservation_changed,
+                                       .first = true, .optional = true},
+                     [FEEDS] = {"berth.dev", "CalendarFeed", feed_changed, .first = true,
+                                .optional = true, .may = MAY_STATUS},
+                     [SERIES] = {"berth.dev", "ReservationSeries", other_changed, .optional = true},
+                     [POLICIES] = {"berth.dev", "ReservationPolicy", other_changed,
+                                   .optional = true}),
+    .step = step,
+    .size = sizeof(struct calendar_feed_controller),
+    .init = init,
+    .release = release,
+};

@@ -21,10 +21,6 @@
 
 #include "control/kit/env.h"
 
-struct calendar_feed_controller;
-
-struct calendar_feed_controller *calendar_feed_controller_new(const struct control_env *env,
-                                                              struct err *err);
-void calendar_feed_controller_free(struct calendar_feed_controller *c); /* NULL is a no-op */
+extern const struct controller_row calendar_feed_controller;
 
 #endif

@@ -2,9 +2,10 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "base/zoneinfo.h"
+#include "control/kit/controller.h"
 #include "control/series/calendar_feed.h"
-#include "control/test/fake_world.h"
 #include "control/series/reservation_series.h"
+#include "control/test/fake_world.h"
 #include "port/calendar_source.h"
 #include "wire/text/zone.h"
 
@@ -27,9 +28,9 @@ static int fake_random(void *p, size_t n, struct err *err) {
 
 static void restart(struct scene *s) {
     struct err err = {0};
-    calendar_feed_controller_free(s->c);
+    controller_free(s->c);
     assert_null(s->seat.source);
-    s->c = calendar_feed_controller_new(&s->w.env, &err);
+    s->c = controller_new(&calendar_feed_controller, &s->w.env, &err);
     assert_non_null(s->c);
     assert_non_null(s->seat.source);
 }
@@ -47,7 +48,7 @@ static void start(struct scene *s) {
 }
 
 static void end(struct scene *s) {
-    calendar_feed_controller_free(s->c);
+    controller_free(s->c);
     zones_free(s->w.env.zones);
     fake_world_release(&s->w);
 }

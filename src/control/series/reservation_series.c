@@ -270,7 +270,7 @@ static void set_timer(struct series_look *l) {
         wait = l->next - ahead - l->now;
     }
     wait = wait < 1 ? 1 : wait;
-    workqueue_add_after(l->c->base.queue, l->obj->ns, l->obj->name, wait * NS_PER_SEC);
+    workqueue_look(l->c->base.queue, l->c->base.key, wait * NS_PER_SEC);
 }
 
 /* Keeps what a refused create was told; the key is looked at again when this round is over. */
@@ -319,8 +319,7 @@ static void forget_told(struct series_look *l) {
 }
 
 static enum work act(struct series_look *l, int code, const struct err *err) {
-    l->round = round_new(l->c->base.queue, l->c->base.env.writer, l->c->base.who, l->obj->ns,
-                         l->obj->name);
+    l->round = controller_begin(&l->c->base);
     if (!l->round) {
         return WORK_RETRY;
     }
@@ -349,7 +348,7 @@ static enum work orphans(struct reservation_series_controller *c, struct series_
     if (series_look_orphans(l, m) != 0) {
         return WORK_RETRY;
     }
-    l->round = controller_round(&c->base, ns, name);
+    l->round = controller_begin(&c->base);
     if (!l->round) {
         return WORK_RETRY;
     }
@@ -360,6 +359,10 @@ static enum work orphans(struct reservation_series_controller *c, struct series_
     }
     drop_when_empty(c, m);
     return round_end(l->round);
+}
+
+static void reservation_changed(void *self, const struct change *ch) {
+    member_seen(self, ch->obj, ch->type != CHANGE_DELETED);
 }
 
 static bool add_reservation(void *ctx, const struct object *o) {
@@ -377,8 +380,8 @@ static bool knows_members(struct reservation_series_controller *c) {
     return !c->lost;
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct reservation_series_controller *c = ctx;
+static enum work step(void *self, struct work_key key) {
+    struct reservation_series_controller *c = self;
     struct err err = {0};
     if (!knows_members(c)) {
         return WORK_RETRY;
@@ -386,23 +389,23 @@ static enum work work(void *ctx, struct str ns, struct str name) {
     struct series_look l = {
         .c = c,
         .a = &c->base.arena,
-        .obj = mirror_get(c->base.env.mirror, c->series, ns, name),
+        .obj = mirror_get(c->base.env.mirror, c->series, key.ns, key.name),
         .now = clock_wall(c->base.env.clock) / NS_PER_SEC,
     };
     if (!l.obj) {
-        return controller_done(&c->base, orphans(c, &l, ns, name));
+        return orphans(c, &l, key.ns, key.name);
     }
     if (l.obj->deleting_ns) {
         return WORK_OK;
     }
     int code = series_look_read(&l, &err);
     if (code == ERR_NOMEM || arena_ok(l.a) != 0 || !l.s) {
-        return controller_done(&c->base, WORK_RETRY);
+        return WORK_RETRY;
     }
     if (!l.s->spec) {
-        return controller_done(&c->base, WORK_OK);
+        return WORK_OK;
     }
-    return controller_done(&c->base, act(&l, code, &err));
+    return act(&l, code, &err);
 }
 
 /* ---- feeds ---- */
@@ -413,63 +416,53 @@ static bool add_series(void *ctx, const struct object *o) {
     return true;
 }
 
-static void add_all(void *ctx) {
-    struct reservation_series_controller *c = ctx;
-    mirror_scan(c->base.env.mirror, c->reservations, STR(""), add_reservation, c);
-    mirror_scan(c->base.env.mirror, c->series, STR(""), add_series, c);
+static void series_changed(void *self, const struct change *ch) {
+    add_series(self, ch->obj);
 }
 
-static void series_changed(void *ctx, const struct change *ch) {
-    struct reservation_series_controller *c = ctx;
-    workqueue_add(c->base.queue, ch->obj->ns, ch->obj->name);
-}
-
-static void reservation_changed(void *ctx, const struct change *ch) {
-    struct reservation_series_controller *c = ctx;
-    member_seen(c, ch->obj, ch->type != CHANGE_DELETED);
-}
-
-static void policy_changed(void *ctx, const struct change *ch) {
-    struct reservation_series_controller *c = ctx;
+static void policy_changed(void *self, const struct change *ch) {
+    struct reservation_series_controller *c = self;
     mirror_scan(c->base.env.mirror, c->series, STR(""), add_series, c);
 }
 
 /* ---- life ---- */
 
-struct reservation_series_controller *
-reservation_series_controller_new(const struct control_env *env, struct err *err) {
-    struct reservation_series_controller *c = mem_zalloc(sizeof(*c));
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->series = kind_by_name(STR("berth.dev"), STR("ReservationSeries"));
-    c->reservations = kind_by_name(STR("berth.dev"), STR("Reservation"));
-    c->policies = kind_by_name(STR("berth.dev"), STR("ReservationPolicy"));
-    c->own_zones = env->zones ? NULL : zones_new(NULL);
-    c->zones = env->zones ? env->zones : c->own_zones;
-    int code = controller_init(&c->base, env, "berth-reservation-series", work, add_all, c, err);
-    code = code ? code : controller_feed(&c->base, c->series, series_changed, c, err);
-    code = code ? code : controller_feed(&c->base, c->reservations, reservation_changed, c, err);
-    code = code ? code : controller_feed(&c->base, c->policies, policy_changed, c, err);
-    if (code != 0 || !c->zones) {
-        reservation_series_controller_free(c);
-        return NULL;
-    }
-    add_all(c);
-    return c;
+enum { RESERVATIONS, SERIES, POLICIES }; /* of the row's kinds */
+
+static int init(void *self, struct err *err) {
+    struct reservation_series_controller *c = self;
+    struct zones *zones = c->base.env.zones;
+    c->reservations = c->base.kinds[RESERVATIONS];
+    c->series = c->base.kinds[SERIES];
+    c->policies = c->base.kinds[POLICIES];
+    c->own_zones = zones ? NULL : zones_new(NULL);
+    c->zones = zones ? zones : c->own_zones;
+    return c->zones ? 0 : ERR_NOMEM;
 }
 
-void reservation_series_controller_free(struct reservation_series_controller *c) {
+static void release(void *self) {
+    struct reservation_series_controller *c = self;
     const struct map_entry *e;
-    if (!c) {
-        return;
-    }
-    controller_release(&c->base);
     for (size_t i = 0; (e = map_next(&c->memories, &i));) {
         memory_free(e->value);
     }
     map_release(&c->memories);
     zones_free(c->own_zones);
-    mem_free(c);
 }
+
+const struct controller_row reservation_series_controller = {
+    .name = "reservations",
+    .set = CONTROL_RESERVATIONS,
+    .who = "berth-reservation-series",
+    CONTROLLER_KINDS([RESERVATIONS] = {"berth.dev", "Reservation", reservation_changed,
+                                       .first = true, .optional = true,
+                                       .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
+                     [SERIES] = {"berth.dev", "ReservationSeries", series_changed, .first = true,
+                                 .optional = true, .may = MAY_STATUS},
+                     [POLICIES] = {"berth.dev", "ReservationPolicy", policy_changed,
+                                   .optional = true}),
+    .step = step,
+    .size = sizeof(struct reservation_series_controller),
+    .init = init,
+    .release = release,
+};

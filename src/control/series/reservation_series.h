@@ -24,11 +24,6 @@
 #define SERIES_LABEL "berth.dev/series"
 #define SERIES_INTENT "berth.dev/series-intent"
 
-struct reservation_series_controller;
-
-struct reservation_series_controller *
-reservation_series_controller_new(const struct control_env *env, struct err *err);
-void reservation_series_controller_free(
-    struct reservation_series_controller *c); /* NULL is a no-op */
+extern const struct controller_row reservation_series_controller;
 
 #endif

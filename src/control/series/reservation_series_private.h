@@ -31,7 +31,7 @@ struct series_memory {
 
 struct reservation_series_controller {
     struct controller base;
-    const struct kind *series, *reservations, *policies;
+    const struct kind *series, *reservations, *policies; /* of base.kinds */
     struct zones *zones;
     struct zones *own_zones; /* where env has none */
     struct map memories;     /* by key: series_memory */

@@ -3,8 +3,9 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "base/zoneinfo.h"
-#include "control/test/fake_world.h"
+#include "control/kit/controller.h"
 #include "control/series/reservation_series.h"
+#include "control/test/fake_world.h"
 #include "wire/text/zone.h"
 
 #define DAY (86400 * NS_PER_SEC)
@@ -21,7 +22,7 @@ static void start(struct scene *s) {
     fake_world_init(&s->w); /* on 2026-01-01T00:00:00Z */
     s->w.env.zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
     assert_non_null(s->w.env.zones);
-    s->c = reservation_series_controller_new(&s->w.env, &err);
+    s->c = controller_new(&reservation_series_controller, &s->w.env, &err);
     assert_non_null(s->c);
     fake_world_put(&s->w, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"ReservationPolicy\","
                           "\"metadata\":{\"name\":\"default\"},\"spec\":{\"daysAhead\":14}}");
@@ -29,13 +30,13 @@ static void start(struct scene *s) {
 
 static void restart(struct scene *s) {
     struct err err = {0};
-    reservation_series_controller_free(s->c);
-    s->c = reservation_series_controller_new(&s->w.env, &err);
+    controller_free(s->c);
+    s->c = controller_new(&reservation_series_controller, &s->w.env, &err);
     assert_non_null(s->c);
 }
 
 static void end(struct scene *s) {
-    reservation_series_controller_free(s->c);
+    controller_free(s->c);
     zones_free(s->w.env.zones);
     fake_world_release(&s->w);
 }

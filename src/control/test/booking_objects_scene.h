@@ -30,7 +30,7 @@ struct scene {
     struct queue_controller *q;
     struct defaults_controller *d;
     struct booking_objects_controller *b;
-    struct job_controller *jobs;
+    struct controller *jobs;
     struct job_queue_controller *job_queue;
     struct controller *gc;
     struct feed *feed;
@@ -91,8 +91,8 @@ __attribute__((unused)) static void controllers(struct scene *s) {
     struct err err = {0};
     s->q = queue_controller_new(&s->w.env, &err);
     s->d = defaults_controller_new(&s->w.env, &err);
-    s->b = booking_objects_controller_new(&s->w.env, &err);
-    s->jobs = job_controller_new(&s->w.env, &err);
+    s->b = controller_new(&booking_objects_controller, &s->w.env, &err);
+    s->jobs = controller_new(&job_controller, &s->w.env, &err);
     s->job_queue = job_queue_controller_new(&s->w.env, &err);
     s->gc = controller_new(&gc_controller, &s->w.env, &err);
     assert_true(s->q && s->d && s->b && s->jobs && s->job_queue && s->gc);
@@ -101,8 +101,8 @@ __attribute__((unused)) static void controllers(struct scene *s) {
 __attribute__((unused)) static void stop(struct scene *s) {
     controller_free(s->gc);
     job_queue_controller_free(s->job_queue);
-    job_controller_free(s->jobs);
-    booking_objects_controller_free(s->b);
+    controller_free(s->jobs);
+    controller_free(s->b);
     defaults_controller_free(s->d);
     queue_controller_free(s->q);
 }

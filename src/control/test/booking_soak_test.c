@@ -10,8 +10,9 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "control/berths/booking_objects.h"
-#include "control/control.h"
 #include "control/book/reservation.h"
+#include "control/control.h"
+#include "control/kit/controller.h"
 #include "control/test/soak_nodes.h"
 #include "core/calendar/calendar.h"
 #include "wire/text/time.h"
@@ -162,12 +163,12 @@ static void part_start(struct run *x, int part) {
         x->queues = control_new(&x->s.w.env, CONTROL_QUEUES, &err);
         break;
     case PART_PLANNER:
-        x->planner = reservation_controller_new(&x->s.w.env, &err);
+        x->planner = controller_new(&reservation_controller, &x->s.w.env, &err);
         break;
     default:
         snprintf(x->term, sizeof x->term, "leader-%d", ++x->serial);
         x->s.w.env.term = str_of(x->term);
-        x->objects = booking_objects_controller_new(&x->s.w.env, &err);
+        x->objects = controller_new(&booking_objects_controller, &x->s.w.env, &err);
     }
     assert_ok(err.code, &err);
 }
@@ -181,10 +182,10 @@ static void part_stop(struct run *x, int part) {
         control_free(x->queues);
         break;
     case PART_PLANNER:
-        reservation_controller_free(x->planner);
+        controller_free(x->planner);
         break;
     default:
-        booking_objects_controller_free(x->objects);
+        controller_free(x->objects);
     }
 }
 

@@ -10,7 +10,7 @@ void scene_controllers(struct scene *s) {
     struct err err = {0};
     s->w.env.settings = &s->settings;
     s->queues = queue_controller_new(&s->w.env, &err);
-    s->jobs = job_controller_new(&s->w.env, &err);
+    s->jobs = controller_new(&job_controller, &s->w.env, &err);
     s->job_queue = job_queue_controller_new(&s->w.env, &err);
     s->life = controller_new(&workload_life_controller, &s->w.env, &err);
     s->classes = controller_new(&priority_class_controller, &s->w.env, &err);
@@ -20,7 +20,7 @@ void scene_controllers(struct scene *s) {
 
 void scene_stop(struct scene *s) {
     queue_controller_free(s->queues);
-    job_controller_free(s->jobs);
+    controller_free(s->jobs);
     job_queue_controller_free(s->job_queue);
     controller_free(s->life);
     controller_free(s->classes);

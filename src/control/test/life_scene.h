@@ -22,7 +22,7 @@ struct scene {
     struct fake_world w;
     struct queue_settings settings;
     struct queue_controller *queues;
-    struct job_controller *jobs;
+    struct controller *jobs;
     struct job_queue_controller *job_queue;
     struct controller *life;
     struct controller *classes;

@@ -1,5 +1,6 @@
 /* reservation_scene: see reservation_scene.h. */
 #include "control/test/reservation_scene.h"
+#include "control/kit/controller.h"
 
 #include "api/h200_fixture.h"
 #include "base/zoneinfo.h"
@@ -89,13 +90,13 @@ void scene_init(struct scene *s, int gpus) {
 
 void scene_restart(struct scene *s) {
     struct err err = {0};
-    reservation_controller_free(s->c);
-    s->c = reservation_controller_new(&s->w.env, &err);
+    controller_free(s->c);
+    s->c = controller_new(&reservation_controller, &s->w.env, &err);
     assert_ok(s->c ? 0 : err.code, &err);
 }
 
 void scene_release(struct scene *s) {
-    reservation_controller_free(s->c);
+    controller_free(s->c);
     virtual_free(s->w.env.virtuals);
     fake_world_release(&s->w);
     zones_free(s->zones);
