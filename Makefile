@@ -2,6 +2,7 @@
 #
 #   make          build the release program            build/berth
 #   make demo     install what is missing, build, show the main job end to end, and leave Berth up with its dashboard
+#   make quick    what to run before each commit: build, then the tests that find most in less than five minutes
 #   make check    install what is missing, build, and run every test
 #   make check-cluster KUBECONFIG=FILE   run what concerns clusters on a real one, in namespaces of its own
 #   make run      a living system to look at: simulated GPUs, teams, queues, bookings, load, and the dashboard
@@ -44,6 +45,9 @@ check: setup-check
 	@$(MAKE) --no-print-directory build sanitized
 	@tests/run $(BUILD) $(SAN)
 
+quick: build
+	@tests/run --quick $(BUILD)
+
 check-cluster: build
 	@[ -n "$(KUBECONFIG)" ] || { echo "make: check-cluster needs KUBECONFIG=FILE of the cluster to try it on"; exit 2; }
 	@BERTH_CLUSTER=$(abspath $(KUBECONFIG)) tests/cluster/run.sh $(BUILD) $(SAN)
@@ -63,4 +67,4 @@ install: build
 clean:
 	rm -rf $(BUILD) $(SAN)
 
-.PHONY: all setup-build setup-check build sanitized demo check check-cluster run bench install clean
+.PHONY: all setup-build setup-check build sanitized demo quick check check-cluster run bench install clean

@@ -166,8 +166,8 @@ def test_a_job(b):
     o.says("controllers: ")
     check(o.metric("leader_election_master_status") == 1, "it does not say that it leads")
     b.queue()
-    b.apply(job("first", "sleep 1", "team", parallelism=2, completions=2, suspend=True,
-                pod={"containers": [{"name": "c", "image": "x", "command": ["sh", "-c", "sleep 1"],
+    b.apply(job("first", "sleep 5", "team", parallelism=2, completions=2, suspend=True,
+                pod={"containers": [{"name": "c", "image": "x", "command": ["sh", "-c", "sleep 5"],
                                      "resources": {"requests": {"cpu": "1"}}}]}))
     b.apply(job("second", "true", "team", suspend=True,
                 pod={"containers": [{"name": "c", "image": "x", "command": ["true"],

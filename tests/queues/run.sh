@@ -1,5 +1,7 @@
 #!/bin/sh
-# What queues do to running work, with real pods on slices of simulated GPUs.   run.sh BUILD SANITIZED_BUILD
+# What queues do to running work, with real pods on slices of simulated GPUs.   run.sh BUILD SANITIZED_BUILD [TEST...]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-exec python3 "$here/queues.py" "$(realpath "$1")/berth" "$here/../../.tools/kubectl"
+program=$(realpath "$1")/berth
+shift 2
+exec python3 "$here/queues.py" "$program" "$here/../../.tools/kubectl" "$@"
