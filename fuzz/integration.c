@@ -54,7 +54,7 @@ static void look(const struct integration *row, const struct object *o) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t n, n_foreign;
     struct object *o;
-    const struct integration *rows = integrations(&n);
+    const struct integration *rows = integration_rows(&n);
     if (object_new(kinds_foreign(&n_foreign), str_from((const char *)data, size), &o, NULL) != 0) {
         return 0;
     }

@@ -110,15 +110,15 @@ void inventory_encode(const struct inventory *inv, struct buf *out) {
 
 /* ---- decoding ---- */
 
-struct reader {
+struct inventory_reader {
     struct arena *arena;
     struct err *err;
     int code; /* sticky */
 };
 
 /* A number between min and max; `otherwise` when absent. */
-static int32_t number(struct reader *r, yyjson_val *obj, const char *name, int64_t min, int64_t max,
-                      int64_t otherwise) {
+static int32_t number(struct inventory_reader *r, yyjson_val *obj, const char *name, int64_t min,
+                      int64_t max, int64_t otherwise) {
     yyjson_val *v = json_get(obj, str_of(name));
 
     if (!v) {
@@ -140,14 +140,14 @@ static bool truth(yyjson_val *obj, const char *name) {
 }
 
 /* The string, copied: the annotation's text is usually gone sooner than the inventory. */
-static struct str text(struct reader *r, yyjson_val *obj, const char *name) {
+static struct str text(struct inventory_reader *r, yyjson_val *obj, const char *name) {
     struct str s = json_str(json_get(obj, str_of(name)));
     return str_empty(s) ? (struct str){NULL, 0} : arena_str(r->arena, s);
 }
 
 /* The elements of an array member, at most max; NULL and 0 when absent. */
-static void *list(struct reader *r, yyjson_val *obj, const char *name, size_t max, size_t size,
-                  yyjson_arr_iter *it, size_t *ret_n) {
+static void *list(struct inventory_reader *r, yyjson_val *obj, const char *name, size_t max,
+                  size_t size, yyjson_arr_iter *it, size_t *ret_n) {
     yyjson_val *v = obj && yyjson_is_arr(obj) ? obj : json_get(obj, str_of(name));
     size_t n = yyjson_arr_size(v);
 
@@ -166,7 +166,7 @@ static void *list(struct reader *r, yyjson_val *obj, const char *name, size_t ma
     return p;
 }
 
-static void read_profiles(struct reader *r, yyjson_val *v, struct gpu_card *c) {
+static void read_profiles(struct inventory_reader *r, yyjson_val *v, struct gpu_card *c) {
     yyjson_arr_iter it;
 
     c->profiles =
@@ -187,7 +187,7 @@ static void read_profiles(struct reader *r, yyjson_val *v, struct gpu_card *c) {
     }
 }
 
-static void read_instances(struct reader *r, yyjson_val *v, struct gpu_card *c) {
+static void read_instances(struct inventory_reader *r, yyjson_val *v, struct gpu_card *c) {
     yyjson_arr_iter it;
 
     c->instances = list(r, v, "instances", INVENTORY_INSTANCES_MAX, sizeof(*c->instances), &it,
@@ -205,7 +205,7 @@ static void read_instances(struct reader *r, yyjson_val *v, struct gpu_card *c) 
     }
 }
 
-static void read_card(struct reader *r, yyjson_val *v, struct inventory *inv, size_t at) {
+static void read_card(struct inventory_reader *r, yyjson_val *v, struct inventory *inv, size_t at) {
     struct gpu_card *c = &inv->gpus[at];
 
     c->index = number(r, v, "index", 0, INT32_MAX, (int64_t)at);
@@ -233,7 +233,7 @@ static void read_card(struct reader *r, yyjson_val *v, struct inventory *inv, si
     c->memory_used_mib = number(r, v, "memoryUsedMiB", 0, INT32_MAX, -1);
 }
 
-static int finish(struct reader *r) {
+static int finish(struct inventory_reader *r) {
     if (r->code) {
         return r->code;
     }
@@ -241,7 +241,7 @@ static int finish(struct reader *r) {
 }
 
 int inventory_decode(struct str json, struct arena *a, struct inventory *ret, struct err *err) {
-    struct reader r = {.arena = a, .err = err};
+    struct inventory_reader r = {.arena = a, .err = err};
     struct inventory inv = {0};
     yyjson_arr_iter it;
     yyjson_doc *doc;
@@ -282,7 +282,7 @@ void pod_devices_encode(const struct pod_devices *d, struct buf *out) {
 }
 
 int pod_devices_decode(struct str json, struct arena *a, struct pod_devices *ret, struct err *err) {
-    struct reader r = {.arena = a, .err = err};
+    struct inventory_reader r = {.arena = a, .err = err};
     struct pod_devices d = {0};
     yyjson_arr_iter it;
     yyjson_doc *doc;

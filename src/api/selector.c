@@ -193,7 +193,7 @@ enum token {
     T_LT
 };
 
-struct parser {
+struct selector_parser {
     struct builder b;
     struct str rest;
     enum token token; /* the next one, not yet taken */
@@ -209,7 +209,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static void advance(struct parser *p) {
+static void advance(struct selector_parser *p) {
     static const struct {
         const char *text;
         enum token token;
@@ -240,17 +240,17 @@ static void advance(struct parser *p) {
     }
 }
 
-static int unexpected(struct parser *p, const char *expected) {
+static int unexpected(struct selector_parser *p, const char *expected) {
     return err_set(p->err, ERR_BAD_REQUEST, "found '%.*s', expected: %s",
                    STR_ARG(str_head(p->text, 128)), expected);
 }
 
 /* Where a value stands, "in" and "notin" are words. */
-static bool is_value(const struct parser *p) {
+static bool is_value(const struct selector_parser *p) {
     return p->token == T_WORD || p->token == T_IN || p->token == T_NOT_IN;
 }
 
-static int parse_value_list(struct parser *p) {
+static int parse_value_list(struct selector_parser *p) {
     if (p->token != T_OPEN) {
         return unexpected(p, "'('");
     }
@@ -280,7 +280,7 @@ static int parse_value_list(struct parser *p) {
     }
 }
 
-static int parse_one_value(struct parser *p) {
+static int parse_one_value(struct selector_parser *p) {
     struct str value = STR("");
     if (is_value(p)) {
         value = p->text;
@@ -291,7 +291,7 @@ static int parse_one_value(struct parser *p) {
     return add_value(&p->b, value, p->err);
 }
 
-static int parse_requirement(struct parser *p) {
+static int parse_requirement(struct selector_parser *p) {
     bool negated = p->token == T_NOT;
     if (negated) {
         advance(p);
@@ -330,7 +330,7 @@ static int too_long(struct err *err) {
 }
 
 int selector_parse(struct arena *a, struct str text, struct selector *ret, struct err *err) {
-    struct parser p = {.b = {.arena = a}, .rest = text, .err = err};
+    struct selector_parser p = {.b = {.arena = a}, .rest = text, .err = err};
     if (text.n > LIMIT_SELECTOR_BYTES) {
         return too_long(err);
     }

@@ -122,7 +122,7 @@ static void write_rule(const struct webhook *w, struct buf *out) {
 
 /* Objects by whether they are queued: those that are may not be made without us, the others may. A selector's
  * expressions all hold, so one webhook becomes several. */
-struct share {
+struct webhook_share {
     const char *suffix;            /* of its name */
     const char *with, *without[3]; /* labels */
     const char *condition;         /* CEL, or NULL */
@@ -137,7 +137,7 @@ struct share {
     "has(object.metadata.annotations) && "                                                         \
     "'kueue.x-k8s.io/pod-suspending-parent' in object.metadata.annotations"
 
-static const struct share shares[] = {
+static const struct webhook_share shares[] = {
     {.suffix = "", .with = QUEUE},
     {.suffix = "-managed", .with = MANAGED, .without = {QUEUE}, .pods = true},
     {.suffix = "-group", .with = GROUP, .without = {QUEUE, MANAGED}, .pods = true},
@@ -147,15 +147,15 @@ static const struct share shares[] = {
      .pods = true},
     {.suffix = "-unqueued", .without = {QUEUE}, .ignore = true},
 };
-static const struct share pods_unqueued = {.suffix = "-unqueued",
-                                           .without = {QUEUE, MANAGED, GROUP},
-                                           .condition = "!(" HAS_PARENT ")",
-                                           .ignore = true,
-                                           .pods = true};
+static const struct webhook_share pods_unqueued = {.suffix = "-unqueued",
+                                                   .without = {QUEUE, MANAGED, GROUP},
+                                                   .condition = "!(" HAS_PARENT ")",
+                                                   .ignore = true,
+                                                   .pods = true};
 
 /* The share of this webhook that shares[i] is; NULL: it has none. What is not queued has no rules. */
-static const struct share *share_of(const struct webhook *w, size_t i) {
-    const struct share *s = &shares[i];
+static const struct webhook_share *share_of(const struct webhook *w, size_t i) {
+    const struct webhook_share *s = &shares[i];
     bool pods = strcmp(w->plural, "pods") == 0;
     if (w->own_kind) {
         return i == 0 ? s : NULL;
@@ -170,7 +170,7 @@ static void write_condition(const char *name, const char *text, struct buf *out)
     buf_f(out, "  matchConditions:\n  - name: %s\n    expression: \"%s\"\n", name, text);
 }
 
-static void write_share(const struct share *s, struct str ns, struct buf *out) {
+static void write_share(const struct webhook_share *s, struct str ns, struct buf *out) {
     buf_f(out,
           "  namespaceSelector:\n"
           "    matchExpressions:\n"
@@ -191,7 +191,7 @@ static void write_share(const struct share *s, struct str ns, struct buf *out) {
     }
 }
 
-static void write_webhook(const struct webhook *w, const struct share *s, struct str ns,
+static void write_webhook(const struct webhook *w, const struct webhook_share *s, struct str ns,
                           struct buf *out) {
     buf_f(out,
           "- name: %.*s%s.berth.dev\n"
@@ -232,7 +232,7 @@ static void write_all(bool mutating, struct str ns, struct buf *out) {
           mutating ? "Mutating" : "Validating");
     for (size_t i = 0; i < COUNT(rows); i++) {
         for (size_t k = 0; rows[i].mutating == mutating && k < COUNT(shares); k++) {
-            const struct share *s = share_of(&rows[i], k);
+            const struct webhook_share *s = share_of(&rows[i], k);
             if (s) {
                 write_webhook(&rows[i], s, ns, out);
             }

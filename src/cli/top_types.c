@@ -9,14 +9,14 @@
 #define PREFIX "nvidia.com/"
 enum { TYPES_MAX = 256 };
 
-struct type {
+struct top_type {
     struct str product, resource;
     int64_t nodes, total, used, free, broken;
 };
 
 struct types {
     struct cli *c;
-    struct type *v;
+    struct top_type *v;
     size_t n;
     struct map places; /* name of a node -> its product */
     bool used_known;
@@ -46,7 +46,7 @@ bool top_is_bare(yyjson_val *node) {
 
 /* ---- nodes and pods ---- */
 
-static struct type *type_of(struct types *t, struct str product, struct str resource) {
+static struct top_type *type_of(struct types *t, struct str product, struct str resource) {
     for (size_t i = 0; i < t->n; i++) {
         if (str_eq(t->v[i].product, product) && str_eq(t->v[i].resource, resource)) {
             return &t->v[i];
@@ -55,7 +55,7 @@ static struct type *type_of(struct types *t, struct str product, struct str reso
     if (t->n == TYPES_MAX) {
         return NULL;
     }
-    t->v[t->n] = (struct type){.product = product, .resource = resource};
+    t->v[t->n] = (struct top_type){.product = product, .resource = resource};
     return &t->v[t->n++];
 }
 
@@ -83,7 +83,7 @@ static void add_node(struct types *t, yyjson_val *node) {
         }
         (void)str_to_i64(json_str(json_get(allocatable, json_str(k))), &good);
         good = !serves ? 0 : good < count ? good : count;
-        struct type *type = type_of(t, product, json_str(k));
+        struct top_type *type = type_of(t, product, json_str(k));
         if (type) {
             type->nodes++;
             type->total += count;
@@ -94,7 +94,7 @@ static void add_node(struct types *t, yyjson_val *node) {
 }
 
 static void take(struct types *t, struct str product, struct str resource, int64_t count) {
-    struct type *type = type_of(t, product, resource);
+    struct top_type *type = type_of(t, product, resource);
     if (type && type->total) {
         int64_t from = count < type->free ? count : type->free;
         type->used += count;
@@ -140,7 +140,7 @@ static void types_write(const struct types *t, struct buf *out) {
     buf_c(out, "{\"apiVersion\":\"" BOOK_API "\",\"kind\":\"Fleet\",\"metadata\":{\"name\":"
                "\"current\"},\"types\":[");
     for (size_t i = 0; i < t->n; i++) {
-        const struct type *y = &t->v[i];
+        const struct top_type *y = &t->v[i];
         buf_c(out, i ? ",{\"product\":" : "{\"product\":");
         buf_json(out, y->product);
         buf_c(out, ",\"resources\":[{\"resource\":");
@@ -155,7 +155,7 @@ static void types_write(const struct types *t, struct buf *out) {
 }
 
 yyjson_val *top_types_make(struct cli *c, yyjson_val *nodes) {
-    struct types t = {.c = c, .v = ARENA_ARRAY(&c->arena, struct type, TYPES_MAX)};
+    struct types t = {.c = c, .v = ARENA_ARRAY(&c->arena, struct top_type, TYPES_MAX)};
     yyjson_doc *doc = NULL;
     yyjson_val *node;
     struct buf out;

@@ -1,5 +1,5 @@
 /* Tests of whole verbs: what is printed, what is asked, and the exit codes. */
-#include "base/test.h" /* first */
+#include "base/test.h"
 
 #include <stdlib.h>
 #include <unistd.h>

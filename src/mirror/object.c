@@ -40,17 +40,17 @@ void object_unref(const struct object *o) {
 
 /* ---- a scanner of compact JSON ---- */
 
-struct scan {
+struct object_scan {
     const char *p, *end;
     bool bad; /* sticky: not what a writer of JSON makes */
 };
 
-static bool at(const struct scan *s, char c) {
+static bool at(const struct object_scan *s, char c) {
     return s->p < s->end && *s->p == c;
 }
 
 /* The raw bytes between the quotes. */
-static struct str scan_string(struct scan *s) {
+static struct str scan_string(struct object_scan *s) {
     if (!at(s, '"')) {
         s->bad = true;
         return (struct str){NULL, 0};
@@ -68,7 +68,7 @@ static struct str scan_string(struct scan *s) {
 }
 
 /* The bytes of one value of any type. */
-static struct str scan_value(struct scan *s) {
+static struct str scan_value(struct object_scan *s) {
     const char *from = s->p;
     size_t depth = 0;
     while (s->p < s->end && !s->bad) {
@@ -97,7 +97,7 @@ static struct str scan_value(struct scan *s) {
 }
 
 /* Steps to the next element: at the opening bracket or after a value. */
-static bool scan_step(struct scan *s, char open, char close) {
+static bool scan_step(struct object_scan *s, char open, char close) {
     if (s->bad || (!at(s, open) && !at(s, ','))) {
         s->bad = s->bad || !at(s, close);
         return false;
@@ -107,7 +107,7 @@ static bool scan_step(struct scan *s, char open, char close) {
     return !(first && at(s, close));
 }
 
-static bool scan_member(struct scan *s, struct str *ret_key, struct str *ret_value) {
+static bool scan_member(struct object_scan *s, struct str *ret_key, struct str *ret_value) {
     if (!scan_step(s, '{', '}')) {
         return false;
     }
@@ -121,7 +121,7 @@ static bool scan_member(struct scan *s, struct str *ret_key, struct str *ret_val
     return !s->bad;
 }
 
-static bool scan_element(struct scan *s, struct str *ret_value) {
+static bool scan_element(struct object_scan *s, struct str *ret_value) {
     if (!scan_step(s, '[', ']')) {
         return false;
     }
@@ -129,8 +129,8 @@ static bool scan_element(struct scan *s, struct str *ret_value) {
     return !s->bad;
 }
 
-static struct scan scan_of(struct str value) {
-    return (struct scan){.p = value.p, .end = value.p + value.n};
+static struct object_scan scan_of(struct str value) {
+    return (struct object_scan){.p = value.p, .end = value.p + value.n};
 }
 
 static bool is_string(struct str value) {
@@ -205,7 +205,7 @@ static struct str head_string(struct head *h, struct str value) {
 }
 
 static void head_labels(struct head *h, struct str value) {
-    struct scan s = scan_of(value);
+    struct object_scan s = scan_of(value);
     struct str key, v;
     while (is_object(value) && scan_member(&s, &key, &v)) {
         if (!is_string(v)) {
@@ -221,7 +221,7 @@ static void head_labels(struct head *h, struct str value) {
 
 static struct owner_ref head_owner(struct head *h, struct str value) {
     struct owner_ref r = {0};
-    struct scan s = scan_of(value);
+    struct object_scan s = scan_of(value);
     struct str key, v;
     while (is_object(value) && scan_member(&s, &key, &v)) {
         if (str_is(key, "apiVersion")) {
@@ -242,7 +242,7 @@ static struct owner_ref head_owner(struct head *h, struct str value) {
 }
 
 static void head_owners(struct head *h, struct str value) {
-    struct scan s = scan_of(value);
+    struct object_scan s = scan_of(value);
     struct str v;
     while (is_array(value) && scan_element(&s, &v)) {
         struct owner_ref r = head_owner(h, v);
@@ -254,7 +254,7 @@ static void head_owners(struct head *h, struct str value) {
 }
 
 static size_t count_elements(struct str value) {
-    struct scan s = scan_of(value);
+    struct object_scan s = scan_of(value);
     struct str v;
     size_t n = 0;
     while (is_array(value) && scan_element(&s, &v)) {
@@ -296,7 +296,7 @@ static int head_member(struct head *h, struct str key, struct str v, struct err 
 
 /* Goes over the metadata, whose members begin at rv_at. */
 static int head_read(struct head *h, struct str json, size_t rv_at, struct err *err) {
-    struct scan s = {.p = json.p + rv_at - 1, .end = json.p + json.n};
+    struct object_scan s = {.p = json.p + rv_at - 1, .end = json.p + json.n};
     struct str key, value;
     while (scan_member(&s, &key, &value)) {
         int code = head_member(h, key, value, err);

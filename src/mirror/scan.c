@@ -30,17 +30,17 @@ static int cmp_past(const void *x, const void *y, void *ctx) {
 }
 
 /* Which keys a walk covers: after `after`, and of one namespace unless ns is empty. */
-struct range {
+struct scan_range {
     struct str ns;
     struct obj_key after;
 };
 
-static bool in_range(const struct range *r, struct obj_key k) {
+static bool in_range(const struct scan_range *r, struct obj_key k) {
     return cmp_keys(k, r->after) > 0 && (r->ns.n == 0 || str_eq(k.ns, r->ns));
 }
 
 /* The tree's position at the beginning of the range. */
-static struct tree_pos seek(const struct table *t, const struct range *r) {
+static struct tree_pos seek(const struct table *t, const struct scan_range *r) {
     struct obj_key from = r->after;
     if (str_cmp(r->ns, from.ns) > 0) {
         from = (struct obj_key){.ns = r->ns};
@@ -50,7 +50,7 @@ static struct tree_pos seek(const struct table *t, const struct range *r) {
 
 /* The next visible object in the range, or NULL. */
 static const struct object *next_in(const struct mirror *m, const struct table *t,
-                                    const struct range *r, struct tree_pos *pos) {
+                                    const struct scan_range *r, struct tree_pos *pos) {
     const struct object *o;
     while ((o = tree_next(&t->objects, pos))) {
         if (r->ns.n && str_cmp(o->ns, r->ns) > 0) {
@@ -69,7 +69,7 @@ void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
     if (!t) {
         return;
     }
-    struct range r = {.ns = ns};
+    struct scan_range r = {.ns = ns};
     struct tree_pos pos = seek(t, &r);
     const struct object *o;
     while ((o = next_in(m, t, &r, &pos)) && each(ctx, o)) {
@@ -78,7 +78,7 @@ void mirror_scan(const struct mirror *m, const struct kind *k, struct str ns,
 
 /* The changes in the range after rv, as a heap: a page needs the first of them only, so they are not sorted. The heap
  * points into *ret_all. */
-static int collect_past(const struct table *t, const struct range *r, uint64_t rv,
+static int collect_past(const struct table *t, const struct scan_range *r, uint64_t rv,
                         struct past **ret_all, struct heap *past) {
     size_t from = history_after(&t->history, rv), n = 0;
     struct past *v = mem_array(t->history.n - from, sizeof(*v));
@@ -104,7 +104,7 @@ static const struct past_change *take_past(struct heap *past) {
     return first ? first->change : NULL;
 }
 
-static void merge(const struct mirror *m, const struct table *t, const struct range *r,
+static void merge(const struct mirror *m, const struct table *t, const struct scan_range *r,
                   struct heap *past, bool (*each)(void *ctx, const struct object *o), void *ctx) {
     struct tree_pos pos = seek(t, r);
     const struct object *now = next_in(m, t, r, &pos);
@@ -140,7 +140,7 @@ int mirror_scan_at(const struct mirror *m, const struct kind *k, struct str ns, 
     if (!t) {
         return 0;
     }
-    struct range r = {.ns = ns, .after = {.ns = after_ns, .name = after_name}};
+    struct scan_range r = {.ns = ns, .after = {.ns = after_ns, .name = after_name}};
     struct heap past;
     struct past *all;
     heap_init(&past, cmp_past, NULL, HEAP_NO_PLACE);

@@ -22,15 +22,15 @@
 
 enum { CA_DAYS = 3650, RENEW_DAYS = 30, DAY = 86400, BACKDATE = 300, ALT_MAX = 4096 };
 
-struct pair {
+struct cert_pair {
     X509 *cert;
     EVP_PKEY *key;
 };
 
-static void pair_release(struct pair *p) {
+static void pair_release(struct cert_pair *p) {
     X509_free(p->cert);
     EVP_PKEY_free(p->key);
-    *p = (struct pair){0};
+    *p = (struct cert_pair){0};
 }
 
 /* ---- files ---- */
@@ -64,7 +64,7 @@ static int write_bio(const char *path, BIO *bio, mode_t mode, struct err *err) {
     return 0;
 }
 
-static int write_pair(const char *cert_path, const char *key_path, const struct pair *p,
+static int write_pair(const char *cert_path, const char *key_path, const struct cert_pair *p,
                       X509 *issuer, struct err *err) {
     BIO *key = BIO_new(BIO_s_secmem()), *cert = BIO_new(BIO_s_mem());
     int r;
@@ -83,8 +83,8 @@ static int write_pair(const char *cert_path, const char *key_path, const struct 
 }
 
 /* False when either is missing or they do not fit together. */
-static bool read_pair(const char *cert_path, const char *key_path, struct pair *ret) {
-    struct pair p = {0};
+static bool read_pair(const char *cert_path, const char *key_path, struct cert_pair *ret) {
+    struct cert_pair p = {0};
     FILE *f = fopen(cert_path, "re");
     if (f) {
         p.cert = PEM_read_X509(f, NULL, NULL, NULL);
@@ -143,7 +143,7 @@ static bool set_serial(X509 *x) {
 }
 
 /* A new key with an unsigned certificate for it; seconds since 1970. */
-static bool begin_pair_at(struct pair *p, int64_t from, int64_t until) {
+static bool begin_pair_at(struct cert_pair *p, int64_t from, int64_t until) {
     time_t a = (time_t)from, b = (time_t)until;
     p->key = EVP_EC_gen("P-256");
     p->cert = X509_new();
@@ -152,13 +152,13 @@ static bool begin_pair_at(struct pair *p, int64_t from, int64_t until) {
            ASN1_TIME_set(X509_getm_notAfter(p->cert), b) && X509_set_pubkey(p->cert, p->key) == 1;
 }
 
-static bool begin_pair(struct pair *p, int days) {
+static bool begin_pair(struct cert_pair *p, int days) {
     int64_t now = (int64_t)time(NULL);
     return begin_pair_at(p, now - BACKDATE, now + (int64_t)days * DAY);
 }
 
 /* Makes p's certificate, begun, that of an authority. */
-static bool sign_ca(struct pair *p, const char *common_name) {
+static bool sign_ca(struct cert_pair *p, const char *common_name) {
     char name[64]; /* never the name of a certificate it signs: that one would look self-signed */
     snprintf(name, sizeof(name), "%.48s CA", common_name);
     return add_name(X509_get_subject_name(p->cert), "CN", str_of(name)) &&
@@ -181,7 +181,7 @@ int tls_make_ca(const char *dir, const char *common_name, struct err *err) {
     if (!cert || !key) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    struct pair p = {0};
+    struct cert_pair p = {0};
     if (read_pair(cert, key, &p)) {
         bool good = lasts(p.cert, RENEW_DAYS);
         pair_release(&p);
@@ -251,9 +251,9 @@ static bool same_names(X509 *have, X509 *want) {
            same_ext(have, want, NID_subject_alt_name) && same_ext(have, want, NID_ext_key_usage);
 }
 
-static bool still_good(const char *cert, const char *key, X509 *want, const struct pair *ca,
+static bool still_good(const char *cert, const char *key, X509 *want, const struct cert_pair *ca,
                        int days) {
-    struct pair old = {0};
+    struct cert_pair old = {0};
     if (!read_pair(cert, key, &old)) {
         return false;
     }
@@ -264,9 +264,9 @@ static bool still_good(const char *cert, const char *key, X509 *want, const stru
     return good;
 }
 
-static int make_signed(const char *cert, const char *key, const struct pair *ca,
+static int make_signed(const char *cert, const char *key, const struct cert_pair *ca,
                        const struct tls_name *n, const char *alt, int days, struct err *err) {
-    struct pair p = {0};
+    struct cert_pair p = {0};
     int r = 0;
     if (!begin_pair(&p, days) || !fill(p.cert, ca->cert, n, alt)) {
         r = tls_err(err, ERR_INVALID, "%s: making the certificate", cert);
@@ -288,7 +288,7 @@ int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, i
     if (!ca_cert || !ca_key || !cert || !key) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
-    struct pair ca = {0};
+    struct cert_pair ca = {0};
     if (!read_pair(ca_cert, ca_key, &ca)) {
         return tls_err(err, ERR_NOT_FOUND, "no usable authority in %s", dir);
     }
@@ -303,7 +303,7 @@ int tls_make_cert(const char *dir, const char *name, const struct tls_name *n, i
 
 /* ---- in memory ---- */
 
-static int encode_pair(const struct pair *p, X509 *issuer, struct buf *cert, struct buf *key,
+static int encode_pair(const struct cert_pair *p, X509 *issuer, struct buf *cert, struct buf *key,
                        struct err *err) {
     BIO *k = BIO_new(BIO_s_secmem()), *c = BIO_new(BIO_s_mem());
     int r = 0;
@@ -339,13 +339,13 @@ static EVP_PKEY *key_of(struct str pem) {
     return k;
 }
 
-static struct pair pair_of(struct str cert, struct str key) {
-    return (struct pair){cert_of(cert), key_of(key)};
+static struct cert_pair pair_of(struct str cert, struct str key) {
+    return (struct cert_pair){cert_of(cert), key_of(key)};
 }
 
 int tls_pem_ca(const char *common_name, int64_t from_s, int64_t until_s, struct buf *cert,
                struct buf *key, struct err *err) {
-    struct pair p = {0};
+    struct cert_pair p = {0};
     int r = begin_pair_at(&p, from_s, until_s) && sign_ca(&p, common_name)
                 ? encode_pair(&p, NULL, cert, key, err)
                 : tls_err(err, ERR_INTERNAL, "making an authority");
@@ -355,7 +355,7 @@ int tls_pem_ca(const char *common_name, int64_t from_s, int64_t until_s, struct 
 
 int tls_pem_cert(struct str ca_cert, struct str ca_key, const struct tls_name *n, int64_t from_s,
                  int64_t until_s, struct buf *cert, struct buf *key, struct err *err) {
-    struct pair ca = pair_of(ca_cert, ca_key), p = {0};
+    struct cert_pair ca = pair_of(ca_cert, ca_key), p = {0};
     struct buf alt;
     int r = 0;
     buf_init(&alt, ALT_MAX);
@@ -399,7 +399,7 @@ int tls_pem_times(struct str cert, int64_t *ret_from_s, int64_t *ret_until_s, st
 }
 
 bool tls_pem_fits(struct str cert, struct str key) {
-    struct pair p = pair_of(cert, key);
+    struct cert_pair p = pair_of(cert, key);
     bool ok = p.cert && p.key && X509_check_private_key(p.cert, p.key) == 1;
     pair_release(&p);
     ERR_clear_error();

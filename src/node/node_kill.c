@@ -20,11 +20,11 @@
 
 enum { STEP_MS = 10, AFTER_KILL_MS = 2000 };
 
-struct victim {
+struct kill_victim {
     char uid[64];
     bool asked, gone;
 };
-VEC(victim_vec, struct victim);
+VEC(victim_vec, struct kill_victim);
 
 static bool lock_held(const char *dir) {
     char path[PATH_LEN];
@@ -80,7 +80,7 @@ static int list(const char *data_dir, struct victim_vec *v, struct err *err) {
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s", path);
     }
     while ((e = readdir(d))) {
-        struct victim x = {0};
+        struct kill_victim x = {0};
         if (e->d_name[0] != '.' && str_copy(str_of(e->d_name), x.uid, sizeof(x.uid)) &&
             pod_dir(path, data_dir, x.uid) && lock_held(path)) {
             victim_vec_push(v, x);
@@ -96,7 +96,7 @@ static size_t look(const char *data_dir, struct victim_vec *v, int64_t grace_s) 
     size_t alive = 0;
 
     for (size_t i = 0; i < v->n; i++) {
-        struct victim *x = &v->v[i];
+        struct kill_victim *x = &v->v[i];
         pod_dir(path, data_dir, x->uid);
         x->gone = x->gone || !lock_held(path);
         if (!x->gone && !x->asked) { /* a shim that has just begun has no state yet: next time */
@@ -113,7 +113,7 @@ static void wait_for_all(const char *data_dir, struct victim_vec *v, int64_t gra
     }
 }
 
-static void end_strays(const struct victim *x, enum cgroup_mode mode) {
+static void end_strays(const struct kill_victim *x, enum cgroup_mode mode) {
     char mark[128], group[128];
 
     snprintf(mark, sizeof(mark), "BERTH_POD_UID=%s", x->uid);

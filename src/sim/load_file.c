@@ -23,26 +23,27 @@ enum type {
     TYPE_ANY,    /* only noted: `also` (bool) is set when it is there */
 };
 
-struct field {
+struct load_field {
     const char *name;
     enum type type;
     size_t to, also;
     bool required;
     int64_t min, max;
-    const struct shape *of;
+    const struct load_shape *of;
 };
 
-struct shape {
-    const struct field *fields;
+struct load_shape {
+    const struct load_field *fields;
     size_t n, size;
 };
 
 #define SHAPE(x, type)                                                                             \
-    static const struct shape x = {x##_fields, sizeof x##_fields / sizeof *x##_fields, sizeof(type)}
+    static const struct load_shape x = {x##_fields, sizeof x##_fields / sizeof *x##_fields,        \
+                                        sizeof(type)}
 #define NONE SIZE_MAX
 
 #define AT(m) offsetof(struct load_class, m)
-static const struct field class_fields[] = {
+static const struct load_field class_fields[] = {
     {"className", TYPE_NAME, AT(name), NONE, true, .max = WORKLOAD_NAME_MAX},
     {"runtimeMs", TYPE_COUNT, AT(runtime_ms), NONE, true, .max = LIMIT_SIM_MS},
     {"priority", TYPE_COUNT, AT(priority), NONE, .min = INT32_MIN, .max = INT32_MAX},
@@ -56,7 +57,7 @@ SHAPE(class, struct load_class);
 #undef AT
 
 #define AT(m) offsetof(struct load_set, m)
-static const struct field set_fields[] = {
+static const struct load_field set_fields[] = {
     {"count", TYPE_COUNT, AT(count), NONE, true, .min = 1, .max = LIMIT_SIM_WORKLOADS},
     {"creationIntervalMs", TYPE_COUNT, AT(interval_ms), NONE, true, .max = LIMIT_SIM_MS},
     {"workloads", TYPE_LIST, AT(classes), AT(n_classes), true, .of = &class},
@@ -65,7 +66,7 @@ SHAPE(set, struct load_set);
 #undef AT
 
 #define AT(m) offsetof(struct load_queues, m)
-static const struct field queues_fields[] = {
+static const struct load_field queues_fields[] = {
     {"className", TYPE_NAME, AT(name), NONE, true, .max = CLASS_NAME_MAX},
     {"count", TYPE_COUNT, AT(count), NONE, true, .min = 1, .max = LIMIT_SIM_QUEUES},
     {"nominalQuota", TYPE_AMOUNT, AT(nominal), NONE, true},
@@ -78,7 +79,7 @@ SHAPE(queues, struct load_queues);
 #undef AT
 
 #define AT(m) offsetof(struct load_cohorts, m)
-static const struct field cohorts_fields[] = {
+static const struct load_field cohorts_fields[] = {
     {"className", TYPE_NAME, AT(name), NONE, true, .max = CLASS_NAME_MAX},
     {"count", TYPE_COUNT, AT(count), NONE, true, .min = 1, .max = LIMIT_SIM_QUEUES},
     {"queuesSets", TYPE_LIST, AT(queues), AT(n_queues), true, .of = &queues},
@@ -87,14 +88,14 @@ SHAPE(cohorts, struct load_cohorts);
 #undef AT
 
 #define AT(m) offsetof(struct load_file, m)
-static const struct field flavor_fields[] = {
+static const struct load_field flavor_fields[] = {
     {"name", TYPE_NAME, AT(flavor), NONE, true, .max = LIMIT_LABEL},
     {"nodeLabel", TYPE_ANY, NONE, AT(topology)},
     {"topologyName", TYPE_ANY, NONE, AT(topology)},
 };
 SHAPE(flavor, struct load_file);
 
-static const struct field file_fields[] = {
+static const struct load_field file_fields[] = {
     {"cohorts", TYPE_LIST, AT(cohorts), AT(n_cohorts), true, .of = &cohorts},
     {"resourceFlavor", TYPE_OBJECT, 0, NONE, .of = &flavor},
     {"resource", TYPE_RESOURCE, AT(resource), NONE},
@@ -103,16 +104,17 @@ static const struct field file_fields[] = {
 SHAPE(file, struct load_file);
 #undef AT
 
-struct reader {
+struct load_reader {
     struct arena *arena;
     char path[PATH_MAX_BYTES];
     size_t n;
     struct err *err;
 };
 
-static int read_object(struct reader *r, const struct shape *s, yyjson_mut_val *v, void *to);
+static int read_object(struct load_reader *r, const struct load_shape *s, yyjson_mut_val *v,
+                       void *to);
 
-static size_t path_push(struct reader *r, const char *name, ptrdiff_t index) {
+static size_t path_push(struct load_reader *r, const char *name, ptrdiff_t index) {
     size_t was = r->n;
     int k = index >= 0
                 ? snprintf(r->path + r->n, sizeof r->path - r->n, "[%td]", index)
@@ -121,12 +123,12 @@ static size_t path_push(struct reader *r, const char *name, ptrdiff_t index) {
     return was;
 }
 
-static void path_pop(struct reader *r, size_t was) {
+static void path_pop(struct load_reader *r, size_t was) {
     r->n = was;
     r->path[was] = 0;
 }
 
-static int expected(struct reader *r, const char *what) {
+static int expected(struct load_reader *r, const char *what) {
     return err_set(r->err, ERR_INVALID, "%s: expected %s", r->n ? r->path : "the file", what);
 }
 
@@ -153,7 +155,8 @@ static bool is_resource(struct str s) {
     return s.n > 0 && s.n <= LIMIT_NAME;
 }
 
-static int read_count(struct reader *r, const struct field *f, yyjson_mut_val *v, int64_t *to) {
+static int read_count(struct load_reader *r, const struct load_field *f, yyjson_mut_val *v,
+                      int64_t *to) {
     char text[80];
     int64_t n = yyjson_mut_is_uint(v) && yyjson_mut_get_uint(v) > INT64_MAX
                     ? INT64_MAX
@@ -167,7 +170,7 @@ static int read_count(struct reader *r, const struct field *f, yyjson_mut_val *v
     return 0;
 }
 
-static int read_amount(struct reader *r, yyjson_mut_val *v, struct quantity *to) {
+static int read_amount(struct load_reader *r, yyjson_mut_val *v, struct quantity *to) {
     struct quantity q = {0};
     bool fine = false;
     if (yyjson_mut_is_int(v)) {
@@ -188,7 +191,8 @@ static int read_amount(struct reader *r, yyjson_mut_val *v, struct quantity *to)
     return 0;
 }
 
-static int read_text(struct reader *r, const struct field *f, yyjson_mut_val *v, struct str *to) {
+static int read_text(struct load_reader *r, const struct load_field *f, yyjson_mut_val *v,
+                     struct str *to) {
     static const char *const words[][4] = {
         [TYPE_RECLAIM] = {"Never", "LowerPriority", "Any"},
         [TYPE_WITHIN] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority"},
@@ -221,7 +225,8 @@ static int read_text(struct reader *r, const struct field *f, yyjson_mut_val *v,
 
 /* ---- lists and objects ---- */
 
-static int read_list(struct reader *r, const struct field *f, yyjson_mut_val *v, char *to) {
+static int read_list(struct load_reader *r, const struct load_field *f, yyjson_mut_val *v,
+                     char *to) {
     size_t i, n;
     yyjson_mut_val *item;
     if (!yyjson_mut_is_arr(v) || yyjson_mut_arr_size(v) == 0 ||
@@ -247,7 +252,8 @@ static int read_list(struct reader *r, const struct field *f, yyjson_mut_val *v,
     return 0;
 }
 
-static int read_field(struct reader *r, const struct field *f, yyjson_mut_val *v, char *to) {
+static int read_field(struct load_reader *r, const struct load_field *f, yyjson_mut_val *v,
+                      char *to) {
     switch (f->type) {
     case TYPE_COUNT:
         return read_count(r, f, v, (int64_t *)(void *)(to + f->to));
@@ -268,7 +274,7 @@ static int read_field(struct reader *r, const struct field *f, yyjson_mut_val *v
     }
 }
 
-static int unknown(struct reader *r, const struct shape *s) {
+static int unknown(struct load_reader *r, const struct load_shape *s) {
     char text[400];
     size_t n = 0;
     for (size_t i = 0; i < s->n && n < sizeof text; i++) {
@@ -277,7 +283,8 @@ static int unknown(struct reader *r, const struct shape *s) {
     return err_set(r->err, ERR_INVALID, "%s: is not known here; expected one of %s", r->path, text);
 }
 
-static int read_object(struct reader *r, const struct shape *s, yyjson_mut_val *v, void *to) {
+static int read_object(struct load_reader *r, const struct load_shape *s, yyjson_mut_val *v,
+                       void *to) {
     yyjson_mut_obj_iter x;
     yyjson_mut_val *key;
     size_t was;
@@ -376,7 +383,7 @@ static int finish(struct load_file *l, struct err *err) {
 }
 
 int load_file_read(struct arena *a, struct str text, struct load_file *ret, struct err *err) {
-    struct reader r = {.arena = a, .err = err};
+    struct load_reader r = {.arena = a, .err = err};
     struct load_file l = {0};
     yyjson_mut_doc *d;
     int e = yaml_parse_one(a, text, &d, err);

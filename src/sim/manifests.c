@@ -8,7 +8,7 @@
 /* What an object has only once it exists: rules refer to it. */
 #define NO_UID "00000000-0000-4000-8000-000000000000"
 
-struct reader {
+struct manifest_reader {
     struct arena *arena;
     struct manifests *out;
     bool parts;
@@ -17,13 +17,13 @@ struct reader {
 };
 
 static void note_unknown(void *ctx, struct str path) {
-    struct reader *r = ctx;
+    struct manifest_reader *r = ctx;
     if (str_empty(r->unknown)) {
         r->unknown = arena_str(r->arena, path);
     }
 }
 
-static int push(struct reader *r, struct manifest m) {
+static int push(struct manifest_reader *r, struct manifest m) {
     struct manifests *o = r->out;
     if (o->n == o->cap) {
         size_t cap = o->cap ? 2 * o->cap : 64;
@@ -42,7 +42,7 @@ static int push(struct reader *r, struct manifest m) {
 }
 
 /* Rules, on a copy that has what the server would add. */
-static int check(struct reader *r, const struct kind *k, yyjson_mut_doc *d) {
+static int check(struct manifest_reader *r, const struct kind *k, yyjson_mut_doc *d) {
     struct causes causes = {.arena = r->arena};
     yyjson_mut_val *root = yyjson_mut_val_mut_copy(d, yyjson_mut_doc_get_root(d));
     yyjson_mut_val *meta = json_mensure(d, root, "metadata");
@@ -63,7 +63,7 @@ static int check(struct reader *r, const struct kind *k, yyjson_mut_doc *d) {
     return 0;
 }
 
-static int finish(struct reader *r, const struct kind *k, yyjson_mut_doc *d) {
+static int finish(struct manifest_reader *r, const struct kind *k, yyjson_mut_doc *d) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
     struct manifest m = {.kind = k, .name = json_mstr_at(root, "metadata.name")};
     struct buf b;
@@ -91,7 +91,7 @@ static int finish(struct reader *r, const struct kind *k, yyjson_mut_doc *d) {
     return push(r, m);
 }
 
-static int one(struct reader *r, yyjson_mut_val *from) {
+static int one(struct manifest_reader *r, yyjson_mut_val *from) {
     struct str api = json_mstr_at(from, "apiVersion"), name = json_mstr_at(from, "kind");
     yyjson_mut_doc *d = json_mut_new(r->arena);
     if (str_empty(api) || str_empty(name)) {
@@ -123,7 +123,7 @@ static int one(struct reader *r, yyjson_mut_val *from) {
     return e ? err_wrap(r->err, "%.*s %.*s", STR_ARG(name), STR_ARG(id)) : 0;
 }
 
-static int document(struct reader *r, yyjson_mut_val *root) {
+static int document(struct manifest_reader *r, yyjson_mut_val *root) {
     size_t i, n;
     yyjson_mut_val *item, *items = json_mget(root, STR("items"));
     if (!yyjson_mut_is_obj(root)) {
@@ -141,7 +141,7 @@ static int document(struct reader *r, yyjson_mut_val *root) {
     return 0;
 }
 
-static int documents(struct reader *r, const char *file, struct str text) {
+static int documents(struct manifest_reader *r, const char *file, struct str text) {
     struct yaml_docs docs;
     int e = yaml_parse(r->arena, text, &docs, r->err);
     if (e != 0) {
@@ -159,12 +159,12 @@ static int documents(struct reader *r, const char *file, struct str text) {
 
 int manifests_read(struct arena *a, const char *file, struct str text, struct manifests *out,
                    struct err *err) {
-    struct reader r = {.arena = a, .out = out, .err = err};
+    struct manifest_reader r = {.arena = a, .out = out, .err = err};
     return documents(&r, file, text);
 }
 
 int manifests_read_parts(struct arena *a, const char *file, struct str text, struct manifests *out,
                          struct err *err) {
-    struct reader r = {.arena = a, .out = out, .err = err, .parts = true};
+    struct manifest_reader r = {.arena = a, .out = out, .err = err, .parts = true};
     return documents(&r, file, text);
 }

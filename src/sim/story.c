@@ -22,7 +22,7 @@ struct tale { /* of a Workload */
 };
 VEC(tales, struct tale *);
 
-struct event {
+struct story_event {
     int64_t at;
     uint64_t revision;
     const struct tale *tale;
@@ -30,7 +30,7 @@ struct event {
     struct told told;
     struct str admission;
 };
-VEC(events, struct event);
+VEC(events, struct story_event);
 
 struct story {
     struct clock *clock;
@@ -50,7 +50,7 @@ static struct str keep(struct story *y, struct str s) {
 
 static void add(struct story *y, struct tale *t, const struct object *o, struct told told,
                 yyjson_val *admission) {
-    struct event e = {
+    struct story_event e = {
         .at = clock_mono(y->clock) - y->zero, .revision = o->rv, .tale = t, .told = told};
     struct buf b;
     if (admission) {
@@ -188,7 +188,7 @@ static void member(struct buf *out, const char *name, struct str value) {
     buf_json(out, value);
 }
 
-static void event_json(const struct event *e, struct buf *out) {
+static void event_json(const struct story_event *e, struct buf *out) {
     buf_f(out, "{\"at\":%.3f,\"revision\":%llu,", seconds(e->at), (unsigned long long)e->revision);
     member(out, "type", e->told.type);
     if (e->told.status.n) {
@@ -263,7 +263,7 @@ void story_json(struct story *y, const struct mirror *m, struct buf *out) {
 
 void story_lines(const struct story *y, struct buf *out) {
     for (size_t i = 0; i < y->events.n; i++) {
-        const struct event *e = &y->events.v[i];
+        const struct story_event *e = &y->events.v[i];
         const struct tale *t = e->tale;
         struct str who = t->owner.n ? t->owner : t->name;
         buf_f(out, "%12.3f s  %.*s %.*s: ", seconds(e->at), STR_ARG(t->ns), STR_ARG(who));

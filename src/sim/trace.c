@@ -23,7 +23,7 @@ static const struct form {
                       "gpu_time"},
 };
 
-struct reader {
+struct trace_reader {
     struct arena *arena;
     enum trace_form form;
     size_t line, n_fields;
@@ -33,11 +33,11 @@ struct reader {
     struct err *err;
 };
 
-static int fail(struct reader *r, const char *column, const char *what) {
+static int fail(struct trace_reader *r, const char *column, const char *what) {
     return err_set(r->err, ERR_INVALID, "line %zu: %s: expected %s", r->line, column, what);
 }
 
-static int header(struct reader *r, struct str line) {
+static int header(struct trace_reader *r, struct str line) {
     const struct form *f = &forms[r->form];
     bool have[COLUMNS + 1] = {0};
     struct str name;
@@ -85,7 +85,7 @@ static bool read_moment(struct str s, int64_t *ret) {
     return time_parse(str_from(text, 20), ret, NULL) == 0;
 }
 
-static int read_queue(struct reader *r, struct str s, struct trace_job *j) {
+static int read_queue(struct trace_reader *r, struct str s, struct trace_job *j) {
     struct str ns, name;
     bool both = str_cut(s, '/', &ns, &name);
     j->ns = both ? ns : STR("default");
@@ -102,7 +102,7 @@ static int read_queue(struct reader *r, struct str s, struct trace_job *j) {
     return 0;
 }
 
-static int field(struct reader *r, enum column c, struct str s, struct trace_job *j) {
+static int field(struct trace_reader *r, enum column c, struct str s, struct trace_job *j) {
     const char *name = c < COL_NONE ? forms[r->form].names[c] : "";
     switch (c) {
     case COL_SUBMIT:
@@ -131,7 +131,7 @@ static int field(struct reader *r, enum column c, struct str s, struct trace_job
     }
 }
 
-static int push(struct reader *r, const struct trace_job *j) {
+static int push(struct trace_reader *r, const struct trace_job *j) {
     if (r->form == TRACE_PHILLY && (j->gpus == 0 || j->duration_ns == 0)) {
         r->out.left_out++;
         return 0;
@@ -156,7 +156,7 @@ static int push(struct reader *r, const struct trace_job *j) {
     return 0;
 }
 
-static int row(struct reader *r, struct str line) {
+static int row(struct trace_reader *r, struct str line) {
     struct trace_job j = {.line = r->line};
     struct str s;
     size_t n = 0;
@@ -184,7 +184,7 @@ static int earlier_first(const void *a, const void *b) {
 
 int trace_read(struct arena *a, enum trace_form form, struct str text, struct trace *ret,
                struct err *err) {
-    struct reader r = {.arena = a, .form = form, .err = err};
+    struct trace_reader r = {.arena = a, .form = form, .err = err};
     struct str line;
     while (str_next(&text, '\n', &line)) {
         r.line++;

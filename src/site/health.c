@@ -4,13 +4,13 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-struct check {
+struct health_check {
     unsigned groups;
     const char *name;
     int (*check)(void *ctx, struct err *err);
     void *ctx;
 };
-VEC(check_vec, struct check);
+VEC(check_vec, struct health_check);
 
 struct health {
     struct check_vec checks;
@@ -38,7 +38,7 @@ void health_free(struct health *h) {
 
 int health_add(struct health *h, unsigned groups, const char *name,
                int (*check)(void *ctx, struct err *err), void *ctx) {
-    return check_vec_push(&h->checks, (struct check){groups, name, check, ctx});
+    return check_vec_push(&h->checks, (struct health_check){groups, name, check, ctx});
 }
 
 static bool listed(struct str list, const char *name) {
@@ -62,7 +62,7 @@ bool health_report(const struct health *h, const char *path, struct str only, st
     bool well = true, any = false;
     buf_init(&lines, 1 << 16);
     for (size_t i = 0; i < h->checks.n; i++) {
-        const struct check *c = &h->checks.v[i];
+        const struct health_check *c = &h->checks.v[i];
         if (!(c->groups & groups_of(path)) || (!str_empty(only) && !str_is(only, c->name))) {
             continue;
         }

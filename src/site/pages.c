@@ -14,7 +14,7 @@ struct pages {
 };
 
 /* A registry on its way out, kept with its request. */
-struct scrape {
+struct page_scrape {
     struct pages *pages;
     struct http_request *r;
     struct prom_cursor cursor;
@@ -24,20 +24,20 @@ struct scrape {
 };
 
 static void closed(void *user) {
-    struct scrape *x = user;
+    struct page_scrape *x = user;
     x->pages->clock->timer_free(x->timer);
     buf_release(&x->piece);
     mem_free(x);
 }
 
-static void again(struct scrape *x) {
+static void again(struct page_scrape *x) {
     if (!x->paused) {
         x->pages->clock->timer_start(x->timer, 0);
     }
 }
 
 static void step(void *ctx) {
-    struct scrape *x = ctx;
+    struct page_scrape *x = ctx;
     buf_reset(&x->piece);
     bool more = prom_write_some(x->pages->prom, &x->cursor, PIECE, &x->piece);
     if (buf_ok(&x->piece) != 0) {
@@ -56,7 +56,7 @@ static void step(void *ctx) {
 }
 
 static void drained(void *user) {
-    struct scrape *x = user;
+    struct page_scrape *x = user;
     if (x->paused) {
         x->paused = false;
         again(x);
@@ -64,14 +64,14 @@ static void drained(void *user) {
 }
 
 static void metrics_answer(struct pages *p, struct http_request *r) {
-    struct scrape *x = mem_zalloc(sizeof(*x));
+    struct page_scrape *x = mem_zalloc(sizeof(*x));
     struct timer *timer = x ? p->clock->timer_new(p->clock, step, x) : NULL;
     if (!timer) {
         mem_free(x);
         http_respond(r, 500, TEXT, STR("no memory\n"));
         return;
     }
-    *x = (struct scrape){.pages = p, .r = r, .timer = timer};
+    *x = (struct page_scrape){.pages = p, .r = r, .timer = timer};
     buf_init(&x->piece, 0);
     http_set_user(r, x, closed);
     prom_begin(p->prom, &x->cursor);

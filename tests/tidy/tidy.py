@@ -3,7 +3,10 @@
 
 Checked: the arrows between rooms and between the folders inside a room (who may #include whom), at most 40 files in a
 folder, third-party headers only in their rooms, files of at most 800 lines, functions of at most 70, lines of at most 100 columns (120 in a comment), tabs, trailing blanks, an opening comment
-in every file, include guards, and that every .c file of a room is built. Run: tests/tidy/tidy.py [ROOT]; --self-test
+in every file, include guards, that every .c file of a room is built, that no two structs share a name, that a function
+for other files has a name of two words or its file's, that a private header stays in its folder and joins few files, and
+that no include is kept in front of others, and that the files and functions of docs/glossary.md and
+docs/life-of-a-workload.md exist. Run: tests/tidy/tidy.py [ROOT]; --self-test
 checks that each rule bites.
 """
 import os
@@ -77,6 +80,22 @@ FOLDERS = {
     "world/up": "world/kit",
 }
 FOLDER_FILES = 40
+# An interface: its header declares the struct, and each who implements it defines one.
+INTERFACES = "timer virtual_call"
+# Structs that share a name still. This list only gets shorter: an entry that is needless is a fault.
+TWINS = ("booking card entry feed_list gather hooks list node pending place pod reservation "
+         "round rule search source sweep table told unit walk want write")
+# A private header (x_private.h, x_int.h) is for the files of its folder, and joins at most so many of them. Here: those
+# that join more, with their number, and those that are used outside their folder, with the folders. Numbers only fall.
+PRIVATE_FILES = 12
+PRIVATE_MORE = {"control/queue/queue_private.h": 22, "cli/kit/cli_int.h": 16}
+PRIVATE_ABROAD = {
+    "cli/kit/cli_int.h": "cli cli/book cli/job world world/operate",
+    "cli/book/book_int.h": "cli",
+    "control/queue/queue_private.h": "control/see",
+    "core/admit/engine_private.h": "core/whatif",
+    "core/place/pool_private.h": "core/whatif",
+}
 # Third-party headers and the rooms that may use them; everyone else goes through that room.
 THIRD = [
     (r"uv\.h|uv/", "net"),
@@ -95,6 +114,7 @@ FILE_MAX, FUNCTION_MAX, COLUMNS, COMMENT_COLUMNS = 800, 70, 100, 120
 class Tidy:
     def __init__(self, root):
         self.root, self.faults, self.files = root, [], 0
+        self.structs, self.private = {}, {}
 
     def fault(self, path, line, text):
         self.faults.append(f"{os.path.relpath(path, self.root)}:{line}: {text}")
@@ -114,6 +134,10 @@ class Tidy:
             self.check_shape(path, lines)
             self.check_functions(path, lines)
             self.check_includes(path, lines)
+            self.check_names(path, lines)
+        self.check_structs()
+        self.check_private()
+        self.check_pages()
         self.check_built()
         self.check_folders()
 
@@ -192,6 +216,72 @@ class Tidy:
                 if "<" in line and re.match(pattern, target) and room != owner:
                     self.fault(path, i, f"<{target}> is only for room '{owner}'")
 
+    def is_production(self, path):
+        """A file of src that is neither a test nor a world that tests share."""
+        rel = os.path.relpath(path, self.root)
+        return rel.startswith("src" + os.sep) and os.sep + "test" + os.sep not in rel and \
+            not re.search(r"_(test|scene|fixture|bed)\.[ch]$", rel)
+
+    def check_names(self, path, lines):
+        """Notes the structs and private headers of a file; names of functions for others, and includes that must be first."""
+        if not self.is_production(path):
+            return
+        stem = re.sub(r"_(private|int)$", "", os.path.basename(path)[:-2])
+        for i, line in enumerate(lines, 1):
+            m = re.match(r"(?:struct|union) (\w+) \{", line)
+            if m:
+                self.structs.setdefault(m.group(1), []).append((path, i))
+            m = re.match(r'\s*#\s*include "(\w[^"]*_(?:private|int)\.h)"', line)
+            if m:
+                self.private.setdefault(m.group(1), []).append((path, i))
+            if re.match(r"\s*#\s*include .*/\* first", line):
+                self.fault(path, i, "an include that must be first: a header includes what it needs")
+            m = re.match(r"(?!static |typedef |extern |return |else )[a-z][\w ]*[ *]([a-z]\w*)\(", line)
+            if m and path.endswith(".h") and "_" not in m.group(1) and m.group(1) != stem:
+                self.fault(path, i, f"function '{m.group(1)}' for other files: begin its name with the noun of its file")
+
+    def check_structs(self):
+        for name, places in self.structs.items():
+            if len(places) > 1 and name not in INTERFACES.split() + TWINS.split():
+                for path, line in places:
+                    self.fault(path, line, f"{len(places)} structs are called '{name}'")
+        for name in TWINS.split() if os.path.exists(os.path.join(self.root, "src", "world")) else []:
+            if len(self.structs.get(name, [])) < 2:
+                self.fault(__file__, 1, f"struct '{name}' has no twin any more: take it from TWINS")
+
+    def check_private(self):
+        for header, places in self.private.items():
+            folder = os.path.dirname(header)
+            may = PRIVATE_ABROAD.get(header, "").split() + [folder]
+            for path, line in places:
+                if os.path.relpath(os.path.dirname(path), os.path.join(self.root, "src")) not in may:
+                    self.fault(path, line, f"\"{header}\" is private to its folder")
+            most = PRIVATE_MORE.get(header, PRIVATE_FILES)
+            if len(places) > most:
+                self.fault(places[-1][0], places[-1][1], f"\"{header}\" joins {len(places)} files; at most {most}")
+            elif header in PRIVATE_MORE and len(places) < most:
+                self.fault(__file__, 1, f"\"{header}\" joins {len(places)} files by now: lower its number")
+
+    def check_pages(self):
+        """A row of a table in these pages names a file and, as `name()`, functions of it: both exist."""
+        for page in ("glossary.md", "life-of-a-workload.md"):
+            path = os.path.join(self.root, "docs", page)
+            if not os.path.exists(path):
+                continue
+            with open(path, encoding="utf-8") as f:
+                lines = f.read().split("\n")
+            for i, line in enumerate(lines, 1):
+                for name in re.findall(r"`(src/[\w/.]+)`", line):
+                    file = os.path.join(self.root, name)
+                    if not os.path.isfile(file):
+                        self.fault(path, i, f"there is no {name}")
+                        continue
+                    with open(file, encoding="utf-8") as f:
+                        text = f.read()
+                    for function in re.findall(r"`(\w+)\(\)`", line) if line.startswith("| `src/") else []:
+                        if not re.search(rf"^[a-z][^\n;]*\b{function}\(", text, re.M):
+                            self.fault(path, i, f"{name} has no function {function}")
+
     def check_built(self):
         src = os.path.join(self.root, "src")
         for room in sorted(os.listdir(src)) if os.path.isdir(src) else []:
@@ -220,6 +310,13 @@ def self_test():
         'src/base/g.c': ("/* g */\nint " + "x" * 100 + ";\n", "columns"),
         'src/nowhere/h.c': ("/* h */\n", "not a room"),
         'src/control/kit/i.c': ('/* i */\n#include "control/queue/i.h"\n', "folder 'control/kit' may not include"),
+        'src/base/k.c': ("/* k */\nstruct twin {\n};\nstruct twin {\n};\n", "structs are called 'twin'"),
+        'src/base/l.h': ("/* l */\n#ifndef BERTH_L\nbool gives(const struct l *l);\n", "function 'gives' for other files"),
+        'docs/glossary.md': ("| base | x | `src/base/none.c` |\n", "there is no src/base/none.c"),
+        'docs/life-of-a-workload.md': ("| `src/base/known.c` | `none()` |\n", "src/base/known.c has no function none"),
+        'src/base/m.c': ('/* m */\n#include "base/err.h" /* first */\n', "must be first"),
+        'src/core/new/n.c': ('/* n */\n#include "core/place/seat_private.h"\n', "is private to its folder"),
+        'src/core/place/o.c': ("/* o */\n" + '#include "core/place/seat_private.h"\n' * 13, "joins 13 files"),
         'src/core/new/j.c': ('/* j */\n#include "core/place/pool.h"\n', "folder 'core/new' may not include"),
     }
     bad = 0
@@ -227,6 +324,9 @@ def self_test():
         with tempfile.TemporaryDirectory() as root:
             full = os.path.join(root, path)
             os.makedirs(os.path.dirname(full))
+            os.makedirs(os.path.join(root, "src", "base"), exist_ok=True)
+            with open(os.path.join(root, "src", "base", "known.c"), "w", encoding="utf-8") as f:
+                f.write("/* known */\n")
             with open(full, "w", encoding="utf-8") as f:
                 f.write(text)
             t = Tidy(root)

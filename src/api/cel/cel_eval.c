@@ -300,7 +300,7 @@ static struct cel_value make_map(struct cel_run *r, const struct cel_expr *e,
 }
 
 /* The state of a macro between elements. */
-struct gather {
+struct cel_gather {
     struct cel_list *list;
     struct cel_value error; /* the first that nothing outweighed */
     size_t held;
@@ -308,7 +308,7 @@ struct gather {
 };
 
 static void gather_one(struct cel_run *r, const struct cel_expr *e, const struct cel_frame *f,
-                       struct cel_value item, struct gather *g) {
+                       struct cel_value item, struct cel_gather *g) {
     bool both = e->which == MACRO_MAP && e->n_args == 2;
     struct cel_value v = eval(r, e->args[0], f);
     if (e->which == MACRO_MAP && !both) {
@@ -337,7 +337,7 @@ static void gather_one(struct cel_run *r, const struct cel_expr *e, const struct
 static struct cel_value eval_macro(struct cel_run *r, const struct cel_expr *e,
                                    const struct cel_frame *f) {
     struct cel_value of = eval(r, e->a, f), key, value;
-    struct gather g = {.list = ARENA_NEW(r->in->arena, struct cel_list)};
+    struct cel_gather g = {.list = ARENA_NEW(r->in->arena, struct cel_list)};
     g.error.type = CEL_V_NULL;
     if (is_error(of)) {
         return of;

@@ -12,11 +12,12 @@ struct scope {
     yyjson_val *schema;
 };
 
-struct look {
+struct cel_field_look {
     struct str missing; /* empty: none was found */
 };
 
-static yyjson_val *type_of(struct look *l, const struct cel_expr *e, const struct scope *s);
+static yyjson_val *type_of(struct cel_field_look *l, const struct cel_expr *e,
+                           const struct scope *s);
 
 /* Whether an object of this schema has the members that it names and no others. */
 static bool is_closed(yyjson_val *schema) {
@@ -32,7 +33,7 @@ static bool is_closed(yyjson_val *schema) {
            yyjson_obj_size(json_get(schema, STR("properties"))) > 0;
 }
 
-static yyjson_val *member(struct look *l, yyjson_val *schema, struct str written) {
+static yyjson_val *member(struct cel_field_look *l, yyjson_val *schema, struct str written) {
     char buf[256];
     struct str name = cel_plain_name(written, buf, sizeof(buf));
     yyjson_val *v = json_get(json_get(schema, STR("properties")), name);
@@ -57,7 +58,7 @@ static yyjson_val *named(const struct scope *s, struct str name) {
 }
 
 /* x.all(v, ...): v is an element of a list, and a key of a map; with two variables the second is the element. */
-static void look_into_macro(struct look *l, const struct cel_expr *e, yyjson_val *of,
+static void look_into_macro(struct cel_field_look *l, const struct cel_expr *e, yyjson_val *of,
                             const struct scope *s) {
     yyjson_val *items = json_get(of, STR("items")), *values = element(of);
     bool pair = e->var2.n > 0;
@@ -67,7 +68,8 @@ static void look_into_macro(struct look *l, const struct cel_expr *e, yyjson_val
     }
 }
 
-static yyjson_val *type_of(struct look *l, const struct cel_expr *e, const struct scope *s) {
+static yyjson_val *type_of(struct cel_field_look *l, const struct cel_expr *e,
+                           const struct scope *s) {
     if (e == NULL) {
         return NULL;
     }
@@ -96,7 +98,7 @@ static yyjson_val *type_of(struct look *l, const struct cel_expr *e, const struc
 }
 
 struct str cel_undefined_field(const struct cel_expr *e, yyjson_val *schema, bool optional_old) {
-    struct look l = {0};
+    struct cel_field_look l = {0};
     struct scope self = {NULL, STR("self"), schema};
     struct scope old = {&self, STR("oldSelf"), optional_old ? NULL : schema};
     (void)type_of(&l, e, &old);

@@ -10,7 +10,7 @@
 
 #define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
 
-struct note {
+struct queue_note {
     const char *map, *key;              /* "annotations" or "labels" of metadata */
     const char *(*fault)(struct str v); /* NULL: the value is fine */
 };
@@ -88,35 +88,35 @@ static const char *gates_fault(struct str v) {
     return NULL;
 }
 
-static const struct note for_all[] = {
+static const struct queue_note for_all[] = {
     {"annotations", "berth.dev/protected-until", instant_fault},
     {"annotations", "berth.dev/minimum-runtime", duration_fault},
     {"annotations", "berth.dev/expected-runtime", runtime_fault},
     {"annotations", "kueue.x-k8s.io/admission-gated-by", gates_fault},
 };
-static const struct note for_workloads[] = {
+static const struct queue_note for_workloads[] = {
     {"annotations", "kueue.x-k8s.io/priority-boost", integer_fault},
 };
-static const struct note for_jobs[] = {
+static const struct queue_note for_jobs[] = {
     {"labels", "kueue.x-k8s.io/max-exec-time-seconds", seconds_fault},
     {"annotations", "kueue.x-k8s.io/job-min-parallelism", integer_fault},
     {"annotations", "kueue.x-k8s.io/job-completions-equal-parallelism", bool_fault},
 };
-static const struct note for_queues[] = {
+static const struct queue_note for_queues[] = {
     {"annotations", "berth.dev/max-protection", duration_fault},
 };
 
-static struct str now_of(yyjson_mut_val *obj, const struct note *n) {
+static struct str now_of(yyjson_mut_val *obj, const struct queue_note *n) {
     return json_mstr(
         json_mget(json_mget(json_mget(obj, STR("metadata")), str_of(n->map)), str_of(n->key)));
 }
 
-static bool present(yyjson_mut_val *obj, const struct note *n) {
+static bool present(yyjson_mut_val *obj, const struct queue_note *n) {
     return json_mget(json_mget(json_mget(obj, STR("metadata")), str_of(n->map)), str_of(n->key)) !=
            NULL;
 }
 
-static void check(yyjson_mut_val *obj, yyjson_val *old, const struct note *v, size_t n,
+static void check(yyjson_mut_val *obj, yyjson_val *old, const struct queue_note *v, size_t n,
                   struct causes *c) {
     struct path meta = path_member(NULL, "metadata");
     for (size_t i = 0; i < n; i++) {
@@ -133,7 +133,8 @@ static void check(yyjson_mut_val *obj, yyjson_val *old, const struct note *v, si
 
 /* What opened a gate may rely on it: none is closed later. */
 static void check_gates(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    static const struct note gates = {"annotations", "kueue.x-k8s.io/admission-gated-by", NULL};
+    static const struct queue_note gates = {"annotations", "kueue.x-k8s.io/admission-gated-by",
+                                            NULL};
     struct path meta = path_member(NULL, "metadata"), map = path_member(&meta, gates.map);
     struct path at = path_key(&map, str_of(gates.key));
     struct str now = now_of(obj, &gates);
@@ -148,7 +149,7 @@ static void check_gates(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) 
 
 /* With fewer pods than asked for only if it says so before it runs. */
 static void check_least(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    const struct note *least = &for_jobs[1];
+    const struct queue_note *least = &for_jobs[1];
     struct path meta = path_member(NULL, "metadata"), map = path_member(&meta, least->map);
     struct path at = path_key(&map, str_of(least->key)), spec = path_member(NULL, "spec");
     struct path parallelism = path_member(&spec, "parallelism");
@@ -171,7 +172,7 @@ static void check_least(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) 
 }
 
 /* A Job that runs stays in its queue: what it holds is held there. */
-static void check_queue(yyjson_mut_val *obj, yyjson_val *old, const struct note *queue,
+static void check_queue(yyjson_mut_val *obj, yyjson_val *old, const struct queue_note *queue,
                         struct causes *c) {
     struct path meta = path_member(NULL, "metadata"), map = path_member(&meta, queue->map);
     struct path at = path_key(&map, str_of(queue->key));
@@ -184,7 +185,7 @@ static void check_queue(yyjson_mut_val *obj, yyjson_val *old, const struct note 
 }
 
 void job_notes_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    const struct note queue = {"labels", QUEUE_LABEL, NULL};
+    const struct queue_note queue = {"labels", QUEUE_LABEL, NULL};
     check_queue(obj, old, &queue, c);
     check(obj, old, for_all, COUNT(for_all), c);
     check_gates(obj, old, c);

@@ -76,16 +76,16 @@ static yyjson_mut_val *base64_value(struct pbread *p, struct str s) {
 }
 
 /* The small messages that are a scalar in JSON: their numbers by tag, and their bytes. */
-struct parts {
+struct protobuf_parts {
     int64_t number[4];
     struct str bytes[4];
 };
 
 static int read_parts(struct pbread *p, const struct field *f, struct str bytes,
-                      struct parts *ret) {
+                      struct protobuf_parts *ret) {
     struct pb r = pb_of(bytes);
     struct pb_field x;
-    *ret = (struct parts){0};
+    *ret = (struct protobuf_parts){0};
     while (pb_next(&r, &x)) {
         if (x.number < 4) {
             ret->number[x.number] = pb_i64(&x);
@@ -97,7 +97,7 @@ static int read_parts(struct pbread *p, const struct field *f, struct str bytes,
 
 static int time_value(struct pbread *p, const struct field *f, struct str bytes,
                       yyjson_mut_val **ret) {
-    struct parts x;
+    struct protobuf_parts x;
     char text[TIME_TEXT_MAX];
     int64_t ns;
     int r = read_parts(p, f, bytes, &x);
@@ -133,7 +133,7 @@ static int any_value(struct pbread *p, const struct field *f, struct str raw,
 /* One value that is a message or bytes on the wire. *ret stays NULL for what JSON leaves out. */
 static int bytes_value(struct pbread *p, const struct field *f, struct str b,
                        yyjson_mut_val **ret) {
-    struct parts x;
+    struct protobuf_parts x;
     int r;
     switch ((enum field_type)f->type) {
     case FIELD_BYTES:

@@ -165,7 +165,7 @@ int crd_path_check(struct str path, struct err *err) {
                                            : 0;
 }
 
-struct walk {
+struct crd_walk {
     const struct step *steps;
     size_t n, visits;
     bool (*each)(void *ctx, yyjson_val *v);
@@ -173,7 +173,7 @@ struct walk {
     bool stopped;
 };
 
-static void go(struct walk *w, size_t i, yyjson_val *v);
+static void go(struct crd_walk *w, size_t i, yyjson_val *v);
 
 static yyjson_val *named(const struct step *s, yyjson_val *v) {
     char plain[256];
@@ -228,7 +228,7 @@ static bool holds(const struct step *s, yyjson_val *v) {
 }
 
 /* Each element or member's value. */
-static void go_each(struct walk *w, size_t i, yyjson_val *v, const struct step *filter) {
+static void go_each(struct crd_walk *w, size_t i, yyjson_val *v, const struct step *filter) {
     yyjson_val *e;
     if (yyjson_is_arr(v)) {
         yyjson_arr_iter it = yyjson_arr_iter_with(v);
@@ -245,7 +245,7 @@ static void go_each(struct walk *w, size_t i, yyjson_val *v, const struct step *
     }
 }
 
-static void go_slice(struct walk *w, size_t i, yyjson_val *v, const struct step *s) {
+static void go_slice(struct crd_walk *w, size_t i, yyjson_val *v, const struct step *s) {
     int64_t n = (int64_t)yyjson_arr_size(v), from = s->index, to = s->to;
     from = from < 0 ? from + n : from;
     to = to < 0 ? to + n : to > n ? n : to;
@@ -258,7 +258,7 @@ static void go_slice(struct walk *w, size_t i, yyjson_val *v, const struct step 
     }
 }
 
-static void go_deep(struct walk *w, size_t i, yyjson_val *v) {
+static void go_deep(struct crd_walk *w, size_t i, yyjson_val *v) {
     yyjson_val *x = yyjson_is_obj(v) ? named(&w->steps[i], v) : NULL;
     if (x != NULL) {
         go(w, i + 1, x);
@@ -266,7 +266,7 @@ static void go_deep(struct walk *w, size_t i, yyjson_val *v) {
     go_each(w, i, v, NULL);
 }
 
-static void go(struct walk *w, size_t i, yyjson_val *v) {
+static void go(struct crd_walk *w, size_t i, yyjson_val *v) {
     if (v == NULL || w->stopped || ++w->visits > VISITS_MAX) {
         w->stopped = true;
         return;
@@ -305,7 +305,7 @@ static void go(struct walk *w, size_t i, yyjson_val *v) {
 void crd_path_each(struct str path, yyjson_val *root, bool (*each)(void *ctx, yyjson_val *v),
                    void *ctx) {
     struct step steps[STEPS_MAX];
-    struct walk w = {.steps = steps, .each = each, .ctx = ctx};
+    struct crd_walk w = {.steps = steps, .each = each, .ctx = ctx};
     if (root != NULL && read_path(path, steps, &w.n) == 0) {
         go(&w, 0, root);
     }

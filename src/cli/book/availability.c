@@ -8,7 +8,7 @@
 
 enum { STEPS_MIN = 4, STEPS_MAX = 96, NAME_COLUMNS = 46, MARK = 6 };
 
-struct span {
+struct availability_span {
     int64_t from, to, step; /* seconds */
 };
 
@@ -31,7 +31,7 @@ static int64_t step_for(const struct cli *c, int64_t length) {
     return steps[i];
 }
 
-static int span_of(struct book *b, struct span *ret) {
+static int span_of(struct book *b, struct availability_span *ret) {
     const struct cli_args *a = &b->c->args;
     const char *from = cli_value(a, "from"), *to = cli_value(a, "to"), *date = cli_value(a, "date");
     const char *length = cli_value(a, "for"), *step = cli_value(a, "step");
@@ -49,7 +49,7 @@ static int span_of(struct book *b, struct span *ret) {
         struct when_ask until = {.option = "to", .after = &start, .past = true};
         r = when_parse(&b->now, &until, to, &end, &b->c->err);
     }
-    *ret = (struct span){start.utc, end.utc, step_for(b->c, end.utc - start.utc)};
+    *ret = (struct availability_span){start.utc, end.utc, step_for(b->c, end.utc - start.utc)};
     if (r == 0 && step) {
         r = when_length("step", step, &ret->step, &b->c->err);
     }
@@ -125,7 +125,7 @@ static int64_t least(yyjson_val *slots, int64_t from, int64_t to) {
     return free;
 }
 
-static struct str line_of(struct book *b, const struct span *s, yyjson_val *slots) {
+static struct str line_of(struct book *b, const struct availability_span *s, yyjson_val *slots) {
     struct buf out;
     buf_init(&out, 4096);
     for (int64_t at = s->from; at < s->to; at += s->step) {
@@ -137,7 +137,7 @@ static struct str line_of(struct book *b, const struct span *s, yyjson_val *slot
 }
 
 /* "14:00       18:00 ", a mark where one fits: hours, or days when steps are long. */
-static struct str ruler(struct book *b, const struct span *s) {
+static struct str ruler(struct book *b, const struct availability_span *s) {
     struct buf out;
     int64_t next = 0, before = -1;
     buf_init(&out, 4096);
@@ -219,7 +219,7 @@ static int nothing(struct cli *c) {
     return cli_fail(c, NULL);
 }
 
-static int print_table(struct book *b, const struct span *s, yyjson_val *items) {
+static int print_table(struct book *b, const struct availability_span *s, yyjson_val *items) {
     struct cli *c = b->c;
     struct str marks = ruler(b, s);
     const char *first = s->from > b->now.utc ? "FIRST" : "NOW";
@@ -286,7 +286,7 @@ static int print_list(struct book *b, yyjson_val *list) {
 
 static int show(struct book *b) {
     struct cli *c = b->c;
-    struct span s;
+    struct availability_span s;
     yyjson_val *list = NULL;
     struct str none = {0};
     char step[TIME_TEXT_MAX];

@@ -39,7 +39,7 @@ void book_end(struct book *b) {
 
 /* ---- requests ---- */
 
-struct answer {
+struct book_answer {
     struct cli *c;
     struct buf body;
     bool done;
@@ -47,7 +47,7 @@ struct answer {
 };
 
 static void on_answer(void *ctx, const struct kube_reply *r) {
-    struct answer *a = ctx;
+    struct book_answer *a = ctx;
     a->done = true;
     a->code = r->code;
     a->c->err = r->err;
@@ -58,7 +58,7 @@ static void on_answer(void *ctx, const struct kube_reply *r) {
 
 int book_request(struct cli *c, const char *method, struct str path, struct str body,
                  const char *content_type, yyjson_val **ret) {
-    struct answer a = {.c = c};
+    struct book_answer a = {.c = c};
     struct kube_request r = {.method = method,
                              .path = path,
                              .body = body,

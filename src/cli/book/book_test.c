@@ -1,5 +1,5 @@
 /* Tests of `berth book`, `berth bookings` and `berth availability`: what is asked, what is said, the exit codes. */
-#include "base/test.h" /* first */
+#include "base/test.h"
 
 #include <stdlib.h>
 

@@ -6,14 +6,14 @@
 #include "cli/job/ranking.h"
 #include "cli/kit/table.h"
 
-struct view {
+struct queue_listing {
     struct cli *c;
     yyjson_val *workloads, *local_queues;
     struct map why;  /* uid -> its explanation; empty when the server has none */
     bool everywhere; /* all projects were seen, so that positions are whole */
 };
 
-static int fetch(struct view *v, struct str ns) {
+static int fetch(struct queue_listing *v, struct str ns) {
     struct cli *c = v->c;
     struct str none = {0};
     int r = cli_get(c, cli_path(c, KUEUE_API, "workloads", ns, none, NULL), &v->workloads);
@@ -22,7 +22,7 @@ static int fetch(struct view *v, struct str ns) {
 }
 
 /* Why they wait and when they start, of the project or of all; a server without it is no error. */
-static int fetch_why(struct view *v) {
+static int fetch_why(struct queue_listing *v) {
     struct cli *c = v->c;
     struct str none = {0};
     struct str ns = cli_flag(&c->args, "all-projects") ? none : c->project;
@@ -48,7 +48,7 @@ static struct str starts_of(yyjson_val *why) {
 }
 
 /* Positions count every project's workloads; who may not see them all gets "at least". */
-static int fetch_all(struct view *v) {
+static int fetch_all(struct queue_listing *v) {
     int r = fetch(v, (struct str){0});
     v->everywhere = r == 0;
     if (r == ERR_FORBIDDEN && !cli_flag(&v->c->args, "all-projects")) {
@@ -57,7 +57,7 @@ static int fetch_all(struct view *v) {
     return r;
 }
 
-static bool wanted(const struct view *v, const struct ranked *r) {
+static bool wanted(const struct queue_listing *v, const struct ranked *r) {
     const struct cli_args *a = &v->c->args;
     if (r->state == RANK_FINISHED && !cli_flag(a, "finished")) {
         return false;
@@ -95,13 +95,13 @@ static struct str resources_of(struct cli *c, yyjson_val *w) {
 }
 
 /* Its place in the ClusterQueue as the server says; 0: it did not. */
-static int64_t exact_of(const struct view *v, const struct ranked *r) {
+static int64_t exact_of(const struct queue_listing *v, const struct ranked *r) {
     yyjson_val *why = map_get(&v->why, json_str_at(r->workload, "metadata.uid"));
     return json_i64_at(why, "status.position.clusterQueue", 0);
 }
 
-static void add_row(const struct view *v, struct table *t, const struct ranked *r, bool wide,
-                    bool projects) {
+static void add_row(const struct queue_listing *v, struct table *t, const struct ranked *r,
+                    bool wide, bool projects) {
     static const enum table_style styles[] = {
         [RANK_RUNNING] = STYLE_GOOD, [RANK_RESERVED] = STYLE_GOOD, [RANK_WAITING] = STYLE_WAIT,
         [RANK_HELD] = STYLE_BAD,     [RANK_FINISHED] = STYLE_DIM,  [RANK_STOPPING] = STYLE_BAD,
@@ -149,7 +149,7 @@ static int tell_nothing(struct cli *c, bool projects) {
     return CLI_OK;
 }
 
-static int print_table(const struct view *v, const struct ranked *list, size_t n) {
+static int print_table(const struct queue_listing *v, const struct ranked *list, size_t n) {
     static const char *const narrow[] = {"PROJECT", "JOB", "QUEUE",  "POSITION",
                                          "STATE",   "AGE", "STARTS", "WAITS FOR"};
     static const char *const full[] = {"PROJECT",  "JOB",  "QUEUE",    "POSITION",
@@ -178,7 +178,7 @@ static int print_table(const struct view *v, const struct ranked *list, size_t n
 }
 
 /* For -o json, yaml and name: the workloads that the table would show, in its order. */
-static int print_list(const struct view *v, const struct ranked *list, size_t n) {
+static int print_list(const struct queue_listing *v, const struct ranked *list, size_t n) {
     struct cli *c = v->c;
     struct buf b;
     buf_init(&b, 0);
@@ -203,7 +203,7 @@ static int print_list(const struct view *v, const struct ranked *list, size_t n)
 }
 
 /* A queue of some project, or a ClusterQueue; if not, what may be meant is told. */
-static bool names_any(const struct view *v, const char *name) {
+static bool names_any(const struct queue_listing *v, const char *name) {
     struct cli *c = v->c;
     struct str none = {0}, *names;
     yyjson_val *lists[2] = {v->local_queues, NULL}, *q;
@@ -231,7 +231,7 @@ static bool names_any(const struct view *v, const char *name) {
 }
 
 /* Those of the project. */
-static struct str meant_of(const struct view *v, const char *name) {
+static struct str meant_of(const struct queue_listing *v, const char *name) {
     struct cli *c = v->c;
     struct str none = {0}, *names;
     yyjson_val *list = NULL;
@@ -243,7 +243,7 @@ static struct str meant_of(const struct view *v, const char *name) {
 }
 
 /* A queue of the project, or else a job or workload: then it is explained, and *ret_code is the end. */
-static bool names_queue(const struct view *v, const char *name, int *ret_code) {
+static bool names_queue(const struct queue_listing *v, const char *name, int *ret_code) {
     struct cli *c = v->c;
     struct str path = cli_path(c, KUEUE_API, "localqueues", c->project, str_of(name), NULL);
     if (cli_flag(&c->args, "all-projects")) {
@@ -272,7 +272,7 @@ static bool names_queue(const struct view *v, const char *name, int *ret_code) {
 
 /* In their queue's own order, which knows more than the time of creation, where the server told it. */
 static int exact_cmp(const void *a, const void *b, void *ctx) {
-    const struct view *v = ctx;
+    const struct queue_listing *v = ctx;
     const struct ranked *x = a, *y = b;
     int64_t m = exact_of(v, x), n = exact_of(v, y);
     m = m > 0 ? m : INT64_MAX;
@@ -280,7 +280,7 @@ static int exact_cmp(const void *a, const void *b, void *ctx) {
     return m != n ? (m < n ? -1 : 1) : (x->position > y->position) - (x->position < y->position);
 }
 
-static void order(struct view *v, struct ranked *list, size_t n) {
+static void order(struct queue_listing *v, struct ranked *list, size_t n) {
     size_t from = 0, to;
     for (; from < n; from = to) {
         to = from + 1;
@@ -293,7 +293,7 @@ static void order(struct view *v, struct ranked *list, size_t n) {
 }
 
 static int show(struct cli *c) {
-    struct view v = {.c = c};
+    struct queue_listing v = {.c = c};
     struct ranked *list;
     size_t n;
     int code = CLI_OK;

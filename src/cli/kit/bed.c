@@ -1,5 +1,5 @@
 /* bed: see bed.h. */
-#include "base/test.h" /* first */
+#include "base/test.h"
 
 #include "cli/kit/bed.h"
 

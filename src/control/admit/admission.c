@@ -8,7 +8,7 @@
 
 enum { CACHED = 128 };
 
-struct asked {
+struct admission_asked {
     struct admission a;
     struct admission_context c;
     bool (*ready)(void *ctx);
@@ -33,7 +33,7 @@ const struct admission_row *admission_find(const struct kind *k) {
     return NULL;
 }
 
-static const struct admission_row *row_of(struct asked *a, const struct kind *k) {
+static const struct admission_row *row_of(struct admission_asked *a, const struct kind *k) {
     size_t i = ((uintptr_t)k >> 5) % CACHED;
     if (a->cache[i].kind != k) {
         a->cache[i].row = admission_find(k);
@@ -42,14 +42,14 @@ static const struct admission_row *row_of(struct asked *a, const struct kind *k)
     return a->cache[i].row;
 }
 
-static int unready(struct asked *a, struct err *err) {
+static int unready(struct admission_asked *a, struct err *err) {
     return a->ready == NULL || a->ready(a->ready_ctx)
                ? 0
                : err_set(err, ERR_UNAVAILABLE, "berth has not read the cluster's objects yet");
 }
 
 static int mutate(struct admission *base, struct admission_ask *q, struct err *err) {
-    struct asked *a = (struct asked *)base;
+    struct admission_asked *a = (struct admission_asked *)base;
     const struct admission_row *r = row_of(a, q->kind);
     if (r == NULL || r->mutate == NULL || q->obj == NULL) {
         return 0;
@@ -59,7 +59,7 @@ static int mutate(struct admission *base, struct admission_ask *q, struct err *e
 }
 
 static int validate(struct admission *base, struct admission_ask *q, struct err *err) {
-    struct asked *a = (struct asked *)base;
+    struct admission_asked *a = (struct admission_asked *)base;
     const struct admission_row *r = row_of(a, q->kind);
     if (r == NULL || r->validate == NULL) {
         return 0;
@@ -69,7 +69,7 @@ static int validate(struct admission *base, struct admission_ask *q, struct err 
 }
 
 struct admission *admission_new(const struct admission_options *o) {
-    struct asked *a = mem_zalloc(sizeof(*a));
+    struct admission_asked *a = mem_zalloc(sizeof(*a));
     if (a == NULL) {
         return NULL;
     }

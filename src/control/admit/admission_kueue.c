@@ -26,14 +26,14 @@ static int hold(const struct admission_context *c, struct admission_ask *q, stru
 
 enum { NODE_BYTES = 16 << 20 };
 
-struct gpus {
+struct kueue_gpus {
     struct arena a; /* of one node */
     int64_t n;
 };
 
 /* What a node tells of, by its inventory or as others tell it. */
 static bool count_gpus(void *ctx, const struct object *o) {
-    struct gpus *g = ctx;
+    struct kueue_gpus *g = ctx;
     yyjson_doc *d, *inv;
     arena_reset(&g->a);
     if (object_tree(o, &g->a, &d, NULL) != 0) {
@@ -80,7 +80,7 @@ static int64_t gpus_wanted(yyjson_mut_val *obj) {
 static int mutate_queue(const struct admission_context *c, struct admission_ask *q,
                         struct err *err) {
     int64_t wanted = q->internal ? 0 : gpus_wanted(q->obj);
-    struct gpus there = {.n = 0};
+    struct kueue_gpus there = {.n = 0};
     arena_init(&there.a, NODE_BYTES);
     if (wanted > 0) {
         mirror_scan(c->mirror, kind_by_name(STR(""), STR("Node")), STR(""), count_gpus, &there);

@@ -272,13 +272,13 @@ static void check_fixed(struct admission_ask *q) {
 
 /* ---- what the planner says ---- */
 
-struct verdict {
+struct booking_verdict {
     struct arena *a;
     yyjson_val *status; /* NULL: no answer */
 };
 
 static void told(void *ctx, int code, struct str json, const struct err *err) {
-    struct verdict *v = ctx;
+    struct booking_verdict *v = ctx;
     yyjson_doc *d;
     if (code == 0 && json_parse(v->a, arena_str(v->a, json), &d, NULL) == 0) {
         v->status = json_path(yyjson_doc_get_root(d), "status");
@@ -297,7 +297,7 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
         c->virtuals ? virtual_find(c->virtuals, STR("berth.dev"), STR("reservationchecks"), STR(""))
                     : NULL;
     yyjson_mut_val *spec = json_mget(q->obj, STR("spec")), *key;
-    struct verdict v = {.a = q->arena};
+    struct booking_verdict v = {.a = q->arena};
     struct virtual_call *call = NULL;
     struct buf b;
     if (!s) {

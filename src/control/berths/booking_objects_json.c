@@ -491,7 +491,7 @@ void booking_put_objects(struct booking_objects_controller *c, struct booking_pi
     put_profiles(c, p, k);
 }
 
-struct removal {
+struct booking_removal {
     struct booking_objects_controller *c;
     struct booking_picture *p;
     const struct booking *k;
@@ -499,7 +499,7 @@ struct removal {
 };
 
 static bool remove_profile(void *ctx, const struct object *o) {
-    struct removal *x = ctx;
+    struct booking_removal *x = ctx;
     struct str prefix = x->k->local_name;
     struct delete_options how = {.uid = o->uid, .grace_seconds = -1};
     if (str_is(object_label(o, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED) &&
@@ -517,7 +517,7 @@ static bool remove_profile(void *ctx, const struct object *o) {
 /* LocalQueue and profiles; and when they are gone, the ClusterQueue. */
 void booking_remove(struct booking_objects_controller *c, struct booking_picture *p,
                     struct booking *k) {
-    struct removal x = {c, p, k, 0};
+    struct booking_removal x = {c, p, k, 0};
     const struct object *local = find(c, BK_LOCAL_QUEUE, k->ns, k->local_name);
     struct delete_options how = {.grace_seconds = -1};
     if (local != NULL && str_is(object_label(local, STR(BOOKING_MANAGED_LABEL)), BOOKING_MANAGED)) {

@@ -2,7 +2,7 @@
 #ifndef BERTH_CONTROL_BOOKING_OBJECTS_PRIVATE_H
 #define BERTH_CONTROL_BOOKING_OBJECTS_PRIVATE_H
 
-#include "control/load/translate.h" /* first */
+#include "control/load/translate.h"
 
 #include "api/tables/view_reservation.h"
 #include "base/limits.h"

@@ -1,5 +1,5 @@
 /* Tests of booking_confirmed: what is found by project and start, as Reservations come, change and go. */
-#include "control/book/booking_confirmed.h" /* first */
+#include "control/book/booking_confirmed.h"
 
 #include "base/mem.h"
 #include "base/test.h"

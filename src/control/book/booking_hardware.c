@@ -1,5 +1,5 @@
 /* booking_hardware: see booking_hardware.h. */
-#include "control/book/booking_hardware.h" /* first */
+#include "control/book/booking_hardware.h"
 
 #include "api/schema/codec.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /* Tests of booking_objects with thousands of bookings at once: what one look takes, and what becomes of too many. */
-#include "control/berths/booking_objects_private.h" /* first */
+#include "control/berths/booking_objects_private.h"
 #include "control/kit/controller.h"
 
 #include "base/test.h"

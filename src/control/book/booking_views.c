@@ -8,7 +8,7 @@
 
 enum { SCRATCH_MAX = 64 << 20, VIEW_MAX = 16 << 20 };
 
-struct view {
+struct booking_view {
     struct str uid; /* behind it */
     uint64_t rv, note;
     void *decoded; /* NULL: it cannot be, or is hollow */
@@ -22,11 +22,11 @@ void booking_views_init(struct booking_views *v, size_t max_bytes) {
     arena_init(&v->scratch, SCRATCH_MAX);
 }
 
-static size_t size_of(const struct view *x) {
+static size_t size_of(const struct booking_view *x) {
     return sizeof(*x) + x->uid.n + x->arena.used;
 }
 
-static void view_free(struct booking_views *v, struct view *x) {
+static void view_free(struct booking_views *v, struct booking_view *x) {
     v->bytes -= size_of(x);
     arena_release(&x->arena);
     mem_free(x);
@@ -42,19 +42,19 @@ void booking_views_release(struct booking_views *v) {
 }
 
 void booking_views_drop(struct booking_views *v, struct str uid) {
-    struct view *x = map_del(&v->by_uid, uid);
+    struct booking_view *x = map_del(&v->by_uid, uid);
     if (x != NULL) {
         view_free(v, x);
     }
 }
 
-static struct view *find(struct booking_views *v, const struct object *o) {
-    struct view *x = map_get(&v->by_uid, o->uid);
+static struct booking_view *find(struct booking_views *v, const struct object *o) {
+    struct booking_view *x = map_get(&v->by_uid, o->uid);
     return x != NULL && x->rv == o->rv ? x : NULL;
 }
 
 /* The revision, which is not in the text, is no business of a view. */
-static void decode(struct booking_views *v, struct view *x, const struct object *o,
+static void decode(struct booking_views *v, struct booking_view *x, const struct object *o,
                    const struct schema *s) {
     yyjson_doc *doc;
     arena_reset(&v->scratch);
@@ -70,9 +70,9 @@ static void decode(struct booking_views *v, struct view *x, const struct object 
     }
 }
 
-static struct view *view_new(struct booking_views *v, const struct object *o,
-                             const struct schema *s) {
-    struct view *x = mem_zalloc(sizeof(*x) + o->uid.n);
+static struct booking_view *view_new(struct booking_views *v, const struct object *o,
+                                     const struct schema *s) {
+    struct booking_view *x = mem_zalloc(sizeof(*x) + o->uid.n);
     if (x == NULL) {
         return NULL;
     }
@@ -95,7 +95,7 @@ static struct view *view_new(struct booking_views *v, const struct object *o,
 }
 
 void *booking_views_get(struct booking_views *v, const struct object *o, const struct schema *s) {
-    struct view *x = find(v, o);
+    struct booking_view *x = find(v, o);
     if (x != NULL) {
         return x->decoded;
     }
@@ -112,7 +112,7 @@ void *booking_views_get(struct booking_views *v, const struct object *o, const s
 }
 
 void booking_views_hollow(struct booking_views *v, const struct object *o) {
-    struct view *x = find(v, o);
+    struct booking_view *x = find(v, o);
     if (x != NULL) {
         v->bytes -= x->arena.used;
         arena_release(&x->arena);
@@ -121,6 +121,6 @@ void booking_views_hollow(struct booking_views *v, const struct object *o) {
 }
 
 uint64_t *booking_views_note(struct booking_views *v, const struct object *o) {
-    struct view *x = find(v, o);
+    struct booking_view *x = find(v, o);
     return x != NULL ? &x->note : NULL;
 }

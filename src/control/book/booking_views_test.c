@@ -1,5 +1,5 @@
 /* Tests of booking_views: what is decoded, how often, and what is kept. */
-#include "api/tables/view_reservation.h" /* first */
+#include "api/tables/view_reservation.h"
 
 #include "base/err.h"
 #include "base/mem.h"

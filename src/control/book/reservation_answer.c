@@ -152,7 +152,7 @@ static void local_json(const struct plan_want *w, struct str ns, struct str name
 
 /* ---- the answer ---- */
 
-struct check {
+struct answer_check {
     struct reservation_controller *c;
     const struct virtual_ask *q;
     struct arena a;
@@ -165,20 +165,20 @@ struct check {
     struct str name; /* of the Reservation that would be */
 };
 
-static const char *phase_of(const struct check *k) {
+static const char *phase_of(const struct answer_check *k) {
     if (k->o.verdict == PLAN_FITS) {
         return k->o.approver ? "PendingApproval" : "Confirmed";
     }
     return k->o.verdict == PLAN_FULL && k->r->spec->waitlist ? "Waitlisted" : "Rejected";
 }
 
-static void cost_json(struct check *k, struct buf *out) {
+static void cost_json(struct answer_check *k, struct buf *out) {
     int64_t s = k->o.end - k->o.start;
     struct str t = booking_hours_text(&k->a, booking_gpu_ms(k->w.share, 1, s > 0 ? s : 0));
     buf_f(out, ",\"cost\":{\"quoted\":\"%.*s\"}", STR_ARG(t));
 }
 
-static void answer(struct check *k, struct buf *out) {
+static void answer(struct answer_check *k, struct buf *out) {
     struct reservation_controller *c = k->c;
     struct str text = plan_outcome_text(c, k->r, &k->w, &k->o, &k->a);
     buf_f(out,
@@ -225,7 +225,7 @@ static bool is_group(const struct reservation_beneficiary *b) {
 }
 
 /* Does the booking that is to be changed belong to the asker, or to a group of theirs? */
-static bool owns(struct check *k) {
+static bool owns(struct answer_check *k) {
     const struct reservation *r = booking_view(k->c, k->instead, &k->a, NULL);
     const struct reservation_beneficiary *b = r ? r->spec->beneficiary : NULL;
     return asker_is(k->q, k->instead->user, false) ||
@@ -234,7 +234,7 @@ static bool owns(struct check *k) {
 
 /* Limits are judged for who would have it; whoever may not book in that name is not told about them. What the object
  * itself says of who asks is not believed. */
-static int judge_for(struct check *k, struct err *err) {
+static int judge_for(struct answer_check *k, struct err *err) {
     const struct virtual_ask *q = k->q;
     const struct reservation_beneficiary *b = k->r->spec->beneficiary;
     struct str_pair *by = ARENA_NEW(&k->a, struct str_pair);
@@ -260,7 +260,7 @@ static int judge_for(struct check *k, struct err *err) {
     return 0;
 }
 
-static int read_check(struct check *k, struct err *err) {
+static int read_check(struct answer_check *k, struct err *err) {
     yyjson_doc *d;
     k->r = ARENA_NEW(&k->a, struct reservation);
     int r = k->r ? json_parse(&k->a, k->q->body, &d, err) : ERR_NOMEM;
@@ -284,7 +284,7 @@ static int read_check(struct check *k, struct err *err) {
 }
 
 /* Times are put on the grid, as they are when the Reservation is made. */
-static void align(struct check *k) {
+static void align(struct answer_check *k) {
     int64_t grid = k->c->policy.spec->granularity_ns / NS_PER_SEC;
     struct reservation_spec *s = k->r->spec;
     int64_t start = s->start_ns / NS_PER_SEC, end = s->end_ns / NS_PER_SEC;
@@ -294,7 +294,7 @@ static void align(struct check *k) {
     s->end_ns = end * NS_PER_SEC;
 }
 
-static int judge(struct check *k) {
+static int judge(struct answer_check *k) {
     struct reservation_controller *c = k->c;
     if (!k->instead) {
         align(k);
@@ -321,7 +321,7 @@ static int check_ask(struct virtual_source *s, const struct virtual_ask *q, virt
     struct reservation_controller *c =
         (struct reservation_controller *)((char *)s -
                                           offsetof(struct reservation_controller, check_source));
-    struct check k = {.c = c, .q = q};
+    struct answer_check k = {.c = c, .q = q};
     struct buf out;
     (void)ret;
     arena_init(&k.a, ANSWER_MAX);

@@ -24,7 +24,7 @@ struct edges {
     size_t n;
 };
 
-struct search {
+struct instead_search {
     struct reservation_controller *c;
     const struct reservation *r;
     struct calendar_ask ask;
@@ -41,18 +41,18 @@ struct search {
     int code;
 };
 
-static int64_t up(const struct search *s, int64_t t) {
+static int64_t up(const struct instead_search *s, int64_t t) {
     return reservation_grid_up(t, s->grid, plan_grid_base(s->c, t));
 }
 
-static int64_t down(const struct search *s, int64_t t) {
+static int64_t down(const struct instead_search *s, int64_t t) {
     return reservation_grid_down(t, s->grid, plan_grid_base(s->c, t));
 }
 
 /* ---- the two judges ---- */
 
-static bool allowed(struct search *s, int64_t start, int64_t end, const struct calendar_line *lines,
-                    size_t n) {
+static bool allowed(struct instead_search *s, int64_t start, int64_t end,
+                    const struct calendar_line *lines, size_t n) {
     struct booking_refusal v[BOOKING_REFUSALS_MAX];
     int64_t units = 0, share = 0;
     if (s->code != 0 || s->l.looked > LOOKS_MAX || end <= start) {
@@ -67,11 +67,12 @@ static bool allowed(struct search *s, int64_t start, int64_t end, const struct c
     return r == 0;
 }
 
-static bool allowed_at(struct search *s, int64_t start, int64_t end) {
+static bool allowed_at(struct instead_search *s, int64_t start, int64_t end) {
     return allowed(s, start, end, s->ask.lines, s->ask.n_lines);
 }
 
-static bool fits(struct search *s, int64_t start, int64_t end, const struct calendar_line *lines) {
+static bool fits(struct instead_search *s, int64_t start, int64_t end,
+                 const struct calendar_line *lines) {
     struct calendar_ask ask = s->ask;
     ask.start = start;
     ask.end = end;
@@ -81,19 +82,20 @@ static bool fits(struct search *s, int64_t start, int64_t end, const struct cale
     return r == 0;
 }
 
-static bool both(struct search *s, int64_t start, int64_t end, const struct calendar_line *lines) {
+static bool both(struct instead_search *s, int64_t start, int64_t end,
+                 const struct calendar_line *lines) {
     return allowed(s, start, end, lines, s->ask.n_lines) && fits(s, start, end, lines);
 }
 
 /* ---- what is offered ---- */
 
-static int64_t distance(const struct search *s, const struct plan_offer *o) {
+static int64_t distance(const struct instead_search *s, const struct plan_offer *o) {
     int64_t d = o->x.start - s->ask.start;
     return o->x.start == 0 ? INT64_MAX : d < 0 ? -d : d;
 }
 
 /* Nearest first; of equal ones the first that was found. */
-static void put(struct search *s, const char *kind, const struct calendar_alternative *x) {
+static void put(struct instead_search *s, const char *kind, const struct calendar_alternative *x) {
     struct plan_offer o = {.kind = kind, .x = *x};
     if (s->n == OFFERS_MAX) {
         return;
@@ -106,7 +108,7 @@ static void put(struct search *s, const char *kind, const struct calendar_altern
 }
 
 /* Lines as they were asked for: who named no flavor is offered none. */
-static void offer(struct search *s, const char *kind, int64_t start, int64_t end,
+static void offer(struct instead_search *s, const char *kind, int64_t start, int64_t end,
                   const struct calendar_line *lines) {
     size_t n = s->ask.n_lines;
     struct calendar_line *v = ARENA_ARRAY(s->a, struct calendar_line, n + 1);
@@ -126,7 +128,7 @@ static void offer(struct search *s, const char *kind, int64_t start, int64_t end
 
 /* ---- smaller at the same time ---- */
 
-static void offer_fewer(struct search *s) {
+static void offer_fewer(struct instead_search *s) {
     const struct calendar_ask *ask = &s->ask;
     struct calendar_line lines[CALENDAR_LINES_MAX];
     for (size_t i = 0; i < ask->n_lines && i < 2; i++) {
@@ -147,7 +149,7 @@ static void offer_fewer(struct search *s) {
 }
 
 /* The most steps of the grid that it may last, from its start on (or, the other way, up to its end); 0: none. */
-static int64_t longest(struct search *s, bool from_end) {
+static int64_t longest(struct instead_search *s, bool from_end) {
     const struct calendar_ask *ask = &s->ask;
     int64_t least = s->l.q.min_duration_s > s->grid ? s->l.q.min_duration_s : s->grid, best = 0;
     int64_t lo = (least + s->grid - 1) / s->grid, hi = (ask->end - ask->start - 1) / s->grid;
@@ -162,7 +164,7 @@ static int64_t longest(struct search *s, bool from_end) {
     return best;
 }
 
-static void offer_shorter(struct search *s) {
+static void offer_shorter(struct instead_search *s) {
     const struct calendar_ask *ask = &s->ask;
     int64_t head = longest(s, false), tail = s->begun ? 0 : longest(s, true);
     if (s->begun && ask->start + head <= s->instead->end) {
@@ -175,7 +177,7 @@ static void offer_shorter(struct search *s) {
     }
 }
 
-static void offer_longer(struct search *s) {
+static void offer_longer(struct instead_search *s) {
     const struct calendar_ask *ask = &s->ask;
     int64_t end = up(s, ask->start + s->l.q.min_duration_s);
     if (ask->end - ask->start < s->l.q.min_duration_s && both(s, ask->start, end, ask->lines)) {
@@ -193,7 +195,7 @@ static bool served_by(const struct calendar_line *l, struct str flavor) {
 }
 
 /* The next smaller resource than `share` of the line's flavors; its share, or 0. */
-static int64_t smaller(const struct search *s, const struct calendar_line *l, int64_t share,
+static int64_t smaller(const struct instead_search *s, const struct calendar_line *l, int64_t share,
                        struct str *ret) {
     struct calendar_type t;
     int64_t best = 0;
@@ -208,7 +210,7 @@ static int64_t smaller(const struct search *s, const struct calendar_line *l, in
     return best;
 }
 
-static void offer_smaller(struct search *s) {
+static void offer_smaller(struct instead_search *s) {
     const struct calendar_ask *ask = &s->ask;
     struct calendar_line lines[CALENDAR_LINES_MAX];
     for (size_t i = 0; i < ask->n_lines && i < 2; i++) {
@@ -231,14 +233,14 @@ static int by_number(const void *px, const void *py) {
     return (*x > *y) - (*x < *y);
 }
 
-static void edge(struct search *s, int64_t t, bool later) {
+static void edge(struct instead_search *s, int64_t t, bool later) {
     if (t > s->from && t < s->to && s->edges->n < EDGES_MAX) {
         s->edges->v[s->edges->n++] = later ? up(s, t) : down(s, t);
     }
 }
 
 /* Starts at which limits may allow more than just before (or just after, going back). */
-static void find_edges(struct search *s, bool later) {
+static void find_edges(struct instead_search *s, bool later) {
     int64_t d = s->ask.end - s->ask.start;
     s->edges->n = 0;
     for (int k = 0; k < BOOKING_SCOPES; k++) {
@@ -265,7 +267,7 @@ static void find_edges(struct search *s, bool later) {
 }
 
 /* Between a start that is not allowed and one that is: the one nearest to the first. */
-static int64_t halves(struct search *s, int64_t no, int64_t yes) {
+static int64_t halves(struct instead_search *s, int64_t no, int64_t yes) {
     int64_t d = s->ask.end - s->ask.start;
     while (yes - no > s->grid || no - yes > s->grid) {
         int64_t mid = down(s, no + (yes - no) / 2);
@@ -282,7 +284,7 @@ static int64_t halves(struct search *s, int64_t no, int64_t yes) {
 }
 
 /* The first start from t on (or the last up to t) that limits allow; false: none. */
-static bool next_allowed(struct search *s, int64_t *t, bool later) {
+static bool next_allowed(struct instead_search *s, int64_t *t, bool later) {
     int64_t d = s->ask.end - s->ask.start, no = *t;
     if (allowed_at(s, *t, *t + d)) {
         return true;
@@ -302,7 +304,7 @@ static bool next_allowed(struct search *s, int64_t *t, bool later) {
 }
 
 /* Is it too much by itself, at whatever time? */
-static bool never_allowed(struct search *s) {
+static bool never_allowed(struct instead_search *s) {
     struct booking_refusal v[BOOKING_REFUSALS_MAX];
     struct booking_request alone = s->l.q;
     for (int k = 0; k < BOOKING_SCOPES; k++) {
@@ -324,7 +326,7 @@ static bool never_allowed(struct search *s) {
     return n < 0;
 }
 
-static void offer_time(struct search *s, bool later) {
+static void offer_time(struct instead_search *s, bool later) {
     const struct calendar_ask *ask = &s->ask;
     int64_t d = ask->end - ask->start, t = later ? up(s, ask->start + 1) : down(s, ask->start - 1);
     t = later && t < s->from ? up(s, s->from) : t;
@@ -355,7 +357,7 @@ static void offer_time(struct search *s, bool later) {
 /* ---- the whole ---- */
 
 /* Both parts together. */
-static bool split_allowed(struct search *s, const struct calendar_alternative *x) {
+static bool split_allowed(struct instead_search *s, const struct calendar_alternative *x) {
     bool yes = allowed(s, x->start, x->end, x->lines, x->n_lines);
     for (int k = 0; k < BOOKING_SCOPES && yes; k++) {
         if (s->l.uses[k].v) { /* has room for one more */
@@ -373,7 +375,7 @@ static bool split_allowed(struct search *s, const struct calendar_alternative *x
     return second;
 }
 
-static void of_calendar(struct search *s, const struct calendar_why *why) {
+static void of_calendar(struct instead_search *s, const struct calendar_why *why) {
     static const char *const names[] = {
         [CALENDAR_EARLIER] = "Earlier",
         [CALENDAR_LATER] = "Later",
@@ -408,7 +410,7 @@ static void of_calendar(struct search *s, const struct calendar_why *why) {
     }
 }
 
-static void of_limits(struct search *s) {
+static void of_limits(struct instead_search *s) {
     offer_fewer(s);
     offer_shorter(s);
     offer_longer(s);
@@ -418,7 +420,7 @@ static void of_limits(struct search *s) {
 }
 
 /* So many bookings are allowed: nothing helps but the end of some. When enough of them have ended; 0: nobody knows. */
-static void offer_wait(struct search *s, const struct booking_refusal *f) {
+static void offer_wait(struct instead_search *s, const struct booking_refusal *f) {
     const struct plan_uses *uses = &s->l.uses[f->scope];
     size_t most = (size_t)(f->asked - f->allowed);
     s->edges->n = 0;
@@ -433,7 +435,7 @@ static void offer_wait(struct search *s, const struct booking_refusal *f) {
     }
 }
 
-static void find(struct search *s, const struct plan_outcome *o) {
+static void find(struct instead_search *s, const struct plan_outcome *o) {
     if (s->begun) {
         offer_shorter(s);
         return;
@@ -468,7 +470,7 @@ static int64_t horizon(const struct reservation_controller *c) {
 }
 
 /* What is asked for, as it could be: a whole number of steps, and of what has begun the start that it has. */
-static void ask_like(struct search *s, const struct plan_want *w) {
+static void ask_like(struct instead_search *s, const struct plan_want *w) {
     s->ask = w->ask;
     if (s->begun) {
         s->ask.start = s->instead->start;
@@ -481,7 +483,7 @@ static void ask_like(struct search *s, const struct plan_want *w) {
 int plan_instead(struct reservation_controller *c, const struct reservation *r,
                  const struct plan_want *w, const struct plan_outcome *o, struct booking *instead,
                  struct arena *a, struct plan_offer **ret, size_t *ret_n) {
-    struct search *s = ARENA_NEW(a, struct search);
+    struct instead_search *s = ARENA_NEW(a, struct instead_search);
     int64_t now = plan_now(c);
     if (!s || !(s->edges = ARENA_NEW(a, struct edges))) {
         return ERR_NOMEM;

@@ -15,7 +15,7 @@ enum { NODES_MAX = 20000, PARTS_MAX = 256, CONFLICTS_TOLD = 50, FLOOR_PIECES = 2
 
 /* One object, as the calendar takes it: a part for the cards of its nodes, and one for each number that is less or
  * more. The first has the object's name, the others the name and a number. */
-struct window {
+struct window_term {
     struct calendar_window *v;
     size_t n;
     struct str name;
@@ -45,7 +45,7 @@ static int all_nodes(struct reservation_controller *c, struct arena *a, struct n
     return 0;
 }
 
-static void part(struct window *w, struct arena *a, struct calendar_window x) {
+static void part(struct window_term *w, struct arena *a, struct calendar_window x) {
     x.id = w->n == 0 ? w->name : arena_f(a, "%.*s/%zu", STR_ARG(w->name), w->n);
     if (w->n == PARTS_MAX || !x.id.p) {
         w->code = w->n == PARTS_MAX ? w->code : ERR_NOMEM;
@@ -64,7 +64,7 @@ static bool is_named(const struct node_names *l, struct str node) {
 }
 
 /* Nodes are away: their cards, and what they add to plain numbers. */
-static void away(struct reservation_controller *c, struct window *w, struct arena *a,
+static void away(struct reservation_controller *c, struct window_term *w, struct arena *a,
                  const struct node_names *l, int64_t start, int64_t end) {
     size_t first = w->n + 1;
     part(w, a,
@@ -93,7 +93,7 @@ static void away(struct reservation_controller *c, struct window *w, struct aren
 }
 
 /* Nodes that come are away before, and after. */
-static void nodes_parts(struct reservation_controller *c, struct window *w, struct arena *a,
+static void nodes_parts(struct reservation_controller *c, struct window_term *w, struct arena *a,
                         const struct node_names *l) {
     if (!w->added) {
         away(c, w, a, l, w->start, w->end);
@@ -106,7 +106,7 @@ static void nodes_parts(struct reservation_controller *c, struct window *w, stru
 }
 
 /* Units of a resource: of one flavor, or of those that have it, one after the other. */
-static void units_parts(struct reservation_controller *c, struct window *w, struct arena *a,
+static void units_parts(struct reservation_controller *c, struct window_term *w, struct arena *a,
                         struct str flavor, struct str resource, int64_t count) {
     struct calendar_type t;
     int64_t left = count;
@@ -135,11 +135,11 @@ static void units_parts(struct reservation_controller *c, struct window *w, stru
 
 /* 0, or an error; of a window about nothing that there is, no parts. */
 static int window_read(struct reservation_controller *c, const struct object *o, struct arena *a,
-                       struct window *ret) {
+                       struct window_term *ret) {
     struct capacity_window view = {0};
     struct node_names nodes;
     yyjson_doc *d;
-    *ret = (struct window){.name = o->name};
+    *ret = (struct window_term){.name = o->name};
     int r = object_tree(o, a, &d, NULL);
     r = r ? r : codec_decode(&schema_capacity_window, yyjson_doc_get_root(d), a, &view, NULL);
     if (r != 0 || !view.spec) {
@@ -187,7 +187,7 @@ static int part_conflicts(struct reservation_controller *c, const struct calenda
 
 /* The bookings that it would break, each once. What could go on beside each part alone may not beside all of them: a
  * part that breaks nothing is closed while the next are looked at. */
-static int window_conflicts(struct reservation_controller *c, const struct window *w,
+static int window_conflicts(struct reservation_controller *c, const struct window_term *w,
                             struct arena *a, struct str **ret, size_t *ret_n) {
     struct map found = {0};
     const struct map_entry *e;
@@ -226,7 +226,7 @@ struct window_scan {
     int code;
 };
 
-static int parts_put(struct window_scan *x, const struct window *w) {
+static int parts_put(struct window_scan *x, const struct window_term *w) {
     int code = 0;
     for (size_t i = 0; i < w->n && code == 0; i++) {
         int r = calendar_window_put(x->c->calendar, &w->v[i], NULL);
@@ -243,7 +243,7 @@ static int parts_put(struct window_scan *x, const struct window *w) {
 static bool window_put(void *ctx, const struct object *o) {
     struct window_scan *x = ctx;
     struct reservation_controller *c = x->c;
-    struct window w;
+    struct window_term w;
     struct str *ids;
     size_t n = 0;
     x->code = window_read(c, o, x->a, &w);
@@ -319,7 +319,7 @@ static void conflicts_json(struct reservation_controller *c, struct str *ids, si
 }
 
 /* Why it does not count. */
-static const char *window_message(struct reservation_controller *c, const struct window *w,
+static const char *window_message(struct reservation_controller *c, const struct window_term *w,
                                   size_t conflicts) {
     struct calendar_type t;
     if (conflicts > 0) {
@@ -337,7 +337,7 @@ static const char *window_message(struct reservation_controller *c, const struct
 enum work plan_window_work(struct reservation_controller *c, struct str name) {
     struct arena *a = &c->base.arena;
     const struct object *o = mirror_get(c->base.env.mirror, c->windows, STR(""), name);
-    struct window w;
+    struct window_term w;
     struct str *ids = NULL;
     size_t n = 0;
     struct buf b;

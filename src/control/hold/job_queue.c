@@ -334,7 +334,7 @@ static bool lane_init(struct lane *lane, struct job_queue_controller *c,
 
 static bool lanes_init(struct job_queue_controller *c) {
     size_t n;
-    const struct integration *rows = integrations(&n);
+    const struct integration *rows = integration_rows(&n);
     bool ok = lane_init(&c->orphaned, c, NULL);
     c->lanes = mem_zalloc(n * sizeof *c->lanes);
     for (size_t i = 0; ok && c->lanes && i < n; i++) {

@@ -8,14 +8,14 @@
 
 enum { BODY_MAX = 2 * LIMIT_OBJECT_BYTES, BURST = 64 };
 
-struct leader {
+struct serving_lead {
     struct set_look l;
     struct map have; /* name to Workload */
     int code;
 };
 
 static bool add_workload(void *ctx, const struct object *o) {
-    struct leader *s = ctx;
+    struct serving_lead *s = ctx;
     if (o->kind == s->l.c->workloads && map_put(&s->have, o->name, (void *)o, NULL) != 0) {
         s->code = ERR_NOMEM;
     }
@@ -23,7 +23,7 @@ static bool add_workload(void *ctx, const struct object *o) {
 }
 
 /* How many replicas there may be for now. */
-static int32_t replicas_of(const struct leader *s) {
+static int32_t replicas_of(const struct serving_lead *s) {
     yyjson_val *t = s->l.tree;
     const char *at = "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge";
     int64_t surge = json_i64_at(t, at, 0), now = json_i64_at(t, "status.replicas", 0);
@@ -34,7 +34,7 @@ static int32_t replicas_of(const struct leader *s) {
                                                                       : s->l.replicas;
 }
 
-static size_t sets_of(const struct leader *s, struct group_set v[2]) {
+static size_t sets_of(const struct serving_lead *s, struct group_set v[2]) {
     yyjson_val *leader = json_path(s->l.tree, "spec.leaderWorkerTemplate.leaderTemplate");
     yyjson_val *worker = json_path(s->l.tree, "spec.leaderWorkerTemplate.workerTemplate");
     int64_t size = json_i64_at(s->l.tree, "spec.leaderWorkerTemplate.size", 1);
@@ -55,7 +55,7 @@ static size_t sets_of(const struct leader *s, struct group_set v[2]) {
     return n;
 }
 
-static size_t labels_of(struct leader *s, struct str_pair **ret) {
+static size_t labels_of(struct serving_lead *s, struct str_pair **ret) {
     const struct queue_settings *q = s->l.c->settings;
     struct str_pair *v = ARENA_ARRAY(&s->l.c->arena, struct str_pair, q->n_label_keys_to_copy + 1);
     size_t n = 0;
@@ -69,8 +69,9 @@ static size_t labels_of(struct leader *s, struct str_pair **ret) {
     return n;
 }
 
-static void create(struct leader *s, struct round *r, int32_t index, const struct group_set *sets,
-                   size_t n_sets, const struct workload_priority *prio) {
+static void create(struct serving_lead *s, struct round *r, int32_t index,
+                   const struct group_set *sets, size_t n_sets,
+                   const struct workload_priority *prio) {
     const struct object *o = s->l.obj;
     struct str_pair *labels, notes[] = {{STR("kueue.x-k8s.io/job-owner-gvk"),
                                          STR("leaderworkerset.x-k8s.io/v1, Kind=LeaderWorkerSet")},
@@ -107,7 +108,7 @@ static void create(struct leader *s, struct round *r, int32_t index, const struc
 }
 
 /* Queue, class and annotations. True: something was sent. */
-static bool update(struct leader *s, struct round *r, const struct object *wl,
+static bool update(struct serving_lead *s, struct round *r, const struct object *wl,
                    const struct workload_priority *prio) {
     yyjson_doc *d;
     struct buf b;
@@ -137,7 +138,7 @@ static bool update(struct leader *s, struct round *r, const struct object *wl,
 
 /* What is left in `have` is of replicas that went. Their Workloads go through their finalizer, so that the pods stop
  * before the quota is free. */
-static size_t remove_rest(struct leader *s, struct round *r, size_t sent) {
+static size_t remove_rest(struct serving_lead *s, struct round *r, size_t sent) {
     size_t i = 0;
     for (const struct map_entry *e; sent < BURST && (e = map_next(&s->have, &i)) != NULL;) {
         const struct object *wl = e->value;
@@ -151,7 +152,7 @@ static size_t remove_rest(struct leader *s, struct round *r, size_t sent) {
     return sent;
 }
 
-static enum work step(struct leader *s) {
+static enum work step(struct serving_lead *s) {
     struct workload_priority prio;
     struct group_set sets[2];
     size_t n = sets_of(s, sets), sent = 0;
@@ -184,7 +185,7 @@ static enum work step(struct leader *s) {
 enum work serving_leader_work(void *ctx, struct str ns, struct str name) {
     struct serving_controller *c = ctx;
     const struct kind *k = serving_kind(SERVING_LWS);
-    struct leader s = {.l = {.c = c, .queue = c->leaders}};
+    struct serving_lead s = {.l = {.c = c, .queue = c->leaders}};
     struct err err = {0};
     bool ours = false;
     s.l.obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL;

@@ -49,7 +49,7 @@ struct errand { /* a write that waits or is under way; outlives its note when th
 
 struct note {
     struct note *next;
-    struct subject *subject;
+    struct recorder_subject *subject;
     struct errand *errand; /* the write under way, or NULL */
     enum event_type type;
     const char *reason;
@@ -60,8 +60,8 @@ struct note {
     char *latest; /* message of a combined note, else NULL */
 };
 
-struct subject {
-    struct subject *newer, *older;
+struct recorder_subject {
+    struct recorder_subject *newer, *older;
     struct note *notes;
     struct str uid, ns, name; /* in text; ns of the events */
     int64_t tokens_ns;        /* allowance, in ns of refill: BURST * REFILL_S at most */
@@ -74,7 +74,7 @@ struct recorder {
     const char *component;
     const struct kind *events;
     struct map by_uid;
-    struct subject ring; /* head: .newer is the oldest, .older the newest */
+    struct recorder_subject ring; /* head: .newer is the oldest, .older the newest */
     size_t notes;
     uint64_t serial, salt;
     struct errand *flying[FLYING_MAX];
@@ -108,19 +108,19 @@ static void note_free(struct recorder *r, struct note *n) {
     r->notes--;
 }
 
-static void subject_unlink(struct subject *s) {
+static void subject_unlink(struct recorder_subject *s) {
     s->newer->older = s->older;
     s->older->newer = s->newer;
 }
 
-static void subject_link_newest(struct recorder *r, struct subject *s) {
+static void subject_link_newest(struct recorder *r, struct recorder_subject *s) {
     s->newer = &r->ring;
     s->older = r->ring.older;
     s->older->newer = s;
     r->ring.older = s;
 }
 
-static void subject_free(struct recorder *r, struct subject *s) {
+static void subject_free(struct recorder *r, struct recorder_subject *s) {
     map_del(&r->by_uid, s->uid);
     subject_unlink(s);
     while (s->notes) {
@@ -152,10 +152,10 @@ void recorder_free(struct recorder *r) {
     mem_free(r);
 }
 
-static struct subject *subject_new(struct recorder *r, const struct object *o) {
+static struct recorder_subject *subject_new(struct recorder *r, const struct object *o) {
     struct str ns = str_empty(o->ns) ? STR("default") : o->ns;
     struct str name = str_head(o->name, NAME_ROOM);
-    struct subject *s = mem_zalloc(sizeof *s + o->uid.n + ns.n + name.n);
+    struct recorder_subject *s = mem_zalloc(sizeof *s + o->uid.n + ns.n + name.n);
     if (!s) {
         return NULL;
     }
@@ -178,7 +178,7 @@ static struct subject *subject_new(struct recorder *r, const struct object *o) {
     return s;
 }
 
-static bool subject_may_speak(struct recorder *r, struct subject *s) {
+static bool subject_may_speak(struct recorder *r, struct recorder_subject *s) {
     const int64_t one = REFILL_S * NS_PER_SEC, full = BURST * one;
     int64_t now = clock_mono(r->env.clock);
     int64_t gained = now - s->tokens_at;
@@ -359,7 +359,7 @@ static void write_create(struct recorder *r, struct note *n, const struct object
     buf_release(&b);
 }
 
-static struct note *note_find(struct subject *s, enum event_type type, const char *reason,
+static struct note *note_find(struct recorder_subject *s, enum event_type type, const char *reason,
                               uint64_t hash) {
     for (struct note *n = s->notes; n; n = n->next) {
         if (n->type == type && n->hash == hash && strcmp(n->reason, reason) == 0) {
@@ -369,8 +369,8 @@ static struct note *note_find(struct subject *s, enum event_type type, const cha
     return NULL;
 }
 
-static size_t similar_lately(const struct subject *s, enum event_type type, const char *reason,
-                             int64_t now) {
+static size_t similar_lately(const struct recorder_subject *s, enum event_type type,
+                             const char *reason, int64_t now) {
     size_t count = 0;
     for (const struct note *n = s->notes; n; n = n->next) {
         count += n->hash && n->type == type && strcmp(n->reason, reason) == 0 &&
@@ -379,7 +379,7 @@ static size_t similar_lately(const struct subject *s, enum event_type type, cons
     return count;
 }
 
-static struct note *note_new(struct recorder *r, struct subject *s, enum event_type type,
+static struct note *note_new(struct recorder *r, struct recorder_subject *s, enum event_type type,
                              const char *reason, uint64_t hash, int64_t now) {
     while (r->notes >= NOTES_MAX && r->ring.newer != s) {
         subject_free(r, r->ring.newer);
@@ -414,7 +414,7 @@ static void note_repeat(struct recorder *r, struct note *n, int64_t now) {
 
 static void say(struct recorder *r, const struct object *about, enum event_type type,
                 const char *reason, struct str message) {
-    struct subject *s = map_get(&r->by_uid, about->uid);
+    struct recorder_subject *s = map_get(&r->by_uid, about->uid);
     if (s) {
         subject_unlink(s);
         subject_link_newest(r, s);

@@ -9,7 +9,7 @@
 #include "control/kube/job_sight.h"
 
 /* Why the Job ends, before it has ended. */
-struct verdict {
+struct job_verdict {
     const char *type; /* NULL: it goes on */
     struct str reason, message;
 };
@@ -39,13 +39,13 @@ int64_t job_backoff_ns(int64_t failures) {
     return failures > 6 ? 600 * NS_PER_SEC : (10 * NS_PER_SEC) << (failures - 1);
 }
 
-static struct verdict kept(const struct job *j, const char *type) {
+static struct job_verdict kept(const struct job *j, const char *type) {
     const struct condition *c = job_condition(j, type);
-    return (struct verdict){type, c->reason, c->message};
+    return (struct job_verdict){type, c->reason, c->message};
 }
 
-static struct verdict fail(const char *reason, const char *message) {
-    return (struct verdict){"FailureTarget", str_of(reason), str_of(message)};
+static struct job_verdict fail(const char *reason, const char *message) {
+    return (struct job_verdict){"FailureTarget", str_of(reason), str_of(message)};
 }
 
 static bool failed_by_policy(struct job_sight *s, struct str *ret_why) {
@@ -89,7 +89,7 @@ static int64_t deadline_left(const struct job_sight *s) {
     return limit - (s->f->now_ns - s->was->start_ns);
 }
 
-static struct verdict indexes_verdict(const struct job_sight *s) {
+static struct job_verdict indexes_verdict(const struct job_sight *s) {
     int64_t failed = s->per_index ? index_set_count(&s->failed_indexes) : 0;
     if (s->per_index && s->spec->max_failed_indexes.set && failed > s->spec->max_failed_indexes.v) {
         return fail("MaxFailedIndexesExceeded",
@@ -103,13 +103,13 @@ static struct verdict indexes_verdict(const struct job_sight *s) {
                                       (int32_t)s->completions, s->a)
                    : -1;
     if (rule >= 0) {
-        return (struct verdict){"SuccessCriteriaMet", STR("SuccessPolicy"),
-                                arena_f(s->a, "Matched rules at index %d", rule)};
+        return (struct job_verdict){"SuccessCriteriaMet", STR("SuccessPolicy"),
+                                    arena_f(s->a, "Matched rules at index %d", rule)};
     }
-    return (struct verdict){0};
+    return (struct job_verdict){0};
 }
 
-static struct verdict judge(struct job_sight *s) {
+static struct job_verdict judge(struct job_sight *s) {
     const struct job *j = s->f->job;
     struct str why = {0};
     if (job_condition_true(j, "SuccessCriteriaMet")) {
@@ -119,7 +119,7 @@ static struct verdict judge(struct job_sight *s) {
         return kept(j, "FailureTarget");
     }
     if (failed_by_policy(s, &why)) {
-        return (struct verdict){"FailureTarget", STR("PodFailurePolicy"), why};
+        return (struct job_verdict){"FailureTarget", STR("PodFailurePolicy"), why};
     }
     if (past_backoff_limit(s)) {
         return fail("BackoffLimitExceeded", "Job has reached the specified backoff limit");
@@ -127,16 +127,16 @@ static struct verdict judge(struct job_sight *s) {
     if (deadline_left(s) <= 0) {
         return fail("DeadlineExceeded", "Job was active longer than specified deadline");
     }
-    struct verdict v = indexes_verdict(s);
+    struct job_verdict v = indexes_verdict(s);
     if (v.type) {
         return v;
     }
     bool enough = s->completions < 0 ? s->succeeded > 0 : s->succeeded >= s->completions;
     if (enough && s->active == 0) {
-        return (struct verdict){"SuccessCriteriaMet", STR("CompletionsReached"),
-                                STR("Reached expected number of succeeded pods")};
+        return (struct job_verdict){"SuccessCriteriaMet", STR("CompletionsReached"),
+                                    STR("Reached expected number of succeeded pods")};
     }
-    return (struct verdict){0};
+    return (struct job_verdict){0};
 }
 
 /* ---- counting ---- */
@@ -327,7 +327,7 @@ static int finish_status(struct job_plan *plan, struct job_sight *s) {
 }
 
 /* The second step of ending: nothing runs, ends, or waits to be counted. */
-static void end_status(struct job_plan *plan, struct job_sight *s, const struct verdict *v) {
+static void end_status(struct job_plan *plan, struct job_sight *s, const struct job_verdict *v) {
     const struct uncounted_pods *u = plan->status.uncounted_terminated_pods;
     set_condition(plan, s, v->type, true, v->reason, v->message);
     if (s->active || s->terminating || s->tracked || u->succeeded.n || u->failed.n) {
@@ -357,7 +357,7 @@ static int decide(struct job_sight *s, struct job_plan *plan) {
     if (job_finished(s->f->job) || s->f->deleting) {
         return strip_all(s, plan); /* nothing is counted any more, and nothing must hold the pods */
     }
-    struct verdict v = judge(s);
+    struct job_verdict v = judge(s);
     if (start_status(plan, s) != 0 || account(s, v.type != NULL, plan) != 0) {
         return ERR_NOMEM;
     }

@@ -170,7 +170,7 @@ static const struct integration rows[] = {
 
 enum { ROWS = sizeof rows / sizeof *rows, LEVELS = 10 };
 
-const struct integration *integrations(size_t *ret_n) {
+const struct integration *integration_rows(size_t *ret_n) {
     *ret_n = ROWS;
     return rows;
 }

@@ -110,7 +110,7 @@ struct integration {
     void (*check)(yyjson_mut_val *root, struct causes *causes);
 };
 
-const struct integration *integrations(size_t *ret_n);
+const struct integration *integration_rows(size_t *ret_n);
 const struct integration *integration_by_name(struct str framework); /* NULL: not known */
 const struct integration *integration_of(const struct kind *k);      /* NULL: not integrated */
 /* By what an ownerReference says; the version does not matter. NULL: not integrated. */

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-struct group {
+struct pod_index_group {
     struct map members; /* uid to struct gated_pod, which is that of the index */
     size_t n_key;
     char key[];
@@ -19,7 +19,7 @@ static struct str key_of(char *text, struct str ns, struct str name) {
     return n > 0 && n < KEY_MAX ? str_from(text, (size_t)n) : (struct str){0};
 }
 
-static void group_free(struct group *g) {
+static void group_free(struct pod_index_group *g) {
     if (g) {
         map_release(&g->members);
         mem_free(g);
@@ -50,7 +50,7 @@ static int join(struct pod_index *x, struct gated_pod *p) {
     if (str_empty(key) || str_empty(p->group)) {
         return 0; /* a name that nothing can have: no Workload either */
     }
-    struct group *g = map_get(&x->groups, key), *fresh = NULL;
+    struct pod_index_group *g = map_get(&x->groups, key), *fresh = NULL;
     if (!g) {
         g = fresh = mem_zalloc(sizeof *g + key.n);
         if (!g) {
@@ -74,7 +74,7 @@ static int join(struct pod_index *x, struct gated_pod *p) {
 static void leave(struct pod_index *x, const struct gated_pod *p) {
     char text[KEY_MAX];
     struct str key = key_of(text, p->obj->ns, p->group);
-    struct group *g = map_get(&x->groups, key);
+    struct pod_index_group *g = map_get(&x->groups, key);
     if (g && map_get(&g->members, p->obj->uid) == p) {
         map_del(&g->members, p->obj->uid);
     }
@@ -127,7 +127,7 @@ const struct gated_pod *pod_index_get(const struct pod_index *x, struct str uid)
 int pod_index_group(const struct pod_index *x, struct str ns, struct str name, struct arena *a,
                     const struct gated_pod ***ret, size_t *ret_n) {
     char text[KEY_MAX];
-    const struct group *g = map_get(&x->groups, key_of(text, ns, name));
+    const struct pod_index_group *g = map_get(&x->groups, key_of(text, ns, name));
     size_t n = g ? map_count(&g->members) : 0, i = 0, at = 0;
     const struct gated_pod **v = ARENA_ARRAY(a, const struct gated_pod *, n + 1);
     if (!v) {

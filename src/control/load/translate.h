@@ -8,7 +8,7 @@
 #ifndef BERTH_CONTROL_TRANSLATE_H
 #define BERTH_CONTROL_TRANSLATE_H
 
-#include "control/kit/views.h" /* first: it gives one of two namesakes another name */
+#include "control/kit/views.h"
 
 #include "api/pod_fields.h"
 #include "core/admit/engine.h"

@@ -1,6 +1,6 @@
 /* Tests of translate: what a pod asks for, queues, workloads, and placements there and back. */
 #include "control/load/queue_settings.h"
-#include "control/load/translate.h" /* first */
+#include "control/load/translate.h"
 
 #include "api/schema/codec.h"
 #include "base/test.h"

@@ -18,7 +18,7 @@
  * A GPU type is what a node's label nvidia.com/gpu.product says, since that is all that a flavor can select by. A node
  * with different boards is a type of its own, named after all of them.
  */
-#include "control/load/translate.h" /* first */
+#include "control/load/translate.h"
 
 #include "api/schema/codec.h"
 #include "base/limits.h"

@@ -5,7 +5,7 @@
  *     admission fair sharing    LocalQueues are put into the engine with their weight and what they had consumed before
  *                               a restart; usage is sampled once in an interval, and then written
  */
-#include "control/queue/queue_private.h" /* first */
+#include "control/queue/queue_private.h"
 
 #include "core/admit/engine_list.h"
 #include "wire/text/time.h"

@@ -2,7 +2,7 @@
 #ifndef BERTH_CONTROL_QUEUE_METRICS_PRIVATE_H
 #define BERTH_CONTROL_QUEUE_METRICS_PRIVATE_H
 
-#include "control/queue/queue_private.h" /* first */
+#include "control/queue/queue_private.h"
 
 #include "core/admit/engine_list.h"
 #include "core/quota/names.h"

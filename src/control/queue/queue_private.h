@@ -2,7 +2,7 @@
 #ifndef BERTH_CONTROL_QUEUE_PRIVATE_H
 #define BERTH_CONTROL_QUEUE_PRIVATE_H
 
-#include "control/load/translate.h" /* first */
+#include "control/load/translate.h"
 
 #include "api/selector.h"
 #include "base/limits.h"

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "control/queue/queue_private.h" /* first */
+#include "control/queue/queue_private.h"
 
 #include "core/admit/engine_list.h"
 #include "wire/text/time.h"
@@ -32,7 +32,7 @@ struct queue_visibility {
     size_t n_long; /* of the calls */
 };
 
-struct line {
+struct visibility_line {
     struct str uid; /* in the call's arena */
     size_t at, at_local;
 };
@@ -47,7 +47,7 @@ struct virtual_call {
     struct arena arena;
     struct buf out;
     size_t offset, limit;
-    struct line *lines; /* at most `limit` */
+    struct visibility_line *lines; /* at most `limit` */
     size_t n, next;     /* lines; the next to be written */
     size_t written;
     struct virtual_call *after; /* of queue_visibility.calls */
@@ -98,7 +98,7 @@ static void item_write(struct virtual_call *p, const struct queue_work *q, size_
 
 /* Notes one to be written. */
 static int line_add(struct virtual_call *p, struct str uid, size_t at, size_t at_local) {
-    p->lines[p->n] = (struct line){arena_str(&p->arena, uid), at, at_local};
+    p->lines[p->n] = (struct visibility_line){arena_str(&p->arena, uid), at, at_local};
     p->n++;
     return arena_ok(&p->arena);
 }
@@ -189,7 +189,7 @@ static int lines_find(struct virtual_call *p, const struct cluster_state *s,
                 ? engine_list_local(p->c->engine, s->name, l->key, p->offset, p->limit, &p->arena,
                                     &v, &n)
                 : engine_list_queue(p->c->engine, s->name, p->offset, p->limit, &p->arena, &v, &n);
-    p->lines = ARENA_ARRAY(&p->arena, struct line, p->limit);
+    p->lines = ARENA_ARRAY(&p->arena, struct visibility_line, p->limit);
     if (r == ERR_NOMEM || p->lines == NULL) {
         return ERR_NOMEM;
     }
@@ -219,7 +219,7 @@ static int number(const struct virtual_ask *q, const char *key, int64_t otherwis
 /* Some of it; true when that was the last. */
 static bool step(struct virtual_call *k) {
     for (size_t i = 0; i < STEP && k->next < k->n; i++) {
-        const struct line *l = &k->lines[k->next++];
+        const struct visibility_line *l = &k->lines[k->next++];
         const struct queue_work *q = map_get(&k->c->by_uid, l->uid);
         if (q != NULL) {
             item_write(k, q, l->at, l->at_local);

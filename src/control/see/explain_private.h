@@ -2,7 +2,7 @@
 #ifndef BERTH_CONTROL_EXPLAIN_PRIVATE_H
 #define BERTH_CONTROL_EXPLAIN_PRIVATE_H
 
-#include "control/queue/queue_private.h" /* first */
+#include "control/queue/queue_private.h"
 
 #include "base/offload.h"
 #include "control/see/insight.h"

@@ -1,5 +1,5 @@
 /* fleet: see fleet.h. Here: its life, and Fleet as it is written. */
-#include "control/see/fleet_private.h" /* first */
+#include "control/see/fleet_private.h"
 
 #include "base/mem.h"
 #include "wire/text/time.h"
@@ -63,7 +63,7 @@ static void types_write(const struct fleet_sums *s, struct buf *out) {
 
 /* ---- cards ---- */
 
-struct page {
+struct fleet_page {
     struct fleet *f;
     struct fleet_viewer viewer;
     struct buf *out;
@@ -90,7 +90,7 @@ static struct str note_of(const struct object *o, const char *key) {
     return end > 0 ? str_head(rest, (size_t)end) : (struct str){0};
 }
 
-static void holder_write(struct page *p, struct str uid) {
+static void holder_write(struct fleet_page *p, struct str uid) {
     const struct object *pod = mirror_by_uid(p->f->c->env->mirror, uid);
     if (!pod || !fleet_may(&p->viewer, pod->ns)) {
         return;
@@ -109,7 +109,7 @@ static struct str profile_text(const struct gpu_card *g, int32_t id) {
     return (struct str){0};
 }
 
-static void instances_write(struct page *p, const struct gpu_card *g) {
+static void instances_write(struct fleet_page *p, const struct gpu_card *g) {
     buf_c(p->out, ",\"instances\":[");
     if (g->pod_uid.n) {
         buf_f(p->out, "{\"profile\":\"\",\"start\":0,\"size\":%d,\"used\":true", g->slices);
@@ -151,7 +151,7 @@ static void known_gib(struct buf *b, const char *name, int32_t mib) {
     }
 }
 
-static void card_write(struct page *p, const struct fleet_node *n, const struct gpu_card *g) {
+static void card_write(struct fleet_page *p, const struct fleet_node *n, const struct gpu_card *g) {
     struct buf *b = p->out;
     buf_c(b, "{\"node\":");
     buf_json(b, n->name);
@@ -176,7 +176,7 @@ static int by_name(const void *a, const void *b) {
     return str_cmp((*x)->name, (*y)->name);
 }
 
-static int cards_write(struct page *p, struct str node, struct arena *a) {
+static int cards_write(struct fleet_page *p, struct str node, struct arena *a) {
     struct fleet *f = p->f;
     const struct fleet_node **v =
         ARENA_ARRAY(a, const struct fleet_node *, map_count(&f->nodes) + 1);
@@ -205,7 +205,7 @@ static int cards_write(struct page *p, struct str node, struct arena *a) {
 static int fleet_write(struct fleet *f, const struct virtual_ask *q, struct arena *a,
                        struct buf *out) {
     struct fleet_sums sums;
-    struct page p = {.f = f, .out = out};
+    struct fleet_page p = {.f = f, .out = out};
     char text[TIME_TEXT_MAX];
     int r = fleet_sum(f, a, &sums);
     if (r == 0) {

@@ -2,7 +2,7 @@
  * fleet_attention: what somebody should look at, worst first. Each entry names its object, and is shown to who may see
  * that. Workloads are searched at most every few seconds, and only so many of them.
  */
-#include "control/see/fleet_private.h" /* first */
+#include "control/see/fleet_private.h"
 
 #include "base/mem.h"
 #include "wire/text/time.h"

@@ -1,5 +1,5 @@
 /* fleet_history: a sample of every type each minute, a day of them, in memory. */
-#include "control/see/fleet_private.h" /* first */
+#include "control/see/fleet_private.h"
 
 #include "base/mem.h"
 #include "wire/text/time.h"

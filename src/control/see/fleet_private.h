@@ -2,7 +2,7 @@
 #ifndef BERTH_CONTROL_FLEET_PRIVATE_H
 #define BERTH_CONTROL_FLEET_PRIVATE_H
 
-#include "control/queue/queue_private.h" /* first */
+#include "control/queue/queue_private.h"
 
 #include "api/inventory.h"
 #include "control/see/fleet.h"

@@ -2,7 +2,7 @@
  * fleet_records: the Nodes with GPUs and the Reservations that hold some. A node changes with every look at its
  * thermometers, so it is only marked then, and read when somebody asks; bookings change seldom and are read at once.
  */
-#include "control/see/fleet_private.h" /* first */
+#include "control/see/fleet_private.h"
 
 #include "base/mem.h"
 #include "core/place/pool.h"
@@ -122,21 +122,21 @@ static int read_node(struct fleet *f, struct fleet_node *n, const struct object 
 
 /* ---- their flavors ---- */
 
-struct flavor {
+struct fleet_flavor {
     struct str name;
     yyjson_val *labels;
     size_t n;
-    struct flavor *next;
+    struct fleet_flavor *next;
 };
 
 struct flavors {
     struct arena *a;
-    struct flavor *first;
+    struct fleet_flavor *first;
 };
 
 static bool add_flavor(void *ctx, const struct object *o) {
     struct flavors *l = ctx;
-    struct flavor *v = ARENA_NEW(l->a, struct flavor);
+    struct fleet_flavor *v = ARENA_NEW(l->a, struct fleet_flavor);
     yyjson_doc *doc;
     if (v && object_tree(o, l->a, &doc, NULL) == 0) {
         v->labels = json_path(yyjson_doc_get_root(doc), "spec.nodeLabels");
@@ -148,7 +148,7 @@ static bool add_flavor(void *ctx, const struct object *o) {
     return v != NULL;
 }
 
-static bool leads_to(const struct flavor *v, const struct object *node) {
+static bool leads_to(const struct fleet_flavor *v, const struct object *node) {
     size_t i, n;
     yyjson_val *key, *value;
     yyjson_obj_foreach(v->labels, i, n, key, value) {
@@ -162,8 +162,8 @@ static bool leads_to(const struct flavor *v, const struct object *node) {
 /* The flavor that asks for most of the node's labels; of equals the first by name. Without one, its boards' name. */
 static struct str flavor_of(const struct flavors *l, const struct fleet_node *n,
                             const struct object *node) {
-    const struct flavor *best = NULL;
-    for (const struct flavor *v = l->first; v; v = v->next) {
+    const struct fleet_flavor *best = NULL;
+    for (const struct fleet_flavor *v = l->first; v; v = v->next) {
         bool more =
             !best || v->n > best->n || (v->n == best->n && str_cmp(v->name, best->name) < 0);
         best = more && leads_to(v, node) ? v : best;

@@ -2,7 +2,7 @@
  * fleet_sum: what there is of each type: cards one by one where their nodes tell of them, else by the numbers of
  * gpu_inventory; then what waits, by the tallies of the ClusterQueues.
  */
-#include "control/see/fleet_private.h" /* first */
+#include "control/see/fleet_private.h"
 
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ static struct fleet_count *count_of(struct fleet_type *t, struct str resource) {
 
 /* ---- a card ---- */
 
-struct look {
+struct fleet_sum_look {
     const struct gpu_card *g;
     bool serves, whole_held, whole_kept;
     struct mig_board board;
@@ -75,7 +75,8 @@ static ptrdiff_t profile_named(const struct gpu_card *g, struct str name) {
     return -1;
 }
 
-static void look_at(struct look *k, const struct fleet_node *n, const struct gpu_card *g) {
+static void look_at(struct fleet_sum_look *k, const struct fleet_node *n,
+                    const struct gpu_card *g) {
     k->g = g;
     k->serves = fleet_node_serves(n) && g->healthy;
     k->whole_held = g->pod_uid.n > 0;
@@ -119,7 +120,8 @@ static bool is_used(const struct gpu_card *g) {
 }
 
 /* What bookings keep here and do not use. */
-static double add_kept(struct fleet_type *t, struct look *k, const struct fleet_place *places) {
+static double add_kept(struct fleet_type *t, struct fleet_sum_look *k,
+                       const struct fleet_place *places) {
     double share = 0;
     for (const struct fleet_place *p = places; p; p = p->next) {
         ptrdiff_t profile = profile_named(k->g, p->profile);
@@ -142,7 +144,7 @@ static double add_kept(struct fleet_type *t, struct look *k, const struct fleet_
 }
 
 /* How many more of a profile the card could give now. Equal pieces fit best from the left. */
-static int64_t more_of(const struct look *k, size_t profile) {
+static int64_t more_of(const struct fleet_sum_look *k, size_t profile) {
     struct mig_state s = k->state;
     int64_t n = 0;
     for (int32_t at = 0; at < k->g->slices; at++) {
@@ -154,7 +156,7 @@ static int64_t more_of(const struct look *k, size_t profile) {
     return n;
 }
 
-static void add_profiles(struct fleet_type *t, const struct look *k) {
+static void add_profiles(struct fleet_type *t, const struct fleet_sum_look *k) {
     const struct gpu_card *g = k->g;
     bool cut = g->mig_enabled || g->mig_managed;
     for (size_t i = 0; cut && i < g->n_profiles; i++) {
@@ -195,7 +197,7 @@ static void add_busy(struct fleet_type *t, const struct gpu_card *g) {
 
 static void add_card(struct fleet_sums *s, struct fleet_type *t, const struct fleet_node *n,
                      const struct gpu_card *g) {
-    struct look k;
+    struct fleet_sum_look k;
     look_at(&k, n, g);
     const struct fleet_place *places = fleet_places_of(s, g->uuid);
     struct fleet_count *whole = count_of(t, STR(POOL_GPU_RESOURCE));

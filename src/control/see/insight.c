@@ -287,14 +287,14 @@ static int positions(struct insight *in) {
 
 /* ---- running ahead ---- */
 
-struct telling {
+struct insight_telling {
     struct insight *in;
     struct engine *e;
     struct arena scratch;
 };
 
 static void waits(void *ctx, const struct engine_action *a, int64_t now) {
-    struct telling *t = ctx;
+    struct insight_telling *t = ctx;
     ptrdiff_t i = insight_find(t->in, a->uid);
     if (i < 0 || now != t->in->now || t->in->works[i].reason != NULL || a->verdict == NULL) {
         return;
@@ -310,7 +310,7 @@ static void waits(void *ctx, const struct engine_action *a, int64_t now) {
 
 static int run_ahead(struct insight *in, struct forecast_work *runs, bool unknown_ends,
                      const atomic_bool *stop) {
-    struct telling t = {.in = in};
+    struct insight_telling t = {.in = in};
     struct forecast_options o = {
         .now = in->now, .unknown_ends = unknown_ends, .stop = stop, .waits = waits, .ctx = &t};
     bool cut = false;

@@ -32,13 +32,13 @@ static void insights_trim(struct queue_explain *x, int64_t now) {
     }
 }
 
-struct leaving {
+struct explain_leaving {
     struct str ns, name;
     size_t n;
 };
 
 static bool leaving_each(void *ctx, const struct object *o) {
-    struct leaving *l = ctx;
+    struct explain_leaving *l = ctx;
     if (o->deleting_ns != 0 && str_is(str_of(o->kind->kind), "Pod")) {
         l->ns = l->n == 0 ? o->ns : l->ns;
         l->name = l->n == 0 ? o->name : l->name;
@@ -50,7 +50,7 @@ static bool leaving_each(void *ctx, const struct object *o) {
 /* The pods that an evicted Workload still has: its owners, or theirs. Empty: none is known. */
 static struct str awaited(const struct queue_controller *c, const struct object *w,
                           struct arena *a) {
-    struct leaving l = {0};
+    struct explain_leaving l = {0};
     for (size_t i = 0; i < w->n_owners; i++) {
         const struct object *o = mirror_owner(c->env->mirror, w->ns, &w->owners[i]);
         if (o != NULL) {

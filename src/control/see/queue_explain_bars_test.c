@@ -2,7 +2,7 @@
  * Tests of what is said where a queue counts as borrowing by what it hardly uses: who is kept by that, which resource
  * it is, and what to raise, in explanations and in previews.
  */
-#include "control/test/queue_explain_scene.h" /* first */
+#include "control/test/queue_explain_scene.h"
 
 static const char *two_groups(const char *kind, const char *name, const char *more, const char *cpu,
                               int gpus) {

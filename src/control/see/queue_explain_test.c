@@ -2,7 +2,7 @@
  * Tests of explanations and previews over a fake world: amounts, holders, rules, positions and starts, exact in virtual
  * time; who may see what; a preview beside what the edit then really does; questions cancelled or left behind.
  */
-#include "control/test/queue_explain_scene.h" /* first */
+#include "control/test/queue_explain_scene.h"
 
 /* ---- explanations ---- */
 

@@ -78,7 +78,7 @@ static int nominate_step(struct engine *e) {
         n->outcome = OUTCOME_FAILED_CHECKS;
         return 0;
     }
-    int r = nominate(e, n->w, NULL, &n->a);
+    int r = engine_nominate(e, n->w, NULL, &n->a);
     if (r == 0) {
         scan_keep(e, n->w, &n->a);
     }

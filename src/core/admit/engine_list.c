@@ -32,7 +32,7 @@ static int order_cmp(const struct engine_workload *x, const struct engine_worklo
 
 /* ---- the frontier ---- */
 
-struct spot {
+struct list_spot {
     struct engine_workload *w;
     struct engine_class *class; /* its members' heap, with w at index; NULL: alone */
     size_t index;
@@ -46,18 +46,18 @@ struct frontier {
 };
 
 static int spot_cmp(const void *a, const void *b, void *ctx) {
-    const struct spot *x = a, *y = b;
+    const struct list_spot *x = a, *y = b;
     return order_cmp(x->w, y->w, ctx);
 }
 
 static void frontier_add(struct frontier *f, struct engine_workload *w, struct engine_class *c,
                          size_t index) {
-    struct spot *s = ARENA_NEW(f->a, struct spot);
+    struct list_spot *s = ARENA_NEW(f->a, struct list_spot);
     if (s == NULL) {
         f->failed = ERR_NOMEM;
         return;
     }
-    *s = (struct spot){w, c, index};
+    *s = (struct list_spot){w, c, index};
     f->failed = f->failed != 0 ? f->failed : heap_push(&f->heap, s);
 }
 
@@ -84,7 +84,7 @@ static void frontier_init(struct frontier *f, struct engine *e, struct engine_qu
 }
 
 static struct engine_workload *frontier_next(struct frontier *f) {
-    struct spot *s = f->failed == 0 ? heap_pop(&f->heap) : NULL;
+    struct list_spot *s = f->failed == 0 ? heap_pop(&f->heap) : NULL;
     if (s == NULL) {
         return NULL;
     }

@@ -204,8 +204,8 @@ int nominate_fewer(struct engine *e, struct engine_workload *w, const struct ass
     return 0;
 }
 
-int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
-             struct assignment *ret) {
+int engine_nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+                    struct assignment *ret) {
     const struct engine_workload *prior = resize_prior(e, w);
     const int32_t *counts = prior != NULL ? resize_counts(e, w, prior) : NULL;
     if (prior != NULL && counts == NULL) {

@@ -392,8 +392,8 @@ int action_add(struct engine *e, const struct engine_action *a);
 
 /* engine_nominate.c: flavors and victims for a head. pin: with the victims so far out of the quota tree, and only
  * flavors that it holds. */
-int nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
-             struct assignment *ret);
+int engine_nominate(struct engine *e, struct engine_workload *w, const struct assignment *pin,
+                    struct assignment *ret);
 /* What an assignment takes, one need for each cell; with room for `more`. */
 struct preempt_need;
 int needs_of(struct engine *e, const struct assignment *a, size_t more, struct preempt_need **ret,

@@ -203,7 +203,7 @@ static int overlap(struct engine *e, struct entry *n, bool *ret_deferred) {
     scan_clear(n->w);
     chosen_out(e);
     chosen_hide(e, true);
-    int r = nominate(e, n->w, &n->a, &a);
+    int r = engine_nominate(e, n->w, &n->a, &a);
     chosen_hide(e, false);
     if (r != 0) {
         return r;

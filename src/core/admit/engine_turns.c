@@ -9,7 +9,7 @@
  */
 #include "core/admit/engine_private.h"
 
-struct turn {
+struct engine_turn {
     uint64_t pair[2]; /* the key, by its bytes: both uids, the lesser hash first */
     struct engine_tree *tree;
     uint64_t era;
@@ -26,7 +26,7 @@ static void pair_of(const struct engine_workload *a, const struct engine_workloa
     pair[1] = x < y ? y : x;
 }
 
-static void turn_drop(struct engine *e, struct turn *t) {
+static void turn_drop(struct engine *e, struct engine_turn *t) {
     t->tree->turns--;
     map_del(&e->turns, pair_key(t->pair));
     mem_free(t);
@@ -38,7 +38,7 @@ void turns_clear(struct engine *e, const struct engine_tree *only) {
         return;
     }
     for (const struct map_entry *m; (m = map_next(&e->turns, &i)) != NULL;) {
-        struct turn *t = m->value;
+        struct engine_turn *t = m->value;
         if (only == NULL || t->tree == only) {
             turn_drop(e, t);
         }
@@ -49,7 +49,7 @@ bool turn_refused(const struct engine *e, const struct engine_workload *a,
                   const struct engine_workload *b) {
     uint64_t pair[2];
     pair_of(a, b, pair);
-    const struct turn *t = b->evicting ? NULL : map_get(&e->turns, pair_key(pair));
+    const struct engine_turn *t = b->evicting ? NULL : map_get(&e->turns, pair_key(pair));
     return t != NULL && t->tree == a->queue->tree && t->era == a->queue->tree->era;
 }
 
@@ -57,7 +57,7 @@ bool turn_refused(const struct engine *e, const struct engine_workload *a,
 static void turns_thin(struct engine *e) {
     size_t i = 0;
     for (const struct map_entry *m; (m = map_next(&e->turns, &i)) != NULL;) {
-        struct turn *t = m->value;
+        struct engine_turn *t = m->value;
         if (t->era != t->tree->era) {
             turn_drop(e, t);
         }
@@ -67,7 +67,7 @@ static void turns_thin(struct engine *e) {
 int turn_take(struct engine *e, const struct engine_workload *a, const struct engine_workload *b) {
     uint64_t pair[2];
     pair_of(a, b, pair);
-    struct turn *t = map_get(&e->turns, pair_key(pair));
+    struct engine_turn *t = map_get(&e->turns, pair_key(pair));
     if (t == NULL) {
         if (map_count(&e->turns) >= e->turns_room) {
             turns_thin(e);

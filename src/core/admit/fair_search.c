@@ -50,9 +50,10 @@ static int collect(struct search *s, const struct quota_node *n, const struct qu
                 continue;
             }
             child->stamp = stamp;
-            int r = !child->queue  ? collect(s, child, NULL)
-                    : gives(child) ? source_add(s, child->user, n, SOURCE_PRIORITY, s->q->reclaim)
-                                   : 0;
+            int r = !child->queue ? collect(s, child, NULL)
+                    : preempt_gives(child)
+                        ? source_add(s, child->user, n, SOURCE_PRIORITY, s->q->reclaim)
+                        : 0;
             if (r != 0) {
                 return r;
             }

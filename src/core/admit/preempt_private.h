@@ -70,7 +70,7 @@ int candidate_cmp(const struct search *s, const struct engine_workload *a,
                   const struct engine_workload *b);
 
 /* preempt.c: may workloads of this queue be victims at all? Those of one that is not active may not. */
-bool gives(const struct quota_node *n);
+bool preempt_gives(const struct quota_node *n);
 /* Steps inside a trial. */
 int victim_take(struct search *s, struct engine_workload *w, enum preempt_reason reason);
 bool search_fits(const struct search *s, bool borrow);

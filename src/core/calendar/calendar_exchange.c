@@ -8,24 +8,24 @@
  */
 #include "core/calendar/calendar_private.h"
 
-struct lane {
+struct exchange_lane {
     struct card *card;
     uint32_t pos;      /* of the card */
     uint8_t placement; /* of the static layout; of the whole card: all spans count */
     int64_t next; /* its first use within the time that is wanted; INT64_MIN: it is no beginning */
 };
-VEC(lanes, struct lane);
+VEC(lanes, struct exchange_lane);
 
-struct rival {
-    const struct lane *lane;
+struct exchange_rival {
+    const struct exchange_lane *lane;
     int64_t next; /* its next use after an instant at which it is free */
 };
-VEC(rivals, struct rival);
+VEC(rivals, struct exchange_rival);
 
 struct swap_item {
     struct entry *e;
     uint16_t unit;
-    struct lane to;
+    struct exchange_lane to;
 };
 VEC(swap_items, struct swap_item);
 
@@ -37,16 +37,16 @@ struct exchange {
     struct swap_items items;
 };
 
-static bool whole_lane(const struct lane *l) {
+static bool whole_lane(const struct exchange_lane *l) {
     return l->card->class->p[l->placement].profile == NOWHERE;
 }
 
-static bool in_lane(const struct lane *l, const struct span *x) {
+static bool in_lane(const struct exchange_lane *l, const struct span *x) {
     return whole_lane(l) || x->placement == l->placement || x->placement == SPAN_CLOSED;
 }
 
 /* Is the lane free just at `at`; then *ret_next is when it is used next, before `to`, or `to`. */
-static bool free_at(const struct lane *l, int64_t at, int64_t to, int64_t *ret_next) {
+static bool free_at(const struct exchange_lane *l, int64_t at, int64_t to, int64_t *ret_next) {
     struct spans_at pos = {0};
     const struct span *x;
     *ret_next = to;
@@ -69,7 +69,7 @@ static int lanes_of(struct exchange *x) {
             if (k->dynamic && k->p[p].profile != NOWHERE) {
                 break; /* slices that can go anywhere are no lanes */
             }
-            int r = lanes_push(&x->lanes, (struct lane){card, card->pos, p, INT64_MIN});
+            int r = lanes_push(&x->lanes, (struct exchange_lane){card, card->pos, p, INT64_MIN});
             if (r != 0) {
                 return r;
             }
@@ -88,9 +88,9 @@ static bool may_change(const struct exchange *x, const struct span *s, bool same
 
 /* The first instant after `from` at which neither lane is in use across it; false: something before it may not change
  * lanes. */
-static bool common_cut(const struct exchange *x, const struct lane *a, const struct lane *b,
-                       int64_t from, int64_t *ret) {
-    const struct lane *both[] = {a, b};
+static bool common_cut(const struct exchange *x, const struct exchange_lane *a,
+                       const struct exchange_lane *b, int64_t from, int64_t *ret) {
+    const struct exchange_lane *both[] = {a, b};
     struct spans_at at[2] = {{0}, {0}};
     bool same_node = a->card->node == b->card->node, further = true;
     int64_t t = time_more(from, 1);
@@ -111,15 +111,15 @@ static bool common_cut(const struct exchange *x, const struct lane *a, const str
     return true;
 }
 
-static int collect(struct exchange *x, const struct lane *from, const struct lane *to, int64_t a,
-                   int64_t t) {
+static int collect(struct exchange *x, const struct exchange_lane *from,
+                   const struct exchange_lane *to, int64_t a, int64_t t) {
     struct spans_at pos = {0};
     const struct span *s;
     while ((s = spans_next(&from->card->spans, &pos, a, t)) != NULL) {
         if (!in_lane(from, s)) {
             continue;
         }
-        struct lane l = *to;
+        struct exchange_lane l = *to;
         l.placement = whole_lane(to) ? s->placement : to->placement;
         int r =
             swap_items_push(&x->items, (struct swap_item){cal_entry(x->c, s->entry), s->unit, l});
@@ -131,7 +131,8 @@ static int collect(struct exchange *x, const struct lane *from, const struct lan
 }
 
 /* 1: swapped; 0: not possible, nothing changed. */
-static int swap(struct exchange *x, const struct lane *a, const struct lane *b, int64_t from) {
+static int swap(struct exchange *x, const struct exchange_lane *a, const struct exchange_lane *b,
+                int64_t from) {
     int64_t t;
     size_t mark = cal_mark(x->c);
     if ((whole_lane(a) && a->card->class != b->card->class) || !common_cut(x, a, b, from, &t)) {
@@ -163,20 +164,20 @@ static const uint64_t *busy_at(const struct exchange *x, int64_t at) {
     return cover_skip(x->w->flavor, x->w->resource, at, at + 1);
 }
 
-static bool is_busy(const uint64_t *busy, const struct lane *l) {
+static bool is_busy(const uint64_t *busy, const struct exchange_lane *l) {
     return busy != NULL && (busy[l->pos / 64] >> l->pos % 64 & 1) != 0;
 }
 
 /* The other lanes that are free at `at`, up to the first that is free for all of the rest: none is better. */
-static int find_rivals(struct exchange *x, const struct lane *a, int64_t at) {
+static int find_rivals(struct exchange *x, const struct exchange_lane *a, int64_t at) {
     int64_t to = x->w->e->end, next = at;
     const uint64_t *busy = busy_at(x, at);
     int r = 0;
     x->rivals.n = 0;
     for (size_t i = 0; r == 0 && next < to && i < x->lanes.n; i++) {
-        const struct lane *l = &x->lanes.v[i];
+        const struct exchange_lane *l = &x->lanes.v[i];
         if (l != a && !is_busy(busy, l) && free_at(l, at, to, &next)) {
-            r = rivals_push(&x->rivals, (struct rival){l, next});
+            r = rivals_push(&x->rivals, (struct exchange_rival){l, next});
         } else {
             next = at;
         }
@@ -185,7 +186,7 @@ static int find_rivals(struct exchange *x, const struct lane *a, int64_t at) {
 }
 
 /* Makes the lane free from `at` on for longer: 1, or 0. */
-static int clear_further(struct exchange *x, const struct lane *a, int64_t at) {
+static int clear_further(struct exchange *x, const struct exchange_lane *a, int64_t at) {
     int r = find_rivals(x, a, at);
     for (size_t tries = 0; r == 0 && tries < 8 && x->rivals.n > 0; tries++) {
         size_t best = 0;
@@ -201,7 +202,7 @@ static int clear_further(struct exchange *x, const struct lane *a, int64_t at) {
 /* Clears lane a for all of [s, e) and puts the unit there: 1, 0 with nothing changed. */
 static int try_lane(struct exchange *x, size_t a) {
     struct entry *e = x->w->e;
-    struct lane *l = &x->lanes.v[a];
+    struct exchange_lane *l = &x->lanes.v[a];
     size_t mark = cal_mark(x->c);
     int64_t next;
     int r = 1;
@@ -221,7 +222,7 @@ static void look_ahead(struct exchange *x) {
     const struct want *w = x->w;
     const uint64_t *busy = busy_at(x, w->e->start);
     for (size_t i = 0; i < x->lanes.n; i++) {
-        struct lane *l = &x->lanes.v[i];
+        struct exchange_lane *l = &x->lanes.v[i];
         int64_t next;
         if (!is_busy(busy, l) && (w->node == NULL || l->card->node == w->node) &&
             free_at(l, w->e->start, w->e->end, &next)) {

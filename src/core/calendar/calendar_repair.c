@@ -19,7 +19,7 @@ enum {
     MANY_STEPS = 1000
 };
 
-struct item {
+struct repair_item {
     struct entry *e;
     uint16_t unit;
     uint8_t old, old_placement; /* card of the set; of items[0]: none */
@@ -37,14 +37,14 @@ struct repair {
     size_t n_cards;
     uint64_t placed[SET_MAX]; /* items that are on each card now, by bit */
     bool idle[SET_MAX];       /* nothing that stays is on it */
-    struct item items[ITEMS_MAX + 1];
+    struct repair_item items[ITEMS_MAX + 1];
     uint64_t stays[ITEMS_MAX + 1][SET_MAX]; /* ... : the placements that what stays there leaves */
     size_t n;
     int64_t from, to; /* the stretch */
     int64_t steps;    /* of this search */
 };
 
-static bool is_earlier(const struct item *a, const struct item *b) {
+static bool is_earlier(const struct repair_item *a, const struct repair_item *b) {
     if (a->e->start != b->e->start) {
         return a->e->start < b->e->start;
     }
@@ -54,7 +54,7 @@ static bool is_earlier(const struct item *a, const struct item *b) {
     return a->e->born != b->e->born ? a->e->born < b->e->born : a->unit < b->unit;
 }
 
-static void item_put(struct repair *r, const struct item *x) {
+static void item_put(struct repair *r, const struct repair_item *x) {
     size_t i = r->n++;
     while (i > 0 && is_earlier(x, &r->items[i - 1])) {
         r->items[i] = r->items[i - 1];
@@ -95,11 +95,11 @@ static bool gather(struct repair *r, int64_t *ret_from, int64_t *ret_to) {
             if (r->n == ITEMS_MAX) {
                 return false;
             }
-            item_put(r, &(struct item){.e = cal_entry(r->c, x->entry),
-                                       .unit = x->unit,
-                                       .old = (uint8_t)i,
-                                       .old_placement = x->placement,
-                                       .size = class_size(card->class, x->placement)});
+            item_put(r, &(struct repair_item){.e = cal_entry(r->c, x->entry),
+                                              .unit = x->unit,
+                                              .old = (uint8_t)i,
+                                              .old_placement = x->placement,
+                                              .size = class_size(card->class, x->placement)});
             from = x->start < from ? x->start : from;
             to = x->end > to ? x->end : to;
         }
@@ -148,7 +148,7 @@ static const struct span *beside(const struct repair *r, size_t k, int64_t from,
         }
     }
     while (*left != 0) {
-        const struct item *it = &r->items[__builtin_ctzll(*left)];
+        const struct repair_item *it = &r->items[__builtin_ctzll(*left)];
         *left &= *left - 1;
         if (it->e->start < to && it->e->end > from) {
             *buf =
@@ -178,7 +178,7 @@ static bool sums_allow(const struct repair *r, size_t k, uint8_t placement, int6
 }
 
 /* The same for all of the item's time: sums only rise where something starts. */
-static bool counts_allow(const struct repair *r, const struct item *it, size_t k,
+static bool counts_allow(const struct repair *r, const struct repair_item *it, size_t k,
                          uint8_t placement) {
     int64_t from = it->e->start, to = it->e->end;
     struct spans_at at = {0};
@@ -207,7 +207,7 @@ static uint64_t leaves(const struct card_class *class, const struct entry *e, in
 
 /* What stays leaves this free for the item. */
 static uint64_t stays(struct repair *r, size_t i, size_t k) {
-    struct item *it = &r->items[i];
+    struct repair_item *it = &r->items[i];
     const struct card *card = r->cards[k];
     const struct card_class *class = card->class;
     int64_t from = time_less(it->e->start, class->reconfig);
@@ -229,13 +229,13 @@ static uint64_t stays(struct repair *r, size_t i, size_t k) {
 
 /* Placements of card k that are free for all of the item's time. */
 static uint64_t free_for(struct repair *r, size_t i, size_t k) {
-    const struct item *it = &r->items[i];
+    const struct repair_item *it = &r->items[i];
     const struct card_class *class = r->cards[k]->class;
     int64_t from = time_less(it->e->start, class->reconfig);
     int64_t to = time_more(it->e->end, class->reconfig);
     uint64_t free = stays(r, i, k);
     for (uint64_t m = r->placed[k]; m != 0; m &= m - 1) {
-        const struct item *o = &r->items[__builtin_ctzll(m)];
+        const struct repair_item *o = &r->items[__builtin_ctzll(m)];
         if (o->e->start < to && o->e->end > from) {
             free &= leaves(class, it->e, o->e->start, o->e->end, o->placement);
         }
@@ -249,7 +249,7 @@ static uint64_t free_for(struct repair *r, size_t i, size_t k) {
 
 /* Where item i may go on card k. */
 static uint64_t item_mask(const struct repair *r, size_t i, size_t k) {
-    const struct item *it = &r->items[i];
+    const struct repair_item *it = &r->items[i];
     const struct card *card = r->cards[k];
     if (i == 0) {
         return card->flavor == r->w->flavor && (r->w->node == NULL || r->w->node == card->node)
@@ -312,7 +312,7 @@ static bool descend(struct repair *r, size_t i) {
     if (i == r->n) {
         return true;
     }
-    const struct item *it = &r->items[i];
+    const struct repair_item *it = &r->items[i];
     bool home = i > 0 && (free_for(r, i, it->old) & bit(it->old_placement)) != 0;
     bool done = home && put(r, i, it->old, it->old_placement);
     for (size_t k = 0; !done && r->steps > 0 && k < r->n_cards; k++) {
@@ -341,7 +341,7 @@ static int carry_out(struct repair *r) {
         x = cal_del(r->c, r->items[i].e, r->items[i].unit);
     }
     for (size_t i = 0; x == 0 && i < r->n; i++) {
-        const struct item *it = &r->items[i];
+        const struct repair_item *it = &r->items[i];
         x = cal_add(r->c, it->e, it->unit, r->cards[it->card], it->placement);
     }
     if (x != 0) {
@@ -370,7 +370,7 @@ static int search(struct repair *r, int hops, int64_t steps) {
         return 0;
     }
     memmove(&r->items[1], &r->items[0], r->n * sizeof(*r->items));
-    r->items[0] = (struct item){.e = r->w->e, .unit = (uint16_t)r->w->unit};
+    r->items[0] = (struct repair_item){.e = r->w->e, .unit = (uint16_t)r->w->unit};
     r->n++;
     r->steps = steps < r->c->steps ? steps : r->c->steps;
     return descend(r, 0) ? carry_out(r) : 0;

@@ -8,15 +8,15 @@
 
 #include "core/calendar/calendar_private.h"
 
-struct held {
+struct verify_held {
     const struct entry *e;
     const struct card *card;
     const struct unit *u;
 };
-VEC(helds, struct held);
+VEC(helds, struct verify_held);
 
 static int by_card(const void *pa, const void *pb) {
-    const struct held *a = pa, *b = pb;
+    const struct verify_held *a = pa, *b = pb;
     if (a->card != b->card) {
         int r = str_cmp(a->card->uuid, b->card->uuid);
         return r;
@@ -30,7 +30,7 @@ static int collect(const struct calendar *c, struct helds *ret) {
         for (size_t k = 0; e != NULL && k < e->units.n; k++) {
             const struct unit *u = &e->units.v[k];
             if (u->card != NULL && u->placement != SPAN_CLOSED) {
-                int r = helds_push(ret, (struct held){e, u->card, u});
+                int r = helds_push(ret, (struct verify_held){e, u->card, u});
                 if (r != 0) {
                     return r;
                 }
@@ -43,17 +43,17 @@ static int collect(const struct calendar *c, struct helds *ret) {
     return 0;
 }
 
-static const struct gpu_profile *profile_of(const struct held *h) {
+static const struct gpu_profile *profile_of(const struct verify_held *h) {
     int16_t p = h->card->class->p[h->u->placement].profile;
     return p == NOWHERE ? NULL : &h->card->class->profiles[p];
 }
 
-static int32_t first_slice(const struct held *h) {
+static int32_t first_slice(const struct verify_held *h) {
     return h->card->class->p[h->u->placement].start;
 }
 
 /* Legal by the profile's own table, of the resource asked for, and in service. */
-static int check_one(const struct calendar *c, const struct held *h, struct err *err) {
+static int check_one(const struct calendar *c, const struct verify_held *h, struct err *err) {
     const struct gpu_profile *g = profile_of(h);
     const struct card *card = h->card;
     int32_t s = first_slice(h);
@@ -84,7 +84,7 @@ static int check_one(const struct calendar *c, const struct held *h, struct err 
     return 0;
 }
 
-static int check_pair(const struct held *a, const struct held *b, struct err *err) {
+static int check_pair(const struct verify_held *a, const struct verify_held *b, struct err *err) {
     const struct gpu_profile *x = profile_of(a), *y = profile_of(b);
     int64_t gap = a->card->class->reconfig;
     bool together = a->e->start < b->e->end && b->e->start < a->e->end;
@@ -105,7 +105,8 @@ static int check_pair(const struct held *a, const struct held *b, struct err *er
 }
 
 /* Compute slices and the number of a profile, at the instant at which h starts. */
-static int check_sums(const struct held *v, size_t n, const struct held *h, struct err *err) {
+static int check_sums(const struct verify_held *v, size_t n, const struct verify_held *h,
+                      struct err *err) {
     const struct gpu_profile *g = profile_of(h);
     int32_t compute = 0, same = 0, all = 0;
     for (size_t i = 0; i < h->card->class->n_profiles; i++) {
@@ -127,7 +128,8 @@ static int check_sums(const struct held *v, size_t n, const struct held *h, stru
 }
 
 /* v: all that is on one card, by start. */
-static int check_card(const struct calendar *c, const struct held *v, size_t n, struct err *err) {
+static int check_card(const struct calendar *c, const struct verify_held *v, size_t n,
+                      struct err *err) {
     int r = 0;
     int64_t longest = 0; /* latest end so far: what ended long ago is not compared */
     size_t live = 0;
@@ -185,13 +187,13 @@ static int check_entry(const struct entry *e, struct err *err) {
     return 0;
 }
 
-struct edge {
+struct verify_edge {
     int64_t at, jump;
 };
-VEC(edges, struct edge);
+VEC(edges, struct verify_edge);
 
 static int by_time(const void *pa, const void *pb) {
-    const struct edge *a = pa, *b = pb;
+    const struct verify_edge *a = pa, *b = pb;
     return a->at != b->at ? (a->at < b->at ? -1 : 1) : (a->jump > b->jump) - (a->jump < b->jump);
 }
 
@@ -204,10 +206,10 @@ static int check_pool(const struct calendar *c, const struct pool_of *p, struct 
         const struct entry *e = c->entries.v[i];
         for (size_t k = 0; e != NULL && r == 0 && k < e->units.n; k++) {
             if (e->units.v[k].pool == p) {
-                r = edges_push(&v, (struct edge){e->start, e->units.v[k].count});
+                r = edges_push(&v, (struct verify_edge){e->start, e->units.v[k].count});
                 r = r != 0 || e->end == CALENDAR_FOREVER
                         ? r
-                        : edges_push(&v, (struct edge){e->end, -e->units.v[k].count});
+                        : edges_push(&v, (struct verify_edge){e->end, -e->units.v[k].count});
                 windows += e->closed && e->units.v[k].count > 0 ? e->units.v[k].count : 0;
             }
         }

@@ -68,7 +68,7 @@ bool calendar_type_next(const struct calendar *c, size_t *pos, struct calendar_t
 
 /* ---- slots ---- */
 
-struct slots {
+struct view_slots {
     const struct calendar *c;
     struct str resource;
     int64_t from, step;
@@ -77,12 +77,13 @@ struct slots {
     uint64_t *free; /* of one card, each slot */
 };
 
-static int64_t slot_start(const struct slots *s, size_t i) {
+static int64_t slot_start(const struct view_slots *s, size_t i) {
     return s->from + (int64_t)i * s->step;
 }
 
 /* The slots that [from, to) overlaps: [*a, *b). */
-static void slots_within(const struct slots *s, int64_t from, int64_t to, size_t *a, size_t *b) {
+static void slots_within(const struct view_slots *s, int64_t from, int64_t to, size_t *a,
+                         size_t *b) {
     int64_t end = slot_start(s, s->n);
     int64_t lo = from <= s->from ? 0 : (from - s->from) / s->step;
     int64_t hi = to >= end       ? (int64_t)s->n
@@ -92,7 +93,8 @@ static void slots_within(const struct slots *s, int64_t from, int64_t to, size_t
     *b = from >= end ? *a : (size_t)hi;
 }
 
-static void card_slots(struct slots *s, const struct card *card, const struct class_resource *r) {
+static void card_slots(struct view_slots *s, const struct card *card,
+                       const struct class_resource *r) {
     const struct card_class *k = card->class;
     int64_t end = slot_start(s, s->n);
     struct spans_at at = {0};
@@ -133,7 +135,7 @@ static void card_slots(struct slots *s, const struct card *card, const struct cl
 }
 
 /* Windows of counts change what there is. */
-static void window_slots(struct slots *s, const struct flavor *f) {
+static void window_slots(struct view_slots *s, const struct flavor *f) {
     for (size_t w = 0; w < s->c->windows.n; w++) {
         const struct window *x = s->c->windows.v[w];
         if (x->n_nodes > 0 || !str_eq(x->flavor, f->name) || !str_eq(x->resource, s->resource)) {
@@ -150,7 +152,7 @@ static void window_slots(struct slots *s, const struct flavor *f) {
 
 int calendar_slots(const struct calendar *c, struct str flavor, struct str resource, int64_t from,
                    int64_t step, size_t n, struct calendar_free *ret) {
-    struct slots s = {c, resource, from, step, n, ret, NULL};
+    struct view_slots s = {c, resource, from, step, n, ret, NULL};
     const struct flavor *f = cal_flavor(c, flavor);
     struct pool_of *p = f == NULL ? NULL : flavor_pool(f, resource);
     bool cards = f != NULL && flavor_serves(f, resource);

@@ -8,7 +8,7 @@
 enum { BUDGET = 256 };
 static const int64_t HORIZON_NS = INT64_C(400) * 24 * 3600 * 1000000000;
 
-struct run {
+struct forecast_run {
     struct engine *e;
     const struct forecast_options *o;
     struct map by_uid;
@@ -27,7 +27,7 @@ static int ends_first(const void *a, const void *b, void *ctx) {
 }
 
 /* w holds quota for `remaining` from now on. */
-static int begins(struct run *r, struct forecast_work *w, int64_t remaining) {
+static int begins(struct forecast_run *r, struct forecast_work *w, int64_t remaining) {
     if (r->o->settle_only || (remaining == FORECAST_UNKNOWN && !r->o->unknown_ends)) {
         return 0;
     }
@@ -36,7 +36,7 @@ static int begins(struct run *r, struct forecast_work *w, int64_t remaining) {
     return heap_push(&r->ending, w);
 }
 
-static int evict(struct run *r, struct forecast_work *w, const struct engine_action *a) {
+static int evict(struct forecast_run *r, struct forecast_work *w, const struct engine_action *a) {
     heap_remove(&r->ending, w);
     if (!w->evicted) {
         const struct forecast_work *by = map_get(&r->by_uid, a->by);
@@ -47,7 +47,7 @@ static int evict(struct run *r, struct forecast_work *w, const struct engine_act
     return engine_workload_undo(r->e, w->uid);
 }
 
-static int act(struct run *r, const struct engine_action *a) {
+static int act(struct forecast_run *r, const struct engine_action *a) {
     struct forecast_work *w = map_get(&r->by_uid, a->uid);
     if (w == NULL) {
         return 0;
@@ -71,7 +71,7 @@ static int act(struct run *r, const struct engine_action *a) {
 }
 
 /* Evictions come last: they change the engine, which owns the actions' words. */
-static int act_all(struct run *r, const struct engine_action *actions, size_t n) {
+static int act_all(struct forecast_run *r, const struct engine_action *actions, size_t n) {
     struct engine_action *copy = mem_array(n + 1, sizeof(*copy));
     int code = copy != NULL ? 0 : ERR_NOMEM;
     size_t later = 0;
@@ -89,12 +89,12 @@ static int act_all(struct run *r, const struct engine_action *actions, size_t n)
     return code;
 }
 
-static bool stopped(const struct run *r) {
+static bool stopped(const struct forecast_run *r) {
     return r->o->stop != NULL && atomic_load_explicit(r->o->stop, memory_order_relaxed);
 }
 
 /* The engine decides until it has nothing more to say at this moment. */
-static int decide(struct run *r, int64_t *ret_wake) {
+static int decide(struct forecast_run *r, int64_t *ret_wake) {
     bool more = true;
     *ret_wake = INT64_MAX;
     while (more && r->heads < r->heads_max) {
@@ -116,7 +116,7 @@ static int decide(struct run *r, int64_t *ret_wake) {
     return 0;
 }
 
-static void end_due(struct run *r) {
+static void end_due(struct forecast_run *r) {
     for (struct forecast_work *w; (w = heap_peek(&r->ending)) != NULL && w->ends <= r->now;) {
         heap_pop(&r->ending);
         r->ended |= w->basis;
@@ -124,7 +124,7 @@ static void end_due(struct run *r) {
     }
 }
 
-static int run_all(struct run *r) {
+static int run_all(struct forecast_run *r) {
     for (;;) {
         int64_t wake;
         int code = decide(r, &wake);
@@ -144,7 +144,7 @@ static int run_all(struct run *r) {
 
 int forecast_run(struct engine *e, struct forecast_work *works, size_t n,
                  const struct forecast_options *o, bool *ret_cut) {
-    struct run r = {
+    struct forecast_run r = {
         .e = e, .o = o, .now = o->now, .heads_max = o->heads_max ? o->heads_max : FORECAST_HEADS};
     int64_t span = o->horizon > 0 ? o->horizon : HORIZON_NS;
     r.horizon = o->now > INT64_MAX - span ? INT64_MAX : o->now + span;

@@ -25,7 +25,7 @@ struct request {
 };
 
 /* A helper process outlives its usefulness until it is reaped: so it is an object of its own. */
-struct helper {
+struct nvml_process {
     struct nvml_client *client; /* NULL once the client no longer wants it */
     struct loop_child *child;
 };
@@ -36,7 +36,7 @@ struct nvml_client {
     struct nvml_client_options o;
     struct clock *clock;
     enum helper_state state;
-    struct helper *helper;
+    struct nvml_process *helper;
     int fd;
     struct loop_fd *watch;
     struct buf in;
@@ -46,7 +46,7 @@ struct nvml_client {
     uint64_t id;
     struct timer *limit, *pause, *grave;
     int64_t pause_ms;
-    struct helper *dying; /* killed, not yet reaped: watched by `grave` */
+    struct nvml_process *dying; /* killed, not yet reaped: watched by `grave` */
     int stuck;
     bool simulated;
     struct err hello; /* why the library could not be opened */
@@ -120,7 +120,7 @@ static void drop_helper(struct nvml_client *c, bool kill_it) {
 }
 
 static void on_exit_of_helper(void *ctx, int pid, int64_t status, int signal) {
-    struct helper *h = ctx;
+    struct nvml_process *h = ctx;
     struct nvml_client *c = h->client;
 
     loop_child_free(h->child);
@@ -143,7 +143,7 @@ static void on_exit_of_helper(void *ctx, int pid, int64_t status, int signal) {
 }
 
 /* Whatever becomes of it, nobody asks: the loop reaps it, or leaves it behind at its end. */
-static void forget(struct helper *h) {
+static void forget(struct nvml_process *h) {
     loop_child_free(h->child);
     mem_free(h);
 }
@@ -250,7 +250,7 @@ static void on_readable(void *ctx, int events) {
 static int start_helper(struct nvml_client *c, struct err *err) {
     const char *argv[] = {c->o.program, "nvml-helper", c->o.library, NULL};
     struct child_options o = {.file = c->o.program, .argv = argv, .envp = c->o.envp, .n_fds = 3};
-    struct helper *h = mem_zalloc(sizeof(*h));
+    struct nvml_process *h = mem_zalloc(sizeof(*h));
     int pair[2];
 
     if (!h) {

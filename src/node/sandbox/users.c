@@ -5,14 +5,14 @@
 #include "node/files/files.h"
 #include "wire/json/json.h"
 
-struct user {
+struct node_user {
     uid_t id;
     size_t n;
     char name[];
 };
 
 static int add(struct users *u, struct str project, uid_t id) {
-    struct user *x = mem_alloc(sizeof(*x) + project.n + 1);
+    struct node_user *x = mem_alloc(sizeof(*x) + project.n + 1);
 
     if (!x) {
         return ERR_NOMEM;
@@ -71,7 +71,7 @@ static int save(struct users *u, struct err *err) {
     for (size_t i = 0; (e = map_next(&u->by_project, &i));) {
         buf_c(&b, first ? "" : ",");
         buf_json(&b, e->key);
-        buf_f(&b, ":%u", (unsigned)((struct user *)e->value)->id);
+        buf_f(&b, ":%u", (unsigned)((struct node_user *)e->value)->id);
         first = false;
     }
     buf_c(&b, "}\n");
@@ -81,7 +81,7 @@ static int save(struct users *u, struct err *err) {
 }
 
 int users_id(struct users *u, struct str project, uid_t *ret, struct err *err) {
-    struct user *x = map_get(&u->by_project, project);
+    struct node_user *x = map_get(&u->by_project, project);
 
     if (!x) {
         if (u->next - USERS_FIRST >= USERS_MAX) {

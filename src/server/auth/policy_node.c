@@ -31,7 +31,7 @@ static const struct reference of_secret[] = {
 static const struct reference of_config[] = {
     {"configMapRef", "name"}, {"configMapKeyRef", "name"}, {"configMap", "name"}};
 
-struct wanted {
+struct node_wanted {
     const struct reference *v;
     size_t n;
     struct str name, node;
@@ -39,7 +39,7 @@ struct wanted {
     bool found;
 };
 
-static bool names(const struct wanted *w, struct str member, yyjson_val *v) {
+static bool names(const struct node_wanted *w, struct str member, yyjson_val *v) {
     for (size_t i = 0; i < w->n; i++) {
         if (str_is(member, w->v[i].member) &&
             str_eq(json_str(json_get(v, str_of(w->v[i].name))), w->name)) {
@@ -50,7 +50,7 @@ static bool names(const struct wanted *w, struct str member, yyjson_val *v) {
 }
 
 /* Anywhere below v; the depth is bounded by what the parser takes. */
-static bool refers(const struct wanted *w, yyjson_val *v) {
+static bool refers(const struct node_wanted *w, yyjson_val *v) {
     size_t i, n;
     yyjson_val *key, *x;
     if (yyjson_is_arr(v)) {
@@ -82,7 +82,7 @@ static bool pulls_with(yyjson_val *spec, struct str name) {
 }
 
 static bool look(void *ctx, const struct object *o) {
-    struct wanted *w = ctx;
+    struct node_wanted *w = ctx;
     yyjson_doc *doc;
     /* Most pods name neither: a search through the text is cheaper than a tree. */
     if (!str_contains(o->json, w->name) || object_tree(o, w->arena, &doc, NULL) != 0) {
@@ -96,12 +96,12 @@ static bool look(void *ctx, const struct object *o) {
 
 static bool is_needed(const struct mirror *m, const struct api_request *q, struct str node,
                       bool secret, struct arena *a) {
-    struct wanted w = {.v = secret ? of_secret : of_config,
-                       .n = secret ? sizeof(of_secret) / sizeof(of_secret[0])
-                                   : sizeof(of_config) / sizeof(of_config[0]),
-                       .name = q->authz_name,
-                       .node = node,
-                       .arena = a};
+    struct node_wanted w = {.v = secret ? of_secret : of_config,
+                            .n = secret ? sizeof(of_secret) / sizeof(of_secret[0])
+                                        : sizeof(of_config) / sizeof(of_config[0]),
+                            .name = q->authz_name,
+                            .node = node,
+                            .arena = a};
     if (q->ns.n && w.name.n) {
         mirror_scan(m, pod_kind(), q->ns, look, &w);
     }

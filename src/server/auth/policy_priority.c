@@ -8,7 +8,7 @@
 #define QUEUE_GROUP "kueue.x-k8s.io"
 #define POD_GROUP "scheduling.k8s.io"
 
-struct asker {
+struct priority_asker {
     struct rbac *rbac;
     const struct mirror *mirror;
     const struct api_request *q;
@@ -18,8 +18,8 @@ struct asker {
         [2]; /* names that were there or may be used, by whether a WorkloadPriorityClass is meant */
 };
 
-static bool may(const struct asker *k, const char *verb, const char *group, const char *resource,
-                const char *subresource, struct str name, struct str ns) {
+static bool may(const struct priority_asker *k, const char *verb, const char *group,
+                const char *resource, const char *subresource, struct str name, struct str ns) {
     struct str reason;
     return rbac_allows(k->rbac,
                        &(struct rbac_attributes){.user = &k->q->user,
@@ -35,27 +35,27 @@ static bool may(const struct asker *k, const char *verb, const char *group, cons
 
 /* ---- classes ---- */
 
-static const struct object *class_of(const struct asker *k, struct str name, bool queue) {
+static const struct object *class_of(const struct priority_asker *k, struct str name, bool queue) {
     const struct kind *kind =
         kind_by_name(str_of(queue ? QUEUE_GROUP : POD_GROUP),
                      str_of(queue ? "WorkloadPriorityClass" : "PriorityClass"));
     return kind ? mirror_pending(k->mirror, kind, (struct str){0}, name) : NULL;
 }
 
-static yyjson_val *tree_of(const struct asker *k, const struct object *o) {
+static yyjson_val *tree_of(const struct priority_asker *k, const struct object *o) {
     yyjson_doc *d;
     return o && object_tree(o, k->arena, &d, NULL) == 0 ? yyjson_doc_get_root(d) : NULL;
 }
 
 /* One that cannot be read may be restricted. */
-static bool is_restricted(const struct asker *k, const struct object *o) {
+static bool is_restricted(const struct priority_asker *k, const struct object *o) {
     yyjson_val *tree = tree_of(k, o);
     yyjson_val *notes = json_path(tree, "metadata.annotations");
     return o &&
            (!tree || str_is(json_str(json_get(notes, STR(POLICY_RESTRICTED_ANNOTATION))), "true"));
 }
 
-static bool may_use(const struct asker *k, struct str name, bool queue) {
+static bool may_use(const struct priority_asker *k, struct str name, bool queue) {
     const char *group = queue ? QUEUE_GROUP : POD_GROUP;
     const char *resource = queue ? "workloadpriorityclasses" : "priorityclasses";
     if (!queue && str_starts(name, SYSTEM_PREFIX)) {
@@ -66,24 +66,24 @@ static bool may_use(const struct asker *k, struct str name, bool queue) {
 }
 
 static bool remember(void *ctx, struct str name, bool queue) {
-    struct asker *k = ctx;
+    struct priority_asker *k = ctx;
     return map_put(&k->known[queue], name, k, NULL) == 0;
 }
 
 /* A class is the same one only if its kind is, too: there may be two of one name. */
-static bool was_there(struct asker *k, struct str name, bool queue) {
+static bool was_there(struct priority_asker *k, struct str name, bool queue) {
     (void)pod_priority_class(k->old, k->arena, remember, k);
     k->old = NULL;
     return map_get(&k->known[queue], name) != NULL;
 }
 
 static bool is_fine(void *ctx, struct str name, bool queue) {
-    struct asker *k = ctx;
+    struct priority_asker *k = ctx;
     return map_get(&k->known[queue], name) ||
            (may_use(k, name, queue) ? remember(k, name, queue) : was_there(k, name, queue));
 }
 
-static int check_names(struct asker *k, yyjson_mut_val *obj, struct err *err) {
+static int check_names(struct priority_asker *k, yyjson_mut_val *obj, struct err *err) {
     struct str name = pod_priority_class(obj, k->arena, is_fine, k);
     if (arena_spent(k->arena)) {
         return err_set(err, ERR_TOO_LARGE,
@@ -104,7 +104,7 @@ static int64_t number(yyjson_mut_val *obj) {
     return yyjson_mut_get_sint(json_mpath(obj, "spec.priority"));
 }
 
-static int check_workload(struct asker *k, yyjson_mut_val *obj, yyjson_mut_val *old,
+static int check_workload(struct priority_asker *k, yyjson_mut_val *obj, yyjson_mut_val *old,
                           struct err *err) {
     struct str name = json_mstr_at(obj, "spec.priorityClassRef.name");
     yyjson_mut_val *ref = json_mpath(obj, "spec.priorityClassRef");
@@ -133,7 +133,7 @@ static int check_workload(struct asker *k, yyjson_mut_val *obj, yyjson_mut_val *
 
 int policy_priority(struct rbac *b, const struct mirror *m, const struct api_request *q,
                     yyjson_mut_val *obj, yyjson_mut_val *old, struct arena *a, struct err *err) {
-    struct asker k = {.rbac = b, .mirror = m, .q = q, .arena = a, .old = old};
+    struct priority_asker k = {.rbac = b, .mirror = m, .q = q, .arena = a, .old = old};
     int r = check_names(&k, obj, err);
     map_release(&k.known[false]);
     map_release(&k.known[true]);

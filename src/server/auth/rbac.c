@@ -628,14 +628,14 @@ bool rbac_allows(struct rbac *b, const struct rbac_attributes *q, struct arena *
 
 /* ---- listing ---- */
 
-struct listing {
+struct rbac_listing {
     bool (*each)(void *ctx, const struct policy_rule *r);
     void *ctx;
 };
 
 static bool list_rule(void *ctx, const struct compiled_binding *b, const struct subject *s,
                       const struct policy_rule *rule) {
-    struct listing *l = ctx;
+    struct rbac_listing *l = ctx;
     return rule ? l->each(l->ctx, rule) : true;
 }
 
@@ -647,7 +647,7 @@ void rbac_rules_of(struct rbac *b, const struct user *u, struct str ns,
         {.verbs = all, .api_groups = all, .resources = all},
         {.verbs = all, .non_resource_urls = all},
     };
-    struct listing l = {each, ctx};
+    struct rbac_listing l = {each, ctx};
     if (user_in_group(u, STR("system:masters"))) {
         if (each(ctx, &master[0])) {
             each(ctx, &master[1]);

@@ -132,14 +132,14 @@ int review_access(review_allows *allows, void *ctx, const struct user *u, const 
 
 /* ---- all rules somebody has ---- */
 
-struct rules {
+struct review_rules {
     yyjson_mut_doc *doc;
     yyjson_mut_val *resource, *path;
     int code;
 };
 
 static bool add_rule(void *ctx, const struct policy_rule *r) {
-    struct rules *out = ctx;
+    struct review_rules *out = ctx;
     yyjson_mut_doc *d = out->doc;
     bool is_path = r->non_resource_urls.n > 0;
     yyjson_mut_val *rule = yyjson_mut_obj(d);
@@ -161,7 +161,7 @@ static bool add_rule(void *ctx, const struct policy_rule *r) {
 
 int review_rules(struct rbac *b, const struct user *u, yyjson_mut_doc *d, struct err *err) {
     struct str ns = json_mstr_at(d->root, "spec.namespace");
-    struct rules out = {.doc = d, .resource = yyjson_mut_arr(d), .path = yyjson_mut_arr(d)};
+    struct review_rules out = {.doc = d, .resource = yyjson_mut_arr(d), .path = yyjson_mut_arr(d)};
     if (ns.n == 0) {
         return err_set(err, ERR_BAD_REQUEST, "no namespace on request");
     }

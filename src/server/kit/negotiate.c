@@ -2,13 +2,13 @@
  * no quoting in use. */
 #include "server/kit/negotiate.h"
 
-struct entry {
+struct negotiate_entry {
     struct str type;
     struct str as, group, version;
 };
 
-static struct entry entry_parse(struct str s) {
-    struct entry e = {0};
+static struct negotiate_entry entry_parse(struct str s) {
+    struct negotiate_entry e = {0};
     struct str part;
     bool first = true;
     while (str_next(&s, ';', &part)) {
@@ -43,7 +43,7 @@ static bool is_yaml(struct str type) {
 }
 
 /* True when the entry can be answered; then *ret says how. */
-static bool entry_media(const struct entry *e, unsigned allowed, struct media *ret) {
+static bool entry_media(const struct negotiate_entry *e, unsigned allowed, struct media *ret) {
     struct media m = {0};
     m.yaml = is_yaml(e->type);
     if (!m.yaml && !is_json(e->type)) {
@@ -85,7 +85,7 @@ int negotiate_accept(struct str accept, unsigned allowed, struct media *ret, str
     }
     struct str part;
     while (str_next(&accept, ',', &part)) {
-        struct entry e = entry_parse(part);
+        struct negotiate_entry e = entry_parse(part);
         struct media m;
         if (entry_media(&e, allowed, &m)) {
             *ret = m;
@@ -98,7 +98,7 @@ int negotiate_accept(struct str accept, unsigned allowed, struct media *ret, str
 }
 
 int negotiate_body(struct str content_type, enum body_type *ret, struct err *err) {
-    struct entry e = entry_parse(content_type);
+    struct negotiate_entry e = entry_parse(content_type);
     if (e.type.n == 0 || str_eq_nocase(e.type, STR("application/json"))) {
         *ret = BODY_JSON;
     } else if (is_yaml(e.type)) {
@@ -124,7 +124,7 @@ int negotiate_patch(struct str content_type, bool custom, enum body_type *ret, s
         {"application/apply-patch+yaml", BODY_APPLY_PATCH},
         {"application/strategic-merge-patch+json", BODY_STRATEGIC_PATCH},
     };
-    struct entry e = entry_parse(content_type);
+    struct negotiate_entry e = entry_parse(content_type);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (str_eq_nocase(e.type, str_of(rows[i].type)) &&
             !(custom && rows[i].body == BODY_STRATEGIC_PATCH)) {

@@ -13,11 +13,11 @@ enum { ARENA_BYTES = 64 << 20, SPARES = 64 };
 struct server_writer {
     struct writer w;
     struct server *s;
-    struct job *spare, *all;
+    struct write_job *spare, *all;
     size_t n_spare;
 };
 
-struct job {
+struct write_job {
     struct server_writer *owner; /* NULL: released, with an answer that waits for its turn */
     struct arena arena;
     struct api_request req;
@@ -29,12 +29,12 @@ struct job {
     const struct object *obj; /* one reference, of a result that waits */
     bool running;             /* inside write_run */
     bool deferred;
-    struct job *next; /* spares */
-    struct job *all_next, *all_prev;
+    struct write_job *next; /* spares */
+    struct write_job *all_next, *all_prev;
 };
 
-static struct job *job_new(struct server_writer *sw) {
-    struct job *j = sw->spare;
+static struct write_job *job_new(struct server_writer *sw) {
+    struct write_job *j = sw->spare;
     if (j != NULL) {
         sw->spare = j->next;
         sw->n_spare--;
@@ -50,7 +50,7 @@ static struct job *job_new(struct server_writer *sw) {
     return j;
 }
 
-static void job_unlink(struct job *j) {
+static void job_unlink(struct write_job *j) {
     if (j->all_prev != NULL) {
         j->all_prev->all_next = j->all_next;
     } else {
@@ -66,7 +66,7 @@ static void job_unlink(struct job *j) {
     }
 }
 
-static void job_free(struct job *j) {
+static void job_free(struct write_job *j) {
     struct server_writer *sw = j->owner;
     object_unref(j->obj);
     if (sw->n_spare >= SPARES) {
@@ -80,7 +80,7 @@ static void job_free(struct job *j) {
     sw->n_spare++;
 }
 
-static void audit(struct job *j, int http) {
+static void audit(struct write_job *j, int http) {
     struct server *s = j->owner->s;
     if (s->o.guard == NULL || s->o.guard->audit == NULL || str_is(j->req.plural, "events")) {
         return; /* Events tell of other writes, which have their line; upstream's policies leave them out as well */
@@ -92,7 +92,7 @@ static void audit(struct job *j, int http) {
 }
 
 static void report(void *ctx) {
-    struct job *j = ctx;
+    struct write_job *j = ctx;
     j->deferred = false;
     if (j->owner == NULL) { /* nobody is told by a writer that is gone */
         arena_release(&j->arena);
@@ -105,7 +105,7 @@ static void report(void *ctx) {
 }
 
 static void written(struct write *w) {
-    struct job *j = w->ctx;
+    struct write_job *j = w->ctx;
     j->result = (struct write_result){.code = w->failure.code};
     if (w->failure.code != 0) {
         failure_to_err(&w->failure, &j->result.err);
@@ -123,10 +123,11 @@ static void written(struct write *w) {
     }
 }
 
-static struct job *begin(struct writer *w, const char *who, const struct kind *k, struct str ns,
-                         struct str name, enum verb verb, const char *verb_name) {
+static struct write_job *begin(struct writer *w, const char *who, const struct kind *k,
+                               struct str ns, struct str name, enum verb verb,
+                               const char *verb_name) {
     struct server_writer *sw = (struct server_writer *)w;
-    struct job *j = job_new(sw);
+    struct write_job *j = job_new(sw);
     struct write *op = j != NULL ? write_new(sw->s) : NULL;
     if (op == NULL) {
         if (j != NULL) {
@@ -166,7 +167,7 @@ static void no_memory(write_done *done, void *ctx) {
     done(ctx, &r);
 }
 
-static void run(struct job *j, write_done *done, void *ctx) {
+static void run(struct write_job *j, write_done *done, void *ctx) {
     if (arena_ok(&j->arena) != 0) { /* the name, the body or a precondition could not be copied */
         write_free(j->write);
         job_free(j);
@@ -190,7 +191,7 @@ static enum write_for behalf_of(const struct kind *k) {
 
 static void create(struct writer *w, const char *who, const struct kind *k, struct str ns,
                    struct str json, write_done *done, void *ctx) {
-    struct job *j = begin(w, who, k, ns, (struct str){0}, VERB_CREATE, "create");
+    struct write_job *j = begin(w, who, k, ns, (struct str){0}, VERB_CREATE, "create");
     if (j == NULL) {
         no_memory(done, ctx);
         return;
@@ -209,7 +210,7 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
         [PATCH_STRATEGIC] = BODY_STRATEGIC_PATCH,
         [PATCH_APPLY] = BODY_APPLY_PATCH,
     };
-    struct job *j = begin(w, who, k, ns, name, VERB_PATCH, "patch");
+    struct write_job *j = begin(w, who, k, ns, name, VERB_PATCH, "patch");
     if (j == NULL) {
         no_memory(done, ctx);
         return;
@@ -223,7 +224,7 @@ static void patch(struct writer *w, const char *who, const struct kind *k, struc
 static void remove_object(struct writer *w, const char *who, const struct kind *k, struct str ns,
                           struct str name, const struct delete_options *o, write_done *done,
                           void *ctx) {
-    struct job *j = begin(w, who, k, ns, name, VERB_DELETE, "delete");
+    struct write_job *j = begin(w, who, k, ns, name, VERB_DELETE, "delete");
     if (j == NULL) {
         no_memory(done, ctx);
         return;

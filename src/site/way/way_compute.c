@@ -25,7 +25,7 @@ struct right {
 };
 
 /* One that has to be found out. */
-struct wanted {
+struct way_wanted {
     struct computing *k;
     struct way_question *question; /* NULL: not asked yet, or told */
     struct str verb, group, resource, subresource, ns, name, key;
@@ -42,7 +42,7 @@ struct computing {
     void *done_ctx;
     struct virtual_source *source;
     struct virtual_call *under_way;
-    struct wanted *wanted;
+    struct way_wanted *wanted;
     size_t n_wanted, sent, told;
     unsigned round;
     bool allowed; /* to ask this at all */
@@ -114,14 +114,14 @@ static enum known look_up(struct computing *k, const char *verb, const char *gro
             return UNKNOWN;
         }
     }
-    k->wanted[k->n_wanted++] = (struct wanted){.k = k,
-                                               .verb = arena_str(&k->a, str_of(verb)),
-                                               .group = arena_str(&k->a, str_of(group)),
-                                               .resource = arena_str(&k->a, str_of(resource)),
-                                               .subresource = sub,
-                                               .ns = arena_str(&k->a, ns),
-                                               .name = arena_str(&k->a, name),
-                                               .key = arena_str(&k->a, key)};
+    k->wanted[k->n_wanted++] = (struct way_wanted){.k = k,
+                                                   .verb = arena_str(&k->a, str_of(verb)),
+                                                   .group = arena_str(&k->a, str_of(group)),
+                                                   .resource = arena_str(&k->a, str_of(resource)),
+                                                   .subresource = sub,
+                                                   .ns = arena_str(&k->a, ns),
+                                                   .name = arena_str(&k->a, name),
+                                                   .key = arena_str(&k->a, key)};
     if (arena_ok(&k->a) != 0) {
         k->n_wanted--;
         return NO;
@@ -208,7 +208,7 @@ static void add_field(struct buf *b, const char *name, struct str value, bool *m
 }
 
 static void reviewed(void *ctx, int code, yyjson_val *root, const struct err *err) {
-    struct wanted *x = ctx;
+    struct way_wanted *x = ctx;
     struct computing *k = x->k;
     x->question = NULL;
     k->told++;
@@ -221,7 +221,7 @@ static void reviewed(void *ctx, int code, yyjson_val *root, const struct err *er
     step(k);
 }
 
-static int send_review(struct wanted *x, struct err *err) {
+static int send_review(struct way_wanted *x, struct err *err) {
     struct computing *k = x->k;
     struct buf b;
     bool more = false;
@@ -351,7 +351,7 @@ struct computing *computing_new(struct way *w, const struct computing_options *o
     asker_copy(k, &o->session->who);
     k->done = o->done;
     k->done_ctx = o->ctx;
-    k->wanted = ARENA_ARRAY(&k->a, struct wanted, WAY_RIGHTS_OF_ASK);
+    k->wanted = ARENA_ARRAY(&k->a, struct way_wanted, WAY_RIGHTS_OF_ASK);
     k->next = w->computings;
     k->prev = &w->computings;
     if (k->next) {

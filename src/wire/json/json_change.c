@@ -194,48 +194,48 @@ static bool scalars_equal(uint64_t tag_a, yyjson_val_uni a, uint64_t tag_b, yyjs
 }
 
 /* A value of either tree: both begin with tag and uni, and differ in how siblings are found. */
-struct node {
+struct change_node {
     const yyjson_val *at; /* or a yyjson_mut_val */
     bool mut;
 };
 
-static struct node next_of(struct node n) {
+static struct change_node next_of(struct change_node n) {
     if (n.mut) {
-        return (struct node){(const yyjson_val *)((const yyjson_mut_val *)n.at)->next, true};
+        return (struct change_node){(const yyjson_val *)((const yyjson_mut_val *)n.at)->next, true};
     }
-    return (struct node){unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)n.at), false};
+    return (struct change_node){unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)n.at), false};
 }
 
 /* The first element or key of a container that is not empty; a mutable one points to its last. */
-static struct node first_of(struct node n) {
+static struct change_node first_of(struct change_node n) {
     if (!n.mut) {
-        return (struct node){n.at + 1, false};
+        return (struct change_node){n.at + 1, false};
     }
-    struct node last = {n.at->uni.ptr, true};
+    struct change_node last = {n.at->uni.ptr, true};
     bool obj = unsafe_yyjson_get_type((yyjson_val *)(uintptr_t)n.at) == YYJSON_TYPE_OBJ;
     return obj ? next_of(next_of(last)) : next_of(last);
 }
 
-static size_t len_of(struct node n) {
+static size_t len_of(struct change_node n) {
     return n.at->tag >> YYJSON_TAG_BIT;
 }
 
-static struct str text_of(struct node n) {
+static struct str text_of(struct change_node n) {
     return (struct str){n.at->uni.str, len_of(n)};
 }
 
-static struct node find(struct node obj, struct str name) {
-    struct node key = first_of(obj);
+static struct change_node find(struct change_node obj, struct str name) {
+    struct change_node key = first_of(obj);
     for (size_t i = 0; i < len_of(obj); i++, key = next_of(next_of(key))) {
         if (str_eq(text_of(key), name)) {
             return key;
         }
     }
-    return (struct node){NULL, false};
+    return (struct change_node){NULL, false};
 }
 
-static bool fill_table(struct map *table, struct node obj) {
-    struct node key = first_of(obj);
+static bool fill_table(struct map *table, struct change_node obj) {
+    struct change_node key = first_of(obj);
     for (size_t i = 0; i < len_of(obj); i++, key = next_of(next_of(key))) {
         if (map_put(table, text_of(key), (void *)(uintptr_t)key.at, NULL) != 0) {
             map_release(table);
@@ -245,13 +245,13 @@ static bool fill_table(struct map *table, struct node obj) {
     return true;
 }
 
-static bool nodes_equal(struct node a, struct node b);
+static bool nodes_equal(struct change_node a, struct change_node b);
 
 /* Members are tried where the order of `a` expects them, which is linear when both have the same order. When that fails
  * often, a table finds them, so that a crafted order costs no more. */
-static bool objects_equal(struct node a, struct node b) {
+static bool objects_equal(struct change_node a, struct change_node b) {
     size_t n = len_of(a), misses = 0;
-    struct node ka = first_of(a), kb = first_of(b);
+    struct change_node ka = first_of(a), kb = first_of(b);
     struct map table = {0};
     bool tabled = false, equal = true;
     for (size_t i = 0; i < n && equal; i++) {
@@ -259,11 +259,12 @@ static bool objects_equal(struct node a, struct node b) {
             if (++misses == SMALL_OBJECT) {
                 tabled = fill_table(&table, b);
             }
-            kb = tabled ? (struct node){map_get(&table, text_of(ka)), b.mut} : find(b, text_of(ka));
+            kb = tabled ? (struct change_node){map_get(&table, text_of(ka)), b.mut}
+                        : find(b, text_of(ka));
         }
         equal = kb.at && nodes_equal(next_of(ka), next_of(kb));
         if (equal && i + 1 < n) {
-            struct node after = next_of(next_of(kb));
+            struct change_node after = next_of(next_of(kb));
             /* Past the last member an immutable object ends; the ring of a mutable one goes on. */
             bool end = !b.mut && after.at == next_of(b).at;
             kb = end ? first_of(b) : after;
@@ -274,8 +275,8 @@ static bool objects_equal(struct node a, struct node b) {
     return equal;
 }
 
-static bool arrays_equal(struct node a, struct node b) {
-    struct node ea = first_of(a), eb = first_of(b);
+static bool arrays_equal(struct change_node a, struct change_node b) {
+    struct change_node ea = first_of(a), eb = first_of(b);
     for (size_t i = 0, n = len_of(a); i < n; i++, ea = next_of(ea), eb = next_of(eb)) {
         if (!nodes_equal(ea, eb)) {
             return false;
@@ -284,7 +285,7 @@ static bool arrays_equal(struct node a, struct node b) {
     return true;
 }
 
-static bool nodes_equal(struct node a, struct node b) {
+static bool nodes_equal(struct change_node a, struct change_node b) {
     if (!scalars_equal(a.at->tag, a.at->uni, b.at->tag, b.at->uni)) {
         return false;
     }
@@ -299,11 +300,12 @@ static bool nodes_equal(struct node a, struct node b) {
 }
 
 bool json_equal(yyjson_val *a, yyjson_val *b) {
-    return a && b ? nodes_equal((struct node){a, false}, (struct node){b, false}) : a == b;
+    return a && b ? nodes_equal((struct change_node){a, false}, (struct change_node){b, false})
+                  : a == b;
 }
 
 bool json_mequal(yyjson_mut_val *a, yyjson_mut_val *b) {
-    return a && b ? nodes_equal((struct node){(const yyjson_val *)a, true},
-                                (struct node){(const yyjson_val *)b, true})
+    return a && b ? nodes_equal((struct change_node){(const yyjson_val *)a, true},
+                                (struct change_node){(const yyjson_val *)b, true})
                   : a == b;
 }

@@ -13,7 +13,7 @@ struct cost {
     size_t steps;  /* values looked at: members and elements are found by walking */
 };
 
-struct op {
+struct patch_op {
     yyjson_mut_doc *doc;
     yyjson_val *value;
     struct str path, from;
@@ -29,12 +29,12 @@ struct place {
     bool end;         /* "-": behind the last element */
 };
 
-static int invalid(struct op *o, const char *text) {
+static int invalid(struct patch_op *o, const char *text) {
     return err_set(o->err, ERR_INVALID, "%s", text);
 }
 
 /* "~1" is '/', "~0" is '~'. The copy lives in the document's memory. */
-static int unescape(struct op *o, struct str raw, struct str *ret) {
+static int unescape(struct patch_op *o, struct str raw, struct str *ret) {
     if (str_find(raw, '~') < 0) {
         *ret = raw;
         return 0;
@@ -59,7 +59,7 @@ static int unescape(struct op *o, struct str raw, struct str *ret) {
     return 0;
 }
 
-static int to_index(struct op *o, struct str token, size_t *ret) {
+static int to_index(struct patch_op *o, struct str token, size_t *ret) {
     uint64_t v;
     bool leading_zero = token.n > 1 && token.p[0] == '0';
     if (leading_zero || !str_to_u64(token, &v)) {
@@ -69,14 +69,14 @@ static int to_index(struct op *o, struct str token, size_t *ret) {
     return 0;
 }
 
-static int charge(struct op *o, size_t steps) {
+static int charge(struct patch_op *o, size_t steps) {
     o->cost->steps += steps;
     return o->cost->steps <= LIMIT_JSON_PATCH_STEPS
                ? 0
                : err_set(o->err, ERR_TOO_LARGE, "the patch takes too many steps");
 }
 
-static int child(struct op *o, yyjson_mut_val *at, struct str token, yyjson_mut_val **ret) {
+static int child(struct patch_op *o, yyjson_mut_val *at, struct str token, yyjson_mut_val **ret) {
     size_t index;
     yyjson_mut_val *v = NULL;
     int r = charge(o, 1 + (yyjson_mut_is_ctn(at) ? unsafe_yyjson_get_len(at) : 0));
@@ -96,7 +96,7 @@ static int child(struct op *o, yyjson_mut_val *at, struct str token, yyjson_mut_
     return 0;
 }
 
-static int locate(struct op *o, struct str pointer, struct place *ret) {
+static int locate(struct patch_op *o, struct str pointer, struct place *ret) {
     struct place p = {0};
     yyjson_mut_val *at = o->doc->root;
     struct str rest = pointer;
@@ -137,7 +137,7 @@ static int locate(struct op *o, struct str pointer, struct place *ret) {
     return 0;
 }
 
-static int value_at(struct op *o, struct str pointer, struct place *ret,
+static int value_at(struct patch_op *o, struct str pointer, struct place *ret,
                     yyjson_mut_val **ret_value) {
     int r = locate(o, pointer, ret);
     if (r == 0 && !ret->parent) {
@@ -150,12 +150,12 @@ static int value_at(struct op *o, struct str pointer, struct place *ret,
     return r == 0 ? child(o, ret->parent, ret->token, ret_value) : r;
 }
 
-struct size {
+struct patch_size {
     size_t bytes, values; /* bytes roughly */
 };
 
 /* Nesting of v, at most `limit` + 1, and its size. */
-static size_t measure(yyjson_mut_val *v, size_t limit, struct size *size) {
+static size_t measure(yyjson_mut_val *v, size_t limit, struct patch_size *size) {
     size_t i, max, deepest = 0;
     yyjson_mut_val *key, *val;
     size->values++;
@@ -182,8 +182,8 @@ static size_t measure(yyjson_mut_val *v, size_t limit, struct size *size) {
 }
 
 /* Refuses v when it would be nested too deep at the operation's path. */
-static int check_depth(struct op *o, yyjson_mut_val *v, size_t *ret_bytes) {
-    struct size size = {0};
+static int check_depth(struct patch_op *o, yyjson_mut_val *v, size_t *ret_bytes) {
+    struct patch_size size = {0};
     size_t above = 0;
     for (size_t i = 0; i < o->path.n; i++) {
         above += o->path.p[i] == '/';
@@ -197,7 +197,7 @@ static int check_depth(struct op *o, yyjson_mut_val *v, size_t *ret_bytes) {
     return charge(o, size.values);
 }
 
-static int put(struct op *o, yyjson_mut_val *v) {
+static int put(struct patch_op *o, yyjson_mut_val *v) {
     struct place p;
     size_t bytes = 0;
     int r = check_depth(o, v, &bytes);
@@ -231,12 +231,12 @@ static void cut(struct place *p) {
     }
 }
 
-static int op_add(struct op *o) {
+static int op_add(struct patch_op *o) {
     yyjson_mut_val *v = yyjson_val_mut_copy(o->doc, o->value);
     return v ? put(o, v) : err_set(o->err, ERR_NOMEM, "no memory to patch");
 }
 
-static int op_remove(struct op *o) {
+static int op_remove(struct patch_op *o) {
     struct place p;
     yyjson_mut_val *old;
     int r = value_at(o, o->path, &p, &old);
@@ -249,7 +249,7 @@ static int op_remove(struct op *o) {
     return r;
 }
 
-static int op_replace(struct op *o) {
+static int op_replace(struct patch_op *o) {
     struct place p;
     yyjson_mut_val *old;
     int r = value_at(o, o->path, &p, &old);
@@ -259,7 +259,7 @@ static int op_replace(struct op *o) {
     return r == 0 ? op_add(o) : r;
 }
 
-static int op_move(struct op *o) {
+static int op_move(struct patch_op *o) {
     struct place p;
     yyjson_mut_val *v;
     int r = value_at(o, o->from, &p, &v);
@@ -275,7 +275,7 @@ static int op_move(struct op *o) {
     return put(o, v);
 }
 
-static int op_copy(struct op *o) {
+static int op_copy(struct patch_op *o) {
     struct place p;
     yyjson_mut_val *from;
     size_t bytes = 0;
@@ -293,7 +293,7 @@ static int op_copy(struct op *o) {
     return v ? put(o, v) : err_set(o->err, ERR_NOMEM, "no memory to patch");
 }
 
-static int op_test(struct op *o) {
+static int op_test(struct patch_op *o) {
     struct place p;
     yyjson_mut_val *v;
     int r = value_at(o, o->path, &p, &v);
@@ -309,7 +309,7 @@ static int op_test(struct op *o) {
 
 static const struct op_kind {
     const char *name;
-    int (*run)(struct op *o);
+    int (*run)(struct patch_op *o);
     bool value, from; /* members that must be there */
 } op_kinds[] = {
     {"add", op_add, true, false},         {"remove", op_remove, false, false},
@@ -324,12 +324,12 @@ static int run_op(yyjson_mut_doc *d, yyjson_val *v, size_t i, struct cost *cost,
     for (size_t k = 0; k < sizeof(op_kinds) / sizeof(op_kinds[0]); k++) {
         kind = str_is(json_str(name), op_kinds[k].name) ? &op_kinds[k] : kind;
     }
-    struct op o = {.doc = d,
-                   .value = json_get(v, STR("value")),
-                   .path = json_str(path),
-                   .from = json_str(from),
-                   .cost = cost,
-                   .err = err};
+    struct patch_op o = {.doc = d,
+                         .value = json_get(v, STR("value")),
+                         .path = json_str(path),
+                         .from = json_str(from),
+                         .cost = cost,
+                         .err = err};
     if (!kind) {
         return err_set(err, ERR_SYNTAX, "operation %zu: unknown \"op\"", i);
     }

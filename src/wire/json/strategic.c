@@ -104,16 +104,16 @@ static int set_fresh(struct smp *s, struct json_edit *target, struct str name, y
 
 /* ---- lists as items ---- */
 
-struct item {
+struct strategic_item {
     struct str key;
     yyjson_mut_val *v; /* NULL: deleted */
     size_t server_at;  /* index on the server, or NOT_ON_SERVER */
-    struct item *same; /* the next item with this key */
+    struct strategic_item *same; /* the next item with this key */
     bool listed;       /* of the first with this key: all of them are */
 };
 
 struct items {
-    struct item *v;
+    struct strategic_item *v;
     size_t n;
     struct map by_key; /* first item of a key */
 };
@@ -146,8 +146,8 @@ static bool key_text(struct smp *s, yyjson_mut_val *v, struct str *ret) {
 }
 
 static int add_item(struct smp *s, struct items *it, struct str key, yyjson_mut_val *v, size_t at) {
-    struct item *item = &it->v[it->n], *first = map_get(&it->by_key, key);
-    *item = (struct item){.key = key, .v = v, .server_at = at};
+    struct strategic_item *item = &it->v[it->n], *first = map_get(&it->by_key, key);
+    *item = (struct strategic_item){.key = key, .v = v, .server_at = at};
     if (first) {
         item->same = first->same;
         first->same = item;
@@ -180,17 +180,19 @@ static int take_apart(struct smp *s, struct items *it, yyjson_mut_val *list, siz
 }
 
 static int by_server(const void *a, const void *b) {
-    const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+    const struct strategic_item *x = *(struct strategic_item *const *)a,
+                                *y = *(struct strategic_item *const *)b;
     return (x->server_at > y->server_at) - (x->server_at < y->server_at);
 }
 
 /* Appends the items of one key that are there, in the server's order, when it is named for the first time. */
-static size_t list_key(struct smp *s, struct item *first, struct item **listed, size_t n) {
+static size_t list_key(struct smp *s, struct strategic_item *first, struct strategic_item **listed,
+                       size_t n) {
     size_t from = n;
     if (!first || first->listed) {
         return n;
     }
-    for (struct item *i = first; i; i = i->same) {
+    for (struct strategic_item *i = first; i; i = i->same) {
         (void)arena_charge(json_arena(s->doc), 1);
         i->listed = true;
         if (i->v) {
@@ -206,8 +208,8 @@ static size_t list_key(struct smp *s, struct item *first, struct item **listed, 
 /* Fills `list` with the items: those named by order[0..n_order) and the others, as the opening comment says. */
 static int put_together(struct smp *s, struct items *it, const struct str *order, size_t n_order,
                         yyjson_mut_val *list) {
-    struct item **listed = scratch(s, it->n, sizeof(*listed)),
-                **others = scratch(s, it->n, sizeof(*others));
+    struct strategic_item **listed = scratch(s, it->n, sizeof(*listed)),
+                          **others = scratch(s, it->n, sizeof(*others));
     size_t n_listed = 0, n_others = 0, i = 0, k = 0;
     if (!listed || !others) {
         return no_memory(s);
@@ -245,8 +247,8 @@ struct list_merge {
 
 /* Before anything is added: where the first is gone, all are. */
 static void delete_key(struct smp *s, struct items *it, struct str key) {
-    struct item *first = map_get(&it->by_key, key);
-    for (struct item *i = first && first->v ? first : NULL; i; i = i->same) {
+    struct strategic_item *first = map_get(&it->by_key, key);
+    for (struct strategic_item *i = first && first->v ? first : NULL; i; i = i->same) {
         (void)arena_charge(json_arena(s->doc), 1);
         i->v = NULL;
     }
@@ -296,9 +298,9 @@ static int apply_directives(struct smp *s, struct list_merge *m) {
 }
 
 /* The first on the server. Those of one key are deleted together, and then one is added behind the first. */
-static struct item *live(struct items *it, struct str key) {
-    struct item *first = map_get(&it->by_key, key);
-    struct item *next = first ? first->same : NULL;
+static struct strategic_item *live(struct items *it, struct str key) {
+    struct strategic_item *first = map_get(&it->by_key, key);
+    struct strategic_item *next = first ? first->same : NULL;
     return first && first->v ? first : next && next->v ? next : NULL;
 }
 
@@ -309,7 +311,7 @@ static int merge_element(struct smp *s, struct list_merge *m, yyjson_val *elem) 
         return r;
     }
     m->keys[m->n_keys++] = key;
-    struct item *item = live(&m->items, key);
+    struct strategic_item *item = live(&m->items, key);
     if (item) {
         return m->field.merge_key ? merge_map(s, m->field.node, item->v, elem) : 0;
     }

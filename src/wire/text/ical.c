@@ -9,13 +9,13 @@ enum { LINE_OCTETS = 75, ZONE_CHANGES_MAX = 128 };
 /* ---- lines ---- */
 
 /* A line as it is being written: `col` octets of the present one. */
-struct line {
+struct ical_line {
     struct buf *out;
     size_t col;
 };
 
 /* Octets that stay together. */
-static void put(struct line *l, const char *p, size_t n) {
+static void put(struct ical_line *l, const char *p, size_t n) {
     if (l->col + n > LINE_OCTETS) {
         buf_c(l->out, "\r\n ");
         l->col = 1;
@@ -25,7 +25,7 @@ static void put(struct line *l, const char *p, size_t n) {
 }
 
 /* Octets between which a line may be folded. */
-static void put_ascii(struct line *l, struct str s) {
+static void put_ascii(struct ical_line *l, struct str s) {
     while (s.n > 0) {
         size_t left = l->col < LINE_OCTETS ? LINE_OCTETS - l->col : 0;
         size_t n = left == 0 ? 1 : s.n < left ? s.n : left;
@@ -34,7 +34,7 @@ static void put_ascii(struct line *l, struct str s) {
     }
 }
 
-static void end_line(struct line *l) {
+static void end_line(struct ical_line *l) {
     buf_c(l->out, "\r\n");
     l->col = 0;
 }
@@ -66,7 +66,7 @@ static size_t sequence(struct str s) {
 }
 
 /* One character of a text, escaped; returns how many octets of s it was. */
-static size_t put_character(struct line *l, struct str s) {
+static size_t put_character(struct ical_line *l, struct str s) {
     unsigned char c = (unsigned char)s.p[0];
     if (c == '\r' || c == '\n') {
         put(l, "\\n", 2);
@@ -97,7 +97,7 @@ static bool is_plain(char c) {
     return c >= ' ' && c <= '~' && c != '\\' && c != ';' && c != ',';
 }
 
-static void put_text(struct line *l, struct str text) {
+static void put_text(struct ical_line *l, struct str text) {
     bool cut = text.n > LIMIT_ICAL_TEXT;
     size_t end = cut ? LIMIT_ICAL_TEXT : text.n;
     while (cut && end > 0 && is_tail((unsigned char)text.p[end])) {
@@ -118,7 +118,7 @@ static void put_text(struct line *l, struct str text) {
 }
 
 static void plain(struct ical *c, const char *name, struct str value) {
-    struct line l = {c->out, 0};
+    struct ical_line l = {c->out, 0};
     put_ascii(&l, str_of(name));
     put(&l, ":", 1);
     put_ascii(&l, value);
@@ -131,7 +131,7 @@ static void literal(struct ical *c, const char *text) {
 }
 
 void ical_text(struct ical *c, const char *name, struct str value) {
-    struct line l = {c->out, 0};
+    struct ical_line l = {c->out, 0};
     put_ascii(&l, str_of(name));
     put(&l, ":", 1);
     put_text(&l, value);
@@ -177,7 +177,7 @@ static void utc_time(struct ical *c, const char *name, int64_t utc) {
 }
 
 static void local_time(struct ical *c, const char *name, const struct zone *z, int64_t local) {
-    struct line l = {c->out, 0};
+    struct ical_line l = {c->out, 0};
     char text[32];
     struct buf b;
     buf_init(&b, sizeof(text));
@@ -296,7 +296,7 @@ void ical_zone(struct ical *c, const struct zone *z, int64_t from, int64_t until
 /* ---- VEVENT ---- */
 
 static void categories(struct ical *c, const struct ical_event *e) {
-    struct line l = {c->out, 0};
+    struct ical_line l = {c->out, 0};
     if (e->n_categories == 0) {
         return;
     }

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "wire/text/regex_int.h"
 
-struct builder {
+struct regex_builder {
     struct arena *a;
     struct regex_inst *v;
     size_t n, cap;
@@ -20,12 +20,12 @@ struct builder {
     int code;
 };
 
-static void too_large(struct builder *b) {
+static void too_large(struct regex_builder *b) {
     b->code = err_set(b->err, ERR_TOO_LARGE, "the expression is too large");
     b->n = 0; /* what follows is thrown away */
 }
 
-static uint32_t emit(struct builder *b, struct regex_inst in) {
+static uint32_t emit(struct regex_builder *b, struct regex_inst in) {
     if (b->n == b->cap && b->code == 0) {
         size_t cap = b->cap ? b->cap * 2 : 64;
         struct regex_inst *v =
@@ -47,16 +47,16 @@ static uint32_t emit(struct builder *b, struct regex_inst in) {
     return (uint32_t)b->n++;
 }
 
-static void build(struct builder *b, const struct regex_node *n);
+static void build(struct regex_builder *b, const struct regex_node *n);
 
-static void aim(struct builder *b, uint32_t split, bool lazy, uint32_t in, uint32_t out) {
+static void aim(struct regex_builder *b, uint32_t split, bool lazy, uint32_t in, uint32_t out) {
     if (b->code == 0) {
         b->v[split].x = lazy ? out : in;
         b->v[split].y = lazy ? in : out;
     }
 }
 
-static void build_repeat(struct builder *b, const struct regex_node *n) {
+static void build_repeat(struct regex_builder *b, const struct regex_node *n) {
     struct regex_inst split = {.op = REGEX_SPLIT};
     for (int i = 0; i < n->min && b->code == 0; i++) {
         build(b, n->a);
@@ -85,7 +85,7 @@ static void build_repeat(struct builder *b, const struct regex_node *n) {
     }
 }
 
-static void build(struct builder *b, const struct regex_node *n) {
+static void build(struct regex_builder *b, const struct regex_node *n) {
     if (b->code == 0 && ++b->visits > LIMIT_REGEX_VISITS) {
         too_large(b);
     }
@@ -126,7 +126,7 @@ static void build(struct builder *b, const struct regex_node *n) {
 int regex_new(struct arena *a, struct str pattern, struct regex **ret, struct err *err) {
     struct regex_ranges ranges = {0};
     struct regex_node *tree;
-    struct builder b = {.a = a, .err = err};
+    struct regex_builder b = {.a = a, .err = err};
     struct regex *re = ARENA_NEW(a, struct regex);
     int r = re == NULL ? err_set(err, ERR_NOMEM, "out of memory")
                        : regex_parse(a, pattern, &ranges, &tree, err);
@@ -157,7 +157,7 @@ struct threads {
     uint32_t *index; /* of a place in v, when v agrees */
 };
 
-struct machine {
+struct regex_machine {
     const struct regex *re;
     struct str text;
     uint32_t *stack;
@@ -193,7 +193,7 @@ static bool has(const struct threads *t, uint32_t at) {
 }
 
 /* Adds the place and all that it leads to without a character. */
-static void add(struct machine *m, struct threads *t, uint32_t at, size_t pos, size_t start) {
+static void add(struct regex_machine *m, struct threads *t, uint32_t at, size_t pos, size_t start) {
     size_t n = 0;
     m->stack[n++] = at;
     while (n > 0) {
@@ -239,7 +239,7 @@ static void threads_release(struct threads *t) {
 }
 
 /* Moves all threads over one character; a match ends the less preferred ones. */
-static bool step(struct machine *m, struct threads *now, struct threads *next, uint32_t c,
+static bool step(struct regex_machine *m, struct threads *now, struct threads *next, uint32_t c,
                  size_t pos, size_t after, size_t *ret_start, bool *cut) {
     next->n = 0;
     *cut = false;
@@ -261,7 +261,7 @@ static bool step(struct machine *m, struct threads *now, struct threads *next, u
     return false;
 }
 
-static int run(struct machine *m, struct threads *t, size_t from, bool any, size_t *ret_start,
+static int run(struct regex_machine *m, struct threads *t, size_t from, bool any, size_t *ret_start,
                size_t *ret_end) {
     const char *end = m->text.p + m->text.n;
     struct threads *now = &t[0], *next = &t[1];
@@ -292,7 +292,8 @@ static int run(struct machine *m, struct threads *t, size_t from, bool any, size
 
 static int match(const struct regex *re, struct str text, size_t from, bool any, size_t *steps,
                  size_t *ret_start, size_t *ret_end) {
-    struct machine m = {.re = re, .text = text.p != NULL ? text : STR(""), .steps_max = *steps};
+    struct regex_machine m = {
+        .re = re, .text = text.p != NULL ? text : STR(""), .steps_max = *steps};
     struct threads t[2] = {0};
     m.stack = mem_alloc((re->n_insts * 2 + 2) * sizeof(*m.stack));
     bool room = m.stack != NULL;

@@ -9,7 +9,7 @@
 enum { FLAG_FOLD = 1, FLAG_DOT_NEWLINE = 2, FLAG_LINES = 4, FLAG_LAZY = 8 };
 #define LAST_CHAR 0x10FFFFu
 
-struct parser {
+struct regex_parser {
     struct arena *a;
     const char *p, *end;
     struct regex_ranges *ranges;
@@ -19,30 +19,30 @@ struct parser {
     int code;
 };
 
-static struct regex_node *parse_alternatives(struct parser *x);
+static struct regex_node *parse_alternatives(struct regex_parser *x);
 
-static void *fail(struct parser *x, int code, const char *text) {
+static void *fail(struct regex_parser *x, int code, const char *text) {
     if (x->code == 0) {
         x->code = err_set(x->err, code, "%s", text);
     }
     return NULL;
 }
 
-static void *bad(struct parser *x, const char *text) {
+static void *bad(struct regex_parser *x, const char *text) {
     return fail(x, ERR_SYNTAX, text);
 }
 
-static bool at(struct parser *x, char c) {
+static bool at(struct regex_parser *x, char c) {
     return x->p < x->end && *x->p == c;
 }
 
-static bool take(struct parser *x, char c) {
+static bool take(struct regex_parser *x, char c) {
     bool yes = at(x, c);
     x->p += yes;
     return yes;
 }
 
-static bool take_text(struct parser *x, const char *s) {
+static bool take_text(struct regex_parser *x, const char *s) {
     size_t n = strlen(s);
     bool yes = (size_t)(x->end - x->p) >= n && memcmp(x->p, s, n) == 0;
     x->p += yes ? n : 0;
@@ -74,14 +74,14 @@ uint32_t regex_char(const char *p, const char *end, size_t *ret_n) {
     return 0xFFFD;
 }
 
-static uint32_t next_char(struct parser *x) {
+static uint32_t next_char(struct regex_parser *x) {
     size_t n;
     uint32_t c = regex_char(x->p, x->end, &n);
     x->p += n;
     return c;
 }
 
-static struct regex_node *node(struct parser *x, enum node_type type) {
+static struct regex_node *node(struct regex_parser *x, enum node_type type) {
     struct regex_node *n = ARENA_NEW(x->a, struct regex_node);
     if (n == NULL) {
         return fail(x, ERR_NOMEM, "out of memory");
@@ -90,7 +90,7 @@ static struct regex_node *node(struct parser *x, enum node_type type) {
     return n;
 }
 
-static void add_range(struct parser *x, uint32_t lo, uint32_t hi) {
+static void add_range(struct regex_parser *x, uint32_t lo, uint32_t hi) {
     struct regex_ranges *r = x->ranges;
     if (r->n == r->cap) {
         size_t cap = r->cap ? r->cap * 2 : 32;
@@ -110,7 +110,7 @@ static void add_range(struct parser *x, uint32_t lo, uint32_t hi) {
 }
 
 /* The part of lo..hi that lies in from..to, moved by `by`: the other case of its letters. */
-static void add_moved(struct parser *x, uint32_t lo, uint32_t hi, uint32_t from, uint32_t to,
+static void add_moved(struct regex_parser *x, uint32_t lo, uint32_t hi, uint32_t from, uint32_t to,
                       int by) {
     uint32_t a = lo > from ? lo : from, b = hi < to ? hi : to;
     if (a <= b) {
@@ -118,7 +118,7 @@ static void add_moved(struct parser *x, uint32_t lo, uint32_t hi, uint32_t from,
     }
 }
 
-static void add_folded(struct parser *x, uint32_t lo, uint32_t hi) {
+static void add_folded(struct regex_parser *x, uint32_t lo, uint32_t hi) {
     add_range(x, lo, hi);
     if (x->flags & FLAG_FOLD) {
         add_moved(x, lo, hi, 'a', 'z', -32);
@@ -127,7 +127,7 @@ static void add_folded(struct parser *x, uint32_t lo, uint32_t hi) {
 }
 
 /* "az09": pairs of ends; the opposite is what lies between them (they are in order). */
-static void add_pairs(struct parser *x, const char *pairs, bool opposite) {
+static void add_pairs(struct regex_parser *x, const char *pairs, bool opposite) {
     uint32_t next = 0;
     for (size_t i = 0; pairs[i] != '\0'; i += 2) {
         uint32_t lo = (unsigned char)pairs[i], hi = (unsigned char)pairs[i + 1];
@@ -144,7 +144,7 @@ static void add_pairs(struct parser *x, const char *pairs, bool opposite) {
 }
 
 /* \d and its like: true when c names one. */
-static bool add_escape_class(struct parser *x, char c) {
+static bool add_escape_class(struct regex_parser *x, char c) {
     static const struct {
         char name;
         const char *pairs;
@@ -159,7 +159,7 @@ static bool add_escape_class(struct parser *x, char c) {
     return false;
 }
 
-static bool add_named_class(struct parser *x) {
+static bool add_named_class(struct regex_parser *x) {
     static const struct {
         const char *name, *pairs;
     } classes[] = {
@@ -203,7 +203,7 @@ static int digit(char c, int base) {
     return d < base ? d : -1;
 }
 
-static uint32_t number(struct parser *x, int base, int most) {
+static uint32_t number(struct regex_parser *x, int base, int most) {
     uint32_t v = 0;
     for (int i = 0; i < most && x->p < x->end && digit(*x->p, base) >= 0; i++) {
         v = v * (uint32_t)base + (uint32_t)digit(*x->p++, base);
@@ -212,7 +212,7 @@ static uint32_t number(struct parser *x, int base, int most) {
 }
 
 /* Behind a backslash: one character. */
-static uint32_t escaped_char(struct parser *x) {
+static uint32_t escaped_char(struct regex_parser *x) {
     static const char names[] = "afnrtv", values[] = "\a\f\n\r\t\v";
     if (x->p == x->end) {
         (void)bad(x, "trailing backslash at end of expression");
@@ -250,11 +250,11 @@ static uint32_t escaped_char(struct parser *x) {
     return next_char(x);
 }
 
-static uint32_t class_char(struct parser *x) {
+static uint32_t class_char(struct regex_parser *x) {
     return take(x, '\\') ? escaped_char(x) : next_char(x);
 }
 
-static void class_item(struct parser *x) {
+static void class_item(struct regex_parser *x) {
     if (at(x, '[') && add_named_class(x)) {
         return;
     }
@@ -273,7 +273,7 @@ static void class_item(struct parser *x) {
     add_folded(x, lo, hi);
 }
 
-static struct regex_node *parse_class(struct parser *x) {
+static struct regex_node *parse_class(struct regex_parser *x) {
     struct regex_node *n = node(x, NODE_CLASS);
     if (n == NULL) {
         return NULL;
@@ -294,7 +294,7 @@ static struct regex_node *parse_class(struct parser *x) {
     return n;
 }
 
-static struct regex_node *one_char(struct parser *x, uint32_t c) {
+static struct regex_node *one_char(struct regex_parser *x, uint32_t c) {
     struct regex_node *n = node(x, NODE_CLASS);
     if (n != NULL) {
         n->first = (uint32_t)x->ranges->n;
@@ -304,7 +304,7 @@ static struct regex_node *one_char(struct parser *x, uint32_t c) {
     return n;
 }
 
-static struct regex_node *parse_dot(struct parser *x) {
+static struct regex_node *parse_dot(struct regex_parser *x) {
     struct regex_node *n = node(x, NODE_CLASS);
     if (n != NULL) {
         n->first = (uint32_t)x->ranges->n;
@@ -318,7 +318,7 @@ static struct regex_node *parse_dot(struct parser *x) {
     return n;
 }
 
-static struct regex_node *assertion(struct parser *x, enum regex_assert check) {
+static struct regex_node *assertion(struct regex_parser *x, enum regex_assert check) {
     struct regex_node *n = node(x, NODE_ASSERT);
     if (n != NULL) {
         n->check = check;
@@ -326,7 +326,7 @@ static struct regex_node *assertion(struct parser *x, enum regex_assert check) {
     return n;
 }
 
-static struct regex_node *cat(struct parser *x, struct regex_node *a, struct regex_node *b) {
+static struct regex_node *cat(struct regex_parser *x, struct regex_node *a, struct regex_node *b) {
     if (a == NULL || a->type == NODE_EMPTY) {
         return b;
     }
@@ -339,7 +339,7 @@ static struct regex_node *cat(struct parser *x, struct regex_node *a, struct reg
 }
 
 /* \Q...\E */
-static struct regex_node *parse_quoted(struct parser *x) {
+static struct regex_node *parse_quoted(struct regex_parser *x) {
     struct regex_node *all = node(x, NODE_EMPTY);
     while (x->code == 0 && x->p < x->end && !take_text(x, "\\E")) {
         all = cat(x, all, one_char(x, next_char(x)));
@@ -347,7 +347,7 @@ static struct regex_node *parse_quoted(struct parser *x) {
     return all;
 }
 
-static struct regex_node *parse_escape(struct parser *x) {
+static struct regex_node *parse_escape(struct regex_parser *x) {
     if (x->p == x->end) {
         return bad(x, "trailing backslash at end of expression");
     }
@@ -381,7 +381,7 @@ static struct regex_node *parse_escape(struct parser *x) {
 }
 
 /* The flags behind "(?": true when a group follows, false when they go on to the end of this one. */
-static bool parse_flags(struct parser *x) {
+static bool parse_flags(struct regex_parser *x) {
     bool set = true;
     while (x->p < x->end) {
         char c = *x->p++;
@@ -404,7 +404,7 @@ static bool parse_flags(struct parser *x) {
     return false;
 }
 
-static bool group_name(struct parser *x) {
+static bool group_name(struct regex_parser *x) {
     const char *start = x->p;
     while (x->p < x->end && *x->p != '>') {
         x->p++;
@@ -412,7 +412,7 @@ static bool group_name(struct parser *x) {
     return x->p > start && take(x, '>');
 }
 
-static struct regex_node *parse_group(struct parser *x) {
+static struct regex_node *parse_group(struct regex_parser *x) {
     unsigned flags = x->flags;
     if (take_text(x, "?<=") || take_text(x, "?<!")) {
         return bad(x, "invalid or unsupported Perl syntax");
@@ -432,7 +432,7 @@ static struct regex_node *parse_group(struct parser *x) {
     return n;
 }
 
-static struct regex_node *parse_atom(struct parser *x) {
+static struct regex_node *parse_atom(struct regex_parser *x) {
     char c = *x->p;
     switch (c) {
     case '(':
@@ -463,7 +463,7 @@ static struct regex_node *parse_atom(struct parser *x) {
 }
 
 /* {n}, {n,}, {n,m}; false: a brace that is only a brace. */
-static bool parse_count(struct parser *x, int *min, int *max) {
+static bool parse_count(struct regex_parser *x, int *min, int *max) {
     const char *start = x->p;
     int64_t v[2] = {-1, -1};
     if (!take(x, '{')) {
@@ -490,7 +490,7 @@ static bool parse_count(struct parser *x, int *min, int *max) {
     return true;
 }
 
-static struct regex_node *parse_piece(struct parser *x) {
+static struct regex_node *parse_piece(struct regex_parser *x) {
     struct regex_node *n = parse_atom(x);
     for (bool again = false; x->code == 0; again = true) {
         int min = 0, max = -1;
@@ -520,7 +520,7 @@ static struct regex_node *parse_piece(struct parser *x) {
     return NULL;
 }
 
-static struct regex_node *parse_row(struct parser *x) {
+static struct regex_node *parse_row(struct regex_parser *x) {
     struct regex_node *all = node(x, NODE_EMPTY);
     while (x->code == 0 && x->p < x->end && *x->p != '|' && *x->p != ')') {
         all = cat(x, all, parse_piece(x));
@@ -528,7 +528,7 @@ static struct regex_node *parse_row(struct parser *x) {
     return all;
 }
 
-static struct regex_node *parse_alternatives(struct parser *x) {
+static struct regex_node *parse_alternatives(struct regex_parser *x) {
     if (++x->depth > LIMIT_REGEX_DEPTH) {
         return fail(x, ERR_TOO_LARGE, "the expression nests too deeply");
     }
@@ -549,7 +549,7 @@ static struct regex_node *parse_alternatives(struct parser *x) {
 int regex_parse(struct arena *a, struct str pattern, struct regex_ranges *ranges,
                 struct regex_node **ret, struct err *err) {
     pattern = pattern.p != NULL ? pattern : STR("");
-    struct parser x = {
+    struct regex_parser x = {
         .a = a, .p = pattern.p, .end = pattern.p + pattern.n, .ranges = ranges, .err = err};
     if (pattern.n > LIMIT_REGEX_BYTES) {
         return err_set(err, ERR_TOO_LARGE, "a regular expression may have at most %d bytes",

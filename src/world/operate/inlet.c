@@ -9,7 +9,7 @@ enum { ASK_SOON_MS = 500, ASK_LATER_MS = 5000, OPTIONAL_MS = 10000, TREE_MAX = 1
 
 enum source_state { UNKNOWN, ABSENT, FOLLOWED };
 
-struct source {
+struct inlet_source {
     struct operate_kind of;
     const struct kind *kind;
     bool told;
@@ -19,7 +19,7 @@ struct source {
 };
 
 /* A group-version of one or more sources. */
-struct group {
+struct inlet_group {
     struct inlet *inlet;
     const char *version; /* "kueue.x-k8s.io/v1beta2" */
     struct kube_call *call;
@@ -27,9 +27,9 @@ struct group {
 
 struct inlet {
     struct inlet_options o;
-    struct source *sources;
+    struct inlet_source *sources;
     size_t n;
-    struct group groups[OPERATE_KINDS_MAX];
+    struct inlet_group groups[OPERATE_KINDS_MAX];
     size_t n_groups;
     struct timer *timer;
     bool complete, told_trouble;
@@ -40,14 +40,14 @@ static void name_of(const struct kind *k, struct buf *out) {
     buf_f(out, "%s%s%s", k->plural, *k->group ? "." : "", k->group);
 }
 
-static bool of_group(const struct source *s, const struct group *g) {
+static bool of_group(const struct inlet_source *s, const struct inlet_group *g) {
     return strcmp(kind_api_version(s->kind), g->version) == 0;
 }
 
 /* Required kinds are being read anew: are they? */
 static void look_fresh(struct inlet *in) {
     for (size_t i = 0; i < in->n; i++) {
-        const struct source *s = &in->sources[i];
+        const struct inlet_source *s = &in->sources[i];
         if (s->of.required && !(s->reflector && reflector_synced(s->reflector))) {
             return;
         }
@@ -66,7 +66,7 @@ static void look(struct inlet *in) {
     }
     int64_t patience = clock_mono(loop_clock(in->o.loop)) - OPTIONAL_MS * NS_PER_MS;
     for (size_t i = 0; i < in->n && !in->complete; i++) {
-        struct source *s = &in->sources[i];
+        struct inlet_source *s = &in->sources[i];
         bool fine = s->state == FOLLOWED ? reflector_synced(s->reflector)
                                          : s->state == ABSENT && !s->of.required;
         if (!fine && !s->of.required && s->state == FOLLOWED && s->since < patience) {
@@ -88,7 +88,7 @@ static void synced(void *ctx) {
     look(ctx);
 }
 
-static void follow(struct inlet *in, struct source *s) {
+static void follow(struct inlet *in, struct inlet_source *s) {
     struct err err = {0};
     struct reflector_options o = {
         .kind = s->kind,
@@ -113,10 +113,10 @@ static void follow(struct inlet *in, struct source *s) {
 }
 
 /* What is served of one group. names NULL: nothing. */
-static void sort(struct group *g, yyjson_val *resources) {
+static void sort(struct inlet_group *g, yyjson_val *resources) {
     struct inlet *in = g->inlet;
     for (size_t i = 0; i < in->n; i++) {
-        struct source *s = &in->sources[i];
+        struct inlet_source *s = &in->sources[i];
         size_t k, n;
         yyjson_val *r;
         bool served = false;
@@ -154,7 +154,7 @@ static void again(struct inlet *in) {
 }
 
 static void answered(void *ctx, const struct kube_reply *r) {
-    struct group *g = ctx;
+    struct inlet_group *g = ctx;
     struct inlet *in = g->inlet;
     struct arena a;
     yyjson_doc *doc = NULL;
@@ -177,7 +177,7 @@ static void answered(void *ctx, const struct kube_reply *r) {
 static void restart(struct inlet *in) {
     in->restart = false;
     for (size_t i = 0; i < in->n; i++) {
-        struct source *s = &in->sources[i];
+        struct inlet_source *s = &in->sources[i];
         if (s->of.required) {
             reflector_free(TAKE(s->reflector));
             s->state = UNKNOWN; /* followed again, or else asked for in a while */
@@ -192,7 +192,7 @@ static void ask(void *ctx) {
         restart(in);
     }
     for (size_t i = 0; i < in->n_groups; i++) {
-        struct group *g = &in->groups[i];
+        struct inlet_group *g = &in->groups[i];
         bool open = false;
         for (size_t k = 0; k < in->n; k++) {
             open = open || (of_group(&in->sources[k], g) && in->sources[k].state != FOLLOWED);
@@ -219,7 +219,7 @@ static void add_group(struct inlet *in, const char *version) {
             return;
         }
     }
-    in->groups[in->n_groups++] = (struct group){.inlet = in, .version = version};
+    in->groups[in->n_groups++] = (struct inlet_group){.inlet = in, .version = version};
 }
 
 struct inlet *inlet_new(const struct inlet_options *o, struct err *err) {
@@ -236,7 +236,7 @@ struct inlet *inlet_new(const struct inlet_options *o, struct err *err) {
         return NULL;
     }
     for (size_t i = 0; i < o->n_kinds && i < OPERATE_KINDS_MAX; i++) {
-        in->sources[in->n++] = (struct source){.of = o->kinds[i], .kind = o->kinds[i].kind};
+        in->sources[in->n++] = (struct inlet_source){.of = o->kinds[i], .kind = o->kinds[i].kind};
         add_group(in, kind_api_version(o->kinds[i].kind));
     }
     c->timer_start(in->timer, 0);
@@ -269,7 +269,7 @@ bool inlet_complete(const struct inlet *in) {
 
 void inlet_waits(const struct inlet *in, struct buf *out) {
     for (size_t i = 0; i < in->n && !in->complete; i++) {
-        const struct source *s = &in->sources[i];
+        const struct inlet_source *s = &in->sources[i];
         bool listing = s->state == FOLLOWED && !reflector_synced(s->reflector);
         bool missing = s->state == ABSENT && s->of.required;
         if (!listing && !missing && s->state != UNKNOWN) {

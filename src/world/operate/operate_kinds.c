@@ -50,7 +50,7 @@ static const struct {
 
 static bool is_queued_kind(const char *group, const char *kind, const struct queue_settings *s) {
     size_t n;
-    const struct integration *v = integrations(&n);
+    const struct integration *v = integration_rows(&n);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(v[i].group, group) == 0 && strcmp(v[i].kind, kind) == 0) {
             return (v[i].flags & INTEGRATION_HOP) || integration_enabled(&v[i], s);
