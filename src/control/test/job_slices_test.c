@@ -317,6 +317,25 @@ static void under_faults(void **state) {
     }
 }
 
+/* Everything is stopped at some moment of the change, and made anew. */
+static void restarted(void **state) {
+    for (int ms = 0; ms < 60; ms++) {
+        struct scene s;
+        start(&s, 5, 2);
+        scene_spec(&s, "Job", "a", "{\"spec\":{\"parallelism\":4}}");
+        fake_world_run(&s.w, ms * NS_PER_MS);
+        scene_stop(&s);
+        scene_controllers(&s);
+        fake_world_live(&s.w, 20);
+        struct seen x = look(&s);
+        assert_int_equal(x.counted, 4);
+        assert_int_equal(x.gated, 0);
+        assert_int_equal(x.unfinished, 1);
+        assert_int_equal(reserved(&s), 4);
+        scene_end(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows),        cmocka_unit_test(waits),
@@ -324,6 +343,7 @@ int main(void) {
         cmocka_unit_test(shrinks),      cmocka_unit_test(not_anothers),
         cmocka_unit_test(not_by_hand),  cmocka_unit_test(many),
         cmocka_unit_test(switched_off), cmocka_unit_test(under_faults),
+        cmocka_unit_test(restarted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
