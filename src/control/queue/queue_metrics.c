@@ -311,6 +311,7 @@ struct cohort_metrics *metric_cohort(struct queue_metrics *m, struct str name) {
 
 static void owner_changed(struct metric_owner *o, bool gone) {
     o->clean = false;
+    o->place = NULL;
     metric_series_drop(&o->gauges);
     if (gone) {
         metric_series_drop(&o->counters);

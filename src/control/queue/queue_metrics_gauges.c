@@ -86,21 +86,33 @@ static void above(void *ctx, struct str cohort) {
     e->last = cohort;
 }
 
-static void cluster_gauges(struct queue_controller *c, struct cluster_state *s) {
-    struct queue_metrics *m = c->metrics;
+/* Cohorts above it move without it: what was told of its old place goes. */
+static void place(struct queue_controller *c, struct cluster_state *s) {
     struct metric_owner *o = &s->metrics;
-    static const char *const states[] = {"pending", "active", "terminating"};
-    size_t is = s->terminating ? 2 : queue_cluster_sound(c, s) ? 1 : 0;
-    for (size_t i = 0; i < 3; i++) {
-        prom_set(METRIC(m, M_STATUS, o, s->name, str_of(states[i])), i == is);
-    }
     struct ends e = {0};
     (void)engine_above(c->engine, s->name, above, &e);
     if (e.first.n == 0) { /* not linked, because it is not active */
         e.first = s->shape != NULL ? s->shape->cohort : e.first;
         e.last = e.first;
     }
-    prom_set(METRIC(m, M_INFO, o, s->name, e.first, e.last), 1);
+    struct prom_series *x = METRIC(c->metrics, M_INFO, o, s->name, e.first, e.last);
+    if (o->place != NULL && o->place != x) {
+        metric_series_drop(&o->gauges);
+        x = METRIC(c->metrics, M_INFO, o, s->name, e.first, e.last);
+    }
+    o->place = x;
+    prom_set(x, 1);
+}
+
+static void cluster_gauges(struct queue_controller *c, struct cluster_state *s) {
+    struct queue_metrics *m = c->metrics;
+    struct metric_owner *o = &s->metrics;
+    static const char *const states[] = {"pending", "active", "terminating"};
+    size_t is = s->terminating ? 2 : queue_cluster_sound(c, s) ? 1 : 0;
+    place(c, s);
+    for (size_t i = 0; i < 3; i++) {
+        prom_set(METRIC(m, M_STATUS, o, s->name, str_of(states[i])), i == is);
+    }
     prom_set(METRIC(m, M_RESERVING_NOW, o, s->name), whole(s->tally.reserving));
     prom_set(METRIC(m, M_ADMITTED_NOW, o, s->name), whole(s->tally.admitted));
     prom_set(METRIC(m, M_FINISHED_NOW, o, s->name), whole(o->finished));

@@ -364,6 +364,26 @@ static void deleted(void **state) {
     end(&s);
 }
 
+/* A Cohort above the queue's own moves: its new place is told, and the old one no more. */
+static void moved_from_above(void **state) {
+    struct scene s;
+    start(&s);
+    controllers(&s);
+    queues(&s);
+    settle(&s);
+    scrape(&s);
+    expect(&s,
+           "kueue_cluster_queue_info{" Q "parent_cohort=\"team\",root_cohort=\"org\"," ROLE " 1");
+    fake_world_patch(&s.w, "Cohort", "", "team", "", "{\"spec\":{\"parentName\":\"firm\"}}");
+    settle(&s);
+    scrape(&s);
+    expect(&s,
+           "kueue_cluster_queue_info{" Q "parent_cohort=\"team\",root_cohort=\"firm\"," ROLE " 1");
+    assert_int_equal(with(&s, "kueue_cluster_queue_info{"), 1);
+    expect(&s, "kueue_cluster_queue_status{" Q "status=\"active\"," ROLE " 1");
+    end(&s);
+}
+
 static void assert_no_local(struct scene *s) {
     scrape(s);
     assert_int_equal(with(s, "kueue_local_queue_"), 0);
@@ -486,6 +506,7 @@ int main(void) {
         cmocka_unit_test(made_ready_and_evicted),
         cmocka_unit_test(moves_to_another_queue),
         cmocka_unit_test(deleted),
+        cmocka_unit_test(moved_from_above),
         cmocka_unit_test(deleted_under_work),
         cmocka_unit_test(restart),
         cmocka_unit_test(chosen_local_queues),
