@@ -320,6 +320,45 @@ static void elastic_workloads(void **state) {
                       "cannot be used together\n"));
 }
 
+#define SETS(name_, count_, done_, status_)                                                        \
+    "{\"metadata\":{\"name\":\"w\",\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"" name_ \
+    "\"}},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":" count_                        \
+    ",\"template\":{\"spec\":{" CONTAINERS("") "}}}]},\"status\":{\"reclaimablePods\":[" done_     \
+    "]," status_ "}}"
+#define DONE(n_) "{\"name\":\"main\",\"count\":" n_ "}"
+#define HELD                                                                                       \
+    "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{"            \
+    "\"clusterQueue\":\"c\",\"podSetAssignments\":[{\"name\":\"main\",\"count\":4}]}"
+#define WAITS "\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\"}]"
+
+/* Pods that were given back are of a pod set, and not taken again while quota is held. */
+static void reclaimable_pods(void **state) {
+    static const struct {
+        const char *now, *old, *want;
+    } cases[] = {
+        {SETS("", "4", DONE("4"), HELD), SETS("", "4", DONE("2"), HELD), ""},
+        {SETS("", "4", DONE("2"), HELD), NULL, ""},
+        {SETS("", "4", DONE("5"), HELD), SETS("", "4", DONE("2"), HELD),
+         "status.reclaimablePods[main].count: Invalid value: 5: should be less or equal to 4\n"},
+        {SETS("", "4", DONE("1"), HELD), SETS("", "4", DONE("2"), HELD),
+         "status.reclaimablePods[main].count: Invalid value: 1: cannot be less than 2\n"},
+        {SETS("", "4", "", HELD), SETS("", "4", DONE("2"), HELD),
+         "status.reclaimablePods[main]: Required value: cannot be removed\n"},
+        {SETS("", "4", "", WAITS), SETS("", "4", DONE("2"), HELD), ""}, /* it stopped */
+        {SETS("", "4", DONE("1"), HELD), SETS("", "4", DONE("2"), WAITS), ""},
+        {SETS("", "4", "{\"name\":\"x\",\"count\":1}", HELD), NULL,
+         "status.reclaimablePods[x].name: Unsupported value: \"x\": supported values: \"main\"\n"},
+        {SETS("true", "2", DONE("3"), HELD), SETS("true", "4", DONE("3"), HELD), ""}, /* smaller */
+        {SETS("true", "2", DONE("1"), HELD), SETS("true", "2", DONE("3"), HELD), ""},
+        {SETS("true", "4", DONE("1"), HELD), SETS("true", "4", DONE("3"), HELD),
+         "status.reclaimablePods[main].count: Invalid value: 1: cannot be less than 3\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_str_eq(causes_of(*state, KUEUE, "Workload", cases[i].now, cases[i].old),
+                      str_of(cases[i].want));
+    }
+}
+
 static void workloads(void **state) {
     struct fixture *f = *state;
     assert_str_eq(causes_of(f, KUEUE, "Workload", "{\"metadata\":{\"name\":\"w\"}}", NULL),
@@ -502,6 +541,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(elastic_workloads, setup, teardown),
+        cmocka_unit_test_setup_teardown(reclaimable_pods, setup, teardown),
         cmocka_unit_test_setup_teardown(notes, setup, teardown),
         cmocka_unit_test_setup_teardown(gates_only_open, setup, teardown),
         cmocka_unit_test_setup_teardown(statuses, setup, teardown),

@@ -2,7 +2,8 @@
  * workload_check: Kueue's rules for workloads.
  *
  * What holds quota may not change what it holds it for: while QuotaReserved is true the pod sets, the queue and the
- * kind of priority class are fixed; while Admitted the time limit is.
+ * kind of priority class are fixed, and pods that were given back are not taken again; while Admitted the time limit
+ * is fixed, too.
  */
 #include "api/kinds/kinds.h"
 #include "wire/text/quantity.h"
@@ -165,6 +166,98 @@ static bool is_elastic(yyjson_mut_val *obj) {
     return str_is(json_mstr(json_mget(notes, STR("kueue.x-k8s.io/elastic-job"))), "true");
 }
 
+/* ---- reclaimable pods ---- */
+
+enum { SETS_NAMED = 32 };
+
+/* Old lists are short: their tables bound them. */
+static yyjson_val *stored(yyjson_val *list, struct str name) {
+    size_t i, n;
+    yyjson_val *x;
+    yyjson_arr_foreach(list, i, n, x) {
+        if (str_eq(json_str_at(x, "name"), name)) {
+            return x;
+        }
+    }
+    return NULL;
+}
+
+static void unknown_set(yyjson_mut_val *sets, const struct path *at, struct str name,
+                        struct causes *c) {
+    const char *names[SETS_NAMED + 1] = {0};
+    struct path here = path_member(at, "name");
+    EACH(sets, i, set) {
+        if (i < SETS_NAMED) {
+            names[i] = yyjson_mut_get_str(json_mget(set, STR("name")));
+        }
+    }
+    cause_unsupported(c, &here, name, names);
+}
+
+/* Each is of a pod set, and of no more pods than that has. A count from before the set became smaller may stay (in
+ * Kueue only an elastic Job's: others could then not be made smaller while they wait). */
+static void check_reclaimable(yyjson_mut_val *obj, yyjson_val *old, const struct path *list_at,
+                              struct causes *c) {
+    yyjson_mut_val *sets = json_mpath(obj, "spec.podSets");
+    EACH(json_mpath(obj, "status.reclaimablePods"), i, r) {
+        (void)i;
+        struct str name = json_mstr_at(r, "name");
+        struct path at = path_key(list_at, name), count_at = path_member(&at, "count");
+        yyjson_mut_val *set = json_mfind(sets, "name", name), *n = json_mget(r, STR("count"));
+        yyjson_val *was = stored(json_path(old, "status.reclaimablePods"), name);
+        int64_t most = yyjson_mut_get_sint(json_mget(set, STR("count")));
+        bool stale = was != NULL && same_value(n, json_get(was, STR("count")));
+        if (set == NULL) {
+            unknown_set(sets, &at, name, c);
+        } else if (yyjson_mut_get_sint(n) > most && !stale) {
+            cause_invalid_json(c, &count_at, n, "should be less or equal to %lld", (long long)most);
+        }
+    }
+}
+
+/* Of an elastic Job: it was given more pods than it has by now. */
+static bool scaled_down(yyjson_mut_val *obj, struct str name) {
+    yyjson_mut_val *given =
+        json_mfind(json_mpath(obj, "status.admission.podSetAssignments"), "name", name);
+    yyjson_mut_val *set = json_mfind(json_mpath(obj, "spec.podSets"), "name", name);
+    return is_elastic(obj) && yyjson_mut_get_sint(json_mget(given, STR("count"))) >
+                                  yyjson_mut_get_sint(json_mget(set, STR("count")));
+}
+
+/* While quota is held, what was given back is others' by now. */
+static void check_given_back(yyjson_mut_val *obj, yyjson_val *old, const struct path *list_at,
+                             struct causes *c) {
+    yyjson_mut_val *list = json_mpath(obj, "status.reclaimablePods");
+    size_t i, n;
+    yyjson_val *was;
+    if (!str_is(condition_status(old, "QuotaReserved"), "True") ||
+        !condition_is_true(obj, "QuotaReserved")) {
+        return;
+    }
+    yyjson_arr_foreach(json_path(old, "status.reclaimablePods"), i, n, was) {
+        struct str name = json_str_at(was, "name");
+        struct path at = path_key(list_at, name), count_at = path_member(&at, "count");
+        yyjson_mut_val *now = json_mfind(list, "name", name);
+        yyjson_mut_val *count = json_mget(now, STR("count"));
+        int64_t had = json_i64_at(was, "count", 0);
+        if (scaled_down(obj, name)) {
+            continue;
+        }
+        if (now == NULL) {
+            cause_required(c, &at, "cannot be removed");
+        } else if (yyjson_mut_get_sint(count) < had) {
+            cause_invalid_json(c, &count_at, count, "cannot be less than %lld", (long long)had);
+        }
+    }
+}
+
+static void check_status(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    struct path status = path_member(NULL, "status"), at = path_member(&status, "reclaimablePods");
+    check_admission(obj, old, c);
+    check_reclaimable(obj, old, &at, c);
+    check_given_back(obj, old, &at, c);
+}
+
 /* One of an elastic Job may give pods back, and nothing else. */
 static void check_held_sets(yyjson_mut_val *obj, yyjson_val *was, const struct path *at,
                             struct causes *c) {
@@ -220,7 +313,7 @@ void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec"), sets = path_member(&at, "podSets");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
     if (c->status_alone) { /* what is fixed is the same, and the rest was valid */
-        check_admission(obj, old, c);
+        check_status(obj, old, c);
         return;
     }
     int partial = check_pod_sets(json_mget(spec, STR("podSets")), &sets, c);
@@ -229,7 +322,7 @@ void workload_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
                       "partial admission and elastic job cannot be used together");
     }
     check_priority(spec, &at, c);
-    check_admission(obj, old, c);
+    check_status(obj, old, c);
     workload_notes_check(obj, old, c);
     if (old != NULL) {
         check_held(obj, old, c);
