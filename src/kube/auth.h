@@ -1,5 +1,5 @@
 /*
- * auth (kube): who we say we are, for each request anew.
+ * auth (kube): the credentials of a connection, worked out anew for each request.
  *
  * A token file is looked at for each request and read again when it changed, or after a minute at the latest. A program
  * (user.exec) runs when its credential is first needed, when that expires, and after a 401; meanwhile requests wait.

@@ -1,5 +1,5 @@
 /*
- * feed: hands committed changes to those who asked. See mirror.h.
+ * feed: delivers committed changes to watchers and controllers. See mirror.h.
  *
  * A feed may be made or freed inside a delivery. A new one is appended and starts with the next change
  * (`after`); a freed one is marked dead and unlinked when the outermost delivery is over, so that a walk over

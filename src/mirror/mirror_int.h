@@ -1,5 +1,5 @@
 /*
- * mirror_int: what the files of the mirror share. Not for other rooms.
+ * mirror_int: declarations shared by the files of the mirror. Not for other rooms.
  *
  * One rule holds everything together: an index may already hold staged versions, and every reader skips an
  * object whose revision is newer than the mirror's (`visible`). So all memory a change needs is taken when it is

@@ -1,5 +1,6 @@
 /*
- * outside: a mirror that is filled from elsewhere: at recovery, by a reflector, by what writes were answered with. See
+ * outside: a mirror whose objects come from outside: at recovery, by a reflector, by what writes were answered
+ * with. See
  * mirror.h.
  *
  * Two streams tell of the same changes, and neither waits for the other: the watch, in order, and the answers to our

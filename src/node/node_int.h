@@ -1,4 +1,4 @@
-/* node_int: what the files of node share. */
+/* node_int: declarations shared by the files of node. */
 #ifndef BERTH_NODE_NODE_INT_H
 #define BERTH_NODE_NODE_INT_H
 

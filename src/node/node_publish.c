@@ -1,5 +1,5 @@
 /*
- * node_publish: what the API knows of this machine.
+ * node_publish: publishes the state of this machine to the API.
  *
  * The Node is made once; labels and the inventory go in by merge patch, capacity and conditions by
  * a patch of its status, each only when it changed. The Lease is renewed every ten seconds: it is

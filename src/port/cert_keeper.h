@@ -1,6 +1,7 @@
 /*
- * cert_keeper: who knows when a certificate must be renewed, and makes it. Controllers keep what it says in a Secret
- * (control/admit/webhook_certs.h); site/webhook/webhook_cert.h implements it with OpenSSL. Loop thread only.
+ * cert_keeper: the interface that knows when a certificate must be renewed, and issues it. Controllers keep its answer
+ * in a Secret (control/admit/webhook_certs.h); site/webhook/webhook_cert.h implements it with OpenSSL. Loop thread
+ * only.
  */
 #ifndef BERTH_MIRROR_CERT_KEEPER_H
 #define BERTH_MIRROR_CERT_KEEPER_H

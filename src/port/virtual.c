@@ -1,4 +1,4 @@
-/* virtual (mirror): who answers for which computed resource. */
+/* virtual (mirror): the registry of computed resources and their sources. */
 #include "port/virtual.h"
 
 #include "base/mem.h"

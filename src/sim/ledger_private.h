@@ -1,4 +1,4 @@
-/* ledger_private: what the files of the ledger share. */
+/* ledger_private: declarations shared by the files of the ledger. */
 #ifndef BERTH_SIM_LEDGER_PRIVATE_H
 #define BERTH_SIM_LEDGER_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* sim_private: what the files of the simulated world share. */
+/* sim_private: declarations shared by the files of the simulated world. */
 #ifndef BERTH_SIM_SIM_PRIVATE_H
 #define BERTH_SIM_SIM_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /*
- * session: who is signed in to the dashboard, in memory.
+ * session: the sessions of users signed in to the dashboard, in memory.
  *
  * A session stands for a token (each request is made with it, so what revokes the token ends the session) or, when it
  * came from a one-time code, for a user that this machine's administrator named. Its id is 256 random bits; only the

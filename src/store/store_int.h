@@ -1,5 +1,5 @@
 /*
- * store_int: what the files of the store share. Not for other rooms.
+ * store_int: declarations shared by the files of the store. Not for other rooms.
  *
  * db (store_db.c) is the SQLite file: one connection and what is prepared on it, used by one thread at a time.
  * store.c has the queue between the loop thread and the writer thread.

@@ -486,13 +486,13 @@ const struct cli_verb cli_book = {
         "of their own. Waits for the answer: Confirmed, or why not and what would fit instead.\n\n"
         "Times are those of your clock (TZ, /etc/localtime, or --zone). A time that clocks skip "
         "or\n"
-        "show twice is said; a length is elapsed time. The start is now unless --from says "
+        "show twice is named; a length is elapsed time. The start is now unless --from says "
         "more.\n\n"
         "  check    says whether it would fit, what it costs, and books nothing\n"
         "  extend   a later end, --by 1h or --to 20:00, in the same place\n"
         "  cancel   gives the place back\n"
-        "  approve, reject   for who decides: the place was kept meanwhile\n"
-        "  claim    takes what was offered to a booking that waited\n"
+        "  approve, reject   for approvers: the place is kept until they decide\n"
+        "  claim    accepts what was offered to a booking on the waitlist\n"
         "  feed     the address of a calendar of your bookings, for calendar programs",
     .examples =
         "  berth book --slice 2g.35gb --from 14:00 --to 18:00\n"

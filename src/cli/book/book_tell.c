@@ -1,4 +1,4 @@
-/* book_tell: what became of a booking, in words: on standard output what it is, on standard error why it is not. */
+/* book_tell: prints the outcome of a booking: on standard output what it is, on standard error why it is not. */
 #include "cli/book/book_int.h"
 
 #include "wire/text/time.h"

@@ -1,4 +1,4 @@
-/* bookings: `berth bookings`: who has what, when. */
+/* bookings: `berth bookings`: a table of bookings: owner, resources, time. */
 #include <stdlib.h>
 
 #include "base/map.h"

@@ -1,4 +1,4 @@
-/* queue: `berth queue`: who waits where, for what, and until when. */
+/* queue: `berth queue`: pending and running workloads: position, what each waits for, estimated start. */
 #include <stdlib.h>
 
 #include "base/map.h"

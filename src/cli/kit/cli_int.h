@@ -1,4 +1,4 @@
-/* cli_int: what the verbs share: the connection, reading objects, printing them. */
+/* cli_int: declarations shared by the verbs: the connection, reading objects, printing them. */
 #ifndef BERTH_CLI_CLI_INT_H
 #define BERTH_CLI_CLI_INT_H
 

@@ -1,5 +1,5 @@
 /*
- * near: the names that somebody may have meant who wrote another one. Pure.
+ * near: suggests the known names nearest to a mistyped one. Pure.
  *
  * A name is near when it is the same but for case, begins with what was written or the other way round, or when at most
  * a third of the letters differ, are missing or are too many. Names longer than NEAR_LENGTH are near by their beginning

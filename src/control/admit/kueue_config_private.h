@@ -1,4 +1,4 @@
-/* kueue_config_private: what the files of the Configuration's reader share. */
+/* kueue_config_private: declarations shared by the files of the Configuration's reader. */
 #ifndef BERTH_CONTROL_KUEUE_CONFIG_PRIVATE_H
 #define BERTH_CONTROL_KUEUE_CONFIG_PRIVATE_H
 

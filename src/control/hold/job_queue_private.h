@@ -1,5 +1,6 @@
 /*
- * job_queue_private: what job_queue's files share. job_queue.c hears of changes and looks; job_queue_steps.c decides
+ * job_queue_private: declarations shared by the files of job_queue. job_queue.c hears of changes and looks;
+ * job_queue_steps.c decides
  * and writes, one step a look.
  */
 #ifndef BERTH_CONTROL_JOB_QUEUE_PRIVATE_H

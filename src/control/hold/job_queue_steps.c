@@ -1,4 +1,4 @@
-/* job_queue_steps: what one look at an object and its Workload leads to. Each step writes at most once. */
+/* job_queue_steps: the steps of reconciling a Job and its Workload. Each step writes at most once. */
 #include "control/hold/job_queue_private.h"
 
 #include "api/schema/codec.h"

@@ -1,4 +1,7 @@
-/* pod_group_private: what the files of pod_group share: one look at the pods of a Workload, and the steps. */
+/*
+ * pod_group_private: declarations shared by the files of pod_group: one look at the pods of a Workload, and the
+ * steps.
+ */
 #ifndef BERTH_CONTROL_POD_GROUP_PRIVATE_H
 #define BERTH_CONTROL_POD_GROUP_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* serving_private: what the files of serving share. */
+/* serving_private: declarations shared by the files of serving. */
 #ifndef BERTH_CONTROL_SERVING_PRIVATE_H
 #define BERTH_CONTROL_SERVING_PRIVATE_H
 

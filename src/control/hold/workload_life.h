@@ -1,5 +1,5 @@
 /*
- * workload_life: what happens to a Workload beside its admission.
+ * workload_life: deactivation, time limits and retention of Workloads.
  *
  *     spec.active  condition                      what is done
  *     false        not Evicted                    evict: Deactivated, or DeactivatedDueTo<reason of DeactivationTarget>

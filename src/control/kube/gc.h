@@ -1,5 +1,5 @@
 /*
- * gc: deletes what has lost its owners, and lets owners go once their dependents have.
+ * gc: the garbage collector: deletes objects whose owners are gone, and finishes foreground deletions.
  *
  *     a reference is   when                                      with others of that kind only
  *     dangling         it names no object (see below)             the dependent is deleted, in the background

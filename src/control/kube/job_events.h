@@ -1,6 +1,6 @@
 /*
- * job_events: what people are told of a Job: said when a committed change shows it, so exactly once and never of a
- * write that failed.
+ * job_events: Events of a Job, emitted when a committed change shows the fact: exactly once, never for a write that
+ * failed.
  */
 #ifndef BERTH_CONTROL_JOB_EVENTS_H
 #define BERTH_CONTROL_JOB_EVENTS_H

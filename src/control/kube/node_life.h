@@ -1,5 +1,5 @@
 /*
- * node_life: nodes that fell silent, and pods whose node is gone.
+ * node_life: handles nodes without heartbeats, and pods whose node is gone.
  *
  * A Node whose Lease (kube-node-lease/<node>) or Ready heartbeat is older than 40 seconds becomes Ready=Unknown, and
  * its pods are told by an event; the node itself takes that back with its next status. Pods bound to a Node that does

@@ -1,4 +1,4 @@
-/* calendar_feed_private: what the files of the feeds' controller share. */
+/* calendar_feed_private: declarations shared by the files of the feeds' controller. */
 #ifndef BERTH_CONTROL_CALENDAR_FEED_PRIVATE_H
 #define BERTH_CONTROL_CALENDAR_FEED_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* reservation_series_private: what the files of the series' controller share. */
+/* reservation_series_private: declarations shared by the files of the series' controller. */
 #ifndef BERTH_CONTROL_RESERVATION_SERIES_PRIVATE_H
 #define BERTH_CONTROL_RESERVATION_SERIES_PRIVATE_H
 

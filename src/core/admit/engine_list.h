@@ -1,5 +1,6 @@
 /*
- * engine_list (core): who waits in a queue, in order, and sums for those who watch. Reads, and changes nothing.
+ * engine_list (core): the pending workloads of a queue, in order, and sums for metrics and status. Reads, and
+ * changes nothing.
  *
  * The order is the one in which heads would be taken if all fitted: usage of LocalQueues where that orders, the one
  * whose victims are on their way out, priority, time, uid; parked ones stand where they would stand in the heap.

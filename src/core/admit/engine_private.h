@@ -1,4 +1,4 @@
-/* engine_private (core): what the engine's files share. */
+/* engine_private (core): declarations shared by the files of the engine. */
 #ifndef BERTH_CORE_ENGINE_PRIVATE_H
 #define BERTH_CORE_ENGINE_PRIVATE_H
 

@@ -1,5 +1,5 @@
 /*
- * engine_requeue (core): after a cycle: where each head goes that was not admitted, and who is told why.
+ * engine_requeue (core): after a cycle: requeues or parks each head that was not admitted, and reports why.
  *
  *     StrictFIFO       back to the heap, always: it blocks its queue
  *     BestEffortFIFO   back at once when it was only outrun, when its victims are on their way out, or when flavors are

@@ -1,5 +1,5 @@
 /*
- * engine_tree (core): cohort trees: which of them have something to do, and what makes them try again.
+ * engine_tree (core): cohort trees: which trees have work to do, and which changes make them try again.
  *
  * A tree is due when it is awake (a cycle may decide something) or when its parked workloads are to be tried again.
  * Due trees take turns. Whatever frees quota or a place only marks the tree: many such events cost one retry.

@@ -1,5 +1,5 @@
 /*
- * preempt (core): who must go so that one can come.
+ * preempt (core): preemption: finds the admitted workloads to evict so that a pending one fits.
  *
  * A search is a trial on the quota tree: victims are taken out one by one in a fixed order until the asker fits,
  * then put back one by one where it fits without; the tree is left as it was found (quota_mark, quota_undo).

@@ -1,5 +1,5 @@
 /*
- * preempt_private (core): what the two searches for victims share.
+ * preempt_private (core): declarations shared by the two searches for victims.
  *
  * A source is one queue that victims may come from: a cursor over its holders, which gives candidates in victim
  * order and passes over those that the policy spares. Reading ends as soon as no later holder can be a candidate,

@@ -1,5 +1,5 @@
 /*
- * usage (core): admission fair sharing: what LocalQueues used, halved with time.
+ * usage (core): admission fair sharing: usage of LocalQueues, which decays with time.
  *
  * A ledger holds, for each LocalQueue, what was consumed (a mean that forgets by half in each half-life), what its
  * admitted workloads hold now, and the entry penalties of those that hold quota without being admitted. The order among

@@ -1,4 +1,4 @@
-/* booking_waitlist (core): in which order those who wait are served, and who may pass whom. */
+/* booking_waitlist (core): the order of the waitlist, and which bookings may pass others. */
 #include <stdlib.h>
 
 #include "core/booking/booking.h"

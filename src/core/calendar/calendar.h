@@ -1,5 +1,5 @@
 /*
- * calendar (core): what is booked when, on which card; and whether one more booking fits.
+ * calendar (core): bookings by time and card, and whether one more booking fits.
  *
  * Time is seconds since 1970 (UTC), intervals are half-open [start, end); CALENDAR_FOREVER ends what has no end.
  *

@@ -1,5 +1,5 @@
 /*
- * calendar_exchange (core): two like lanes swap what they have between two instants at which neither is in use.
+ * calendar_exchange (core): two equal lanes swap their bookings between two instants at which neither is in use.
  *
  * A lane is a whole card, or one place of a static layout. Let X want [s, e). Take a lane A that is free at s, and let
  * a be when it is next used. When fewer than all lanes are in use at a with X counted, some lane B is free at a; after

@@ -1,5 +1,5 @@
 /*
- * calendar_private (core): what the files of the calendar share.
+ * calendar_private (core): declarations shared by the files of the calendar.
  *
  * The one mutators are cal_add, cal_del and cal_use: they keep the cards' spans, the flavors' slack and the units in
  * step, and write the journal. A trial is everything after cal_mark; cal_undo takes it back and cannot fail.

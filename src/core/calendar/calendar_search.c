@@ -1,4 +1,4 @@
-/* calendar_search (core): when it would fit, and what would fit instead. */
+/* calendar_search (core): searches for the next time at which a booking fits, and for alternatives. */
 #include "core/calendar/calendar_private.h"
 
 enum { SPLIT_PART = 4 /* a split's first part is at least this fraction of the whole */ };

@@ -1,4 +1,7 @@
-/* calendar_supply (core): when there is less: windows, who loses a place, and who finds another. */
+/*
+ * calendar_supply (core): capacity that shrinks (windows, lost cards): which bookings lose their place, and
+ * which find another.
+ */
 #include <stdlib.h>
 
 #include "core/calendar/calendar_private.h"

@@ -1,4 +1,4 @@
-/* calendar_view (core): what there is, what is free, who is busy. */
+/* calendar_view (core): views of the calendar: capacity, free units, bookings. */
 #include <stdlib.h>
 
 #include "core/calendar/calendar_private.h"

@@ -1,5 +1,5 @@
 /*
- * pool (core): the nodes, their GPUs, and who sits where.
+ * pool (core): nodes, their GPUs, and the seats that pods hold on them.
  *
  * A seat is one pod's place: a node, amounts of its resources, and devices (slices with exact starts, or whole GPUs).
  * It belongs to a workload, to a pod, or to both: a workload's seats are planned together before it is admitted and

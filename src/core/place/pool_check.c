@@ -1,4 +1,4 @@
-/* pool_check (core): is what is held what it was, and can it be? For trials and tests. */
+/* pool_check (core): consistency checks of the pool, for trials and tests. */
 #include "core/place/pool_private.h"
 
 uint64_t pool_digest(const struct pool *p) {

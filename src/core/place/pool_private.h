@@ -1,4 +1,4 @@
-/* pool_private (core): what pool.c and pool_plan.c share. */
+/* pool_private (core): declarations shared by the files of the pool. */
 #ifndef BERTH_CORE_POOL_PRIVATE_H
 #define BERTH_CORE_POOL_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* pool_trial (core): what would be if somebody left, and places kept for who comes after. See pool.h. */
+/* pool_trial (core): trial placement as if victims had left, and places kept for a preemptor. See pool.h. */
 #include <assert.h>
 
 #include "core/place/pool_private.h"

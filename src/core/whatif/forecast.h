@@ -1,5 +1,5 @@
 /*
- * forecast (core): an engine run forward in virtual time on run times: who would start when.
+ * forecast (core): runs an engine forward in virtual time, with expected run times, to estimate starts.
  *
  * The engine (a clone: it is used up) decides as it always does; each workload that holds quota gives it back when its
  * run time is over; a victim goes at once, waits again and then runs from its beginning. A run time that is not known

@@ -1,5 +1,5 @@
 /*
- * hindsight (core): what was said of starts, held against what came; and what is said then.
+ * hindsight (core): compares estimated with actual starts, and corrects later estimates.
  *
  * A forecast knows what has been submitted. That small jobs keep overtaking a large one, that somebody declares three
  * times what his jobs take, it learns from what came of earlier forecasts. Each workload's first outlook is kept until

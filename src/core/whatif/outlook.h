@@ -1,5 +1,5 @@
 /*
- * outlook (core): when works may start, as a range: a forecast (forecast.h) run several times, each time with other run
+ * outlook (core): estimated starts as ranges: a forecast (forecast.h) run several times, each time with other run
  * times of those that were observed.
  *
  * One run on medians says a time for everybody and never how sure it is. Here each run draws, for each work, one of the

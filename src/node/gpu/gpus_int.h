@@ -1,4 +1,4 @@
-/* gpus_int: what the files of gpus share: cards, slices, transactions. */
+/* gpus_int: declarations shared by the files of gpus: cards, slices, transactions. */
 #ifndef BERTH_NODE_GPUS_INT_H
 #define BERTH_NODE_GPUS_INT_H
 

@@ -1,5 +1,6 @@
 /*
- * pods_disk: who fills the data disk is ended. When little room is left, what pods that are over wrote goes first, but
+ * pods_disk: evicts the pod that fills the data disk. When little room is left, what pods that are over wrote goes
+ * first, but
  * not their logs: nobody can read it any more. Then what each pod wrote is measured, a few files a tick, and the one
  * with the most is evicted, one at a time.
  */

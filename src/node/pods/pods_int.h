@@ -1,4 +1,4 @@
-/* pods_int: what the files of pods share. */
+/* pods_int: declarations shared by the files of pods. */
 #ifndef BERTH_NODE_PODS_INT_H
 #define BERTH_NODE_PODS_INT_H
 

@@ -1,5 +1,5 @@
 /*
- * pods_report: what the API is told: status (the newest, one write at a time), events, and the
+ * pods_report: reports to the API: status (the newest, one write at a time), events, and the
  * final delete.
  */
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * proctree: processes by /proc: who descends from whom, who is still who.
+ * proctree: the process tree of /proc: descendants of a process, and whether a pid is still the same process.
  */
 #ifndef BERTH_NODE_PROCTREE_H
 #define BERTH_NODE_PROCTREE_H

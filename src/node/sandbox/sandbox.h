@@ -1,5 +1,5 @@
 /*
- * sandbox: what keeps a pod's process to itself, as far as this kernel can.
+ * sandbox: isolates a pod's process, as far as this kernel can.
  *
  * Applied between fork and exec, in this order: cgroups, session, descriptors, mounts, limits,
  * groups and user, capabilities, working folder, no_new_privs, Landlock, seccomp. Each part may be

@@ -1,4 +1,4 @@
-/* authn: who asks. See authn.h. */
+/* authn: authentication: the user behind a certificate or token. See authn.h. */
 #include "server/auth/authn.h"
 
 #include "net/tls.h"

@@ -1,5 +1,6 @@
 /*
- * authn (server): who asks. Certificates, bearer tokens, ServiceAccount tokens, and nobody.
+ * authn (server): authentication: the user behind a certificate or token. Certificates, bearer tokens,
+ * ServiceAccount tokens, and nobody.
  *
  * A bearer token is "berth_" and 256 random bits. Stored is a Secret of type berth.dev/token in kube-system, named by
  * the token's SHA-256, that holds the hash, the user, the groups and the end: reading it gives no token, deleting it

@@ -1,4 +1,4 @@
-/* escalate: nobody grants what he does not hold. See escalate.h. */
+/* escalate: refuses roles and bindings that grant more than their author holds. See escalate.h. */
 #include "server/auth/escalate.h"
 
 #include "api/schema/codec.h"

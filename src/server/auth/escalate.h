@@ -1,5 +1,6 @@
 /*
- * escalate (server): nobody grants what he does not hold. Checks writes of roles and bindings, as Kubernetes does.
+ * escalate (server): refuses roles and bindings that grant more than their author holds. Checks writes of roles and
+ * bindings, as Kubernetes does.
  *
  * A role may be written when each of its rules, taken apart into (verb, group, resource, name) or (verb, path), is
  * covered by one rule the writer holds in that scope; or when he may `escalate` it. A binding may be written when all

@@ -1,5 +1,5 @@
 /*
- * context (server): what the files of this room share: the server itself and one call.
+ * context (server): declarations shared by the files of this room: the server itself and one call.
  *
  * A call is one HTTP request under way. It lives in the request's arena and ends with it: whoever waits for something
  * that may outlive the peer (a commit, a timer) keeps a pointer to the call that `detach` clears.

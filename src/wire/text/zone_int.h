@@ -1,4 +1,4 @@
-/* zone_int (wire): what the files of zone share. */
+/* zone_int (wire): declarations shared by the files of zone. */
 #ifndef BERTH_WIRE_ZONE_INT_H
 #define BERTH_WIRE_ZONE_INT_H
 

@@ -1,5 +1,5 @@
 /*
- * inlet: fills a mirror with what the chosen controllers read, and says when it is complete.
+ * inlet: fills a mirror with the kinds that the chosen controllers read, and tells when all caches have synced.
  *
  *     UNKNOWN --(the server lists its resources)--> ABSENT or FOLLOWED --(listed once)--> synced
  *
