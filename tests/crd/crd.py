@@ -217,6 +217,37 @@ def test_owners(b):
              lambda: b.kubectl("get", "crd", "gizmos.demo.example.com", ok=False).returncode != 0)
 
 
+def test_keda(b):
+    """KEDA's authentications are built in: stored and checked, and whoever writes one is told that nothing uses it yet."""
+    spec = {"secretTargetRef": [{"parameter": "password", "name": "redis", "key": "p"}, {"parameter": "u", "name": "x", "key": "u"}],
+            "podIdentity": {"provider": "none"}}
+    one = {"apiVersion": "keda.sh/v1alpha1", "kind": "TriggerAuthentication", "metadata": {"name": "a"}, "spec": spec}
+    done = b.kubectl("create", "-f", "-", stdin=json.dumps(one), ok=False)
+    check(done.returncode == 0 and "Warning: TriggerAuthentication: Stored and checked, but nothing scales by it yet."
+          in done.stderr, done.stderr)
+    done = b.kubectl("label", "ta", "a", "x=y", ok=False)
+    check(done.returncode == 0 and "nothing scales" in done.stderr, done.stderr)
+    check(b.get("triggerauth", "a")["spec"] == spec, "not stored as written")
+    rows = b.kubectl("get", "ta").splitlines()
+    check(rows[0].split() == ["NAME", "PODIDENTITY", "SECRET", "ENV", "VAULTADDRESS"] and "redis" in rows[1], rows)
+    check("nothing scales by it yet" in b.kubectl("explain", "triggerauthentication"), "explain")
+    check("Key that has the value." in b.kubectl("explain", "ta.spec.secretTargetRef.key"), "explain of a field")
+    refused(b, dict(one, spec={"secretTargetRef": [{"name": "n", "kay": "k"}]}), 'unknown field "spec.secretTargetRef[0].kay"')
+    refused(b, dict(one, spec={"env": [{"name": "n"}]}), "spec.env[0].parameter: Required value")
+    b.apply(dict(one, kind="ClusterTriggerAuthentication"))
+    check(b.kubectl("get", "cta", "-o", "name").strip().endswith("/a"), "of the cluster")
+    b.kubectl("create", "serviceaccount", "reader")
+    b.kubectl("create", "rolebinding", "reader", "--clusterrole=view", "--serviceaccount=default:reader")
+    reader = "--as=system:serviceaccount:default:reader"
+    check(b.kubectl("auth", "can-i", "get", "ta", reader, ok=False).stdout.strip() == "yes", "view cannot read")
+    check(b.kubectl("auth", "can-i", "create", "ta", reader, ok=False).stdout.strip() == "no", "view can write")
+    b.kubectl("create", "rolebinding", "writer", "--clusterrole=edit", "--serviceaccount=default:reader")
+    check(b.kubectl("auth", "can-i", "create", "ta", reader, ok=False).stdout.strip() == "yes", "edit cannot write")
+    b.stop()
+    b.up()
+    check(b.get("ta", "a")["spec"] == spec, "lost")
+
+
 def main():
     program, kubectl, names = sys.argv[1], sys.argv[2], sys.argv[3:]
     tests = {k[5:]: f for k, f in globals().items() if k.startswith("test_")}

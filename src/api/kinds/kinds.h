@@ -10,25 +10,33 @@
 #include "api/schema/check.h"
 #include "api/tables/table.h"
 
-extern const struct kind kind_namespace, kind_node, kind_pod, kind_event, kind_events_event;
-extern const struct kind kind_config_map, kind_secret, kind_service_account, kind_service;
-extern const struct kind kind_endpoint_slice, kind_endpoints, kind_limit_range, kind_runtime_class;
-extern const struct kind kind_priority_class, kind_lease, kind_job;
-extern const struct kind kind_role, kind_cluster_role, kind_role_binding;
-extern const struct kind kind_cluster_role_binding;
-extern const struct kind kind_self_subject_review, kind_token_review, kind_subject_access_review;
-extern const struct kind kind_self_subject_access_review, kind_local_subject_access_review;
-extern const struct kind kind_self_subject_rules_review;
-extern const struct kind kind_resource_flavor, kind_cluster_queue, kind_cohort, kind_local_queue;
-extern const struct kind kind_workload, kind_workload_priority_class, kind_admission_check;
-extern const struct kind kind_topology;
-extern const struct kind kind_workload_explanation, kind_queue_preview;
-extern const struct kind kind_reservation, kind_reservation_policy, kind_capacity_window;
-extern const struct kind kind_reservation_series, kind_calendar_feed, kind_reservation_check;
-extern const struct kind kind_availability, kind_fleet, kind_fleet_history, kind_hardware_profile;
-extern const struct kind kind_mutating_webhooks, kind_validating_webhooks;
-extern const struct kind kind_visible_cluster_queue, kind_visible_local_queue;
-extern const struct kind kind_custom_resource_definition;
+/* The built-in kinds in discovery order: kind_<name> each. A new kind is one more word here. */
+#define BUILTIN_KINDS(KIND)                                                                        \
+    KIND(config_map) KIND(endpoints) KIND(event) KIND(limit_range) KIND(namespace) KIND(node)      \
+    KIND(pod) KIND(secret) KIND(service_account) KIND(service)                                     \
+    KIND(self_subject_review) KIND(token_review)                                                   \
+    KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
+    KIND(self_subject_rules_review) KIND(subject_access_review)                                    \
+    KIND(job)                                                                                      \
+    KIND(lease)                                                                                    \
+    KIND(endpoint_slice)                                                                           \
+    KIND(mutating_webhooks) KIND(validating_webhooks)                                              \
+    KIND(events_event)                                                                             \
+    KIND(runtime_class)                                                                            \
+    KIND(cluster_role_binding) KIND(cluster_role) KIND(role_binding) KIND(role)                    \
+    KIND(priority_class)                                                                           \
+    KIND(cluster_trigger_authentication) KIND(trigger_authentication)                              \
+    KIND(admission_check) KIND(cluster_queue) KIND(cohort) KIND(local_queue)                       \
+    KIND(resource_flavor) KIND(topology) KIND(workload) KIND(workload_priority_class)              \
+    KIND(availability) KIND(calendar_feed) KIND(capacity_window) KIND(fleet)                       \
+    KIND(fleet_history) KIND(queue_preview) KIND(reservation_check) KIND(reservation_policy)       \
+    KIND(reservation) KIND(reservation_series) KIND(workload_explanation)                          \
+    KIND(hardware_profile)                                                                         \
+    KIND(visible_cluster_queue) KIND(visible_local_queue)                                          \
+    KIND(custom_resource_definition)
+#define KIND_EXTERN(name_) extern const struct kind kind_##name_;
+BUILTIN_KINDS(KIND_EXTERN)
+#undef KIND_EXTERN
 
 /* prepare for a kind with a status: what a user wrote there on create is dropped. */
 void prepare_status(yyjson_mut_doc *d, yyjson_mut_val *obj, yyjson_val *old, int64_t now);

@@ -530,6 +530,83 @@ static void statuses(void **state) {
     assert_str_eq(part.v[0].field, STR("status.pendingWorkloads"));
 }
 
+static void unknown(void *ctx, struct str path) {
+    (void)ctx;
+    fail_msg("%.*s is not known", STR_ARG(path));
+}
+
+/* Every source that KEDA has, with each of its fields. */
+static const char every_source[] =
+    "{\"metadata\":{\"name\":\"a\"},\"spec\":{"
+    "\"podIdentity\":{\"provider\":\"aws\",\"identityId\":\"i\",\"identityTenantId\":\"t\","
+    "\"identityAuthorityHost\":\"h\",\"roleArn\":\"r\",\"externalID\":\"e\",\"identityOwner\":"
+    "\"keda\"},"
+    "\"secretTargetRef\":[{\"parameter\":\"p\",\"name\":\"n\",\"key\":\"k\"}],"
+    "\"configMapTargetRef\":[{\"parameter\":\"p\",\"name\":\"n\",\"key\":\"k\"}],"
+    "\"env\":[{\"parameter\":\"p\",\"name\":\"n\",\"containerName\":\"c\"}],\"filePath\":\"/f\","
+    "\"hashiCorpVault\":{\"address\":\"a\",\"authentication\":\"token\",\"namespace\":\"n\","
+    "\"role\":\"r\",\"mount\":\"m\",\"credential\":{\"token\":\"t\",\"serviceAccount\":\"s\","
+    "\"serviceAccountName\":\"s\"},\"secrets\":[{\"parameter\":\"p\",\"path\":\"p\",\"key\":\"k\","
+    "\"type\":\"pki\",\"pkiData\":{\"commonName\":\"c\",\"altNames\":\"a\",\"ipSans\":\"i\","
+    "\"uriSans\":\"u\",\"otherSans\":\"o\",\"ttl\":\"t\",\"format\":\"f\"}}]},"
+    "\"azureKeyVault\":{\"vaultUri\":\"v\",\"podIdentity\":{\"provider\":\"none\"},"
+    "\"secrets\":[{\"parameter\":\"p\",\"name\":\"n\",\"version\":\"v\"}],"
+    "\"credentials\":{\"clientId\":\"c\",\"tenantId\":\"t\",\"clientSecret\":{\"valueFrom\":"
+    "{\"secretKeyRef\":{\"name\":\"n\",\"key\":\"k\"}}}},\"cloud\":{\"type\":\"Private\","
+    "\"keyVaultResourceURL\":\"k\",\"activeDirectoryEndpoint\":\"a\"}},"
+    "\"gcpSecretManager\":{\"secrets\":[{\"parameter\":\"p\",\"id\":\"i\",\"version\":\"v\"}],"
+    "\"podIdentity\":{\"provider\":\"gcp\"},\"credentials\":{\"clientSecret\":{\"valueFrom\":"
+    "{\"secretKeyRef\":{\"name\":\"n\",\"key\":\"k\"}}}}},"
+    "\"awsSecretManager\":{\"region\":\"r\",\"podIdentity\":{\"provider\":\"aws-eks\"},"
+    "\"secrets\":[{\"parameter\":\"p\",\"name\":\"n\",\"versionId\":\"v\",\"versionStage\":\"v\","
+    "\"secretKey\":\"k\"}],\"credentials\":{"
+    "\"accessKey\":{\"valueFrom\":{\"secretKeyRef\":{\"name\":\"n\",\"key\":\"k\"}}},"
+    "\"accessSecretKey\":{\"valueFrom\":{\"secretKeyRef\":{\"name\":\"n\",\"key\":\"k\"}}},"
+    "\"accessToken\":{\"valueFrom\":{\"secretKeyRef\":{\"name\":\"n\",\"key\":\"k\"}}}}},"
+    "\"boundServiceAccountToken\":[{\"parameter\":\"p\",\"serviceAccountName\":\"s\"}],"
+    "\"oauth2\":{\"clientId\":\"c\",\"tokenUrl\":\"https://t\",\"scopes\":[\"s\"],"
+    "\"tokenUrlParams\":{\"a\":\"b\"},\"clientSecret\":{\"valueFrom\":{\"secretKeyRef\":"
+    "{\"name\":\"n\",\"key\":\"k\"}}}}}}";
+
+static void trigger_authentications(void **state) {
+    struct fixture *f = *state;
+    static const char KEDA[] = "keda.sh/v1alpha1";
+    static const char *const kinds[] = {"TriggerAuthentication", "ClusterTriggerAuthentication"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct kind *k = kind_by_api_version(str_of(KEDA), str_of(kinds[i]));
+        yyjson_mut_doc *d = NULL;
+        assert_str_eq(causes_of(f, KEDA, kinds[i], every_source, NULL), STR(""));
+        assert_ok(json_parse_mut(&f->arena, str_of(every_source), &d, &f->err), &f->err);
+        assert_int_equal(
+            codec_prune(kind_storage(k)->schema, d, yyjson_mut_doc_get_root(d), unknown, NULL), 0);
+        assert_non_null(k->notice); /* nothing acts on one yet, and who writes one is told so */
+    }
+#define REFUSED(spec_, want_)                                                                      \
+    assert_str_eq(                                                                                 \
+        causes_of(f, KEDA, kinds[0], "{\"metadata\":{\"name\":\"a\"},\"spec\":" spec_ "}", NULL),  \
+        STR(want_))
+    REFUSED("{\"secretTargetRef\":[{\"name\":\"n\"}]}",
+            "spec.secretTargetRef[0].parameter: Required value\n"
+            "spec.secretTargetRef[0].key: Required value\n");
+    REFUSED("{\"podIdentity\":{\"provider\":\"berth\"}}",
+            "spec.podIdentity.provider: Unsupported value: \"berth\": supported values: "
+            "\"azure-workload\", \"gcp\", \"aws\", \"aws-eks\", \"none\"\n");
+    REFUSED("{\"podIdentity\":{\"provider\":\"azure-workload\",\"identityAuthorityHost\":\"h\"}}",
+            "spec.podIdentity: Forbidden: identityAuthorityHost needs identityTenantId\n");
+    REFUSED(
+        "{\"podIdentity\":{\"provider\":\"aws\",\"roleArn\":\"r\",\"identityOwner\":\"workload\"}}",
+        "spec.podIdentity: Forbidden: roleArn needs identityOwner keda\n");
+    REFUSED("{\"podIdentity\":{\"provider\":\"aws\",\"externalID\":\"e\"}}",
+            "spec.podIdentity: Forbidden: externalID needs roleArn\n");
+    REFUSED("{\"awsSecretManager\":{\"secrets\":[]}}",
+            "spec.awsSecretManager.secrets: Invalid value: []: spec.awsSecretManager.secrets in "
+            "body should have "
+            "at least 1 items\n");
+    REFUSED(
+        "{\"oauth2\":{\"clientId\":\"c\",\"tokenUrl\":\"ftp://t\"}}",
+        "spec.oauth2.tokenUrl: Invalid value: \"ftp://t\": must be a valid http or https URL\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pods, setup, teardown),
@@ -545,6 +622,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(notes, setup, teardown),
         cmocka_unit_test_setup_teardown(gates_only_open, setup, teardown),
         cmocka_unit_test_setup_teardown(statuses, setup, teardown),
+        cmocka_unit_test_setup_teardown(trigger_authentications, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

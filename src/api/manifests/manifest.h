@@ -28,6 +28,9 @@ int manifest_crds(const struct manifest_options *o, struct buf *out, struct err 
 int manifest_rbac(const struct manifest_options *o, struct buf *out, struct err *err);
 int manifest_deploy(const struct manifest_options *o, struct buf *out, struct err *err);
 
+/* For the files that print: whether a cluster gets a definition of the kind from us. */
+struct kind;
+bool manifest_defines(const struct kind *k);
 /* For the files that print: text with @ns@, @image@, @replicas@, @config@ and @args@ put in. */
 void manifest_fill(struct buf *out, const char *text, const struct manifest_options *o);
 

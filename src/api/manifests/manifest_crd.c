@@ -317,6 +317,10 @@ static void write_definition(struct buf *b, const struct kind *k,
     buf_c(b, "]}}");
 }
 
+bool manifest_defines(const struct kind *k) {
+    return (k->flags & KIND_CUSTOM) && !(k->flags & (KIND_VIRTUAL | KIND_COMPUTED)) && !k->notice;
+}
+
 int manifest_crds(const struct manifest_options *o, struct buf *out, struct err *err) {
     size_t n;
     const struct kind *const *kinds = kinds_builtin(&n);
@@ -327,8 +331,7 @@ int manifest_crds(const struct manifest_options *o, struct buf *out, struct err 
     buf_init(&text, TEXT_MAX);
     for (size_t i = 0; r == 0 && i < n; i++) {
         yyjson_doc *d;
-        if (!(kinds[i]->flags & KIND_CUSTOM) ||
-            (kinds[i]->flags & (KIND_VIRTUAL | KIND_COMPUTED))) {
+        if (!manifest_defines(kinds[i])) {
             continue;
         }
         buf_reset(&text);

@@ -164,8 +164,7 @@ static void write_definitions(struct buf *b, const struct manifest_options *o) {
     buf_c(b, "- apiGroups: [apiextensions.k8s.io]\n  resources: [customresourcedefinitions]\n"
              "  resourceNames: [");
     for (size_t i = 0; i < n; i++) {
-        if ((kinds[i]->flags & KIND_CUSTOM) &&
-            !(kinds[i]->flags & (KIND_VIRTUAL | KIND_COMPUTED))) {
+        if (manifest_defines(kinds[i])) {
             buf_f(b, "%s%s.%s", m++ ? ", " : "", kinds[i]->plural, kinds[i]->group);
         }
     }

@@ -503,7 +503,8 @@ static void every_kind_is_whole(void **state) {
             assert_non_null(k->versions[v].schema);
         }
         for (size_t c = 0; c < k->n_columns; c++) {
-            assert_true(k->columns[c].path != NULL || k->cell != NULL);
+            const struct column *column = &k->columns[c];
+            assert_true(column->path || column->json_path || k->cell);
         }
     }
 }

@@ -79,6 +79,10 @@ struct kind {
      * Event): its to_storage leads there, and lists, watches and the mirror use that kind. NULL: itself. */
     const struct kind *stored_as;
 
+    /* Nothing acts on objects of this kind yet: the Warning with which each create and change is answered. Clusters get
+     * no definition of such a kind. NULL: something does. */
+    const char *notice;
+
     /* Hooks for what a table cannot say; each may be NULL. They see the storage version.
      * `old` is NULL on create. `now` is wall time in ns. */
     void (*set_defaults)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);

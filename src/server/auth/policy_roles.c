@@ -13,6 +13,7 @@
 #define READ "get list watch"
 #define CHANGE "create delete deletecollection patch update"
 #define SET "patch update"
+#define KEDA "clustertriggerauthentications triggerauthentications"
 #define HEALTH "/healthz /livez /readyz /version /version/"
 
 struct rule {
@@ -71,6 +72,7 @@ static const struct rule berth_view[] = {
      "workloadexplanations",
      READ},
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ},
+    {"keda.sh", KEDA, READ},
     {0},
 };
 /* The address of a feed is a secret: who has it can read the calendar. */
@@ -80,6 +82,7 @@ static const struct rule berth_edit[] = {
     {"berth.dev", "calendarfeeds", READ " " CHANGE},
     {"berth.dev", "calendarfeeds/status", READ},
     {"berth.dev", "reservationchecks", "create"},
+    {"keda.sh", KEDA, CHANGE},
     {0},
 };
 static const struct rule berth_admin[] = {

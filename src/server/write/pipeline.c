@@ -217,6 +217,9 @@ static int validate(struct write *w) {
     if (causes.n > 0) {
         return refuse(w, k, root, &causes);
     }
+    if (k->notice != NULL && w->call != NULL && !status_only(w)) {
+        call_warn(w->call, str_of(k->notice));
+    }
     return arena_spent(w->arena) ? too_complex(w) : ask_guard(w, k, root);
 }
 

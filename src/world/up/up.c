@@ -546,7 +546,7 @@ static int start(struct up *u, struct err *err) {
     arena_init(&u->arena, ARENA_BYTES_MAX);
     if (u->o.queues_outside &&
         (kinds_hide("kueue.x-k8s.io") != 0 || kinds_hide("visibility.kueue.x-k8s.io") != 0 ||
-         kinds_hide("berth.dev") != 0)) {
+         kinds_hide("berth.dev") != 0 || kinds_hide("keda.sh") != 0)) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     u->loop = loop_new(err);
