@@ -24,7 +24,7 @@ static const struct field pod_failure_policy_on_exit_codes_requirement_fields[] 
       .flags = FIELD_F_REQUIRED | FIELD_F_SET | FIELD_F_KEEP_EMPTY,
       .doc = "Values to compare with."),
 };
-const struct schema schema_pod_failure_policy_on_exit_codes_requirement = SCHEMA(
+static const struct schema schema_pod_failure_policy_on_exit_codes_requirement = SCHEMA(
       "io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
       pod_failure_policy_on_exit_codes_requirement_fields, sizeof(struct exit_codes_rule),
       NULL);
@@ -35,7 +35,7 @@ static const struct field pod_failure_policy_on_pod_conditions_pattern_fields[] 
     M(pod_condition_rule, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Status of the condition: True, False or Unknown."),
 };
-const struct schema schema_pod_failure_policy_on_pod_conditions_pattern = SCHEMA(
+static const struct schema schema_pod_failure_policy_on_pod_conditions_pattern = SCHEMA(
       "io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
       pod_failure_policy_on_pod_conditions_pattern_fields, sizeof(struct pod_condition_rule),
       NULL);
@@ -52,7 +52,7 @@ static const struct field pod_failure_policy_rule_fields[] = {
       .of = &schema_pod_failure_policy_on_pod_conditions_pattern, .flags = FIELD_F_ATOMIC,
       .doc = "Matches conditions of the pod."),
 };
-const struct schema schema_pod_failure_policy_rule = SCHEMA(
+static const struct schema schema_pod_failure_policy_rule = SCHEMA(
       "io.k8s.api.batch.v1.PodFailurePolicyRule", pod_failure_policy_rule_fields,
       sizeof(struct pod_failure_rule), NULL);
 
@@ -70,8 +70,9 @@ static const struct field success_policy_rule_fields[] = {
     M(success_rule, succeeded_count, INT32, ONE, "succeededCount", 2, .flags = FIELD_F_OPT,
       .doc = "Number of indexes that must succeed."),
 };
-const struct schema schema_success_policy_rule = SCHEMA("io.k8s.api.batch.v1.SuccessPolicyRule",
-      success_policy_rule_fields, sizeof(struct success_rule), NULL);
+static const struct schema schema_success_policy_rule =
+    SCHEMA("io.k8s.api.batch.v1.SuccessPolicyRule", success_policy_rule_fields,
+           sizeof(struct success_rule), NULL);
 
 static const struct field success_policy_fields[] = {
     M(success_policy, rules, OBJECT, LIST, "rules", 1, .of = &schema_success_policy_rule,
@@ -142,14 +143,14 @@ static const struct field job_condition_fields[] = {
     M(condition, message, STRING, ONE, "message", 6,
       .doc = "Human-readable message."),
 };
-const struct schema schema_job_condition = SCHEMA("io.k8s.api.batch.v1.JobCondition",
+static const struct schema schema_job_condition = SCHEMA("io.k8s.api.batch.v1.JobCondition",
       job_condition_fields, sizeof(struct condition), NULL);
 
 static const struct field uncounted_terminated_pods_fields[] = {
     M(uncounted_pods, succeeded, STRING, LIST, "succeeded", 1, .flags = FIELD_F_SET),
     M(uncounted_pods, failed, STRING, LIST, "failed", 2, .flags = FIELD_F_SET),
 };
-const struct schema schema_uncounted_terminated_pods = SCHEMA(
+static const struct schema schema_uncounted_terminated_pods = SCHEMA(
       "io.k8s.api.batch.v1.UncountedTerminatedPods", uncounted_terminated_pods_fields,
       sizeof(struct uncounted_pods), NULL);
 

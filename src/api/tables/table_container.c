@@ -99,7 +99,7 @@ static const struct field container_port_fields[] = {
       .values = sctp_tcp_udp_values, .doc = "TCP, UDP or SCTP."),
     M(container_port, host_ip, STRING, ONE, "hostIP", 5, .doc = "Address of the node to bind to."),
 };
-const struct schema schema_container_port = SCHEMA("io.k8s.api.core.v1.ContainerPort",
+static const struct schema schema_container_port = SCHEMA("io.k8s.api.core.v1.ContainerPort",
       container_port_fields, sizeof(struct container_port), NULL);
 
 static const struct field config_map_env_source_fields[] = {
@@ -107,7 +107,7 @@ static const struct field config_map_env_source_fields[] = {
     M(env_from_ref, optional, BOOL, ONE, "optional", 2, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_config_map_env_source = SCHEMA(
+static const struct schema schema_config_map_env_source = SCHEMA(
       "io.k8s.api.core.v1.ConfigMapEnvSource", config_map_env_source_fields,
       sizeof(struct env_from_ref), NULL);
 
@@ -116,7 +116,7 @@ static const struct field secret_env_source_fields[] = {
     M(env_from_ref, optional, BOOL, ONE, "optional", 2, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_secret_env_source = SCHEMA("io.k8s.api.core.v1.SecretEnvSource",
+static const struct schema schema_secret_env_source = SCHEMA("io.k8s.api.core.v1.SecretEnvSource",
       secret_env_source_fields, sizeof(struct env_from_ref), NULL);
 
 static const struct field env_from_source_fields[] = {
@@ -126,7 +126,7 @@ static const struct field env_from_source_fields[] = {
     M(env_from, secret_ref, OBJECT, ONE, "secretRef", 3, .of = &schema_secret_env_source,
       .flags = FIELD_F_OPT, .doc = "Secret to read."),
 };
-const struct schema schema_env_from_source = SCHEMA("io.k8s.api.core.v1.EnvFromSource",
+static const struct schema schema_env_from_source = SCHEMA("io.k8s.api.core.v1.EnvFromSource",
       env_from_source_fields, sizeof(struct env_from), NULL);
 
 static const struct field config_map_key_selector_fields[] = {
@@ -136,7 +136,7 @@ static const struct field config_map_key_selector_fields[] = {
     M(key_selector, optional, BOOL, ONE, "optional", 3, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_config_map_key_selector = SCHEMA(
+static const struct schema schema_config_map_key_selector = SCHEMA(
       "io.k8s.api.core.v1.ConfigMapKeySelector", config_map_key_selector_fields,
       sizeof(struct key_selector), NULL);
 
@@ -147,8 +147,9 @@ static const struct field secret_key_selector_fields[] = {
     M(key_selector, optional, BOOL, ONE, "optional", 3, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_secret_key_selector = SCHEMA("io.k8s.api.core.v1.SecretKeySelector",
-      secret_key_selector_fields, sizeof(struct key_selector), NULL);
+static const struct schema schema_secret_key_selector =
+    SCHEMA("io.k8s.api.core.v1.SecretKeySelector", secret_key_selector_fields,
+           sizeof(struct key_selector), NULL);
 
 static const struct field file_key_selector_fields[] = {
     F(STRING, ONE, "volumeName", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -160,7 +161,7 @@ static const struct field file_key_selector_fields[] = {
     F(BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_file_key_selector = SCHEMA("io.k8s.api.core.v1.FileKeySelector",
+static const struct schema schema_file_key_selector = SCHEMA("io.k8s.api.core.v1.FileKeySelector",
       file_key_selector_fields, 0, NULL);
 
 static const struct field env_var_source_fields[] = {
@@ -178,7 +179,7 @@ static const struct field env_var_source_fields[] = {
     M(env_source, file_key_ref, OBJECT, ONE, "fileKeyRef", 5, .of = &schema_file_key_selector,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "A key of a file in a volume."),
 };
-const struct schema schema_env_var_source = SCHEMA("io.k8s.api.core.v1.EnvVarSource",
+static const struct schema schema_env_var_source = SCHEMA("io.k8s.api.core.v1.EnvVarSource",
       env_var_source_fields, sizeof(struct env_source), NULL);
 
 static const struct field env_var_fields[] = {
@@ -198,8 +199,9 @@ static const struct field container_resource_claim_fields[] = {
       .doc = "Name of the claim in spec.resourceClaims."),
     M(resource_claim_ref, request, STRING, ONE, "request", 2),
 };
-const struct schema schema_container_resource_claim = SCHEMA("io.k8s.api.core.v1.ResourceClaim",
-      container_resource_claim_fields, sizeof(struct resource_claim_ref), NULL);
+static const struct schema schema_container_resource_claim =
+    SCHEMA("io.k8s.api.core.v1.ResourceClaim", container_resource_claim_fields,
+           sizeof(struct resource_claim_ref), NULL);
 
 static const struct field resources_fields[] = {
     M(resources, limits, QUANTITY, MAP, "limits", 1, .doc = "Upper limits, by resource."),
@@ -216,14 +218,14 @@ static const struct field container_resize_policy_fields[] = {
     F(STRING, ONE, "restartPolicy", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "NotRequired or RestartContainer."),
 };
-const struct schema schema_container_resize_policy = SCHEMA(
+static const struct schema schema_container_resize_policy = SCHEMA(
       "io.k8s.api.core.v1.ContainerResizePolicy", container_resize_policy_fields, 0, NULL);
 
 static const struct field container_restart_rule_on_exit_codes_fields[] = {
     F(STRING, ONE, "operator", 1, .doc = "Operator that compares the key with the values."),
     F(INT32, LIST, "values", 2, .flags = FIELD_F_SET, .doc = "Values to compare with."),
 };
-const struct schema schema_container_restart_rule_on_exit_codes = SCHEMA(
+static const struct schema schema_container_restart_rule_on_exit_codes = SCHEMA(
       "io.k8s.api.core.v1.ContainerRestartRuleOnExitCodes",
       container_restart_rule_on_exit_codes_fields, 0, NULL);
 
@@ -252,7 +254,7 @@ static const struct field volume_mount_fields[] = {
     M(volume_mount, sub_path_expr, STRING, ONE, "subPathExpr", 6,
       .doc = "Path inside the volume to mount, with $(NAME) expanded."),
 };
-const struct schema schema_volume_mount = SCHEMA("io.k8s.api.core.v1.VolumeMount",
+static const struct schema schema_volume_mount = SCHEMA("io.k8s.api.core.v1.VolumeMount",
       volume_mount_fields, sizeof(struct volume_mount), NULL);
 
 static const struct field volume_device_fields[] = {
@@ -260,14 +262,14 @@ static const struct field volume_device_fields[] = {
       .doc = "Name of the claim in spec.volumes."),
     F(STRING, ONE, "devicePath", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
 };
-const struct schema schema_volume_device = SCHEMA("io.k8s.api.core.v1.VolumeDevice",
+static const struct schema schema_volume_device = SCHEMA("io.k8s.api.core.v1.VolumeDevice",
       volume_device_fields, 0, NULL);
 
 static const struct field exec_action_fields[] = {
     M(exec_action, command, STRING, LIST, "command", 1, .flags = FIELD_F_ATOMIC,
       .doc = "Command line; no shell is involved."),
 };
-const struct schema schema_exec_action = SCHEMA("io.k8s.api.core.v1.ExecAction",
+static const struct schema schema_exec_action = SCHEMA("io.k8s.api.core.v1.ExecAction",
       exec_action_fields, sizeof(struct exec_action), NULL);
 
 static const struct field http_header_fields[] = {
@@ -276,7 +278,7 @@ static const struct field http_header_fields[] = {
     M(http_header, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Value of the header."),
 };
-const struct schema schema_http_header = SCHEMA("io.k8s.api.core.v1.HTTPHeader",
+static const struct schema schema_http_header = SCHEMA("io.k8s.api.core.v1.HTTPHeader",
       http_header_fields, sizeof(struct http_header), NULL);
 
 static const struct field http_get_action_fields[] = {
@@ -290,7 +292,7 @@ static const struct field http_get_action_fields[] = {
     M(http_get_action, http_headers, OBJECT, LIST, "httpHeaders", 5, .of = &schema_http_header,
       .flags = FIELD_F_ATOMIC, .doc = "Headers to send."),
 };
-const struct schema schema_http_get_action = SCHEMA("io.k8s.api.core.v1.HTTPGetAction",
+static const struct schema schema_http_get_action = SCHEMA("io.k8s.api.core.v1.HTTPGetAction",
       http_get_action_fields, sizeof(struct http_get_action), NULL);
 
 static const struct field tcp_socket_action_fields[] = {
@@ -298,7 +300,7 @@ static const struct field tcp_socket_action_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Port to connect to."),
     M(tcp_socket_action, host, STRING, ONE, "host", 2, .doc = "Host to connect to."),
 };
-const struct schema schema_tcp_socket_action = SCHEMA("io.k8s.api.core.v1.TCPSocketAction",
+static const struct schema schema_tcp_socket_action = SCHEMA("io.k8s.api.core.v1.TCPSocketAction",
       tcp_socket_action_fields, sizeof(struct tcp_socket_action), NULL);
 
 static const struct field grpc_action_fields[] = {
@@ -307,7 +309,7 @@ static const struct field grpc_action_fields[] = {
     F(STRING, ONE, "service", 2, .flags = FIELD_F_OPT, .def = "\"\"",
       .doc = "Service to ask for."),
 };
-const struct schema schema_grpc_action = SCHEMA("io.k8s.api.core.v1.GRPCAction",
+static const struct schema schema_grpc_action = SCHEMA("io.k8s.api.core.v1.GRPCAction",
       grpc_action_fields, 0, NULL);
 
 static const struct field probe_fields[] = {
@@ -332,14 +334,14 @@ static const struct field probe_fields[] = {
     M(probe, termination_grace_period_seconds, INT64, ONE, "terminationGracePeriodSeconds", 7,
       .flags = FIELD_F_OPT, .doc = "Grace period in seconds after this check fails."),
 };
-const struct schema schema_probe = SCHEMA("io.k8s.api.core.v1.Probe", probe_fields,
+static const struct schema schema_probe = SCHEMA("io.k8s.api.core.v1.Probe", probe_fields,
       sizeof(struct probe), NULL);
 
 static const struct field sleep_action_fields[] = {
     M(sleep_action, seconds, INT64, ONE, "seconds", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Seconds to wait."),
 };
-const struct schema schema_sleep_action = SCHEMA("io.k8s.api.core.v1.SleepAction",
+static const struct schema schema_sleep_action = SCHEMA("io.k8s.api.core.v1.SleepAction",
       sleep_action_fields, sizeof(struct sleep_action), NULL);
 
 static const struct field lifecycle_handler_fields[] = {
@@ -352,7 +354,7 @@ static const struct field lifecycle_handler_fields[] = {
     M(lifecycle_handler, sleep, OBJECT, ONE, "sleep", 4, .of = &schema_sleep_action,
       .flags = FIELD_F_OPT, .doc = "Waits."),
 };
-const struct schema schema_lifecycle_handler = SCHEMA("io.k8s.api.core.v1.LifecycleHandler",
+static const struct schema schema_lifecycle_handler = SCHEMA("io.k8s.api.core.v1.LifecycleHandler",
       lifecycle_handler_fields, sizeof(struct lifecycle_handler), NULL);
 
 static const struct field lifecycle_fields[] = {
@@ -372,7 +374,7 @@ static const struct field capabilities_fields[] = {
     M(capabilities, drop, STRING, LIST, "drop", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Capabilities to drop."),
 };
-const struct schema schema_capabilities = SCHEMA("io.k8s.api.core.v1.Capabilities",
+static const struct schema schema_capabilities = SCHEMA("io.k8s.api.core.v1.Capabilities",
       capabilities_fields, sizeof(struct capabilities), NULL);
 
 static const struct field se_linux_options_fields[] = {
@@ -444,7 +446,7 @@ static const struct field security_context_fields[] = {
       .of = &schema_app_armor_profile, .flags = FIELD_F_OPT,
       .doc = "AppArmor profile that confines it."),
 };
-const struct schema schema_security_context = SCHEMA("io.k8s.api.core.v1.SecurityContext",
+static const struct schema schema_security_context = SCHEMA("io.k8s.api.core.v1.SecurityContext",
       security_context_fields, sizeof(struct container_security), NULL);
 
 static const struct field container_fields[] = {

@@ -24,7 +24,7 @@ static const struct field node_config_source_fields[] = {
     F(OBJECT, ONE, "configMap", 2, .of = &schema_config_map_node_config_source,
       .flags = FIELD_F_OPT),
 };
-const struct schema schema_node_config_source = SCHEMA("io.k8s.api.core.v1.NodeConfigSource",
+static const struct schema schema_node_config_source = SCHEMA("io.k8s.api.core.v1.NodeConfigSource",
       node_config_source_fields, 0, NULL);
 
 static const struct field node_spec_fields[] = {
@@ -41,8 +41,8 @@ static const struct field node_spec_fields[] = {
       .doc = "No longer used."),
     F(STRING, ONE, "externalID", 2, .doc = "No longer used."),
 };
-const struct schema schema_node_spec = SCHEMA("io.k8s.api.core.v1.NodeSpec", node_spec_fields,
-      sizeof(struct node_spec), NULL);
+static const struct schema schema_node_spec =
+    SCHEMA("io.k8s.api.core.v1.NodeSpec", node_spec_fields, sizeof(struct node_spec), NULL);
 
 static const struct field node_condition_fields[] = {
     M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -58,7 +58,7 @@ static const struct field node_condition_fields[] = {
     M(condition, message, STRING, ONE, "message", 6,
       .doc = "Human-readable message."),
 };
-const struct schema schema_node_condition = SCHEMA("io.k8s.api.core.v1.NodeCondition",
+static const struct schema schema_node_condition = SCHEMA("io.k8s.api.core.v1.NodeCondition",
       node_condition_fields, sizeof(struct condition), NULL);
 
 static const struct field node_address_fields[] = {
@@ -67,25 +67,25 @@ static const struct field node_address_fields[] = {
     M(node_address, address, STRING, ONE, "address", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "The address."),
 };
-const struct schema schema_node_address = SCHEMA("io.k8s.api.core.v1.NodeAddress",
+static const struct schema schema_node_address = SCHEMA("io.k8s.api.core.v1.NodeAddress",
       node_address_fields, sizeof(struct node_address), NULL);
 
 static const struct field daemon_endpoint_fields[] = {
     F(INT32, ONE, "Port", 1, .flags = FIELD_F_KEEP_EMPTY),
 };
-const struct schema schema_daemon_endpoint = SCHEMA("io.k8s.api.core.v1.DaemonEndpoint",
+static const struct schema schema_daemon_endpoint = SCHEMA("io.k8s.api.core.v1.DaemonEndpoint",
       daemon_endpoint_fields, 0, NULL);
 
 static const struct field node_daemon_endpoints_fields[] = {
     F(OBJECT, ONE, "kubeletEndpoint", 1, .of = &schema_daemon_endpoint),
 };
-const struct schema schema_node_daemon_endpoints = SCHEMA(
+static const struct schema schema_node_daemon_endpoints = SCHEMA(
       "io.k8s.api.core.v1.NodeDaemonEndpoints", node_daemon_endpoints_fields, 0, NULL);
 
 static const struct field node_swap_status_fields[] = {
     F(INT64, ONE, "capacity", 1, .flags = FIELD_F_OPT, .doc = "Total capacity, by resource."),
 };
-const struct schema schema_node_swap_status = SCHEMA("io.k8s.api.core.v1.NodeSwapStatus",
+static const struct schema schema_node_swap_status = SCHEMA("io.k8s.api.core.v1.NodeSwapStatus",
       node_swap_status_fields, 0, NULL);
 
 static const struct field node_system_info_fields[] = {
@@ -111,7 +111,7 @@ static const struct field node_system_info_fields[] = {
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Processor architecture."),
     F(OBJECT, ONE, "swap", 11, .of = &schema_node_swap_status, .flags = FIELD_F_OPT),
 };
-const struct schema schema_node_system_info = SCHEMA("io.k8s.api.core.v1.NodeSystemInfo",
+static const struct schema schema_node_system_info = SCHEMA("io.k8s.api.core.v1.NodeSystemInfo",
       node_system_info_fields, sizeof(struct node_system_info), NULL);
 
 static const struct field container_image_fields[] = {
@@ -119,14 +119,14 @@ static const struct field container_image_fields[] = {
       .doc = "Names of the image."),
     F(INT64, ONE, "sizeBytes", 2, .doc = "Size of the image."),
 };
-const struct schema schema_container_image = SCHEMA("io.k8s.api.core.v1.ContainerImage",
+static const struct schema schema_container_image = SCHEMA("io.k8s.api.core.v1.ContainerImage",
       container_image_fields, 0, NULL);
 
 static const struct field attached_volume_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Name of the volume."),
     F(STRING, ONE, "devicePath", 2, .flags = FIELD_F_KEEP_EMPTY),
 };
-const struct schema schema_attached_volume = SCHEMA("io.k8s.api.core.v1.AttachedVolume",
+static const struct schema schema_attached_volume = SCHEMA("io.k8s.api.core.v1.AttachedVolume",
       attached_volume_fields, 0, NULL);
 
 static const struct field node_config_status_fields[] = {
@@ -135,14 +135,14 @@ static const struct field node_config_status_fields[] = {
     F(OBJECT, ONE, "lastKnownGood", 3, .of = &schema_node_config_source, .flags = FIELD_F_OPT),
     F(STRING, ONE, "error", 4, .doc = "Why it failed."),
 };
-const struct schema schema_node_config_status = SCHEMA("io.k8s.api.core.v1.NodeConfigStatus",
+static const struct schema schema_node_config_status = SCHEMA("io.k8s.api.core.v1.NodeConfigStatus",
       node_config_status_fields, 0, NULL);
 
 static const struct field node_runtime_handler_features_fields[] = {
     F(BOOL, ONE, "recursiveReadOnlyMounts", 1, .flags = FIELD_F_OPT),
     F(BOOL, ONE, "userNamespaces", 2, .flags = FIELD_F_OPT),
 };
-const struct schema schema_node_runtime_handler_features = SCHEMA(
+static const struct schema schema_node_runtime_handler_features = SCHEMA(
       "io.k8s.api.core.v1.NodeRuntimeHandlerFeatures", node_runtime_handler_features_fields, 0,
       NULL);
 
@@ -157,7 +157,7 @@ const struct schema schema_node_runtime_handler = SCHEMA(
 static const struct field node_features_fields[] = {
     F(BOOL, ONE, "supplementalGroupsPolicy", 1, .flags = FIELD_F_OPT),
 };
-const struct schema schema_node_features = SCHEMA("io.k8s.api.core.v1.NodeFeatures",
+static const struct schema schema_node_features = SCHEMA("io.k8s.api.core.v1.NodeFeatures",
       node_features_fields, 0, NULL);
 
 static const struct field node_status_fields[] = {
@@ -185,7 +185,7 @@ static const struct field node_status_fields[] = {
     F(OBJECT, ONE, "features", 13, .of = &schema_node_features, .flags = FIELD_F_OPT),
     F(STRING, LIST, "declaredFeatures", 14, .flags = FIELD_F_ATOMIC),
 };
-const struct schema schema_node_status = SCHEMA("io.k8s.api.core.v1.NodeStatus",
+static const struct schema schema_node_status = SCHEMA("io.k8s.api.core.v1.NodeStatus",
       node_status_fields, sizeof(struct node_status), NULL);
 
 static const struct field node_fields[] = {
@@ -205,7 +205,7 @@ static const struct field namespace_spec_fields[] = {
     M(namespace_spec, finalizers, STRING, LIST, "finalizers", 1, .flags = FIELD_F_ATOMIC,
       .doc = "Finalizers: the namespace is deleted once none is left."),
 };
-const struct schema schema_namespace_spec = SCHEMA("io.k8s.api.core.v1.NamespaceSpec",
+static const struct schema schema_namespace_spec = SCHEMA("io.k8s.api.core.v1.NamespaceSpec",
       namespace_spec_fields, sizeof(struct namespace_spec), NULL);
 
 static const struct field namespace_condition_fields[] = {
@@ -220,8 +220,9 @@ static const struct field namespace_condition_fields[] = {
     M(condition, message, STRING, ONE, "message", 6,
       .doc = "Human-readable message."),
 };
-const struct schema schema_namespace_condition = SCHEMA("io.k8s.api.core.v1.NamespaceCondition",
-      namespace_condition_fields, sizeof(struct condition), NULL);
+static const struct schema schema_namespace_condition =
+    SCHEMA("io.k8s.api.core.v1.NamespaceCondition", namespace_condition_fields,
+           sizeof(struct condition), NULL);
 
 static const struct field namespace_status_fields[] = {
     M(namespace_status, phase, STRING, ONE, "phase", 1, .values = active_terminating_values,
@@ -230,7 +231,7 @@ static const struct field namespace_status_fields[] = {
       .of = &schema_namespace_condition, .flags = FIELD_F_MERGE, .merge_key = "type",
       .list_keys = "type", .doc = "Current conditions, one entry per type."),
 };
-const struct schema schema_namespace_status = SCHEMA("io.k8s.api.core.v1.NamespaceStatus",
+static const struct schema schema_namespace_status = SCHEMA("io.k8s.api.core.v1.NamespaceStatus",
       namespace_status_fields, sizeof(struct namespace_status), NULL);
 
 static const struct field namespace_fields[] = {
@@ -309,20 +310,20 @@ static const struct field service_port_fields[] = {
     M(service_port, node_port, INT32, ONE, "nodePort", 5, .max = 65535,
       .doc = "Port on every node."),
 };
-const struct schema schema_service_port = SCHEMA("io.k8s.api.core.v1.ServicePort",
+static const struct schema schema_service_port = SCHEMA("io.k8s.api.core.v1.ServicePort",
       service_port_fields, sizeof(struct service_port), NULL);
 
 static const struct field client_ip_config_fields[] = {
     F(INT32, ONE, "timeoutSeconds", 1, .flags = FIELD_F_OPT,
       .doc = "Seconds for which a client stays with the same pod."),
 };
-const struct schema schema_client_ip_config = SCHEMA("io.k8s.api.core.v1.ClientIPConfig",
+static const struct schema schema_client_ip_config = SCHEMA("io.k8s.api.core.v1.ClientIPConfig",
       client_ip_config_fields, 0, NULL);
 
 static const struct field session_affinity_config_fields[] = {
     F(OBJECT, ONE, "clientIP", 1, .of = &schema_client_ip_config, .flags = FIELD_F_OPT),
 };
-const struct schema schema_session_affinity_config = SCHEMA(
+static const struct schema schema_session_affinity_config = SCHEMA(
       "io.k8s.api.core.v1.SessionAffinityConfig", session_affinity_config_fields, 0, NULL);
 
 static const struct field service_spec_fields[] = {
@@ -366,7 +367,7 @@ static const struct field service_spec_fields[] = {
     F(STRING, ONE, "trafficDistribution", 23, .flags = FIELD_F_OPT,
       .doc = "Which endpoints are preferred for routing."),
 };
-const struct schema schema_service_spec = SCHEMA("io.k8s.api.core.v1.ServiceSpec",
+static const struct schema schema_service_spec = SCHEMA("io.k8s.api.core.v1.ServiceSpec",
       service_spec_fields, sizeof(struct service_spec), NULL);
 
 static const struct field port_status_fields[] = {
@@ -375,7 +376,7 @@ static const struct field port_status_fields[] = {
       .doc = "TCP, UDP or SCTP."),
     F(STRING, ONE, "error", 3, .flags = FIELD_F_OPT, .doc = "Why it failed."),
 };
-const struct schema schema_port_status = SCHEMA("io.k8s.api.core.v1.PortStatus",
+static const struct schema schema_port_status = SCHEMA("io.k8s.api.core.v1.PortStatus",
       port_status_fields, 0, NULL);
 
 static const struct field load_balancer_ingress_fields[] = {
@@ -385,13 +386,13 @@ static const struct field load_balancer_ingress_fields[] = {
     F(OBJECT, LIST, "ports", 4, .of = &schema_port_status, .flags = FIELD_F_ATOMIC,
       .doc = "Ports."),
 };
-const struct schema schema_load_balancer_ingress = SCHEMA(
+static const struct schema schema_load_balancer_ingress = SCHEMA(
       "io.k8s.api.core.v1.LoadBalancerIngress", load_balancer_ingress_fields, 0, NULL);
 
 static const struct field load_balancer_status_fields[] = {
     F(OBJECT, LIST, "ingress", 1, .of = &schema_load_balancer_ingress, .flags = FIELD_F_ATOMIC),
 };
-const struct schema schema_load_balancer_status = SCHEMA(
+static const struct schema schema_load_balancer_status = SCHEMA(
       "io.k8s.api.core.v1.LoadBalancerStatus", load_balancer_status_fields, 0, NULL);
 
 static const struct field service_status_fields[] = {
@@ -401,7 +402,7 @@ static const struct field service_status_fields[] = {
       .merge_key = "type", .list_keys = "type",
       .doc = "Current conditions, one entry per type."),
 };
-const struct schema schema_service_status = SCHEMA("io.k8s.api.core.v1.ServiceStatus",
+static const struct schema schema_service_status = SCHEMA("io.k8s.api.core.v1.ServiceStatus",
       service_status_fields, 0, NULL);
 
 static const struct field service_fields[] = {
@@ -426,7 +427,7 @@ static const struct field endpoint_address_fields[] = {
     M(endpoint_address, target_ref, OBJECT, ONE, "targetRef", 2, .of = &schema_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Object that owns the address."),
 };
-const struct schema schema_endpoint_address = SCHEMA("io.k8s.api.core.v1.EndpointAddress",
+static const struct schema schema_endpoint_address = SCHEMA("io.k8s.api.core.v1.EndpointAddress",
       endpoint_address_fields, sizeof(struct endpoint_address), NULL);
 
 static const struct field endpoint_port_fields[] = {
@@ -438,7 +439,7 @@ static const struct field endpoint_port_fields[] = {
     F(STRING, ONE, "appProtocol", 4, .flags = FIELD_F_OPT,
       .doc = "Application protocol of the port."),
 };
-const struct schema schema_endpoint_port = SCHEMA("io.k8s.api.core.v1.EndpointPort",
+static const struct schema schema_endpoint_port = SCHEMA("io.k8s.api.core.v1.EndpointPort",
       endpoint_port_fields, sizeof(struct endpoint_port), NULL);
 
 static const struct field endpoint_subset_fields[] = {
@@ -450,7 +451,7 @@ static const struct field endpoint_subset_fields[] = {
     M(endpoint_subset, ports, OBJECT, LIST, "ports", 3, .of = &schema_endpoint_port,
       .flags = FIELD_F_ATOMIC, .doc = "Ports."),
 };
-const struct schema schema_endpoint_subset = SCHEMA("io.k8s.api.core.v1.EndpointSubset",
+static const struct schema schema_endpoint_subset = SCHEMA("io.k8s.api.core.v1.EndpointSubset",
       endpoint_subset_fields, sizeof(struct endpoint_subset), NULL);
 
 static const struct field endpoints_fields[] = {

@@ -42,7 +42,7 @@ static const struct field resource_flavor_spec_fields[] = {
       .max = 253, .format = "dns1123-subdomain",
       .doc = "Topology of its nodes; makes placement aware of racks and hosts."),
 };
-const struct schema schema_resource_flavor_spec = SCHEMA(
+static const struct schema schema_resource_flavor_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ResourceFlavorSpec", resource_flavor_spec_fields,
       sizeof(struct resource_flavor_spec), NULL);
 
@@ -68,7 +68,7 @@ static const struct field resource_quota_fields[] = {
     M(resource_quota, lending_limit, QUANTITY, ONE, "lendingLimit", 0, .flags = FIELD_F_OPT,
       .doc = "Most of the quota that other queues can borrow; all unless set."),
 };
-const struct schema schema_resource_quota = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceQuota",
+static const struct schema schema_resource_quota = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceQuota",
       resource_quota_fields, sizeof(struct resource_quota), NULL);
 
 static const struct field flavor_quotas_fields[] = {
@@ -78,7 +78,7 @@ static const struct field flavor_quotas_fields[] = {
       .flags = FIELD_F_REQUIRED, .list_keys = "name", .min = 1, .max = 64,
       .doc = "Quotas, in the order of coveredResources."),
 };
-const struct schema schema_flavor_quotas = SCHEMA("io.x-k8s.kueue.v1beta2.FlavorQuotas",
+static const struct schema schema_flavor_quotas = SCHEMA("io.x-k8s.kueue.v1beta2.FlavorQuotas",
       flavor_quotas_fields, sizeof(struct flavor_quotas), NULL);
 
 static const struct field resource_group_fields[] = {
@@ -113,7 +113,7 @@ static const struct field borrow_within_cohort_fields[] = {
     M(borrow_within_cohort, max_priority_threshold, INT32, ONE, "maxPriorityThreshold", 0,
       .flags = FIELD_F_OPT, .doc = "Only workloads of at most this priority are preempted."),
 };
-const struct schema schema_borrow_within_cohort = SCHEMA(
+static const struct schema schema_borrow_within_cohort = SCHEMA(
       "io.x-k8s.kueue.v1beta2.BorrowWithinCohort", borrow_within_cohort_fields,
       sizeof(struct borrow_within_cohort), NULL);
 
@@ -138,7 +138,7 @@ static const struct field admission_check_strategy_rule_fields[] = {
     M(admission_check_rule, on_flavors, STRING, LIST, "onFlavors", 0, .flags = FIELD_F_SET,
       .max = 64, .doc = "Flavors to which the check applies; empty means all."),
 };
-const struct schema schema_admission_check_strategy_rule = SCHEMA(
+static const struct schema schema_admission_check_strategy_rule = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckStrategyRule", admission_check_strategy_rule_fields,
       sizeof(struct admission_check_rule), NULL);
 
@@ -171,7 +171,7 @@ static const struct field concurrent_admission_constraints_fields[] = {
       STRING, ONE, "lastAcceptableFlavorName", 0, .flags = FIELD_F_OPT, .max = 253,
       .format = "dns1123-subdomain", .doc = "Last flavor to which a workload is moved."),
 };
-const struct schema schema_concurrent_admission_constraints = SCHEMA(
+static const struct schema schema_concurrent_admission_constraints = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionConstraints",
       concurrent_admission_constraints_fields, sizeof(struct concurrent_admission_constraints),
       NULL);
@@ -184,7 +184,7 @@ static const struct field concurrent_admission_migration_fields[] = {
       .of = &schema_concurrent_admission_constraints, .flags = FIELD_F_OPT,
       .doc = "Limits on moving workloads to other flavors."),
 };
-const struct schema schema_concurrent_admission_migration = SCHEMA(
+static const struct schema schema_concurrent_admission_migration = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionMigration",
       concurrent_admission_migration_fields, sizeof(struct concurrent_admission_migration),
       NULL);
@@ -194,7 +194,7 @@ static const struct field concurrent_admission_policy_fields[] = {
       .of = &schema_concurrent_admission_migration, .flags = FIELD_F_REQUIRED,
       .doc = "Whether an admitted workload moves to a better flavor."),
 };
-const struct schema schema_concurrent_admission_policy = SCHEMA(
+static const struct schema schema_concurrent_admission_policy = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ConcurrentAdmissionPolicy", concurrent_admission_policy_fields,
       sizeof(struct concurrent_admission_policy), NULL);
 
@@ -231,7 +231,7 @@ static const struct field cluster_queue_spec_fields[] = {
       OBJECT, ONE, "concurrentAdmissionPolicy", 0, .of = &schema_concurrent_admission_policy,
       .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .doc = "How workloads move to better flavors."),
 };
-const struct schema schema_cluster_queue_spec = SCHEMA(
+static const struct schema schema_cluster_queue_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ClusterQueueSpec", cluster_queue_spec_fields,
       sizeof(struct cluster_queue_spec), NULL);
 
@@ -241,7 +241,7 @@ static const struct field resource_usage_fields[] = {
     M(resource_usage, borrowed, QUANTITY, ONE, "borrowed", 0,
       .doc = "Usage borrowed from the cohort."),
 };
-const struct schema schema_resource_usage = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceUsage",
+static const struct schema schema_resource_usage = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceUsage",
       resource_usage_fields, sizeof(struct resource_usage), NULL);
 
 static const struct field flavor_usage_fields[] = {
@@ -258,7 +258,7 @@ static const struct field fair_sharing_status_fields[] = {
       .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Usage beyond the own quota, divided by the weight."),
 };
-const struct schema schema_fair_sharing_status = SCHEMA(
+static const struct schema schema_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.FairSharingStatus", fair_sharing_status_fields,
       sizeof(struct fair_sharing_status), NULL);
 
@@ -282,7 +282,7 @@ static const struct field cluster_queue_status_fields[] = {
       .of = &schema_fair_sharing_status, .flags = FIELD_F_OPT,
       .doc = "Fair sharing with sibling queues and cohorts."),
 };
-const struct schema schema_cluster_queue_status = SCHEMA(
+static const struct schema schema_cluster_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.ClusterQueueStatus", cluster_queue_status_fields,
       sizeof(struct cluster_queue_status), NULL);
 
@@ -317,7 +317,7 @@ static const struct field cohort_status_fields[] = {
       .of = &schema_fair_sharing_status, .flags = FIELD_F_OPT,
       .doc = "Fair sharing with sibling queues and cohorts."),
 };
-const struct schema schema_cohort_status = SCHEMA("io.x-k8s.kueue.v1beta2.CohortStatus",
+static const struct schema schema_cohort_status = SCHEMA("io.x-k8s.kueue.v1beta2.CohortStatus",
       cohort_status_fields, sizeof(struct cohort_status), NULL);
 
 static const struct field cohort_fields[] = {
@@ -350,7 +350,7 @@ static const struct field local_queue_resource_usage_fields[] = {
     M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of the resource."),
     M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "Total usage."),
 };
-const struct schema schema_local_queue_resource_usage = SCHEMA(
+static const struct schema schema_local_queue_resource_usage = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueResourceUsage", local_queue_resource_usage_fields,
       sizeof(struct resource_usage), NULL);
 
@@ -371,7 +371,7 @@ static const struct field local_queue_admission_fair_sharing_status_fields[] = {
     M(admission_fair_sharing_status, last_update_ns, TIME, ONE, "lastUpdate", 0,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Time of the last computation."),
 };
-const struct schema schema_local_queue_admission_fair_sharing_status = SCHEMA(
+static const struct schema schema_local_queue_admission_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueAdmissionFairSharingStatus",
       local_queue_admission_fair_sharing_status_fields,
       sizeof(struct admission_fair_sharing_status), NULL);
@@ -385,7 +385,7 @@ static const struct field local_queue_fair_sharing_status_fields[] = {
       .of = &schema_local_queue_admission_fair_sharing_status, .flags = FIELD_F_OPT,
       .doc = "Usage over time that orders admission."),
 };
-const struct schema schema_local_queue_fair_sharing_status = SCHEMA(
+static const struct schema schema_local_queue_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueFairSharingStatus",
       local_queue_fair_sharing_status_fields, sizeof(struct local_queue_fair_sharing_status),
       NULL);
@@ -410,7 +410,7 @@ static const struct field local_queue_status_fields[] = {
       .of = &schema_local_queue_fair_sharing_status, .flags = FIELD_F_OPT,
       .doc = "Fair sharing with sibling queues and cohorts."),
 };
-const struct schema schema_local_queue_status = SCHEMA(
+static const struct schema schema_local_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueStatus", local_queue_status_fields,
       sizeof(struct local_queue_status), NULL);
 
@@ -464,7 +464,7 @@ static const struct field admission_check_spec_fields[] = {
       .of = &schema_admission_check_parameters_reference, .flags = FIELD_F_OPT,
       .doc = "Object with settings for the controller."),
 };
-const struct schema schema_admission_check_spec = SCHEMA(
+static const struct schema schema_admission_check_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta2.AdmissionCheckSpec", admission_check_spec_fields,
       sizeof(struct admission_check_spec), NULL);
 

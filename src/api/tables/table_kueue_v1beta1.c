@@ -43,7 +43,7 @@ static const struct field v1beta1_cluster_queue_spec_fields[] = {
     F(OBJECT, ONE, "admissionScope", 0, .of = &schema_admission_scope, .flags = FIELD_F_OPT,
       .doc = "How usage over time orders its workloads."),
 };
-const struct schema schema_v1beta1_cluster_queue_spec = SCHEMA(
+static const struct schema schema_v1beta1_cluster_queue_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueueSpec", v1beta1_cluster_queue_spec_fields, 0,
       NULL);
 
@@ -52,7 +52,7 @@ static const struct field v1beta1_cluster_queue_pending_workload_fields[] = {
     F(STRING, ONE, "namespace", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Namespace of the Workload."),
 };
-const struct schema schema_v1beta1_cluster_queue_pending_workload = SCHEMA(
+static const struct schema schema_v1beta1_cluster_queue_pending_workload = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueuePendingWorkload",
       v1beta1_cluster_queue_pending_workload_fields, 0, NULL);
 
@@ -62,7 +62,7 @@ static const struct field v1beta1_cluster_queue_pending_workloads_status_fields[
       .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY),
     F(TIME, ONE, "lastChangeTime", 0, .flags = FIELD_F_KEEP_EMPTY),
 };
-const struct schema schema_v1beta1_cluster_queue_pending_workloads_status = SCHEMA(
+static const struct schema schema_v1beta1_cluster_queue_pending_workloads_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueuePendingWorkloadsStatus",
       v1beta1_cluster_queue_pending_workloads_status_fields, 0, NULL);
 
@@ -72,7 +72,7 @@ static const struct field v1beta1_admission_fair_sharing_status_fields[] = {
     F(TIME, ONE, "lastUpdate", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Time of the last computation."),
 };
-const struct schema schema_v1beta1_admission_fair_sharing_status = SCHEMA(
+static const struct schema schema_v1beta1_admission_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.AdmissionFairSharingStatus",
       v1beta1_admission_fair_sharing_status_fields, 0, NULL);
 
@@ -83,7 +83,7 @@ static const struct field v1beta1_fair_sharing_status_fields[] = {
       .of = &schema_v1beta1_admission_fair_sharing_status, .flags = FIELD_F_OPT,
       .doc = "Usage over time that orders admission."),
 };
-const struct schema schema_v1beta1_fair_sharing_status = SCHEMA(
+static const struct schema schema_v1beta1_fair_sharing_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.FairSharingStatus", v1beta1_fair_sharing_status_fields, 0,
       NULL);
 
@@ -107,7 +107,7 @@ static const struct field v1beta1_cluster_queue_status_fields[] = {
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
       .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
-const struct schema schema_v1beta1_cluster_queue_status = SCHEMA(
+static const struct schema schema_v1beta1_cluster_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.ClusterQueueStatus", v1beta1_cluster_queue_status_fields, 0,
       NULL);
 
@@ -128,8 +128,8 @@ static const struct field v1beta1_cohort_status_fields[] = {
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
       .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
-const struct schema schema_v1beta1_cohort_status = SCHEMA("io.x-k8s.kueue.v1beta1.CohortStatus",
-      v1beta1_cohort_status_fields, 0, NULL);
+static const struct schema schema_v1beta1_cohort_status =
+    SCHEMA("io.x-k8s.kueue.v1beta1.CohortStatus", v1beta1_cohort_status_fields, 0, NULL);
 
 static const struct field v1beta1_cohort_fields[] = {
     F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
@@ -152,7 +152,7 @@ static const struct field v1beta1_local_queue_flavor_status_fields[] = {
     F(OBJECT, LIST, "nodeTaints", 0, .of = &schema_taint, .flags = FIELD_F_ATOMIC, .max = 8),
     F(OBJECT, ONE, "topology", 0, .of = &schema_topology_info, .flags = FIELD_F_OPT),
 };
-const struct schema schema_v1beta1_local_queue_flavor_status = SCHEMA(
+static const struct schema schema_v1beta1_local_queue_flavor_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.LocalQueueFlavorStatus", v1beta1_local_queue_flavor_status_fields,
       0, NULL);
 
@@ -177,7 +177,7 @@ static const struct field v1beta1_local_queue_status_fields[] = {
     F(OBJECT, ONE, "fairSharing", 0, .of = &schema_v1beta1_fair_sharing_status,
       .flags = FIELD_F_OPT, .doc = "Fair sharing with sibling queues and cohorts."),
 };
-const struct schema schema_v1beta1_local_queue_status = SCHEMA(
+static const struct schema schema_v1beta1_local_queue_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.LocalQueueStatus", v1beta1_local_queue_status_fields, 0,
       NULL);
 
@@ -213,7 +213,7 @@ static const struct field v1beta1_pod_set_topology_request_fields[] = {
     F(INT32, ONE, "podSetSliceSize", 0, .flags = FIELD_F_OPT, .min = 1, .max = INT32_MAX,
       .doc = "Number of pods in a slice."),
 };
-const struct schema schema_v1beta1_pod_set_topology_request = SCHEMA(
+static const struct schema schema_v1beta1_pod_set_topology_request = SCHEMA(
       "io.x-k8s.kueue.v1beta1.PodSetTopologyRequest", v1beta1_pod_set_topology_request_fields, 0,
       NULL);
 
@@ -247,8 +247,8 @@ static const struct field v1beta1_workload_spec_fields[] = {
     F(INT32, ONE, "maximumExecutionTimeSeconds", 0, .flags = FIELD_F_OPT, .min = 1,
       .max = INT32_MAX, .doc = "Seconds it may run before it is deactivated."),
 };
-const struct schema schema_v1beta1_workload_spec = SCHEMA("io.x-k8s.kueue.v1beta1.WorkloadSpec",
-      v1beta1_workload_spec_fields, 0, NULL);
+static const struct schema schema_v1beta1_workload_spec =
+    SCHEMA("io.x-k8s.kueue.v1beta1.WorkloadSpec", v1beta1_workload_spec_fields, 0, NULL);
 
 static const struct field v1beta1_topology_domain_assignment_fields[] = {
     F(STRING, LIST, "values", 0, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
@@ -256,7 +256,7 @@ static const struct field v1beta1_topology_domain_assignment_fields[] = {
     F(INT32, ONE, "count", 0, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,
       .max = INT32_MAX, .doc = "Number of pods."),
 };
-const struct schema schema_v1beta1_topology_domain_assignment = SCHEMA(
+static const struct schema schema_v1beta1_topology_domain_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.TopologyDomainAssignment",
       v1beta1_topology_domain_assignment_fields, 0, NULL);
 
@@ -266,7 +266,7 @@ static const struct field v1beta1_topology_assignment_fields[] = {
     F(OBJECT, LIST, "domains", 0, .of = &schema_v1beta1_topology_domain_assignment,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Domains and their pods."),
 };
-const struct schema schema_v1beta1_topology_assignment = SCHEMA(
+static const struct schema schema_v1beta1_topology_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.TopologyAssignment", v1beta1_topology_assignment_fields, 0,
       NULL);
 
@@ -281,7 +281,7 @@ static const struct field v1beta1_pod_set_assignment_fields[] = {
     F(STRING, ONE, "delayedTopologyRequest", 0, .flags = FIELD_F_OPT,
       .values = pending_ready_values, .doc = "Pending while topology assignment is delayed."),
 };
-const struct schema schema_v1beta1_pod_set_assignment = SCHEMA(
+static const struct schema schema_v1beta1_pod_set_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta1.PodSetAssignment", v1beta1_pod_set_assignment_fields, 0,
       NULL);
 
@@ -320,7 +320,7 @@ static const struct field v1beta1_workload_status_fields[] = {
     F(OBJECT, LIST, "unhealthyNodes", 0, .of = &schema_unhealthy_node,
       .doc = "Failed nodes that the workload used."),
 };
-const struct schema schema_v1beta1_workload_status = SCHEMA(
+static const struct schema schema_v1beta1_workload_status = SCHEMA(
       "io.x-k8s.kueue.v1beta1.WorkloadStatus", v1beta1_workload_status_fields, 0, NULL);
 
 static const struct field v1beta1_workload_fields[] = {
@@ -345,7 +345,7 @@ static const struct field v1beta1_admission_check_spec_fields[] = {
     F(OBJECT, ONE, "parameters", 0, .of = &schema_admission_check_parameters_reference,
       .flags = FIELD_F_OPT, .doc = "Object with settings for the controller."),
 };
-const struct schema schema_v1beta1_admission_check_spec = SCHEMA(
+static const struct schema schema_v1beta1_admission_check_spec = SCHEMA(
       "io.x-k8s.kueue.v1beta1.AdmissionCheckSpec", v1beta1_admission_check_spec_fields, 0,
       NULL);
 

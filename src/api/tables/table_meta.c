@@ -25,7 +25,7 @@ static const struct field owner_reference_fields[] = {
       .flags = FIELD_F_OPT,
       .doc = "Whether a foreground deletion of the owner waits for this object."),
 };
-const struct schema schema_owner_reference = SCHEMA(
+static const struct schema schema_owner_reference = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", owner_reference_fields,
       sizeof(struct owner_reference), "An object that this one belongs to.");
 
@@ -38,7 +38,7 @@ static const struct field managed_fields_entry_fields[] = {
     F(ANY, ONE, "fieldsV1", 7, .flags = FIELD_F_OPT, .doc = "Fields that the manager set."),
     F(STRING, ONE, "subresource", 8, .doc = "Part of the resource, such as status."),
 };
-const struct schema schema_managed_fields_entry = SCHEMA(
+static const struct schema schema_managed_fields_entry = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", managed_fields_entry_fields, 0,
       NULL);
 
@@ -141,7 +141,7 @@ static const struct field preconditions_fields[] = {
     M(delete_preconditions, resource_version, STRING, ONE, "resourceVersion", 2,
       .flags = FIELD_F_OPT, .doc = "Version of the stored object; changes with each write."),
 };
-const struct schema schema_preconditions = SCHEMA(
+static const struct schema schema_preconditions = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions", preconditions_fields,
       sizeof(struct delete_preconditions), NULL);
 
@@ -170,7 +170,7 @@ static const struct field status_cause_fields[] = {
     F(STRING, ONE, "message", 2, .doc = "Human-readable message."),
     F(STRING, ONE, "field", 3, .doc = "Path of the field that caused the error."),
 };
-const struct schema schema_status_cause = SCHEMA(
+static const struct schema schema_status_cause = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause", status_cause_fields, 0, NULL);
 
 static const struct field status_details_fields[] = {
@@ -182,7 +182,7 @@ static const struct field status_details_fields[] = {
       .doc = "Details, field by field."),
     F(INT32, ONE, "retryAfterSeconds", 5, .doc = "Seconds to wait before trying again."),
 };
-const struct schema schema_status_details = SCHEMA(
+static const struct schema schema_status_details = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails", status_details_fields, 0, NULL);
 
 static const struct field status_fields[] = {

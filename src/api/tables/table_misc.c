@@ -22,14 +22,14 @@ static const struct field limit_range_item_fields[] = {
     M(limit_range_item, max_limit_request_ratio, QUANTITY, MAP, "maxLimitRequestRatio", 6,
       .doc = "Maximum ratio of limit to request."),
 };
-const struct schema schema_limit_range_item = SCHEMA("io.k8s.api.core.v1.LimitRangeItem",
+static const struct schema schema_limit_range_item = SCHEMA("io.k8s.api.core.v1.LimitRangeItem",
       limit_range_item_fields, sizeof(struct limit_range_item), NULL);
 
 static const struct field limit_range_spec_fields[] = {
     M(limit_range_spec, limits, OBJECT, LIST, "limits", 1, .of = &schema_limit_range_item,
       .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "One entry for each type of object."),
 };
-const struct schema schema_limit_range_spec = SCHEMA("io.k8s.api.core.v1.LimitRangeSpec",
+static const struct schema schema_limit_range_spec = SCHEMA("io.k8s.api.core.v1.LimitRangeSpec",
       limit_range_spec_fields, sizeof(struct limit_range_spec), NULL);
 
 static const struct field limit_range_fields[] = {
@@ -49,7 +49,7 @@ static const struct field event_source_fields[] = {
       .doc = "Component that reported the event."),
     M(event_source, host, STRING, ONE, "host", 2, .doc = "Host to connect to."),
 };
-const struct schema schema_event_source = SCHEMA("io.k8s.api.core.v1.EventSource",
+static const struct schema schema_event_source = SCHEMA("io.k8s.api.core.v1.EventSource",
       event_source_fields, sizeof(struct event_source), NULL);
 
 static const struct field event_series_fields[] = {
@@ -57,7 +57,7 @@ static const struct field event_series_fields[] = {
     M(event_series, last_observed_ns, MICROTIME, ONE, "lastObservedTime", 2,
       .doc = "Time of the last occurrence."),
 };
-const struct schema schema_event_series = SCHEMA("io.k8s.api.core.v1.EventSeries",
+static const struct schema schema_event_series = SCHEMA("io.k8s.api.core.v1.EventSeries",
       event_series_fields, sizeof(struct event_series), NULL);
 
 static const struct field event_fields[] = {
@@ -109,7 +109,7 @@ static const struct field lease_spec_fields[] = {
     M(lease_spec, preferred_holder, STRING, ONE, "preferredHolder", 7, .flags = FIELD_F_OPT,
       .doc = "Preferred next holder."),
 };
-const struct schema schema_lease_spec = SCHEMA("io.k8s.api.coordination.v1.LeaseSpec",
+static const struct schema schema_lease_spec = SCHEMA("io.k8s.api.coordination.v1.LeaseSpec",
       lease_spec_fields, sizeof(struct lease_spec), NULL);
 
 static const struct field lease_fields[] = {
@@ -147,7 +147,7 @@ const struct schema schema_priority_class = SCHEMA("io.k8s.api.scheduling.v1.Pri
 static const struct field overhead_fields[] = {
     M(runtime_overhead, pod_fixed, QUANTITY, MAP, "podFixed", 1, .doc = "Amounts for each pod."),
 };
-const struct schema schema_overhead = SCHEMA("io.k8s.api.node.v1.Overhead", overhead_fields,
+static const struct schema schema_overhead = SCHEMA("io.k8s.api.node.v1.Overhead", overhead_fields,
       sizeof(struct runtime_overhead), NULL);
 
 static const struct field scheduling_fields[] = {
@@ -156,8 +156,8 @@ static const struct field scheduling_fields[] = {
     M(runtime_scheduling, tolerations, OBJECT, LIST, "tolerations", 2, .of = &schema_toleration,
       .flags = FIELD_F_ATOMIC, .doc = "Tolerations."),
 };
-const struct schema schema_scheduling = SCHEMA("io.k8s.api.node.v1.Scheduling", scheduling_fields,
-      sizeof(struct runtime_scheduling), NULL);
+static const struct schema schema_scheduling = SCHEMA(
+    "io.k8s.api.node.v1.Scheduling", scheduling_fields, sizeof(struct runtime_scheduling), NULL);
 
 static const struct field runtime_class_fields[] = {
     F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
@@ -180,7 +180,7 @@ static const struct field events_event_series_fields[] = {
     F(MICROTIME, ONE, "lastObservedTime", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Time of the last occurrence."),
 };
-const struct schema schema_events_event_series = SCHEMA("io.k8s.api.events.v1.EventSeries",
+static const struct schema schema_events_event_series = SCHEMA("io.k8s.api.events.v1.EventSeries",
       events_event_series_fields, 0, NULL);
 
 static const struct field events_event_fields[] = {

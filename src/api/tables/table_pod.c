@@ -49,7 +49,7 @@ static const struct field sysctl_fields[] = {
       .doc = "Name of the kernel parameter."),
     M(sysctl, value, STRING, ONE, "value", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Value."),
 };
-const struct schema schema_sysctl = SCHEMA("io.k8s.api.core.v1.Sysctl", sysctl_fields,
+static const struct schema schema_sysctl = SCHEMA("io.k8s.api.core.v1.Sysctl", sysctl_fields,
       sizeof(struct sysctl), NULL);
 
 static const struct field pod_security_context_fields[] = {
@@ -83,7 +83,7 @@ static const struct field pod_security_context_fields[] = {
     F(STRING, ONE, "seLinuxChangePolicy", 13, .flags = FIELD_F_OPT,
       .doc = "How volumes get their SELinux label."),
 };
-const struct schema schema_pod_security_context = SCHEMA(
+static const struct schema schema_pod_security_context = SCHEMA(
       "io.k8s.api.core.v1.PodSecurityContext", pod_security_context_fields,
       sizeof(struct pod_security), NULL);
 
@@ -95,7 +95,7 @@ static const struct field node_selector_requirement_fields[] = {
       .doc = "Operator that compares the key with the values."),
     F(STRING, LIST, "values", 3, .flags = FIELD_F_ATOMIC, .doc = "Values to compare with."),
 };
-const struct schema schema_node_selector_requirement = SCHEMA(
+static const struct schema schema_node_selector_requirement = SCHEMA(
       "io.k8s.api.core.v1.NodeSelectorRequirement", node_selector_requirement_fields, 0,
       NULL);
 
@@ -105,7 +105,7 @@ static const struct field node_selector_term_fields[] = {
     F(OBJECT, LIST, "matchFields", 2, .of = &schema_node_selector_requirement,
       .flags = FIELD_F_ATOMIC, .doc = "Conditions on fields of the node that must all hold."),
 };
-const struct schema schema_node_selector_term = SCHEMA("io.k8s.api.core.v1.NodeSelectorTerm",
+static const struct schema schema_node_selector_term = SCHEMA("io.k8s.api.core.v1.NodeSelectorTerm",
       node_selector_term_fields, 0, NULL);
 
 static const struct field node_selector_fields[] = {
@@ -123,7 +123,7 @@ static const struct field preferred_scheduling_term_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
       .doc = "Preferred properties of the node."),
 };
-const struct schema schema_preferred_scheduling_term = SCHEMA(
+static const struct schema schema_preferred_scheduling_term = SCHEMA(
       "io.k8s.api.core.v1.PreferredSchedulingTerm", preferred_scheduling_term_fields, 0,
       NULL);
 
@@ -135,7 +135,7 @@ static const struct field node_affinity_fields[] = {
       .of = &schema_preferred_scheduling_term, .flags = FIELD_F_ATOMIC,
       .doc = "Preferences that should be met when the pod is placed."),
 };
-const struct schema schema_node_affinity = SCHEMA("io.k8s.api.core.v1.NodeAffinity",
+static const struct schema schema_node_affinity = SCHEMA("io.k8s.api.core.v1.NodeAffinity",
       node_affinity_fields, 0, NULL);
 
 static const struct field pod_affinity_term_fields[] = {
@@ -152,7 +152,7 @@ static const struct field pod_affinity_term_fields[] = {
     F(STRING, LIST, "mismatchLabelKeys", 6, .flags = FIELD_F_ATOMIC,
       .doc = "Pod labels whose values are excluded."),
 };
-const struct schema schema_pod_affinity_term = SCHEMA("io.k8s.api.core.v1.PodAffinityTerm",
+static const struct schema schema_pod_affinity_term = SCHEMA("io.k8s.api.core.v1.PodAffinityTerm",
       pod_affinity_term_fields, 0, NULL);
 
 static const struct field weighted_pod_affinity_term_fields[] = {
@@ -162,7 +162,7 @@ static const struct field weighted_pod_affinity_term_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Selected pods and the topology key for nearness."),
 };
-const struct schema schema_weighted_pod_affinity_term = SCHEMA(
+static const struct schema schema_weighted_pod_affinity_term = SCHEMA(
       "io.k8s.api.core.v1.WeightedPodAffinityTerm", weighted_pod_affinity_term_fields, 0,
       NULL);
 
@@ -185,7 +185,7 @@ static const struct field pod_anti_affinity_fields[] = {
       .of = &schema_weighted_pod_affinity_term, .flags = FIELD_F_ATOMIC,
       .doc = "Preferences that should be met when the pod is placed."),
 };
-const struct schema schema_pod_anti_affinity = SCHEMA("io.k8s.api.core.v1.PodAntiAffinity",
+static const struct schema schema_pod_anti_affinity = SCHEMA("io.k8s.api.core.v1.PodAntiAffinity",
       pod_anti_affinity_fields, 0, NULL);
 
 static const struct field affinity_fields[] = {
@@ -196,8 +196,8 @@ static const struct field affinity_fields[] = {
     F(OBJECT, ONE, "podAntiAffinity", 3, .of = &schema_pod_anti_affinity, .flags = FIELD_F_OPT,
       .doc = "Rules on being far from other pods."),
 };
-const struct schema schema_affinity = SCHEMA("io.k8s.api.core.v1.Affinity", affinity_fields, 0,
-      NULL);
+static const struct schema schema_affinity =
+    SCHEMA("io.k8s.api.core.v1.Affinity", affinity_fields, 0, NULL);
 
 static const struct field toleration_fields[] = {
     M(toleration, key, STRING, ONE, "key", 1, .format = "label-key",
@@ -219,14 +219,14 @@ static const struct field host_alias_fields[] = {
     M(host_alias, hostnames, STRING, LIST, "hostnames", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Names for the address."),
 };
-const struct schema schema_host_alias = SCHEMA("io.k8s.api.core.v1.HostAlias", host_alias_fields,
-      sizeof(struct host_alias), NULL);
+static const struct schema schema_host_alias =
+    SCHEMA("io.k8s.api.core.v1.HostAlias", host_alias_fields, sizeof(struct host_alias), NULL);
 
 static const struct field pod_dns_config_option_fields[] = {
     F(STRING, ONE, "name", 1, .doc = "Name of the resolver option."),
     F(STRING, ONE, "value", 2, .flags = FIELD_F_OPT, .doc = "Value."),
 };
-const struct schema schema_pod_dns_config_option = SCHEMA(
+static const struct schema schema_pod_dns_config_option = SCHEMA(
       "io.k8s.api.core.v1.PodDNSConfigOption", pod_dns_config_option_fields, 0, NULL);
 
 static const struct field pod_dns_config_fields[] = {
@@ -242,7 +242,7 @@ static const struct field pod_readiness_gate_fields[] = {
     F(STRING, ONE, "conditionType", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Type of the condition."),
 };
-const struct schema schema_pod_readiness_gate = SCHEMA("io.k8s.api.core.v1.PodReadinessGate",
+static const struct schema schema_pod_readiness_gate = SCHEMA("io.k8s.api.core.v1.PodReadinessGate",
       pod_readiness_gate_fields, 0, NULL);
 
 static const struct field topology_spread_constraint_fields[] = {
@@ -267,7 +267,7 @@ static const struct field topology_spread_constraint_fields[] = {
     M(topology_spread, match_label_keys, STRING, LIST, "matchLabelKeys", 8,
       .flags = FIELD_F_ATOMIC, .doc = "Pod labels whose values join the selector."),
 };
-const struct schema schema_topology_spread_constraint = SCHEMA(
+static const struct schema schema_topology_spread_constraint = SCHEMA(
       "io.k8s.api.core.v1.TopologySpreadConstraint", topology_spread_constraint_fields,
       sizeof(struct topology_spread), NULL);
 
@@ -275,15 +275,16 @@ static const struct field pod_os_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of the operating system: linux or windows."),
 };
-const struct schema schema_pod_os = SCHEMA("io.k8s.api.core.v1.PodOS", pod_os_fields, 0,
+static const struct schema schema_pod_os = SCHEMA("io.k8s.api.core.v1.PodOS", pod_os_fields, 0,
       NULL);
 
 static const struct field pod_scheduling_gate_fields[] = {
     M(scheduling_gate, name, STRING, ONE, "name", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Name of the gate."),
 };
-const struct schema schema_pod_scheduling_gate = SCHEMA("io.k8s.api.core.v1.PodSchedulingGate",
-      pod_scheduling_gate_fields, sizeof(struct scheduling_gate), NULL);
+static const struct schema schema_pod_scheduling_gate =
+    SCHEMA("io.k8s.api.core.v1.PodSchedulingGate", pod_scheduling_gate_fields,
+           sizeof(struct scheduling_gate), NULL);
 
 static const struct field pod_resource_claim_fields[] = {
     M(pod_resource_claim, name, STRING, ONE, "name", 1,
@@ -295,7 +296,7 @@ static const struct field pod_resource_claim_fields[] = {
       STRING, ONE, "resourceClaimTemplateName", 4, .flags = FIELD_F_OPT,
       .doc = "Template from which a claim is made for the pod."),
 };
-const struct schema schema_pod_resource_claim = SCHEMA("io.k8s.api.core.v1.PodResourceClaim",
+static const struct schema schema_pod_resource_claim = SCHEMA("io.k8s.api.core.v1.PodResourceClaim",
       pod_resource_claim_fields, sizeof(struct pod_resource_claim), NULL);
 
 static const struct field workload_reference_fields[] = {
@@ -304,8 +305,8 @@ static const struct field workload_reference_fields[] = {
     F(STRING, ONE, "podGroup", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "podGroupReplicaKey", 3),
 };
-const struct schema schema_workload_reference = SCHEMA("io.k8s.api.core.v1.WorkloadReference",
-      workload_reference_fields, 0, NULL);
+static const struct schema schema_workload_reference =
+    SCHEMA("io.k8s.api.core.v1.WorkloadReference", workload_reference_fields, 0, NULL);
 
 static const struct field pod_spec_fields[] = {
     M(pod_spec, volumes, OBJECT, LIST, "volumes", 1, .of = &schema_volume,
@@ -428,19 +429,19 @@ static const struct field pod_condition_fields[] = {
     M(condition, message, STRING, ONE, "message", 6,
       .doc = "Human-readable message."),
 };
-const struct schema schema_pod_condition = SCHEMA("io.k8s.api.core.v1.PodCondition",
+static const struct schema schema_pod_condition = SCHEMA("io.k8s.api.core.v1.PodCondition",
       pod_condition_fields, sizeof(struct condition), NULL);
 
 static const struct field host_ip_fields[] = {
     M(pod_ip, ip, STRING, ONE, "ip", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Address."),
 };
-const struct schema schema_host_ip = SCHEMA("io.k8s.api.core.v1.HostIP", host_ip_fields,
+static const struct schema schema_host_ip = SCHEMA("io.k8s.api.core.v1.HostIP", host_ip_fields,
       sizeof(struct pod_ip), NULL);
 
 static const struct field pod_ip_fields[] = {
     M(pod_ip, ip, STRING, ONE, "ip", 1, .flags = FIELD_F_KEEP_EMPTY, .doc = "Address."),
 };
-const struct schema schema_pod_ip = SCHEMA("io.k8s.api.core.v1.PodIP", pod_ip_fields,
+static const struct schema schema_pod_ip = SCHEMA("io.k8s.api.core.v1.PodIP", pod_ip_fields,
       sizeof(struct pod_ip), NULL);
 
 static const struct field container_state_waiting_fields[] = {
@@ -449,14 +450,14 @@ static const struct field container_state_waiting_fields[] = {
     M(state_waiting, message, STRING, ONE, "message", 2,
       .doc = "Human-readable message."),
 };
-const struct schema schema_container_state_waiting = SCHEMA(
+static const struct schema schema_container_state_waiting = SCHEMA(
       "io.k8s.api.core.v1.ContainerStateWaiting", container_state_waiting_fields,
       sizeof(struct state_waiting), NULL);
 
 static const struct field container_state_running_fields[] = {
     M(state_running, started_ns, TIME, ONE, "startedAt", 1, .doc = "Start time."),
 };
-const struct schema schema_container_state_running = SCHEMA(
+static const struct schema schema_container_state_running = SCHEMA(
       "io.k8s.api.core.v1.ContainerStateRunning", container_state_running_fields,
       sizeof(struct state_running), NULL);
 
@@ -473,7 +474,7 @@ static const struct field container_state_terminated_fields[] = {
     M(state_terminated, container_id, STRING, ONE, "containerID", 7,
       .doc = "Identifier assigned by the container runtime."),
 };
-const struct schema schema_container_state_terminated = SCHEMA(
+static const struct schema schema_container_state_terminated = SCHEMA(
       "io.k8s.api.core.v1.ContainerStateTerminated", container_state_terminated_fields,
       sizeof(struct state_terminated), NULL);
 
@@ -495,8 +496,8 @@ static const struct field volume_mount_status_fields[] = {
     F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
     F(STRING, ONE, "recursiveReadOnly", 4, .flags = FIELD_F_OPT),
 };
-const struct schema schema_volume_mount_status = SCHEMA("io.k8s.api.core.v1.VolumeMountStatus",
-      volume_mount_status_fields, 0, NULL);
+static const struct schema schema_volume_mount_status =
+    SCHEMA("io.k8s.api.core.v1.VolumeMountStatus", volume_mount_status_fields, 0, NULL);
 
 static const struct field linux_container_user_fields[] = {
     F(INT64, ONE, "uid", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -511,7 +512,7 @@ static const struct field resource_health_fields[] = {
     F(STRING, ONE, "resourceID", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "health", 2),
 };
-const struct schema schema_resource_health = SCHEMA("io.k8s.api.core.v1.ResourceHealth",
+static const struct schema schema_resource_health = SCHEMA("io.k8s.api.core.v1.ResourceHealth",
       resource_health_fields, 0, NULL);
 
 static const struct field pod_resource_status_fields[] = {
@@ -519,7 +520,7 @@ static const struct field pod_resource_status_fields[] = {
     F(OBJECT, LIST, "resources", 2, .of = &schema_resource_health, .list_keys = "resourceID",
       .doc = "Amounts, resource by resource."),
 };
-const struct schema schema_pod_resource_status = SCHEMA("io.k8s.api.core.v1.ResourceStatus",
+static const struct schema schema_pod_resource_status = SCHEMA("io.k8s.api.core.v1.ResourceStatus",
       pod_resource_status_fields, 0, NULL);
 
 static const struct field container_status_fields[] = {
@@ -551,7 +552,7 @@ static const struct field container_status_fields[] = {
       .flags = FIELD_F_MERGE, .merge_key = "name", .list_keys = "name"),
     F(STRING, ONE, "stopSignal", 15, .flags = FIELD_F_OPT, .values = signal_values),
 };
-const struct schema schema_container_status = SCHEMA("io.k8s.api.core.v1.ContainerStatus",
+static const struct schema schema_container_status = SCHEMA("io.k8s.api.core.v1.ContainerStatus",
       container_status_fields, sizeof(struct container_status), NULL);
 
 static const struct field pod_resource_claim_status_fields[] = {
@@ -560,7 +561,7 @@ static const struct field pod_resource_claim_status_fields[] = {
     F(STRING, ONE, "resourceClaimName", 2, .flags = FIELD_F_OPT,
       .doc = "Claim to use, in the same namespace."),
 };
-const struct schema schema_pod_resource_claim_status = SCHEMA(
+static const struct schema schema_pod_resource_claim_status = SCHEMA(
       "io.k8s.api.core.v1.PodResourceClaimStatus", pod_resource_claim_status_fields, 0,
       NULL);
 
@@ -570,7 +571,7 @@ static const struct field pod_extended_resource_claim_status_fields[] = {
     F(STRING, ONE, "resourceClaimName", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Claim to use, in the same namespace."),
 };
-const struct schema schema_pod_extended_resource_claim_status = SCHEMA(
+static const struct schema schema_pod_extended_resource_claim_status = SCHEMA(
       "io.k8s.api.core.v1.PodExtendedResourceClaimStatus",
       pod_extended_resource_claim_status_fields, 0, NULL);
 

@@ -17,7 +17,7 @@ static const struct field policy_rule_fields[] = {
     M(policy_rule, non_resource_urls, STRING, LIST, "nonResourceURLs", 5, .flags = FIELD_F_ATOMIC,
       .doc = "Non-resource URL paths of the rule."),
 };
-const struct schema schema_policy_rule = SCHEMA("io.k8s.api.rbac.v1.PolicyRule",
+static const struct schema schema_policy_rule = SCHEMA("io.k8s.api.rbac.v1.PolicyRule",
       policy_rule_fields, sizeof(struct policy_rule), NULL);
 
 static const struct field role_fields[] = {
@@ -36,7 +36,7 @@ static const struct field aggregation_rule_fields[] = {
       .of = &schema_label_selector, .flags = FIELD_F_ATOMIC,
       .doc = "Labels of the cluster roles whose rules are aggregated."),
 };
-const struct schema schema_aggregation_rule = SCHEMA("io.k8s.api.rbac.v1.AggregationRule",
+static const struct schema schema_aggregation_rule = SCHEMA("io.k8s.api.rbac.v1.AggregationRule",
       aggregation_rule_fields, sizeof(struct aggregation_rule), NULL);
 
 static const struct field cluster_role_fields[] = {
@@ -61,7 +61,7 @@ static const struct field subject_fields[] = {
       .doc = "Name of the user, group or service account."),
     M(subject, namespace, STRING, ONE, "namespace", 4, .doc = "Namespace of the service account."),
 };
-const struct schema schema_subject = SCHEMA("io.k8s.api.rbac.v1.Subject", subject_fields,
+static const struct schema schema_subject = SCHEMA("io.k8s.api.rbac.v1.Subject", subject_fields,
       sizeof(struct subject), NULL);
 
 static const struct field role_ref_fields[] = {
@@ -73,7 +73,7 @@ static const struct field role_ref_fields[] = {
     M(role_ref, name, STRING, ONE, "name", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .format = "path-name", .doc = "Name of the Role or ClusterRole."),
 };
-const struct schema schema_role_ref = SCHEMA("io.k8s.api.rbac.v1.RoleRef", role_ref_fields,
+static const struct schema schema_role_ref = SCHEMA("io.k8s.api.rbac.v1.RoleRef", role_ref_fields,
       sizeof(struct role_ref), NULL);
 
 static const struct field role_binding_fields[] = {
@@ -113,13 +113,13 @@ static const struct field user_info_fields[] = {
     F(STRING, LIST, "groups", 3, .flags = FIELD_F_ATOMIC, .doc = "Groups that the user is in."),
     F(ANY, MAP, "extra", 4, .doc = "Extra attributes from the authenticator."),
 };
-const struct schema schema_user_info = SCHEMA("io.k8s.api.authentication.v1.UserInfo",
+static const struct schema schema_user_info = SCHEMA("io.k8s.api.authentication.v1.UserInfo",
       user_info_fields, 0, NULL);
 
 static const struct field self_subject_review_status_fields[] = {
     F(OBJECT, ONE, "userInfo", 1, .of = &schema_user_info, .doc = "The authenticated user."),
 };
-const struct schema schema_self_subject_review_status = SCHEMA(
+static const struct schema schema_self_subject_review_status = SCHEMA(
       "io.k8s.api.authentication.v1.SelfSubjectReviewStatus", self_subject_review_status_fields,
       0, NULL);
 
@@ -140,7 +140,7 @@ static const struct field token_review_spec_fields[] = {
     M(token_review_spec, audiences, STRING, LIST, "audiences", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Audiences of the token."),
 };
-const struct schema schema_token_review_spec = SCHEMA(
+static const struct schema schema_token_review_spec = SCHEMA(
       "io.k8s.api.authentication.v1.TokenReviewSpec", token_review_spec_fields,
       sizeof(struct token_review_spec), NULL);
 
@@ -150,7 +150,7 @@ static const struct field token_review_status_fields[] = {
     F(STRING, LIST, "audiences", 4, .flags = FIELD_F_ATOMIC, .doc = "Audiences of the token."),
     F(STRING, ONE, "error", 3, .doc = "Why the token is not valid."),
 };
-const struct schema schema_token_review_status = SCHEMA(
+static const struct schema schema_token_review_status = SCHEMA(
       "io.k8s.api.authentication.v1.TokenReviewStatus", token_review_status_fields, 0,
       NULL);
 
@@ -174,7 +174,7 @@ static const struct field bound_object_reference_fields[] = {
     M(bound_object, name, STRING, ONE, "name", 3, .doc = "Name of the object."),
     M(bound_object, uid, STRING, ONE, "uid", 4, .doc = "UID of the object."),
 };
-const struct schema schema_bound_object_reference = SCHEMA(
+static const struct schema schema_bound_object_reference = SCHEMA(
       "io.k8s.api.authentication.v1.BoundObjectReference", bound_object_reference_fields,
       sizeof(struct bound_object), NULL);
 
@@ -188,7 +188,7 @@ static const struct field token_request_spec_fields[] = {
       .of = &schema_bound_object_reference, .flags = FIELD_F_OPT,
       .doc = "Object to which the token is bound; deleting it invalidates the token."),
 };
-const struct schema schema_token_request_spec = SCHEMA(
+static const struct schema schema_token_request_spec = SCHEMA(
       "io.k8s.api.authentication.v1.TokenRequestSpec", token_request_spec_fields,
       sizeof(struct token_request_spec), NULL);
 
@@ -197,7 +197,7 @@ static const struct field token_request_status_fields[] = {
     F(TIME, ONE, "expirationTimestamp", 2, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Time at which the token expires."),
 };
-const struct schema schema_token_request_status = SCHEMA(
+static const struct schema schema_token_request_status = SCHEMA(
       "io.k8s.api.authentication.v1.TokenRequestStatus", token_request_status_fields, 0,
       NULL);
 
@@ -220,7 +220,7 @@ static const struct field field_selector_attributes_fields[] = {
     F(OBJECT, LIST, "requirements", 2, .of = &schema_field_selector_requirement,
       .flags = FIELD_F_ATOMIC, .doc = "The selector, parsed."),
 };
-const struct schema schema_field_selector_attributes = SCHEMA(
+static const struct schema schema_field_selector_attributes = SCHEMA(
       "io.k8s.api.authorization.v1.FieldSelectorAttributes", field_selector_attributes_fields, 0,
       NULL);
 
@@ -229,7 +229,7 @@ static const struct field label_selector_attributes_fields[] = {
     F(OBJECT, LIST, "requirements", 2, .of = &schema_label_selector_requirement,
       .flags = FIELD_F_ATOMIC, .doc = "The selector, parsed."),
 };
-const struct schema schema_label_selector_attributes = SCHEMA(
+static const struct schema schema_label_selector_attributes = SCHEMA(
       "io.k8s.api.authorization.v1.LabelSelectorAttributes", label_selector_attributes_fields, 0,
       NULL);
 
@@ -251,7 +251,7 @@ static const struct field resource_attributes_fields[] = {
     F(OBJECT, ONE, "labelSelector", 9, .of = &schema_label_selector_attributes,
       .flags = FIELD_F_OPT, .doc = "Limits the request by labels."),
 };
-const struct schema schema_resource_attributes = SCHEMA(
+static const struct schema schema_resource_attributes = SCHEMA(
       "io.k8s.api.authorization.v1.ResourceAttributes", resource_attributes_fields,
       sizeof(struct resource_attributes), NULL);
 
@@ -261,7 +261,7 @@ static const struct field non_resource_attributes_fields[] = {
     M(non_resource_attributes, verb, STRING, ONE, "verb", 2,
       .doc = "Verb, such as get or create."),
 };
-const struct schema schema_non_resource_attributes = SCHEMA(
+static const struct schema schema_non_resource_attributes = SCHEMA(
       "io.k8s.api.authorization.v1.NonResourceAttributes", non_resource_attributes_fields,
       sizeof(struct non_resource_attributes), NULL);
 
@@ -278,7 +278,7 @@ static const struct field subject_access_review_spec_fields[] = {
     M(access_review_spec, uid, STRING, ONE, "uid", 6,
       .doc = "Identifier of the user, unique over time."),
 };
-const struct schema schema_subject_access_review_spec = SCHEMA(
+static const struct schema schema_subject_access_review_spec = SCHEMA(
       "io.k8s.api.authorization.v1.SubjectAccessReviewSpec", subject_access_review_spec_fields,
       sizeof(struct access_review_spec), NULL);
 
@@ -289,7 +289,7 @@ static const struct field subject_access_review_status_fields[] = {
     F(STRING, ONE, "reason", 2, .doc = "Machine-readable reason, one CamelCase word."),
     F(STRING, ONE, "evaluationError", 3, .doc = "Error that occurred during the evaluation."),
 };
-const struct schema schema_subject_access_review_status = SCHEMA(
+static const struct schema schema_subject_access_review_status = SCHEMA(
       "io.k8s.api.authorization.v1.SubjectAccessReviewStatus",
       subject_access_review_status_fields, 0, NULL);
 
@@ -314,7 +314,7 @@ static const struct field self_subject_access_review_spec_fields[] = {
       .of = &schema_non_resource_attributes, .flags = FIELD_F_OPT,
       .doc = "A request for a non-resource URL path."),
 };
-const struct schema schema_self_subject_access_review_spec = SCHEMA(
+static const struct schema schema_self_subject_access_review_spec = SCHEMA(
       "io.k8s.api.authorization.v1.SelfSubjectAccessReviewSpec",
       self_subject_access_review_spec_fields, sizeof(struct access_review_spec), NULL);
 
@@ -351,7 +351,7 @@ static const struct field self_subject_rules_review_spec_fields[] = {
     M(rules_review_spec, namespace, STRING, ONE, "namespace", 1,
       .doc = "Namespace for which the rules are listed."),
 };
-const struct schema schema_self_subject_rules_review_spec = SCHEMA(
+static const struct schema schema_self_subject_rules_review_spec = SCHEMA(
       "io.k8s.api.authorization.v1.SelfSubjectRulesReviewSpec",
       self_subject_rules_review_spec_fields, sizeof(struct rules_review_spec), NULL);
 
@@ -365,7 +365,7 @@ static const struct field resource_rule_fields[] = {
     F(STRING, LIST, "resourceNames", 4, .flags = FIELD_F_ATOMIC,
       .doc = "Names to which the rule is limited; none means all."),
 };
-const struct schema schema_resource_rule = SCHEMA("io.k8s.api.authorization.v1.ResourceRule",
+static const struct schema schema_resource_rule = SCHEMA("io.k8s.api.authorization.v1.ResourceRule",
       resource_rule_fields, 0, NULL);
 
 static const struct field non_resource_rule_fields[] = {
@@ -374,7 +374,7 @@ static const struct field non_resource_rule_fields[] = {
     F(STRING, LIST, "nonResourceURLs", 2, .flags = FIELD_F_ATOMIC,
       .doc = "Non-resource URL paths of the rule."),
 };
-const struct schema schema_non_resource_rule = SCHEMA(
+static const struct schema schema_non_resource_rule = SCHEMA(
       "io.k8s.api.authorization.v1.NonResourceRule", non_resource_rule_fields, 0, NULL);
 
 static const struct field subject_rules_review_status_fields[] = {
@@ -386,7 +386,7 @@ static const struct field subject_rules_review_status_fields[] = {
       .doc = "Whether the list of rules may be incomplete."),
     F(STRING, ONE, "evaluationError", 4, .doc = "Error that occurred during the evaluation."),
 };
-const struct schema schema_subject_rules_review_status = SCHEMA(
+static const struct schema schema_subject_rules_review_status = SCHEMA(
       "io.k8s.api.authorization.v1.SubjectRulesReviewStatus", subject_rules_review_status_fields,
       0, NULL);
 

@@ -30,7 +30,7 @@ static const struct field host_path_volume_source_fields[] = {
     M(host_path_volume, type, STRING, ONE, "type", 2, .flags = FIELD_F_OPT, .def = "\"\"",
       .values = host_path_type_values, .doc = "Type that the path must have before it is mounted."),
 };
-const struct schema schema_host_path_volume_source = SCHEMA(
+static const struct schema schema_host_path_volume_source = SCHEMA(
       "io.k8s.api.core.v1.HostPathVolumeSource", host_path_volume_source_fields,
       sizeof(struct host_path_volume), NULL);
 
@@ -40,7 +40,7 @@ static const struct field empty_dir_volume_source_fields[] = {
     M(empty_dir_volume, size_limit, QUANTITY, ONE, "sizeLimit", 2, .flags = FIELD_F_OPT,
       .doc = "Size limit."),
 };
-const struct schema schema_empty_dir_volume_source = SCHEMA(
+static const struct schema schema_empty_dir_volume_source = SCHEMA(
       "io.k8s.api.core.v1.EmptyDirVolumeSource", empty_dir_volume_source_fields,
       sizeof(struct empty_dir_volume), NULL);
 
@@ -50,7 +50,7 @@ static const struct field gce_persistent_disk_volume_source_fields[] = {
     F(INT32, ONE, "partition", 3, .doc = "Partition to mount; 0 is the whole device."),
     F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_gce_persistent_disk_volume_source = SCHEMA(
+static const struct schema schema_gce_persistent_disk_volume_source = SCHEMA(
       "io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
       gce_persistent_disk_volume_source_fields, 0, NULL);
 
@@ -61,7 +61,7 @@ static const struct field aws_elastic_block_store_volume_source_fields[] = {
     F(INT32, ONE, "partition", 3, .doc = "Partition to mount; 0 is the whole device."),
     F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_aws_elastic_block_store_volume_source = SCHEMA(
+static const struct schema schema_aws_elastic_block_store_volume_source = SCHEMA(
       "io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
       aws_elastic_block_store_volume_source_fields, 0, NULL);
 
@@ -70,7 +70,7 @@ static const struct field git_repo_volume_source_fields[] = {
     F(STRING, ONE, "revision", 2),
     F(STRING, ONE, "directory", 3),
 };
-const struct schema schema_git_repo_volume_source = SCHEMA(
+static const struct schema schema_git_repo_volume_source = SCHEMA(
       "io.k8s.api.core.v1.GitRepoVolumeSource", git_repo_volume_source_fields, 0, NULL);
 
 static const struct field key_to_path_fields[] = {
@@ -81,7 +81,7 @@ static const struct field key_to_path_fields[] = {
     M(key_to_path, mode, INT32, ONE, "mode", 3, .flags = FIELD_F_OPT, .max = 511,
       .doc = "Permission bits of this file."),
 };
-const struct schema schema_key_to_path = SCHEMA("io.k8s.api.core.v1.KeyToPath",
+static const struct schema schema_key_to_path = SCHEMA("io.k8s.api.core.v1.KeyToPath",
       key_to_path_fields, sizeof(struct key_to_path), NULL);
 
 static const struct field secret_volume_source_fields[] = {
@@ -94,7 +94,7 @@ static const struct field secret_volume_source_fields[] = {
     M(secret_volume, optional, BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_secret_volume_source = SCHEMA(
+static const struct schema schema_secret_volume_source = SCHEMA(
       "io.k8s.api.core.v1.SecretVolumeSource", secret_volume_source_fields,
       sizeof(struct secret_volume), NULL);
 
@@ -105,7 +105,7 @@ static const struct field nfs_volume_source_fields[] = {
       .doc = "Path, relative to the mount point."),
     F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_nfs_volume_source = SCHEMA("io.k8s.api.core.v1.NFSVolumeSource",
+static const struct schema schema_nfs_volume_source = SCHEMA("io.k8s.api.core.v1.NFSVolumeSource",
       nfs_volume_source_fields, 0, NULL);
 
 static const struct field iscsi_volume_source_fields[] = {
@@ -122,8 +122,8 @@ static const struct field iscsi_volume_source_fields[] = {
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
     F(STRING, ONE, "initiatorName", 12, .flags = FIELD_F_OPT),
 };
-const struct schema schema_iscsi_volume_source = SCHEMA("io.k8s.api.core.v1.ISCSIVolumeSource",
-      iscsi_volume_source_fields, 0, NULL);
+static const struct schema schema_iscsi_volume_source =
+    SCHEMA("io.k8s.api.core.v1.ISCSIVolumeSource", iscsi_volume_source_fields, 0, NULL);
 
 static const struct field glusterfs_volume_source_fields[] = {
     F(STRING, ONE, "endpoints", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -132,7 +132,7 @@ static const struct field glusterfs_volume_source_fields[] = {
       .doc = "Path, relative to the mount point."),
     F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_glusterfs_volume_source = SCHEMA(
+static const struct schema schema_glusterfs_volume_source = SCHEMA(
       "io.k8s.api.core.v1.GlusterfsVolumeSource", glusterfs_volume_source_fields, 0, NULL);
 
 static const struct field persistent_volume_claim_volume_source_fields[] = {
@@ -142,7 +142,7 @@ static const struct field persistent_volume_claim_volume_source_fields[] = {
     M(claim_volume, read_only, BOOL, ONE, "readOnly", 2,
       .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_persistent_volume_claim_volume_source = SCHEMA(
+static const struct schema schema_persistent_volume_claim_volume_source = SCHEMA(
       "io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
       persistent_volume_claim_volume_source_fields, sizeof(struct claim_volume), NULL);
 
@@ -159,7 +159,7 @@ static const struct field rbd_volume_source_fields[] = {
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
     F(BOOL, ONE, "readOnly", 8, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_rbd_volume_source = SCHEMA("io.k8s.api.core.v1.RBDVolumeSource",
+static const struct schema schema_rbd_volume_source = SCHEMA("io.k8s.api.core.v1.RBDVolumeSource",
       rbd_volume_source_fields, 0, NULL);
 
 static const struct field flex_volume_source_fields[] = {
@@ -171,7 +171,7 @@ static const struct field flex_volume_source_fields[] = {
     F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
     F(STRING, MAP, "options", 5, .doc = "Options for the driver."),
 };
-const struct schema schema_flex_volume_source = SCHEMA("io.k8s.api.core.v1.FlexVolumeSource",
+static const struct schema schema_flex_volume_source = SCHEMA("io.k8s.api.core.v1.FlexVolumeSource",
       flex_volume_source_fields, 0, NULL);
 
 static const struct field cinder_volume_source_fields[] = {
@@ -182,7 +182,7 @@ static const struct field cinder_volume_source_fields[] = {
     F(OBJECT, ONE, "secretRef", 4, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
 };
-const struct schema schema_cinder_volume_source = SCHEMA(
+static const struct schema schema_cinder_volume_source = SCHEMA(
       "io.k8s.api.core.v1.CinderVolumeSource", cinder_volume_source_fields, 0, NULL);
 
 static const struct field ceph_fs_volume_source_fields[] = {
@@ -195,14 +195,14 @@ static const struct field ceph_fs_volume_source_fields[] = {
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
     F(BOOL, ONE, "readOnly", 6, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_ceph_fs_volume_source = SCHEMA(
+static const struct schema schema_ceph_fs_volume_source = SCHEMA(
       "io.k8s.api.core.v1.CephFSVolumeSource", ceph_fs_volume_source_fields, 0, NULL);
 
 static const struct field flocker_volume_source_fields[] = {
     F(STRING, ONE, "datasetName", 1),
     F(STRING, ONE, "datasetUUID", 2),
 };
-const struct schema schema_flocker_volume_source = SCHEMA(
+static const struct schema schema_flocker_volume_source = SCHEMA(
       "io.k8s.api.core.v1.FlockerVolumeSource", flocker_volume_source_fields, 0, NULL);
 
 static const struct field downward_api_volume_file_fields[] = {
@@ -215,7 +215,7 @@ static const struct field downward_api_volume_file_fields[] = {
     M(downward_file, mode, INT32, ONE, "mode", 4, .flags = FIELD_F_OPT, .max = 511,
       .doc = "Permission bits of this file."),
 };
-const struct schema schema_downward_api_volume_file = SCHEMA(
+static const struct schema schema_downward_api_volume_file = SCHEMA(
       "io.k8s.api.core.v1.DownwardAPIVolumeFile", downward_api_volume_file_fields,
       sizeof(struct downward_file), NULL);
 
@@ -226,7 +226,7 @@ static const struct field downward_api_volume_source_fields[] = {
       .def = "420", .max = 511,
       .doc = "Permission bits of the files, unless an entry has its own."),
 };
-const struct schema schema_downward_api_volume_source = SCHEMA(
+static const struct schema schema_downward_api_volume_source = SCHEMA(
       "io.k8s.api.core.v1.DownwardAPIVolumeSource", downward_api_volume_source_fields,
       sizeof(struct downward_volume), NULL);
 
@@ -237,7 +237,7 @@ static const struct field fc_volume_source_fields[] = {
     F(BOOL, ONE, "readOnly", 4, .doc = "Whether the volume is mounted read-only."),
     F(STRING, LIST, "wwids", 5, .flags = FIELD_F_ATOMIC),
 };
-const struct schema schema_fc_volume_source = SCHEMA("io.k8s.api.core.v1.FCVolumeSource",
+static const struct schema schema_fc_volume_source = SCHEMA("io.k8s.api.core.v1.FCVolumeSource",
       fc_volume_source_fields, 0, NULL);
 
 static const struct field azure_file_volume_source_fields[] = {
@@ -246,7 +246,7 @@ static const struct field azure_file_volume_source_fields[] = {
     F(STRING, ONE, "shareName", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_azure_file_volume_source = SCHEMA(
+static const struct schema schema_azure_file_volume_source = SCHEMA(
       "io.k8s.api.core.v1.AzureFileVolumeSource", azure_file_volume_source_fields, 0, NULL);
 
 static const struct field config_map_volume_source_fields[] = {
@@ -260,7 +260,7 @@ static const struct field config_map_volume_source_fields[] = {
     M(config_map_volume, optional, BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_config_map_volume_source = SCHEMA(
+static const struct schema schema_config_map_volume_source = SCHEMA(
       "io.k8s.api.core.v1.ConfigMapVolumeSource", config_map_volume_source_fields,
       sizeof(struct config_map_volume), NULL);
 
@@ -270,7 +270,7 @@ static const struct field vsphere_virtual_disk_volume_source_fields[] = {
     F(STRING, ONE, "storagePolicyName", 3, .doc = "Storage policy."),
     F(STRING, ONE, "storagePolicyID", 4),
 };
-const struct schema schema_vsphere_virtual_disk_volume_source = SCHEMA(
+static const struct schema schema_vsphere_virtual_disk_volume_source = SCHEMA(
       "io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
       vsphere_virtual_disk_volume_source_fields, 0, NULL);
 
@@ -282,7 +282,7 @@ static const struct field quobyte_volume_source_fields[] = {
     F(STRING, ONE, "group", 5, .doc = "API group."),
     F(STRING, ONE, "tenant", 6),
 };
-const struct schema schema_quobyte_volume_source = SCHEMA(
+static const struct schema schema_quobyte_volume_source = SCHEMA(
       "io.k8s.api.core.v1.QuobyteVolumeSource", quobyte_volume_source_fields, 0, NULL);
 
 static const struct field azure_disk_volume_source_fields[] = {
@@ -298,14 +298,14 @@ static const struct field azure_disk_volume_source_fields[] = {
       .values = dedicated_managed_shared_values,
       .doc = "Kind of the disk: Shared, Dedicated or Managed."),
 };
-const struct schema schema_azure_disk_volume_source = SCHEMA(
+static const struct schema schema_azure_disk_volume_source = SCHEMA(
       "io.k8s.api.core.v1.AzureDiskVolumeSource", azure_disk_volume_source_fields, 0, NULL);
 
 static const struct field photon_persistent_disk_volume_source_fields[] = {
     F(STRING, ONE, "pdID", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY),
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
 };
-const struct schema schema_photon_persistent_disk_volume_source = SCHEMA(
+static const struct schema schema_photon_persistent_disk_volume_source = SCHEMA(
       "io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
       photon_persistent_disk_volume_source_fields, 0, NULL);
 
@@ -317,14 +317,14 @@ static const struct field secret_projection_fields[] = {
     M(secret_volume, optional, BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_secret_projection = SCHEMA("io.k8s.api.core.v1.SecretProjection",
+static const struct schema schema_secret_projection = SCHEMA("io.k8s.api.core.v1.SecretProjection",
       secret_projection_fields, sizeof(struct secret_volume), NULL);
 
 static const struct field downward_api_projection_fields[] = {
     M(downward_volume, items, OBJECT, LIST, "items", 1, .of = &schema_downward_api_volume_file,
       .flags = FIELD_F_ATOMIC, .doc = "Which keys become which files."),
 };
-const struct schema schema_downward_api_projection = SCHEMA(
+static const struct schema schema_downward_api_projection = SCHEMA(
       "io.k8s.api.core.v1.DownwardAPIProjection", downward_api_projection_fields,
       sizeof(struct downward_volume), NULL);
 
@@ -336,7 +336,7 @@ static const struct field config_map_projection_fields[] = {
     M(config_map_volume, optional, BOOL, ONE, "optional", 4, .flags = FIELD_F_OPT,
       .doc = "Whether the object or key may be missing."),
 };
-const struct schema schema_config_map_projection = SCHEMA(
+static const struct schema schema_config_map_projection = SCHEMA(
       "io.k8s.api.core.v1.ConfigMapProjection", config_map_projection_fields,
       sizeof(struct config_map_volume), NULL);
 
@@ -349,7 +349,7 @@ static const struct field service_account_token_projection_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Path, relative to the mount point."),
 };
-const struct schema schema_service_account_token_projection = SCHEMA(
+static const struct schema schema_service_account_token_projection = SCHEMA(
       "io.k8s.api.core.v1.ServiceAccountTokenProjection", service_account_token_projection_fields,
       sizeof(struct token_projection), NULL);
 
@@ -363,7 +363,7 @@ static const struct field cluster_trust_bundle_projection_fields[] = {
     F(STRING, ONE, "path", 4, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Path, relative to the mount point."),
 };
-const struct schema schema_cluster_trust_bundle_projection = SCHEMA(
+static const struct schema schema_cluster_trust_bundle_projection = SCHEMA(
       "io.k8s.api.core.v1.ClusterTrustBundleProjection", cluster_trust_bundle_projection_fields,
       0, NULL);
 
@@ -376,7 +376,7 @@ static const struct field pod_certificate_projection_fields[] = {
     F(STRING, ONE, "certificateChainPath", 6),
     F(STRING, MAP, "userAnnotations", 7),
 };
-const struct schema schema_pod_certificate_projection = SCHEMA(
+static const struct schema schema_pod_certificate_projection = SCHEMA(
       "io.k8s.api.core.v1.PodCertificateProjection", pod_certificate_projection_fields, 0,
       NULL);
 
@@ -394,7 +394,7 @@ static const struct field volume_projection_fields[] = {
     F(OBJECT, ONE, "podCertificate", 6, .of = &schema_pod_certificate_projection,
       .flags = FIELD_F_OPT),
 };
-const struct schema schema_volume_projection = SCHEMA("io.k8s.api.core.v1.VolumeProjection",
+static const struct schema schema_volume_projection = SCHEMA("io.k8s.api.core.v1.VolumeProjection",
       volume_projection_fields, sizeof(struct volume_projection), NULL);
 
 static const struct field projected_volume_source_fields[] = {
@@ -404,7 +404,7 @@ static const struct field projected_volume_source_fields[] = {
       .def = "420", .max = 511,
       .doc = "Permission bits of the files, unless an entry has its own."),
 };
-const struct schema schema_projected_volume_source = SCHEMA(
+static const struct schema schema_projected_volume_source = SCHEMA(
       "io.k8s.api.core.v1.ProjectedVolumeSource", projected_volume_source_fields,
       sizeof(struct projected_volume), NULL);
 
@@ -414,7 +414,7 @@ static const struct field portworx_volume_source_fields[] = {
     F(STRING, ONE, "fsType", 2, .doc = "File system to mount."),
     F(BOOL, ONE, "readOnly", 3, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_portworx_volume_source = SCHEMA(
+static const struct schema schema_portworx_volume_source = SCHEMA(
       "io.k8s.api.core.v1.PortworxVolumeSource", portworx_volume_source_fields, 0, NULL);
 
 static const struct field scale_io_volume_source_fields[] = {
@@ -430,7 +430,7 @@ static const struct field scale_io_volume_source_fields[] = {
     F(STRING, ONE, "fsType", 9, .def = "\"xfs\"", .doc = "File system to mount."),
     F(BOOL, ONE, "readOnly", 10, .doc = "Whether the volume is mounted read-only."),
 };
-const struct schema schema_scale_io_volume_source = SCHEMA(
+static const struct schema schema_scale_io_volume_source = SCHEMA(
       "io.k8s.api.core.v1.ScaleIOVolumeSource", scale_io_volume_source_fields, 0, NULL);
 
 static const struct field storageos_volume_source_fields[] = {
@@ -441,7 +441,7 @@ static const struct field storageos_volume_source_fields[] = {
     F(OBJECT, ONE, "secretRef", 5, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Secret that holds the credentials."),
 };
-const struct schema schema_storageos_volume_source = SCHEMA(
+static const struct schema schema_storageos_volume_source = SCHEMA(
       "io.k8s.api.core.v1.StorageOSVolumeSource", storageos_volume_source_fields, 0, NULL);
 
 static const struct field csi_volume_source_fields[] = {
@@ -454,14 +454,14 @@ static const struct field csi_volume_source_fields[] = {
     F(OBJECT, ONE, "nodePublishSecretRef", 5, .of = &schema_local_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC),
 };
-const struct schema schema_csi_volume_source = SCHEMA("io.k8s.api.core.v1.CSIVolumeSource",
+static const struct schema schema_csi_volume_source = SCHEMA("io.k8s.api.core.v1.CSIVolumeSource",
       csi_volume_source_fields, 0, NULL);
 
 static const struct field volume_resource_requirements_fields[] = {
     F(QUANTITY, MAP, "limits", 1, .doc = "Upper limits, by resource."),
     F(QUANTITY, MAP, "requests", 2, .doc = "Reserved amounts, by resource."),
 };
-const struct schema schema_volume_resource_requirements = SCHEMA(
+static const struct schema schema_volume_resource_requirements = SCHEMA(
       "io.k8s.api.core.v1.VolumeResourceRequirements", volume_resource_requirements_fields, 0,
       NULL);
 
@@ -482,7 +482,7 @@ static const struct field persistent_volume_claim_spec_fields[] = {
     F(OBJECT, ONE, "dataSourceRef", 8, .of = &schema_typed_object_reference, .flags = FIELD_F_OPT),
     F(STRING, ONE, "volumeAttributesClassName", 9, .flags = FIELD_F_OPT),
 };
-const struct schema schema_persistent_volume_claim_spec = SCHEMA(
+static const struct schema schema_persistent_volume_claim_spec = SCHEMA(
       "io.k8s.api.core.v1.PersistentVolumeClaimSpec", persistent_volume_claim_spec_fields, 0,
       NULL);
 
@@ -492,7 +492,7 @@ static const struct field persistent_volume_claim_template_fields[] = {
     F(OBJECT, ONE, "spec", 2, .of = &schema_persistent_volume_claim_spec,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
 };
-const struct schema schema_persistent_volume_claim_template = SCHEMA(
+static const struct schema schema_persistent_volume_claim_template = SCHEMA(
       "io.k8s.api.core.v1.PersistentVolumeClaimTemplate", persistent_volume_claim_template_fields,
       0, NULL);
 
@@ -500,15 +500,15 @@ static const struct field ephemeral_volume_source_fields[] = {
     F(OBJECT, ONE, "volumeClaimTemplate", 1, .of = &schema_persistent_volume_claim_template,
       .flags = FIELD_F_OPT),
 };
-const struct schema schema_ephemeral_volume_source = SCHEMA(
+static const struct schema schema_ephemeral_volume_source = SCHEMA(
       "io.k8s.api.core.v1.EphemeralVolumeSource", ephemeral_volume_source_fields, 0, NULL);
 
 static const struct field image_volume_source_fields[] = {
     F(STRING, ONE, "reference", 1),
     F(STRING, ONE, "pullPolicy", 2, .values = always_if_not_present_never_values),
 };
-const struct schema schema_image_volume_source = SCHEMA("io.k8s.api.core.v1.ImageVolumeSource",
-      image_volume_source_fields, 0, NULL);
+static const struct schema schema_image_volume_source =
+    SCHEMA("io.k8s.api.core.v1.ImageVolumeSource", image_volume_source_fields, 0, NULL);
 
 static const struct field volume_fields[] = {
     M(volume, name, STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,

@@ -23,7 +23,7 @@ static const struct field podset_slice_required_topology_constraint_fields[] = {
     M(slice_topology, size, INT32, ONE, "size", 0, .flags = FIELD_F_REQUIRED, .min = 1,
       .max = INT32_MAX, .doc = "Number of pods in a slice."),
 };
-const struct schema schema_podset_slice_required_topology_constraint = SCHEMA(
+static const struct schema schema_podset_slice_required_topology_constraint = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodsetSliceRequiredTopologyConstraint",
       podset_slice_required_topology_constraint_fields, sizeof(struct slice_topology),
       NULL);
@@ -53,7 +53,7 @@ static const struct field pod_set_topology_request_fields[] = {
       .of = &schema_podset_slice_required_topology_constraint, .flags = FIELD_F_ATOMIC, .max = 3,
       .doc = "Topology levels of nested slices, widest first."),
 };
-const struct schema schema_pod_set_topology_request = SCHEMA(
+static const struct schema schema_pod_set_topology_request = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodSetTopologyRequest", pod_set_topology_request_fields,
       sizeof(struct topology_request), NULL);
 
@@ -81,7 +81,7 @@ static const struct field priority_class_ref_fields[] = {
     M(priority_class_ref, name, STRING, ONE, "name", 0, .flags = FIELD_F_REQUIRED, .min = 1,
       .max = 253, .doc = "Name of the priority class."),
 };
-const struct schema schema_priority_class_ref = SCHEMA(
+static const struct schema schema_priority_class_ref = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PriorityClassRef", priority_class_ref_fields,
       sizeof(struct priority_class_ref), NULL);
 
@@ -90,7 +90,7 @@ static const struct field preemption_gate_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1, .max = 63,
       .doc = "Name of the gate."),
 };
-const struct schema schema_preemption_gate = SCHEMA("io.x-k8s.kueue.v1beta2.PreemptionGate",
+static const struct schema schema_preemption_gate = SCHEMA("io.x-k8s.kueue.v1beta2.PreemptionGate",
       preemption_gate_fields, sizeof(struct preemption_gate), NULL);
 
 static const struct field workload_spec_fields[] = {
@@ -113,7 +113,7 @@ static const struct field workload_spec_fields[] = {
       .of = &schema_preemption_gate, .list_keys = "name", .max = 8,
       .doc = "Gates that keep the workload from preempting others."),
 };
-const struct schema schema_workload_spec = SCHEMA("io.x-k8s.kueue.v1beta2.WorkloadSpec",
+static const struct schema schema_workload_spec = SCHEMA("io.x-k8s.kueue.v1beta2.WorkloadSpec",
       workload_spec_fields, sizeof(struct workload_spec), NULL);
 
 static const struct field topology_assignment_slice_level_individual_values_fields[] = {
@@ -125,7 +125,7 @@ static const struct field topology_assignment_slice_level_individual_values_fiel
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 100000,
       .doc = "The varying parts, one per domain."),
 };
-const struct schema schema_topology_assignment_slice_level_individual_values = SCHEMA(
+static const struct schema schema_topology_assignment_slice_level_individual_values = SCHEMA(
       "io.x-k8s.kueue.v1beta2.TopologyAssignmentSliceLevelIndividualValues",
       topology_assignment_slice_level_individual_values_fields,
       sizeof(struct topology_individual), NULL);
@@ -137,7 +137,7 @@ static const struct field topology_assignment_slice_level_values_fields[] = {
       .of = &schema_topology_assignment_slice_level_individual_values, .flags = FIELD_F_OPT,
       .doc = "One value for each domain."),
 };
-const struct schema schema_topology_assignment_slice_level_values = SCHEMA(
+static const struct schema schema_topology_assignment_slice_level_values = SCHEMA(
       "io.x-k8s.kueue.v1beta2.TopologyAssignmentSliceLevelValues",
       topology_assignment_slice_level_values_fields, sizeof(struct topology_level_values),
       NULL);
@@ -148,7 +148,7 @@ static const struct field topology_assignment_slice_pod_counts_fields[] = {
     M(topology_pod_counts, individual, INT32, LIST, "individual", 0, .flags = FIELD_F_ATOMIC,
       .min = 1, .max = 100000, .doc = "One value for each domain."),
 };
-const struct schema schema_topology_assignment_slice_pod_counts = SCHEMA(
+static const struct schema schema_topology_assignment_slice_pod_counts = SCHEMA(
       "io.x-k8s.kueue.v1beta2.TopologyAssignmentSlicePodCounts",
       topology_assignment_slice_pod_counts_fields, sizeof(struct topology_pod_counts),
       NULL);
@@ -195,7 +195,7 @@ static const struct field pod_set_assignment_fields[] = {
       .flags = FIELD_F_OPT, .values = pending_ready_values, .max = 7,
       .doc = "Pending while topology assignment is delayed."),
 };
-const struct schema schema_pod_set_assignment = SCHEMA(
+static const struct schema schema_pod_set_assignment = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PodSetAssignment", pod_set_assignment_fields,
       sizeof(struct pod_set_assignment), NULL);
 
@@ -240,7 +240,7 @@ static const struct field pod_set_update_fields[] = {
     M(pod_set_update, tolerations, OBJECT, LIST, "tolerations", 0, .of = &schema_toleration,
       .flags = FIELD_F_ATOMIC, .max = 8, .doc = "Tolerations."),
 };
-const struct schema schema_pod_set_update = SCHEMA("io.x-k8s.kueue.v1beta2.PodSetUpdate",
+static const struct schema schema_pod_set_update = SCHEMA("io.x-k8s.kueue.v1beta2.PodSetUpdate",
       pod_set_update_fields, sizeof(struct pod_set_update), NULL);
 
 static const struct field admission_check_state_fields[] = {
@@ -284,7 +284,7 @@ static const struct field workload_scheduling_stats_eviction_fields[] = {
     M(scheduling_eviction, count, INT32, ONE, "count", 0,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .max = INT32_MAX, .doc = "Number of pods."),
 };
-const struct schema schema_workload_scheduling_stats_eviction = SCHEMA(
+static const struct schema schema_workload_scheduling_stats_eviction = SCHEMA(
       "io.x-k8s.kueue.v1beta2.WorkloadSchedulingStatsEviction",
       workload_scheduling_stats_eviction_fields, sizeof(struct scheduling_eviction), NULL);
 
@@ -311,7 +311,7 @@ static const struct field preemption_gate_state_fields[] = {
     M(preemption_gate_state, last_transition_ns, TIME, ONE, "lastTransitionTime", 0,
       .doc = "Time of the last change of status."),
 };
-const struct schema schema_preemption_gate_state = SCHEMA(
+static const struct schema schema_preemption_gate_state = SCHEMA(
       "io.x-k8s.kueue.v1beta2.PreemptionGateState", preemption_gate_state_fields,
       sizeof(struct preemption_gate_state), NULL);
 
@@ -351,7 +351,7 @@ static const struct field workload_status_fields[] = {
       .of = &schema_preemption_gate_state, .list_keys = "name", .max = 8,
       .doc = "Gates that keep the workload from preempting others."),
 };
-const struct schema schema_workload_status = SCHEMA("io.x-k8s.kueue.v1beta2.WorkloadStatus",
+static const struct schema schema_workload_status = SCHEMA("io.x-k8s.kueue.v1beta2.WorkloadStatus",
       workload_status_fields, sizeof(struct workload_status), NULL);
 
 static const struct field workload_fields[] = {
@@ -371,7 +371,7 @@ static const struct field topology_level_fields[] = {
     M(topology_level, node_label, STRING, ONE, "nodeLabel", 0, .flags = FIELD_F_REQUIRED,
       .min = 1, .max = 316, .doc = "Node label of this level."),
 };
-const struct schema schema_topology_level = SCHEMA("io.x-k8s.kueue.v1beta2.TopologyLevel",
+static const struct schema schema_topology_level = SCHEMA("io.x-k8s.kueue.v1beta2.TopologyLevel",
       topology_level_fields, sizeof(struct topology_level), NULL);
 
 static const struct field topology_spec_fields[] = {
@@ -379,7 +379,7 @@ static const struct field topology_spec_fields[] = {
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC, .min = 1, .max = 16,
       .doc = "Node labels from the widest domain to the narrowest."),
 };
-const struct schema schema_topology_spec = SCHEMA("io.x-k8s.kueue.v1beta2.TopologySpec",
+static const struct schema schema_topology_spec = SCHEMA("io.x-k8s.kueue.v1beta2.TopologySpec",
       topology_spec_fields, sizeof(struct topology_spec), NULL);
 
 static const struct field topology_fields[] = {
