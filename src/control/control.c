@@ -32,9 +32,6 @@
     static void name##_drop(void *c) {                                                             \
         name##_controller_free(c);                                                                 \
     }
-WRAP(job_queue)
-WRAP(pod_group)
-WRAP(serving)
 WRAP(queue)
 WRAP(defaults)
 #undef WRAP
@@ -52,9 +49,9 @@ static const struct part {
     {CONTROL_SERVICEACCOUNTS, "service accounts", .row = &serviceaccount_controller},
     {CONTROL_GC, "garbage collector", .row = &gc_controller},
     {CONTROL_JOBS, "jobs", .row = &job_controller},
-    {CONTROL_JOB_QUEUE, "job queue", job_queue_make, job_queue_drop},
-    {CONTROL_JOB_QUEUE, "pods", pod_group_make, pod_group_drop},
-    {CONTROL_JOB_QUEUE, "what serves", serving_make, serving_drop},
+    {CONTROL_JOB_QUEUE, "job queue", .row = &job_queue_controller},
+    {CONTROL_JOB_QUEUE, "pods", .row = &pod_group_controller},
+    {CONTROL_JOB_QUEUE, "what serves", .row = &serving_controller},
     {CONTROL_QUEUES, "queues", queue_make, queue_drop},
     {CONTROL_DEFAULTS, "defaults", defaults_make, defaults_drop},
     {CONTROL_NODES, "nodes", .row = &node_life_controller},

@@ -2,7 +2,8 @@
  * manifest_rbac: what Berth may do on a cluster, and the roles for those who administer and use its queues.
  *
  * The rules are those that controllers, webhooks and leader election need, and nothing more: objects of others are read
- * and patched, never replaced; only Workloads are made and deleted, and pods deleted where their group is evicted.
+ * and patched, never replaced; only Workloads are made and deleted, pods deleted where their group is evicted, and jobs
+ * where the Configuration says for how long deactivated ones are kept.
  */
 #include "api/schema/kind.h"
 #include "api/manifests/manifest.h"
@@ -27,7 +28,7 @@ static const struct rule manager_rules[] = {
     {"scheduling.k8s.io", "priorityclasses", READ, NULL},
     {"apps", "deployments, replicasets", READ, NULL},
     {"apps", "statefulsets", READ ", patch", NULL},
-    {"batch", "jobs", READ ", patch", NULL},
+    {"batch", "jobs", READ ", patch, delete", NULL}, /* deactivated ones are kept for so long */
     {"batch", "jobs/status", "patch", NULL},
     {"batch", "jobs/finalizers", "update", NULL},
     {"trainer.kubeflow.org", "trainingruntimes, clustertrainingruntimes", READ, NULL},
@@ -131,7 +132,8 @@ static void write_rules(struct buf *b, const struct rule *v, size_t n) {
     }
 }
 
-/* Kinds of other projects whose jobs are queued, which are those that webhooks ask about: read, suspended, resumed. */
+/* Kinds of other projects whose jobs are queued, which are those that webhooks ask about: read, suspended, resumed, and
+ * deleted when they were deactivated for long enough (objectRetentionPolicies). */
 static void write_foreign(struct buf *b) {
     static const char *const own[] = {"", "apps", "batch"}; /* in the rules above */
     size_t n;
@@ -143,7 +145,7 @@ static void write_foreign(struct buf *b) {
         }
         if (!listed) {
             const char *p = w[i].plural;
-            buf_f(b, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [" READ ", patch]\n",
+            buf_f(b, "- apiGroups: [%s]\n  resources: [%s]\n  verbs: [" READ ", patch, delete]\n",
                   w[i].group, p);
             buf_f(b, "- apiGroups: [%s]\n  resources: [%s/status, %s/finalizers]\n", w[i].group, p,
                   p);

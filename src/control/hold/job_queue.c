@@ -7,6 +7,8 @@
  */
 #include "control/hold/job_queue.h"
 
+#include <assert.h>
+
 #include "api/schema/codec.h"
 #include "base/mem.h"
 #include "control/hold/job_queue_private.h"
@@ -22,7 +24,7 @@ static bool wanted(const struct lane *lane, const struct object *o) {
         !(owner && integration_of_owner(owner))) {
         return false;
     }
-    return integration_in_namespace(lane->c->env.mirror, s, o->ns);
+    return integration_in_namespace(lane->c->base.env.mirror, s, o->ns);
 }
 
 static struct lane *lane_of_row(struct job_queue_controller *c, const struct integration *row) {
@@ -51,10 +53,14 @@ static struct lane *lane_of_workload(struct job_queue_controller *c, const struc
     return o ? lane_of_row(c, integration_of_owner(o)) : NULL;
 }
 
+static void add_key(const struct lane *lane, struct str ns, struct str name) {
+    workqueue_look(lane->c->base.queue, (struct work_key){lane->sort, ns, name}, 0);
+}
+
 static bool add_workload(void *ctx, const struct object *o) {
     struct job_queue_controller *c = ctx;
     if (o->kind == c->workloads) {
-        workqueue_add(c->orphaned.queue, o->ns, o->name);
+        workqueue_look(c->base.queue, (struct work_key){ORPHANED_KEY, o->ns, o->name}, 0);
     }
     return true;
 }
@@ -64,16 +70,16 @@ static bool add_object(void *ctx, const struct object *o) {
     bool custom = o->kind == c->jobs || (o->kind->flags & KIND_CUSTOM);
     struct lane *lane = custom && o->kind != c->workloads ? job_queue_lane(c, o->kind) : NULL;
     if (lane && wanted(lane, o)) {
-        workqueue_add(lane->queue, o->ns, o->name);
+        add_key(lane, o->ns, o->name);
     }
     return true;
 }
 
 static void object_changed(struct lane *lane, const struct change *ch) {
     if (ch->type == CHANGE_DELETED) {
-        mirror_owned(lane->c->env.mirror, ch->obj, add_workload, lane->c);
+        mirror_owned(lane->c->base.env.mirror, ch->obj, add_workload, lane->c);
     } else if (wanted(lane, ch->obj)) {
-        workqueue_add(lane->queue, ch->obj->ns, ch->obj->name);
+        add_key(lane, ch->obj->ns, ch->obj->name);
     }
 }
 
@@ -81,11 +87,11 @@ static void object_changed(struct lane *lane, const struct change *ch) {
 static bool look_at_owner(struct job_queue_controller *c, const struct object *wl) {
     struct lane *lane = lane_of_workload(c, wl);
     const struct owner_ref *o = object_controller(wl);
-    const struct object *owner = lane ? mirror_owner(c->env.mirror, wl->ns, o) : NULL;
+    const struct object *owner = lane ? mirror_owner(c->base.env.mirror, wl->ns, o) : NULL;
     if (owner) {
-        workqueue_add(lane->queue, wl->ns, o->name);
+        add_key(lane, wl->ns, o->name);
         if (lane->kind != c->jobs) { /* objects below it follow its Workload; a Job has only pods */
-            mirror_owned(c->env.mirror, owner, add_object, c);
+            mirror_owned(c->base.env.mirror, owner, add_object, c);
         }
     }
     return owner != NULL;
@@ -96,7 +102,7 @@ static void workload_changed(struct job_queue_controller *c, const struct change
         (void)look_at_owner(c, ch->old);
     }
     if (!look_at_owner(c, ch->obj) && ch->type != CHANGE_DELETED) {
-        workqueue_add(c->orphaned.queue, ch->obj->ns, ch->obj->name);
+        add_workload(c, ch->obj);
     }
 }
 
@@ -105,7 +111,7 @@ static void namespace_changed(struct job_queue_controller *c, const struct chang
     for (size_t i = 0; integration_namespace_moved(c->settings, ch) && i < c->n_lanes; i++) {
         const struct kind *k = integration_kind(c->lanes[i].row);
         if (k) {
-            mirror_scan(c->env.mirror, k, ch->obj->name, add_object, c);
+            mirror_scan(c->base.env.mirror, k, ch->obj->name, add_object, c);
         }
     }
 }
@@ -114,7 +120,7 @@ static void namespace_changed(struct job_queue_controller *c, const struct chang
 static void pod_changed(struct job_queue_controller *c, const struct object *pod) {
     const struct owner_ref *o = object_controller(pod);
     const struct object *job = o && str_contains(pod->json, STR("\"" KUEUE_ELASTIC_GATE "\""))
-                                   ? mirror_owner(c->env.mirror, pod->ns, o)
+                                   ? mirror_owner(c->base.env.mirror, pod->ns, o)
                                    : NULL;
     if (job && job_kind_resizes(job->kind)) {
         add_object(c, job);
@@ -142,19 +148,15 @@ static void changed(void *ctx, const struct change *ch) {
     }
 }
 
-static void add_all(void *ctx) {
-    struct job_queue_controller *c = ctx;
+static void start(void *self) {
+    struct job_queue_controller *c = self;
     for (size_t i = 0; i < c->n_lanes; i++) {
         const struct kind *k = integration_kind(c->lanes[i].row);
         if (k) {
-            mirror_scan(c->env.mirror, k, STR(""), add_object, c);
+            mirror_scan(c->base.env.mirror, k, STR(""), add_object, c);
         }
     }
-    mirror_scan(c->env.mirror, c->workloads, STR(""), add_workload, c);
-}
-
-static void resync(void *ctx) {
-    add_all(((struct lane *)ctx)->c);
+    mirror_scan(c->base.env.mirror, c->workloads, STR(""), add_workload, c);
 }
 
 /* ---- seeing ---- */
@@ -172,7 +174,8 @@ static bool find_workload(void *ctx, const struct object *o) {
 
 /* One that was made beforehand, unless another object has it. */
 static void find_prebuilt(struct pair *p) {
-    const struct object *o = mirror_get(p->c->env.mirror, p->c->workloads, p->obj->ns, p->prebuilt);
+    const struct object *o =
+        mirror_get(p->c->base.env.mirror, p->c->workloads, p->obj->ns, p->prebuilt);
     const struct owner_ref *owner = o ? object_controller(o) : NULL;
     p->extra = NULL;
     p->wl_obj = owner && !object_named_by(p->obj, o->ns, owner) ? NULL : o;
@@ -212,7 +215,7 @@ static int see_slices(struct pair *p) {
 }
 
 static int see(struct pair *p) {
-    struct arena *a = &p->c->arena;
+    struct arena *a = &p->c->base.arena;
     yyjson_doc *d;
     int r = job_look_init(&p->look, &p->err);
     if (r == ERR_NOT_FOUND || r == ERR_INVALID) {
@@ -225,7 +228,7 @@ static int see(struct pair *p) {
     if (r != 0) {
         return r;
     }
-    mirror_owned(p->c->env.mirror, p->obj, find_workload, p);
+    mirror_owned(p->c->base.env.mirror, p->obj, find_workload, p);
     p->elastic = job_is_elastic(&p->look);
     if (p->elastic) {
         see_object(p);
@@ -253,10 +256,10 @@ static int see(struct pair *p) {
 static enum work look(struct pair *p) {
     const struct queue_settings *s = p->c->settings;
     const struct object *above = NULL;
-    int r =
-        integration_ancestor(p->c->env.mirror, s, object_controller(p->obj), p->obj->ns, &above);
+    int r = integration_ancestor(p->c->base.env.mirror, s, object_controller(p->obj), p->obj->ns,
+                                 &above);
     if (r == ERR_TOO_LARGE) {
-        recorder_event(p->c->recorder, p->obj, EVENT_WARNING, "JobNestingTooDeep",
+        recorder_event(p->c->base.recorder, p->obj, EVENT_WARNING, "JobNestingTooDeep",
                        "Terminated search for Kueue-managed Job because ancestor depth exceeded "
                        "limit of 10");
     }
@@ -268,7 +271,7 @@ static enum work look(struct pair *p) {
         return WORK_OK;
     }
     if (see(p) != 0) {
-        log_error(p->c->env.log, "%s %.*s/%.*s: %s", p->lane->row->name, STR_ARG(p->obj->ns),
+        log_error(p->c->base.env.log, "%s %.*s/%.*s: %s", p->lane->row->name, STR_ARG(p->obj->ns),
                   STR_ARG(p->obj->name), p->err.text);
         return WORK_RETRY;
     }
@@ -278,28 +281,24 @@ static enum work look(struct pair *p) {
     return above ? job_queue_child(p, above) : job_queue_step(p);
 }
 
-static enum work sync_object(void *ctx, struct str ns, struct str name) {
-    struct lane *lane = ctx;
+static enum work look_at_object(struct lane *lane, struct str ns, struct str name) {
     struct job_queue_controller *c = lane->c;
     const struct kind *k = lane->kind ? lane->kind : integration_kind(lane->row);
     struct pair p = {
-        .c = c, .lane = lane, .obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL};
+        .c = c, .lane = lane, .obj = k ? mirror_get(c->base.env.mirror, k, ns, name) : NULL};
     if (!p.obj || !wanted(lane, p.obj)) {
         return WORK_OK;
     }
     p.look = (struct job_look){.row = lane->row,
                                .obj = p.obj,
-                               .mirror = c->env.mirror,
+                               .mirror = c->base.env.mirror,
                                .settings = c->settings,
-                               .arena = &c->arena};
-    enum work w = look(&p);
-    arena_reset(&c->arena);
-    return w;
+                               .arena = &c->base.arena};
+    return look(&p);
 }
 
-static enum work sync_orphaned(void *ctx, struct str ns, struct str name) {
-    struct job_queue_controller *c = ((struct lane *)ctx)->c;
-    const struct object *wl = mirror_get(c->env.mirror, c->workloads, ns, name);
+static enum work look_at_orphan(struct job_queue_controller *c, struct str ns, struct str name) {
+    const struct object *wl = mirror_get(c->base.env.mirror, c->workloads, ns, name);
     if (!wl) {
         return WORK_OK;
     }
@@ -307,87 +306,72 @@ static enum work sync_orphaned(void *ctx, struct str ns, struct str name) {
     const struct owner_ref *o = object_controller(wl);
     bool ours = lane || (c->settings->gates.finish_orphaned_workloads && !wl->n_owners &&
                          !str_empty(object_label(wl, STR(KUEUE_JOB_UID_LABEL))));
-    if (lane && mirror_owner(c->env.mirror, ns, o)) {
-        workqueue_add(lane->queue, ns, o->name);
+    if (lane && mirror_owner(c->base.env.mirror, ns, o)) {
+        add_key(lane, ns, o->name);
         return WORK_OK;
     }
     /* Of a Workload that somebody made by hand only a deletion is followed. */
-    enum work w = ours || (!wl->n_owners && wl->deleting_ns) ? job_queue_let_go(c, wl) : WORK_OK;
-    arena_reset(&c->arena);
-    return w;
+    return ours || (!wl->n_owners && wl->deleting_ns) ? job_queue_let_go(c, wl) : WORK_OK;
+}
+
+static enum work step(void *self, struct work_key key) {
+    struct job_queue_controller *c = self;
+    return key.what == ORPHANED_KEY
+               ? look_at_orphan(c, key.ns, key.name)
+               : look_at_object(&c->lanes[key.what - LANE_KEYS], key.ns, key.name);
 }
 
 /* ---- life ---- */
 
-static bool lane_init(struct lane *lane, struct job_queue_controller *c,
-                      const struct integration *row) {
-    lane->c = c;
-    lane->row = row;
-    lane->queue =
-        workqueue_new(&(struct workqueue_options){.clock = c->env.clock,
-                                                  .work = row ? sync_object : sync_orphaned,
-                                                  .resync = resync,
-                                                  .ctx = lane,
-                                                  .budget = c->env.turn});
-    return lane->queue != NULL;
-}
+enum { ALL, WORKLOADS, PODS, NAMESPACES }; /* of the row's kinds */
 
-static bool lanes_init(struct job_queue_controller *c) {
+static int init(void *self, struct err *err) {
+    struct job_queue_controller *c = self;
+    const struct queue_settings *s = c->base.env.settings;
     size_t n;
     const struct integration *rows = integration_rows(&n);
-    bool ok = lane_init(&c->orphaned, c, NULL);
+    c->settings = s ? s : queue_settings_defaults();
+    c->jobs = kind_by_name(STR("batch"), STR("Job"));
+    c->workloads = c->base.kinds[WORKLOADS];
+    c->pods = c->base.kinds[PODS];
+    c->namespaces = c->base.kinds[NAMESPACES];
+    assert(LANE_KEYS + n <= WORK_KEY_SORTS);
     c->lanes = mem_zalloc(n * sizeof *c->lanes);
-    for (size_t i = 0; ok && c->lanes && i < n; i++) {
+    for (size_t i = 0; c->lanes && i < n; i++) {
         if (rows[i].suspend && integration_enabled(&rows[i], c->settings)) {
-            ok = lane_init(&c->lanes[c->n_lanes++], c, &rows[i]);
+            unsigned sort = LANE_KEYS + (unsigned)c->n_lanes;
+            c->lanes[c->n_lanes++] = (struct lane){.c = c, .row = &rows[i], .sort = sort};
         }
     }
-    return ok && c->lanes;
+    return c->lanes ? 0 : ERR_NOMEM;
 }
 
-struct job_queue_controller *job_queue_controller_new(const struct control_env *env,
-                                                      struct err *err) {
-    struct job_queue_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->env = *env;
-    c->settings = env->settings ? env->settings : queue_settings_defaults();
-    c->jobs = kind_by_name(STR("batch"), STR("Job"));
-    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
-    c->pods = kind_by_name(STR(""), STR("Pod"));
-    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
-    arena_init(&c->arena, SYNC_ARENA);
-    bool ok = lanes_init(c);
-    c->recorder = recorder_new(env, "kueue-job-controller");
-    c->feed = mirror_feed(env->mirror, NULL, changed, c);
-    if (!ok || !c->recorder || !c->feed) {
-        job_queue_controller_free(c);
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-static void lane_release(struct lane *lane) {
-    workqueue_free(lane->queue);
-}
-
-void job_queue_controller_free(struct job_queue_controller *c) {
-    if (!c) {
-        return;
-    }
-    if (c->feed) {
-        feed_free(c->feed);
-    }
-    for (size_t i = 0; i < c->n_lanes; i++) {
-        lane_release(&c->lanes[i]);
-    }
-    lane_release(&c->orphaned);
-    recorder_free(c->recorder);
+static void release(void *self) {
+    struct job_queue_controller *c = self;
     mem_free(c->lanes);
-    arena_release(&c->arena);
-    mem_free(c);
 }
+
+const struct controller_row job_queue_controller = {
+    .name = "job-queue",
+    .set = CONTROL_JOB_QUEUE,
+    .who = "berth-job-queue-controller",
+    .tells = "kueue-job-controller",
+    /* Of every kind: those that are queued come when somebody defines them. */
+    CONTROLLER_KINDS([ALL] = {NULL, NULL, changed, .may = MAY_PATCH | MAY_STATUS | MAY_DELETE},
+                     [WORKLOADS] = {"kueue.x-k8s.io", "Workload",
+                                    .may = MAY_CREATE | MAY_PATCH | MAY_STATUS | MAY_DELETE},
+                     [PODS] = {"", "Pod", .may = MAY_PATCH}, [NAMESPACES] = {"", "Namespace"},
+                     {"batch", "Job", .may = MAY_PATCH | MAY_STATUS | MAY_DELETE},
+                     {"kueue.x-k8s.io", "ClusterQueue"}, {"kueue.x-k8s.io", "LocalQueue"},
+                     {"kueue.x-k8s.io", "ResourceFlavor"},
+                     {"kueue.x-k8s.io", "WorkloadPriorityClass", .optional = true},
+                     {"kueue.x-k8s.io", "Topology", .optional = true},
+                     {"scheduling.k8s.io", "PriorityClass"}),
+    .start = start,
+    .step = step,
+    .budget = CONTROLLER_TURN,
+    .arena = SYNC_ARENA,
+    .size = sizeof(struct job_queue_controller),
+    .init = init,
+    .release = release,
+};

@@ -26,10 +26,6 @@
 #include "base/err.h"
 #include "control/kit/env.h"
 
-struct job_queue_controller;
-
-struct job_queue_controller *job_queue_controller_new(const struct control_env *env,
-                                                      struct err *err);
-void job_queue_controller_free(struct job_queue_controller *c);
+extern const struct controller_row job_queue_controller;
 
 #endif

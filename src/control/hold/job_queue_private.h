@@ -11,8 +11,7 @@
 #include "control/hold/job_queue.h"
 #include "control/load/job_slices.h"
 #include "control/load/job_workload.h"
-#include "control/kit/recorder.h"
-#include "control/kit/round.h"
+#include "control/kit/controller.h"
 #include "control/load/workload_status.h"
 
 enum {
@@ -26,21 +25,18 @@ struct lane {
     struct job_queue_controller *c;
     const struct integration *row;
     const struct kind *kind; /* as last served; NULL: never */
-    struct workqueue *queue;
+    unsigned sort;           /* of the keys of its objects: LANE_KEYS and on */
 };
+enum { ORPHANED_KEY, LANE_KEYS }; /* sorts: a Workload to let go; objects of the first lane, ... */
 
 struct job_queue_controller {
-    struct control_env env;
+    struct controller base;
     const struct queue_settings *settings;
-    const struct kind *jobs, *workloads, *pods, *namespaces;
+    const struct kind *jobs, *workloads, *pods, *namespaces; /* of base.kinds */
     struct lane *lanes;
     size_t n_lanes;
     const struct kind *last_kind; /* the kind that was asked for last, and its lane */
     struct lane *last_lane;
-    struct lane orphaned; /* Workloads to let go; no row */
-    struct recorder *recorder;
-    struct feed *feed;
-    struct arena arena;
 };
 
 /* What one look sees. */

@@ -25,7 +25,7 @@ static enum work out_of_sync(struct pair *p, const struct object *o, const struc
     if (o->deleting_ns) {
         return job_queue_drop_finalizer(p, o);
     }
-    workload_change_init(&ch, o, wl, &p->c->arena, clock_wall(p->c->env.clock));
+    workload_change_init(&ch, o, wl, &p->c->base.arena, clock_wall(p->c->base.env.clock));
     ch.settings = p->c->settings;
     workload_change_set(&ch, "Finished", true, "OutOfSync",
                         STR("The workload slice is out of sync with its parent job"));
@@ -67,7 +67,7 @@ static enum work set_counts(struct pair *p, const struct job_slice *s) {
     buf_c(&b, "},\"spec\":{\"podSets\":");
     job_slice_pod_sets(&p->look, s, &b);
     buf_c(&b, "}}");
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated the size of Workload %.*s/%.*s", STR_ARG(s->obj->ns),
                    STR_ARG(s->obj->name));
     return job_queue_patch(p, s->obj, "", buf_ok(&b), &b);
@@ -153,11 +153,10 @@ static int write_open(const struct object *o, struct arena *a, struct buf *out) 
 }
 
 static enum work open_gates(struct pair *p, const struct object *const *v, size_t n) {
-    struct round *r = round_new(p->lane->queue, p->c->env.writer, "berth-job-queue-controller",
-                                p->obj->ns, p->obj->name);
+    struct round *r = controller_begin(&p->c->base);
     struct buf b;
     for (size_t i = 0; r && i < n; i++) {
-        int code = write_open(v[i], &p->c->arena, &b);
+        int code = write_open(v[i], &p->c->base.arena, &b);
         if (code == 0) {
             round_patch(r, v[i]->kind, v[i]->ns, v[i]->name, "", PATCH_MERGE, buf_view(&b));
         } else if (code != ERR_NOT_FOUND) {
@@ -182,11 +181,11 @@ enum work job_queue_ungate(struct pair *p) {
     if (!p->elastic || !p->admitted || p->n_pods == 0) {
         return WORK_OK;
     }
-    g.v = arena_alloc(&p->c->arena, p->n_pods * sizeof *g.v);
+    g.v = arena_alloc(&p->c->base.arena, p->n_pods * sizeof *g.v);
     if (!g.v) {
         return WORK_RETRY;
     }
-    mirror_owned(p->c->env.mirror, p->obj, gate_each, &g);
+    mirror_owned(p->c->base.env.mirror, p->obj, gate_each, &g);
     int64_t room = granted(p) - g.open;
     if (room <= 0 || g.n == 0) {
         return WORK_OK;

@@ -4,28 +4,15 @@
 #include "api/schema/codec.h"
 #include "control/kit/body.h"
 
-#define WHO "berth-job-queue-controller"
 #define STOP_NOT_ADMITTED "Not admitted by cluster queue"
 #define STOP_NO_MATCH "No matching Workload; restoring pod templates according to existent Workload"
 
 /* ---- writing ---- */
 
-static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    return res->code == ERR_NOT_FOUND ? 0 : res->code;
-}
-
-static struct round *begin(struct lane *lane, const struct object *key) {
-    struct round *r = round_new(lane->queue, lane->c->env.writer, WHO, key->ns, key->name);
-    if (r) {
-        round_on_done(r, answered, lane->c);
-    }
-    return r;
-}
-
 /* One patch as a whole round; `code` is that of the body. ERR_NOT_FOUND: there is nothing to write. */
-static enum work send(struct lane *lane, const struct object *key, const struct object *o,
-                      const char *sub, int code, struct buf *b) {
-    struct round *r = code == 0 ? begin(lane, key) : NULL;
+static enum work send(struct job_queue_controller *c, const struct object *o, const char *sub,
+                      int code, struct buf *b) {
+    struct round *r = code == 0 ? controller_begin(&c->base) : NULL;
     enum work w = code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
     if (r) {
         round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
@@ -35,11 +22,11 @@ static enum work send(struct lane *lane, const struct object *key, const struct 
 }
 
 static enum work send_object(struct pair *p, const char *sub, int code, struct buf *b) {
-    return send(p->lane, p->obj, p->obj, sub, code, b);
+    return send(p->c, p->obj, sub, code, b);
 }
 
 static enum work send_workload(struct pair *p, const char *sub, int code, struct buf *b) {
-    return send(p->lane, p->obj, p->wl_obj, sub, code, b);
+    return send(p->c, p->wl_obj, sub, code, b);
 }
 
 static enum work send_change(struct pair *p, struct workload_change *ch) {
@@ -50,7 +37,8 @@ static enum work send_change(struct pair *p, struct workload_change *ch) {
 }
 
 static void start_change(struct pair *p, struct workload_change *ch) {
-    workload_change_init(ch, p->wl_obj, &p->wl, &p->c->arena, clock_wall(p->c->env.clock));
+    workload_change_init(ch, p->wl_obj, &p->wl, &p->c->base.arena,
+                         clock_wall(p->c->base.env.clock));
     ch->settings = p->c->settings;
 }
 
@@ -60,17 +48,16 @@ static void open_patch(struct buf *b, const struct object *o) {
     buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)o->rv);
 }
 
-static enum work drop_finalizer(struct lane *lane, const struct object *key,
-                                const struct object *wl) {
+static enum work drop_finalizer(struct job_queue_controller *c, const struct object *wl) {
     struct buf b;
     buf_init(&b, JOB_QUEUE_BODY_MAX);
-    int code = wl->n_finalizers ? write_without_finalizer(wl, KUEUE_FINALIZER, &lane->c->arena, &b)
+    int code = wl->n_finalizers ? write_without_finalizer(wl, KUEUE_FINALIZER, &c->base.arena, &b)
                                 : ERR_NOT_FOUND;
-    return send(lane, key, wl, "", code, &b);
+    return send(c, wl, "", code, &b);
 }
 
 static enum work remove_object(struct pair *p, const struct object *o) {
-    struct round *r = begin(p->lane, p->obj);
+    struct round *r = controller_begin(&p->c->base);
     struct delete_options options = {
         .uid = o->uid, .grace_seconds = -1, .propagation = STR("Background")};
     if (!r) {
@@ -81,13 +68,13 @@ static enum work remove_object(struct pair *p, const struct object *o) {
 }
 
 static enum work remove_workload(struct pair *p, const struct object *wl) {
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "DeletedWorkload",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "DeletedWorkload",
                    "Deleted not matching Workload: %.*s/%.*s", STR_ARG(wl->ns), STR_ARG(wl->name));
     return remove_object(p, wl);
 }
 
 static enum work look_again(struct pair *p, int64_t ms) {
-    workqueue_add_after(p->lane->queue, p->obj->ns, p->obj->name, ms * NS_PER_MS);
+    workqueue_look(p->c->base.queue, p->c->base.key, ms * NS_PER_MS);
     return WORK_OK;
 }
 
@@ -103,7 +90,7 @@ static enum work stop(struct pair *p, struct str message) {
     bool later = fixed(p) || (p->lane->row->flags & INTEGRATION_APART);
     buf_init(&b, JOB_QUEUE_BODY_MAX);
     int code = job_look_stop(&p->look, later || !p->wl_obj ? NULL : p->was, &b);
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s", STR_ARG(message));
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s", STR_ARG(message));
     return send_object(p, "", code, &b);
 }
 
@@ -136,7 +123,7 @@ static enum work restore(struct pair *p) {
 /* ---- a Workload is made ---- */
 
 static enum work tell_unclear(struct pair *p) {
-    recorder_event(p->c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose", "%s",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose", "%s",
                    p->unclear ? p->err.text : "no pod sets");
     return look_again(p, JOB_QUEUE_AGAIN_MS);
 }
@@ -144,13 +131,13 @@ static enum work tell_unclear(struct pair *p) {
 static int find_priority(struct pair *p, struct workload_priority *ret) {
     struct job_queue_controller *c = p->c;
     struct str missing, label = object_label(p->obj, STR(KUEUE_PRIORITY_LABEL));
-    int r = workload_priority_resolve(c->env.mirror, label, job_look_priority_class(&p->look), ret,
-                                      &missing);
+    int r = workload_priority_resolve(c->base.env.mirror, label, job_look_priority_class(&p->look),
+                                      ret, &missing);
     if (r == ERR_NOT_FOUND && !str_empty(label)) {
-        recorder_event(c->recorder, p->obj, EVENT_WARNING, "WorkloadPriorityClassNotFound",
+        recorder_event(c->base.recorder, p->obj, EVENT_WARNING, "WorkloadPriorityClassNotFound",
                        "WorkloadPriorityClass \"%.*s\" not found", STR_ARG(missing));
     } else if (r == ERR_NOT_FOUND) {
-        recorder_event(c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
+        recorder_event(c->base.recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
                        "PriorityClass \"%.*s\" not found", STR_ARG(missing));
     }
     return r;
@@ -158,10 +145,10 @@ static int find_priority(struct pair *p, struct workload_priority *ret) {
 
 static void tell_created(struct pair *p) {
     const struct integration *row = p->lane->row;
-    struct str name =
-        p->elastic ? job_slice_name(&p->look)
-                   : workload_name(row->kind, row->group, p->obj->name, p->obj->uid, &p->c->arena);
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "CreatedWorkload",
+    struct str name = p->elastic ? job_slice_name(&p->look)
+                                 : workload_name(row->kind, row->group, p->obj->name, p->obj->uid,
+                                                 &p->c->base.arena);
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "CreatedWorkload",
                    "Created Workload: %.*s/%.*s", STR_ARG(p->obj->ns), STR_ARG(name));
 }
 
@@ -179,7 +166,7 @@ enum work job_queue_create(struct pair *p, const struct job_slice *prior) {
     int code = p->elastic ? job_slice_write(&p->look, prior, &prio, &b)
                           : job_workload_write(&p->look, &prio, NULL, &b);
     if (code == 0) {
-        r = begin(p->lane, p->obj);
+        r = controller_begin(&p->c->base);
     }
     if (r) {
         round_create(r, p->c->workloads, p->obj->ns, buf_view(&b));
@@ -219,7 +206,7 @@ static enum work update_in_place(struct pair *p) {
     } else {
         buf_c(&b, "null}}");
     }
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated not matching Workload for suspended job: %.*s/%.*s",
                    STR_ARG(p->wl_obj->ns), STR_ARG(p->wl_obj->name));
     return send_workload(p, "", buf_ok(&b), &b);
@@ -272,9 +259,9 @@ static enum work start(struct pair *p) {
     struct buf b;
     const struct podset_ask q = {.wl_obj = p->wl_obj,
                                  .wl = &p->wl,
-                                 .mirror = p->c->env.mirror,
+                                 .mirror = p->c->base.env.mirror,
                                  .settings = p->c->settings,
-                                 .arena = &p->c->arena};
+                                 .arena = &p->c->base.arena};
     if (is_fixed_now(p)) { /* it ran before it was held back */
         return forget_start(p);
     }
@@ -290,7 +277,7 @@ static enum work start(struct pair *p) {
         return WORK_RETRY; /* a flavor that is not in the mirror yet, or memory */
     }
     if (str_contains(buf_view(&b), STR("\"suspend\":false"))) {
-        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Started",
+        recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "Started",
                        "Admitted by clusterQueue %.*s",
                        STR_ARG(p->wl.status->admission->cluster_queue));
     }
@@ -333,7 +320,7 @@ static enum work sync_annotations(struct pair *p) {
     }
     buf_c(&b, "}}}");
     if (!str_eq(json_str(json_get(had, STR(KUEUE_GATED_ANNOTATION))), gates)) {
-        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+        recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload AdmissionGatedBy to \"%.*s\"", STR_ARG(gates));
     }
     return send_workload(p, "", buf_ok(&b), &b);
@@ -348,7 +335,7 @@ static enum work sync_priority_class(struct pair *p) {
     if (str_empty(label) || (of_kueue && str_eq(ref->name, label)) || (p->reserved && !of_kueue)) {
         return WORK_OK;
     }
-    int code = workload_priority_resolve(p->c->env.mirror, label, STR(""), &prio, &missing);
+    int code = workload_priority_resolve(p->c->base.env.mirror, label, STR(""), &prio, &missing);
     if (code == ERR_NOT_FOUND) {
         return look_again(p, JOB_QUEUE_AGAIN_MS);
     }
@@ -363,7 +350,7 @@ static enum work sync_priority_class(struct pair *p) {
           prio.value, prio.group, prio.kind);
     buf_json(&b, prio.name);
     buf_c(&b, "}}}");
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated workload priority class: %.*s/%.*s", STR_ARG(p->wl_obj->ns),
                    STR_ARG(p->wl_obj->name));
     return send_workload(p, "", buf_ok(&b), &b);
@@ -415,7 +402,7 @@ static enum work sync_reclaimable(struct pair *p) {
     buf_c(&b, "]");
     struct workload_change ch;
     start_change(p, &ch);
-    ch.reclaimable = more ? arena_str(&p->c->arena, buf_view(&b)) : STR("");
+    ch.reclaimable = more ? arena_str(&p->c->base.arena, buf_view(&b)) : STR("");
     ch.changed = more;
     ch.code = ch.code ? ch.code : buf_ok(&b);
     buf_release(&b);
@@ -424,9 +411,9 @@ static enum work sync_reclaimable(struct pair *p) {
 
 /* Suspended, with quota, not admitted yet: what it waits for. */
 static enum work tell_checks(struct pair *p) {
-    struct str text = job_pending_checks(&p->wl, &p->c->arena);
+    struct str text = job_pending_checks(&p->wl, &p->c->base.arena);
     if (!str_empty(text)) {
-        recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "UpdatedAdmissionCheck", "%.*s",
+        recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedAdmissionCheck", "%.*s",
                        STR_ARG(text));
     }
     return WORK_OK;
@@ -441,12 +428,12 @@ static bool expired(struct pair *p, enum work *ret) {
         !p->wl.spec->active.set || p->wl.spec->active.v) {
         return false;
     }
-    int64_t left = e->last_transition_ns + keep - clock_wall(p->c->env.clock);
+    int64_t left = e->last_transition_ns + keep - clock_wall(p->c->base.env.clock);
     if (left > 0) {
-        workqueue_add_after(p->lane->queue, p->obj->ns, p->obj->name, left);
+        workqueue_look(p->c->base.queue, p->c->base.key, left);
         return false;
     }
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Deleted",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "Deleted",
                    "Deleted job: deactivation retention period expired");
     *ret = remove_object(p, p->obj);
     return true;
@@ -467,7 +454,7 @@ static enum work run(struct pair *p, enum work (*const *steps)(struct pair *), s
 
 enum work job_queue_patch(struct pair *p, const struct object *o, const char *sub, int code,
                           struct buf *b) {
-    return send(p->lane, p->obj, o, sub, code, b);
+    return send(p->c, o, sub, code, b);
 }
 
 void job_queue_open(struct buf *b, const struct object *o) {
@@ -475,7 +462,7 @@ void job_queue_open(struct buf *b, const struct object *o) {
 }
 
 enum work job_queue_drop_finalizer(struct pair *p, const struct object *wl) {
-    return drop_finalizer(p->lane, p->obj, wl);
+    return drop_finalizer(p->c, wl);
 }
 
 enum work job_queue_remove(struct pair *p, const struct object *o) {
@@ -486,13 +473,13 @@ enum work job_queue_remove(struct pair *p, const struct object *o) {
 
 static enum work finish(struct pair *p) {
     if (p->wl_finished) {
-        return drop_finalizer(p->lane, p->obj, p->wl_obj);
+        return drop_finalizer(p->c, p->wl_obj);
     }
     struct workload_change ch;
     start_change(p, &ch);
     workload_change_set(&ch, "Finished", true, p->end.good ? "Succeeded" : "Failed",
                         p->end.message);
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "FinishedWorkload",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "FinishedWorkload",
                    "Workload '%.*s/%.*s' is declared finished", STR_ARG(p->wl_obj->ns),
                    STR_ARG(p->wl_obj->name));
     return send_change(p, &ch);
@@ -596,7 +583,7 @@ static enum work give_up(struct pair *p) {
         return restore(p);
     }
     if (p->idle) {
-        return drop_finalizer(p->lane, p->obj, p->wl_obj);
+        return drop_finalizer(p->c, p->wl_obj);
     }
     return p->obj->deleting_ns ? look_again(p, JOB_QUEUE_POLL_MS) : WORK_OK;
 }
@@ -645,10 +632,10 @@ enum work job_queue_child(struct pair *p, const struct object *ancestor) {
     if (p->finished || p->suspended || p->obj->deleting_ns) {
         return WORK_OK;
     }
-    wl = integration_workload(p->c->env.mirror, ancestor);
-    if (wl &&
-        (object_tree(wl, &p->c->arena, &d, NULL) != 0 ||
-         codec_decode(&schema_workload, yyjson_doc_get_root(d), &p->c->arena, &w, NULL) != 0)) {
+    wl = integration_workload(p->c->base.env.mirror, ancestor);
+    if (wl && (object_tree(wl, &p->c->base.arena, &d, NULL) != 0 ||
+               codec_decode(&schema_workload, yyjson_doc_get_root(d), &p->c->base.arena, &w,
+                            NULL) != 0)) {
         return WORK_RETRY;
     }
     if (wl && w.status && conditions_true(&w.status->conditions, "Admitted")) {
@@ -657,7 +644,7 @@ enum work job_queue_child(struct pair *p, const struct object *ancestor) {
     struct buf b;
     buf_init(&b, JOB_QUEUE_BODY_MAX);
     int code = job_look_stop(&p->look, NULL, &b);
-    recorder_event(p->c->recorder, p->obj, EVENT_NORMAL, "Suspended",
+    recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "Suspended",
                    "Kueue managed child job suspended");
     return send_object(p, "", code, &b);
 }
@@ -668,19 +655,19 @@ enum work job_queue_let_go(struct job_queue_controller *c, const struct object *
     struct workload_change ch;
     struct buf b;
     if (wl->deleting_ns) {
-        return drop_finalizer(&c->orphaned, wl, wl);
+        return drop_finalizer(c, wl);
     }
-    if (object_tree(wl, &c->arena, &d, NULL) != 0 ||
-        codec_decode(&schema_workload, yyjson_doc_get_root(d), &c->arena, &w, NULL) != 0) {
+    if (object_tree(wl, &c->base.arena, &d, NULL) != 0 ||
+        codec_decode(&schema_workload, yyjson_doc_get_root(d), &c->base.arena, &w, NULL) != 0) {
         return WORK_RETRY;
     }
     if (w.status && conditions_true(&w.status->conditions, "Finished")) {
         return WORK_OK;
     }
-    workload_change_init(&ch, wl, &w, &c->arena, clock_wall(c->env.clock));
+    workload_change_init(&ch, wl, &w, &c->base.arena, clock_wall(c->base.env.clock));
     workload_change_set(&ch, "Finished", true, "OwnerNotFound",
                         STR("The workload's owner does not exist"));
     buf_init(&b, JOB_QUEUE_BODY_MAX);
     int code = workload_change_write(&ch, &b);
-    return send(&c->orphaned, wl, wl, "status", code, &b);
+    return send(c, wl, "status", code, &b);
 }

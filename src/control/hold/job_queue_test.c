@@ -15,7 +15,7 @@
 struct fixture {
     struct fake_world world;
     struct controller *jobs;
-    struct job_queue_controller *queue;
+    struct controller *queue;
     struct controller *gc;
     int code;
     char wl[300];
@@ -28,14 +28,14 @@ static int outcome(void *ctx, const struct object *pod) {
 static void start_controllers(struct fixture *f) {
     struct err err = {0};
     f->jobs = controller_new(&job_controller, &f->world.env, &err);
-    f->queue = job_queue_controller_new(&f->world.env, &err);
+    f->queue = controller_new(&job_queue_controller, &f->world.env, &err);
     f->gc = controller_new(&gc_controller, &f->world.env, &err);
     assert_true(f->jobs && f->queue && f->gc);
 }
 
 static void stop_controllers(struct fixture *f) {
     controller_free(f->jobs);
-    job_queue_controller_free(f->queue);
+    controller_free(f->queue);
     controller_free(f->gc);
 }
 

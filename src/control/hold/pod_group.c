@@ -13,12 +13,16 @@ enum { SYNC_ARENA = 256 << 20, CHANGE_ARENA = 64 << 20 };
 
 /* ---- what to look at ---- */
 
+static void add_key(struct pod_group_controller *c, unsigned sort, struct str ns, struct str name) {
+    workqueue_look(c->base.queue, (struct work_key){sort, ns, name}, 0);
+}
+
 static void look_at(struct pod_group_controller *c, struct str ns, struct str group,
                     struct str pod) {
     if (str_empty(group)) {
-        workqueue_add(c->singles, ns, pod);
+        add_key(c, POD_ALONE, ns, pod);
     } else {
-        workqueue_add(c->groups, ns, group);
+        add_key(c, POD_GROUP, ns, group);
     }
 }
 
@@ -34,14 +38,14 @@ static bool is_group(const struct object *wl) {
 static bool add_loose(void *ctx, const struct object *o) {
     struct pod_group_controller *c = ctx;
     if (o->kind == c->workloads) {
-        workqueue_add(c->loose, o->ns, o->name);
+        add_key(c, POD_LOOSE, o->ns, o->name);
     }
     return true;
 }
 
 /* Everything is looked at again, which brings back what there was no memory for. */
 static void lost(struct pod_group_controller *c) {
-    workqueue_add_after(c->loose, STR(""), STR(""), NS_PER_SEC);
+    workqueue_look(c->base.queue, (struct work_key){POD_ALL}, NS_PER_SEC);
 }
 
 static void put(struct pod_group_controller *c, const struct object *o) {
@@ -53,7 +57,7 @@ static void put(struct pod_group_controller *c, const struct object *o) {
     }
     look_at(c, o->ns, pod_index_get(&c->index, o->uid)->group, o->name);
     if (!str_empty(left)) {
-        workqueue_add(c->groups, o->ns, left);
+        add_key(c, POD_GROUP, o->ns, left);
     }
 }
 
@@ -68,20 +72,20 @@ static void pod_changed(void *ctx, const struct change *ch) {
         pod_index_drop(&c->index, o);
     }
     if (ch->type == CHANGE_DELETED) {
-        mirror_owned(c->env.mirror, o, add_loose, c);
+        mirror_owned(c->base.env.mirror, o, add_loose, c);
     }
 }
 
 static void look_at_workload(struct pod_group_controller *c, const struct object *wl, bool gone) {
     const struct owner_ref *o = pod_owner(wl);
     if (is_group(wl)) {
-        workqueue_add(c->groups, wl->ns, wl->name);
-    } else if (o && mirror_owner(c->env.mirror, wl->ns, o)) {
-        workqueue_add(c->singles, wl->ns, o->name);
+        add_key(c, POD_GROUP, wl->ns, wl->name);
+    } else if (o && mirror_owner(c->base.env.mirror, wl->ns, o)) {
+        add_key(c, POD_ALONE, wl->ns, o->name);
     } else if (o && !gone) {
-        workqueue_add(c->loose, wl->ns, wl->name);
+        add_key(c, POD_LOOSE, wl->ns, wl->name);
     } else if (gone && pod_index_groups(&c->index) > 0) {
-        workqueue_add(c->groups, wl->ns, wl->name); /* its name is free for a group now */
+        add_key(c, POD_GROUP, wl->ns, wl->name); /* its name is free for a group now */
     }
 }
 
@@ -104,7 +108,7 @@ static bool add_pod(void *ctx, const struct object *o) {
 static void namespace_changed(void *ctx, const struct change *ch) {
     struct pod_group_controller *c = ctx;
     if (integration_namespace_moved(c->settings, ch)) {
-        mirror_scan(c->env.mirror, c->pods, ch->obj->name, add_pod, c);
+        mirror_scan(c->base.env.mirror, c->pods, ch->obj->name, add_pod, c);
     }
 }
 
@@ -113,10 +117,10 @@ static bool add_workload(void *ctx, const struct object *o) {
     return true;
 }
 
-static void add_all(void *ctx) {
-    struct pod_group_controller *c = ctx;
-    mirror_scan(c->env.mirror, c->pods, STR(""), add_pod, c);
-    mirror_scan(c->env.mirror, c->workloads, STR(""), add_workload, c);
+static void start(void *self) {
+    struct pod_group_controller *c = self;
+    mirror_scan(c->base.env.mirror, c->pods, STR(""), add_pod, c);
+    mirror_scan(c->base.env.mirror, c->workloads, STR(""), add_workload, c);
 }
 
 /* ---- seeing ---- */
@@ -127,7 +131,7 @@ static bool wanted(const struct unit *u) {
     const struct integration *pod = integration_by_name(STR("pod"));
     const struct integration *by = integration_by_name(u->first->parent);
     bool enabled = (pod && integration_enabled(pod, s)) || (by && integration_enabled(by, s));
-    return enabled && integration_in_namespace(u->c->env.mirror, s, u->ns);
+    return enabled && integration_in_namespace(u->c->base.env.mirror, s, u->ns);
 }
 
 static bool find_workload(void *ctx, const struct object *o) {
@@ -141,9 +145,9 @@ static bool find_workload(void *ctx, const struct object *o) {
 
 static int see_workload(struct unit *u, struct err *err) {
     yyjson_doc *d;
-    int r = object_tree(u->wl_obj, &u->c->arena, &d, err);
+    int r = object_tree(u->wl_obj, &u->c->base.arena, &d, err);
     u->wl_tree = r ? NULL : yyjson_doc_get_root(d);
-    r = r ? r : codec_decode(&schema_workload, u->wl_tree, &u->c->arena, &u->wl, err);
+    r = r ? r : codec_decode(&schema_workload, u->wl_tree, &u->c->base.arena, &u->wl, err);
     if (r == 0 && u->wl.status) {
         const struct condition_list *l = &u->wl.status->conditions;
         u->admitted = conditions_true(l, "Admitted");
@@ -163,14 +167,14 @@ static int see(struct unit *u, struct err *err) {
     }
     u->first = u->first ? u->first : u->pods.n ? u->pods.v[0] : NULL;
     if (u->first) {
-        r = object_tree(u->first->obj, &u->c->arena, &d, err);
+        r = object_tree(u->first->obj, &u->c->base.arena, &d, err);
         u->first_tree = r ? NULL : yyjson_doc_get_root(d);
     }
     struct str name = u->group ? u->name : u->first ? u->first->prebuilt : (struct str){0};
     if (!str_empty(name)) {
-        u->wl_obj = mirror_get(u->c->env.mirror, u->c->workloads, u->ns, name);
+        u->wl_obj = mirror_get(u->c->base.env.mirror, u->c->workloads, u->ns, name);
     } else if (u->first) {
-        mirror_owned(u->c->env.mirror, u->first->obj, find_workload, u);
+        mirror_owned(u->c->base.env.mirror, u->first->obj, find_workload, u);
     }
     r = r == 0 && u->wl_obj ? see_workload(u, err) : r;
     if (r == 0 && u->wl_obj) {
@@ -179,7 +183,7 @@ static int see(struct unit *u, struct err *err) {
         u->foreign =
             u->group ? !marked : o && u->first && !object_named_by(u->first->obj, u->ns, o);
     }
-    u->now = clock_wall(u->c->env.clock);
+    u->now = clock_wall(u->c->base.env.clock);
     return r;
 }
 
@@ -190,115 +194,91 @@ static enum work look(struct unit *u) {
         bool ours = !u->first || u->first->obj->deleting_ns || wanted(u);
         w = ours ? pod_unit_step(u) : WORK_OK;
     } else {
-        log_error(u->c->env.log, "pods %.*s/%.*s: %s", STR_ARG(u->ns), STR_ARG(u->name), err.text);
+        log_error(u->c->base.env.log, "pods %.*s/%.*s: %s", STR_ARG(u->ns), STR_ARG(u->name),
+                  err.text);
     }
     return w;
 }
 
-static enum work sync_single(void *ctx, struct str ns, struct str name) {
-    struct pod_group_controller *c = ctx;
-    const struct object *o = mirror_get(c->env.mirror, c->pods, ns, name);
+static enum work look_alone(struct pod_group_controller *c, struct unit *u) {
+    const struct object *o = mirror_get(c->base.env.mirror, c->pods, u->ns, u->name);
     const struct gated_pod *p = o ? pod_index_get(&c->index, o->uid) : NULL;
-    struct unit u = {.c = c, .queue = c->singles, .ns = ns, .name = name};
     if (!p || !str_empty(p->group)) {
         return WORK_OK;
     }
-    u.pods = (struct pod_list){&p, 1};
-    enum work w = look(&u);
-    arena_reset(&c->arena);
-    return w;
+    u->pods = (struct pod_list){&p, 1};
+    return look(u);
 }
 
-static enum work sync_group(void *ctx, struct str ns, struct str name) {
-    struct pod_group_controller *c = ctx;
-    struct unit u = {.c = c, .queue = c->groups, .ns = ns, .name = name, .group = true};
-    enum work w = WORK_RETRY;
-    if (pod_index_group(&c->index, ns, name, &c->arena, &u.pods.v, &u.pods.n) == 0) {
-        w = look(&u);
-    }
-    arena_reset(&c->arena);
-    return w;
+static enum work look_at_group(struct pod_group_controller *c, struct unit *u) {
+    struct arena *a = &c->base.arena;
+    u->group = true;
+    return pod_index_group(&c->index, u->ns, u->name, a, &u->pods.v, &u->pods.n) == 0 ? look(u)
+                                                                                      : WORK_RETRY;
 }
 
 /* A Workload whose pod is gone. */
-static enum work sync_loose(void *ctx, struct str ns, struct str name) {
-    struct pod_group_controller *c = ctx;
-    struct unit u = {.c = c, .queue = c->loose, .ns = ns, .name = name};
+static enum work look_at_loose(struct pod_group_controller *c, struct unit *u) {
     struct err err = {0};
-    if (str_empty(name)) {
-        add_all(c);
+    u->wl_obj = mirror_get(c->base.env.mirror, c->workloads, u->ns, u->name);
+    const struct owner_ref *o = u->wl_obj ? pod_owner(u->wl_obj) : NULL;
+    if (!o || mirror_owner(c->base.env.mirror, u->ns, o)) {
         return WORK_OK;
     }
-    u.wl_obj = mirror_get(c->env.mirror, c->workloads, ns, name);
-    const struct owner_ref *o = u.wl_obj ? pod_owner(u.wl_obj) : NULL;
-    if (!o || mirror_owner(c->env.mirror, ns, o)) {
+    u->now = clock_wall(c->base.env.clock);
+    return see_workload(u, &err) == 0 ? pod_unit_step(u) : WORK_RETRY;
+}
+
+static enum work step(void *self, struct work_key key) {
+    struct pod_group_controller *c = self;
+    struct unit u = {.c = c, .ns = key.ns, .name = key.name};
+    switch (key.what) {
+    case POD_ALONE:
+        return look_alone(c, &u);
+    case POD_GROUP:
+        return look_at_group(c, &u);
+    case POD_LOOSE:
+        return look_at_loose(c, &u);
+    default:
+        start(c);
         return WORK_OK;
     }
-    u.now = clock_wall(c->env.clock);
-    enum work w = see_workload(&u, &err) == 0 ? pod_unit_step(&u) : WORK_RETRY;
-    arena_reset(&c->arena);
-    return w;
 }
 
 /* ---- life ---- */
 
-static struct workqueue *queue_of(struct pod_group_controller *c,
-                                  enum work (*work)(void *, struct str, struct str)) {
-    return workqueue_new(&(struct workqueue_options){
-        .clock = c->env.clock, .work = work, .resync = add_all, .ctx = c});
-}
+enum { PODS, WORKLOADS }; /* of the row's kinds */
 
-struct pod_group_controller *pod_group_controller_new(const struct control_env *env,
-                                                      struct err *err) {
-    struct pod_group_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->env = *env;
-    c->settings = env->settings ? env->settings : queue_settings_defaults();
-    c->pods = kind_by_name(STR(""), STR("Pod"));
-    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
+static int init(void *self, struct err *err) {
+    struct pod_group_controller *c = self;
+    const struct queue_settings *s = c->base.env.settings;
+    c->settings = s ? s : queue_settings_defaults();
+    c->pods = c->base.kinds[PODS];
+    c->workloads = c->base.kinds[WORKLOADS];
     pod_index_init(&c->index);
-    arena_init(&c->arena, SYNC_ARENA);
     arena_init(&c->scratch, CHANGE_ARENA);
-    c->singles = queue_of(c, sync_single);
-    c->groups = queue_of(c, sync_group);
-    c->loose = queue_of(c, sync_loose);
-    c->recorder = recorder_new(env, "kueue-pod-controller");
-    c->pod_feed = mirror_feed(env->mirror, c->pods, pod_changed, c);
-    c->workload_feed = mirror_feed(env->mirror, c->workloads, workload_changed, c);
-    c->namespace_feed =
-        mirror_feed(env->mirror, kind_by_name(STR(""), STR("Namespace")), namespace_changed, c);
-    if (!c->singles || !c->groups || !c->loose || !c->recorder || !c->pod_feed ||
-        !c->workload_feed || !c->namespace_feed) {
-        pod_group_controller_free(c);
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    add_all(c);
-    return c;
+    return 0;
 }
 
-void pod_group_controller_free(struct pod_group_controller *c) {
-    if (!c) {
-        return;
-    }
-    if (c->pod_feed) {
-        feed_free(c->pod_feed);
-    }
-    if (c->workload_feed) {
-        feed_free(c->workload_feed);
-    }
-    if (c->namespace_feed) {
-        feed_free(c->namespace_feed);
-    }
-    workqueue_free(c->singles);
-    workqueue_free(c->groups);
-    workqueue_free(c->loose);
-    recorder_free(c->recorder);
+static void release(void *self) {
+    struct pod_group_controller *c = self;
     pod_index_release(&c->index);
-    arena_release(&c->arena);
     arena_release(&c->scratch);
-    mem_free(c);
 }
+
+const struct controller_row pod_group_controller = {
+    .name = "job-queue",
+    .set = CONTROL_JOB_QUEUE,
+    .who = "berth-pod-controller",
+    .tells = "kueue-pod-controller",
+    CONTROLLER_KINDS([PODS] = {"", "Pod", pod_changed, .may = MAY_PATCH | MAY_STATUS | MAY_DELETE},
+                     [WORKLOADS] = {"kueue.x-k8s.io", "Workload", workload_changed,
+                                    .may = MAY_CREATE | MAY_PATCH | MAY_STATUS | MAY_DELETE},
+                     {"", "Namespace", namespace_changed}),
+    .start = start,
+    .step = step,
+    .arena = SYNC_ARENA,
+    .size = sizeof(struct pod_group_controller),
+    .init = init,
+    .release = release,
+};

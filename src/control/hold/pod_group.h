@@ -26,10 +26,6 @@
 #include "base/err.h"
 #include "control/kit/env.h"
 
-struct pod_group_controller;
-
-struct pod_group_controller *pod_group_controller_new(const struct control_env *env,
-                                                      struct err *err);
-void pod_group_controller_free(struct pod_group_controller *c); /* NULL is a no-op */
+extern const struct controller_row pod_group_controller;
 
 #endif

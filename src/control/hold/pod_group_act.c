@@ -1,22 +1,9 @@
 /* pod_group_act: what the steps of pod_group consist of: writes and what is told about them. */
 #include "base/limits.h"
-#include "control/kit/body.h"
 #include "control/hold/pod_group_private.h"
+#include "control/kit/body.h"
 
 /* ---- sending ---- */
-
-static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    return res->code == ERR_NOT_FOUND ? 0 : res->code;
-}
-
-struct round *pod_unit_round(struct unit *u) {
-    struct pod_group_controller *c = u->c;
-    struct round *r = round_new(u->queue, c->env.writer, POD_WHO, u->ns, u->name);
-    if (r) {
-        round_on_done(r, answered, c);
-    }
-    return r;
-}
 
 /* Adds a body to a round; `code` is that of the body, which is released. True when something was sent. */
 static bool add_patch(struct round *r, const struct object *o, const char *sub, int code,
@@ -32,7 +19,7 @@ static bool add_patch(struct round *r, const struct object *o, const char *sub, 
 
 enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub, int code,
                         struct buf *b) {
-    struct round *r = code == 0 ? pod_unit_round(u) : NULL;
+    struct round *r = code == 0 ? controller_begin(&u->c->base) : NULL;
     if (!r) {
         buf_release(b);
         return code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
@@ -42,7 +29,7 @@ enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub,
 }
 
 void pod_unit_change_init(struct unit *u, struct workload_change *ch) {
-    workload_change_init(ch, u->wl_obj, &u->wl, &u->c->arena, u->now);
+    workload_change_init(ch, u->wl_obj, &u->wl, &u->c->base.arena, u->now);
     ch->settings = u->c->settings;
 }
 
@@ -59,7 +46,7 @@ enum work pod_unit_drop_finalizer(struct unit *u) {
     struct buf b;
     buf_init(&b, POD_BODY_MAX);
     int code = u->wl_obj->n_finalizers
-                   ? write_without_finalizer(u->wl_obj, KUEUE_FINALIZER, &u->c->arena, &b)
+                   ? write_without_finalizer(u->wl_obj, KUEUE_FINALIZER, &u->c->base.arena, &b)
                    : ERR_NOT_FOUND;
     return pod_unit_send(u, u->wl_obj, "", code, &b);
 }
@@ -69,7 +56,7 @@ enum work pod_unit_finish(struct unit *u, const char *reason, struct str message
     pod_unit_change_init(u, &ch);
     workload_change_set(&ch, "Finished", true, reason, message);
     if (u->first) {
-        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "FinishedWorkload",
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "FinishedWorkload",
                        "Workload '%.*s/%.*s' is declared finished", STR_ARG(u->wl_obj->ns),
                        STR_ARG(u->wl_obj->name));
     }
@@ -80,20 +67,21 @@ enum work pod_unit_finish(struct unit *u, const char *reason, struct str message
 enum work pod_unit_remove_workload(struct unit *u, const struct object *wl) {
     struct buf b;
     buf_init(&b, POD_BODY_MAX);
-    int code = wl->n_finalizers ? write_without_finalizer(wl, KUEUE_FINALIZER, &u->c->arena, &b)
-                                : ERR_NOT_FOUND;
+    int code = wl->n_finalizers
+                   ? write_without_finalizer(wl, KUEUE_FINALIZER, &u->c->base.arena, &b)
+                   : ERR_NOT_FOUND;
     if (code == 0) {
         return pod_unit_send(u, wl, "", code, &b);
     }
     buf_release(&b);
-    struct round *r = wl->deleting_ns ? NULL : pod_unit_round(u);
+    struct round *r = wl->deleting_ns ? NULL : controller_begin(&u->c->base);
     if (!r) {
         return wl->deleting_ns ? WORK_OK : WORK_RETRY;
     }
     struct delete_options o = {
         .uid = wl->uid, .grace_seconds = -1, .propagation = STR("Background")};
     round_remove(r, wl->kind, wl->ns, wl->name, &o);
-    recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "DeletedWorkload",
+    recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "DeletedWorkload",
                    "Deleted not matching Workload: %.*s/%.*s", STR_ARG(wl->ns), STR_ARG(wl->name));
     return round_end(r);
 }
@@ -123,7 +111,7 @@ enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str
         if (p->obj->deleting_ns || (!all && gated_pod_suspended(p))) {
             continue;
         }
-        r = r ? r : pod_unit_round(u);
+        r = r ? r : controller_begin(&u->c->base);
         if (!r) {
             return WORK_RETRY;
         }
@@ -138,8 +126,9 @@ enum work pod_unit_stop(struct unit *u, bool all, const char *reason, struct str
         round_tag(r, 1);
         (void)add_patch(
             r, p->obj, "status",
-            pod_gate_terminate(p->obj, str_of(reason), message, u->now, &u->c->arena, &b), &b);
-        recorder_event(u->c->recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s", STR_ARG(message));
+            pod_gate_terminate(p->obj, str_of(reason), message, u->now, &u->c->base.arena, &b), &b);
+        recorder_event(u->c->base.recorder, p->obj, EVENT_NORMAL, "Stopped", "%.*s",
+                       STR_ARG(message));
     }
     return r ? round_end(r) : WORK_OK;
 }
@@ -153,7 +142,7 @@ enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove)
         if (!p->finalizer && (!remove || p->obj->deleting_ns)) {
             continue;
         }
-        r = r ? r : pod_unit_round(u);
+        r = r ? r : controller_begin(&u->c->base);
         if (!r) {
             return WORK_RETRY;
         }
@@ -161,11 +150,12 @@ enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove)
         if (p->finalizer) {
             buf_init(&b, POD_BODY_MAX);
             (void)add_patch(r, p->obj, "",
-                            write_without_finalizer(p->obj, POD_MANAGED, &u->c->arena, &b), &b);
+                            write_without_finalizer(p->obj, POD_MANAGED, &u->c->base.arena, &b),
+                            &b);
             continue;
         }
         remove_pod(r, p->obj);
-        recorder_event(u->c->recorder, p->obj, EVENT_NORMAL, "ExcessPodDeleted",
+        recorder_event(u->c->base.recorder, p->obj, EVENT_NORMAL, "ExcessPodDeleted",
                        "Excess pod deleted");
     }
     return r ? round_end(r) : WORK_OK;
@@ -189,9 +179,9 @@ static const struct podset_info *info_of(const struct unit *u, const struct pods
 static int infos(struct unit *u, struct podset_info **ret, struct err *err) {
     struct podset_ask q = {.wl_obj = u->wl_obj,
                            .wl = &u->wl,
-                           .mirror = u->c->env.mirror,
+                           .mirror = u->c->base.env.mirror,
                            .settings = u->c->settings,
-                           .arena = &u->c->arena};
+                           .arena = &u->c->base.arena};
     return podset_infos_admitted(&q, u->wl.spec->pod_sets.n, ret, err);
 }
 
@@ -205,18 +195,19 @@ static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
     if (!in || set == SIZE_MAX) {
         return 0; /* of a role that the Workload does not have */
     }
-    int over = pod_gate_exceeds(p->obj, u->wl.spec->pod_sets.v[set].template, &u->c->arena, &more);
+    int over =
+        pod_gate_exceeds(p->obj, u->wl.spec->pod_sets.v[set].template, &u->c->base.arena, &more);
     if (over < 0) {
         round_fail(r, over);
         return 0;
     }
     if (over) {
-        recorder_event(u->c->recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
+        recorder_event(u->c->base.recorder, p->obj, EVENT_WARNING, "ErrWorkloadCompose",
                        "The gate stays: %.*s", STR_ARG(more));
         return 0;
     }
     buf_init(&b, POD_BODY_MAX);
-    int code = pod_gate_open(p->obj, in, &u->c->arena, &b, err);
+    int code = pod_gate_open(p->obj, in, &u->c->base.arena, &b, err);
     if (code == ERR_CONFLICT) {
         buf_release(&b);
         return code;
@@ -224,7 +215,8 @@ static int open_one(struct unit *u, struct round *r, const struct gated_pod *p,
     if (!add_patch(r, p->obj, "", code, &b)) {
         return 0;
     }
-    recorder_event(u->c->recorder, p->obj, EVENT_NORMAL, "Started", "Admitted by clusterQueue %.*s",
+    recorder_event(u->c->base.recorder, p->obj, EVENT_NORMAL, "Started",
+                   "Admitted by clusterQueue %.*s",
                    STR_ARG(u->wl.status->admission->cluster_queue));
     return 1;
 }
@@ -245,7 +237,7 @@ enum work pod_unit_start(struct unit *u) {
         return WORK_OK;
     }
     int code = infos(u, &v, &err);
-    r = code == 0 ? pod_unit_round(u) : NULL;
+    r = code == 0 ? controller_begin(&u->c->base) : NULL;
     if (code == 0 && !r) {
         return WORK_RETRY;
     }
@@ -270,14 +262,15 @@ enum work pod_unit_start(struct unit *u) {
 /* ---- composing ---- */
 
 static void refuse(struct unit *u, struct str why) {
-    recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose", "%.*s",
+    recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose", "%.*s",
                    STR_ARG(why));
 }
 
 /* Labels of the pods that the Workload gets too. False: they differ. */
 static bool copied_labels(struct unit *u, struct str_pair **ret, size_t *ret_n) {
     const struct queue_settings *s = u->c->settings;
-    struct str_pair *v = ARENA_ARRAY(&u->c->arena, struct str_pair, s->n_label_keys_to_copy + 1);
+    struct str_pair *v =
+        ARENA_ARRAY(&u->c->base.arena, struct str_pair, s->n_label_keys_to_copy + 1);
     size_t n = 0;
     for (size_t k = 0; v && k < s->n_label_keys_to_copy; k++) {
         struct str key = s->label_keys_to_copy[k], value = {0};
@@ -302,13 +295,14 @@ static int make_sets(struct unit *u, struct group_workload *w) {
     size_t n = 1;
     alone.sample = u->first;
     roles = &alone;
-    int r = u->group ? pod_group_roles(&u->pods, u->first->fast, u->first->total, &u->c->arena,
+    int r = u->group ? pod_group_roles(&u->pods, u->first->fast, u->first->total, &u->c->base.arena,
                                        &roles, &n)
                      : 0;
-    struct group_set *sets = r == 0 ? ARENA_ARRAY(&u->c->arena, struct group_set, n + 1) : NULL;
+    struct group_set *sets =
+        r == 0 ? ARENA_ARRAY(&u->c->base.arena, struct group_set, n + 1) : NULL;
     for (size_t i = 0; sets && i < n; i++) {
         yyjson_doc *d;
-        if (object_tree(roles[i].sample->obj, &u->c->arena, &d, NULL) != 0) {
+        if (object_tree(roles[i].sample->obj, &u->c->base.arena, &d, NULL) != 0) {
             return ERR_NOMEM;
         }
         sets[i] = (struct group_set){.name = roles[i].name,
@@ -321,7 +315,7 @@ static int make_sets(struct unit *u, struct group_workload *w) {
 }
 
 static int make_owners(struct unit *u, struct group_workload *w) {
-    struct group_owner *v = ARENA_ARRAY(&u->c->arena, struct group_owner, u->pods.n + 1);
+    struct group_owner *v = ARENA_ARRAY(&u->c->base.arena, struct group_owner, u->pods.n + 1);
     for (size_t i = 0; v && i < u->pods.n; i++) {
         const struct object *o = u->pods.v[i]->obj;
         v[i] = (struct group_owner){"v1", "Pod", o->name, o->uid, !u->group};
@@ -337,16 +331,16 @@ static bool make_priority(struct unit *u, const struct group_workload *w,
     for (size_t i = 0; i < w->n_sets && str_empty(class); i++) {
         class = json_str(json_get(w->sets[i].spec, STR("priorityClassName")));
     }
-    int r = workload_priority_resolve(u->c->env.mirror, label, class, prio, &missing);
+    int r = workload_priority_resolve(u->c->base.env.mirror, label, class, prio, &missing);
     if (r != ERR_NOT_FOUND) {
         return r == 0;
     }
     if (!str_empty(label)) {
-        recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING,
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING,
                        "WorkloadPriorityClassNotFound", "WorkloadPriorityClass \"%.*s\" not found",
                        STR_ARG(missing));
     } else {
-        refuse(u, arena_f(&u->c->arena, "PriorityClass \"%.*s\" not found", STR_ARG(missing)));
+        refuse(u, arena_f(&u->c->base.arena, "PriorityClass \"%.*s\" not found", STR_ARG(missing)));
     }
     return false;
 }
@@ -355,15 +349,15 @@ static enum work make(struct unit *u, const struct group_workload *w) {
     struct buf b;
     buf_init(&b, 2 * POD_BODY_MAX);
     if (u->wl_obj) {
-        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated not matching Workload for suspended job: %.*s/%.*s",
                        STR_ARG(u->wl_obj->ns), STR_ARG(u->wl_obj->name));
         return pod_unit_send(u, u->wl_obj, "", group_workload_update(u->wl_obj, w, &b), &b);
     }
-    struct round *r = group_workload_write(w, &b) == 0 ? pod_unit_round(u) : NULL;
+    struct round *r = group_workload_write(w, &b) == 0 ? controller_begin(&u->c->base) : NULL;
     if (r) {
         round_create(r, u->c->workloads, u->ns, buf_view(&b));
-        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "CreatedWorkload",
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "CreatedWorkload",
                        "Created Workload: %.*s/%.*s", STR_ARG(u->ns), STR_ARG(w->name));
     }
     buf_release(&b);
@@ -375,7 +369,7 @@ enum work pod_unit_compose(struct unit *u) {
     struct str_pair *labels = NULL;
     struct group_workload w = {.ns = u->ns, .about = u->first_tree, .group = u->group};
     const struct object *o = u->first->obj;
-    struct arena *a = &u->c->arena;
+    struct arena *a = &u->c->base.arena;
     if (make_sets(u, &w) != 0 || make_owners(u, &w) != 0) {
         return WORK_RETRY;
     }

@@ -10,11 +10,8 @@
 #include "control/hold/pod_group_match.h"
 #include "control/hold/pod_group_write.h"
 #include "control/load/pod_index.h"
-#include "control/kit/recorder.h"
-#include "control/kit/round.h"
+#include "control/kit/controller.h"
 #include "control/load/workload_status.h"
-
-#define POD_WHO "berth-pod-controller"
 
 #define POD_AGAIN_NS (5 * NS_PER_SEC) /* something that pods name is not there (yet) */
 
@@ -23,25 +20,26 @@ enum {
     POD_BODY_MAX = 2 * LIMIT_OBJECT_BYTES,
 };
 
+/* Sorts of keys. */
+enum {
+    POD_ALONE, /* a pod of its own */
+    POD_GROUP, /* by the group's name */
+    POD_LOOSE, /* a Workload whose pod is gone */
+    POD_ALL,   /* everything: there was no memory for something */
+};
+
 struct pod_group_controller {
-    struct control_env env;
+    struct controller base;
     const struct queue_settings *settings;
-    const struct kind *pods, *workloads;
+    const struct kind *pods, *workloads; /* of base.kinds */
     struct pod_index index;
-    struct workqueue *singles; /* pods of their own */
-    struct workqueue *groups;  /* by the group's name */
-    struct workqueue *loose;   /* Workloads whose pod is gone */
-    struct recorder *recorder;
-    struct feed *pod_feed, *workload_feed, *namespace_feed;
-    struct arena arena;   /* of the work under way */
     struct arena scratch; /* of one change */
 };
 
 /* What one look sees. */
 struct unit {
     struct pod_group_controller *c;
-    struct workqueue *queue;
-    struct str ns, name; /* the key */
+    struct str ns, name; /* of the key */
     bool group;
     struct pod_list pods; /* by age */
     const struct gated_pod
@@ -60,7 +58,6 @@ struct unit {
 enum work pod_unit_step(struct unit *u);
 
 /* pod_group_act.c: what steps consist of. */
-struct round *pod_unit_round(struct unit *u); /* NULL: out of memory */
 /* One patch as a whole round; `code` is that of the body, which is released. ERR_NOT_FOUND: nothing to do. */
 enum work pod_unit_send(struct unit *u, const struct object *o, const char *sub, int code,
                         struct buf *b);

@@ -1,7 +1,7 @@
 /* pod_group_steps: one look takes the first step of the table in pod_group.h that applies. */
 #include "base/limits.h"
-#include "control/load/job_follow.h"
 #include "control/hold/pod_group_private.h"
+#include "control/load/job_follow.h"
 
 #define NOT_ADMITTED "Not admitted by cluster queue"
 
@@ -21,7 +21,7 @@ static bool active(struct unit *u) {
         }
     }
     if (any && until > u->now) {
-        workqueue_add_after(u->queue, u->ns, u->name, until - u->now + NS_PER_SEC);
+        workqueue_look(u->c->base.queue, u->c->base.key, until - u->now + NS_PER_SEC);
     }
     return any;
 }
@@ -50,7 +50,7 @@ static bool done(struct unit *u, const char **reason, struct str *message) {
         goes_on |= !gated_pod_over(u->pods.v[i]);
         lasting |= u->pods.v[i]->lasting;
     }
-    *message = arena_f(&u->c->arena, "Pods succeeded: %zu/%d.", succeeded, u->first->total);
+    *message = arena_f(&u->c->base.arena, "Pods succeeded: %zu/%d.", succeeded, u->first->total);
     return u->first->total > 0 && ((int64_t)succeeded == u->first->total || (!goes_on && lasting));
 }
 
@@ -64,7 +64,7 @@ static enum work close(struct unit *u) {
 static bool has_keeper(const struct unit *u) {
     for (size_t i = 0; i < u->wl_obj->n_owners; i++) {
         if (!str_is(u->wl_obj->owners[i].kind, "Pod") &&
-            mirror_owner(u->c->env.mirror, u->ns, &u->wl_obj->owners[i])) {
+            mirror_owner(u->c->base.env.mirror, u->ns, &u->wl_obj->owners[i])) {
             return true;
         }
     }
@@ -118,7 +118,7 @@ static enum work without(struct unit *u) {
     w = pod_unit_stop(u, false, "NoMatchingWorkload",
                       STR("Missing Workload; unable to restore pod templates"));
     if (w == WORK_OK && !str_empty(u->first->prebuilt)) { /* whoever makes it may yet */
-        workqueue_add_after(u->queue, u->ns, u->name, POD_AGAIN_NS);
+        workqueue_look(u->c->base.queue, u->c->base.key, POD_AGAIN_NS);
     }
     if (w != WORK_OK || !str_empty(u->first->prebuilt)) {
         return w;
@@ -128,18 +128,18 @@ static enum work without(struct unit *u) {
     }
     if (u->group) {
         if (pod_group_surplus(&u->pods, u->first->total > 0 ? u->first->total : INT32_MAX,
-                              &u->c->arena, &m) != 0) {
+                              &u->c->base.arena, &m) != 0) {
             return WORK_RETRY;
         }
         w = pod_unit_let_go(u, &m.loose, false);
-        struct str fault = pod_group_fault(&u->pods, u->first, &u->c->arena);
-        if (arena_ok(&u->c->arena) != 0) {
+        struct str fault = pod_group_fault(&u->pods, u->first, &u->c->base.arena);
+        if (arena_ok(&u->c->base.arena) != 0) {
             return w == WORK_OK ? WORK_RETRY : w;
         }
         if (w != WORK_OK || !str_empty(fault)) {
             if (w == WORK_OK) {
-                recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose",
-                               "%.*s", STR_ARG(fault));
+                recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING,
+                               "ErrWorkloadCompose", "%.*s", STR_ARG(fault));
             }
             return w;
         }
@@ -162,12 +162,13 @@ static enum work mismatch(struct unit *u) {
         over = over && gated_pod_suspended(u->pods.v[i]);
     }
     if (over && !u->reserved && str_empty(u->first->prebuilt)) {
-        struct str fault = u->group ? pod_group_fault(&u->pods, u->first, &u->c->arena) : STR("");
+        struct str fault =
+            u->group ? pod_group_fault(&u->pods, u->first, &u->c->base.arena) : STR("");
         if (str_empty(fault)) {
             return pod_unit_compose(u);
         }
-        recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose", "%.*s",
-                       STR_ARG(fault));
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING, "ErrWorkloadCompose",
+                       "%.*s", STR_ARG(fault));
         return WORK_OK;
     }
     enum work w = pod_unit_stop(
@@ -186,10 +187,10 @@ static enum work own(struct unit *u, const struct pod_list *l) {
     struct buf b;
     size_t added = 0;
     buf_init(&b, 2 * POD_BODY_MAX);
-    int code = group_owners_add(u->wl_obj, u->wl_tree, u->c->env.mirror, l->v, l->n, !u->group,
+    int code = group_owners_add(u->wl_obj, u->wl_tree, u->c->base.env.mirror, l->v, l->n, !u->group,
                                 &added, &b);
     if (code == 0) {
-        recorder_event(u->c->recorder, u->wl_obj, EVENT_NORMAL, "OwnerReferencesAdded",
+        recorder_event(u->c->base.recorder, u->wl_obj, EVENT_NORMAL, "OwnerReferencesAdded",
                        "Added %zu owner reference(s)", added);
     }
     return pod_unit_send(u, u->wl_obj, "", code, &b);
@@ -211,7 +212,7 @@ static enum work say_absent(struct unit *u, int32_t absent) {
         workload_change_set(&ch, "WaitingForReplacementPods", false, "PodsReady",
                             STR("No pods need replacement"));
     } else {
-        struct str reason = arena_str(&u->c->arena, e ? e->reason : STR("PodsFailed"));
+        struct str reason = arena_str(&u->c->base.arena, e ? e->reason : STR("PodsFailed"));
         workload_change_set(&ch, "WaitingForReplacementPods", true, reason.p ? reason.p : "",
                             e ? e->message : STR("Some Failed pods need replacement"));
     }
@@ -226,13 +227,13 @@ static enum work match(struct unit *u) {
     }
     if (!u->group) {
         const struct pod_set *ps = u->wl.spec->pod_sets.n == 1 ? u->wl.spec->pod_sets.v : NULL;
-        int over = ps ? pod_gate_exceeds(u->first->obj, ps->template, &u->c->arena, &more) : 1;
+        int over = ps ? pod_gate_exceeds(u->first->obj, ps->template, &u->c->base.arena, &more) : 1;
         if (over != 0) {
             return over < 0 ? WORK_RETRY : mismatch(u);
         }
         return own(u, &u->pods);
     }
-    if (pod_group_match(&u->pods, &u->wl, u->first->fast, &u->c->arena, &m) != 0) {
+    if (pod_group_match(&u->pods, &u->wl, u->first->fast, &u->c->base.arena, &m) != 0) {
         return WORK_RETRY;
     }
     if (m.kept.n == 0) {
@@ -265,26 +266,27 @@ static enum work follow(struct unit *u) {
     if (serving(u)) {
         return WORK_OK; /* the controller of what serves does */
     }
-    int r =
-        other ? workload_priority_resolve(u->c->env.mirror, label, STR(""), &prio, &missing) : 0;
+    int r = other
+                ? workload_priority_resolve(u->c->base.env.mirror, label, STR(""), &prio, &missing)
+                : 0;
     if (r != 0 && r != ERR_NOT_FOUND) {
         return WORK_RETRY;
     }
     if (r == ERR_NOT_FOUND) { /* it may come */
-        workqueue_add_after(u->queue, u->ns, u->name, POD_AGAIN_NS);
+        workqueue_look(u->c->base.queue, u->c->base.key, POD_AGAIN_NS);
     }
     other = other && r == 0;
     buf_init(&b, POD_BODY_MAX);
     int code = group_workload_follow(u->wl_obj, u->wl_tree, u->first_tree,
                                      u->reserved ? NULL : &queue, other ? &prio : NULL, &gates, &b);
     if (code == 0 && other) {
-        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload priority class: %.*s/%.*s", STR_ARG(u->wl_obj->ns),
                        STR_ARG(u->wl_obj->name));
     }
     if (code == 0 && gates) {
         struct str now = group_annotation(u->first_tree, KUEUE_GATED_ANNOTATION);
-        recorder_event(u->c->recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
+        recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload AdmissionGatedBy to \"%.*s\"", STR_ARG(now));
     }
     return pod_unit_send(u, u->wl_obj, "", code, &b);
@@ -354,7 +356,7 @@ static enum work say_ready(struct unit *u) {
 static enum work release(struct unit *u) {
     const struct condition *e = conditions_find(&u->wl.status->conditions, "Evicted");
     bool at_once = str_is(e->reason, "Preempted") || str_is(e->reason, "NodeFailures");
-    struct str reason = arena_str(&u->c->arena, e->reason);
+    struct str reason = arena_str(&u->c->base.arena, e->reason);
     struct workload_change ch;
     /* A pod of its own that is gone cannot have the quota again; its Workload goes with it. */
     at_once = at_once && (u->group || (u->first->gated && !u->first->obj->deleting_ns));
@@ -373,7 +375,7 @@ static enum work expire(struct unit *u, const struct condition *e) {
     }
     int64_t left = e->last_transition_ns + keep - u->now;
     if (left > 0) {
-        workqueue_add_after(u->queue, u->ns, u->name, left);
+        workqueue_look(u->c->base.queue, u->c->base.key, left);
         return WORK_OK;
     }
     return pod_unit_stop(u, true, "WorkloadDeleted",
@@ -382,7 +384,7 @@ static enum work expire(struct unit *u, const struct condition *e) {
 
 static enum work evicted(struct unit *u) {
     const struct condition *e = conditions_find(&u->wl.status->conditions, "Evicted");
-    struct str why = arena_f(&u->c->arena, "WorkloadEvictedDueTo%.*s", STR_ARG(e->reason));
+    struct str why = arena_f(&u->c->base.arena, "WorkloadEvictedDueTo%.*s", STR_ARG(e->reason));
     enum work w = why.p ? pod_unit_stop(u, false, why.p, e->message) : WORK_RETRY;
     if (w != WORK_OK) {
         return w;
@@ -394,10 +396,10 @@ static enum work evicted(struct unit *u) {
 /* ---- all ---- */
 
 static enum work tell_checks(struct unit *u) {
-    struct str text = job_pending_checks(&u->wl, &u->c->arena);
+    struct str text = job_pending_checks(&u->wl, &u->c->base.arena);
     for (size_t i = 0; !str_empty(text) && i < u->pods.n; i++) {
-        recorder_event(u->c->recorder, u->pods.v[i]->obj, EVENT_NORMAL, "UpdatedAdmissionCheck",
-                       "%.*s", STR_ARG(text));
+        recorder_event(u->c->base.recorder, u->pods.v[i]->obj, EVENT_NORMAL,
+                       "UpdatedAdmissionCheck", "%.*s", STR_ARG(text));
     }
     return WORK_OK;
 }
@@ -449,8 +451,9 @@ static enum work with(struct unit *u) {
 
 /* A Workload of the group's name that is not the group's is left alone. */
 static enum work refused(struct unit *u) {
-    struct pod_list loose = {ARENA_ARRAY(&u->c->arena, const struct gated_pod *, u->pods.n + 1), 0};
-    recorder_event(u->c->recorder, u->first->obj, EVENT_WARNING, "WorkloadNameConflict",
+    struct pod_list loose = {
+        ARENA_ARRAY(&u->c->base.arena, const struct gated_pod *, u->pods.n + 1), 0};
+    recorder_event(u->c->base.recorder, u->first->obj, EVENT_WARNING, "WorkloadNameConflict",
                    "A Workload named \"%.*s\" already exists but is not a pod group workload; this "
                    "pod group cannot be admitted",
                    STR_ARG(u->wl_obj->name));

@@ -2,35 +2,36 @@
  * Pods and pod groups from their gate to their end, with the real queue beside them; a kubelet moves those that are
  * open. And the plain functions: roles, records, matching.
  */
-#include "base/mem.h"
-#include "control/test/life_scene.h"
-#include "control/load/pod_gate.h"
-#include "control/hold/pod_group.h"
-#include "control/load/pod_role.h"
 #include "base/hash/sha256.h"
+#include "base/mem.h"
+#include "control/hold/pod_group.h"
+#include "control/kit/controller.h"
+#include "control/load/pod_gate.h"
+#include "control/load/pod_role.h"
+#include "control/test/life_scene.h"
 
 static struct scene s;
-static struct pod_group_controller *pods;
+static struct controller *pods;
 
 static void start(void) {
     struct err err = {0};
     scene_start(&s);
     s.outcome = -1;
     scene_controllers(&s);
-    pods = pod_group_controller_new(&s.w.env, &err);
+    pods = controller_new(&pod_group_controller, &s.w.env, &err);
     assert_non_null(pods);
     scene_flavor(&s, "f");
 }
 
 static void again(void) { /* the controllers are made anew */
     struct err err = {0};
-    pod_group_controller_free(pods);
-    pods = pod_group_controller_new(&s.w.env, &err);
+    controller_free(pods);
+    pods = controller_new(&pod_group_controller, &s.w.env, &err);
     assert_non_null(pods);
 }
 
 static void end(void) {
-    pod_group_controller_free(pods);
+    controller_free(pods);
     scene_end(&s);
 }
 

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "control/hold/serving_private.h"
 
-#define WHO "berth-serving-controller"
 #define REVISION_LABEL "controller-revision-hash"
 
 enum { ARENA_MAX = 64 << 20, BODY_MAX = 2 * LIMIT_OBJECT_BYTES };
@@ -15,10 +14,14 @@ const struct kind *serving_kind(const char *framework) {
 
 /* ---- what to look at ---- */
 
+static void add_key(struct serving_controller *c, unsigned sort, struct str ns, struct str name) {
+    workqueue_look(c->base.queue, (struct work_key){sort, ns, name}, 0);
+}
+
 static bool add_member(void *ctx, const struct object *o) {
     struct serving_controller *c = ctx;
     if (o->kind == c->pods) {
-        workqueue_add(c->members, o->ns, o->name);
+        add_key(c, SERVING_POD, o->ns, o->name);
     }
     return true;
 }
@@ -26,9 +29,9 @@ static bool add_member(void *ctx, const struct object *o) {
 static void workload_changed(struct serving_controller *c, const struct object *wl) {
     for (size_t i = 0; i < wl->n_owners; i++) {
         if (str_is(wl->owners[i].kind, "StatefulSet")) {
-            workqueue_add(c->stateful, wl->ns, wl->owners[i].name);
+            add_key(c, SERVING_SET, wl->ns, wl->owners[i].name);
         } else if (str_is(wl->owners[i].kind, "LeaderWorkerSet")) {
-            workqueue_add(c->leaders, wl->ns, wl->owners[i].name);
+            add_key(c, SERVING_LEADERS, wl->ns, wl->owners[i].name);
         }
     }
 }
@@ -39,10 +42,10 @@ static void pod_changed(struct serving_controller *c, const struct object *o, bo
         return;
     }
     if (!gone) {
-        workqueue_add(c->members, o->ns, o->name);
+        add_key(c, SERVING_POD, o->ns, o->name);
     }
     if (owner && str_is(owner->kind, "StatefulSet")) {
-        workqueue_add(c->stateful, o->ns, owner->name); /* it waits for its pods to stop */
+        add_key(c, SERVING_SET, o->ns, owner->name); /* it waits for its pods to stop */
     }
 }
 
@@ -52,10 +55,10 @@ static void look_at(struct serving_controller *c, const struct object *o, bool g
     } else if (o->kind == c->workloads) {
         workload_changed(c, o);
     } else if (o->kind == serving_kind(SERVING_STATEFULSET)) {
-        workqueue_add(c->stateful, o->ns, o->name);
-        mirror_owned(c->env.mirror, o, add_member, c);
+        add_key(c, SERVING_SET, o->ns, o->name);
+        mirror_owned(c->base.env.mirror, o, add_member, c);
     } else if (o->kind == serving_kind(SERVING_LWS)) {
-        workqueue_add(c->leaders, o->ns, o->name);
+        add_key(c, SERVING_LEADERS, o->ns, o->name);
     }
 }
 
@@ -63,7 +66,7 @@ static void look_at(struct serving_controller *c, const struct object *o, bool g
 static bool add_labelled(void *ctx, const struct object *o) {
     struct serving_controller *c = ctx;
     if (!str_empty(object_label(o, STR(LWS_NAME_LABEL)))) {
-        workqueue_add(c->members, o->ns, o->name);
+        add_key(c, SERVING_POD, o->ns, o->name);
     }
     return true;
 }
@@ -88,7 +91,7 @@ static void namespace_changed(struct serving_controller *c, const struct change 
                                   c->pods};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i] && integration_namespace_moved(c->settings, ch)) {
-            mirror_scan(c->env.mirror, kinds[i], ch->obj->name, each, c);
+            mirror_scan(c->base.env.mirror, kinds[i], ch->obj->name, each, c);
         }
     }
 }
@@ -104,39 +107,26 @@ static void changed(void *ctx, const struct change *ch) {
         namespace_changed(c, ch);
     } else if (o->kind == serving_kind(SERVING_LWS) && ch->type != CHANGE_DELETED &&
                (!ch->old || ch->old->generation != o->generation || !same_labels(ch->old, o))) {
-        mirror_scan(c->env.mirror, c->pods, o->ns, add_labelled, c);
+        mirror_scan(c->base.env.mirror, c->pods, o->ns, add_labelled, c);
     }
 }
 
-static void add_all(void *ctx) {
-    struct serving_controller *c = ctx;
+static void start(void *self) {
+    struct serving_controller *c = self;
     const struct kind *kinds[] = {serving_kind(SERVING_STATEFULSET), serving_kind(SERVING_LWS),
                                   c->pods};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i]) {
-            mirror_scan(c->env.mirror, kinds[i], STR(""), each, c);
+            mirror_scan(c->base.env.mirror, kinds[i], STR(""), each, c);
         }
     }
 }
 
 /* ---- shared ---- */
 
-static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
-    return res->code == ERR_NOT_FOUND ? 0 : res->code;
-}
-
-struct round *serving_round(struct serving_controller *c, struct workqueue *q, struct str ns,
-                            struct str name) {
-    struct round *r = round_new(q, c->env.writer, WHO, ns, name);
-    if (r) {
-        round_on_done(r, answered, c);
-    }
-    return r;
-}
-
 enum work serving_send(struct set_look *l, const struct object *o, const char *sub, int code,
                        struct buf *b) {
-    struct round *r = code == 0 ? serving_round(l->c, l->queue, l->obj->ns, l->obj->name) : NULL;
+    struct round *r = code == 0 ? controller_begin(&l->c->base) : NULL;
     if (r) {
         round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(b));
     }
@@ -155,7 +145,7 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
     const struct queue_settings *s = l->c->settings;
     const struct object *above = NULL;
     yyjson_doc *d;
-    int r = object_tree(l->obj, &l->c->arena, &d, err);
+    int r = object_tree(l->obj, &l->c->base.arena, &d, err);
     *ret_ours = false;
     if (r != 0) {
         return r;
@@ -165,11 +155,12 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
     l->replicas = n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
     l->queue_name = object_label(l->obj, STR("kueue.x-k8s.io/queue-name"));
     if (!row || !integration_enabled(row, s) ||
-        !integration_in_namespace(l->c->env.mirror, s, l->obj->ns) ||
+        !integration_in_namespace(l->c->base.env.mirror, s, l->obj->ns) ||
         (str_empty(l->queue_name) && !s->manage_jobs_without_queue_name)) {
         return 0;
     }
-    r = integration_ancestor(l->c->env.mirror, s, object_controller(l->obj), l->obj->ns, &above);
+    r = integration_ancestor(l->c->base.env.mirror, s, object_controller(l->obj), l->obj->ns,
+                             &above);
     *ret_ours = r == 0 && !above;
     return r == ERR_TOO_LARGE ? 0 : r;
 }
@@ -181,11 +172,11 @@ bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n
     for (size_t i = 0; i < n && str_empty(class); i++) {
         class = json_str(json_get(sets[i].spec, STR("priorityClassName")));
     }
-    r = workload_priority_resolve(l->c->env.mirror, label, class, ret, &missing);
+    r = workload_priority_resolve(l->c->base.env.mirror, label, class, ret, &missing);
     if (r != ERR_NOT_FOUND) {
         return r == 0;
     }
-    recorder_event(l->c->recorder, l->obj, EVENT_WARNING,
+    recorder_event(l->c->base.recorder, l->obj, EVENT_WARNING,
                    str_empty(label) ? "ErrWorkloadCompose" : "WorkloadPriorityClassNotFound",
                    "%s \"%.*s\" not found",
                    str_empty(label) ? "PriorityClass" : "WorkloadPriorityClass", STR_ARG(missing));
@@ -206,7 +197,7 @@ struct membership {
 static bool stateful_membership(struct serving_controller *c, const struct object *set,
                                 yyjson_val *tree, struct membership *m) {
     m->set = set;
-    m->group = serving_workload_name(set, -1, &c->arena);
+    m->group = serving_workload_name(set, -1, &c->base.arena);
     m->total = json_i64_at(tree, "spec.replicas", 1);
     m->role = "main";
     m->fast = true;
@@ -221,7 +212,7 @@ static bool leader_membership(struct serving_controller *c, const struct object 
         return false; /* it comes */
     }
     m->set = set;
-    m->group = serving_workload_name(set, index, &c->arena);
+    m->group = serving_workload_name(set, index, &c->base.arena);
     m->total = json_i64_at(tree, "spec.leaderWorkerTemplate.size", 1);
     m->role = !json_path(tree, "spec.leaderWorkerTemplate.leaderTemplate") ? "main"
               : group_annotation(pod_tree, LWS_LEADER_ANNOTATION).p        ? "worker"
@@ -284,10 +275,10 @@ static int membership_of(struct serving_controller *c, const struct object *pod,
     bool leaders = str_is(parent, SERVING_LWS), ours = false;
     const char *framework = leaders ? SERVING_LWS : SERVING_STATEFULSET;
     const struct kind *k = serving_kind(framework);
-    m->stateful = o ? mirror_owner(c->env.mirror, pod->ns, o) : NULL;
-    const struct object *set =
-        leaders && k ? mirror_get(c->env.mirror, k, pod->ns, object_label(pod, STR(LWS_NAME_LABEL)))
-                     : m->stateful;
+    m->stateful = o ? mirror_owner(c->base.env.mirror, pod->ns, o) : NULL;
+    const struct object *set = leaders && k ? mirror_get(c->base.env.mirror, k, pod->ns,
+                                                         object_label(pod, STR(LWS_NAME_LABEL)))
+                                            : m->stateful;
     struct set_look l = {.c = c, .obj = set};
     if (!set || set->kind != k || (!leaders && !str_is(parent, SERVING_STATEFULSET))) {
         return 0;
@@ -302,10 +293,10 @@ static int membership_of(struct serving_controller *c, const struct object *pod,
 
 static enum work member_step(struct serving_controller *c, const struct object *pod) {
     struct membership m = {0};
-    struct set_look l = {.c = c, .queue = c->members, .obj = pod};
+    struct set_look l = {.c = c, .obj = pod};
     yyjson_doc *d;
     struct buf b;
-    if (object_tree(pod, &c->arena, &d, NULL) != 0) {
+    if (object_tree(pod, &c->base.arena, &d, NULL) != 0) {
         return WORK_RETRY;
     }
     yyjson_val *tree = yyjson_doc_get_root(d);
@@ -314,8 +305,8 @@ static enum work member_step(struct serving_controller *c, const struct object *
         return WORK_OK;
     }
     int ours = membership_of(c, pod, tree, &m);
-    int old = ours > 0 ? outdated(&m, pod, &c->arena) : 0;
-    if (ours < 0 || old < 0 || arena_ok(&c->arena) != 0) {
+    int old = ours > 0 ? outdated(&m, pod, &c->base.arena) : 0;
+    if (ours < 0 || old < 0 || arena_ok(&c->base.arena) != 0) {
         return WORK_RETRY;
     }
     if (ours == 0) {
@@ -323,69 +314,55 @@ static enum work member_step(struct serving_controller *c, const struct object *
     }
     buf_init(&b, BODY_MAX);
     if (old) {
-        return serving_send(&l, pod, "", pod_gate_drop(pod, &c->arena, &b), &b);
+        return serving_send(&l, pod, "", pod_gate_drop(pod, &c->base.arena, &b), &b);
     }
     struct str queue = object_label(m.set, STR("kueue.x-k8s.io/queue-name"));
     bool told =
         pod_gate_managed(pod) && str_eq(group_annotation(tree, POD_GROUP_NAME), m.group) &&
         (str_empty(queue) || str_eq(object_label(pod, STR("kueue.x-k8s.io/queue-name")), queue));
-    int code = told ? ERR_NOT_FOUND : write_membership(pod, &m, &c->arena, &b);
+    int code = told ? ERR_NOT_FOUND : write_membership(pod, &m, &c->base.arena, &b);
     return serving_send(&l, pod, "", code, &b);
 }
 
-static enum work member_work(void *ctx, struct str ns, struct str name) {
-    struct serving_controller *c = ctx;
-    const struct object *pod = mirror_get(c->env.mirror, c->pods, ns, name);
-    enum work w = pod ? member_step(c, pod) : WORK_OK;
-    arena_reset(&c->arena);
-    return w;
+static enum work step(void *self, struct work_key key) {
+    struct serving_controller *c = self;
+    if (key.what == SERVING_SET) {
+        return serving_stateful_work(c, key.ns, key.name);
+    }
+    if (key.what == SERVING_LEADERS) {
+        return serving_leader_work(c, key.ns, key.name);
+    }
+    const struct object *pod = mirror_get(c->base.env.mirror, c->pods, key.ns, key.name);
+    return pod ? member_step(c, pod) : WORK_OK;
 }
 
 /* ---- life ---- */
 
-static struct workqueue *queue_of(struct serving_controller *c,
-                                  enum work (*work)(void *, struct str, struct str)) {
-    return workqueue_new(&(struct workqueue_options){
-        .clock = c->env.clock, .work = work, .resync = add_all, .ctx = c});
+enum { ALL, PODS, NAMESPACES, WORKLOADS }; /* of the row's kinds */
+
+static int init(void *self, struct err *err) {
+    struct serving_controller *c = self;
+    const struct queue_settings *s = c->base.env.settings;
+    c->settings = s ? s : queue_settings_defaults();
+    c->pods = c->base.kinds[PODS];
+    c->namespaces = c->base.kinds[NAMESPACES];
+    c->workloads = c->base.kinds[WORKLOADS];
+    return 0;
 }
 
-struct serving_controller *serving_controller_new(const struct control_env *env, struct err *err) {
-    struct serving_controller *c = mem_zalloc(sizeof *c);
-    if (!c) {
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    c->env = *env;
-    c->settings = env->settings ? env->settings : queue_settings_defaults();
-    c->pods = kind_by_name(STR(""), STR("Pod"));
-    c->namespaces = kind_by_name(STR(""), STR("Namespace"));
-    c->workloads = kind_by_name(STR("kueue.x-k8s.io"), STR("Workload"));
-    arena_init(&c->arena, ARENA_MAX);
-    c->stateful = queue_of(c, serving_stateful_work);
-    c->leaders = queue_of(c, serving_leader_work);
-    c->members = queue_of(c, member_work);
-    c->recorder = recorder_new(env, "kueue-serving-controller");
-    c->feed = mirror_feed(env->mirror, NULL, changed, c);
-    if (!c->stateful || !c->leaders || !c->members || !c->recorder || !c->feed) {
-        serving_controller_free(c);
-        err_set(err, ERR_NOMEM, "out of memory");
-        return NULL;
-    }
-    add_all(c);
-    return c;
-}
-
-void serving_controller_free(struct serving_controller *c) {
-    if (!c) {
-        return;
-    }
-    if (c->feed) {
-        feed_free(c->feed);
-    }
-    workqueue_free(c->stateful);
-    workqueue_free(c->leaders);
-    workqueue_free(c->members);
-    recorder_free(c->recorder);
-    arena_release(&c->arena);
-    mem_free(c);
-}
+const struct controller_row serving_controller = {
+    .name = "job-queue",
+    .set = CONTROL_JOB_QUEUE,
+    .who = "berth-serving-controller",
+    .tells = "kueue-serving-controller",
+    /* Of every kind: those that serve come when somebody defines them. */
+    CONTROLLER_KINDS([ALL] = {NULL, NULL, changed, .may = MAY_PATCH},
+                     [PODS] = {"", "Pod", .may = MAY_PATCH}, [NAMESPACES] = {"", "Namespace"},
+                     [WORKLOADS] = {"kueue.x-k8s.io", "Workload",
+                                    .may = MAY_CREATE | MAY_PATCH | MAY_STATUS | MAY_DELETE}),
+    .start = start,
+    .step = step,
+    .arena = ARENA_MAX,
+    .size = sizeof(struct serving_controller),
+    .init = init,
+};

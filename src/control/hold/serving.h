@@ -16,9 +16,6 @@
 #include "base/err.h"
 #include "control/kit/env.h"
 
-struct serving_controller;
-
-struct serving_controller *serving_controller_new(const struct control_env *env, struct err *err);
-void serving_controller_free(struct serving_controller *c); /* NULL is a no-op */
+extern const struct controller_row serving_controller;
 
 #endif

@@ -57,7 +57,8 @@ static size_t sets_of(const struct serving_lead *s, struct group_set v[2]) {
 
 static size_t labels_of(struct serving_lead *s, struct str_pair **ret) {
     const struct queue_settings *q = s->l.c->settings;
-    struct str_pair *v = ARENA_ARRAY(&s->l.c->arena, struct str_pair, q->n_label_keys_to_copy + 1);
+    struct str_pair *v =
+        ARENA_ARRAY(&s->l.c->base.arena, struct str_pair, q->n_label_keys_to_copy + 1);
     size_t n = 0;
     for (size_t i = 0; v && i < q->n_label_keys_to_copy; i++) {
         struct str value = object_label(s->l.obj, q->label_keys_to_copy[i]);
@@ -77,11 +78,11 @@ static void create(struct serving_lead *s, struct round *r, int32_t index,
                                          STR("leaderworkerset.x-k8s.io/v1, Kind=LeaderWorkerSet")},
                                         {STR("kueue.x-k8s.io/job-owner-name"), o->name},
                                         {STR("kueue.x-k8s.io/component-workload-index"),
-                                         arena_f(&s->l.c->arena, "%d", index)}};
+                                         arena_f(&s->l.c->base.arena, "%d", index)}};
     struct group_owner owner = {"leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", o->name, o->uid,
                                 false};
     struct group_workload w = {.ns = o->ns,
-                               .name = serving_workload_name(o, index, &s->l.c->arena),
+                               .name = serving_workload_name(o, index, &s->l.c->base.arena),
                                .about = s->l.tree,
                                .job_uid = o->uid,
                                .group = true,
@@ -96,10 +97,10 @@ static void create(struct serving_lead *s, struct round *r, int32_t index,
     struct buf b;
     w.labels = labels;
     buf_init(&b, BODY_MAX);
-    int code = arena_ok(&s->l.c->arena) ? ERR_NOMEM : group_workload_write(&w, &b);
+    int code = arena_ok(&s->l.c->base.arena) ? ERR_NOMEM : group_workload_write(&w, &b);
     if (code == 0) {
         round_create(r, s->l.c->workloads, o->ns, buf_view(&b));
-        recorder_event(s->l.c->recorder, o, EVENT_NORMAL, "CreatedWorkload",
+        recorder_event(s->l.c->base.recorder, o, EVENT_NORMAL, "CreatedWorkload",
                        "Created Workload: %.*s/%.*s", STR_ARG(o->ns), STR_ARG(w.name));
     } else {
         round_fail(r, code);
@@ -113,7 +114,7 @@ static bool update(struct serving_lead *s, struct round *r, const struct object 
     yyjson_doc *d;
     struct buf b;
     bool gates;
-    if (object_tree(wl, &s->l.c->arena, &d, NULL) != 0) {
+    if (object_tree(wl, &s->l.c->base.arena, &d, NULL) != 0) {
         round_fail(r, ERR_NOMEM);
         return true;
     }
@@ -156,14 +157,14 @@ static enum work step(struct serving_lead *s) {
     struct workload_priority prio;
     struct group_set sets[2];
     size_t n = sets_of(s, sets), sent = 0;
-    mirror_owned(s->l.c->env.mirror, s->l.obj, add_workload, s);
+    mirror_owned(s->l.c->base.env.mirror, s->l.obj, add_workload, s);
     if (s->code != 0 || !serving_priority(&s->l, sets, n, &prio)) {
         return WORK_RETRY;
     }
-    struct round *r = serving_round(s->l.c, s->l.queue, s->l.obj->ns, s->l.obj->name);
+    struct round *r = controller_begin(&s->l.c->base);
     int32_t replicas = replicas_of(s);
     for (int32_t i = 0; r && i < replicas && sent < BURST; i++) {
-        struct str name = serving_workload_name(s->l.obj, i, &s->l.c->arena);
+        struct str name = serving_workload_name(s->l.obj, i, &s->l.c->base.arena);
         if (!name.p) {
             round_fail(r, ERR_NOMEM);
             return round_end(r); /* what is left is not known to be over */
@@ -182,13 +183,12 @@ static enum work step(struct serving_lead *s) {
     return r ? round_end(r) : WORK_RETRY;
 }
 
-enum work serving_leader_work(void *ctx, struct str ns, struct str name) {
-    struct serving_controller *c = ctx;
+enum work serving_leader_work(struct serving_controller *c, struct str ns, struct str name) {
     const struct kind *k = serving_kind(SERVING_LWS);
-    struct serving_lead s = {.l = {.c = c, .queue = c->leaders}};
+    struct serving_lead s = {.l = {.c = c}};
     struct err err = {0};
     bool ours = false;
-    s.l.obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL;
+    s.l.obj = k ? mirror_get(c->base.env.mirror, k, ns, name) : NULL;
     if (!s.l.obj || s.l.obj->deleting_ns) {
         return WORK_OK;
     }
@@ -198,6 +198,5 @@ enum work serving_leader_work(void *ctx, struct str ns, struct str name) {
         w = step(&s);
     }
     map_release(&s.have);
-    arena_reset(&c->arena);
     return w;
 }

@@ -4,8 +4,7 @@
 
 #include "control/load/integration.h"
 #include "control/hold/pod_group_write.h"
-#include "control/kit/recorder.h"
-#include "control/kit/round.h"
+#include "control/kit/controller.h"
 #include "control/hold/serving.h"
 #include "control/load/workload_status.h"
 
@@ -15,20 +14,18 @@
 #define LWS_INDEX_LABEL "leaderworkerset.sigs.k8s.io/group-index"
 #define LWS_LEADER_ANNOTATION "leaderworkerset.sigs.k8s.io/leader-name"
 
+/* Sorts of keys. */
+enum { SERVING_SET, SERVING_LEADERS, SERVING_POD }; /* StatefulSets, LeaderWorkerSets, pods */
+
 struct serving_controller {
-    struct control_env env;
+    struct controller base;
     const struct queue_settings *settings;
-    const struct kind *pods, *workloads, *namespaces;
-    struct workqueue *stateful, *leaders, *members; /* StatefulSets, LeaderWorkerSets, pods */
-    struct recorder *recorder;
-    struct feed *feed;
-    struct arena arena;
+    const struct kind *pods, *workloads, *namespaces; /* of base.kinds */
 };
 
 /* One look at a set that serves. */
 struct set_look {
     struct serving_controller *c;
-    struct workqueue *queue;
     const struct object *obj;
     yyjson_val *tree;
     int32_t replicas;
@@ -42,8 +39,6 @@ int serving_look(struct set_look *l, const char *framework, bool *ret_ours, stru
 /* One patch as a whole round; ERR_NOT_FOUND: nothing to do. b is released. */
 enum work serving_send(struct set_look *l, const struct object *o, const char *sub, int code,
                        struct buf *b);
-struct round *serving_round(struct serving_controller *c, struct workqueue *q, struct str ns,
-                            struct str name);
 /* The Workload of a set, or of one of its replicas (index >= 0). */
 struct str serving_workload_name(const struct object *o, int64_t index, struct arena *a);
 /* Priority of what is made for it. False: a class is not there, or no memory. */
@@ -51,7 +46,7 @@ bool serving_priority(struct set_look *l, const struct group_set *sets, size_t n
                       struct workload_priority *ret);
 
 /* serving_set.c, serving_leader.c: the work on a key. */
-enum work serving_stateful_work(void *ctx, struct str ns, struct str name);
-enum work serving_leader_work(void *ctx, struct str ns, struct str name);
+enum work serving_stateful_work(struct serving_controller *c, struct str ns, struct str name);
+enum work serving_leader_work(struct serving_controller *c, struct str ns, struct str name);
 
 #endif

@@ -24,7 +24,7 @@ struct stateful {
 static int see_workload(struct stateful *s, struct err *err) {
     static const struct condition_list none;
     yyjson_doc *d;
-    struct arena *a = &s->l.c->arena;
+    struct arena *a = &s->l.c->base.arena;
     int r = object_tree(s->wl_obj, a, &d, err);
     s->wl_tree = r ? NULL : yyjson_doc_get_root(d);
     r = r ? r : codec_decode(&schema_workload, s->wl_tree, a, &s->wl, err);
@@ -93,12 +93,10 @@ static enum work make(struct stateful *s) {
     if (s->wl_obj) {
         return serving_send(&s->l, s->wl_obj, "", group_workload_update(s->wl_obj, &w, &b), &b);
     }
-    struct round *r = group_workload_write(&w, &b) == 0
-                          ? serving_round(c, s->l.queue, s->l.obj->ns, s->l.obj->name)
-                          : NULL;
+    struct round *r = group_workload_write(&w, &b) == 0 ? controller_begin(&c->base) : NULL;
     if (r) {
         round_create(r, c->workloads, s->l.obj->ns, buf_view(&b));
-        recorder_event(c->recorder, s->l.obj, EVENT_NORMAL, "CreatedWorkload",
+        recorder_event(c->base.recorder, s->l.obj, EVENT_NORMAL, "CreatedWorkload",
                        "Created Workload: %.*s/%.*s", STR_ARG(s->l.obj->ns), STR_ARG(s->name));
     }
     buf_release(&b);
@@ -139,7 +137,8 @@ static enum work own(struct stateful *s) {
 static enum work unset(struct stateful *s, const char *reason, struct str message) {
     struct workload_change ch;
     struct buf b;
-    workload_change_init(&ch, s->wl_obj, &s->wl, &s->l.c->arena, clock_wall(s->l.c->env.clock));
+    workload_change_init(&ch, s->wl_obj, &s->wl, &s->l.c->base.arena,
+                         clock_wall(s->l.c->base.env.clock));
     ch.settings = s->l.c->settings;
     workload_change_unset(&ch, reason, message);
     buf_init(&b, BODY_MAX);
@@ -183,23 +182,21 @@ static bool others(const struct stateful *s) {
     return !str_empty(parent) && !str_is(parent, SERVING_STATEFULSET);
 }
 
-enum work serving_stateful_work(void *ctx, struct str ns, struct str name) {
-    struct serving_controller *c = ctx;
+enum work serving_stateful_work(struct serving_controller *c, struct str ns, struct str name) {
     const struct kind *k = serving_kind(SERVING_STATEFULSET);
-    struct stateful s = {.l = {.c = c, .queue = c->stateful}};
+    struct stateful s = {.l = {.c = c}};
     struct err err = {0};
     bool ours = false;
-    s.l.obj = k ? mirror_get(c->env.mirror, k, ns, name) : NULL;
+    s.l.obj = k ? mirror_get(c->base.env.mirror, k, ns, name) : NULL;
     if (!s.l.obj) {
         return WORK_OK;
     }
     enum work w = serving_look(&s.l, SERVING_STATEFULSET, &ours, &err) == 0 ? WORK_OK : WORK_RETRY;
     if (ours && !others(&s)) {
-        s.name = serving_workload_name(s.l.obj, -1, &c->arena);
-        s.wl_obj = mirror_get(c->env.mirror, c->workloads, ns, s.name);
-        mirror_owned(c->env.mirror, s.l.obj, find_running, &s);
+        s.name = serving_workload_name(s.l.obj, -1, &c->base.arena);
+        s.wl_obj = mirror_get(c->base.env.mirror, c->workloads, ns, s.name);
+        mirror_owned(c->base.env.mirror, s.l.obj, find_running, &s);
         w = !s.name.p || (s.wl_obj && see_workload(&s, &err) != 0) ? WORK_RETRY : step(&s);
     }
-    arena_reset(&c->arena);
     return w;
 }

@@ -3,15 +3,16 @@
  * controllers would leave them, pods made by the test's hand.
  */
 #include "api/kinds/kinds_foreign.h"
-#include "control/test/life_scene.h"
-#include "control/load/pod_gate.h"
 #include "control/hold/pod_group.h"
 #include "control/hold/serving.h"
 #include "control/hold/serving_private.h"
+#include "control/kit/controller.h"
+#include "control/load/pod_gate.h"
+#include "control/test/life_scene.h"
 
 static struct scene s;
-static struct pod_group_controller *pods;
-static struct serving_controller *serving;
+static struct controller *pods;
+static struct controller *serving;
 
 static void start(void) {
     struct err err = {0};
@@ -25,24 +26,24 @@ static void start(void) {
     scene_start(&s);
     s.outcome = -1;
     scene_controllers(&s);
-    pods = pod_group_controller_new(&s.w.env, &err);
-    serving = serving_controller_new(&s.w.env, &err);
+    pods = controller_new(&pod_group_controller, &s.w.env, &err);
+    serving = controller_new(&serving_controller, &s.w.env, &err);
     assert_true(pods && serving);
     scene_flavor(&s, "f");
 }
 
 static void again(void) {
     struct err err = {0};
-    serving_controller_free(serving);
-    pod_group_controller_free(pods);
-    pods = pod_group_controller_new(&s.w.env, &err);
-    serving = serving_controller_new(&s.w.env, &err);
+    controller_free(serving);
+    controller_free(pods);
+    pods = controller_new(&pod_group_controller, &s.w.env, &err);
+    serving = controller_new(&serving_controller, &s.w.env, &err);
     assert_true(pods && serving);
 }
 
 static void end(void) {
-    serving_controller_free(serving);
-    pod_group_controller_free(pods);
+    controller_free(serving);
+    controller_free(pods);
     scene_end(&s);
 }
 

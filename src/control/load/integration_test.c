@@ -3,14 +3,15 @@
  * own operator would do told by hand: pod sets, start, readiness, eviction and restoration, a second start, reclaimable
  * pods, the end.
  */
+#include "control/kit/controller.h"
 #include "control/load/integration.h"
 
 #include "api/kinds/kinds_foreign.h"
 #include "base/test.h"
-#include "control/test/fake_world.h"
-#include "control/load/integration_private.h"
 #include "control/hold/job_queue.h"
+#include "control/load/integration_private.h"
 #include "control/load/job_workload.h"
+#include "control/test/fake_world.h"
 
 /* clang-format off */
 #define POD(name_)                                                                                 \
@@ -161,7 +162,7 @@ static const struct sample {
 
 struct fixture {
     struct fake_world world;
-    struct job_queue_controller *queue;
+    struct controller *queue;
     char wl[300];
 };
 
@@ -179,14 +180,14 @@ static void setup(struct fixture *f) {
                    "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\","
                    "\"metadata\":{\"name\":\"h200\"},\"spec\":{\"nodeLabels\":{\"gpu\":\"h200\"},"
                    "\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}]}}");
-    f->queue = job_queue_controller_new(&f->world.env, &err);
+    f->queue = controller_new(&job_queue_controller, &f->world.env, &err);
     assert_non_null(f->queue);
 }
 
 static void teardown(struct fixture *f) {
     size_t n;
     const struct kind *rows = kinds_foreign(&n);
-    job_queue_controller_free(f->queue);
+    controller_free(f->queue);
     fake_world_release(&f->world);
     for (size_t i = 0; i < n; i++) {
         kinds_remove(&rows[i]);

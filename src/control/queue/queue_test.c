@@ -327,7 +327,7 @@ static void job(void **state) {
     quota(&s, "4", "BestEffortFIFO");
     node(&s, "n1", true);
     struct controller *jobs = controller_new(&job_controller, &s.w.env, &err);
-    struct job_queue_controller *links = job_queue_controller_new(&s.w.env, &err);
+    struct controller *links = controller_new(&job_queue_controller, &s.w.env, &err);
     assert_non_null(jobs);
     assert_non_null(links);
     fake_world_put(&s.w,
@@ -350,7 +350,7 @@ static void job(void **state) {
     assert_string_equal(
         fake_world_condition(fake_world_get(&s.w, "Job", "default", "j"), "Complete"), "True");
     assert_string_equal(fake_world_condition(get(&s, "other"), "Admitted"), "True");
-    job_queue_controller_free(links);
+    controller_free(links);
     controller_free(jobs);
     end(&s);
 }

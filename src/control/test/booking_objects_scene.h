@@ -31,7 +31,7 @@ struct scene {
     struct defaults_controller *d;
     struct booking_objects_controller *b;
     struct controller *jobs;
-    struct job_queue_controller *job_queue;
+    struct controller *job_queue;
     struct controller *gc;
     struct feed *feed;
     int64_t most; /* of SLICE */
@@ -93,14 +93,14 @@ __attribute__((unused)) static void controllers(struct scene *s) {
     s->d = defaults_controller_new(&s->w.env, &err);
     s->b = controller_new(&booking_objects_controller, &s->w.env, &err);
     s->jobs = controller_new(&job_controller, &s->w.env, &err);
-    s->job_queue = job_queue_controller_new(&s->w.env, &err);
+    s->job_queue = controller_new(&job_queue_controller, &s->w.env, &err);
     s->gc = controller_new(&gc_controller, &s->w.env, &err);
     assert_true(s->q && s->d && s->b && s->jobs && s->job_queue && s->gc);
 }
 
 __attribute__((unused)) static void stop(struct scene *s) {
     controller_free(s->gc);
-    job_queue_controller_free(s->job_queue);
+    controller_free(s->job_queue);
     controller_free(s->jobs);
     controller_free(s->b);
     defaults_controller_free(s->d);

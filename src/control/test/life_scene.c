@@ -11,7 +11,7 @@ void scene_controllers(struct scene *s) {
     s->w.env.settings = &s->settings;
     s->queues = queue_controller_new(&s->w.env, &err);
     s->jobs = controller_new(&job_controller, &s->w.env, &err);
-    s->job_queue = job_queue_controller_new(&s->w.env, &err);
+    s->job_queue = controller_new(&job_queue_controller, &s->w.env, &err);
     s->life = controller_new(&workload_life_controller, &s->w.env, &err);
     s->classes = controller_new(&priority_class_controller, &s->w.env, &err);
     s->gc = controller_new(&gc_controller, &s->w.env, &err);
@@ -21,7 +21,7 @@ void scene_controllers(struct scene *s) {
 void scene_stop(struct scene *s) {
     queue_controller_free(s->queues);
     controller_free(s->jobs);
-    job_queue_controller_free(s->job_queue);
+    controller_free(s->job_queue);
     controller_free(s->life);
     controller_free(s->classes);
     controller_free(s->gc);

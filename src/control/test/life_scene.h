@@ -23,7 +23,7 @@ struct scene {
     struct queue_settings settings;
     struct queue_controller *queues;
     struct controller *jobs;
-    struct job_queue_controller *job_queue;
+    struct controller *job_queue;
     struct controller *life;
     struct controller *classes;
     struct controller *gc;
