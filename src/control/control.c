@@ -67,6 +67,18 @@ static const struct part {
 
 enum { PARTS = sizeof parts / sizeof *parts };
 
+const struct controller_row *const *control_rows(size_t *ret_n) {
+    static const struct controller_row *rows[PARTS];
+    size_t n = 0;
+    for (size_t i = 0; i < PARTS; i++) {
+        if (parts[i].row) {
+            rows[n++] = parts[i].row;
+        }
+    }
+    *ret_n = n;
+    return rows;
+}
+
 struct control {
     struct control_env env; /* what the controllers point to */
     void *running[PARTS];

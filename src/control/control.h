@@ -17,7 +17,7 @@ struct control;
 /* env is copied; what it points to is borrowed. */
 struct control *control_new(const struct control_env *env, unsigned set, struct err *err);
 void control_free(struct control *c); /* NULL is a no-op */
-/* All controllers, whatever set they belong to, in the order in which they are made. */
+/* The declared controllers, whatever set they belong to, in the order in which they are made. */
 struct controller_row;
 const struct controller_row *const *control_rows(size_t *ret_n);
 /* The engine of CONTROL_QUEUES, for questions and checks; NULL when that does not run. */

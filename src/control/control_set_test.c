@@ -1,6 +1,7 @@
 /* Tests of control_set. */
 #include "base/test.h"
 #include "control/control_set.h"
+#include "control/kit/controller.h"
 
 static void reads(const char *list, unsigned all, const char *expected, unsigned named) {
     struct control_list got = {0};
@@ -50,6 +51,20 @@ static void test_all_have_words(void **state) {
     assert_int_equal(seen, CONTROL_ALL);
 }
 
+/* A controller's row says the word by which people turn its set on and off. */
+static void test_rows_say_their_word(void **state) {
+    size_t n;
+    const struct controller_row *const *rows = control_rows(&n);
+    assert_true(n > 15);
+    for (size_t i = 0; i < n; i++) {
+        struct buf b;
+        buf_init(&b, 0);
+        control_set_words(rows[i]->set, &b);
+        assert_string_equal(buf_cstr(&b), rows[i]->name);
+        buf_release(&b);
+    }
+}
+
 static void test_errors(void **state) {
     static const char *const bad[] = {"",        " ", "queue", "queues,,jobs",
                                       "-", "ALL",   "-x"};
@@ -71,6 +86,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_all_have_words),
+        cmocka_unit_test(test_rows_say_their_word),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
