@@ -24,74 +24,63 @@
 #include "control/series/calendar_feed.h"
 #include "control/series/reservation_series.h"
 
-/* Each controller has types of its own; the wrappers make one type of them. */
-#define WRAP(name)                                                                                 \
-    static void *name##_make(const struct control_env *env, struct err *err) {                     \
-        return name##_controller_new(env, err);                                                    \
-    }                                                                                              \
-    static void name##_drop(void *c) {                                                             \
-        name##_controller_free(c);                                                                 \
-    }
-WRAP(queue)
-WRAP(defaults)
-#undef WRAP
-
-static const struct part {
-    unsigned bit;
-    const char *name;
-    void *(*make)(const struct control_env *env, struct err *err);
-    void (*drop)(void *c);
-    const struct controller_row *row; /* instead of the two */
-} parts[] = {
-    {CONTROL_BOOTSTRAP, "bootstrap", .row = &bootstrap_controller},
-    {CONTROL_BOOTSTRAP, "service of the api", .row = &api_service_controller},
-    {CONTROL_NAMESPACES, "namespaces", .row = &namespace_controller},
-    {CONTROL_SERVICEACCOUNTS, "service accounts", .row = &serviceaccount_controller},
-    {CONTROL_GC, "garbage collector", .row = &gc_controller},
-    {CONTROL_JOBS, "jobs", .row = &job_controller},
-    {CONTROL_JOB_QUEUE, "job queue", .row = &job_queue_controller},
-    {CONTROL_JOB_QUEUE, "pods", .row = &pod_group_controller},
-    {CONTROL_JOB_QUEUE, "what serves", .row = &serving_controller},
-    {CONTROL_QUEUES, "queues", queue_make, queue_drop},
-    {CONTROL_DEFAULTS, "defaults", defaults_make, defaults_drop},
-    {CONTROL_NODES, "nodes", .row = &node_life_controller},
-    {CONTROL_ROLES, "roles", .row = &role_aggregation_controller},
-    {CONTROL_EVENT_TTL, "event ttl", .row = &event_ttl_controller},
-    {CONTROL_WORKLOADS, "workloads", .row = &workload_life_controller},
-    {CONTROL_WORKLOADS, "priority classes", .row = &priority_class_controller},
-    {CONTROL_RESERVATIONS, "reservations", .row = &reservation_controller},
-    {CONTROL_RESERVATIONS, "series", .row = &reservation_series_controller},
-    {CONTROL_RESERVATIONS, "calendars", .row = &calendar_feed_controller},
-    {CONTROL_RESERVATIONS, "booking objects", .row = &booking_objects_controller},
+/* In the order in which they are made. */
+static const struct controller_row *const parts[] = {
+    &bootstrap_controller,
+    &api_service_controller,
+    &namespace_controller,
+    &serviceaccount_controller,
+    &gc_controller,
+    &job_controller,
+    &job_queue_controller,
+    &pod_group_controller,
+    &serving_controller,
+    NULL, /* the queue controller, which is not a row yet */
+    &defaults_controller,
+    &node_life_controller,
+    &role_aggregation_controller,
+    &event_ttl_controller,
+    &workload_life_controller,
+    &priority_class_controller,
+    &reservation_controller,
+    &reservation_series_controller,
+    &calendar_feed_controller,
+    &booking_objects_controller,
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
 
 const struct controller_row *const *control_rows(size_t *ret_n) {
     static const struct controller_row *rows[PARTS];
-    size_t n = 0;
+    *ret_n = 0;
     for (size_t i = 0; i < PARTS; i++) {
-        if (parts[i].row) {
-            rows[n++] = parts[i].row;
+        if (parts[i]) {
+            rows[(*ret_n)++] = parts[i];
         }
     }
-    *ret_n = n;
     return rows;
 }
 
 struct control {
     struct control_env env; /* what the controllers point to */
     void *running[PARTS];
+    struct queue_controller *queues;
     struct see *see; /* beside the queues */
 };
 
-static struct queue_controller *queues_of(const struct control *c) {
-    for (size_t i = 0; i < PARTS; i++) {
-        if (parts[i].bit == CONTROL_QUEUES) {
-            return c->running[i];
-        }
+/* False: with err. */
+static bool make(struct control *c, size_t i, unsigned set, struct err *err) {
+    const struct controller_row *row = parts[i];
+    if (!(set & (row ? row->set : CONTROL_QUEUES))) {
+        return true;
     }
-    return NULL;
+    c->running[i] = row ? controller_new(row, &c->env, err) : NULL;
+    c->queues = row ? c->queues : queue_controller_new(&c->env, err);
+    if (row ? c->running[i] != NULL : c->queues != NULL) {
+        return true;
+    }
+    err_wrap(err, "controller %s", row ? row->who : "of queues");
+    return false;
 }
 
 struct control *control_new(const struct control_env *env, unsigned set, struct err *err) {
@@ -101,21 +90,15 @@ struct control *control_new(const struct control_env *env, unsigned set, struct 
         return NULL;
     }
     c->env = *env;
-    for (size_t i = 0; i < PARTS; i++) {
-        if (!(set & parts[i].bit)) {
-            continue;
-        }
-        c->running[i] =
-            parts[i].row ? controller_new(parts[i].row, &c->env, err) : parts[i].make(&c->env, err);
-        if (!c->running[i]) {
-            err_wrap(err, "controller %s", parts[i].name);
-            control_free(c);
-            return NULL;
-        }
+    bool ok = true;
+    for (size_t i = 0; ok && i < PARTS; i++) {
+        ok = make(c, i, set, err);
     }
-    struct queue_controller *queues = queues_of(c);
-    c->see = queues != NULL ? see_new(queues, err) : NULL;
-    if (queues != NULL && c->see == NULL) {
+    if (ok && c->queues) {
+        c->see = see_new(c->queues, err);
+        ok = c->see != NULL;
+    }
+    if (!ok) {
         control_free(c);
         return NULL;
     }
@@ -128,16 +111,15 @@ void control_free(struct control *c) {
     }
     see_free(c->see);
     for (size_t i = PARTS; i-- > 0;) {
-        if (parts[i].row) {
+        if (parts[i]) {
             controller_free(c->running[i]);
-        } else if (c->running[i]) {
-            parts[i].drop(c->running[i]);
+        } else {
+            queue_controller_free(c->queues);
         }
     }
     mem_free(c);
 }
 
 struct engine *control_engine(const struct control *c) {
-    struct queue_controller *queues = queues_of(c);
-    return queues != NULL ? queue_controller_engine(queues) : NULL;
+    return c->queues != NULL ? queue_controller_engine(c->queues) : NULL;
 }

@@ -22,28 +22,20 @@
 
 #include "api/schema/codec.h"
 #include "base/limits.h"
+#include "control/kit/controller.h"
 #include "control/queue/queue_controller.h"
-#include "control/kit/recorder.h"
-#include "control/kit/round.h"
 
-static const char WHO[] = "berth-defaults-controller";
 #define DEFAULT_LABEL "berth.dev/default"
 #define DEFAULT_GENERATION "berth.dev/default-generation"
 #define PRODUCT_LABEL "nvidia.com/gpu.product"
 
 enum { ARENA_MAX = 512 << 20 }; /* every node is read */
-enum { D_FLAVOR, D_COHORT, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE, D_COUNT };
+enum { D_FLAVOR, D_COHORT, D_CLUSTER_QUEUE, D_LOCAL_QUEUE, D_CONFIG_MAP, D_NODE };
 
 VEC(shape_vec, uint64_t);
 
 struct defaults_controller {
-    struct control_env env_copy;
-    const struct control_env *env; /* the copy */
-    const struct kind *kinds[D_COUNT];
-    struct workqueue *queue; /* one key */
-    struct feed *nodes, *cluster_queues;
-    struct recorder *recorder;
-    struct arena arena;
+    struct controller base;
     struct shape_vec
         known; /* the GPUs of a node, as a number: what there is of these is covered, or was told */
     bool settled;  /* a node with known GPUs is no news */
@@ -153,7 +145,7 @@ struct node_view {
     struct inventory gpus;
     struct node_input in;
     int64_t cpu, memory;
-    bool described; /* it says how much it has */
+    bool described;    /* it says how much it has */
     struct err unread; /* why its GPUs are not understood */
 };
 
@@ -200,11 +192,11 @@ static uint64_t gpus_shape(const struct object *o, const struct inventory *inv) 
 
 /* A node that is not described yet is left out: it comes again when it is. */
 static int node_read(struct defaults_controller *c, const struct object *o, struct machine *m) {
-    struct arena *a = &c->arena;
+    struct arena *a = &c->base.arena;
     struct node_view v;
     int r = node_decode(a, o, &v);
     if (r == 0 && v.unread.code != 0) {
-        log_warn(c->env->log, "node %.*s: %s: %s; its GPUs are not offered", STR_ARG(o->name),
+        log_warn(c->base.env.log, "node %.*s: %s: %s; its GPUs are not offered", STR_ARG(o->name),
                  INVENTORY_ANNOTATION, v.unread.text);
     }
     if (r != 0 || !v.described) {
@@ -224,12 +216,12 @@ static int node_read(struct defaults_controller *c, const struct object *o, stru
 
 static int machine_read(struct defaults_controller *c, struct machine *m) {
     struct nodes_found found = {.cap = POOL_NODES_MAX};
-    found.v = ARENA_ARRAY(&c->arena, const struct object *, found.cap);
+    found.v = ARENA_ARRAY(&c->base.arena, const struct object *, found.cap);
     if (found.v == NULL) {
         return ERR_NOMEM;
     }
-    mirror_scan(c->env->mirror, c->kinds[D_NODE], (struct str){0}, add_managed, &found);
-    m->types = ARENA_ARRAY(&c->arena, struct gpu_type, found.n + 1);
+    mirror_scan(c->base.env.mirror, c->base.kinds[D_NODE], (struct str){0}, add_managed, &found);
+    m->types = ARENA_ARRAY(&c->base.arena, struct gpu_type, found.n + 1);
     int r = m->types != NULL ? 0 : ERR_NOMEM;
     for (size_t i = 0; r == 0 && i < found.n; i++) {
         r = node_read(c, found.v[i], m);
@@ -330,18 +322,16 @@ static void flavor_json(const struct gpu_type *t, struct buf *b) {
 /* ---- the work ---- */
 
 static bool missing(struct defaults_controller *c, int kind, const char *ns, struct str name) {
-    return mirror_get(c->env->mirror, c->kinds[kind], str_of(ns), name) == NULL;
+    return mirror_get(c->base.env.mirror, c->base.kinds[kind], str_of(ns), name) == NULL;
 }
 
 static enum work create(struct defaults_controller *c, int kind, const char *ns, struct buf *b) {
-    struct round *r =
-        buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, WHO, (struct str){0}, STR("defaults"))
-                       : NULL;
+    struct round *r = buf_ok(b) == 0 ? controller_begin(&c->base) : NULL;
     if (r == NULL) {
         return WORK_RETRY;
     }
-    round_create(r, c->kinds[kind], str_of(ns), buf_view(b));
-    workqueue_add(c->queue, (struct str){0}, STR("defaults")); /* the next one, after this */
+    round_create(r, c->base.kinds[kind], str_of(ns), buf_view(b));
+    workqueue_look(c->base.queue, (struct work_key){0}, 0); /* the next one, after this */
     return round_end(r);
 }
 
@@ -386,17 +376,18 @@ struct grouped {
 
 static int grouped_read(struct defaults_controller *c, int kind, struct str name,
                         struct grouped *ret) {
-    const struct object *o = mirror_get(c->env->mirror, c->kinds[kind], (struct str){0}, name);
+    const struct object *o =
+        mirror_get(c->base.env.mirror, c->base.kinds[kind], (struct str){0}, name);
     yyjson_doc *doc;
     *ret = (struct grouped){0};
     if (o == NULL || str_empty(object_label(o, STR(DEFAULT_LABEL))) || o->deleting_ns != 0) {
         return 0;
     }
-    int r = object_tree(o, &c->arena, &doc, NULL);
+    int r = object_tree(o, &c->base.arena, &doc, NULL);
     if (r != 0) {
         return r;
     }
-    ret->doc = json_mut_copy(&c->arena, yyjson_doc_get_root(doc));
+    ret->doc = json_mut_copy(&c->base.arena, yyjson_doc_get_root(doc));
     ret->root = ret->doc != NULL ? yyjson_mut_doc_get_root(ret->doc) : NULL;
     ret->groups = json_mpath(ret->root, "spec.resourceGroups");
     if (ret->groups == NULL && ret->doc != NULL) {
@@ -517,14 +508,12 @@ static enum work groups_write(struct defaults_controller *c, int kind, const str
     buf_c(b, "},\"spec\":{\"resourceGroups\":");
     json_write_mut(b, x->groups);
     buf_c(b, "}}");
-    struct round *r =
-        buf_ok(b) == 0 ? round_new(c->queue, c->env->writer, WHO, (struct str){0}, STR("defaults"))
-                       : NULL;
+    struct round *r = buf_ok(b) == 0 ? controller_begin(&c->base) : NULL;
     if (r == NULL) {
         return WORK_RETRY;
     }
-    round_patch(r, c->kinds[kind], (struct str){0}, x->o->name, "", PATCH_MERGE, buf_view(b));
-    workqueue_add(c->queue, (struct str){0}, STR("defaults")); /* the next one, after this */
+    round_patch(r, c->base.kinds[kind], (struct str){0}, x->o->name, "", PATCH_MERGE, buf_view(b));
+    workqueue_look(c->base.queue, (struct work_key){0}, 0); /* the next one, after this */
     return round_end(r);
 }
 
@@ -561,11 +550,11 @@ static enum work tell(struct defaults_controller *c, struct machine *m,
             "GPUs that came later are not covered (%.*s), and nothing is added to this queue "
             "because somebody edited it. To have Berth add them: kubectl annotate clusterqueue "
             "default --overwrite " DEFAULT_GENERATION "=%lld";
-        log_warn(c->env->log,
+        log_warn(c->base.env.log,
                  "clusterqueue default: GPUs that came later are not covered (%.*s); "
                  "see docs/hardware.md",
                  STR_ARG(flavors));
-        recorder_event(c->recorder, queue->o, EVENT_WARNING, "GpusNotCovered", say,
+        recorder_event(c->base.recorder, queue->o, EVENT_WARNING, "GpusNotCovered", say,
                        STR_ARG(flavors), (long long)queue->o->generation);
     }
     buf_release(&b);
@@ -601,9 +590,8 @@ static enum work extend(struct defaults_controller *c, struct machine *m, struct
                                           : WORK_RETRY;
 }
 
-static enum work work(void *ctx, struct str ns, struct str name) {
-    struct defaults_controller *c = ctx;
-    arena_reset(&c->arena);
+static enum work step(void *self, struct work_key key) {
+    struct defaults_controller *c = self;
     bool made = !missing(c, D_CONFIG_MAP, "kube-system", STR("berth-defaults"));
     struct machine m = {0};
     struct buf b;
@@ -621,8 +609,8 @@ static enum work work(void *ctx, struct str ns, struct str name) {
 /* Whether nothing about its GPUs is news. */
 static bool known(struct defaults_controller *c, const struct object *o) {
     struct node_view v;
-    arena_reset(&c->arena);
-    if (!c->settled || node_decode(&c->arena, o, &v) != 0) {
+    arena_reset(&c->base.arena);
+    if (!c->settled || node_decode(&c->base.arena, o, &v) != 0) {
         return false;
     }
     bool there = !v.described;
@@ -636,7 +624,7 @@ static bool known(struct defaults_controller *c, const struct object *o) {
 static void on_node(void *ctx, const struct change *ch) {
     struct defaults_controller *c = ctx;
     if (str_is(object_label(ch->obj, STR(MANAGED_LABEL)), "true") && !known(c, ch->obj)) {
-        workqueue_add(c->queue, (struct str){0}, STR("defaults"));
+        workqueue_look(c->base.queue, (struct work_key){0}, 0);
     }
 }
 
@@ -644,63 +632,34 @@ static void on_node(void *ctx, const struct change *ch) {
 static void on_cluster_queue(void *ctx, const struct change *ch) {
     struct defaults_controller *c = ctx;
     if (c->told != 0 && str_is(ch->obj->name, "default")) {
-        workqueue_add(c->queue, (struct str){0}, STR("defaults"));
+        workqueue_look(c->base.queue, (struct work_key){0}, 0);
     }
 }
 
-static void resync(void *ctx) {
-    struct defaults_controller *c = ctx;
-    workqueue_add(c->queue, (struct str){0}, STR("defaults"));
+static void start(void *self) {
+    struct defaults_controller *c = self;
+    workqueue_look(c->base.queue, (struct work_key){0}, 0);
 }
 
-struct defaults_controller *defaults_controller_new(const struct control_env *env,
-                                                    struct err *err) {
-    static const struct {
-        const char *group, *kind;
-    } names[D_COUNT] = {{"kueue.x-k8s.io", "ResourceFlavor"},
-                        {"kueue.x-k8s.io", "Cohort"},
-                        {"kueue.x-k8s.io", "ClusterQueue"},
-                        {"kueue.x-k8s.io", "LocalQueue"},
-                        {"", "ConfigMap"},
-                        {"", "Node"}};
-    struct defaults_controller *c = mem_zalloc(sizeof(*c));
-    if (c == NULL) {
-        err_set(err, ERR_NOMEM, "defaults controller: out of memory");
-        return NULL;
-    }
-    c->env_copy = *env;
-    c->env = &c->env_copy;
-    arena_init(&c->arena, ARENA_MAX);
-    for (size_t i = 0; i < D_COUNT; i++) {
-        c->kinds[i] = kind_by_name(str_of(names[i].group), str_of(names[i].kind));
-    }
-    struct workqueue_options o = {.clock = c->env->clock, .work = work, .resync = resync, .ctx = c};
-    c->queue = workqueue_new(&o);
-    c->recorder = recorder_new(c->env, WHO);
-    c->nodes = mirror_feed(env->mirror, c->kinds[D_NODE], on_node, c);
-    c->cluster_queues = mirror_feed(env->mirror, c->kinds[D_CLUSTER_QUEUE], on_cluster_queue, c);
-    if (c->queue == NULL || c->nodes == NULL || c->cluster_queues == NULL || c->recorder == NULL) {
-        defaults_controller_free(c);
-        err_set(err, ERR_NOMEM, "defaults controller: out of memory");
-        return NULL;
-    }
-    resync(c);
-    return c;
-}
-
-void defaults_controller_free(struct defaults_controller *c) {
-    if (c == NULL) {
-        return;
-    }
-    if (c->nodes != NULL) {
-        feed_free(c->nodes);
-    }
-    if (c->cluster_queues != NULL) {
-        feed_free(c->cluster_queues);
-    }
-    recorder_free(c->recorder);
+static void release(void *self) {
+    struct defaults_controller *c = self;
     shape_vec_release(&c->known);
-    workqueue_free(c->queue);
-    arena_release(&c->arena);
-    mem_free(c);
 }
+
+const struct controller_row defaults_controller = {
+    .name = "defaults",
+    .set = CONTROL_DEFAULTS,
+    .who = "berth-defaults-controller",
+    CONTROLLER_KINDS([D_FLAVOR] = {"kueue.x-k8s.io", "ResourceFlavor", .may = MAY_CREATE},
+                     [D_COHORT] = {"kueue.x-k8s.io", "Cohort", .may = MAY_CREATE | MAY_PATCH},
+                     [D_CLUSTER_QUEUE] = {"kueue.x-k8s.io", "ClusterQueue", on_cluster_queue,
+                                          .may = MAY_CREATE | MAY_PATCH},
+                     [D_LOCAL_QUEUE] = {"kueue.x-k8s.io", "LocalQueue", .may = MAY_CREATE},
+                     [D_CONFIG_MAP] = {"", "ConfigMap", .may = MAY_CREATE},
+                     [D_NODE] = {"", "Node", on_node}),
+    .start = start,
+    .step = step,
+    .arena = ARENA_MAX,
+    .size = sizeof(struct defaults_controller),
+    .release = release,
+};

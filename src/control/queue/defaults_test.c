@@ -1,4 +1,5 @@
 /* Tests of the defaults controller: what a fresh data folder gets, and what is added later. */
+#include "control/kit/controller.h"
 #include "control/test/queue_scene.h"
 
 static void defaults(void **state) {
@@ -7,7 +8,7 @@ static void defaults(void **state) {
     start(&s);
     fake_world_put(&s.w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
                          "\"kube-system\"}}");
-    struct defaults_controller *d = defaults_controller_new(&s.w.env, &err);
+    struct controller *d = controller_new(&defaults_controller, &s.w.env, &err);
     assert_non_null(d);
     settle(&s);
     assert_int_equal(fake_world_count(&s.w, "ClusterQueue"), 0);
@@ -32,7 +33,7 @@ static void defaults(void **state) {
     node(&s, "n1", false); /* what was deleted stays deleted */
     settle(&s);
     assert_null(fake_world_get(&s.w, "LocalQueue", "default", "default"));
-    defaults_controller_free(d);
+    controller_free(d);
     end(&s);
 }
 
@@ -54,13 +55,13 @@ static void has_quota(struct scene *s, const char *flavor, const char *resource,
     assert_true(str_contains(mine, str_of(line)));
 }
 
-static struct defaults_controller *defaults_of(struct scene *s) {
+static struct controller *defaults_of(struct scene *s) {
     struct err err = {0};
     if (fake_world_get(&s->w, "Namespace", "", "kube-system") == NULL) {
         fake_world_put(&s->w, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                               "{\"name\":\"kube-system\"}}");
     }
-    struct defaults_controller *d = defaults_controller_new(&s->w.env, &err);
+    struct controller *d = controller_new(&defaults_controller, &s->w.env, &err);
     assert_non_null(d);
     settle(s);
     return d;
@@ -82,7 +83,7 @@ static void defaults_of_types(void **state) {
     mixed[1].n_profiles = 2;
     node_of(&s, "n1", two, 2, "NVIDIA-H200");
     node_of(&s, "n2", mixed, 2, "NVIDIA-H200");
-    struct defaults_controller *d = defaults_of(&s);
+    struct controller *d = defaults_of(&s);
     has_quota(&s, "default", "cpu", "32");
     has_quota(&s, "default", "memory", "128Gi");
     has_quota(&s, "nvidia-h200", "nvidia.com/gpu", "2");
@@ -93,7 +94,7 @@ static void defaults_of_types(void **state) {
     assert_int_equal(fake_world_count(&s.w, "ResourceFlavor"), 3);
     const struct object *cq = fake_world_get(&s.w, "ClusterQueue", "", "default");
     assert_string_equal(fake_world_condition(cq, "Active"), "True");
-    defaults_controller_free(d);
+    controller_free(d);
     end(&s);
 }
 
@@ -106,7 +107,7 @@ static void defaults_without_gpus(void **state) {
                          "\"spec\":{}}");
     quota(&s, "1", "BestEffortFIFO"); /* another queue, made first, is no reason to go without */
     node_of(&s, "n1", NULL, 0, NULL);
-    struct defaults_controller *d = defaults_of(&s);
+    struct controller *d = defaults_of(&s);
     has_quota(&s, "default", "cpu", "16");
     assert_int_equal(fake_world_count(&s.w, "ResourceFlavor"), 2);
     assert_string_equal(fake_world_text(fake_world_get(&s.w, "ResourceFlavor", "", "default"),
@@ -114,7 +115,7 @@ static void defaults_without_gpus(void **state) {
                         "yes");
     fake_world_patch(&s.w, "ClusterQueue", "", "default", "",
                      "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
-    defaults_controller_free(d);
+    controller_free(d);
     d = defaults_of(&s);
     node_of(&s, "n2", NULL, 0, NULL);
     settle(&s);
@@ -122,7 +123,7 @@ static void defaults_without_gpus(void **state) {
     assert_string_equal(
         fake_world_text(fake_world_get(&s.w, "ClusterQueue", "", "default"), "spec.stopPolicy"),
         "Hold");
-    defaults_controller_free(d);
+    controller_free(d);
     end(&s);
 }
 
@@ -142,10 +143,10 @@ static void gpus_come_later(void **state) {
         struct scene s;
         start(&s);
         node_of(&s, "n1", NULL, 0, NULL);
-        struct defaults_controller *d = defaults_of(&s);
+        struct controller *d = defaults_of(&s);
         assert_int_equal(fake_world_count(&s.w, "ResourceFlavor"), 1);
         if (at % 2 == 0) {
-            defaults_controller_free(d);
+            controller_free(d);
             d = NULL;
         }
         s.w.fail_at = at / 3;
@@ -174,7 +175,7 @@ static void gpus_come_later(void **state) {
         node_of(&s, "n2", &a, 1, "NVIDIA-A100-SXM4-80GB");
         settle(&s);
         assert_int_equal(s.w.writes, writes);
-        defaults_controller_free(d);
+        controller_free(d);
         end(&s);
     }
 }
@@ -185,7 +186,7 @@ static void gpus_come_later_to_an_edited_queue(void **state) {
     struct scene s;
     start(&s);
     node_of(&s, "n1", NULL, 0, NULL);
-    struct defaults_controller *d = defaults_of(&s);
+    struct controller *d = defaults_of(&s);
     fake_world_patch(&s.w, "ClusterQueue", "", "default", "",
                      "{\"spec\":{\"queueingStrategy\":\"StrictFIFO\"}}");
     for (int i = 0; i < 2; i++) { /* also at the next look */
@@ -208,10 +209,10 @@ static void gpus_come_later_to_an_edited_queue(void **state) {
                      "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":"
                      "[{\"name\":\"default\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":"
                      "\"0\"}]}]}]}}");
-    defaults_controller_free(d);
+    controller_free(d);
     d = defaults_of(&s);
     assert_false(queue_covers(&s, "nvidia-h200", "nvidia.com/gpu"));
-    defaults_controller_free(d);
+    controller_free(d);
     end(&s);
 }
 
@@ -223,10 +224,10 @@ static void gpus_that_cannot_be_read(void **state) {
     fake_world_patch(&s.w, "Node", "", "n1", "",
                      "{\"metadata\":{\"annotations\":{\"" INVENTORY_ANNOTATION "\":\"{[\"}}}");
     node(&s, "n2", true);
-    struct defaults_controller *d = defaults_of(&s);
+    struct controller *d = defaults_of(&s);
     has_quota(&s, "default", "cpu", "32");
     has_quota(&s, "nvidia-h200", "nvidia.com/gpu", "1");
-    defaults_controller_free(d);
+    controller_free(d);
     end(&s);
 }
 

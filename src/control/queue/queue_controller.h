@@ -30,8 +30,6 @@ struct engine;
 struct engine *
 queue_controller_engine(struct queue_controller *c); /* for questions, not for events */
 
-struct defaults_controller;
-struct defaults_controller *defaults_controller_new(const struct control_env *env, struct err *err);
-void defaults_controller_free(struct defaults_controller *c); /* NULL is a no-op */
+extern const struct controller_row defaults_controller;
 
 #endif

@@ -28,7 +28,7 @@ enum { GPUS = 2 };
 struct scene {
     struct fake_world w;
     struct queue_controller *q;
-    struct defaults_controller *d;
+    struct controller *d;
     struct booking_objects_controller *b;
     struct controller *jobs;
     struct controller *job_queue;
@@ -90,7 +90,7 @@ __attribute__((unused)) static void on_change(void *ctx, const struct change *ch
 __attribute__((unused)) static void controllers(struct scene *s) {
     struct err err = {0};
     s->q = queue_controller_new(&s->w.env, &err);
-    s->d = defaults_controller_new(&s->w.env, &err);
+    s->d = controller_new(&defaults_controller, &s->w.env, &err);
     s->b = controller_new(&booking_objects_controller, &s->w.env, &err);
     s->jobs = controller_new(&job_controller, &s->w.env, &err);
     s->job_queue = controller_new(&job_queue_controller, &s->w.env, &err);
@@ -103,7 +103,7 @@ __attribute__((unused)) static void stop(struct scene *s) {
     controller_free(s->job_queue);
     controller_free(s->jobs);
     controller_free(s->b);
-    defaults_controller_free(s->d);
+    controller_free(s->d);
     queue_controller_free(s->q);
 }
 
