@@ -138,8 +138,12 @@ class Cluster(Berth):
             s = w.get("status", {})
             ended = any(c["type"] == "Finished" and c["status"] == "True" for c in s.get("conditions", []))
             for a in [] if ended else s.get("admission", {}).get("podSetAssignments", []):
-                held += int(a["resourceUsage"]["cpu"])
-        return told, held
+                held += milli(a["resourceUsage"]["cpu"])
+        return told, held / 1000
+
+
+def milli(quantity):
+    return int(quantity[:-1]) if quantity.endswith("m") else int(quantity) * 1000
 
 
 def workloads(n, first=0, cpu="1"):
@@ -182,6 +186,55 @@ def test_a_job(b):
     lease = b.lease()
     check(lease.get("holderIdentity", "") == "" and lease["leaseDurationSeconds"] == 1, f"not handed over: {lease}")
     check("stopped leading" in b.kubectl("get", "events", "-n", "kube-system"), "no Event of the end")
+
+
+def test_elastic(b):
+    """A Job grows, then again while its operate is killed: its pods go on, one Workload replaces the other, quota counts
+    once. Its pods ask for little, so that nine fit on a small machine: it is quota that they wait for."""
+    b.kinds()
+    o = Operate(b, "first", *QUICK).ready()
+    b.queue("400m")
+    body = job("grows", "sleep 300", "team", parallelism=1, suspend=True, pod={
+        "terminationGracePeriodSeconds": 1, "schedulingGates": [{"name": "kueue.x-k8s.io/elastic-job"}],
+        "containers": [{"name": "c", "image": "x", "command": ["sleep", "300"],
+                        "resources": {"requests": {"cpu": "100m"}}}]})
+    body["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+    b.apply(body)
+
+    def want(n):
+        b.kubectl("patch", "job", "grows", "--type=merge", "-p", json.dumps({"spec": {"parallelism": n}}))
+
+    def ready():
+        return b.get("job", "grows")["status"].get("ready")
+
+    def ended(reason):
+        return sum(1 for w in b.get("workloads")["items"] for c in w.get("status", {}).get("conditions", [])
+                   if c["type"] == "Finished" and c["reason"] == reason)
+
+    wait_for("a pod that runs", lambda: ready() == 1)
+    uid = b.get("pods")["items"][0]["metadata"]["uid"]
+    want(2)
+    wait_for("two pods that run", lambda: ready() == 2)
+    wait_for("one was replaced", lambda: ended("WorkloadSliceReplaced") == 1)
+    want(3)
+    o.end(signal.SIGKILL)
+    o = Operate(b, "second", *QUICK).ready()
+    wait_for("three pods that run", lambda: ready() == 3)
+    wait_for("another was replaced", lambda: ended("WorkloadSliceReplaced") == 2)
+    wait_for("three are held", lambda: b.usage() == (["300m"], 0.3))
+    check(uid in [p["metadata"]["uid"] for p in b.get("pods")["items"]], "the first pod was stopped")
+    want(9)
+    wait_for("nine pods", lambda: len(b.get("pods")["items"]) == 9)
+    wait_for("a Workload that waits", lambda: any(
+        c["type"] == "QuotaReserved" and c["status"] == "False" for w in b.get("workloads")["items"]
+        for c in w.get("status", {}).get("conditions", [])))
+    check(ready() == 3 and b.usage() == (["300m"], 0.3), "more run than have quota")
+    want(2)
+    wait_for("what waited has ended", lambda: ended("OutOfSync") == 1)
+    wait_for("two are held", lambda: b.usage()[0] == ["200m"])
+    b.kubectl("delete", "job", "grows", "--timeout=30s")
+    wait_for("quota is given back", lambda: b.usage() == (["0"], 0))
+    check(o.end() == 0, "the end")
 
 
 @no_node
