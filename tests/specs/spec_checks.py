@@ -140,3 +140,21 @@ def spec_excluded_prefixes(s):
 
 
 spec_excluded_prefixes.configuration = {"resources": {"excludeResourcePrefixes": ["net.example.com/"]}}
+
+
+def spec_bypassed_beside_its_like(s):
+    s.flavor("f")
+    s.cq("q", {"f": {"cpu": 1}})
+    s.wl("a", "q", 1)
+    s.admitted("a")
+    s.wl("b", "q", 1)
+    s.waits("b", reason="WaitingForQuota", message="couldn't assign flavors to pod set main: insufficient unused quota")
+    s.wl("c", "q", 1)
+    s.waits("c", reason="WaitingForQuota",
+            message="^Bypassed scheduling evaluation because an equivalent workload recently failed$")
+    s.waits("b", message="insufficient unused quota")
+    s.finish("a")
+    s.counts("q", pending=1, reserving=1)
+
+
+spec_bypassed_beside_its_like.configuration = {"featureGates": {"UnadmittedWorkloadsExplicitStatus": True}}

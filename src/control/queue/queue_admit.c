@@ -4,8 +4,8 @@
  * An admission is two writes at most: the placement, where pods get places of ours, then the admission. When no check
  * is required, or all are Ready already, the Workload is Admitted in the same write that reserves its quota.
  */
-#include "control/queue/queue_private.h"
 #include "control/load/workload_status.h"
+#include "control/queue/queue_private.h"
 #include "wire/text/time.h"
 
 #define PROTECTED_UNTIL "berth.dev/protected-until"
@@ -125,6 +125,25 @@ static bool unready(const struct queue_controller *c, const struct object *o,
            (w->status == NULL || condition_find(&w->status->conditions, "PodsReady") == NULL);
 }
 
+/* What was said of it before, by a look at it, stays; else that it was passed by. */
+static struct condition_change bypass(const struct condition *was, struct condition_change c) {
+    static const char *const looked_at[] = {
+        "WaitingForQuota",         "NoMatchingFlavor",    "ExceedsMaxQuota",
+        "TopologyPlacementFailed", "WaitingForPlacement", "WaitingForPreemptedWorkloads",
+        "WaitingForPodsReady",
+    };
+    for (size_t i = 0; was != NULL && i < sizeof(looked_at) / sizeof(*looked_at); i++) {
+        if (str_is(was->reason, looked_at[i]) && str_is(was->status, "False")) {
+            c.reason = looked_at[i];
+            c.message = was->message;
+            return c;
+        }
+    }
+    c.message =
+        STR("Bypassed scheduling evaluation because an equivalent workload recently failed");
+    return c;
+}
+
 /* The conditions of one that waits; how many. */
 static size_t wait_conditions(const struct queue_controller *c, const struct object *o,
                               const struct queue_work *q, const struct workload *w,
@@ -135,6 +154,9 @@ static size_t wait_conditions(const struct queue_controller *c, const struct obj
     struct str text = str_from(q->message, q->message_n);
     ch[n++] = (struct condition_change){"QuotaReserved", "False",
                                         workload_wait_reason(c->settings, q->reason), text};
+    if (q->bypassed) {
+        ch[0] = bypass(condition_find(l, "QuotaReserved"), ch[0]);
+    }
     if (condition_find(l, "Admitted") != NULL) {
         ch[n] = (struct condition_change){.type = "Admitted", .status = "False"};
         ch[n].reason = workload_unreserved_reason(c->settings, w, false, &ch[n].message);

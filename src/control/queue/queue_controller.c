@@ -94,10 +94,11 @@ static void note(struct queue_controller *c, const struct engine_action *a) {
     mem_free(q->message);
     q->message = NULL;
     q->reason = NULL;
-    q->gated = false;
+    q->gated = q->bypassed = false;
     arena_reset(&c->arena);
     if (a->type == ACTION_PEND) {
         note_verdict(c, q, a->verdict);
+        q->bypassed = a->alike && c->settings->gates.unadmitted_explicit_status;
         queue_told(c, q);
     } else {
         q->edits = c->edits;

@@ -131,6 +131,7 @@ struct queue_work {
     size_t unwritable_bytes, unwritable_room; /* how long, and what there was room for */
     bool elastic;     /* one of an elastic Job: it may shrink, and be replaced (queue_slices.c) */
     bool gated;       /* it would preempt, but a gate of its own is closed */
+    bool bypassed;    /* its condition says that one like it was refused, not why (queue_admit.c) */
     char *considered; /* flavors looked at, for the event of the admission; NULL: nothing to say */
     const char *reason; /* why it waits: static; NULL: nothing to say */
     char *message;

@@ -176,6 +176,7 @@ struct engine_action {
         *counts; /* ADMIT: pods of each set; fewer than asked for under partial admission */
     bool seated; /* ADMIT: pool_workload_first has its seats */
     const struct verdict *verdict; /* PEND */
+    bool alike; /* PEND: one like it was looked at and refused; itself it was not */
     const struct considered
         *considered;            /* ADMIT, PEND: the flavors looked at (verdict.h); may be NULL */
     struct str by, by_queue;    /* PREEMPT: the preemptor's uid and ClusterQueue */

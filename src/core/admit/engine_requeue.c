@@ -30,6 +30,7 @@ static int tell_alike(struct engine *e, struct engine_class *c, const struct ver
                                   .uid = w->uid,
                                   .queue = w->queue->name,
                                   .verdict = v,
+                                  .alike = true,
                                   .considered = k};
         int r = action_add(e, &a);
         if (r != 0) {
