@@ -33,7 +33,9 @@ static struct plan_scope *scope_of(struct map *m, struct str name) {
     if (!s) {
         return NULL;
     }
-    memcpy(s->text, name.p, name.n);
+    if (name.n > 0) {
+        memcpy(s->text, name.p, name.n);
+    }
     s->name = str_from(s->text, name.n);
     tree_init(&s->by_start, by_start);
     if (map_put(m, s->name, s, NULL) != 0) {

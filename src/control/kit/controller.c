@@ -164,7 +164,7 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
 struct round *controller_begin(struct controller *c) {
     struct round *r = round_begin(c->queue, c->env.writer, c->who, c->key);
     if (r) {
-        round_bind(r, c->env.mirror, may, c->row);
+        round_bind(r, c->env.mirror, c->env.log, may, c->row);
         round_on_done(r, answered, c);
     }
     return r;

@@ -26,6 +26,7 @@ struct round {
     bool held;  /* by the worker */
     bool failed;
     const struct mirror *mirror;
+    struct log *log;
     round_may *may;
     const void *may_ctx;
     struct work_key key;
@@ -66,8 +67,24 @@ struct round *round_new(struct workqueue *q, struct writer *w, const char *who, 
     return round_begin(q, w, who, (struct work_key){0, ns, name});
 }
 
-void round_bind(struct round *r, const struct mirror *m, round_may *may, const void *ctx) {
+static bool strict;
+
+void round_be_strict(void) {
+    strict = true;
+}
+
+/* A promise was broken: a fault of the program. Tests end there; in production the write goes on, and the log has it. */
+static void breach(const struct round *r, const struct kind *k, const char *what) {
+    assert(!strict);
+    if (r->log != NULL) {
+        log_error(r->log, "%s: %s of %s", r->who, what, k->plural);
+    }
+}
+
+void round_bind(struct round *r, const struct mirror *m, struct log *log, round_may *may,
+                const void *ctx) {
     r->mirror = m;
+    r->log = log;
     r->may = may;
     r->may_ctx = ctx;
 }
@@ -126,7 +143,9 @@ static void answered(void *ctx, const struct write_result *res) {
     struct pending *p = ctx;
     struct round *r = p->round;
     if (r->queue) {
-        assert(!r->mirror || res->code != 0 || !res->obj || is_seen(r->mirror, res->obj));
+        if (r->mirror && res->code == 0 && res->obj && !is_seen(r->mirror, res->obj)) {
+            breach(r, res->obj->kind, "an answer came before the change was seen, in a write");
+        }
         int code = r->hook ? r->hook(r->hook_ctx, r, p->tag, res) : res->code;
         r->failed |= code != 0;
     }
@@ -140,7 +159,9 @@ static struct pending *begin(struct round *r, const struct kind *k, enum may ver
         return NULL;
     }
     struct pending *p = mem_alloc(sizeof *p);
-    assert(!r->may || r->may(r->may_ctx, k, verb));
+    if (r->may && !r->may(r->may_ctx, k, verb)) {
+        breach(r, k, "its row does not declare a write");
+    }
     if (!p) {
         r->failed = true;
         return NULL;

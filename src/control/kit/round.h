@@ -18,6 +18,7 @@
 #ifndef BERTH_CONTROL_ROUND_H
 #define BERTH_CONTROL_ROUND_H
 
+#include "base/log.h"
 #include "control/kit/workqueue.h"
 #include "mirror/mirror.h"
 #include "mirror/writer.h"
@@ -38,8 +39,12 @@ enum may {
     MAY_DELETE = 1 << 3,
 };
 typedef bool round_may(const void *ctx, const struct kind *k, enum may verb);
-/* m: where a write that succeeded is seen by the time its answer is here (mirror/writer.h), which is asserted. */
-void round_bind(struct round *r, const struct mirror *m, round_may *may, const void *ctx);
+/* m: where a write that succeeded is seen by the time its answer is here (mirror/writer.h). A write that `may` does not
+ * know, or an answer that comes too early, is a fault of the program: it is logged, and the write goes on. */
+void round_bind(struct round *r, const struct mirror *m, struct log *log, round_may *may,
+                const void *ctx);
+/* From now on such a fault ends the program: for tests. */
+void round_be_strict(void);
 
 /* Called for each answer, before it is counted; not called once the queue is gone. `tag` is the latest round_tag. A
  * hook may write more in the same round. Return 0 to count the write as good, or an error code. */

@@ -6,6 +6,7 @@
 #include "api/schema/codec.h"
 #include "base/mem.h"
 #include "base/test.h"
+#include "control/kit/round.h"
 #include "control/load/workload_status.h"
 #include "wire/text/time.h"
 
@@ -63,6 +64,7 @@ bool fake_world_spare(struct fake_world *w) {
 
 void fake_world_init(struct fake_world *w) {
     *w = (struct fake_world){.log = {.level = LOG_WARN, .write = log_line}};
+    round_be_strict();
     virtual_clock_init(&w->clock, 0);
     w->mirror = mirror_new(&(struct mirror_options){.clock = &w->clock.clock});
     assert_non_null(w->mirror);

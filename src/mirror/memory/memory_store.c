@@ -214,6 +214,7 @@ int memory_store_patch(struct memory_store *s, const struct kind *k, struct str 
                                     json_str_at(p, "metadata.resourceVersion"), err);
         }
         yyjson_mut_doc *d = json_mut_copy(&a, old);
+        r = r == 0 && d == NULL ? err_set(err, ERR_NOMEM, "out of memory") : r;
         r = r ? r : apply_patch(d, type, p, err);
         if (r == 0) {
             keep_other_parts(d, k, old, sub);
