@@ -253,7 +253,8 @@ static void a_job_is_written_as_it_was(void **state) {
     struct str text = STR(
         "{\"metadata\":{\"name\":\"j\",\"creationTimestamp\":\"2026-01-02T03:04:05Z\",\"labels\":"
         "{\"a\":\"b\"}},\"spec\":{\"parallelism\":0,\"suspend\":false},\"status\":{\"conditions\":"
-        "[{\"type\":\"Complete\",\"status\":\"True\"}],\"succeeded\":2,\"ready\":0}}");
+        "[{\"type\":\"Complete\",\"status\":\"True\"}],\"active\":0,\"succeeded\":2,\"failed\":0,"
+        "\"ready\":0}}");
     void *job = decoded(f, &schema_job, text);
     assert_str_eq(encoded(f, &schema_job, job), text);
     buf_reset(&f->out);

@@ -78,6 +78,14 @@ const struct schema schema_meta = SCHEMA("io.k8s.apimachinery.pkg.apis.meta.v1.O
       meta_fields, sizeof(struct meta),
       "Standard object metadata.");
 
+static const struct field partial_object_fields[] = {
+    M(partial_object, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
+      .doc = "Name, labels and the other things that every object has."),
+};
+const struct schema schema_partial_object = SCHEMA(
+      "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata", partial_object_fields,
+      sizeof(struct partial_object), NULL);
+
 static const struct field list_meta_fields[] = {
     F(STRING, ONE, "selfLink", 1, .doc = "No longer used."),
     F(STRING, ONE, "resourceVersion", 2,

@@ -17,7 +17,7 @@ static const struct field policy_rule_fields[] = {
     M(policy_rule, non_resource_urls, STRING, LIST, "nonResourceURLs", 5, .flags = FIELD_F_ATOMIC,
       .doc = "Non-resource URL paths of the rule."),
 };
-static const struct schema schema_policy_rule = SCHEMA("io.k8s.api.rbac.v1.PolicyRule",
+const struct schema schema_policy_rule = SCHEMA("io.k8s.api.rbac.v1.PolicyRule",
       policy_rule_fields, sizeof(struct policy_rule), NULL);
 
 static const struct field role_fields[] = {

@@ -351,7 +351,7 @@ static const struct field workload_status_fields[] = {
       .of = &schema_preemption_gate_state, .list_keys = "name", .max = 8,
       .doc = "Gates that keep the workload from preempting others."),
 };
-static const struct schema schema_workload_status = SCHEMA("io.x-k8s.kueue.v1beta2.WorkloadStatus",
+const struct schema schema_workload_status = SCHEMA("io.x-k8s.kueue.v1beta2.WorkloadStatus",
       workload_status_fields, sizeof(struct workload_status), NULL);
 
 static const struct field workload_fields[] = {

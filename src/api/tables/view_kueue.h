@@ -368,6 +368,6 @@ struct topology {
 extern const struct schema schema_resource_flavor, schema_cluster_queue, schema_cohort;
 extern const struct schema schema_local_queue, schema_workload, schema_workload_priority_class;
 extern const struct schema schema_admission_check, schema_topology;
-extern const struct schema schema_admission; /* status.admission alone */
+extern const struct schema schema_admission, schema_workload_status; /* those parts alone */
 
 #endif

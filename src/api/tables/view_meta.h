@@ -45,6 +45,11 @@ struct meta {
     struct str_list finalizers;
 };
 
+/* Any object, of which only the metadata are looked at. */
+struct partial_object {
+    struct meta *metadata;
+};
+
 /* Of metav1.Condition, PodCondition, JobCondition, NodeCondition and the others alike. */
 struct condition {
     struct str type, status, reason, message;
@@ -87,6 +92,7 @@ struct delete_options_view {
 };
 
 extern const struct schema schema_meta; /* ObjectMeta alone */
+extern const struct schema schema_partial_object;
 extern const struct schema schema_condition, schema_label_selector, schema_delete_options;
 extern const struct schema schema_list_meta, schema_status;
 

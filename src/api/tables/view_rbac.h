@@ -80,7 +80,7 @@ struct token_request {
     struct token_request_spec *spec;
 };
 
-extern const struct schema schema_role, schema_cluster_role;
+extern const struct schema schema_role, schema_cluster_role, schema_policy_rule;
 extern const struct schema schema_role_binding, schema_cluster_role_binding;
 extern const struct schema schema_subject_access_review, schema_self_subject_access_review;
 extern const struct schema schema_local_subject_access_review, schema_self_subject_rules_review;

@@ -155,10 +155,11 @@ bool value_same(const struct field *f, const char *a, const char *b) {
                       *(const struct value_span *)(const void *)b);
 }
 
-bool value_views_same(const struct schema *s, const char *a, const char *b) {
+bool value_views_same(const struct schema *s, const void *a, const void *b) {
     for (size_t i = 0; i < s->n; i++) {
         const struct field *f = &s->fields[i];
-        if (f->member >= 0 && !value_same(f, a + f->member, b + f->member)) {
+        if (f->member >= 0 &&
+            !value_same(f, (const char *)a + f->member, (const char *)b + f->member)) {
             return false;
         }
     }

@@ -30,7 +30,7 @@ bool value_same(const struct field *f, const char *a, const char *b);
 /* Two single values of the row's type: elements of lists, values of maps. */
 bool value_one_same(const struct field *f, const char *a, const char *b);
 /* Two views of one schema. */
-bool value_views_same(const struct schema *s, const char *a, const char *b);
+bool value_views_same(const struct schema *s, const void *a, const void *b);
 
 /* The value under a key of a map, or NULL. *at is where to look first, and becomes the place behind the one found: maps
  * in one order are walked together in one pass. */

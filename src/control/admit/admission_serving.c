@@ -3,8 +3,8 @@
  * themselves: their pod templates say that the pods wait, on behalf of whom, and in which queue. The queue may change
  * only while no pod is ready; what a Workload was made of may not change.
  */
+#include "api/conditions.h"
 #include "control/admit/admission_pod.h"
-#include "control/kit/conditions.h"
 #include "control/load/integration.h"
 #include "control/load/job_workload.h"
 #include "control/load/pod_gate.h"

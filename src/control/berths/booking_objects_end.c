@@ -7,7 +7,8 @@
  */
 #include "control/berths/booking_objects_private.h"
 
-#include "control/kit/conditions.h"
+#include "api/conditions.h"
+#include "api/meta.h"
 #include "wire/text/time.h"
 
 enum { GRACE_DEFAULT_S = 30, GRACE_MAX_S = 600 };
@@ -161,21 +162,13 @@ static const char *what_then(struct str policy) {
                                      : "then this runs on borrowed GPUs until somebody needs them";
 }
 
-static struct str annotation(const struct workload *w, const char *key) {
-    for (size_t i = 0; w->metadata != NULL && i < w->metadata->annotations.n; i++) {
-        if (str_is(w->metadata->annotations.v[i].key, key)) {
-            return w->metadata->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
-
 static void warn(struct look *l, const struct object *o, const struct workload *w, struct str due) {
     struct arena *a = &l->c->base.arena;
     char end[TIME_TEXT_MAX];
     struct str ends = due.n > 0 ? time_text(l->b->end, end) : (struct str){0};
-    bool stale = annotation(w, BOOKING_ENDS).n > 0 && due.n == 0;
-    if (str_eq(annotation(w, BOOKING_ENDS), ends) && str_eq(annotation(w, BOOKING_WARNED), due)) {
+    bool stale = meta_annotation(w->metadata, BOOKING_ENDS).n > 0 && due.n == 0;
+    if (str_eq(meta_annotation(w->metadata, BOOKING_ENDS), ends) &&
+        str_eq(meta_annotation(w->metadata, BOOKING_WARNED), due)) {
         return;
     }
     struct str body = stale ? STR("{\"metadata\":{\"annotations\":{\"" BOOKING_ENDS

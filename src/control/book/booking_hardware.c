@@ -1,6 +1,7 @@
 /* booking_hardware: see booking_hardware.h. */
 #include "control/book/booking_hardware.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/mem.h"
 
@@ -132,10 +133,9 @@ static int read_node(const struct object *o, struct arena *a, struct reading *r)
     *r = (struct reading){0};
     int rc = n != NULL ? object_tree(o, a, &doc, NULL) : ERR_NOMEM;
     rc = rc == 0 ? codec_decode(&schema_node, yyjson_doc_get_root(doc), a, n, NULL) : rc;
-    for (size_t i = 0; rc == 0 && i < n->metadata->annotations.n; i++) {
-        if (str_is(n->metadata->annotations.v[i].key, INVENTORY_ANNOTATION)) {
-            rc = inventory_decode(n->metadata->annotations.v[i].value, a, &r->inv, NULL);
-        }
+    struct str gpus = rc == 0 ? meta_annotation(n->metadata, INVENTORY_ANNOTATION) : STR("");
+    if (gpus.n > 0) {
+        rc = inventory_decode(gpus, a, &r->inv, NULL);
     }
     rc = rc == 0 ? translate_node(n, &r->inv, a, &r->in) : rc;
     if (rc != 0) {

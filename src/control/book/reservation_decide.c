@@ -4,6 +4,7 @@
  */
 #include "control/book/reservation_private.h"
 
+#include "api/meta.h"
 #include "base/keyed_hash.h"
 
 enum { SCAN_STEPS_MAX = 64 };
@@ -17,12 +18,7 @@ struct str plan_user(const struct reservation *r) {
     if (b && b->name.n > 0 && !str_is(b->kind, "Group")) {
         return b->name;
     }
-    for (size_t i = 0; i < r->metadata->annotations.n; i++) {
-        if (str_is(r->metadata->annotations.v[i].key, RESERVATION_USER_ANNOTATION)) {
-            return r->metadata->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
+    return meta_annotation(r->metadata, RESERVATION_USER_ANNOTATION);
 }
 
 /* ---- amounts ---- */

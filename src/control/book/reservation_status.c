@@ -1,7 +1,7 @@
 /* reservation_status: the status of a booking as a patch, and the texts that people read. */
 #include "control/book/reservation_private.h"
 
-#include "control/kit/conditions.h"
+#include "api/conditions.h"
 #include "wire/text/time.h"
 
 void plan_time_json(struct buf *b, const char *name, int64_t s) {

@@ -6,6 +6,7 @@
  */
 #include "control/book/reservation_private.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "control/book/reservation_grid.h"
 #include "control/load/translate.h"
@@ -205,15 +206,6 @@ static void flavors_read(struct supply *s) {
     }
 }
 
-static struct str label_of(const struct str_map *m, struct str key) {
-    for (size_t i = 0; i < m->n; i++) {
-        if (str_eq(m->v[i].key, key)) {
-            return m->v[i].value;
-        }
-    }
-    return (struct str){0};
-}
-
 /* The flavor of a node's GPUs; NULL: they cannot be booked. */
 static const struct supply_flavor *node_flavor(const struct supply *s,
                                                const struct str_map *labels) {
@@ -221,7 +213,7 @@ static const struct supply_flavor *node_flavor(const struct supply *s,
         const struct supply_flavor *f = &s->flavors[i];
         bool all = true;
         for (size_t k = 0; k < f->labels.n; k++) {
-            all = all && str_eq(label_of(labels, f->labels.v[k].key), f->labels.v[k].value);
+            all = all && str_eq(meta_value(labels, f->labels.v[k].key), f->labels.v[k].value);
         }
         if (all) {
             return f;
@@ -304,7 +296,7 @@ static void pool_add(struct supply *s, struct str flavor, struct str resource, i
 /* Silent for a moment is not lost. */
 static bool node_counts(struct supply *s, const struct node *n) {
     const struct condition *ready =
-        n->status ? condition_find(&n->status->conditions, "Ready") : NULL;
+        n->status ? conditions_find(&n->status->conditions, "Ready") : NULL;
     if (n->metadata->deletion_ns) {
         return false;
     }
@@ -331,8 +323,8 @@ static bool node_read(void *ctx, const struct object *o) {
         return r == 0;
     }
     const struct supply_flavor *f = node_flavor(s, &n->metadata->labels);
-    struct str gpus = label_of(&n->metadata->annotations, STR(INVENTORY_ANNOTATION));
-    bool managed = str_is(label_of(&n->metadata->labels, STR(MANAGED_LABEL)), "true");
+    struct str gpus = meta_annotation(n->metadata, INVENTORY_ANNOTATION);
+    bool managed = str_is(meta_label(n->metadata, MANAGED_LABEL), "true");
     if (!f) {
         return true;
     }

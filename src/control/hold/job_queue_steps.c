@@ -2,7 +2,7 @@
 #include "control/hold/job_queue_private.h"
 
 #include "api/schema/codec.h"
-#include "control/kit/body.h"
+#include "control/kit/edit.h"
 
 #define STOP_NOT_ADMITTED "Not admitted by cluster queue"
 #define STOP_NO_MATCH "No matching Workload; restoring pod templates according to existent Workload"
@@ -51,7 +51,7 @@ static void open_patch(struct buf *b, const struct object *o) {
 static enum work drop_finalizer(struct job_queue_controller *c, const struct object *wl) {
     struct buf b;
     buf_init(&b, JOB_QUEUE_BODY_MAX);
-    int code = wl->n_finalizers ? write_without_finalizer(wl, KUEUE_FINALIZER, &c->base.arena, &b)
+    int code = wl->n_finalizers ? edit_drop_finalizer(wl, KUEUE_FINALIZER, &c->base.arena, &b)
                                 : ERR_NOT_FOUND;
     return send(c, wl, "", code, &b);
 }

@@ -188,7 +188,7 @@ static void admission_starts_it_and_its_end_finishes(void **state) {
     fake_world_live(&f.world, 4);
     WL_IS(&f, "Finished", "True");
     WL_WHY(&f, "Finished", "Succeeded");
-    WL_TEXT(&f, "metadata.finalizers", "[]");
+    WL_TEXT(&f, "metadata.finalizers", "");
     assert_int_equal(fake_world_events(&f.world, "FinishedWorkload"), 1);
     teardown(&f);
 }
@@ -399,7 +399,7 @@ static void check_story(struct fixture *f) {
     WL_IS(f, "Finished", "True");
     WL_WHY(f, "Finished", "Succeeded");
     assert_int_equal(fake_world_count(&f->world, "Workload"), 1);
-    WL_TEXT(f, "metadata.finalizers", "[]");
+    WL_TEXT(f, "metadata.finalizers", "");
 }
 
 static void every_write_may_fail(void **state) {

@@ -1,7 +1,7 @@
 /* pod_group_act: what the steps of pod_group consist of: writes and what is told about them. */
 #include "base/limits.h"
 #include "control/hold/pod_group_private.h"
-#include "control/kit/body.h"
+#include "control/kit/edit.h"
 
 /* ---- sending ---- */
 
@@ -46,7 +46,7 @@ enum work pod_unit_drop_finalizer(struct unit *u) {
     struct buf b;
     buf_init(&b, POD_BODY_MAX);
     int code = u->wl_obj->n_finalizers
-                   ? write_without_finalizer(u->wl_obj, KUEUE_FINALIZER, &u->c->base.arena, &b)
+                   ? edit_drop_finalizer(u->wl_obj, KUEUE_FINALIZER, &u->c->base.arena, &b)
                    : ERR_NOT_FOUND;
     return pod_unit_send(u, u->wl_obj, "", code, &b);
 }
@@ -68,7 +68,7 @@ enum work pod_unit_remove_workload(struct unit *u, const struct object *wl) {
     struct buf b;
     buf_init(&b, POD_BODY_MAX);
     int code = wl->n_finalizers
-                   ? write_without_finalizer(wl, KUEUE_FINALIZER, &u->c->base.arena, &b)
+                   ? edit_drop_finalizer(wl, KUEUE_FINALIZER, &u->c->base.arena, &b)
                    : ERR_NOT_FOUND;
     if (code == 0) {
         return pod_unit_send(u, wl, "", code, &b);
@@ -150,7 +150,7 @@ enum work pod_unit_let_go(struct unit *u, const struct pod_list *l, bool remove)
         if (p->finalizer) {
             buf_init(&b, POD_BODY_MAX);
             (void)add_patch(r, p->obj, "",
-                            write_without_finalizer(p->obj, POD_MANAGED, &u->c->base.arena, &b),
+                            edit_drop_finalizer(p->obj, POD_MANAGED, &u->c->base.arena, &b),
                             &b);
             continue;
         }

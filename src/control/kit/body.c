@@ -39,28 +39,3 @@ void write_conditions(struct buf *out, const struct condition_list *l, bool with
     }
     buf_c(out, "]");
 }
-
-int write_without_finalizer(const struct object *o, const char *finalizer, struct arena *scratch,
-                            struct buf *out) {
-    yyjson_doc *d;
-    int r = object_tree(o, scratch, &d, NULL);
-    if (r != 0) {
-        return r;
-    }
-    yyjson_val *list = json_path(yyjson_doc_get_root(d), "metadata.finalizers"), *v;
-    size_t i, n, kept = 0;
-    bool found = false;
-    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":", (unsigned long long)o->rv);
-    buf_json(out, o->uid);
-    buf_c(out, ",\"finalizers\":[");
-    yyjson_arr_foreach(list, i, n, v) {
-        if (str_is(json_str(v), finalizer)) {
-            found = true;
-            continue;
-        }
-        buf_c(out, kept++ ? "," : "");
-        buf_json(out, json_str(v));
-    }
-    buf_c(out, "]}}");
-    return found ? buf_ok(out) : ERR_NOT_FOUND;
-}

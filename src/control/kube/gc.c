@@ -2,8 +2,8 @@
 #include "control/kube/gc.h"
 
 #include "base/map.h"
-#include "control/kit/body.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
 
 #define FOREGROUND "foregroundDeletion"
 #define ORPHAN "orphan"
@@ -139,36 +139,30 @@ static bool in_circle(struct gc_controller *c, const struct object *owner) {
 /* ---- writing ---- */
 
 /* Strikes out the references for which drop[i] holds; NULL: keeps all, and none of them blocks any more. */
-static void patch_owners(struct round *r, const struct object *o, const bool *drop) {
-    struct buf b;
-    size_t kept = 0;
-    buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":", (unsigned long long)o->rv);
-    buf_json(&b, o->uid);
-    buf_c(&b, ",\"ownerReferences\":[");
+static void patch_owners(struct gc_controller *c, struct round *r, const struct object *o,
+                         const bool *drop) {
+    struct arena *a = &c->base.arena;
+    struct meta *was, want;
+    int code = edit_read_meta(o, a, &was);
+    struct owner_reference *v =
+        code ? NULL : ARENA_ARRAY(a, struct owner_reference, was->owner_references.n + 1);
+    if (!v || was->owner_references.n != o->n_owners) {
+        round_fail(r, code ? code : ERR_NOMEM);
+        return;
+    }
+    want = *was;
+    want.owner_references.v = v;
+    want.owner_references.n = 0;
     for (size_t i = 0; i < o->n_owners; i++) {
-        const struct owner_ref *w = &o->owners[i];
-        if (drop && drop[i]) {
-            continue;
+        if (!drop || !drop[i]) {
+            v[want.owner_references.n] = was->owner_references.v[i];
+            if (!drop) {
+                v[want.owner_references.n].block_owner_deletion = (struct opt_bool){0};
+            }
+            want.owner_references.n++;
         }
-        buf_c(&b, kept++ ? ",{\"apiVersion\":" : "{\"apiVersion\":");
-        buf_json(&b, w->api_version);
-        buf_c(&b, ",\"kind\":");
-        buf_json(&b, w->kind);
-        buf_c(&b, ",\"name\":");
-        buf_json(&b, w->name);
-        buf_c(&b, ",\"uid\":");
-        buf_json(&b, w->uid);
-        buf_c(&b, w->controller ? ",\"controller\":true" : "");
-        buf_c(&b, w->block && drop ? ",\"blockOwnerDeletion\":true}" : "}");
     }
-    buf_c(&b, "]}}");
-    if (buf_ok(&b) == 0) {
-        round_patch(r, o->kind, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
-    } else {
-        round_fail(r, buf_ok(&b));
-    }
-    buf_release(&b);
+    (void)edit_send_meta(r, o, EDIT_VERSION | EDIT_UID, was, &want);
 }
 
 static enum work drop_finalizer(struct gc_controller *c, const struct object *o,
@@ -176,7 +170,7 @@ static enum work drop_finalizer(struct gc_controller *c, const struct object *o,
     struct buf b;
     buf_init(&b, BODY_MAX);
     struct round *r = NULL;
-    if (write_without_finalizer(o, finalizer, &c->base.arena, &b) == 0) {
+    if (edit_drop_finalizer(o, finalizer, &c->base.arena, &b) == 0) {
         r = controller_begin(&c->base);
     }
     if (r) {
@@ -202,7 +196,7 @@ static enum work orphan_dependents(struct gc_controller *c, const struct object 
         for (size_t k = 0; k < o->n_owners; k++) {
             drop[k] = object_named_by(owner, o->ns, &o->owners[k]);
         }
-        patch_owners(r, o, drop);
+        patch_owners(c, r, o, drop);
     }
     return round_end(r);
 }
@@ -210,7 +204,7 @@ static enum work orphan_dependents(struct gc_controller *c, const struct object 
 /* Its owners no longer wait for it. */
 static enum work unblock(struct gc_controller *c, const struct object *o) {
     struct round *r = controller_begin(&c->base);
-    patch_owners(r, o, NULL);
+    patch_owners(c, r, o, NULL);
     return round_end(r);
 }
 
@@ -277,7 +271,7 @@ static enum work process_dependent(struct gc_controller *c, const struct object 
         return remove_dependent(c, o, count[REF_WAITING] > 0);
     }
     struct round *r = controller_begin(&c->base);
-    patch_owners(r, o, drop);
+    patch_owners(c, r, o, drop);
     return round_end(r);
 }
 

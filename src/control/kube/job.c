@@ -2,12 +2,13 @@
  * job: feeds in, decisions from job_decide, rounds of writes out. See job.h.
  */
 #include "control/kube/job.h"
-#include "control/kit/body.h"
 
 #include "api/schema/codec.h"
+#include "api/walk/value.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
 #include "control/kube/job_decide.h"
 #include "control/kube/job_events.h"
 #include "control/kube/job_write.h"
@@ -199,7 +200,7 @@ static void write_strip(struct job_controller *c, struct round *r, const struct 
     struct buf b;
     buf_init(&b, BODY_MAX);
     arena_reset(&c->scratch);
-    int code = p->tracked ? write_without_finalizer(p->obj, JOB_FINALIZER, &c->scratch, &b) : 0;
+    int code = p->tracked ? edit_drop_finalizer(p->obj, JOB_FINALIZER, &c->scratch, &b) : 0;
     if (code == 0 && p->tracked) {
         round_tag(r, what);
         round_patch(r, c->base.kinds[PODS], p->obj->ns, p->name, "", PATCH_MERGE, buf_view(&b));
@@ -244,19 +245,17 @@ static void write_creates(struct job_controller *c, struct round *r, const struc
     buf_release(&b);
 }
 
-static void write_status(struct job_controller *c, struct round *r, const struct object *obj,
+/* The first status has the counts too, though they are 0. */
+static void write_status(struct round *r, const struct object *obj, const struct job *job,
                          const struct job_plan *plan) {
-    struct buf b;
-    buf_init(&b, BODY_MAX);
-    job_write_status(obj, &plan->status, &b);
-    if (buf_ok(&b) == 0) {
-        round_tag(r, WRITE_STATUS);
-        round_patch(r, c->base.kinds[JOBS], obj->ns, obj->name, "status", PATCH_MERGE,
-                    buf_view(&b));
-    } else {
-        round_fail(r, buf_ok(&b));
+    static const struct job_status none;
+    struct job was = *job, want = *job;
+    if (was.status && value_views_same(&schema_job_status, was.status, &none)) {
+        was.status = NULL;
     }
-    buf_release(&b);
+    want.status = (struct job_status *)&plan->status;
+    round_tag(r, WRITE_STATUS);
+    (void)edit_send(r, obj, "status", EDIT_VERSION, &was, &want);
 }
 
 static enum work carry_out(struct job_controller *c, const struct object *obj, yyjson_val *tree,
@@ -278,7 +277,7 @@ static enum work carry_out(struct job_controller *c, const struct object *obj, y
     }
     write_creates(c, r, obj, tree, job, plan);
     if (plan->write_status) {
-        write_status(c, r, obj, plan);
+        write_status(r, obj, job, plan);
     }
     return round_end(r);
 }

@@ -4,6 +4,7 @@
  */
 #include "control/kube/job_decide.h"
 
+#include "api/walk/value.h"
 #include "base/clock.h"
 #include "control/kube/job_manage.h"
 #include "control/kube/job_sight.h"
@@ -290,21 +291,6 @@ static int write_set(struct arena *a, const struct index_set *set, struct str *r
     return r;
 }
 
-static bool same_list(const struct str_list *a, const struct str_list *b) {
-    bool same = a->n == b->n;
-    for (size_t i = 0; same && i < a->n; i++) {
-        same = str_eq(a->v[i], b->v[i]);
-    }
-    return same;
-}
-
-static bool same_uncounted(const struct uncounted_pods *a, const struct uncounted_pods *b) {
-    static const struct uncounted_pods none;
-    bool absent = !a; /* upstream keeps an empty object there once the Job was looked at */
-    a = a ? a : &none;
-    return !absent && same_list(&a->succeeded, &b->succeeded) && same_list(&a->failed, &b->failed);
-}
-
 static int finish_status(struct job_plan *plan, struct job_sight *s) {
     const struct job_status *was = s->was;
     struct job_status *next = &plan->status;
@@ -315,14 +301,7 @@ static int finish_status(struct job_plan *plan, struct job_sight *s) {
     if (r == 0 && s->per_index) {
         r = write_set(s->a, &s->failed_indexes, &next->failed_indexes);
     }
-    plan->write_status |=
-        next->active != was->active || next->succeeded != was->succeeded ||
-        next->failed != was->failed || next->start_ns != was->start_ns || !was->ready.set ||
-        next->ready.v != was->ready.v || !was->terminating.set ||
-        next->terminating.v != was->terminating.v ||
-        !str_eq(next->completed_indexes, was->completed_indexes) ||
-        !str_eq(next->failed_indexes, was->failed_indexes) ||
-        !same_uncounted(was->uncounted_terminated_pods, next->uncounted_terminated_pods);
+    plan->write_status |= !value_views_same(&schema_job_status, was, next);
     return r;
 }
 

@@ -4,45 +4,7 @@
 #include "api/inventory.h"
 #include "api/pod_fields.h"
 #include "base/limits.h"
-#include "control/kit/body.h"
 #include "control/load/integration.h"
-
-/* null removes an empty list, and leaves the object around it. */
-static void write_uids(struct buf *out, const char *name, const struct str_list *l) {
-    buf_f(out, "\"%s\":%s", name, l->n ? "[" : "null");
-    for (size_t i = 0; i < l->n; i++) {
-        buf_c(out, i ? "," : "");
-        buf_json(out, l->v[i]);
-    }
-    buf_c(out, l->n ? "]" : "");
-}
-
-static void write_indexes(struct buf *out, const char *name, struct str set) {
-    buf_f(out, ",\"%s\":", name);
-    if (str_empty(set)) {
-        buf_c(out, "null");
-    } else {
-        buf_json(out, set);
-    }
-}
-
-void job_write_status(const struct object *job, const struct job_status *s, struct buf *out) {
-    const struct uncounted_pods *u = s->uncounted_terminated_pods;
-    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"conditions\":",
-          (unsigned long long)job->rv);
-    write_conditions(out, &s->conditions, true);
-    write_time(out, "startTime", s->start_ns);
-    write_time(out, "completionTime", s->completion_ns);
-    buf_f(out, ",\"active\":%d,\"succeeded\":%d,\"failed\":%d,\"ready\":%d,\"terminating\":%d",
-          s->active, s->succeeded, s->failed, s->ready.v, s->terminating.v);
-    write_indexes(out, "completedIndexes", s->completed_indexes);
-    write_indexes(out, "failedIndexes", s->failed_indexes);
-    buf_c(out, ",\"uncountedTerminatedPods\":{");
-    write_uids(out, "succeeded", &u->succeeded);
-    buf_c(out, ",");
-    write_uids(out, "failed", &u->failed);
-    buf_c(out, "}}}");
-}
 
 /* ---- pods ---- */
 

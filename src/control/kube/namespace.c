@@ -1,13 +1,14 @@
 /* namespace: keys are namespaces. See namespace.h. */
 #include "control/kube/namespace.h"
 
+#include "api/conditions.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
-#include "control/kit/body.h"
-#include "control/kit/conditions.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
+#include "control/kit/views.h"
 
-enum { BODY_MAX = 256 << 10, BURST = 500 };
+enum { BURST = 500 };
 
 enum { NAMESPACES }; /* of the row's kinds */
 
@@ -53,30 +54,29 @@ static void visit_content(struct remains *r, struct str ns) {
     }
 }
 
-static int set_conditions(struct controller *c, struct condition_list *l, const struct remains *r,
-                          bool *changed) {
+static int set_conditions(struct controller *c, struct condition_list *l, const struct remains *r) {
     struct arena *a = &c->arena;
     int64_t now = clock_wall(c->env.clock);
     int e = conditions_set(l, a, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
-                           STR("All resources successfully discovered"), now, 0, changed);
+                           STR("All resources successfully discovered"), now, 0, NULL);
     e = e ? e
           : conditions_set(l, a, "NamespaceDeletionGroupVersionParsingFailure", false,
                            "ParsedGroupVersions", STR("All legacy kube types successfully parsed"),
-                           now, 0, changed);
+                           now, 0, NULL);
     e = e ? e
           : conditions_set(l, a, "NamespaceDeletionContentFailure", false, "ContentDeleted",
                            STR("All content successfully deleted, may be waiting on finalization"),
-                           now, 0, changed);
+                           now, 0, NULL);
     if (r->total) {
         struct str left =
             arena_f(a, "Some resources are remaining: %.*s", STR_ARG(buf_view(&r->kinds)));
         e = e ? e
               : conditions_set(l, a, "NamespaceContentRemaining", true, "SomeResourcesRemain", left,
-                               now, 0, changed);
+                               now, 0, NULL);
     } else {
         e = e ? e
               : conditions_set(l, a, "NamespaceContentRemaining", false, "ContentRemoved",
-                               STR("All content successfully removed"), now, 0, changed);
+                               STR("All content successfully removed"), now, 0, NULL);
     }
     if (r->with_finalizers) {
         return e ? e
@@ -86,50 +86,44 @@ static int set_conditions(struct controller *c, struct condition_list *l, const 
                                           "Some content in the namespace has finalizers "
                                           "remaining in %zu resource instances",
                                           r->with_finalizers),
-                                  now, 0, changed);
+                                  now, 0, NULL);
     }
     return e ? e
              : conditions_set(l, a, "NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
-                              STR("All content-preserving finalizers finished"), now, 0, changed);
+                              STR("All content-preserving finalizers finished"), now, 0, NULL);
 }
 
 static void write_status(struct controller *c, struct round *r, const struct object *ns,
                          const struct namespace_object *view, const struct remains *left) {
-    static const struct condition_list none;
-    struct condition_list l = view->status ? view->status->conditions : none;
-    bool changed = false;
-    struct buf b;
-    if (set_conditions(c, &l, left, &changed) != 0) {
+    struct namespace_status status = {.phase = STR("Terminating")};
+    struct namespace_object want = *view;
+    const struct condition_list *was = view->status ? &view->status->conditions : NULL;
+    if (conditions_copy(was, &c->arena, &status.conditions) != 0 ||
+        set_conditions(c, &status.conditions, left) != 0) {
         round_fail(r, ERR_NOMEM);
         return;
     }
-    if (!changed) {
-        return;
-    }
-    buf_init(&b, BODY_MAX);
-    buf_c(&b, "{\"status\":{\"phase\":\"Terminating\",\"conditions\":");
-    write_conditions(&b, &l, false);
-    buf_c(&b, "}}");
-    round_patch(r, c->kinds[NAMESPACES], STR(""), ns->name, "status", PATCH_MERGE, buf_view(&b));
-    buf_release(&b);
+    want.status = &status;
+    (void)edit_send(r, ns, "status", 0, view, &want);
 }
 
 /* Nothing is left: spec.finalizers without ours. */
 static void write_finalize(struct controller *c, struct round *r, const struct object *ns,
                            const struct namespace_object *view) {
-    struct buf b;
-    size_t kept = 0;
-    buf_init(&b, BODY_MAX);
-    buf_c(&b, "{\"spec\":{\"finalizers\":[");
-    for (size_t i = 0; view->spec && i < view->spec->finalizers.n; i++) {
+    struct namespace_spec spec = {.finalizers = {0}};
+    struct namespace_object want = *view;
+    spec.finalizers.v = ARENA_ARRAY(&c->arena, struct str, view->spec->finalizers.n);
+    if (!spec.finalizers.v) {
+        round_fail(r, ERR_NOMEM);
+        return;
+    }
+    for (size_t i = 0; i < view->spec->finalizers.n; i++) {
         if (!str_is(view->spec->finalizers.v[i], "kubernetes")) {
-            buf_c(&b, kept++ ? "," : "");
-            buf_json(&b, view->spec->finalizers.v[i]);
+            spec.finalizers.v[spec.finalizers.n++] = view->spec->finalizers.v[i];
         }
     }
-    buf_c(&b, "]}}");
-    round_patch(r, c->kinds[NAMESPACES], STR(""), ns->name, "finalize", PATCH_MERGE, buf_view(&b));
-    buf_release(&b);
+    want.spec = &spec;
+    (void)edit_send(r, ns, "finalize", 0, view, &want);
 }
 
 static enum work empty_namespace(struct controller *c, const struct object *ns) {

@@ -1,15 +1,16 @@
 /* node_life: a key is a node to watch, or one that may be gone for good, due after its grace. See node_life.h. */
 #include "control/kube/node_life.h"
 
+#include "api/conditions.h"
 #include "api/schema/codec.h"
-#include "control/kit/body.h"
-#include "control/kit/conditions.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
+#include "control/kit/views.h"
 #include "wire/text/time.h"
 
 #define SILENT "Kubelet stopped posting node status."
 
-enum { GRACE_S = 40, BODY_MAX = 1 << 20 };
+enum { GRACE_S = 40 };
 enum { NODES, PODS, LEASES }; /* of the row's kinds */
 enum { WATCH, GONE };         /* sorts of keys */
 
@@ -76,39 +77,26 @@ static bool tell_pod(void *ctx, const struct object *pod) {
 }
 
 static enum work mark_unknown(struct node_life_controller *c, const struct object *o,
-                              struct condition_list *l) {
-    int64_t now = clock_wall(c->base.env.clock);
-    struct condition *ready = (struct condition *)conditions_find(l, "Ready");
-    struct round *r;
-    struct buf b;
+                              const struct node *node) {
+    struct node want = *node;
+    struct node_status status = *node->status;
+    struct condition_want unknown = {"Ready", "Unknown", "NodeStatusUnknown", STR(SILENT)};
+    const struct condition *ready = conditions_find(&status.conditions, "Ready");
+    struct arena *a = &c->base.arena;
     if (!ready || str_is(ready->status, "Unknown")) {
         return WORK_OK;
     }
-    r = controller_begin(&c->base);
-    ready->status = STR("Unknown");
-    ready->reason = STR("NodeStatusUnknown");
-    ready->message = STR(SILENT);
-    ready->last_transition_ns = now;
-    buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"conditions\":[",
-          (unsigned long long)o->rv);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct condition *x = &l->v[i];
-        buf_c(&b, i ? ",{\"type\":" : "{\"type\":");
-        buf_json(&b, x->type);
-        buf_c(&b, ",\"status\":");
-        buf_json(&b, x->status);
-        write_time(&b, "lastHeartbeatTime", x->last_probe_ns);
-        write_time(&b, "lastTransitionTime", x->last_transition_ns);
-        buf_c(&b, ",\"reason\":");
-        buf_json(&b, x->reason);
-        buf_c(&b, ",\"message\":");
-        buf_json(&b, x->message);
-        buf_c(&b, "}");
+    struct round *r = controller_begin(&c->base);
+    int code = conditions_copy(&node->status->conditions, a, &status.conditions);
+    code = code ? code
+                : conditions_put(&status.conditions, a, &unknown, clock_wall(c->base.env.clock), 0,
+                                 NULL);
+    want.status = &status;
+    if (code) {
+        round_fail(r, code);
+        return round_end(r);
     }
-    buf_c(&b, "]}}");
-    round_patch(r, c->base.kinds[NODES], STR(""), o->name, "status", PATCH_MERGE, buf_view(&b));
-    buf_release(&b);
+    (void)edit_send(r, o, "status", EDIT_VERSION, node, &want);
     struct pods_of p = {.c = c, .node = o->name};
     recorder_event(c->base.recorder, o, EVENT_NORMAL, "NodeNotReady",
                    "Node %.*s status is now: NodeNotReady", STR_ARG(o->name));
@@ -137,7 +125,7 @@ static enum work watch_node(struct node_life_controller *c, const struct object 
         return WORK_OK;
     }
     /* Also after it was marked: the next status of the node brings it back here. */
-    return mark_unknown(c, o, &node.status->conditions);
+    return mark_unknown(c, o, &node);
 }
 
 /* ---- pods of a node that is gone ---- */

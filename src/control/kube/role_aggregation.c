@@ -1,10 +1,12 @@
 /* role_aggregation: keys are all aggregates, or one ClusterRole. See role_aggregation.h. */
 #include "control/kube/role_aggregation.h"
 
+#include "api/schema/codec.h"
 #include "api/selector.h"
+#include "api/walk/value.h"
 #include "control/kit/controller.h"
-
-enum { BODY_MAX = 2 << 20 };
+#include "control/kit/edit.h"
+#include "control/kit/views.h"
 
 enum { ROLES }; /* of the row's kinds */
 enum { LOOK_AT_ALL, LOOK_AT_ONE };
@@ -14,25 +16,52 @@ struct union_of {
     struct str self;
     struct selector *selectors;
     size_t n;
-    yyjson_mut_doc *d;
-    yyjson_mut_val *rules;
+    struct role role; /* whose rules are gathered */
+    size_t cap;
     int code;
 };
 
-static bool in_rules(const struct union_of *u, yyjson_mut_val *rule) {
-    size_t i, n;
-    yyjson_mut_val *r;
-    yyjson_mut_arr_foreach(u->rules, i, n, r) {
-        if (json_mequal(r, rule)) {
+static struct role *read_role(struct controller *c, const struct object *o, yyjson_val **ret_root) {
+    struct arena *a = &c->arena;
+    struct role *role = ARENA_NEW(a, struct role);
+    yyjson_doc *d;
+    if (!role || object_tree(o, a, &d, NULL) != 0) {
+        return NULL;
+    }
+    *ret_root = yyjson_doc_get_root(d);
+    return codec_decode(&schema_cluster_role, *ret_root, a, role, NULL) == 0 ? role : NULL;
+}
+
+static bool in_rules(const struct union_of *u, const struct policy_rule *rule) {
+    for (size_t i = 0; i < u->role.rules.n; i++) {
+        if (value_views_same(&schema_policy_rule, &u->role.rules.v[i], rule)) {
             return true;
         }
     }
     return false;
 }
 
+static int add_rule(struct union_of *u, const struct policy_rule *rule) {
+    if (in_rules(u, rule)) {
+        return 0;
+    }
+    if (u->role.rules.n == u->cap) {
+        struct policy_rule *v = ARENA_ARRAY(&u->c->arena, struct policy_rule, 2 * u->cap + 16);
+        if (!v) {
+            return ERR_NOMEM;
+        }
+        if (u->cap) {
+            memcpy(v, u->role.rules.v, u->cap * sizeof *v);
+        }
+        u->role.rules.v = v;
+        u->cap = 2 * u->cap + 16;
+    }
+    u->role.rules.v[u->role.rules.n++] = *rule;
+    return 0;
+}
+
 static bool add_rules(void *ctx, const struct object *o) {
     struct union_of *u = ctx;
-    yyjson_doc *d;
     bool match = false;
     for (size_t i = 0; i < u->n && !match; i++) {
         match = selector_matches(&u->selectors[i], &o->labels);
@@ -40,29 +69,21 @@ static bool add_rules(void *ctx, const struct object *o) {
     if (!match || str_eq(o->name, u->self)) {
         return true;
     }
-    u->code = object_tree(o, &u->c->arena, &d, NULL);
-    if (u->code != 0) {
-        return false;
+    yyjson_val *root;
+    const struct role *role = read_role(u->c, o, &root);
+    u->code = role ? 0 : ERR_NOMEM;
+    for (size_t i = 0; role && i < role->rules.n && u->code == 0; i++) {
+        u->code = add_rule(u, &role->rules.v[i]);
     }
-    size_t i, n;
-    yyjson_val *r, *list = json_path(yyjson_doc_get_root(d), "rules");
-    yyjson_arr_foreach(list, i, n, r) {
-        yyjson_mut_val *copy = yyjson_val_mut_copy(u->d, r);
-        if (!copy || (!in_rules(u, copy) && !yyjson_mut_arr_append(u->rules, copy))) {
-            u->code = ERR_NOMEM;
-            return false;
-        }
-    }
-    return true;
+    return u->code == 0;
 }
 
-static int read_selectors(struct union_of *u, yyjson_val *list, struct arena *a) {
+static int read_selectors(struct union_of *u, yyjson_val *list) {
+    struct arena *a = &u->c->arena;
     size_t i, n;
     yyjson_val *v;
     u->selectors = ARENA_ARRAY(a, struct selector, yyjson_arr_size(list) + 1);
-    u->d = json_mut_new(a);
-    u->rules = u->d ? yyjson_mut_arr(u->d) : NULL;
-    if (!u->selectors || !u->rules) {
+    if (!u->selectors) {
         return ERR_NOMEM;
     }
     yyjson_arr_foreach(list, i, n, v) {
@@ -75,45 +96,29 @@ static int read_selectors(struct union_of *u, yyjson_val *list, struct arena *a)
     return 0;
 }
 
-static enum work write_rules(struct controller *c, const struct object *o,
-                             const struct union_of *u) {
-    struct buf b;
-    struct round *r = controller_begin(c);
-    buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"rules\":", (unsigned long long)o->rv);
-    json_write_mut(&b, u->rules);
-    buf_c(&b, "}");
-    if (buf_ok(&b) == 0) {
-        round_patch(r, c->kinds[ROLES], STR(""), o->name, "", PATCH_MERGE, buf_view(&b));
-    } else {
-        round_fail(r, buf_ok(&b));
-    }
-    buf_release(&b);
-    return round_end(r);
-}
-
 static enum work aggregate(struct controller *c, const struct object *o) {
-    struct arena *a = &c->arena;
-    yyjson_doc *d;
-    if (object_tree(o, a, &d, NULL) != 0) {
+    yyjson_val *root = NULL;
+    const struct role *role = read_role(c, o, &root);
+    struct union_of u = {.c = c, .self = o->name};
+    if (!role) {
         return WORK_RETRY;
     }
-    yyjson_val *root = yyjson_doc_get_root(d);
     yyjson_val *list = json_path(root, "aggregationRule.clusterRoleSelectors");
     if (!list) {
         return WORK_OK;
     }
-    struct union_of u = {.c = c, .self = o->name};
-    if (read_selectors(&u, list, a) != 0) {
+    if (read_selectors(&u, list) != 0) {
         return WORK_RETRY;
     }
     mirror_scan(c->env.mirror, c->kinds[ROLES], STR(""), add_rules, &u);
-    yyjson_val *have = json_get(root, STR("rules"));
-    yyjson_mut_val *was = have ? yyjson_val_mut_copy(u.d, have) : yyjson_mut_arr(u.d);
-    if (u.code != 0 || !was) {
+    if (u.code != 0) {
         return WORK_RETRY;
     }
-    return json_mequal(was, u.rules) ? WORK_OK : write_rules(c, o, &u);
+    struct round *r = controller_begin(c);
+    struct role want = *role;
+    want.rules = u.role.rules;
+    (void)edit_send(r, o, "", EDIT_VERSION, role, &want);
+    return round_end(r);
 }
 
 static bool add(void *ctx, const struct object *o) {

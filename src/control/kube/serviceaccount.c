@@ -1,11 +1,13 @@
 /* serviceaccount: keys are namespaces. See serviceaccount.h. */
 #include "control/kube/serviceaccount.h"
 
+#include "api/schema/codec_encode.h"
+#include "base/limits.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
+#include "control/kit/views.h"
 
 #define ROOT_CA "kube-root-ca.crt"
-
-enum { BODY_MAX = 1 << 20 };
 
 enum { NAMESPACES, ACCOUNTS, MAPS }; /* of the row's kinds */
 
@@ -16,26 +18,31 @@ static bool ca_is_current(struct controller *c, const struct object *map) {
                   c->env.root_ca);
 }
 
-static void write_ca(struct controller *c, struct round *r, struct str ns,
-                     const struct object *have) {
+static void create(struct round *r, const struct kind *k, struct str ns, const void *view) {
     struct buf b;
-    buf_init(&b, BODY_MAX);
-    buf_c(&b,
-          have ? "{"
-               : "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" ROOT_CA
-                 "\",\"annotations\":{\"kubernetes.io/description\":\"Contains a CA bundle "
-                 "that can be used to verify the kube-apiserver.\"}},");
-    buf_c(&b, "\"data\":{\"ca.crt\":");
-    buf_json(&b, c->env.root_ca);
-    buf_c(&b, "}}");
-    if (buf_ok(&b) != 0) {
-        round_fail(r, buf_ok(&b));
-    } else if (have) {
-        round_patch(r, c->kinds[MAPS], ns, STR(ROOT_CA), "", PATCH_MERGE, buf_view(&b));
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    codec_encode_object(k, view, &b);
+    if (buf_ok(&b) == 0) {
+        round_create(r, k, ns, buf_view(&b));
     } else {
-        round_create(r, c->kinds[MAPS], ns, buf_view(&b));
+        round_fail(r, buf_ok(&b));
     }
     buf_release(&b);
+}
+
+static void write_ca(struct controller *c, struct round *r, struct str ns,
+                     const struct object *have) {
+    struct str_pair note = {STR("kubernetes.io/description"),
+                            STR("Contains a CA bundle that can be used to verify the "
+                                "kube-apiserver.")};
+    struct str_pair ca = {STR("ca.crt"), c->env.root_ca};
+    struct meta m = {.name = STR(ROOT_CA), .annotations = {&note, 1}};
+    struct config_map map = {.metadata = &m, .data = {&ca, 1}}, none = {.metadata = &m};
+    if (have) {
+        (void)edit_send(r, have, "", 0, &none, &map);
+    } else {
+        create(r, c->kinds[MAPS], ns, &map);
+    }
 }
 
 static enum work step(void *self, struct work_key key) {
@@ -54,10 +61,8 @@ static enum work step(void *self, struct work_key key) {
     }
     struct round *r = controller_begin(c);
     if (no_account) {
-        round_create(
-            r, c->kinds[ACCOUNTS], name,
-            STR("{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":"
-                "\"default\"}}"));
+        struct meta meta = {.name = STR("default")};
+        create(r, c->kinds[ACCOUNTS], name, &(struct service_account){.metadata = &meta});
     }
     if (no_ca) {
         write_ca(c, r, name, map);

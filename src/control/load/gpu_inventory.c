@@ -4,11 +4,11 @@
  */
 #include "control/load/gpu_inventory.h"
 
-#include "api/schema/codec.h"
+#include "api/conditions.h"
 #include "api/inventory.h"
+#include "api/schema/codec.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "control/kit/conditions.h"
 #include "control/load/translate.h"
 
 #define PREFIX "nvidia.com/"
@@ -94,7 +94,7 @@ static void read_node(struct gpu_inventory *g, const struct object *o, yyjson_va
         return;
     }
     str_copy(object_label(o, STR(PREFIX "gpu.product")), d->place, sizeof d->place);
-    d->r.ready = condition_true(&n->status->conditions, "Ready");
+    d->r.ready = conditions_true(&n->status->conditions, "Ready");
     d->r.cordoned = n->spec && n->spec->unschedulable;
     d->r.bare = !str_contains(o->json, STR("\"" INVENTORY_ANNOTATION "\""));
     const struct quantity_map *maps[] = {&n->status->capacity, &n->status->allocatable};
@@ -131,7 +131,7 @@ static void read_workload(struct gpu_inventory *g, const struct object *o, yyjso
         return;
     }
     const struct condition_list *c = w->status ? &w->status->conditions : NULL;
-    bool waits = !c || !(condition_true(c, "QuotaReserved") || condition_true(c, "Finished"));
+    bool waits = !c || !(conditions_true(c, "QuotaReserved") || conditions_true(c, "Finished"));
     bool active = !w->spec->active.set || w->spec->active.v;
     if (!waits || !active) {
         return;

@@ -1,7 +1,7 @@
 /* integration: the table, and who is queued. See integration.h. */
 #include "control/load/integration.h"
 
-#include "control/kit/conditions.h"
+#include "api/conditions.h"
 #include "control/load/integration_private.h"
 
 #define INDEX_OF_JOB "batch.kubernetes.io/job-completion-index"

@@ -331,7 +331,7 @@ static void ends(struct fixture *f, const struct sample *s) {
     assert_string_equal(fake_world_condition(workload(f), "Finished"), "True");
     assert_string_equal(fake_world_condition_reason(workload(f), "Finished"), s->reason);
     assert_string_equal(fake_world_condition_message(workload(f), "Finished"), s->message);
-    assert_string_equal(fake_world_text(workload(f), "metadata.finalizers"), "[]");
+    assert_string_equal(fake_world_text(workload(f), "metadata.finalizers"), "");
 }
 
 static void whole_life(const struct sample *s) {

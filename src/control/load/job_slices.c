@@ -1,9 +1,9 @@
 /* job_slices: see job_slices.h. */
 #include "control/load/job_slices.h"
 
+#include "api/conditions.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
-#include "control/kit/conditions.h"
 
 bool job_kind_resizes(const struct kind *k) {
     const struct integration *row = integration_of(k);

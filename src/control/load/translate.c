@@ -10,20 +10,6 @@ int64_t translate_amount(struct str resource, struct quantity q) {
     return v < 0 ? 0 : v;
 }
 
-const struct condition *condition_find(const struct condition_list *l, const char *type) {
-    for (size_t i = 0; i < l->n; i++) {
-        if (is(l->v[i].type, type)) {
-            return &l->v[i];
-        }
-    }
-    return NULL;
-}
-
-bool condition_true(const struct condition_list *l, const char *type) {
-    const struct condition *c = condition_find(l, type);
-    return c != NULL && is(c->status, "True");
-}
-
 int translate_flavor(const struct resource_flavor *f, struct arena *a, struct flavor_input *ret) {
     *ret = (struct flavor_input){.name = f->metadata->name};
     if (f->spec != NULL) {
@@ -414,7 +400,7 @@ int translate_node(const struct node *n, const struct inventory *inventory, stru
         in.managed = in.managed || (is(in.labels.v[i].key, MANAGED_LABEL) &&
                                     is(in.labels.v[i].value, "true"));
     }
-    in.ready = n->status != NULL && condition_true(&n->status->conditions, "Ready") &&
+    in.ready = n->status != NULL && conditions_true(&n->status->conditions, "Ready") &&
                !(n->spec != NULL && n->spec->unschedulable) && n->metadata->deletion_ns == 0;
     if (n->spec != NULL) {
         in.taints = n->spec->taints;

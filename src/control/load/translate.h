@@ -8,6 +8,7 @@
 #ifndef BERTH_CONTROL_TRANSLATE_H
 #define BERTH_CONTROL_TRANSLATE_H
 
+#include "api/conditions.h"
 #include "control/kit/views.h"
 
 #include "api/pod_fields.h"
@@ -75,8 +76,5 @@ int translate_devices_json(const struct seat *s, const struct pod_spec *p, struc
 /* Devices of a pod as a seat's. */
 int translate_devices(const struct pod_devices *d, struct names *resources, struct arena *a,
                       struct seat_device **ret);
-
-const struct condition *condition_find(const struct condition_list *l, const char *type);
-bool condition_true(const struct condition_list *l, const char *type);
 
 #endif

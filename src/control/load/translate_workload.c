@@ -5,6 +5,7 @@
  * others: each input times its factors, one pass; a negative sum is nothing. The queue-order time is that of creation,
  * or of an eviction that is meant to send the Workload back.
  */
+#include "api/meta.h"
 #include "control/load/queue_settings.h"
 #include "control/load/translate.h"
 
@@ -23,8 +24,8 @@ static const struct condition_list *conditions_of(const struct workload *w) {
 
 int64_t translate_order_time(const struct workload *w, const struct queue_settings *settings) {
     const struct queue_settings *s = settings_of(settings);
-    const struct condition *e = condition_find(conditions_of(w), "Evicted");
-    const struct condition *p = condition_find(conditions_of(w), "Preempted");
+    const struct condition *e = conditions_find(conditions_of(w), "Evicted");
+    const struct condition *p = conditions_find(conditions_of(w), "Preempted");
     if (e != NULL && str_is(e->status, "True") &&
         (str_is(e->reason, "AdmissionCheck") ||
          (str_is(e->reason, "PodsReadyTimeout") && !s->ready.by_creation))) {
@@ -40,12 +41,9 @@ int64_t translate_order_time(const struct workload *w, const struct queue_settin
 int64_t translate_priority(const struct workload *w, const struct queue_settings *settings,
                            int64_t *ret_boost) {
     int64_t base = w->spec != NULL && w->spec->priority.set ? w->spec->priority.v : 0, boost = 0;
-    for (size_t i = 0;
-         settings_of(settings)->gates.priority_boost && i < w->metadata->annotations.n; i++) {
-        if (str_is(w->metadata->annotations.v[i].key, BOOST_ANNOTATION) &&
-            !str_to_i64(w->metadata->annotations.v[i].value, &boost)) {
-            boost = 0;
-        }
+    if (settings_of(settings)->gates.priority_boost &&
+        !str_to_i64(meta_annotation(w->metadata, BOOST_ANNOTATION), &boost)) {
+        boost = 0;
     }
     if (ret_boost != NULL) {
         *ret_boost = boost;
@@ -265,11 +263,11 @@ int translate_workload_with(const struct workload *w, struct str cq,
                                    .local = local,
                                    .gated = gate_closed(w),
                                    .failed_checks = check_failed(w),
-                                   .not_ready = s->ready.on && !condition_true(l, "PodsReady")};
-    const struct condition *q = condition_find(l, "QuotaReserved");
+                                   .not_ready = s->ready.on && !conditions_true(l, "PodsReady")};
+    const struct condition *q = conditions_find(l, "QuotaReserved");
     if (q != NULL && str_is(q->status, "True")) {
         ret->reserved_ns = q->last_transition_ns;
-        ret->evicting = condition_true(l, "Evicted");
+        ret->evicting = conditions_true(l, "Evicted");
     }
     return 0;
 }

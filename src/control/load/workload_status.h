@@ -5,9 +5,9 @@
 #ifndef BERTH_CONTROL_WORKLOAD_STATUS_H
 #define BERTH_CONTROL_WORKLOAD_STATUS_H
 
-#include "control/kit/conditions.h"
-#include "control/load/queue_settings.h"
+#include "api/conditions.h"
 #include "control/kit/views.h"
+#include "control/load/queue_settings.h"
 
 struct workload_change {
     const struct object *obj;

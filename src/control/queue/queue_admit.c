@@ -4,6 +4,7 @@
  * An admission is two writes at most: the placement, where pods get places of ours, then the admission. When no check
  * is required, or all are Ready already, the Workload is Admitted in the same write that reserves its quota.
  */
+#include "api/meta.h"
 #include "control/load/workload_status.h"
 #include "control/queue/queue_private.h"
 #include "wire/text/time.h"
@@ -11,15 +12,6 @@
 #define PROTECTED_UNTIL "berth.dev/protected-until"
 #define NOT_READY "Not all pods are ready or succeeded"
 #define MINIMUM_RUNTIME "berth.dev/minimum-runtime"
-
-struct str queue_annotation(const struct meta *m, const char *key) {
-    for (size_t i = 0; i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, key)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
 
 /* ---- what the engine is told ---- */
 
@@ -32,10 +24,10 @@ static void protect(const struct cluster_state *s, const struct workload *w, int
     if (max <= 0) {
         return;
     }
-    if (time_parse(queue_annotation(w->metadata, PROTECTED_UNTIL), &ns, NULL) == 0) {
+    if (time_parse(meta_annotation(w->metadata, PROTECTED_UNTIL), &ns, NULL) == 0) {
         in->protected_until_ns = amount_min(ns, amount_add(from, max));
     }
-    if (duration_parse(queue_annotation(w->metadata, MINIMUM_RUNTIME), &ns, NULL) == 0) {
+    if (duration_parse(meta_annotation(w->metadata, MINIMUM_RUNTIME), &ns, NULL) == 0) {
         in->minimum_runtime_ns = amount_min(ns, max);
     }
 }
@@ -98,10 +90,10 @@ static void requests_json(const struct workload_input *in, struct buf *out) {
 /* What is said of it beside the condition. */
 static void tell_waits(const struct queue_controller *c, struct queue_work *q,
                        const struct workload *w) {
-    struct str gates = queue_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
+    struct str gates = meta_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
     struct str text = str_from(q->message, q->message_n);
     const struct condition *was =
-        w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
+        w->status != NULL ? conditions_find(&w->status->conditions, "QuotaReserved") : NULL;
     queue_tell_not(q);
     if (was != NULL && str_is(was->reason, "AdmissionGated") && str_empty(gates)) {
         queue_tell(q, EVENT_NORMAL, "AdmissionGateCleared",
@@ -122,7 +114,7 @@ static bool unready(const struct queue_controller *c, const struct object *o,
                     const struct workload *w) {
     const struct owner_ref *owner = object_controller(o);
     return c->settings->ready.on && owner != NULL && str_is(owner->kind, "Job") &&
-           (w->status == NULL || condition_find(&w->status->conditions, "PodsReady") == NULL);
+           (w->status == NULL || conditions_find(&w->status->conditions, "PodsReady") == NULL);
 }
 
 /* What was said of it before, by a look at it, stays; else that it was passed by. */
@@ -155,9 +147,9 @@ static size_t wait_conditions(const struct queue_controller *c, const struct obj
     ch[n++] = (struct condition_change){"QuotaReserved", "False",
                                         workload_wait_reason(c->settings, q->reason), text};
     if (q->bypassed) {
-        ch[0] = bypass(condition_find(l, "QuotaReserved"), ch[0]);
+        ch[0] = bypass(conditions_find(l, "QuotaReserved"), ch[0]);
     }
-    if (condition_find(l, "Admitted") != NULL) {
+    if (conditions_find(l, "Admitted") != NULL) {
         ch[n] = (struct condition_change){.type = "Admitted", .status = "False"};
         ch[n].reason = workload_unreserved_reason(c->settings, w, false, &ch[n].message);
         n++;
@@ -222,7 +214,7 @@ static void tell_admitted(struct queue_controller *c, const struct workload *w,
                           struct queue_work *q, struct str cq, bool admitted) {
     static const struct condition_list none;
     const struct condition *back =
-        condition_find(w->status != NULL ? &w->status->conditions : &none, "Requeued");
+        conditions_find(w->status != NULL ? &w->status->conditions : &none, "Requeued");
     const struct cluster_state *s = map_get(&c->clusters, cq);
     int64_t since = back != NULL ? back->last_transition_ns : w->metadata->creation_ns;
     int64_t waited = (clock_wall(c->env->clock) - since) / NS_PER_SEC;
@@ -239,7 +231,7 @@ static void tell_admitted(struct queue_controller *c, const struct workload *w,
     }
     const char *const keys[] = {PROTECTED_UNTIL, MINIMUM_RUNTIME};
     for (size_t i = 0; i < 2; i++) {
-        if (!str_empty(queue_annotation(w->metadata, keys[i])) &&
+        if (!str_empty(meta_annotation(w->metadata, keys[i])) &&
             (s == NULL || s->max_protection_ns <= 0)) {
             queue_tell(q, EVENT_WARNING, "ProtectionNotGranted",
                        "%s has no effect: ClusterQueue %.*s has no annotation "
@@ -255,7 +247,7 @@ static size_t past_conditions(const struct workload *w, struct arena *a,
     static const char *const types[] = {"Evicted", "Preempted", "BlockedOnPreemptionGates"};
     size_t n = 0;
     for (size_t i = 0; i < 3 && w->status != NULL; i++) {
-        const struct condition *x = condition_find(&w->status->conditions, types[i]);
+        const struct condition *x = conditions_find(&w->status->conditions, types[i]);
         if (x != NULL && str_is(x->status, "True")) {
             out[n++] =
                 (struct condition_change){types[i], "False", "QuotaReserved",
@@ -344,7 +336,7 @@ static bool write_placement(struct queue_controller *c, const struct object *o,
     }
     int r = buf_ok(&plan);
     bool news =
-        r != 0 || !str_eq(queue_annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan));
+        r != 0 || !str_eq(meta_annotation(w->metadata, PLACEMENT_ANNOTATION), buf_view(&plan));
     *ret = r != 0 ? WORK_RETRY : WORK_OK;
     if (news && (r == ERR_TOO_LARGE || plan.n > room)) {
         q->unwritable = w->metadata->generation;

@@ -27,7 +27,7 @@ enum check_kind {
 static enum check_kind check_kind(struct queue_controller *c, struct str name, bool *active) {
     const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_CHECK], (struct str){0}, name);
     const struct admission_check *k = o != NULL ? queue_decode(c, o) : NULL;
-    *active = k != NULL && k->status != NULL && condition_true(&k->status->conditions, "Active");
+    *active = k != NULL && k->status != NULL && conditions_true(&k->status->conditions, "Active");
     if (k == NULL || k->spec == NULL) {
         return CHECK_MISSING;
     }

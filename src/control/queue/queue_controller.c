@@ -1,6 +1,7 @@
 /* queue_controller: feeds in, the engine's runs, and who is told of what. */
 #include "control/queue/queue_private.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "wire/text/time.h"
 
@@ -253,7 +254,7 @@ static bool covers(const struct cluster_queue *q, struct str resource) {
 
 /* How long its workloads may ask not to be victims. */
 static int64_t max_protection(struct queue_controller *c, const struct cluster_queue *q) {
-    struct str text = queue_annotation(q->metadata, MAX_PROTECTION_ANNOTATION);
+    struct str text = meta_annotation(q->metadata, MAX_PROTECTION_ANNOTATION);
     struct err err = {0};
     int64_t ns = 0;
     if (!str_empty(text) && duration_parse(text, &ns, &err) != 0) {
@@ -272,7 +273,7 @@ static bool protection_same(struct queue_controller *c, const struct change *ch)
     arena_reset(&c->arena);
     const struct cluster_queue *a = queue_decode(c, ch->old), *b = queue_decode(c, ch->obj);
     return a != NULL && b != NULL &&
-           str_eq(queue_annotation(a->metadata, key.p), queue_annotation(b->metadata, key.p));
+           str_eq(meta_annotation(a->metadata, key.p), meta_annotation(b->metadata, key.p));
 }
 
 /* What of a ClusterQueue is in its record's arena; on failure that is as it was. */

@@ -131,8 +131,8 @@ static bool by_cluster(struct holding *h, enum work *ret) {
 /* How long its pods may go on not being ready, and which wait that is; INT64_MAX: no limit. */
 static int64_t ready_left(const struct holding *h, const char **ret_cause) {
     const struct queue_ready_settings *s = &h->c->settings->ready;
-    const struct condition *a = condition_find(&h->w->status->conditions, "Admitted");
-    const struct condition *p = condition_find(&h->w->status->conditions, "PodsReady");
+    const struct condition *a = conditions_find(&h->w->status->conditions, "Admitted");
+    const struct condition *p = conditions_find(&h->w->status->conditions, "PodsReady");
     if (!s->on || !h->admitted || (p != NULL && str_is(p->status, "True"))) {
         return INT64_MAX;
     }
@@ -185,7 +185,7 @@ static bool is_cleared(struct holding *h, enum work *ret) {
 }
 
 static bool by_clearance(struct holding *h, enum work *ret) {
-    const struct condition *r = condition_find(&h->w->status->conditions, "QuotaReserved");
+    const struct condition *r = conditions_find(&h->w->status->conditions, "QuotaReserved");
     if (h->admitted || !is_cleared(h, ret)) {
         return !h->admitted && *ret == WORK_RETRY;
     }
@@ -217,7 +217,7 @@ enum work queue_holding(struct queue_controller *c, const struct object *o,
     enum work result = WORK_OK;
     workload_change_init(&h.ch, o, w, &c->arena, clock_wall(c->env->clock));
     h.ch.settings = c->settings;
-    if (condition_true(l, "Evicted")) {
+    if (conditions_true(l, "Evicted")) {
         mem_free(q->victim);
         q->victim = NULL;
         return WORK_OK;
@@ -225,12 +225,12 @@ enum work queue_holding(struct queue_controller *c, const struct object *o,
     if (q->victim != NULL) {
         return queue_victim_write(c, o, w, q);
     }
-    if ((w->spec->active.set && !w->spec->active.v) || condition_true(l, "DeactivationTarget") ||
+    if ((w->spec->active.set && !w->spec->active.v) || conditions_true(l, "DeactivationTarget") ||
         o->deleting_ns != 0) {
         return WORK_OK; /* workload_life goes on with it, or its owner */
     }
     h.cluster = map_get(&c->clusters, w->status->admission->cluster_queue);
-    h.admitted = condition_true(l, "Admitted");
+    h.admitted = conditions_true(l, "Admitted");
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
         if (steps[i](&h, &result)) {
             return result;
@@ -282,7 +282,7 @@ bool queue_returns(struct queue_controller *c, const struct object *o, const str
                    struct queue_work *q, enum work *ret) {
     static const struct condition_list none;
     const struct condition *r =
-        condition_find(w->status != NULL ? &w->status->conditions : &none, "Requeued");
+        conditions_find(w->status != NULL ? &w->status->conditions : &none, "Requeued");
     int64_t now = clock_wall(c->env->clock);
     int64_t at = w->status != NULL && w->status->requeue_state != NULL
                      ? w->status->requeue_state->requeue_at_ns

@@ -18,7 +18,7 @@ struct view {
 };
 
 static const struct condition *find(const struct view *v, const char *type) {
-    return v->w->status != NULL ? condition_find(&v->w->status->conditions, type) : NULL;
+    return v->w->status != NULL ? conditions_find(&v->w->status->conditions, type) : NULL;
 }
 
 static bool is_true(const struct view *v, const char *type) {

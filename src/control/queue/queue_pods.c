@@ -8,6 +8,7 @@
  * A pod that gets another place than its Workload's placement says, because that one is out of service, is bound only
  * once the placement says so: a restart has nothing else to know by whom a place is held between two pods.
  */
+#include "api/meta.h"
 #include "base/limits.h"
 #include "control/load/integration.h"
 #include "control/queue/queue_private.h"
@@ -17,15 +18,6 @@
 static bool terminal(const struct pod *p) {
     return p->status != NULL &&
            (str_is(p->status->phase, "Succeeded") || str_is(p->status->phase, "Failed"));
-}
-
-static struct str annotation(const struct meta *m, const char *key) {
-    for (size_t i = 0; i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, key)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
 }
 
 /* ---- whose pod is it? ---- */
@@ -121,12 +113,12 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o) {
     if (p->spec == NULL || str_empty(p->spec->node_name)) {
         return false;
     }
-    bool said = p->status != NULL && condition_true(&p->status->conditions, "PodScheduled");
+    bool said = p->status != NULL && conditions_true(&p->status->conditions, "PodScheduled");
     if (pool_pod_seat(pool, o->uid) != NULL) {
         return said;
     }
     struct pod_devices d = {0};
-    struct str text = annotation(p->metadata, DEVICES_ANNOTATION);
+    struct str text = meta_annotation(p->metadata, DEVICES_ANNOTATION);
     struct kin kin = kin_of(c, o);
     struct seat as = {.pod = o->uid, .node = p->spec->node_name, .workload = kin.workload};
     struct seat *made;
@@ -342,7 +334,7 @@ static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct 
         arena_reset(&c->arena);
         struct pod *p = queue_decode(c, res->obj);
         const struct condition *x = p != NULL && p->status != NULL
-                                        ? condition_find(&p->status->conditions, "PodScheduled")
+                                        ? conditions_find(&p->status->conditions, "PodScheduled")
                                         : NULL;
         if (x != NULL) {
             recorder_event(c->recorder, res->obj, EVENT_WARNING, "FailedScheduling", "%.*s",

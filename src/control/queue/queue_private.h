@@ -245,8 +245,6 @@ int queue_input(struct queue_controller *c, const struct workload *w, struct str
                 struct workload_input *ret);
 int queue_message_set(struct queue_work *q, const char *reason, struct str text);
 
-/* queue_admit.c: what is written of a Workload without quota */
-struct str queue_annotation(const struct meta *m, const char *key);
 /* The placement, then the admission that the engine gave; with what is required it may be admitted at once. */
 enum work queue_write_admission(struct queue_controller *c, const struct object *o,
                                 const struct workload *w, struct queue_work *q,

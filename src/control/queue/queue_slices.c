@@ -12,13 +12,14 @@
  * is elastic; and the engine compares their pod sets. Whoever may not admit Workloads may not write the annotation
  * either (server/auth/policy_protect.c).
  */
+#include "api/meta.h"
 #include "control/load/job_slices.h"
 #include "control/load/workload_status.h"
 #include "control/queue/queue_private.h"
 
 bool queue_slice_elastic(const struct queue_controller *c, const struct workload *w) {
     return c->settings->gates.elastic_jobs &&
-           str_is(queue_annotation(w->metadata, KUEUE_ELASTIC_ANNOTATION), "true");
+           str_is(meta_annotation(w->metadata, KUEUE_ELASTIC_ANNOTATION), "true");
 }
 
 static const struct object *object_of(const struct queue_controller *c, const struct workload *w) {
@@ -36,7 +37,7 @@ static const struct object *job_of(const struct queue_controller *c, const struc
 }
 
 struct str queue_slice_prior(struct queue_controller *c, const struct workload *w) {
-    struct str ns, name, key = queue_annotation(w->metadata, KUEUE_SLICE_REPLACES);
+    struct str ns, name, key = meta_annotation(w->metadata, KUEUE_SLICE_REPLACES);
     if (str_empty(key) || !queue_slice_elastic(c, w) || !str_cut(key, '/', &ns, &name) ||
         !str_eq(ns, w->metadata->namespace)) {
         return (struct str){0};

@@ -7,6 +7,7 @@
  *     cannot be queued             the engine forgets it; the condition says why
  *     waits                        the engine has it; the condition says what for, once known
  */
+#include "api/meta.h"
 #include "base/limits.h"
 #include "control/queue/queue_private.h"
 
@@ -198,12 +199,12 @@ void queue_workload_gone(struct queue_controller *c, const struct object *o) {
 /* ---- holding ---- */
 
 static bool ended(const struct workload *w) {
-    return w->status != NULL && condition_true(&w->status->conditions, "Finished");
+    return w->status != NULL && conditions_true(&w->status->conditions, "Finished");
 }
 
 static bool reserves(const struct workload *w) {
     return w->status != NULL && w->status->admission != NULL &&
-           condition_true(&w->status->conditions, "QuotaReserved");
+           conditions_true(&w->status->conditions, "QuotaReserved");
 }
 
 /* A partial admission gave fewer pods than the Workload would have. */
@@ -239,7 +240,7 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
     if (r != 0) {
         return r;
     }
-    struct str plan = queue_annotation(w->metadata, PLACEMENT_ANNOTATION);
+    struct str plan = meta_annotation(w->metadata, PLACEMENT_ANNOTATION);
     if (!str_empty(plan) && ((q->elastic && !q->written) ||
                              pool_workload_first(engine_pool(c->engine), q->uid) == NULL)) {
         struct err err = {0};
@@ -249,13 +250,13 @@ static int hold(struct queue_controller *c, const struct workload *w, struct que
                      PLACEMENT_ANNOTATION, err.text);
         }
     }
-    if (condition_true(&w->status->conditions, "Admitted")) {
+    if (conditions_true(&w->status->conditions, "Admitted")) {
         engine_workload_admitted(c->engine, q->uid);
     }
     q->written = true;
     queue_kick(c); /* it may hold less than before */
     return queue_count(
-        c, q, condition_true(&w->status->conditions, "Admitted") ? QW_ADMITTED : QW_RESERVING);
+        c, q, conditions_true(&w->status->conditions, "Admitted") ? QW_ADMITTED : QW_RESERVING);
 }
 
 void queue_workload_adopt(struct queue_controller *c, const struct object *o) {
@@ -285,7 +286,7 @@ static bool namespace_matches(struct queue_controller *c, const struct cluster_s
 }
 
 static bool gated(const struct queue_controller *c, const struct workload *w, struct str *ret) {
-    *ret = queue_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
+    *ret = meta_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by");
     return c->settings->gates.admission_gated_by && !str_empty(*ret);
 }
 
@@ -319,7 +320,7 @@ static const char *no_queue(struct queue_controller *c, const struct workload *w
 /* Its owner took it out of the queue, until it says otherwise. */
 static const struct condition *on_hold(const struct workload *w) {
     const struct condition *x =
-        w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
+        w->status != NULL ? conditions_find(&w->status->conditions, "QuotaReserved") : NULL;
     return x != NULL && str_is(x->status, "False") && str_is(x->reason, "OnHold") ? x : NULL;
 }
 
@@ -366,7 +367,7 @@ static bool outdated(const struct workload *w) {
     static const char *const reasons[] = {"Misconfigured", "Suspended", "AdmissionGated",
                                           "Deactivated", "Inadmissible"};
     const struct condition *x =
-        w->status != NULL ? condition_find(&w->status->conditions, "QuotaReserved") : NULL;
+        w->status != NULL ? conditions_find(&w->status->conditions, "QuotaReserved") : NULL;
     for (size_t i = 0; x != NULL && i < sizeof(reasons) / sizeof(*reasons); i++) {
         if (str_is(x->reason, reasons[i])) {
             return true;
@@ -378,7 +379,7 @@ static bool outdated(const struct workload *w) {
 /* Until when a back-off keeps it out: 0 now, INT64_MAX until somebody says so. */
 static int64_t kept_out(const struct workload *w, int64_t now) {
     const struct condition *r =
-        w->status != NULL ? condition_find(&w->status->conditions, "Requeued") : NULL;
+        w->status != NULL ? conditions_find(&w->status->conditions, "Requeued") : NULL;
     if (w->status != NULL && w->status->requeue_state != NULL &&
         w->status->requeue_state->requeue_at_ns > now) {
         return w->status->requeue_state->requeue_at_ns - now;
@@ -436,8 +437,8 @@ static enum work pending(struct queue_controller *c, const struct object *o,
         forget(c, q->uid);
         return queue_message_set(q, why, text) == 0 ? queue_say_waits(c, o, w, q) : WORK_RETRY;
     }
-    if (wait > 0 || condition_true(w->status != NULL ? &w->status->conditions : &none,
-                                   "WaitingForReplacementPods")) {
+    if (wait > 0 || conditions_true(w->status != NULL ? &w->status->conditions : &none,
+                                    "WaitingForReplacementPods")) {
         forget(c, q->uid);
         q->reason = NULL;
         return queue_say_waits(c, o, w, q);

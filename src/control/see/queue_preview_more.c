@@ -4,6 +4,7 @@
  */
 #include "control/see/explain_private.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 
 enum { MORE_MAX = 500 };
@@ -27,13 +28,13 @@ static bool among(struct str name, const struct str *v, size_t n) {
 
 /* Could it be queued, were its queues open? What keeps it out is on the object itself otherwise. */
 static bool could_wait(const struct workload *w) {
-    bool over = w->status != NULL && condition_true(&w->status->conditions, "Finished");
-    bool holds = w->status != NULL && condition_true(&w->status->conditions, "QuotaReserved");
+    bool over = w->status != NULL && conditions_true(&w->status->conditions, "Finished");
+    bool holds = w->status != NULL && conditions_true(&w->status->conditions, "QuotaReserved");
     bool off = w->spec == NULL || (w->spec->active.set && !w->spec->active.v);
     bool later = w->status != NULL && w->status->requeue_state != NULL &&
                  w->status->requeue_state->requeue_at_ns > 0;
     return !over && !holds && !off && !later &&
-           str_empty(queue_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by"));
+           str_empty(meta_annotation(w->metadata, "kueue.x-k8s.io/admission-gated-by"));
 }
 
 static int add(struct adding *x, const struct local_state *l, const struct object *o) {

@@ -1,6 +1,7 @@
 /* calendar_body: what is in a feed, as iCalendar. See calendar_feed.h. */
 #include "control/series/calendar_feed_private.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/keyed_hash.h"
 #include "base/limits.h"
@@ -55,20 +56,12 @@ static int by_start(const void *a, const void *b) {
     return str_cmp(x->obj->uid, y->obj->uid);
 }
 
-static struct str user_of(const struct reservation *r) {
-    for (size_t i = 0; r->metadata && i < r->metadata->annotations.n; i++) {
-        if (str_is(r->metadata->annotations.v[i].key, RESERVATION_USER_ANNOTATION)) {
-            return r->metadata->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
-
 /* By name: is_mine goes by hashes, which may be alike. */
 static bool is_really_mine(const struct feed_ask *q, const struct reservation *r) {
     const struct reservation_beneficiary *f = r->spec->beneficiary;
     struct str user = q->user;
-    return str_eq(user_of(r), user) || (f && !str_is(f->kind, "Group") && str_eq(f->name, user));
+    return str_eq(meta_annotation(r->metadata, RESERVATION_USER_ANNOTATION), user) ||
+           (f && !str_is(f->kind, "Group") && str_eq(f->name, user));
 }
 
 /* How many units of the resource that the feed is about; any resource counts when it names none. */
@@ -190,8 +183,9 @@ static struct str description(struct arena *a, const struct feed_item *it) {
     if (r->status && r->status->message.n > 0) {
         buf_f(&b, "%.*s\n", STR_ARG(r->status->message));
     }
-    if (user_of(r).n > 0) {
-        buf_f(&b, "Booked by: %.*s\n", STR_ARG(user_of(r)));
+    if (meta_annotation(r->metadata, RESERVATION_USER_ANNOTATION).n > 0) {
+        buf_f(&b, "Booked by: %.*s\n",
+              STR_ARG(meta_annotation(r->metadata, RESERVATION_USER_ANNOTATION)));
     }
     if (f && f->name.n > 0) {
         buf_f(&b, "For: %.*s\n", STR_ARG(f->name));
@@ -243,7 +237,7 @@ struct ical_event feed_event(struct feed_ask *q, const struct feed_item *it) {
     e.created = seconds(it->b->obj->created_ns);
     e.summary = feed_summary(q->a, s->purpose, &s->lines);
     e.description = description(q->a, it);
-    e.contact = user_of(it->r);
+    e.contact = meta_annotation(it->r->metadata, RESERVATION_USER_ANNOTATION);
     if (category) {
         *category = s->class_name;
         e.categories = category;

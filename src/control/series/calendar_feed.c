@@ -1,6 +1,7 @@
 /* calendar_feed: keys are feeds; an index of bookings and of addresses. See calendar_feed.h. */
 #include "control/series/calendar_feed.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/hash/sha256.h"
 #include "base/keyed_hash.h"
@@ -28,15 +29,6 @@ static uint64_t user_hash(struct str user) {
     return user.n > 0 && h == 0 ? 1 : h;
 }
 
-static struct str annotation(const struct meta *m, const char *key) {
-    for (size_t i = 0; m && i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, key)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
-
 static void read_booking(struct feed_booking *b, const struct reservation *r, int64_t now) {
     const struct reservation_status *s = r->status;
     const struct reservation_beneficiary *f = r->spec->beneficiary;
@@ -59,7 +51,7 @@ static void read_booking(struct feed_booking *b, const struct reservation *r, in
     for (size_t i = 0; i < r->spec->lines.n; i++) {
         b->resources |= feed_resource_bit(r->spec->lines.v[i].resource);
     }
-    b->users[0] = user_hash(annotation(r->metadata, RESERVATION_USER_ANNOTATION));
+    b->users[0] = user_hash(meta_annotation(r->metadata, RESERVATION_USER_ANNOTATION));
     b->users[1] = f && !str_is(f->kind, "Group") ? user_hash(f->name) : 0;
 }
 
@@ -232,7 +224,7 @@ static enum work give_address(struct calendar_feed_controller *c, const struct o
           (unsigned long long)o->rv);
     buf_f(&body, "\"%.*s%.*s%.*s\",\"revision\":%lld,\"user\":", STR_ARG(path_head),
           STR_ARG(buf_view(&token)), STR_ARG(path_tail), (long long)f->spec->revision);
-    struct str user = annotation(f->metadata, RESERVATION_USER_ANNOTATION);
+    struct str user = meta_annotation(f->metadata, RESERVATION_USER_ANNOTATION);
     bool lost = user.n == 0 && str_is(f->spec->scope, "own");
     buf_json(&body, user);
     buf_f(&body, ",\"message\":%s}}",
@@ -295,7 +287,7 @@ static int find_feed(struct feed_ask *q, struct str token, struct err *err) {
         !q->feed->spec || !is_current(q->feed)) {
         return err_set(err, ERR_NOT_FOUND, "there is no such calendar");
     }
-    q->user = annotation(q->feed->metadata, RESERVATION_USER_ANNOTATION);
+    q->user = meta_annotation(q->feed->metadata, RESERVATION_USER_ANNOTATION);
     return 0;
 }
 

@@ -1,9 +1,10 @@
 /* reservation_series: keys are series. See reservation_series.h. */
 #include "control/series/reservation_series.h"
 
+#include "api/conditions.h"
+#include "api/meta.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "control/kit/conditions.h"
 #include "control/series/reservation_series_private.h"
 
 enum { CREATES_A_LOOK = 64 };
@@ -179,12 +180,8 @@ static void give_up(struct series_look *l, size_t conflicts) {
 /* There is one, and it should be. */
 static void keep(struct series_look *l, struct occurrence *o) {
     bool by_us = str_is(series_phase(o), "Cancelled");
-    for (size_t i = 0; by_us && i < o->rsv->metadata->annotations.n; i++) {
-        const struct str_pair *p = &o->rsv->metadata->annotations.v[i];
-        if (str_is(p->key, SERIES_INTENT) && !str_is(p->value, SERIES_CANCELLED)) {
-            by_us = false;
-        }
-    }
+    struct str intent = meta_annotation(o->rsv->metadata, SERIES_INTENT);
+    by_us = by_us && (!intent.p || str_is(intent, SERIES_CANCELLED));
     if (by_us && o->start > l->now) {
         series_remove(l, o); /* taken out once, and back in again: it is made anew */
     } else if (o->skip && str_is(series_phase(o), "Rejected")) {

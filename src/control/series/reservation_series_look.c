@@ -1,6 +1,7 @@
 /* reservation_series_look: the occurrences of a series beside the Reservations that there are. */
 #include "control/series/reservation_series_private.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
 #include "control/book/reservation_grid.h"
@@ -34,16 +35,6 @@ struct str series_intent(struct arena *a, yyjson_val *spec, int64_t start, int64
     return text;
 }
 
-static struct str written(const struct occurrence *o) {
-    const struct meta *m = o->rsv->metadata;
-    for (size_t i = 0; m && i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, SERIES_INTENT)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
-
 /* The fingerprint; without memory for it the look is taken again. */
 static struct str intent_of(struct series_look *l, yyjson_val *spec, int64_t start, int64_t end,
                             unsigned mask) {
@@ -55,11 +46,12 @@ static struct str intent_of(struct series_look *l, yyjson_val *spec, int64_t sta
 }
 
 bool series_is_current(struct series_look *l, const struct occurrence *o) {
-    return str_eq(written(o), intent_of(l, l->template, o->start, o->end, l->mask));
+    return str_eq(meta_annotation(o->rsv->metadata, SERIES_INTENT),
+                  intent_of(l, l->template, o->start, o->end, l->mask));
 }
 
 bool series_was_edited(struct series_look *l, const struct occurrence *o) {
-    struct str was = written(o), hash, mask_text;
+    struct str was = meta_annotation(o->rsv->metadata, SERIES_INTENT), hash, mask_text;
     unsigned mask = 0;
     if (!str_cut(was, '.', &hash, &mask_text) || mask_text.n > 4) {
         return true;

@@ -1,9 +1,10 @@
 /* reservation_series_write: what a series writes: its Reservations, and its status. */
 #include "control/series/reservation_series_private.h"
 
+#include "api/conditions.h"
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
-#include "control/kit/conditions.h"
 #include "control/kit/body.h"
 #include "wire/text/time.h"
 
@@ -48,16 +49,6 @@ static void put_times(struct buf *b, int64_t start, int64_t end) {
     buf_f(b, ",\"end\":\"%.*s\"", STR_ARG(time_text(end * NS_PER_SEC, to)));
 }
 
-static struct str annotation(const struct series_look *l, const char *key) {
-    const struct meta *m = l->s->metadata;
-    for (size_t i = 0; m && i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, key)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
-
 static void send(struct series_look *l, struct buf *b, const struct occurrence *o) {
     const struct kind *k = l->c->reservations;
     if (buf_ok(b) != 0) {
@@ -73,7 +64,7 @@ static void send(struct series_look *l, struct buf *b, const struct occurrence *
 }
 
 void series_create(struct series_look *l, struct occurrence *o) {
-    struct str user = annotation(l, RESERVATION_USER_ANNOTATION);
+    struct str user = meta_annotation(l->s->metadata, RESERVATION_USER_ANNOTATION);
     struct str intent = series_intent(l->a, l->template, o->start, o->end, l->mask);
     struct buf b, template;
     buf_init(&b, LIMIT_OBJECT_BYTES);

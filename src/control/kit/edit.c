@@ -1,0 +1,80 @@
+/* edit: see edit.h. */
+#include "control/kit/edit.h"
+
+#include "api/meta.h"
+#include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
+#include "base/limits.h"
+
+static int write_as(const struct schema *s, const struct object *o, unsigned on, const void *was,
+                    const void *want, struct buf *out) {
+    struct codec_lock lock = {.rv = on & EDIT_VERSION ? o->rv : 0,
+                              .uid = on & EDIT_UID ? o->uid : (struct str){0}};
+    bool any = codec_patch(s, was, want, &lock, out);
+    int r = buf_ok(out);
+    return r != 0 ? r : any ? 0 : ERR_NOT_FOUND;
+}
+
+int edit_write(const struct object *o, unsigned on, const void *was, const void *want,
+               struct buf *out) {
+    return write_as(kind_storage(o->kind)->schema, o, on, was, want, out);
+}
+
+static int send(struct round *r, const struct object *o, const char *subresource, int code,
+                struct buf *body) {
+    if (code == 0) {
+        round_patch(r, o->kind, o->ns, o->name, subresource, PATCH_MERGE, buf_view(body));
+    } else if (code != ERR_NOT_FOUND) {
+        round_fail(r, code);
+    }
+    buf_release(body);
+    return code;
+}
+
+int edit_send(struct round *r, const struct object *o, const char *subresource, unsigned on,
+              const void *was, const void *want) {
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    return send(r, o, subresource, edit_write(o, on, was, want, &b), &b);
+}
+
+int edit_send_meta(struct round *r, const struct object *o, unsigned on, const struct meta *was,
+                   const struct meta *want) {
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    return send(r, o, "", edit_write_meta(o, on, was, want, &b), &b);
+}
+
+int edit_write_meta(const struct object *o, unsigned on, const struct meta *was,
+                    const struct meta *want, struct buf *out) {
+    struct partial_object before = {(struct meta *)was}, after = {(struct meta *)want};
+    return write_as(&schema_partial_object, o, on, &before, &after, out);
+}
+
+int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret) {
+    struct partial_object p;
+    yyjson_doc *d;
+    int r = object_tree(o, a, &d, NULL);
+    if (r == 0) {
+        r = codec_decode(&schema_partial_object, yyjson_doc_get_root(d), a, &p, NULL);
+    }
+    if (r == 0 && !p.metadata) {
+        r = ERR_SYNTAX;
+    }
+    if (r == 0) {
+        *ret = p.metadata;
+    }
+    return r;
+}
+
+int edit_drop_finalizer(const struct object *o, const char *finalizer, struct arena *a,
+                        struct buf *out) {
+    struct meta *was, want;
+    int r = edit_read_meta(o, a, &was);
+    if (r != 0) {
+        return r;
+    }
+    want = *was;
+    r = meta_remove_finalizer(&want, a, finalizer);
+    return r != 0 ? r : edit_write_meta(o, EDIT_VERSION | EDIT_UID, was, &want, out);
+}
