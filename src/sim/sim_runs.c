@@ -188,7 +188,7 @@ static int write_workload(struct sim *s, const struct run *r, enum run_step step
                             STR("All pods reached readiness and the workload is running"));
     } else if (step == RUN_FINISH) {
         workload_change_set(&ch, "Finished", true, "Succeeded", STR("The simulated run is over"));
-    } else if (conditions_true(&ch.conditions, "Evicted")) {
+    } else if (conditions_true(&ch.status.conditions, "Evicted")) {
         workload_change_release(&ch);
     }
     e = workload_change_write(&ch, &b);

@@ -380,32 +380,30 @@ static int32_t reclaimed(const struct workload_status *s, struct str name) {
 
 /* It may only grow while quota is held. */
 static enum work sync_reclaimable(struct pair *p) {
-    struct buf b;
+    struct arena *a = &p->c->base.arena;
+    struct workload_change ch;
     bool more = false;
     size_t n = 0;
     if (!p->reserved || !p->lane->row->reclaimable || !p->c->settings->gates.reclaimable_pods) {
         return WORK_OK;
     }
-    buf_init(&b, JOB_QUEUE_BODY_MAX);
-    for (size_t i = 0; i < p->look.n_parts; i++) {
+    struct reclaimable_pod *v = ARENA_ARRAY(a, struct reclaimable_pod, p->look.n_parts + 1);
+    for (size_t i = 0; v && i < p->look.n_parts; i++) {
         int64_t had = reclaimed(p->wl.status, p->look.parts[i].name);
         int64_t now = job_look_reclaimable(&p->look, i);
         more = more || now > had;
         now = now > had ? now : had;
         now = p->elastic && now > p->look.parts[i].count ? p->look.parts[i].count : now;
         if (now > 0) {
-            buf_c(&b, n++ ? ",{\"name\":" : "[{\"name\":");
-            buf_json(&b, p->look.parts[i].name);
-            buf_f(&b, ",\"count\":%lld}", (long long)now);
+            v[n++] = (struct reclaimable_pod){p->look.parts[i].name, (int32_t)now};
         }
     }
-    buf_c(&b, "]");
-    struct workload_change ch;
+    if (!v) {
+        return WORK_RETRY;
+    }
     start_change(p, &ch);
-    ch.reclaimable = more ? arena_str(&p->c->base.arena, buf_view(&b)) : STR("");
-    ch.changed = more;
-    ch.code = ch.code ? ch.code : buf_ok(&b);
-    buf_release(&b);
+    ch.status.reclaimable_pods.v = v;
+    ch.status.reclaimable_pods.n = n;
     return more ? send_change(p, &ch) : WORK_OK;
 }
 

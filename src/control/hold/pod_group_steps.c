@@ -311,28 +311,26 @@ static int32_t reclaimable_now(const struct unit *u, struct str set) {
 
 /* Pods that have succeeded give back what they had; it may only grow while quota is held. */
 static enum work reclaim(struct unit *u) {
-    struct buf b;
-    bool more = false;
-    size_t k = 0;
+    struct workload_change ch;
+    size_t n = 0;
     if (!u->group || serving(u) || !u->c->settings->gates.reclaimable_pods) {
         return WORK_OK;
     }
-    buf_init(&b, POD_BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"reclaimablePods\":[",
-          (unsigned long long)u->wl_obj->rv);
-    for (size_t i = 0; i < u->wl.spec->pod_sets.n; i++) {
+    struct reclaimable_pod *v =
+        ARENA_ARRAY(&u->c->base.arena, struct reclaimable_pod, u->wl.spec->pod_sets.n + 1);
+    for (size_t i = 0; v && i < u->wl.spec->pod_sets.n; i++) {
         const struct pod_set *ps = &u->wl.spec->pod_sets.v[i];
         int32_t had = reclaimable_now(u, ps->name), now = reclaimed(u, ps);
         now = u->reserved && now < had ? had : now;
-        more |= now != had;
         if (now > 0) {
-            buf_c(&b, k++ ? ",{\"name\":" : "{\"name\":");
-            buf_json(&b, ps->name);
-            buf_f(&b, ",\"count\":%d}", now);
+            v[n++] = (struct reclaimable_pod){ps->name, now};
         }
     }
-    buf_c(&b, "]}}");
-    return pod_unit_send(u, u->wl_obj, "status", more ? buf_ok(&b) : ERR_NOT_FOUND, &b);
+    pod_unit_change_init(u, &ch);
+    ch.code = v ? ch.code : ERR_NOMEM;
+    ch.status.reclaimable_pods.v = v;
+    ch.status.reclaimable_pods.n = n;
+    return pod_unit_change(u, &ch);
 }
 
 /* Condition PodsReady. One that has succeeded was ready. */

@@ -3,6 +3,7 @@
 
 #include "api/schema/codec.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
 #include "control/load/queue_settings.h"
 #include "control/load/workload_status.h"
 
@@ -34,12 +35,11 @@ static enum work send_change(struct workload_life_controller *c, struct workload
 }
 
 static enum work deactivate(struct workload_life_controller *c, struct workload_change *ch) {
-    const struct condition *target = conditions_find(&ch->conditions, "DeactivationTarget");
+    const struct condition *target = conditions_find(&ch->status.conditions, "DeactivationTarget");
     struct str message = STR("The workload is deactivated"), reason = STR("Deactivated");
     struct str cause = {0};
-    if (conditions_true(&ch->conditions, "Evicted")) {
-        ch->clear_requeue_state = ch->wl->status->requeue_state != NULL;
-        ch->changed |= ch->clear_requeue_state;
+    if (conditions_true(&ch->status.conditions, "Evicted")) {
+        ch->status.requeue_state = NULL;
         return send_change(c, ch);
     }
     if (target && str_is(target->status, "True")) {
@@ -52,26 +52,30 @@ static enum work deactivate(struct workload_life_controller *c, struct workload_
         return WORK_RETRY;
     }
     workload_change_evict(ch, reason.p, cause.p ? cause.p : "", message);
-    conditions_remove(&ch->conditions, "DeactivationTarget", &ch->changed);
-    ch->clear_requeue_state = true;
+    conditions_remove(&ch->status.conditions, "DeactivationTarget", &ch->changed);
+    ch->status.requeue_state = NULL;
     recorder_event(c->base.recorder, ch->obj, EVENT_NORMAL,
                    workload_evicted_event(STR("Deactivated"), cause), "%.*s", STR_ARG(message));
     return send_change(c, ch);
 }
 
-static enum work set_inactive(struct workload_life_controller *c, const struct object *o) {
+static enum work set_inactive(struct workload_life_controller *c, const struct object *o,
+                              const struct workload *w) {
+    struct workload want = *w;
+    struct workload_spec spec = *w->spec;
     struct buf b;
+    spec.active = (struct opt_bool){.set = true};
+    want.spec = &spec;
     buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"active\":false}}",
-          (unsigned long long)o->rv);
-    return send(c, o, "", buf_ok(&b), &b);
+    int code = edit_write(o, EDIT_VERSION, w, &want, &b);
+    return send(c, o, "", code, &b);
 }
 
 static enum work watch_time(struct workload_life_controller *c, struct workload_change *ch) {
     const struct workload *w = ch->wl;
-    const struct condition *a = conditions_find(&ch->conditions, "Admitted");
+    const struct condition *a = conditions_find(&ch->status.conditions, "Admitted");
     if (!w->spec->maximum_execution_time_seconds.set || !a || !str_is(a->status, "True") ||
-        conditions_true(&ch->conditions, "Evicted")) {
+        conditions_true(&ch->status.conditions, "Evicted")) {
         return WORK_OK;
     }
     int64_t limit = w->spec->maximum_execution_time_seconds.v;
@@ -84,7 +88,7 @@ static enum work watch_time(struct workload_life_controller *c, struct workload_
     }
     workload_change_set(ch, "DeactivationTarget", true, TOO_LONG,
                         STR("exceeding the maximum execution time"));
-    ch->past_seconds = 0;
+    ch->status.accumulated_past_execution_time_seconds = (struct opt_i32){.set = true};
     recorder_event(c->base.recorder, ch->obj, EVENT_WARNING, TOO_LONG,
                    "The maximum execution time (%llds) exceeded", (long long)limit);
     return send_change(c, ch);
@@ -94,7 +98,7 @@ static enum work watch_time(struct workload_life_controller *c, struct workload_
 static enum work retire(struct workload_life_controller *c, struct workload_change *ch) {
     int64_t keep = c->settings->keep_finished_ns;
     const struct object *o = ch->obj;
-    const struct condition *f = conditions_find(&ch->conditions, "Finished");
+    const struct condition *f = conditions_find(&ch->status.conditions, "Finished");
     if (keep < 0) {
         return WORK_OK;
     }
@@ -119,7 +123,7 @@ static enum work decide(struct workload_life_controller *c, const struct object 
                         const struct workload *w) {
     struct workload_change ch;
     workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->base.env.clock));
-    if (conditions_true(&ch.conditions, "Finished")) {
+    if (conditions_true(&ch.status.conditions, "Finished")) {
         return retire(c, &ch);
     }
     if (!w->spec) {
@@ -128,10 +132,10 @@ static enum work decide(struct workload_life_controller *c, const struct object 
     if (w->spec->active.set && !w->spec->active.v) {
         return deactivate(c, &ch);
     }
-    if (conditions_true(&ch.conditions, "DeactivationTarget")) {
-        return set_inactive(c, o);
+    if (conditions_true(&ch.status.conditions, "DeactivationTarget")) {
+        return set_inactive(c, o, w);
     }
-    const struct condition *r = conditions_find(&ch.conditions, "Requeued");
+    const struct condition *r = conditions_find(&ch.status.conditions, "Requeued");
     if (r && str_is(r->status, "False") && str_starts(r->reason, STR("Deactivated"))) {
         workload_change_set(&ch, "Requeued", true, "Reactivated",
                             STR("The workload was reactivated"));

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 
 void job_ready_set(struct workload_change *ch, bool admitted, bool ready) {
-    const struct condition *c = conditions_find(&ch->conditions, "PodsReady");
+    const struct condition *c = conditions_find(&ch->status.conditions, "PodsReady");
     bool recovers = c && (str_is(c->reason, "WaitForRecovery") || str_is(c->reason, "Recovered"));
     if (!admitted || (!ready && !recovers && !(c && str_is(c->status, "True")))) {
         workload_change_set(ch, "PodsReady", false, "WaitForStart",

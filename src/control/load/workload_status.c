@@ -1,38 +1,34 @@
 /* workload_status: see workload_status.h. */
 #include "control/load/workload_status.h"
 
+#include "api/walk/value.h"
 #include "base/clock.h"
-#include "base/limits.h"
-#include "control/kit/body.h"
+#include "control/kit/edit.h"
 
 static const struct condition_list *conditions_of(const struct workload *wl) {
-    static const struct condition_list none;
-    return wl->status ? &wl->status->conditions : &none;
+    return wl->status ? &wl->status->conditions : NULL;
 }
 
 void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns) {
-    const struct condition_list *was = conditions_of(wl);
-    *c = (struct workload_change){
-        .obj = obj, .wl = wl, .arena = a, .now_ns = now_ns, .past_seconds = -1};
-    /* A copy: setting a condition changes it in place. */
-    c->conditions.v = ARENA_ARRAY(a, struct condition, was->n + 1);
-    if (!c->conditions.v) {
-        c->code = ERR_NOMEM;
-        return;
+    *c = (struct workload_change){.obj = obj, .wl = wl, .arena = a, .now_ns = now_ns};
+    if (wl->status) {
+        c->status = *wl->status;
     }
-    c->conditions.n = was->n;
-    if (was->n) {
-        memcpy(c->conditions.v, was->v, was->n * sizeof *was->v);
+    c->code = conditions_copy(conditions_of(wl), a, &c->status.conditions);
+}
+
+void workload_change_put(struct workload_change *c, const struct condition_want *want) {
+    if (c->code == 0) {
+        c->code = conditions_put(&c->status.conditions, c->arena, want, c->now_ns,
+                                 c->obj->generation, &c->changed);
     }
 }
 
 void workload_change_set(struct workload_change *c, const char *type, bool truth,
                          const char *reason, struct str message) {
-    int r = c->code ? c->code
-                    : conditions_set(&c->conditions, c->arena, type, truth, reason, message,
-                                     c->now_ns, c->obj->generation, &c->changed);
-    c->code = r;
+    struct condition_want want = {type, truth ? "True" : "False", reason, message};
+    workload_change_put(c, &want);
 }
 
 static int64_t admitted_for(const struct workload_change *c) {
@@ -45,111 +41,131 @@ static const struct requeue_state *requeue_of(const struct workload_change *c) {
     return c->wl->status && c->wl->status->requeue_state ? c->wl->status->requeue_state : &none;
 }
 
+static void set_requeue(struct workload_change *c, int32_t count, int64_t at_ns) {
+    struct requeue_state *r = ARENA_NEW(c->arena, struct requeue_state);
+    if (!r) {
+        c->code = ERR_NOMEM;
+        return;
+    }
+    *r = (struct requeue_state){.count = {count > 0, count}, .requeue_at_ns = at_ns};
+    c->status.requeue_state = r;
+}
+
 void workload_change_requeue(struct workload_change *c, int32_t count, int64_t at_ns) {
     int64_t was = requeue_of(c)->requeue_at_ns;
-    c->requeue_set = c->changed = true;
-    c->requeue_count = count;
-    c->requeue_at_ns = at_ns > was ? at_ns : was;
+    set_requeue(c, count, at_ns > was ? at_ns : was);
+}
+
+static int32_t requeued_times(const struct workload_change *c) {
+    return requeue_of(c)->count.set ? requeue_of(c)->count.v : 0;
 }
 
 void workload_change_requeued(struct workload_change *c) {
     if (requeue_of(c)->requeue_at_ns) {
-        c->requeue_set = c->changed = true;
-        c->requeue_count = requeue_of(c)->count.set ? requeue_of(c)->count.v : 0;
-        c->requeue_at_ns = 0;
+        set_requeue(c, requeued_times(c), 0);
     }
 }
 
 /* ---- eviction ---- */
 
-static yyjson_val *status_list(const struct workload_change *c, const char *path) {
-    yyjson_doc *d;
-    return object_tree(c->obj, c->arena, &d, NULL) == 0 ? json_path(yyjson_doc_get_root(d), path)
-                                                        : NULL;
+static int64_t this_second(const struct workload_change *c) {
+    return c->now_ns - c->now_ns % NS_PER_SEC;
 }
 
-static void reset_check(const struct workload_change *c, const struct admission_check_state *x,
-                        struct buf *out) {
-    bool retry = str_is(x->state, "Retry");
-    buf_c(out, "{\"name\":");
-    buf_json(out, x->name);
-    buf_f(
-        out,
-        ",\"state\":\"Pending\",\"message\":\"Reset to Pending after eviction. Previously: %.*s\"",
-        STR_ARG(x->state));
-    write_time(out, "lastTransitionTime", c->now_ns - c->now_ns % NS_PER_SEC);
-    if (x->requeue_after_seconds.set) {
-        buf_f(out, ",\"requeueAfterSeconds\":%d", x->requeue_after_seconds.v);
+static struct admission_check_state reset_check(const struct workload_change *c,
+                                                const struct admission_check_state *x) {
+    struct admission_check_state now = {.name = x->name,
+                                        .state = STR("Pending"),
+                                        .last_transition_ns = this_second(c),
+                                        .requeue_after_seconds = x->requeue_after_seconds};
+    now.message =
+        arena_f(c->arena, "Reset to Pending after eviction. Previously: %.*s", STR_ARG(x->state));
+    if (str_is(x->state, "Retry")) {
+        now.retry_count =
+            (struct opt_i32){true, workload_count_more(x->retry_count.set ? x->retry_count.v : 0)};
     }
-    if (retry) {
-        buf_f(out, ",\"retryCount\":%d",
-              workload_count_more(x->retry_count.set ? x->retry_count.v : 0));
-    }
-    buf_ch(out, '}');
+    return now;
 }
 
-/* Every decided check becomes Pending; one that is Pending stays as it was written. */
+/* Every decided check becomes Pending; one that is Pending stays as it is. */
 static void reset_checks(struct workload_change *c) {
-    const struct workload_status *s = c->wl->status;
-    yyjson_val *raw = s && s->admission_checks.n ? status_list(c, "status.admissionChecks") : NULL;
-    struct buf b;
+    size_t n = c->status.admission_checks.n;
+    const struct admission_check_state *was = c->status.admission_checks.v;
+    struct admission_check_state *v = ARENA_ARRAY(c->arena, struct admission_check_state, n + 1);
+    bool asked = c->status.requeue_state != requeue_of(c) && c->status.requeue_state;
     int64_t at = 0;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    for (size_t i = 0; raw && i < s->admission_checks.n; i++) {
-        const struct admission_check_state *x = &s->admission_checks.v[i];
-        buf_c(&b, i ? "," : "[");
-        if (str_is(x->state, "Pending")) {
-            json_write(&b, yyjson_arr_get(raw, i));
-            continue;
-        }
-        reset_check(c, x, &b);
+    if (!v) {
+        c->code = ERR_NOMEM;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct admission_check_state *x = &was[i];
+        v[i] = str_is(x->state, "Pending") ? *x : reset_check(c, x);
         if (str_is(x->state, "Retry") && x->requeue_after_seconds.set) {
             int64_t until = x->last_transition_ns + x->requeue_after_seconds.v * NS_PER_SEC;
             at = until > at ? until : at;
         }
     }
-    if (raw) {
-        buf_ch(&b, ']');
-        c->checks = arena_str(c->arena, buf_view(&b));
-        c->code = c->code ? c->code : buf_ok(&b);
-    }
-    buf_release(&b);
-    if (at > c->now_ns && !c->requeue_set) {
-        workload_change_requeue(c, requeue_of(c)->count.set ? requeue_of(c)->count.v : 0, at);
+    c->status.admission_checks.v = v;
+    c->reset = n > 0;
+    if (at > c->now_ns && !asked) {
+        workload_change_requeue(c, requeued_times(c), at);
     }
 }
 
 static void close_gates(struct workload_change *c) {
-    const struct workload_status *s = c->wl->status;
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    for (size_t i = 0; s && i < s->preemption_gates.n; i++) {
-        const struct preemption_gate_state *g = &s->preemption_gates.v[i];
-        bool open = str_is(g->position, "Open");
-        buf_c(&b, i ? ",{\"name\":" : "[{\"name\":");
-        buf_json(&b, g->name);
-        buf_c(&b, ",\"position\":\"Closed\"");
-        write_time(&b, "lastTransitionTime",
-                   open ? c->now_ns - c->now_ns % NS_PER_SEC : g->last_transition_ns);
-        buf_ch(&b, '}');
+    size_t n = c->status.preemption_gates.n;
+    struct preemption_gate_state *v = ARENA_ARRAY(c->arena, struct preemption_gate_state, n + 1);
+    if (!v) {
+        c->code = ERR_NOMEM;
+        return;
     }
-    if (b.n > 0) {
-        buf_ch(&b, ']');
-        c->gates = arena_str(c->arena, buf_view(&b));
-        c->code = c->code ? c->code : buf_ok(&b);
+    for (size_t i = 0; i < n; i++) {
+        v[i] = c->status.preemption_gates.v[i];
+        if (str_is(v[i].position, "Open")) {
+            v[i].last_transition_ns = this_second(c);
+        }
+        v[i].position = STR("Closed");
     }
-    buf_release(&b);
+    c->status.preemption_gates.v = v;
+}
+
+static void count_eviction(struct workload_change *c, struct str reason, struct str cause) {
+    const struct scheduling_stats *was = c->status.scheduling_stats;
+    size_t n = was ? was->evictions.n : 0, i = 0;
+    struct scheduling_stats *st = ARENA_NEW(c->arena, struct scheduling_stats);
+    struct scheduling_eviction *v = ARENA_ARRAY(c->arena, struct scheduling_eviction, n + 1);
+    if (!st || !v) {
+        c->code = ERR_NOMEM;
+        return;
+    }
+    if (n) {
+        memcpy(v, was->evictions.v, n * sizeof *v);
+    }
+    while (i < n && !(str_eq(v[i].reason, reason) && str_eq(v[i].underlying_cause, cause))) {
+        i++;
+    }
+    if (i == n) {
+        v[n++] = (struct scheduling_eviction){arena_str(c->arena, reason),
+                                              arena_str(c->arena, cause), 0};
+    }
+    v[i].count = workload_count_more(v[i].count);
+    st->evictions.v = v;
+    st->evictions.n = n;
+    c->status.scheduling_stats = st;
 }
 
 void workload_change_evict(struct workload_change *c, const char *reason, const char *cause,
                            struct str message) {
+    bool dead = str_starts(str_of(reason), STR("DeactivatedDueTo"));
     workload_change_set(c, "Evicted", true, reason, message);
-    if (conditions_true(&c->conditions, "BlockedOnPreemptionGates")) {
+    if (conditions_true(&c->status.conditions, "BlockedOnPreemptionGates")) {
         workload_change_set(c, "BlockedOnPreemptionGates", false, reason, message);
     }
-    c->evicted_reason =
-        str_starts(str_of(reason), STR("DeactivatedDueTo")) ? STR("Deactivated") : str_of(reason);
-    c->evicted_cause = str_of(cause);
+    count_eviction(c, dead ? STR("Deactivated") : str_of(reason), str_of(cause));
+    c->status.cluster_name = (struct str){0};
+    c->status.nominated_cluster_names = (struct str_list){0};
+    c->status.unhealthy_nodes.n = 0;
     reset_checks(c);
     close_gates(c);
 }
@@ -158,21 +174,21 @@ void workload_change_unset(struct workload_change *c, const char *reason, struct
     int64_t past = admitted_for(c);
     workload_change_set(c, "QuotaReserved", false, workload_wait_reason(c->settings, reason),
                         message);
-    if (conditions_find(&c->conditions, "Admitted")) {
+    if (conditions_find(&c->status.conditions, "Admitted")) {
         struct str text;
-        const char *why = workload_unreserved_reason(c->settings, c->wl, c->checks.n > 0, &text);
+        const char *why = workload_unreserved_reason(c->settings, c->wl, c->reset, &text);
         workload_change_set(c, "Admitted", false, why, text);
     }
     if (past >= 0) {
-        const struct opt_i32 *before = &c->wl->status->accumulated_past_execution_time_seconds;
-        c->past_seconds = (before->set ? before->v : 0) + past;
+        struct opt_i32 *spent = &c->status.accumulated_past_execution_time_seconds;
+        int64_t all = (spent->set ? spent->v : 0) + past;
+        *spent = (struct opt_i32){true, all < INT32_MAX ? (int32_t)all : INT32_MAX};
     }
-    c->clear_admission = c->wl->status && c->wl->status->admission != NULL;
-    c->changed |= c->clear_admission;
+    c->status.admission = NULL;
 }
 
 void workload_change_release(struct workload_change *c) {
-    const struct condition *e = conditions_find(&c->conditions, "Evicted");
+    const struct condition *e = conditions_find(&c->status.conditions, "Evicted");
     if (!e || !c->wl->status) {
         return;
     }
@@ -183,80 +199,16 @@ void workload_change_release(struct workload_change *c) {
     workload_change_unset(c, "PendingEvaluation", message);
 }
 
-/* ---- the patch ---- */
-
-static void write_eviction(const struct workload_change *c, struct buf *out) {
-    const struct scheduling_stats *st = c->wl->status ? c->wl->status->scheduling_stats : NULL;
-    size_t n = st ? st->evictions.n : 0;
-    bool found = false;
-    buf_c(out, ",\"schedulingStats\":{\"evictions\":[");
-    for (size_t i = 0; i < n; i++) {
-        const struct scheduling_eviction *e = &st->evictions.v[i];
-        bool same =
-            str_eq(e->reason, c->evicted_reason) && str_eq(e->underlying_cause, c->evicted_cause);
-        found |= same;
-        buf_c(out, i ? ",{\"reason\":" : "{\"reason\":");
-        buf_json(out, e->reason);
-        buf_c(out, ",\"underlyingCause\":");
-        buf_json(out, e->underlying_cause);
-        buf_f(out, ",\"count\":%d}", same ? workload_count_more(e->count) : e->count);
-    }
-    if (!found) {
-        buf_c(out, n ? ",{\"reason\":" : "{\"reason\":");
-        buf_json(out, c->evicted_reason);
-        buf_c(out, ",\"underlyingCause\":");
-        buf_json(out, c->evicted_cause);
-        buf_c(out, ",\"count\":1}");
-    }
-    buf_c(out, "]},\"clusterName\":null,\"nominatedClusterNames\":null,\"unhealthyNodes\":null");
-}
-
 int workload_change_write(const struct workload_change *c, struct buf *out) {
-    if (c->code != 0) {
-        return c->code;
+    static const struct workload_status none;
+    struct workload want = *c->wl;
+    int r = c->code ? c->code : arena_ok(c->arena);
+    if (r != 0) {
+        return r;
     }
-    if (!c->changed) {
-        return ERR_NOT_FOUND;
-    }
-    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"conditions\":",
-          (unsigned long long)c->obj->rv);
-    write_conditions(out, &c->conditions, false);
-    if (c->clear_admission) {
-        buf_c(out, ",\"admission\":null");
-    }
-    if (c->clear_requeue_state) {
-        buf_c(out, ",\"requeueState\":null");
-    }
-    if (c->requeue_set) {
-        buf_c(out, ",\"requeueState\":{\"count\":");
-        if (c->requeue_count > 0) {
-            buf_f(out, "%d", c->requeue_count);
-        } else {
-            buf_c(out, "null");
-        }
-        write_time(out, "requeueAt", c->requeue_at_ns);
-        buf_ch(out, '}');
-    }
-    if (!str_empty(c->checks)) {
-        buf_c(out, ",\"admissionChecks\":");
-        buf_str(out, c->checks);
-    }
-    if (!str_empty(c->gates)) {
-        buf_c(out, ",\"preemptionGates\":");
-        buf_str(out, c->gates);
-    }
-    if (c->past_seconds >= 0) {
-        buf_f(out, ",\"accumulatedPastExecutionTimeSeconds\":%lld", (long long)c->past_seconds);
-    }
-    if (!str_empty(c->reclaimable)) {
-        buf_c(out, ",\"reclaimablePods\":");
-        buf_str(out, c->reclaimable);
-    }
-    if (!str_empty(c->evicted_reason)) {
-        write_eviction(c, out);
-    }
-    buf_c(out, "}}");
-    return arena_ok(c->arena) ? ERR_NOMEM : buf_ok(out);
+    bool unset = !c->wl->status && value_views_same(&schema_workload_status, &c->status, &none);
+    want.status = unset ? NULL : (struct workload_status *)&c->status;
+    return edit_write(c->obj, EDIT_VERSION, c->wl, &want, out);
 }
 
 /* ---- words ---- */

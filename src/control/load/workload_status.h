@@ -1,6 +1,6 @@
 /*
- * workload_status: changes of a Workload's status as merge patches: each starts from the decoded status, sets
- * conditions, and is written conditional on the version it was decided from.
+ * workload_status: changes of a Workload's status: each starts from the decoded status, sets conditions and members,
+ * and is written as the patch between the two, conditional on the version it was decided from (control/kit/edit.h).
  */
 #ifndef BERTH_CONTROL_WORKLOAD_STATUS_H
 #define BERTH_CONTROL_WORKLOAD_STATUS_H
@@ -14,18 +14,11 @@ struct workload_change {
     const struct workload *wl;
     struct arena *arena;
     int64_t now_ns;
-    struct condition_list conditions; /* as wanted */
-    bool changed;
-    bool clear_admission, clear_requeue_state;
-    bool requeue_set;      /* writes requeueState */
-    int32_t requeue_count; /* 0: none */
-    int64_t requeue_at_ns; /* 0: none */
-    struct str checks;     /* JSON for admissionChecks; empty: as they are */
-    struct str gates;      /* JSON for preemptionGates; empty: as they are */
-    int64_t past_seconds;  /* of accumulatedPastExecutionTimeSeconds; -1: as it is */
-    struct str reclaimable; /* JSON for reclaimablePods; empty: as they are */
-    struct str evicted_reason, evicted_cause; /* counted in schedulingStats when set */
-    const struct queue_settings *settings;    /* NULL: the defaults */
+    struct workload_status
+        status;   /* as wanted; all but its conditions may be shared with what was */
+    bool changed; /* a condition differs */
+    bool reset;   /* checks go back to Pending */
+    const struct queue_settings *settings; /* NULL: the defaults */
     int code;
 };
 
@@ -36,6 +29,7 @@ static inline int32_t workload_count_more(int32_t n) {
 
 void workload_change_init(struct workload_change *c, const struct object *obj,
                           const struct workload *wl, struct arena *a, int64_t now_ns);
+void workload_change_put(struct workload_change *c, const struct condition_want *want);
 void workload_change_set(struct workload_change *c, const char *type, bool truth,
                          const char *reason, struct str message);
 /* Evicted: checks go back to Pending, gates close, the eviction is counted; quota stays reserved. A check that said
@@ -59,7 +53,7 @@ const char *workload_unreserved_reason(const struct queue_settings *s, const str
                                        bool reset, struct str *ret_message);
 /* The event of an eviction: "EvictedDueTo...", static. cause: of a deactivation. */
 const char *workload_evicted_event(struct str reason, struct str cause);
-/* Appends the patch; 0, ERR_NOMEM, or ERR_NOT_FOUND when nothing changed. */
+/* Appends the patch; 0, ERR_NOMEM, ERR_TOO_LARGE, or ERR_NOT_FOUND when nothing differs. */
 int workload_change_write(const struct workload_change *c, struct buf *out);
 
 #endif

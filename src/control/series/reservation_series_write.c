@@ -4,8 +4,8 @@
 #include "api/conditions.h"
 #include "api/meta.h"
 #include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
 #include "base/limits.h"
-#include "control/kit/body.h"
 #include "wire/text/time.h"
 
 const char *const series_members[] = {
@@ -200,8 +200,12 @@ static int put_conditions(struct buf *b, struct series_look *l) {
     bool changed = false;
     int code = conditions_set(&list, l->a, "Booked", str_is(str_of(l->reason), "Booked"), l->reason,
                               l->message, l->now * NS_PER_SEC, l->obj->generation, &changed);
-    buf_c(b, ",\"conditions\":");
-    write_conditions(b, &list, false);
+    buf_c(b, ",\"conditions\":[");
+    for (size_t i = 0; i < list.n; i++) {
+        buf_c(b, i ? "," : "");
+        codec_encode(&schema_condition, &list.v[i], b);
+    }
+    buf_c(b, "]");
     return code;
 }
 
