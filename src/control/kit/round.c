@@ -73,7 +73,7 @@ void round_be_strict(void) {
     strict = true;
 }
 
-/* A promise was broken: a fault of the program. Tests end there; in production the write goes on, and the log has it. */
+/* A promise was broken, a fault of the program: tests end there; in production the log has it and the write goes on. */
 static void breach(const struct round *r, const struct kind *k, const char *what) {
     assert(!strict);
     if (r->log != NULL) {
