@@ -146,6 +146,7 @@ int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struc
             end_strays(&v.v[i], mode);
         }
     }
+    wait_for_all(data_dir, &v, grace_ms / 1000, AFTER_KILL_MS); /* what was killed lets go of its lock */
     if (ret_killed) {
         *ret_killed = (int)v.n;
     }
