@@ -25,10 +25,11 @@ bool conditions_true(const struct condition_list *l, const char *type) {
 
 int conditions_copy(const struct condition_list *l, struct arena *a, struct condition_list *ret) {
     size_t n = l ? l->n : 0;
-    *ret = (struct condition_list){ARENA_ARRAY(a, struct condition, n + 1), n};
+    *ret = (struct condition_list){.v = ARENA_ARRAY(a, struct condition, n + 1)};
     if (!ret->v) {
         return ERR_NOMEM;
     }
+    ret->n = n;
     if (n) {
         memcpy(ret->v, l->v, n * sizeof *l->v);
     }

@@ -123,6 +123,9 @@ static enum work decide(struct workload_life_controller *c, const struct object 
                         const struct workload *w) {
     struct workload_change ch;
     workload_change_init(&ch, o, w, &c->base.arena, clock_wall(c->base.env.clock));
+    if (ch.code != 0) {
+        return WORK_RETRY;
+    }
     if (conditions_true(&ch.status.conditions, "Finished")) {
         return retire(c, &ch);
     }
