@@ -7,7 +7,7 @@
  * --interval 1 (the default): workloads are created at the file's intervals, or as soon as answers allow; 0: at once.
  *
  * The floor of the same run: the same create, admission and finish bodies, three durable writes for each workload, over
- * the same HTTP server with its controllers off.
+ * the same HTTP server with none of the controllers that queue.
  *
  * It fails (exit 1) when not every workload was finished, a quota was exceeded, or counters do not come back to zero.
  */
@@ -172,7 +172,7 @@ static size_t finish_text(size_t i, char *out) {
 static double floor_seconds(void) {
     size_t n = plan.n_items;
     up_folder();
-    up_start("--controllers", "none");
+    up_start("--controllers", "defaults"); /* with none, Kueue's kinds would be CustomResourceDefinitions */
     send_all("Namespaces", plan.n_queues, 201, namespace_text, NULL);
     double cpu = up_cpu_ns(up.pid);
     double create = send_all("creates", n, 201, create_text, NULL);

@@ -58,8 +58,8 @@ struct run {
     struct map by_key;
     struct heap later; /* items by due */
     struct item *ready, **ready_end;
-    struct conn **idle;
-    size_t n_idle, next_create, created;
+    struct conn **idle; /* a ring: each is used in its turn, as the server cuts one that never asks */
+    size_t idle_at, n_idle, next_create, created;
     struct arena arena;
     int64_t last_event;
     int ep;
@@ -167,9 +167,14 @@ static size_t give_back_text(struct run *r, const struct item *it, char *out) {
 
 /* ---- connections ---- */
 
+static void put_idle(struct run *r, struct conn *c) {
+    r->idle[(r->idle_at + r->n_idle++) % r->d->connections] = c;
+}
+
 static int start(struct run *r, enum action action, size_t item) {
     static char text[LOAD_REQUEST_MAX];
-    struct conn *c = r->idle[--r->n_idle];
+    struct conn *c = r->idle[r->idle_at++ % r->d->connections];
+    r->n_idle--;
     struct item *it = &r->items[item];
     size_t n = action == ACT_CREATE   ? drive_create_text(r->d->plan, item, text)
                : action == ACT_FINISH ? finish_text(r, it, text)
@@ -216,7 +221,7 @@ static int answered(struct run *r, struct conn *c) {
     int status = c->in_n > 12 ? (int)strtol(c->in + 9, NULL, 10) : 0;
     struct item *it = &r->items[c->item];
     int64_t took = measure_now() - c->start;
-    r->idle[r->n_idle++] = c;
+    put_idle(r, c);
     if (c->action == ACT_CREATE && status == 201) {
         r->d->create_ns[c->item] = took;
         r->d->created = c->start + took;
@@ -450,7 +455,7 @@ static int turn(struct run *r, int wait_ms) {
         bool watch = p == &r->watches[0] || p == &r->watches[1];
         int got = watch ? read_watch(r, p) : receive(r, p);
         if (got == -1) {
-            fprintf(stderr, "bench-load: a connection broke\n");
+            fprintf(stderr, "bench-load: %s broke\n", watch ? "a watch" : "a connection");
             return -1;
         }
         more |= watch && got == 1;
@@ -497,7 +502,7 @@ static int open_all(struct run *r) {
         } else {
             s = r->conns[i].s = load_open(d->tls, d->port, NULL, 0);
             e.data.ptr = &r->conns[i];
-            r->idle[r->n_idle++] = &r->conns[i];
+            put_idle(r, &r->conns[i]);
         }
         if (!s || epoll_ctl(r->ep, EPOLL_CTL_ADD, load_fd(s), &e) == -1) {
             return -1;
