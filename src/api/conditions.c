@@ -36,11 +36,16 @@ int conditions_copy(const struct condition_list *l, struct arena *a, struct cond
     return 0;
 }
 
+/* At most the limit, cut between two characters: half of one would be stored as another, and differ for ever. */
 static struct str cut(struct arena *a, struct str message) {
+    size_t n = LIMIT_CONDITION_MESSAGE - 4;
     if (message.n <= LIMIT_CONDITION_MESSAGE) {
         return arena_str(a, message);
     }
-    return arena_f(a, "%.*s ...", STR_ARG(str_head(message, LIMIT_CONDITION_MESSAGE - 4)));
+    while (n > 0 && ((unsigned char)message.p[n] & 0xc0) == 0x80) {
+        n--;
+    }
+    return arena_f(a, "%.*s ...", STR_ARG(str_head(message, n)));
 }
 
 /* A new one at the end, without a status; NULL: no memory. */

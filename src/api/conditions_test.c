@@ -78,6 +78,18 @@ static void long_messages_are_cut(void **state) {
     assert_false(set(&l, "True", "Up", text, T2));
 }
 
+static void a_character_is_not_cut(void **state) {
+    static char text[LIMIT_CONDITION_MESSAGE + 100];
+    struct condition_list l = {0};
+    for (size_t i = 0; i + 3 < sizeof text; i += 3) {
+        memcpy(text + i, "\xe2\x82\xac", 3);
+    }
+    set(&l, "True", "Up", text, T1);
+    struct str m = l.v[0].message;
+    assert_true(str_ends(m, STR("\xe2\x82\xac ...")));
+    assert_in_range(m.n, LIMIT_CONDITION_MESSAGE - 3, LIMIT_CONDITION_MESSAGE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_transition_moves_with_the_status_alone, setup,
@@ -85,6 +97,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_copy_leaves_what_it_came_from, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_not_found, setup, teardown),
         cmocka_unit_test_setup_teardown(long_messages_are_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_character_is_not_cut, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
