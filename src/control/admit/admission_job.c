@@ -40,8 +40,6 @@ static bool is_suspended(const struct integration *row, yyjson_mut_val *root) {
     return yyjson_mut_is_true(json_mpath(root, row->suspend));
 }
 
-/* ---- new ones ---- */
-
 /* ---- elastic ones ---- */
 
 static bool asks_elastic(const struct admission_context *c, struct str annotation) {
@@ -69,6 +67,19 @@ static int gate_template(struct admission_ask *q, struct err *err) {
     return r ? err_set(err, ERR_NOMEM, "out of memory") : 0;
 }
 
+/* One that is steered before it ever ran: the queue may be named now, the gate taken off. */
+static int steer(const struct admission_context *c, const struct integration *row,
+                 struct admission_ask *q, struct err *err) {
+    bool begun = !is_suspended(row, q->obj) || json_path(q->old, "status.startTime") != NULL;
+    bool queued = admission_label(q, KUEUE_QUEUE_LABEL).n > 0 ||
+                  c->settings->manage_jobs_without_queue_name;
+    return !begun && queued && (row->flags & INTEGRATION_ELASTIC) && is_elastic(c, q)
+               ? gate_template(q, err)
+               : 0;
+}
+
+/* ---- new ones ---- */
+
 /* Is it queued by something above it, or owned by what is queued here? */
 static bool is_below(const struct admission_context *c, const struct admission_ask *q) {
     struct owner_ref o;
@@ -82,9 +93,12 @@ static bool is_below(const struct admission_context *c, const struct admission_a
 static int mutate(const struct admission_context *c, struct admission_ask *q, struct err *err) {
     const struct integration *row = row_of(c, q);
     struct str queue = {0};
-    if (q->op != ADMISSION_CREATE || q->subresource.n > 0 || !row ||
+    if (q->op == ADMISSION_DELETE || q->subresource.n > 0 || !row ||
         !admission_managed_namespace(c, q) || is_below(c, q)) {
         return 0;
+    }
+    if (q->op == ADMISSION_UPDATE) {
+        return steer(c, row, q, err);
     }
     int r = admission_queue_name(c, q, &queue, err);
     if (r != 0 || (queue.n == 0 && !c->settings->manage_jobs_without_queue_name)) {

@@ -328,6 +328,16 @@ static void elastic_jobs(void **state) {
                                STR("kueue.x-k8s.io/elastic-job")));
     ask(&f, "batch", "Job", "{" META ",\"spec\":{}}", NULL);
     assert_null(json_mpath(f.ask.obj, "spec.template.spec.schedulingGates"));
+    static const char held[] =
+        "{\"metadata\":{\"name\":\"j\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"},"
+        "\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"true\"}},\"spec\":{\"suspend\":true}}";
+    ask(&f, "batch", "Job", held, "{" ELASTIC ",\"spec\":{\"suspend\":true}}");
+    assert_non_null(json_mfind(json_mpath(f.ask.obj, "spec.template.spec.schedulingGates"), "name",
+                               STR("kueue.x-k8s.io/elastic-job")));
+    ask(&f, "batch", "Job", held,
+        "{" ELASTIC ",\"spec\":{\"suspend\":true},\"status\":{\"startTime\":"
+        "\"2026-01-01T00:00:00Z\"}}");
+    assert_null(json_mpath(f.ask.obj, "spec.template.spec.schedulingGates"));
     ask(&f, "ray.io", "RayJob", "{" ELASTIC ",\"spec\":{}}", NULL);
     assert_int_equal(f.ask.n_warnings, 1);
     teardown(&f);

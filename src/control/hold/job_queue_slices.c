@@ -12,8 +12,9 @@
  *     more pods, with quota, no next           a Workload is made that names the holder
  *     other pods than next has                 its counts change, in place
  *
- * One is replaced by one at a time. Who replaces whom, and ends, is the queue's business (queue_slices.c). Pods of such
- * a Job are made behind a scheduling gate, which is taken off as many as the Workload that holds quota has.
+ * A Workload has one successor at a time. Which Workload replaces which, and that the replaced one ends, is decided by
+ * the queue controller (queue_slices.c). Pods of such a Job are made behind a scheduling gate, which is taken off as
+ * many pods as the Workload that holds quota has.
  */
 #include "control/hold/job_queue_private.h"
 
@@ -105,7 +106,44 @@ struct gates {
     const struct object **v; /* gated, by name */
     size_t n;
     int64_t open;
+    bool failed; /* no memory: not all was read */
+    struct arena one; /* of the pod that is looked at */
 };
+
+/* What counts is read from the fields: an annotation may say `"phase":"Succeeded"`, too. That no field says so can be
+ * told from the text alone, without parsing each pod. */
+static yyjson_val *pod_tree(struct gates *g, const struct object *o) {
+    yyjson_doc *d;
+    arena_reset(&g->one);
+    if (object_tree(o, &g->one, &d, NULL) != 0) {
+        g->failed = true;
+        return NULL;
+    }
+    return yyjson_doc_get_root(d);
+}
+
+static bool is_over(struct gates *g, const struct object *o) {
+    if (!str_contains(o->json, STR("\"phase\":\"Succeeded\"")) &&
+        !str_contains(o->json, STR("\"phase\":\"Failed\""))) {
+        return false;
+    }
+    struct str phase = json_str(json_path(pod_tree(g, o), "status.phase"));
+    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
+}
+
+static bool is_gated(struct gates *g, const struct object *o) {
+    yyjson_val *gate;
+    size_t i, n;
+    if (!str_contains(o->json, STR("\"" KUEUE_ELASTIC_GATE "\""))) {
+        return false;
+    }
+    yyjson_arr_foreach(json_path(pod_tree(g, o), "spec.schedulingGates"), i, n, gate) {
+        if (str_is(json_str_at(gate, "name"), KUEUE_ELASTIC_GATE)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool gate_each(void *ctx, const struct object *o) {
     struct gates *g = ctx;
@@ -113,9 +151,7 @@ static bool gate_each(void *ctx, const struct object *o) {
     if (!owner || !str_eq(owner->uid, g->p->obj->uid)) {
         return true;
     }
-    bool over = str_contains(o->json, STR("\"phase\":\"Succeeded\"")) ||
-                str_contains(o->json, STR("\"phase\":\"Failed\""));
-    bool gated = str_contains(o->json, STR("{\"name\":\"" KUEUE_ELASTIC_GATE "\"}"));
+    bool over = is_over(g, o), gated = is_gated(g, o);
     if (gated && !over && !o->deleting_ns) {
         g->v[g->n++] = o;
     }
@@ -185,7 +221,12 @@ enum work job_queue_ungate(struct pair *p) {
     if (!g.v) {
         return WORK_RETRY;
     }
+    arena_init(&g.one, LIMIT_OBJECT_BYTES * 8);
     mirror_owned(p->c->base.env.mirror, p->obj, gate_each, &g);
+    arena_release(&g.one);
+    if (g.failed) {
+        return WORK_RETRY;
+    }
     int64_t room = granted(p) - g.open;
     if (room <= 0 || g.n == 0) {
         return WORK_OK;

@@ -10,9 +10,22 @@ bool job_kind_resizes(const struct kind *k) {
     return row && (row->flags & INTEGRATION_ELASTIC);
 }
 
+/* Its pods are made behind the gate: without it nothing would keep those that there is no quota for. The template of a
+ * Job that was started does not change. */
+static bool has_gate(const struct job_look *l) {
+    yyjson_val *gate;
+    size_t i, n;
+    yyjson_arr_foreach(json_path(l->tree, "spec.template.spec.schedulingGates"), i, n, gate) {
+        if (str_is(json_str_at(gate, "name"), KUEUE_ELASTIC_GATE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool job_is_elastic(const struct job_look *l) {
     return l->settings->gates.elastic_jobs && (l->row->flags & INTEGRATION_ELASTIC) &&
-           str_is(job_look_annotation(l, KUEUE_ELASTIC_ANNOTATION), "true") &&
+           has_gate(l) && str_is(job_look_annotation(l, KUEUE_ELASTIC_ANNOTATION), "true") &&
            str_empty(job_workload_prebuilt(l)) &&
            str_empty(job_look_annotation(l, KUEUE_MIN_PARALLELISM));
 }

@@ -4,11 +4,10 @@
 #include "api/schema/check.h"
 #include "api/schema/codec.h"
 #include "control/kit/views.h"
+#include "control/load/job_slices.h"
 
 #define WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define UNCONSTRAINED_ANNOTATION "kueue.x-k8s.io/podset-unconstrained-topology"
-#define ELASTIC_ANNOTATION "kueue.x-k8s.io/elastic-job"
-#define SLICE_ANNOTATION "kueue.x-k8s.io/workload-slice-name"
 #define CONFLICT "invalid admission check PodSetUpdate: conflict for "
 
 int podset_info_init(struct podset_info *in, struct arena *a) {
@@ -209,11 +208,11 @@ static int add_slice(struct podset_info *in, const struct podset_ask *q, struct 
     const struct str_map *notes = &q->wl->metadata->annotations;
     struct str elastic = {0}, name = q->wl_obj->name;
     for (size_t i = 0; i < notes->n; i++) {
-        elastic = str_is(notes->v[i].key, ELASTIC_ANNOTATION) ? notes->v[i].value : elastic;
-        name = str_is(notes->v[i].key, SLICE_ANNOTATION) ? notes->v[i].value : name;
+        elastic = str_is(notes->v[i].key, KUEUE_ELASTIC_ANNOTATION) ? notes->v[i].value : elastic;
+        name = str_is(notes->v[i].key, KUEUE_SLICE_NAME) ? notes->v[i].value : name;
     }
     return q->settings->gates.elastic_jobs && str_is(elastic, "true")
-               ? set_key(in->doc, in->annotations, "annotations", STR(SLICE_ANNOTATION), name, err)
+               ? set_key(in->doc, in->annotations, "annotations", STR(KUEUE_SLICE_NAME), name, err)
                : 0;
 }
 

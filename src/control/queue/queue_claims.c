@@ -4,17 +4,26 @@
  * Each pod gets a claim of its own from each template that it names. The devices of a claim are counted by class, as
  * the resource that the Configuration maps the class to (resources.deviceClassMappings), beside what containers ask
  * for; from there on it is a resource like any other: quota, fair sharing and usage know it by name. Administrators'
- * access to a device is not counted. Without any mapping claims are not looked at.
+ * access to a device is not counted. Without any mapping claims are not looked at. A template is read when its Workload
+ * is looked at: one that is deleted and made anew after the admission is not noticed.
  */
 #include "base/limits.h"
 #include "control/queue/queue_private.h"
 
-enum { CLAIMS_MAX = 256, REQUESTS_MAX = 1024 }; /* of one pod; of all its templates */
+enum {
+    CLAIMS_MAX = 256,    /* of one pod */
+    REQUESTS_MAX = 1024, /* of all its templates */
+    /* Of the templates that are read, each as often as it is named: those of all pod sets together are refused beyond
+     * it, and counted for one pod set at a time. */
+    TEMPLATE_BYTES = 2 << 20
+};
 
 struct claims {
     struct queue_controller *c;
     struct str ns;
     struct pod_spec *to;  /* NULL: nothing is added */
+    struct quantity_pair *own; /* its amounts, once they are a copy */
+    size_t bytes;              /* of templates, that may be read */
     size_t set, at, left; /* the pod set and claim under way; requests that may be looked at */
     struct str set_name, template; /* of those */
     struct str why;                /* why not, when it is not empty */
@@ -41,16 +50,20 @@ static void refuse(struct claims *x, const char *below, const char *what, struct
 
 static int add(struct claims *x, struct str resource, int64_t n) {
     struct quantity_map *m = &x->to->overhead;
-    struct quantity_pair *v = ARENA_ARRAY(&x->c->arena, struct quantity_pair, m->n + 1);
+    struct quantity_pair *v = x->own;
     size_t i = 0;
-    if (v == NULL) {
-        return ERR_NOMEM;
-    }
-    if (m->n > 0) {
-        memcpy(v, m->v, m->n * sizeof(*v));
-    }
-    while (i < m->n && !str_eq(v[i].key, resource)) {
+    while (i < m->n && !str_eq(m->v[i].key, resource)) {
         i++;
+    }
+    if (v == NULL || i == m->n) { /* once for each resource that claims are counted as */
+        v = ARENA_ARRAY(&x->c->arena, struct quantity_pair, m->n + 1);
+        if (v == NULL) {
+            return ERR_NOMEM;
+        }
+        if (m->n > 0) {
+            memcpy(v, m->v, m->n * sizeof(*v));
+        }
+        x->own = v;
     }
     int64_t had = i < m->n ? translate_amount(resource, v[i].value) : 0;
     v[i] = (struct quantity_pair){.key = resource,
@@ -105,6 +118,11 @@ static void each_request(struct claims *x, const struct object *o) {
     yyjson_doc *d;
     yyjson_val *r;
     size_t i, n;
+    if (o->json.n > x->bytes) {
+        refuse(x, "", "Invalid value: ", STR("the templates of its claims are too long"));
+        return;
+    }
+    x->bytes -= o->json.n;
     arena_init(&scratch, LIMIT_OBJECT_BYTES * 8);
     x->code = object_tree(o, &scratch, &d, NULL);
     yyjson_val *list =
@@ -157,7 +175,7 @@ static void claims(struct claims *x, const struct pod_spec *p) {
 }
 
 int queue_claims_fill(struct queue_controller *c, struct str ns, struct pod_spec *p) {
-    struct claims x = {.c = c, .ns = ns, .to = p};
+    struct claims x = {.c = c, .ns = ns, .to = p, .bytes = TEMPLATE_BYTES};
     if (c->settings->resources.n_devices > 0) {
         claims(&x, p);
     }
@@ -166,7 +184,7 @@ int queue_claims_fill(struct queue_controller *c, struct str ns, struct pod_spec
 
 bool queue_claims_refused(struct queue_controller *c, const struct workload *w,
                           struct str *ret_text) {
-    struct claims x = {.c = c, .ns = w->metadata->namespace};
+    struct claims x = {.c = c, .ns = w->metadata->namespace, .bytes = TEMPLATE_BYTES};
     size_t n = w->spec != NULL && c->settings->resources.n_devices > 0 ? w->spec->pod_sets.n : 0;
     for (; x.set < n && x.code == 0 && str_empty(x.why); x.set++) {
         const struct pod_template *t = w->spec->pod_sets.v[x.set].template;

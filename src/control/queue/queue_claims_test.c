@@ -180,6 +180,33 @@ static void not_there_yet(void **state) {
     end(&s);
 }
 
+/* What templates say besides their requests is read as well, each time that one is named: that has a bound. */
+static void long_templates(void **state) {
+    struct scene s;
+    struct buf b;
+    start(&s, 1);
+    local_queue(&s, "lq");
+    buf_init(&b, 1 << 20);
+    buf_c(&b, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaimTemplate\","
+              "\"metadata\":{\"name\":\"t\",\"namespace\":\"default\",\"annotations\":{\"a\":\"");
+    for (size_t i = 0; i < 30000; i++) {
+        buf_c(&b, "0123456789");
+    }
+    buf_c(&b, "\"}},\"spec\":{\"spec\":{\"devices\":{\"requests\":[]}}}}");
+    fake_world_put(&s.w, buf_cstr(&b));
+    buf_release(&b);
+#define ONE "{\"name\":\"c\",\"resourceClaimTemplateName\":\"t\"}"
+    workload(&s, "few", "lq", 1, "1", ",\"resourceClaims\":[" ONE "," ONE "]");
+    workload(&s, "many", "lq", 1, "1",
+             ",\"resourceClaims\":[" ONE "," ONE "," ONE "," ONE "," ONE "," ONE "," ONE "]");
+    fake_world_run(&s.w, 2 * NS_PER_SEC);
+    assert_string_equal(admitted(&s, "few"), "True");
+    const struct object *o = fake_world_get(&s.w, "Workload", "default", "many");
+    assert_non_null(strstr(fake_world_condition_message(o, "QuotaReserved"),
+                           "[6]: Invalid value: the templates of its claims are too long"));
+    end(&s);
+}
+
 /* Without a mapping nothing is counted, as before. */
 static void not_configured(void **state) {
     struct scene s;
@@ -230,7 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counted),        cmocka_unit_test(refused),
         cmocka_unit_test(not_there_yet),  cmocka_unit_test(not_configured),
-        cmocka_unit_test(used_by_weight),
+        cmocka_unit_test(used_by_weight), cmocka_unit_test(long_templates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,6 +336,69 @@ static void restarted(void **state) {
     }
 }
 
+static bool say_it_is_over(void *ctx, const struct object *o) {
+    struct scene *s = ctx;
+    char name[300];
+    assert_true(str_copy(o->name, name, sizeof(name)));
+    if (!str_contains(o->json, STR("schedulingGates\":[{"))) {
+        fake_world_patch(&s->w, "Pod", "default", name, "",
+                         "{\"metadata\":{\"annotations\":{\"phase\":\"Succeeded\"}}}");
+    }
+    return true;
+}
+
+/* What runs is read from the status: pods whose annotations say that they are over still count. */
+static void notes_are_no_status(void **state) {
+    struct scene s;
+    start(&s, 2, 2);
+    scale(&s, 4);
+    assert_int_equal(look(&s).gated, 2);
+    mirror_scan(s.w.mirror, fake_world_kind("Pod"), STR("default"), say_it_is_over, &s);
+    fake_world_live(&s.w, 5);
+    scale(&s, 5);
+    assert_int_equal(look(&s).pods, 5);
+    assert_int_equal(look(&s).gated, 3);
+    scene_end(&s);
+}
+
+/* A Job whose pods are not made behind the gate has one size, whatever its annotation says. */
+static void without_the_gate(void **state) {
+    struct scene s;
+    scene_start(&s);
+    scene_controllers(&s);
+    scene_flavor(&s, "f");
+    scene_queue(&s, "q", 2, "");
+    fake_world_put(&s.w,
+                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"a\","
+                   "\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"},"
+                   "\"annotations\":{" ELASTIC "}},\"spec\":{\"suspend\":true,\"parallelism\":2,"
+                   "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
+                   "\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}");
+    fake_world_live(&s.w, 5);
+    assert_string_equal(job_text(&s, "spec.suspend"), "false");
+    scale(&s, 4);
+    fake_world_live(&s.w, 5);
+    assert_string_equal(job_text(&s, "spec.suspend"), "true");
+    scene_end(&s);
+}
+
+/* A Workload that says it is elastic is never admitted with a part of its pods: the counts would be those of all. */
+static void never_in_part(void **state) {
+    struct scene s;
+    start(&s, 4, 2);
+    fake_world_put(&s.w,
+                   "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
+                   "\"name\":\"hand\",\"namespace\":\"default\",\"annotations\":{" ELASTIC "}},"
+                   "\"spec\":{\"queueName\":\"q\",\"podSets\":[{\"name\":\"main\",\"count\":10,"
+                   "\"minCount\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                   "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{"
+                   "\"cpu\":\"1\"}}}]}}}]}}");
+    fake_world_live(&s.w, 5);
+    assert_string_not_equal(fake_world_condition(scene_get(&s, "hand"), "Admitted"), "True");
+    assert_int_equal(reserved(&s), 2);
+    scene_end(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows),        cmocka_unit_test(waits),
@@ -343,7 +406,8 @@ int main(void) {
         cmocka_unit_test(shrinks),      cmocka_unit_test(not_anothers),
         cmocka_unit_test(not_by_hand),  cmocka_unit_test(many),
         cmocka_unit_test(switched_off), cmocka_unit_test(under_faults),
-        cmocka_unit_test(restarted),
+        cmocka_unit_test(restarted),    cmocka_unit_test(notes_are_no_status),
+        cmocka_unit_test(without_the_gate), cmocka_unit_test(never_in_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
