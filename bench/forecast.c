@@ -1,7 +1,7 @@
 /*
  * forecast: how far from the truth the first estimated start of a job is, on simulated lives of one queue, by kind of
- * history. The estimate is made as `control/insight` makes it: an outlook on the run times seen so far, stretched by
- * what came of earlier ones.
+ * history. The estimate is made as `control/see/insight` makes it: an outlook on the run times seen so far, stretched
+ * by what came of earlier ones.
  *
  * Of the jobs that waited: how many were told a time, and its error |told - came| over the wait that came; how many a
  * range, how often the start lay in it or after it, how wide it is over its middle, and how far off that middle was;

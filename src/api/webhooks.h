@@ -2,9 +2,9 @@
  * webhooks: what a kube-apiserver asks Berth about, as a table: one row is one path. What is printed has a webhook for
  * objects that are queued and, where new ones are changed, another for those that are not.
  *
- * `berth manifests` prints the configurations from it, site/webhook serves the paths in it, and control/webhook_certs
- * keeps their caBundle. Paths are those of Kueue, so that dashboards and network rules made for it still fit; names are
- * ours, so that both can be told apart where one replaces the other.
+ * `berth manifests` prints the configurations from it, site/webhook serves the paths in it, and
+ * control/admit/webhook_certs keeps their caBundle. Paths are those of Kueue, so that dashboards and network rules made
+ * for it still fit; names are ours, so that both can be told apart where one replaces the other.
  */
 #ifndef BERTH_API_WEBHOOKS_H
 #define BERTH_API_WEBHOOKS_H

@@ -11,8 +11,8 @@
  * Objects are in their storage version for kinds that Berth has tables of; in the version that the request names
  * otherwise (custom resources of others: one version is understood each, see q->version).
  */
-#ifndef BERTH_MIRROR_ADMISSION_H
-#define BERTH_MIRROR_ADMISSION_H
+#ifndef BERTH_PORT_ADMISSION_H
+#define BERTH_PORT_ADMISSION_H
 
 #include "api/schema/kind.h"
 #include "base/str.h"

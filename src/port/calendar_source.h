@@ -1,14 +1,14 @@
 /*
- * calendar_source: the iCalendar texts behind unguessable addresses, by interface. `control/calendar_feed` makes them,
- * `site` serves them at /calendar/TOKEN.ics. Loop thread only.
+ * calendar_source: the iCalendar texts behind unguessable addresses, by interface. `control/series/calendar_feed` makes
+ * them, `site` serves them at /calendar/TOKEN.ics. Loop thread only.
  *
  * World owns a seat and hands it to both; whoever can answer sits in it while it lives:
  *
  *     struct calendar_source *s = seat->source;         NULL: not now (503), e.g. another replica leads
  *     int code = s ? s->get(s, token, &body, &err) : ERR_UNAVAILABLE;
  */
-#ifndef BERTH_MIRROR_CALENDAR_SOURCE_H
-#define BERTH_MIRROR_CALENDAR_SOURCE_H
+#ifndef BERTH_PORT_CALENDAR_SOURCE_H
+#define BERTH_PORT_CALENDAR_SOURCE_H
 
 #include "base/err.h"
 #include "base/str.h"

@@ -3,8 +3,8 @@
  * in a Secret (control/admit/webhook_certs.h); site/webhook/webhook_cert.h implements it with OpenSSL. Loop thread
  * only.
  */
-#ifndef BERTH_MIRROR_CERT_KEEPER_H
-#define BERTH_MIRROR_CERT_KEEPER_H
+#ifndef BERTH_PORT_CERT_KEEPER_H
+#define BERTH_PORT_CERT_KEEPER_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,10 +1,10 @@
 /*
  * log_source: where the API server gets a pod's log from, by interface.
  *
- * In the embedded world node/logread reads the files on this machine; tests have their own. All on the loop thread.
+ * In the embedded world node/pods/logread reads the files on this machine; tests have their own. Loop thread only.
  */
-#ifndef BERTH_MIRROR_LOG_SOURCE_H
-#define BERTH_MIRROR_LOG_SOURCE_H
+#ifndef BERTH_PORT_LOG_SOURCE_H
+#define BERTH_PORT_LOG_SOURCE_H
 
 #include "mirror/object.h"
 

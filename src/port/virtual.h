@@ -10,8 +10,8 @@
  *     virtual_remove(r, &me->source);                   in its _free: what it was asked and has not answered is
  *                                                       answered with ERR_UNAVAILABLE by itself, before
  */
-#ifndef BERTH_MIRROR_VIRTUAL_H
-#define BERTH_MIRROR_VIRTUAL_H
+#ifndef BERTH_PORT_VIRTUAL_H
+#define BERTH_PORT_VIRTUAL_H
 
 #include "api/schema/kind.h"
 #include "base/str.h"

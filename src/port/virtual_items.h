@@ -10,8 +10,8 @@
  * Two answers are the same when their bytes are, but for the members "computed" and "status.computed" (when it was
  * made).
  */
-#ifndef BERTH_MIRROR_VIRTUAL_ITEMS_H
-#define BERTH_MIRROR_VIRTUAL_ITEMS_H
+#ifndef BERTH_PORT_VIRTUAL_ITEMS_H
+#define BERTH_PORT_VIRTUAL_ITEMS_H
 
 #include "base/err.h"
 #include "base/map.h"

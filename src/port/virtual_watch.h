@@ -15,8 +15,8 @@
  *     virtual_watch_stop(w);                           the peer has gone: nothing is called any more
  *     virtual_hub_free(h);                             before the mirror; after all watchers have ended
  */
-#ifndef BERTH_MIRROR_VIRTUAL_WATCH_H
-#define BERTH_MIRROR_VIRTUAL_WATCH_H
+#ifndef BERTH_PORT_VIRTUAL_WATCH_H
+#define BERTH_PORT_VIRTUAL_WATCH_H
 
 #include "base/buf.h"
 #include "mirror/mirror.h"

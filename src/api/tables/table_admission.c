@@ -1,5 +1,5 @@
 /*
- * table_admission: the fields of the webhook configurations. There is no C view: server/hooks reads the JSON.
+ * table_admission: the fields of the webhook configurations. There is no C view: server/write/hooks reads the JSON.
  */
 #include "api/tables/table.h"
 #include "api/tables/view_meta.h"

@@ -1,5 +1,5 @@
 /*
- * table_extension: the fields of CustomResourceDefinition. There is no C view: api/crd_kind reads the JSON.
+ * table_extension: the fields of CustomResourceDefinition. There is no C view: api/schema/crd_kind reads the JSON.
  */
 #include "api/tables/table.h"
 #include "api/tables/view_meta.h"

@@ -1,6 +1,6 @@
 /* sha1: FIPS 180-4 SHA-1, for names that must equal Kueue's. Not for security. */
-#ifndef BERTH_CONTROL_SHA1_H
-#define BERTH_CONTROL_SHA1_H
+#ifndef BERTH_BASE_SHA1_H
+#define BERTH_BASE_SHA1_H
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* sha256: FIPS 180-4 SHA-256, for names that must equal Kueue's. Not for security. */
-#ifndef BERTH_CONTROL_SHA256_H
-#define BERTH_CONTROL_SHA256_H
+#ifndef BERTH_BASE_SHA256_H
+#define BERTH_BASE_SHA256_H
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* sha_blocks: what SHA-1 and SHA-256 do alike: the text in blocks of 64 bytes, padded with its length (FIPS 180-4). */
-#ifndef BERTH_CONTROL_SHA_BLOCKS_H
-#define BERTH_CONTROL_SHA_BLOCKS_H
+#ifndef BERTH_BASE_SHA_BLOCKS_H
+#define BERTH_BASE_SHA_BLOCKS_H
 
 #include <stdint.h>
 #include <string.h>

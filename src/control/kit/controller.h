@@ -17,9 +17,10 @@
  *
  * From the row come: the feeds of the kinds that have a function `changed`; the first look, at the start and when
  * memory was lost, at all objects of the kinds that say `first`; the queue of keys, with its back-off and its budget a
- * turn; life (controller_new, controller_free); and what it may write: a write that is not declared in `may` stops the
- * program, in every test and every world. Tests hold against the rows what others keep: control_set_test.c the words of
- * `--controllers`, operate_rows_test.c the kinds that `berth operate` watches and the role that it has on a cluster.
+ * turn; life (controller_new, controller_free); and what it may write: a write that is not declared in `may` ends a
+ * unit test in the fake world; elsewhere it is logged as an error and goes on (round_bind). Tests hold against the rows
+ * what others keep: control_set_test.c the words of `--controllers`, operate_rows_test.c the kinds that `berth operate`
+ * watches and the role that it has on a cluster.
  *
  * A change leads to keys; a step looks at the object of a key as it is now, never at what happened to it, and decides.
  * Keys have sorts (work_key.what), of the controller's own enum where it has more than one: `{GONE, ns, name}` and not
@@ -33,7 +34,7 @@
  *     return round_end(r);
  *
  * A key whose answers are due is busy. When they are in, the mirror shows what was written (mirror/writer.h): rounds
- * assert it, so that a step never has to remember what it expects to see.
+ * check it, so that a step never has to remember what it expects to see.
  *
  * A controller with memory of its own says how large (`size`); its struct begins with struct controller, is zero at
  * first, is filled by `init` and emptied by `release`, also when init failed half way.

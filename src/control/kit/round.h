@@ -31,7 +31,7 @@ struct round *round_begin(struct workqueue *q, struct writer *w, const char *who
 /* The same for a key of sort 0. */
 struct round *round_new(struct workqueue *q, struct writer *w, const char *who, struct str ns,
                         struct str name);
-/* What a controller says that it writes (controller.h): asked, and asserted, at each write. ctx outlives the round. */
+/* What a controller says that it writes (controller.h): checked at each write. ctx outlives the round. */
 enum may {
     MAY_CREATE = 1 << 0,
     MAY_PATCH = 1 << 1,

@@ -158,7 +158,7 @@ static const struct integration rows[] = {
         .inject = wrapper_inject,
         .restore = wrapper_restore,
     },
-    /* What is queued pod by pod has no member that holds it back: control/pod_group and the like queue it. */
+    /* What is queued pod by pod has no member that holds it back: control/hold/pod_group and the like queue it. */
     {.name = "pod", .group = "", .kind = "Pod"},
     {.name = "deployment", .group = "apps", .kind = "Deployment"},
     {.name = "statefulset", .group = "apps", .kind = "StatefulSet"},

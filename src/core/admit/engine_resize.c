@@ -5,9 +5,9 @@
  *     heir       which was given the difference: prior->heir
  *
  * A prior has one heir at a time. The heir holds the difference and the prior what it had, so that everything that
- * counts holders counts each pod once. The prior stops being the one or the other way: the heir's admission is written
- * and seen (engine_workload_resize), or it gives back what it holds; then the heir has it, without a moment in which
- * it is free. An heir that is undone gives back the difference alone.
+ * counts holders counts each pod once. The prior ends in one of two ways: the heir's admission is written and seen
+ * (engine_workload_resize), or it gives back what it holds; then the heir has it, without a moment in which it is free.
+ * An heir that is undone gives back the difference alone.
  */
 #include "core/admit/usage.h"
 

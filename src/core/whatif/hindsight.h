@@ -1,14 +1,15 @@
 /*
  * hindsight (core): compares estimated with actual starts, and corrects later estimates.
  *
- * A forecast knows what has been submitted. That small jobs keep overtaking a large one, that somebody declares three
- * times what his jobs take, it learns from what came of earlier forecasts. Each workload's first outlook is kept until
- * it starts; then it has a score: 0, it started at `mid`; 1, at `late`; -1, at `early`; in between and beyond likewise.
- * The last scores of a class (hindsight_class: queue, priority, size) stretch the outlooks of the next ones. Who waits
- * on past what was said counts with what it came to so far: so an estimate that slides widens, and then is unknown.
+ * A forecast knows only what has been submitted. What it cannot know (small jobs that will overtake a large one,
+ * declared run times that are three times too long) is learnt here from the errors of earlier forecasts. Each
+ * workload's first outlook is kept until it starts; then it has a score: 0, it started at `mid`; 1, at `late`; -1, at
+ * `early`; in between and beyond likewise. The last scores of a class (hindsight_class: queue, priority, size) stretch
+ * the outlooks of the next ones. A workload that waits past its latest start counts with its wait so far: so an
+ * estimate that slides widens, and then is unknown.
  *
- * Bounded: HINDSIGHT_CLASSES classes of HINDSIGHT_SCORES scores and HINDSIGHT_OPEN outlooks; who was not used longest
- * is forgotten. No clock: times are given.
+ * Bounded: HINDSIGHT_CLASSES classes of HINDSIGHT_SCORES scores and HINDSIGHT_OPEN outlooks; the least recently used is
+ * forgotten. No clock: times are given.
  */
 #ifndef BERTH_CORE_HINDSIGHT_H
 #define BERTH_CORE_HINDSIGHT_H

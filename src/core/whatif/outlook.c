@@ -178,7 +178,7 @@ int outlook_run(const struct clone *c, const struct forecast_work *works, size_t
 
 /* ---- saying ---- */
 
-/* Near enough to be told as one time: within twenty seconds, or half of the wait. */
+/* Near enough to be told as one time: within twenty seconds, or 45 hundredths of the wait. */
 enum outlook_kind outlook_says(const struct outlook *o, int64_t now) {
     if (o->mid == FORECAST_NEVER) {
         return OUTLOOK_NEVER;

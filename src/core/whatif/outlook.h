@@ -2,11 +2,11 @@
  * outlook (core): estimated starts as ranges: a forecast (forecast.h) run several times, each time with other run
  * times of those that were observed.
  *
- * One run on medians says a time for everybody and never how sure it is. Here each run draws, for each work, one of the
- * run times that its history allows: spread evenly over the history, the tails included, and what is left of a holder
- * by those that ran longer than it has. What hardly differs from run to run is a time; the rest is a range. Draws come
- * from the work's uid alone, so that the same question has the same answer. Declared run times are drawn where it is
- * known which shares of theirs others took. Where nothing was observed one run says it all.
+ * One run on medians gives one time for each workload and never how sure it is. Here each run draws, for each work, one
+ * of the run times that its history allows: spread evenly over the history, the tails included, and what is left of a
+ * holder by those that ran longer than it has. A start that hardly differs from run to run is a time; any other is a
+ * range. Draws come from the work's uid alone, so that the same question has the same answer. Declared run times are
+ * drawn where it is known which shares of theirs others took. Where nothing was observed one run says it all.
  *
  * How to use: outlook_run, then hindsight_adjust (hindsight.h), then outlook_says.
  */

@@ -6,8 +6,8 @@
  * pods. What the real server refuses (validation, authorization) is not. Every change is committed before the call
  * returns; uids and generated names count up, so that a run can be repeated.
  */
-#ifndef BERTH_CONTROL_MEMORY_STORE_H
-#define BERTH_CONTROL_MEMORY_STORE_H
+#ifndef BERTH_MIRROR_MEMORY_STORE_H
+#define BERTH_MIRROR_MEMORY_STORE_H
 
 #include "base/clock.h"
 #include "mirror/mirror.h"

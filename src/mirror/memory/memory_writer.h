@@ -3,8 +3,8 @@
  *
  * A write for which there is no memory ends the process: a world in memory has nowhere else to go.
  */
-#ifndef BERTH_CONTROL_MEMORY_WRITER_H
-#define BERTH_CONTROL_MEMORY_WRITER_H
+#ifndef BERTH_MIRROR_MEMORY_WRITER_H
+#define BERTH_MIRROR_MEMORY_WRITER_H
 
 #include "mirror/memory/memory_store.h"
 

@@ -1,6 +1,6 @@
 /*
- * json_peek: one text out of a JSON object, without memory: for what must be known of an answer that there is no memory
- * to read.
+ * json_peek: reads one text of a JSON object without allocating, for what must be known of an answer when there is no
+ * memory to parse it.
  */
 #ifndef BERTH_WIRE_JSON_PEEK_H
 #define BERTH_WIRE_JSON_PEEK_H
