@@ -158,6 +158,37 @@ static void test_defaults_against_patterns(void **state) {
     }
 }
 
+/* An object whose patterns take more than one object may is refused as such: not one match is begun after that, and no
+ * text is said not to match that was never compared. */
+static void test_patterns_have_a_budget(void **state) {
+    struct fixture *f = *state;
+    struct arena a;
+    struct buf list;
+    struct crd_schema *s;
+    yyjson_doc *schema;
+    yyjson_mut_doc *d;
+    struct causes c = {.arena = &f->a};
+    arena_init(&a, 256 << 20);
+    buf_init(&list, 0);
+    assert_ok(json_parse(&a,
+                         STR("{\"type\":\"array\",\"items\":{\"type\":\"string\","
+                             "\"pattern\":\"((a?){50}){20}\"}}"),
+                         &schema, &f->err),
+              &f->err);
+    assert_ok(crd_schema_new(yyjson_doc_get_root(schema), &s, &f->err), &f->err);
+    for (int i = 0; i < 20000; i++) {
+        buf_c(&list, i ? ",\"aab\"" : "[\"aab\"");
+    }
+    buf_c(&list, "]");
+    assert_ok(json_parse_mut(&a, buf_view(&list), &d, &f->err), &f->err);
+    crd_validate(s, yyjson_mut_doc_get_root(d), NULL, &c);
+    assert_int_equal(c.n, 1);
+    SAME(c.v[0].text, "Invalid value: \"\": the object takes too long to check");
+    crd_schema_free(s);
+    buf_release(&list);
+    arena_release(&a);
+}
+
 static void test_faults(void **state) {
     struct fixture *f = *state;
     SAME(faults(f, "{\"n\":2}", NULL), "");
@@ -312,6 +343,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_prune_and_default, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_patterns_have_a_budget, setup, teardown),
         cmocka_unit_test_setup_teardown(test_defaults_against_patterns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ratchet, setup, teardown),
         cmocka_unit_test_setup_teardown(test_row, setup, teardown),

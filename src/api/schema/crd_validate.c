@@ -213,6 +213,17 @@ static size_t characters(struct str s) {
     return n;
 }
 
+static void check_pattern(struct crd_visit *v, const struct crd_rules *r, struct str s,
+                          const struct path *at, struct str where) {
+    int m = regex_matches(r->regex, s, &v->matching);
+    if (m == ERR_TOO_LARGE) {
+        v->steps = LIMIT_CRD_STEPS + 1; /* the object is refused as one that takes too long */
+    } else if (m != 1) {
+        cause_invalid(v->c, at, s, "%.*s in body should match '%.*s'", STR_ARG(where),
+                      STR_ARG(r->pattern));
+    }
+}
+
 static void check_text(struct crd_visit *v, const struct crd_rules *r, yyjson_mut_val *x,
                        const struct path *at) {
     struct str s = json_mstr(x), where = where_text(v, at);
@@ -223,9 +234,8 @@ static void check_text(struct crd_visit *v, const struct crd_rules *r, yyjson_mu
     } else if (r->min_length >= 0 && n < r->min_length) {
         cause_invalid(v->c, at, s, "%.*s in body should be at least %lld chars long",
                       STR_ARG(where), (long long)r->min_length);
-    } else if (r->regex != NULL && regex_matches(r->regex, s, &v->matching) != 1) {
-        cause_invalid(v->c, at, s, "%.*s in body should match '%.*s'", STR_ARG(where),
-                      STR_ARG(r->pattern));
+    } else if (r->regex != NULL) {
+        check_pattern(v, r, s, at, where);
     }
     if (r->format.n > 0 && !crd_format(r->format, s)) {
         struct buf b;

@@ -295,6 +295,9 @@ static int match(const struct regex *re, struct str text, size_t from, bool any,
     struct regex_machine m = {
         .re = re, .text = text.p != NULL ? text : STR(""), .steps_max = *steps};
     struct threads t[2] = {0};
+    if (*steps == 0) {
+        return ERR_TOO_LARGE; /* an empty budget pays for no start either */
+    }
     m.stack = mem_alloc((re->n_insts * 2 + 2) * sizeof(*m.stack));
     bool room = m.stack != NULL;
     room = threads_init(&t[0], re->n_insts) && room;

@@ -22,7 +22,7 @@ struct regex;
 int regex_new(struct arena *a, struct str pattern, struct regex **ret, struct err *err);
 
 /* Whether any part of the text matches: 1, 0, ERR_NOMEM, or ERR_TOO_LARGE when it takes more than *steps, from which
- * what it took is taken off. */
+ * what it took is taken off; with none left, at once. */
 int regex_matches(const struct regex *re, struct str text, size_t *steps);
 /* The same, and where: the leftmost match at or behind `from`, as a backtracking matcher would choose it. */
 int regex_find(const struct regex *re, struct str text, size_t from, size_t *steps,
