@@ -49,6 +49,8 @@ static const struct row {
     C(M_EVICTED, "evicted_workloads_total", "Evictions.", CQ, WHY, PC),
     C(M_EVICTED_ONCE, "evicted_workloads_once_total",
       "Workloads evicted for this reason for the first time.", CQ, WHY, PC),
+    C(M_SLICES_REPLACED, "replaced_workload_slices_total",
+      "Workloads of elastic Jobs whose place a larger Workload took.", CQ),
     H(M_READY_EVICTED, "pods_ready_to_evicted_time_seconds", E14, "From ready pods to an eviction.",
       CQ, WHY),
     H(M_EVICTION_LATENCY, "workload_eviction_latency_seconds", E14,

@@ -182,7 +182,11 @@ static void released(struct view *v) {
 }
 
 static void finished(struct view *v) {
+    const struct condition *x = find(v, "Finished");
     count(v, M_FINISHED, M_LOCAL_FINISHED);
+    if (x != NULL && str_is(x->reason, "WorkloadSliceReplaced")) {
+        prom_add(METRIC(v->m, M_SLICES_REPLACED, v->own, v->cq), 1);
+    }
     if (v->q->seen.admitted_ns != 0) {
         observe(v, M_EXECUTION, M_LOCAL_EXECUTION, since(v, v->q->seen.admitted_ns));
     }

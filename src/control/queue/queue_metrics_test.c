@@ -114,16 +114,20 @@ static void workload(struct scene *s, const char *name, int priority, const char
     fake_world_put(&s->w, json);
 }
 
-static void finish(struct scene *s, const char *name) {
+static void finish_as(struct scene *s, const char *name, const char *reason) {
     const struct object *o = fake_world_get(&s->w, "Workload", "default", name);
     char json[2048];
     const char *conditions = fake_world_text(o, "status.conditions");
     snprintf(json, sizeof(json),
              "{\"status\":{\"conditions\":%.*s,{\"type\":\"Finished\",\"status\":\"True\","
-             "\"reason\":\"Succeeded\",\"message\":\"\",\"lastTransitionTime\":"
+             "\"reason\":\"%s\",\"message\":\"\",\"lastTransitionTime\":"
              "\"2026-01-01T00:00:00Z\"}]}}",
-             (int)strlen(conditions) - 1, conditions);
+             (int)strlen(conditions) - 1, conditions, reason);
     fake_world_patch(&s->w, "Workload", "default", name, "status", json);
+}
+
+static void finish(struct scene *s, const char *name) {
+    finish_as(s, name, "Succeeded");
 }
 
 static void scenario(void **state) {
@@ -228,6 +232,27 @@ static void evicted_and_finished(void **state) {
     expect(&s, "kueue_finished_workloads_total{" Q NO_CLASS ROLE " 1");
     expect(&s, "kueue_unadmitted_workloads{" Q
                "reason=\"NoReservation\",underlying_cause=\"ExceedsMaxQuota\"," ROLE " 1");
+    end(&s);
+}
+
+/* Of what ended, only what a larger Workload replaced counts as a replaced slice. */
+static void replaced(void **state) {
+    struct scene s;
+    start(&s);
+    controllers(&s);
+    queues(&s);
+    workload(&s, "a", 0, "1");
+    workload(&s, "b", 0, "1");
+    settle(&s);
+    finish(&s, "a");
+    settle(&s);
+    scrape(&s);
+    assert_int_equal(with(&s, "kueue_replaced_workload_slices_total{"), 0);
+    finish_as(&s, "b", "WorkloadSliceReplaced");
+    settle(&s);
+    scrape(&s);
+    expect(&s, "kueue_replaced_workload_slices_total{" Q ROLE " 1");
+    expect(&s, "kueue_finished_workloads_total{" Q NO_CLASS ROLE " 2");
     end(&s);
 }
 
@@ -503,6 +528,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenario),
         cmocka_unit_test(evicted_and_finished),
+        cmocka_unit_test(replaced),
         cmocka_unit_test(made_ready_and_evicted),
         cmocka_unit_test(moves_to_another_queue),
         cmocka_unit_test(deleted),
