@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "node/files/files.h"
+#include "node/pods/pod_life.h"
 #include "node/pods/pod_volumes.h"
 #include "wire/text/quantity.h"
 
@@ -39,7 +40,7 @@ struct writer_of_spec {
 
 static int make_folders(struct writer_of_spec *w) {
     char path[PATH_LEN];
-    static const char *const own[] = {"work", "tmp"};
+    static const char *const own[] = {"work", "tmp", "messages"};
     uid_t uid = w->in->uid;
 
     if (path_join(w->root, w->in->dir, "root", w->err) ||
@@ -48,7 +49,7 @@ static int make_folders(struct writer_of_spec *w) {
         return ERR_TOO_LARGE;
     }
     int code = dir_make(w->root, 0755, w->err);
-    for (int i = 0; i < 2 && code == 0; i++) {
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && code == 0; i++) {
         code = path_join(path, w->root, own[i], w->err);
         code = code ? code : dir_make(path, 0700, w->err);
         if (code == 0 && uid && chown(path, uid, (gid_t)uid) == -1) {
@@ -77,7 +78,11 @@ static struct str device_list(struct writer_of_spec *w, struct str container, si
     return list;
 }
 
-static int set_base(struct writer_of_spec *w, struct pod_env *e) {
+static struct str message_file(struct writer_of_spec *w, yyjson_val *c) {
+    return arena_f(&w->arena, "%s/messages/%.*s", w->root, STR_ARG(json_str_at(c, "name")));
+}
+
+static int set_base(struct writer_of_spec *w, yyjson_val *c, struct pod_env *e) {
     struct str tmp = arena_f(&w->arena, "%s/tmp", w->root),
                hostname = json_str_at(w->in->env.pod, "spec.hostname");
     int code = 0;
@@ -94,6 +99,9 @@ static int set_base(struct writer_of_spec *w, struct pod_env *e) {
         code = code ? code : pod_env_set(e, STR("HOME"), str_of(w->work));
         code = code ? code : pod_env_set(e, STR("TMPDIR"), tmp);
         code = code ? code : pod_env_set(e, STR("BERTH_ROOT"), str_of(w->root));
+        code = code ? code
+                    : pod_env_set(e, STR("BERTH_TERMINATION_LOG"),
+                                  w->in->probe->mounts ? pod_message_path(c) : message_file(w, c));
     }
     return code;
 }
@@ -106,7 +114,7 @@ static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *co
     *ret_devices = device_list(w, json_str_at(container, "name"), &slices);
     w->notes.only_first_slice |= slices > 1;
     w->env.container = container;
-    int code = set_base(w, e);
+    int code = set_base(w, container, e);
     code = code ? code : pod_env_build(e, &w->env, w->err);
     /* After the user's own: a pod sees the devices it was given, whatever it asks for. */
     bool none = str_empty(*ret_devices);
@@ -285,6 +293,8 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     if (code) {
         return code;
     }
+    add_word(w, arena_f(a, "--volume=%.*s:%.*s", STR_ARG(message_file(w, c)),
+                        STR_ARG(pod_message_path(c))));
     if (!str_empty(dir)) {
         add_word(w, arena_f(a, "--workdir=%.*s", STR_ARG(dir)));
     }
@@ -356,6 +366,32 @@ static void add_mount(struct writer_of_spec *w, struct str mount) {
     buf_ch(&w->out, ']');
 }
 
+/* The file of the termination message, where the container says; a volume that is mounted there itself keeps its
+ * place, and then nothing is read. */
+static struct str message_mount(struct writer_of_spec *w, yyjson_val *c) {
+    struct str path = pod_message_path(c), file = message_file(w, c), volume;
+    yyjson_arr_iter it;
+    yyjson_val *m;
+    struct buf b;
+
+    yyjson_arr_iter_init(json_get(c, STR("volumeMounts")), &it);
+    while ((m = yyjson_arr_iter_next(&it))) {
+        volume = json_str_at(m, "mountPath");
+        if (str_eq(volume, path)) {
+            return STR("");
+        }
+    }
+    buf_init(&b, 8192);
+    buf_c(&b, "{\"source\":");
+    buf_json(&b, file);
+    buf_c(&b, ",\"target\":");
+    buf_json(&b, path);
+    buf_ch(&b, '}');
+    struct str mount = arena_str(&w->arena, buf_view(&b));
+    buf_release(&b);
+    return mount;
+}
+
 static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     struct str hosts;
     size_t n = yyjson_arr_size(json_get(c, STR("volumeMounts")));
@@ -372,6 +408,10 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     code = pod_volumes_mounts(&w->volumes, c, &w->arena, &w->out, w->err);
     if (code == 0 && hosts.p) {
         add_mount(w, hosts);
+    }
+    struct str message = message_mount(w, c);
+    if (code == 0 && message.n) {
+        add_mount(w, message);
     }
     if (code == 0 && w->in->uid && w->in->probe->hidden) {
         add_mount(w, arena_f(&w->arena, "{\"source\":\"%s\",\"target\":\"%s\"}", w->root, w->root));
@@ -403,9 +443,16 @@ static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, boo
         add_podman_env(w);
         buf_c(&w->out, "],\"cleanup\":[\"podman\",\"rm\",\"-f\",\"-t=0\",\"--ignore\"");
         add_word(w, container_name(w, c));
+        buf_c(&w->out, "],\"enter\":[\"podman\",\"exec\"");
+        add_word(w, container_name(w, c));
     }
     buf_c(&w->out, "],\"cwd\":");
     buf_json(&w->out, str_empty(dir) || w->in->podman ? str_of(w->work) : dir);
+    code = pod_life_write(c, &e, w->in->env.facts->pod_ip, message_file(w, c), &w->arena, &w->out,
+                          w->err);
+    if (code) {
+        return code;
+    }
     code = add_mounts(w, c);
     buf_ch(&w->out, '}');
     return code;

@@ -136,7 +136,8 @@ static void test_podman(void **state) {
     assert_true(str_contains(argv, STR("|--name=berth-u-main|--device=nvidia.com/gpu=MIG-1|"
                                        "--device=nvidia.com/gpu=MIG-2|")));
     assert_true(str_contains(argv, STR("|--memory=1073741824|--cpus=1.500|--env-file=")));
-    assert_true(str_contains(argv, STR("/root/volumes/v:/v|--workdir=/w|--entrypoint=run|")));
+    assert_true(str_contains(
+        argv, STR("/root/messages/main:/dev/termination-log|--workdir=/w|--entrypoint=run|")));
     assert_str_eq(joined(b, json_get(c, STR("cleanup"))),
                   STR("podman|rm|-f|-t=0|--ignore|berth-u-main"));
     /* The container's variables never are podman's own. */

@@ -70,10 +70,28 @@ static void add_waiting(struct buf *b, struct str reason, struct str message) {
     buf_c(b, "}}");
 }
 
+/* As Go prints a duration of whole seconds: "10s", "1m20s", "5m0s". */
+static struct str back_off(yyjson_val *pod, struct str container, int64_t wait_ms, char out[400]) {
+    long long s = (long long)(wait_ms / 1000);
+    char span[32];
+
+    if (s < 60) {
+        snprintf(span, sizeof(span), "%llds", s);
+    } else {
+        snprintf(span, sizeof(span), "%lldm%llds", s / 60, s % 60);
+    }
+    int n = snprintf(
+        out, 400, "back-off %s restarting failed container=%.*s pod=%.*s_%.*s(%.*s)", span,
+        STR_ARG(container), STR_ARG(str_head(json_str_at(pod, "metadata.name"), 128)),
+        STR_ARG(json_str_at(pod, "metadata.namespace")), STR_ARG(json_str_at(pod, "metadata.uid")));
+    return str_from(out, n < 400 ? (size_t)n : 399);
+}
+
 static void add_state(struct buf *b, const struct pod_status_in *in, yyjson_val *s,
                       bool init_pending) {
     struct str st = json_str_at(s, "state");
     yyjson_val *end = json_get(s, STR("end"));
+    char text[400];
 
     if (str_is(st, "done") && end) {
         add_terminated(b, end);
@@ -83,9 +101,11 @@ static void add_state(struct buf *b, const struct pod_status_in *in, yyjson_val 
         buf_c(b, "{\"running\":{");
         add_time(b, "startedAt", json_i64_at(s, "startedNs", 0));
         buf_c(b, "}}");
-    } else if (str_is(st, "backoff")) {
+    } else if (str_is(st, "backoff") && json_i64_at(s, "waitMs", 0) > 0) {
         add_waiting(b, STR("CrashLoopBackOff"),
-                    STR("back-off before the container is started again"));
+                    back_off(in->pod, json_str_at(s, "name"), json_i64_at(s, "waitMs", 0), text));
+    } else if (str_is(st, "backoff") && end) {
+        add_terminated(b, end); /* it begins again at once */
     } else if (!str_empty(in->reason)) {
         add_waiting(b, in->reason, in->message);
     } else {
@@ -98,19 +118,21 @@ static void add_container(struct buf *b, const struct pod_status_in *in, yyjson_
     struct str name = json_str_at(spec, "name");
     yyjson_val *s = state_of(in->state, name), *last = json_get(s, STR("last"));
     bool running = str_is(json_str_at(s, "state"), "running") && !in->lost;
-    bool init_done = json_bool_at(s, "init", false) && str_is(json_str_at(s, "state"), "done") &&
-                     json_i64_at(s, "end.exitCode", 1) == 0;
+    bool ended_well = json_bool_at(s, "init", false) && str_is(json_str_at(s, "state"), "done") &&
+                      json_i64_at(s, "end.exitCode", 1) == 0;
 
     buf_ch(b, '{');
     add_text(b, "name", name);
     buf_ch(b, ',');
     add_text(b, "image", json_str_at(spec, "image"));
     buf_f(b, ",\"imageID\":\"\",\"ready\":%s,\"started\":%s,\"restartCount\":%lld,\"state\":",
-          running || init_done ? "true" : "false", running ? "true" : "false",
+          (running && json_bool_at(s, "ready", true)) || ended_well ? "true" : "false",
+          running && json_bool_at(s, "started", true) ? "true" : "false",
           (long long)json_i64_at(s, "restarts", 0));
     add_state(b, in, s, init_pending);
     buf_c(b, ",\"lastState\":");
-    if (str_is(json_str_at(s, "state"), "backoff") && json_get(s, STR("end"))) {
+    if (str_is(json_str_at(s, "state"), "backoff") && json_i64_at(s, "waitMs", 0) > 0 &&
+        json_get(s, STR("end"))) {
         last = json_get(s, STR("end"));
     }
     if (last) {
@@ -121,6 +143,18 @@ static void add_container(struct buf *b, const struct pod_status_in *in, yyjson_
     buf_ch(b, '}');
 }
 
+/* Whether an init container holds nothing up any more: ended well, or a sidecar that has started. One that has started
+ * before counts, too: what is after it runs. */
+static bool init_done(yyjson_val *s) {
+    struct str state = json_str_at(s, "state");
+
+    if (json_bool_at(s, "sidecar", false)) {
+        return json_i64_at(s, "restarts", 0) > 0 || json_get(s, STR("end")) ||
+               (str_is(state, "running") && json_bool_at(s, "started", true));
+    }
+    return str_is(state, "done") && json_i64_at(s, "end.exitCode", 1) == 0;
+}
+
 /* Are there init containers that still have to end (sidecars: to start)? */
 static bool initializing(const struct pod_status_in *in) {
     yyjson_arr_iter it;
@@ -129,27 +163,90 @@ static bool initializing(const struct pod_status_in *in) {
     yyjson_arr_iter_init(json_path(in->pod, "spec.initContainers"), &it);
     while ((c = yyjson_arr_iter_next(&it))) {
         yyjson_val *s = state_of(in->state, json_str_at(c, "name"));
-        bool up = json_bool_at(s, "sidecar", false) && str_is(json_str_at(s, "state"), "running");
-        bool done =
-            str_is(json_str_at(s, "state"), "done") && json_i64_at(s, "end.exitCode", 1) == 0;
-        if (!up && !done) {
+        if (!init_done(s)) {
             return true;
         }
     }
     return false;
 }
 
-static bool all_running(const struct pod_status_in *in) {
+/* Is the container one that has to be ready for the pod to be: all but init containers that end? */
+static bool counts(yyjson_val *spec, bool init) {
+    return !init || str_is(json_str_at(spec, "restartPolicy"), "Always");
+}
+
+/* "containers with unready status: [a b]", or empty: all are ready. */
+static struct str unready(const struct pod_status_in *in, struct buf *b) {
+    static const char *const lists[] = {"spec.initContainers", "spec.containers"};
     yyjson_arr_iter it;
     yyjson_val *c;
 
-    yyjson_arr_iter_init(json_path(in->pod, "spec.containers"), &it);
-    while ((c = yyjson_arr_iter_next(&it))) {
-        if (!str_is(json_str_at(state_of(in->state, json_str_at(c, "name")), "state"), "running")) {
-            return false;
+    buf_reset(b);
+    for (int i = 0; i < 2; i++) {
+        yyjson_arr_iter_init(json_path(in->pod, lists[i]), &it);
+        while ((c = yyjson_arr_iter_next(&it))) {
+            yyjson_val *s = state_of(in->state, json_str_at(c, "name"));
+            bool ready = str_is(json_str_at(s, "state"), "running") && !in->lost &&
+                         json_bool_at(s, "ready", true);
+            if (counts(c, i == 0) && !ready) {
+                buf_c(b, b->n ? " " : "containers with unready status: [");
+                buf_str(b, json_str_at(c, "name"));
+            }
         }
     }
-    return !in->lost;
+    buf_c(b, b->n ? "]" : "");
+    return buf_view(b);
+}
+
+static struct str incomplete(const struct pod_status_in *in, struct buf *b) {
+    yyjson_arr_iter it;
+    yyjson_val *c;
+
+    buf_reset(b);
+    yyjson_arr_iter_init(json_path(in->pod, "spec.initContainers"), &it);
+    while ((c = yyjson_arr_iter_next(&it))) {
+        if (!init_done(state_of(in->state, json_str_at(c, "name")))) {
+            buf_c(b, b->n ? " " : "containers with incomplete status: [");
+            buf_str(b, json_str_at(c, "name"));
+        }
+    }
+    buf_c(b, b->n ? "]" : "");
+    return buf_view(b);
+}
+
+static yyjson_val *condition_of(const struct pod_status_in *in, struct str type) {
+    yyjson_arr_iter it;
+    yyjson_val *c;
+
+    yyjson_arr_iter_init(json_path(in->pod, "status.conditions"), &it);
+    while ((c = yyjson_arr_iter_next(&it))) {
+        if (str_eq(json_str_at(c, "type"), type)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* What readiness gates are not met, as Kubernetes says it; empty: all are. */
+static struct str gates(const struct pod_status_in *in, struct buf *b) {
+    yyjson_arr_iter it;
+    yyjson_val *g;
+
+    buf_reset(b);
+    yyjson_arr_iter_init(json_path(in->pod, "spec.readinessGates"), &it);
+    while ((g = yyjson_arr_iter_next(&it))) {
+        struct str type = json_str_at(g, "conditionType");
+        yyjson_val *c = condition_of(in, type);
+        struct str status = json_str_at(c, "status");
+        if (!c) {
+            buf_f(b, "%scorresponding condition of pod readiness gate \"%.*s\" does not exist.",
+                  b->n ? ", " : "", STR_ARG(type));
+        } else if (!str_is(status, "True")) {
+            buf_f(b, "%sthe status of pod readiness gate \"%.*s\" is not \"True\", but %.*s",
+                  b->n ? ", " : "", STR_ARG(type), STR_ARG(status));
+        }
+    }
+    return buf_view(b);
 }
 
 static const char *phase_of(const struct pod_status_in *in, bool init_pending) {
@@ -164,21 +261,23 @@ static const char *phase_of(const struct pod_status_in *in, bool init_pending) {
     return in->state && !init_pending ? "Running" : "Pending";
 }
 
+/* A condition keeps the time of its last change. Reason and message that are empty are taken away. */
 static void add_condition(struct buf *b, const struct pod_status_in *in, const char *type, bool yes,
-                          const char *reason, bool first) {
-    yyjson_val *list = json_path(in->pod, "status.conditions"), *c, *old = NULL;
-    yyjson_arr_iter it;
+                          const char *reason, struct str message) {
+    yyjson_val *old = condition_of(in, str_of(type));
 
-    yyjson_arr_iter_init(list, &it);
-    while ((c = yyjson_arr_iter_next(&it))) {
-        old = str_is(json_str_at(c, "type"), type) ? c : old;
-    }
-    buf_f(b, "%s{\"type\":\"%s\",\"status\":\"%s\",", first ? "" : ",", type,
+    buf_f(b, "%s{\"type\":\"%s\",\"status\":\"%s\",", b->p[b->n - 1] == '[' ? "" : ",", type,
           yes ? "True" : "False");
     if (*reason) {
         buf_f(b, "\"reason\":\"%s\",", reason);
     } else {
         buf_c(b, "\"reason\":null,");
+    }
+    if (message.n) {
+        add_text(b, "message", message);
+        buf_ch(b, ',');
+    } else {
+        buf_c(b, "\"message\":null,");
     }
     if (old && str_is(json_str_at(old, "status"), yes ? "True" : "False")) {
         add_text(b, "lastTransitionTime", json_str_at(old, "lastTransitionTime"));
@@ -186,6 +285,36 @@ static void add_condition(struct buf *b, const struct pod_status_in *in, const c
         add_time(b, "lastTransitionTime", in->now_ns);
     }
     buf_ch(b, '}');
+}
+
+static void add_conditions(struct buf *b, const struct pod_status_in *in, const char *phase,
+                           bool init_pending) {
+    bool succeeded = !strcmp(phase, "Succeeded"), over = succeeded || !strcmp(phase, "Failed");
+    const char *why = succeeded ? "PodCompleted" : over ? "PodFailed" : "ContainersNotReady";
+    struct buf text, more;
+
+    buf_init(&text, 1 << 16);
+    buf_init(&more, 1 << 16);
+    buf_c(b, ",\"conditions\":[");
+    add_condition(b, in, "PodReadyToStartContainers", !over, "", STR(""));
+    add_condition(b, in, "Initialized", !init_pending,
+                  succeeded      ? "PodCompleted"
+                  : init_pending ? "ContainersNotInitialized"
+                                 : "",
+                  init_pending && !succeeded ? incomplete(in, &text) : STR(""));
+    struct str waits = over ? STR("") : unready(in, &text),
+               gate = over ? STR("") : gates(in, &more);
+    bool all = !over && !waits.n && in->state;
+    add_condition(b, in, "ContainersReady", all, all ? "" : why, waits);
+    bool gated = all && gate.n;
+    add_condition(b, in, "Ready", all && !gated,
+                  gated ? "ReadinessGatesNotReady"
+                  : all ? ""
+                        : why,
+                  gated ? gate : waits);
+    buf_ch(b, ']');
+    buf_release(&text);
+    buf_release(&more);
 }
 
 static void add_list(struct buf *b, const struct pod_status_in *in, const char *spec,
@@ -210,12 +339,6 @@ static void add_list(struct buf *b, const struct pod_status_in *in, const char *
 void pod_status_write(const struct pod_status_in *in, struct buf *b, const char **ret_phase) {
     bool init_pending = initializing(in);
     const char *phase = phase_of(in, init_pending);
-    bool over = !strcmp(phase, "Succeeded") || !strcmp(phase, "Failed");
-    bool ready = !over && !init_pending && in->state && all_running(in);
-    const char *why = !strcmp(phase, "Succeeded") ? "PodCompleted"
-                      : over                      ? "PodFailed"
-                      : ready                     ? ""
-                                                  : "ContainersNotReady";
 
     buf_c(b, "{\"metadata\":{");
     add_text(b, "uid", json_str_at(in->pod, "metadata.uid"));
@@ -232,16 +355,7 @@ void pod_status_write(const struct pod_status_in *in, struct buf *b, const char 
     add_text(b, "ip", in->host_ip);
     buf_c(b, "}],\"podIP\":\"127.0.0.1\",\"podIPs\":[{\"ip\":\"127.0.0.1\"}],");
     add_time(b, "startTime", in->start_ns);
-    buf_c(b, ",\"conditions\":[");
-    add_condition(b, in, "PodReadyToStartContainers", !over, "", true);
-    add_condition(b, in, "Initialized", !init_pending,
-                  !strcmp(phase, "Succeeded") ? "PodCompleted"
-                  : init_pending              ? "ContainersNotInitialized"
-                                              : "",
-                  false);
-    add_condition(b, in, "Ready", ready, why, false);
-    add_condition(b, in, "ContainersReady", ready, why, false);
-    buf_ch(b, ']');
+    add_conditions(b, in, phase, init_pending);
     add_list(b, in, "spec.initContainers", "initContainerStatuses", init_pending);
     add_list(b, in, "spec.containers", "containerStatuses", init_pending);
     buf_c(b, "}}");

@@ -60,12 +60,16 @@ static void test_phases(void **state) {
          (struct pod_status_in){0}, "Running",
          (const char *const[]){"{\"type\":\"Ready\",\"status\":\"True\"", NULL});
     look("{\"phase\":\"Running\",\"containers\":[" I_DONE ",{\"name\":\"a\",\"state\":\"running\"},"
-         "{\"name\":\"b\",\"state\":\"backoff\",\"restarts\":2,\"end\":{\"exitCode\":9,\"reason\":"
+         "{\"name\":\"b\",\"state\":\"backoff\",\"waitMs\":80000,\"restarts\":2,\"end\":{"
+         "\"exitCode\":9,\"reason\":"
          "\"Error\"}}]}",
          (struct pod_status_in){0}, "Running",
          (const char *const[]){"\"CrashLoopBackOff\"", "\"restartCount\":2", "\"exitCode\":9",
+                               "back-off 1m20s restarting failed container=b pod=_(u)",
+                               "containers with unready status: [b]",
                                /* unchanged conditions keep their time */
                                "\"status\":\"False\",\"reason\":\"ContainersNotReady\","
+                               "\"message\":\"containers with unready status: [b]\","
                                "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"",
                                NULL});
 }

@@ -120,6 +120,7 @@ static void forget(struct pod *p) {
     object_unref(p->obj);
     arena_release(&p->arena);
     mem_free(p->shim_state);
+    mem_free(p->told);
     mem_free(p->ns);
     mem_free(p->name);
     mem_free(p);
@@ -179,7 +180,7 @@ static bool attach(struct pod *p, const struct object *obj) {
 }
 
 /* What the API already says: the phase, and when the pod was taken. */
-static struct str read_status(struct pod *p, char phase[16], int64_t *ret_deadline) {
+static struct str read_status(struct pod *p, char phase[16]) {
     struct arena a;
     yyjson_doc *doc;
 
@@ -193,7 +194,8 @@ static struct str read_status(struct pod *p, char phase[16], int64_t *ret_deadli
             time_parse(start, &p->start_ns, NULL);
         }
         p->stop_grace_s = json_i64_at(root, "metadata.deletionGracePeriodSeconds", 30);
-        *ret_deadline = json_i64_at(root, "spec.activeDeadlineSeconds", 0);
+        p->deadline_s = json_i64_at(root, "spec.activeDeadlineSeconds", 0);
+        p->gated = yyjson_arr_size(json_path(root, "spec.readinessGates")) > 0;
     }
     arena_release(&a);
     return str_of(phase);
@@ -203,14 +205,13 @@ void pods_put(struct pods *ps, const struct object *obj) {
     struct pod *p = find(ps, obj->uid);
     bool known = p != NULL, first = !p || !p->obj;
     char phase[16];
-    int64_t deadline = 0;
 
     p = p ? p : add(ps, obj->uid);
     if (!p || !attach(p, obj)) {
         log_error(ps->o.log, "pod %.*s: no memory", STR_ARG(obj->name));
         return;
     }
-    struct str ph = read_status(p, phase, &deadline);
+    struct str ph = read_status(p, phase);
     bool over = str_is(ph, "Succeeded") || str_is(ph, "Failed");
     if (over && first && (!known || p->state == POD_OVER)) {
         p->state = POD_OVER;
@@ -224,7 +225,7 @@ void pods_put(struct pods *ps, const struct object *obj) {
         pod_event(p, POD_EV_STOP);
     } else if (p->state == POD_NEW) {
         pod_event(p, POD_EV_BEGIN);
-    } else if (first || (p->state == POD_OVER && !over)) {
+    } else if (first || p->gated || (p->state == POD_OVER && !over)) {
         pod_report(p);
     }
 }
@@ -299,17 +300,10 @@ struct pods_count pods_count(const struct pods *ps) {
 /* ---- time ---- */
 
 static void check_deadline(struct pod *p) {
-    char phase[16];
-    int64_t deadline = 0, start = p->start_ns, grace = p->stop_grace_s;
-
-    if (p->state != POD_RUNNING || !p->obj ||
-        !str_contains(p->obj->json, STR("activeDeadlineSeconds"))) {
+    if (p->state != POD_RUNNING || p->deadline_s == 0) {
         return;
     }
-    read_status(p, phase, &deadline);
-    p->start_ns = start;
-    p->stop_grace_s = grace;
-    if (deadline && clock_wall(p->pods->clock) - start > deadline * NS_PER_SEC) {
+    if (clock_wall(p->pods->clock) - p->start_ns > p->deadline_s * NS_PER_SEC) {
         p->failed = true;
         set_reason(p, "DeadlineExceeded",
                    "Pod was active on the node longer than the specified deadline");
@@ -375,7 +369,9 @@ static void recover_one(struct pods *ps, struct str uid) {
                          : POD_RUNNING; /* RUNNING without a shim: the tick sees that it is lost */
         p->asked_mono = clock_mono(ps->clock);
         pod_watch(p);
+        p->recovering = true;
         pod_read_state(p);
+        p->recovering = false;
     }
 }
 

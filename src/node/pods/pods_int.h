@@ -35,6 +35,15 @@ struct pod_source_doc {
     yyjson_val *object; /* NULL: does not exist, or not here yet */
 };
 
+enum { POD_TOLD = 16 };
+
+/* An Event that was made of what the shim said. */
+struct pod_told {
+    uint64_t key;
+    int64_t count, mono; /* as written, and when; 0: unused */
+    char suffix[24];     /* of its name */
+};
+
 struct pod {
     struct pods *pods;
     char uid[64], *ns, *name;
@@ -45,6 +54,9 @@ struct pod {
     bool fresh_fetch; /* sources are read anew at the next try */
     int tries, fetching;
     int64_t start_ns, retry_mono, asked_mono;
+    int64_t deadline_s; /* activeDeadlineSeconds; 0: none */
+    bool gated;         /* it has readiness gates: others' conditions count for its own */
+    bool recovering;    /* its state is read for the first time by this node */
     int64_t stop_grace_s;
     bool stop_sent;
     int wd;           /* of inotify, -1 */
@@ -58,6 +70,10 @@ struct pod {
     size_t n_sources;
     struct str *uuids;
     struct pod_devices devices;
+    /* events of the shim: up to which one they are told; how many new ones may be */
+    int64_t told_seq, tell_mono;
+    int tells;
+    struct pod_told *told; /* POD_TOLD of them, once there is one */
     /* status */
     bool writing, dirty, reported, removing;
     uint64_t written_hash;
@@ -102,6 +118,9 @@ void pod_end_strays(struct pod *p);
 
 /* pods_report.c: the API's side. */
 void pod_report(struct pod *p);
+/* pods_tell.c: Events. */
+void pod_tell_state(struct pod *p, yyjson_val *state);  /* what state.json has that is new */
+void pod_tell_forget(struct pod *p, yyjson_val *state); /* all of it was told before */
 void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -1,12 +1,8 @@
 /*
- * pods_report: reports to the API: status (the newest, one write at a time), events, and the
- * final delete.
+ * pods_report: reports to the API: status (the newest, one write at a time), and the final delete.
  */
-#include <stdarg.h>
-
 #include "node/pods/pod_status.h"
 #include "node/pods/pods_int.h"
-#include "wire/text/time.h"
 
 static const char who[] = "berth-node";
 
@@ -107,52 +103,4 @@ static void remove_pod(struct pod *p) {
     p->dirty = false;
     writer_remove(p->pods->o.writer, who, p->pods->pod_kind, str_of(p->ns), str_of(p->name), &o,
                   on_removed, p);
-}
-
-static void add_text(struct buf *b, const char *name, struct str value) {
-    buf_f(b, ",\"%s\":", name);
-    buf_json(b, value);
-}
-
-static void on_event_written(void *ctx, const struct write_result *r) {
-}
-
-void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, ...) {
-    struct pods *ps = p->pods;
-    char text[1024], stamp[TIME_TEXT_MAX];
-    struct buf b;
-    va_list ap;
-
-    if (!p->obj) {
-        return;
-    }
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    int64_t now = clock_wall(ps->clock);
-    struct str at = time_text(now, stamp);
-    buf_init(&b, 1 << 16);
-    buf_f(&b,
-          "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"%.200s.%llx%02x\"",
-          p->name, (unsigned long long)now, (unsigned)(ps->events++ & 0xff));
-    add_text(&b, "namespace", str_of(p->ns));
-    buf_c(&b, "},\"involvedObject\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\"");
-    add_text(&b, "namespace", str_of(p->ns));
-    add_text(&b, "name", str_of(p->name));
-    add_text(&b, "uid", str_of(p->uid));
-    buf_f(&b, "},\"type\":\"%s\",\"count\":1", warning ? "Warning" : "Normal");
-    add_text(&b, "reason", str_of(reason));
-    add_text(&b, "message", str_of(text));
-    add_text(&b, "firstTimestamp", at);
-    add_text(&b, "lastTimestamp", at);
-    buf_c(&b, ",\"source\":{\"component\":\"berth-node\"");
-    add_text(&b, "host", str_of(ps->o.node_name));
-    buf_c(&b, "},\"reportingComponent\":\"berth-node\"");
-    add_text(&b, "reportingInstance", str_of(ps->o.node_name));
-    buf_ch(&b, '}');
-    if (buf_ok(&b) == 0) {
-        writer_create(ps->o.writer, who, ps->event_kind, str_of(p->ns), buf_view(&b),
-                      on_event_written, NULL);
-    }
-    buf_release(&b);
 }

@@ -83,6 +83,11 @@ void pod_read_state(struct pod *p) {
         p->shim_pid = json_i64_at(root, "pid", 0);
         p->shim_start = (uint64_t)json_i64_at(root, "start", 0);
     }
+    if (p->recovering) {
+        pod_tell_forget(p, root);
+    } else {
+        pod_tell_state(p, root);
+    }
     arena_release(&a);
     if (copy) {
         pod_event(p, over ? POD_EV_DOWN : POD_EV_UP);

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "node/sandbox/shim.h"
 
 extern char **environ;
@@ -20,16 +22,25 @@ struct exec_failure {
     char what[60];
 };
 
-static _Noreturn void run_child(const struct shim *s, const struct shim_container *c,
-                                const int out[2], int report) {
-    struct exec_failure f = {0};
-    const char *what = "start";
+/* Descriptors of a child that is to become something else; -1: nobody's. */
+struct child_ends {
+    int in, out, err;
+    bool terminal; /* in is one */
+};
+
+/* In the child: only what it was given stays open, nothing is blocked or ignored. 0 or errno. */
+static int become_child(const struct child_ends *e) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), error = 0;
     sigset_t none;
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     setsid();
-    if (null == -1 || dup2(null, 0) == -1 || dup2(out[0], 1) == -1 || dup2(out[1], 2) == -1) {
-        f.error = errno;
+    if (null == -1 || dup2(e->in == -1 ? null : e->in, 0) == -1 ||
+        dup2(e->out == -1 ? null : e->out, 1) == -1 ||
+        dup2(e->err == -1 ? null : e->err, 2) == -1) {
+        error = errno;
+    }
+    if (error == 0 && e->terminal && ioctl(0, TIOCSCTTY, 0) == -1) {
+        error = errno;
     }
     for (int i = 1; i < NSIG; i++) {
         signal(i, SIG_DFL);
@@ -37,18 +48,83 @@ static _Noreturn void run_child(const struct shim *s, const struct shim_containe
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     syscall(SYS_close_range, 3u, ~0u, 4u /* close on exec */);
+    return error;
+}
+
+/* Puts up the walls and executes; comes back to nobody. */
+static _Noreturn void run_child(const struct shim *s, const struct shim_container *c,
+                                const struct child_ends *ends, char **argv, int report) {
+    struct exec_failure f = {.error = become_child(ends)};
+    const char *what = "start";
+
     if (f.error == 0) {
         f.error = sandbox_enter(&s->sandbox, c->mounts, c->n_mounts, c->cwd, &what);
     }
     if (f.error == 0) {
         environ = c->envp;
         what = "execute";
-        execvp(c->argv[0], c->argv);
+        execvp(argv[0], argv);
         f.error = errno;
     }
     snprintf(f.what, sizeof(f.what), "%s", what);
     (void)!write(report, &f, sizeof(f));
     _exit(127);
+}
+
+/* Forks and waits until the child has become argv, or has said why not. */
+static pid_t spawn(const struct shim *s, const struct shim_container *c,
+                   const struct child_ends *ends, char **argv, struct exec_failure *f) {
+    int report[2] = {-1, -1};
+    pid_t pid = -1;
+
+    *f = (struct exec_failure){0};
+    if (pipe2(report, O_CLOEXEC) == -1 || (pid = fork()) == -1) {
+        *f = (struct exec_failure){errno, "fork"};
+    } else if (pid == 0) {
+        run_child(s, c, ends, argv, report[1]);
+    }
+    if (report[1] != -1) {
+        close(report[1]);
+    }
+    if (f->error == 0 && read(report[0], f, sizeof(*f)) != (ssize_t)sizeof(*f)) {
+        f->error = 0;
+    }
+    if (report[0] != -1) {
+        close(report[0]);
+    }
+    return f->error ? 0 : pid; /* a child that failed is reaped as a stranger */
+}
+
+/* enter..., argv..., NULL; NULL: no memory. */
+static char **inside_argv(const struct shim_container *c, char **argv) {
+    size_t n = 0, m = 0;
+
+    while (c->enter && c->enter[n]) {
+        n++;
+    }
+    while (argv[m]) {
+        m++;
+    }
+    char **all = mem_alloc((n + m + 1) * sizeof(*all));
+    if (all) {
+        if (n) {
+            memcpy(all, c->enter, n * sizeof(*all));
+        }
+        memcpy(all + n, argv, (m + 1) * sizeof(*all));
+    }
+    return all;
+}
+
+int shim_inside(struct shim *s, struct shim_container *c, const struct shim_inside *how,
+                pid_t *ret_pid, char what[64]) {
+    const struct child_ends ends = {how->in, how->out, how->err, how->terminal};
+    char **argv = inside_argv(c, how->argv);
+    struct exec_failure f = {ENOMEM, "fork"};
+
+    *ret_pid = argv ? spawn(s, c, &ends, argv, &f) : 0;
+    mem_free(argv);
+    snprintf(what, 64, "%s", f.what);
+    return f.error;
 }
 
 static void not_started(struct shim_container *c, const struct exec_failure *f) {
@@ -61,44 +137,46 @@ static void not_started(struct shim_container *c, const struct exec_failure *f) 
                                  .started_ns = shim_wall(),
                                  .finished_ns = shim_wall(),
                                  .reason = "StartError"};
-    snprintf(c->end.message, sizeof(c->end.message), "cannot %s \"%s\": %s", f->what, c->argv[0],
-             strerror(f->error));
+    snprintf(c->end.message, sizeof(c->end.message), "cannot %s \"%.1000s\": %s", f->what,
+             c->argv[0], strerror(f->error));
+}
+
+static void close_pair(const int pair[2]) {
+    for (int i = 0; i < 2; i++) {
+        if (pair[i] != -1) {
+            close(pair[i]);
+        }
+    }
 }
 
 void shim_exec(struct shim *s, struct shim_container *c) {
     struct exec_failure f = {0};
-    int out[2] = {-1, -1}, err[2] = {-1, -1}, report[2] = {-1, -1};
+    int out[2] = {-1, -1}, err[2] = {-1, -1};
 
     shim_log_open(s, c);
+    shim_message_open(s, c);
     c->started_ns = shim_wall();
-    if (pipe2(out, O_CLOEXEC) == -1 || pipe2(err, O_CLOEXEC) == -1 ||
-        pipe2(report, O_CLOEXEC) == -1 || (c->pid = fork()) == -1) {
+    if (pipe2(out, O_CLOEXEC) == -1 || pipe2(err, O_CLOEXEC) == -1) {
         f = (struct exec_failure){errno, "fork"};
-        c->pid = 0;
-    } else if (c->pid == 0) {
-        int ends[2] = {out[1], err[1]};
-        run_child(s, c, ends, report[1]);
+    } else {
+        const struct child_ends ends = {-1, out[1], err[1], false};
+        c->pid = spawn(s, c, &ends, c->argv, &f);
     }
-    close(out[1]);
-    close(err[1]);
-    close(report[1]);
-    if (f.error == 0 && read(report[0], &f, sizeof(f)) != (ssize_t)sizeof(f)) {
-        f.error = 0;
-    }
-    close(report[0]);
-    c->fd[0] = out[0];
-    c->fd[1] = err[0];
     if (f.error) {
-        not_started(c, &f); /* the child, if any, is reaped as a stranger */
-        close(out[0]);
-        close(err[0]);
-        c->fd[0] = c->fd[1] = -1;
+        not_started(c, &f);
+        close_pair(out);
+        close_pair(err);
         shim_log_close(c);
         return;
     }
+    close(out[1]);
+    close(err[1]);
+    c->fd[0] = out[0];
+    c->fd[1] = err[0];
     fcntl(c->fd[0], F_SETFL, O_NONBLOCK);
     fcntl(c->fd[1], F_SETFL, O_NONBLOCK);
     c->state = CONTAINER_RUNNING;
+    shim_life_begin(s, c);
 }
 
 /* What a container leaves behind when it is killed is taken away, within CLEANUP_MS. */

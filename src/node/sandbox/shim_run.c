@@ -21,7 +21,9 @@
 #include "node/sandbox/proctree.h"
 #include "node/sandbox/shim.h"
 
-enum { BACKOFF_MAX_MS = 300000, SETTLE_MS = 3, RUN_RESETS_BACKOFF_S = 600 };
+enum { BACKOFF_MAX_MS = 300000, SETTLE_MS = 3, SETTLE_MOST_MS = 12, RUN_RESETS_BACKOFF_S = 600 };
+/* Signals; of each container: logs, probes, a hook. */
+enum { POLL_MAX = 1 + (2 + PROBE_KINDS + 1) * SHIM_CONTAINERS_MAX };
 
 int64_t shim_wall(void) {
     struct timespec t;
@@ -69,12 +71,18 @@ static void settle(struct shim *s, struct shim_container *c) {
         return;
     }
     int64_t ran_s = (c->end.finished_ns - c->end.started_ns) / NS_PER_SEC, wait = 0;
-    if (c->restarts && ran_s < RUN_RESETS_BACKOFF_S) {
-        int shift = c->restarts - 1 > 10 ? 10 : c->restarts - 1;
+    c->crashes = ran_s < RUN_RESETS_BACKOFF_S ? c->crashes : 0;
+    if (c->crashes) {
+        int shift = c->crashes - 1 > 10 ? 10 : c->crashes - 1;
         wait = s->backoff_ms << shift;
         wait = wait > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : wait;
+        shim_tell(s, c, true, "BackOff",
+                  "Back-off restarting failed container %.*s in pod %.*s_%.*s(%.*s)",
+                  STR_ARG(c->name), STR_ARG(s->name), STR_ARG(s->ns), STR_ARG(s->uid));
     }
+    c->crashes++;
     c->state = CONTAINER_BACKOFF;
+    c->wait_ms = wait;
     c->retry_mono = shim_mono() + wait * NS_PER_MS;
 }
 
@@ -88,6 +96,8 @@ static void start(struct shim *s, struct shim_container *c) {
     shim_exec(s, c);
     if (c->state == CONTAINER_DONE) {
         settle(s, c);
+    } else if (c->restarts) {
+        shim_tell(s, c, false, "Started", "Started container %.*s", STR_ARG(c->name));
     }
 }
 
@@ -104,12 +114,13 @@ static void advance(struct shim *s) {
             start(s, c);
         }
         /* An init container holds up those after it until it is done; a sidecar only until it has
-         * started. */
-        if (c->init && c->state != CONTAINER_DONE &&
-            !(c->sidecar && c->state == CONTAINER_RUNNING)) {
+         * started, and that once. */
+        if (c->init && !s->initialized && c->state != CONTAINER_DONE &&
+            !(c->sidecar && c->started)) {
             return;
         }
     }
+    s->initialized |= !s->stopping && !s->failed_init;
 }
 
 /* Nothing more will happen by itself: sidecars do not count. */
@@ -181,6 +192,7 @@ static void ended(struct shim *s, struct shim_container *c, int status) {
         e->reason = "OOMKilled";
     }
     pid_t session = c->pid;
+    shim_life_end(c);
     c->pid = 0;
     c->state = CONTAINER_DONE;
     if (running(s) == 0 && has_children()) {
@@ -189,6 +201,7 @@ static void ended(struct shim *s, struct shim_container *c, int status) {
         kill(-session, SIGKILL);
     }
     drain(c);
+    shim_message_read(s, c);
     settle(s, c);
     s->dirty = true;
 }
@@ -198,6 +211,9 @@ static void reap(struct shim *s) {
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (shim_life_reaped(s, pid, status)) {
+            continue;
+        }
         for (size_t i = 0; i < s->n; i++) {
             if (s->v[i].pid == pid) {
                 ended(s, &s->v[i], status);
@@ -206,23 +222,11 @@ static void reap(struct shim *s) {
     }
 }
 
-static void signal_containers(struct shim *s, int sig) {
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->v[i].state == CONTAINER_RUNNING) {
-            kill(-s->v[i].pid, sig);
-        }
-    }
-}
-
 static void stop(struct shim *s, int64_t grace_s) {
     int64_t until = shim_mono() + grace_s * NS_PER_SEC;
 
-    if (!s->stopping) {
-        s->stopping = s->dirty = true;
-        s->kill_mono = until;
-        signal_containers(s, SIGTERM);
-    }
-    s->kill_mono = until < s->kill_mono ? until : s->kill_mono;
+    s->kill_mono = !s->stopping || until < s->kill_mono ? until : s->kill_mono;
+    shim_stop_pod(s, grace_s);
 }
 
 static void on_signals(struct shim *s) {
@@ -238,51 +242,82 @@ static void on_signals(struct shim *s) {
 
 /* Milliseconds until something is due; -1: nothing is. */
 static int next_ms(const struct shim *s) {
-    int64_t now = shim_mono(), next = INT64_MAX;
+    int64_t now = shim_mono(), next = shim_life_due(s);
 
     for (size_t i = 0; i < s->n && !s->stopping; i++) {
         if (s->v[i].state == CONTAINER_BACKOFF) {
             next = s->v[i].retry_mono < next ? s->v[i].retry_mono : next;
         }
     }
-    if (s->stopping && running(s)) {
-        next = s->killed ? now + 20 * NS_PER_MS : s->kill_mono;
+    if (s->late_mono && s->late_mono < next) {
+        next = s->late_mono;
     }
     if (next == INT64_MAX) {
         return -1;
     }
-    int64_t ms = (next - now + NS_PER_MS - 1) / NS_PER_MS;
-    return ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms;
+    int64_t ms = next > now ? (next - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+    return ms > 3600000 ? 3600000 : (int)ms;
+}
+
+void shim_poll_add(struct shim_poll *p, int fd, short events,
+                   void (*ready)(struct shim *s, void *who), void *who) {
+    if (p->n < p->cap) {
+        p->p[p->n] = (struct pollfd){.fd = fd, .events = events};
+        p->who[p->n++] = (struct shim_poller){ready, who};
+    }
+}
+
+static void pump_out(struct shim *s, void *who) {
+    shim_log_pump(who, 0);
+}
+
+static void pump_err(struct shim *s, void *who) {
+    shim_log_pump(who, 1);
+}
+
+static void on_signal_fd(struct shim *s, void *who) {
+    on_signals(s);
+}
+
+/* What was changed is told as soon as nothing more happens, but soon in any case. */
+static void tell_state(struct shim *s, bool quiet) {
+    int64_t now = shim_mono();
+
+    if (s->dirty && s->dirty_mono == 0) {
+        s->dirty_mono = now;
+    }
+    if ((s->dirty && (quiet || now - s->dirty_mono >= SETTLE_MOST_MS * NS_PER_MS)) ||
+        (s->late_mono && now >= s->late_mono)) {
+        shim_state_write(s, "Running");
+    }
 }
 
 static void wait_for_something(struct shim *s) {
-    struct pollfd p[1 + 2 * SHIM_CONTAINERS_MAX];
-    struct shim_container *who[1 + 2 * SHIM_CONTAINERS_MAX];
-    nfds_t n = 0;
+    static struct pollfd fds[POLL_MAX];
+    static struct shim_poller who[POLL_MAX];
+    struct shim_poll p = {.p = fds, .who = who, .cap = POLL_MAX};
 
-    p[n++] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+    shim_poll_add(&p, s->signal_fd, POLLIN, on_signal_fd, NULL);
     for (size_t i = 0; i < s->n; i++) {
         for (int k = 0; k < 2; k++) {
             if (s->v[i].fd[k] != -1) {
-                who[n] = &s->v[i];
-                p[n++] = (struct pollfd){.fd = s->v[i].fd[k], .events = POLLIN};
+                shim_poll_add(&p, s->v[i].fd[k], POLLIN, k ? pump_err : pump_out, &s->v[i]);
             }
         }
     }
-    int ms = next_ms(s), r = poll(p, n, s->dirty && (ms < 0 || ms > SETTLE_MS) ? SETTLE_MS : ms);
-    if (r == 0 && s->dirty) {
-        shim_state_write(s, "Running");
-    }
-    for (nfds_t i = 1; r > 0 && i < n; i++) {
-        if (p[i].revents && who[i]->fd[0] == p[i].fd) {
-            shim_log_pump(who[i], 0);
-        } else if (p[i].revents && who[i]->fd[1] == p[i].fd) {
-            shim_log_pump(who[i], 1);
+    shim_life_poll(s, &p);
+    int ms = next_ms(s);
+    int r = poll(p.p, (nfds_t)p.n, s->dirty && (ms < 0 || ms > SETTLE_MS) ? SETTLE_MS : ms);
+    /* Signals last: what they end closes the descriptors of others in this round. */
+    for (size_t i = 1; r > 0 && i < p.n; i++) {
+        if (p.p[i].revents) {
+            p.who[i].ready(s, p.who[i].who);
         }
     }
-    if (r > 0 && p[0].revents) {
+    if (r > 0 && p.p[0].revents) {
         on_signals(s);
     }
+    tell_state(s, r == 0);
 }
 
 static const char *phase_at_end(const struct shim *s) {
@@ -330,21 +365,28 @@ static bool claim(struct shim *s) {
     return true;
 }
 
+/* Nothing that runs has time left. */
+static bool all_killed(const struct shim *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->v[i].state == CONTAINER_RUNNING && s->v[i].stop != STOP_KILLED) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void run(struct shim *s) {
     for (;;) {
         advance(s);
+        shim_life_step(s);
         if (over(s) && running(s) == 0) {
             break;
         }
         if (over(s) && !s->stopping) { /* only sidecars are left */
             stop(s, s->grace_s);
         }
-        if (s->failed_init && !s->stopping) {
-            stop(s, 0);
-        }
-        if (s->stopping && shim_mono() >= s->kill_mono) {
-            s->killed = true;
-            kill_all(s);
+        if (s->stopping && shim_mono() >= s->kill_mono && all_killed(s)) {
+            kill_all(s); /* what left its session goes as well */
         }
         wait_for_something(s);
     }
@@ -361,6 +403,7 @@ static void release(struct shim *s) {
         buf_release(&s->v[i].log.part[0]);
         buf_release(&s->v[i].log.part[1]);
         buf_release(&s->v[i].log.out);
+        shim_life_end(&s->v[i]);
     }
     arena_release(&s->arena);
 }

@@ -1,4 +1,7 @@
 /* shim_spec: DIR/spec.json, written by pod_spec.c, into what a shim runs. */
+#include <signal.h>
+
+#include "base/clock.h"
 #include "base/limits.h"
 #include "node/files/files.h"
 #include "node/sandbox/shim.h"
@@ -38,6 +41,64 @@ static void read_mounts(struct shim *s, struct shim_container *c, yyjson_val *li
     }
 }
 
+static void read_handler(struct shim *s, struct handler *h, yyjson_val *v) {
+    yyjson_val *exec = json_get(v, STR("exec")), *http = json_get(v, STR("http")),
+               *tcp = json_get(v, STR("tcp")), *grpc = json_get(v, STR("grpc")),
+               *net = http  ? http
+                      : tcp ? tcp
+                            : grpc;
+
+    *h = (struct handler){.kind = exec                        ? HANDLER_EXEC
+                                  : http                      ? HANDLER_HTTP
+                                  : tcp                       ? HANDLER_TCP
+                                  : grpc                      ? HANDLER_GRPC
+                                  : json_get(v, STR("sleep")) ? HANDLER_SLEEP
+                                                              : HANDLER_NONE,
+                          .argv = exec ? texts(s, exec) : NULL,
+                          .host = text(s, json_get(net, STR("host"))),
+                          .port = (uint16_t)json_i64_at(net, "port", 0),
+                          .https = json_bool_at(http, "https", false),
+                          .path = text(s, json_get(http, STR("path"))),
+                          .headers = str_of(text(s, json_get(http, STR("headers")))),
+                          .service = text(s, json_get(grpc, STR("service"))),
+                          .sleep_s = json_i64_at(v, "sleep", 0)};
+    if (h->kind == HANDLER_EXEC && (!h->argv || !h->argv[0])) {
+        h->kind = HANDLER_NONE;
+    }
+}
+
+static int64_t seconds(yyjson_val *v, const char *name) {
+    int64_t n = json_i64_at(v, name, 0);
+
+    return (n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : n) * NS_PER_SEC;
+}
+
+static void read_check(struct shim *s, struct shim_check *k, enum probe_kind kind, yyjson_val *v) {
+    read_handler(s, &k->handler, v);
+    k->probe = (struct prober){.kind = kind,
+                               .set = k->handler.kind != HANDLER_NONE,
+                               .delay_ns = seconds(v, "delay"),
+                               .period_ns = seconds(v, "period"),
+                               .timeout_ns = seconds(v, "timeout"),
+                               .success = (int)json_i64_at(v, "success", 1),
+                               .failure = (int)json_i64_at(v, "failure", 3),
+                               .grace_s = json_i64_at(v, "grace", -1)};
+}
+
+static void read_life(struct shim *s, struct shim_container *c, yyjson_val *e) {
+    static const char *const names[PROBE_KINDS] = {"startup", "readiness", "liveness"};
+
+    for (int i = 0; i < PROBE_KINDS; i++) {
+        read_check(s, &c->checks[i], (enum probe_kind)i, json_get(e, str_of(names[i])));
+    }
+    read_handler(s, &c->post_start, json_get(e, STR("postStart")));
+    read_handler(s, &c->pre_stop, json_get(e, STR("preStop")));
+    c->stop_signal = (int)json_i64_at(e, "stopSignal", SIGTERM);
+    yyjson_val *file = json_get(e, STR("messageFile"));
+    c->message_file = file ? text(s, file) : NULL;
+    c->message_from_log = json_bool_at(e, "messageFromLog", false);
+}
+
 static void read_container(struct shim *s, struct shim_container *c, yyjson_val *e) {
     *c = (struct shim_container){
         .name = str_of(text(s, json_get(e, STR("name")))),
@@ -46,11 +107,13 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
         .argv = texts(s, json_get(e, STR("argv"))),
         .envp = texts(s, json_get(e, STR("env"))),
         .cleanup = json_get(e, STR("cleanup")) ? texts(s, json_get(e, STR("cleanup"))) : NULL,
+        .enter = json_get(e, STR("enter")) ? texts(s, json_get(e, STR("enter"))) : NULL,
         .fd = {-1, -1},
         .log = {.dir = -1, .fd = -1}};
     yyjson_val *cwd = json_get(e, STR("cwd"));
     c->cwd = cwd ? text(s, cwd) : NULL;
     read_mounts(s, c, json_get(e, STR("mounts")));
+    read_life(s, c, e);
     buf_init(&c->log.part[0], SHIM_LINE_MAX * 2);
     buf_init(&c->log.part[1], SHIM_LINE_MAX * 2);
     buf_init(&c->log.out, 4 << 20);
@@ -88,6 +151,8 @@ int shim_spec_read(struct shim *s, struct err *err) {
     yyjson_val *root = yyjson_doc_get_root(doc), *list = json_get(root, STR("containers"));
     struct str policy = json_str_at(root, "restartPolicy");
     s->uid = str_of(text(s, json_get(root, STR("uid"))));
+    s->ns = str_of(text(s, json_get(root, STR("namespace"))));
+    s->name = str_of(text(s, json_get(root, STR("name"))));
     s->restart = str_is(policy, "Never")       ? RESTART_NEVER
                  : str_is(policy, "OnFailure") ? RESTART_ON_FAILURE
                                                : RESTART_ALWAYS;

@@ -259,6 +259,161 @@ static void test_stop_by_signal(void **state) {
     assert_int_equal(proc_kill_marked(mark, 0), 0); /* not even the one that left its session */
 }
 
+/* Waits for a member of the container's state to be this text or number. */
+static void until(struct bed *b, const char *member, const char *want) {
+    for (int i = 0;; i++) {
+        yyjson_val *v = json_path(state_json(b) ? container_state(b, 0) : NULL, member);
+        struct buf t;
+        buf_init(&t, 1024);
+        if (v) {
+            json_write(&t, v);
+        }
+        bool same = str_is(buf_view(&t), want);
+        buf_release(&t);
+        if (same) {
+            return;
+        }
+        if (i > 4000) {
+            fail_msg("%s never became %s", member, want);
+        }
+        usleep(5000);
+    }
+}
+
+static void stop(pid_t pid, int grace_s) {
+    union sigval grace = {.sival_int = grace_s};
+    int status;
+
+    assert_int_equal(sigqueue(pid, SIGTERM, grace), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+}
+
+static bool told(struct bed *b, const char *reason, const char *text) {
+    yyjson_arr_iter it;
+    yyjson_val *e;
+
+    yyjson_arr_iter_init(json_get(state_json(b), STR("events")), &it);
+    while ((e = yyjson_arr_iter_next(&it))) {
+        if (str_is(json_str_at(e, "reason"), reason) &&
+            str_contains(json_str_at(e, "message"), str_of(text))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#define CHECK(command, more)                                                                       \
+    "{\"exec\":[\"sh\",\"-c\",\"" command "\"],\"delay\":0,\"period\":1,\"timeout\":5," more       \
+    "\"success\":1,\"failure\":1}"
+
+/* A container that logs all the time is told of as soon as one that is silent. */
+static void test_readiness(void **state) {
+    struct bed *b = *state;
+
+    spec(b, "Always",
+         container(b, "main", "\"readiness\":" CHECK("echo not yet; test -e ok", "") ",",
+                   "while :; do echo x; sleep 0.001; done"));
+    pid_t pid = start(b);
+    until(b, "ready", "false");
+    until(b, "started", "true");
+    while (!told(b, "Unhealthy", "Readiness probe failed: not yet\n")) {
+        usleep(5000);
+    }
+    assert_int_equal(file_store(b->dir, "ok", STR(""), 0644, NULL), 0);
+    until(b, "ready", "true");
+    stop(pid, 1);
+}
+
+/* Startup holds liveness back; liveness ends the container, which begins anew. */
+static void test_liveness(void **state) {
+    struct bed *b = *state;
+
+    spec(b, "Always",
+         container(b, "main",
+                   "\"startup\":" CHECK(
+                       "test -e up || { touch up; false; }",
+                       "\"grace\":0,") ",\"liveness\":" CHECK("echo asked >> live; test -e fine",
+                                                              "\"grace\":0,") ",",
+                   "echo run >> runs; exec sleep 903"));
+    pid_t pid = start(b);
+    until(b, "restarts", "2");
+    assert_true(told(b, "Killing", "Container main failed startup probe, will be restarted"));
+    assert_int_equal(file_store(b->dir, "fine", STR(""), 0644, NULL), 0);
+    assert_true(told(b, "Killing", "Container main failed liveness probe, will be restarted"));
+    until(b, "ready", "true");
+    assert_int_equal(json_i64_at(container_state(b, 0), "last.exitCode", 0), 137);
+    stop(pid, 0);
+}
+
+/* preStop is over before the signal comes, and has its part of the grace period. */
+static void test_hooks(void **state) {
+    struct bed *b = *state;
+    struct str order;
+
+    spec(b, "Always",
+         container(b, "main",
+                   "\"postStart\":{\"exec\":[\"sh\",\"-c\",\"echo post >> order\"]},"
+                   "\"preStop\":{\"exec\":[\"sh\",\"-c\",\"sleep 0.2; echo pre >> order\"]},",
+                   "trap 'echo term >> order; exit 0' TERM; while :; do sleep 0.02; done"));
+    pid_t pid = start(b);
+    until(b, "started", "true");
+    usleep(200000);
+    stop(pid, 30);
+    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_str_eq(order, STR("post\npre\nterm\n"));
+    assert_true(told(b, "Killing", "Stopping container main"));
+}
+
+static void test_hooks_fail(void **state) {
+    struct bed *b = *state;
+
+    spec(b, "Never",
+         container(b, "main", "\"postStart\":{\"exec\":[\"sh\",\"-c\",\"echo why; exit 1\"]},",
+                   "exec sleep 904"));
+    assert_int_equal(run(b), 0);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Failed"));
+    assert_true(told(b, "FailedPostStartHook", "why"));
+}
+
+/* Sidecars end after all others, the last one first. */
+static void test_sidecars_end_last(void **state) {
+    struct bed *b = *state;
+#define SIDE(name)                                                                                 \
+    container(b, name,                                                                             \
+              "\"init\":true,\"sidecar\":true,\"startup\":" CHECK("test -e " name, "") ",",        \
+              "trap 'echo " name " >> order; exit 0' TERM; touch " name                            \
+              "; while :; do sleep 0.02; done")
+    struct str order;
+
+    spec(b, "Never",
+         arena_f(&b->arena, "%s,%s,%s", SIDE("s1"), SIDE("s2"),
+                 container(b, "main", "", "sleep 0.1; echo main >> order"))
+             .p);
+    assert_int_equal(run(b), 0);
+    assert_int_equal(file_load(b->dir, "order", &b->arena, &order, NULL), 0);
+    assert_str_eq(order, STR("main\ns2\ns1\n"));
+}
+
+static void test_messages(void **state) {
+    struct bed *b = *state;
+    const char *file = arena_f(&b->arena, "\"messageFile\":\"%s/m\",", b->dir).p;
+    const char *none =
+        arena_f(&b->arena, "\"messageFile\":\"%s/n\",\"messageFromLog\":true,", b->dir).p;
+
+    spec(b, "Never",
+         arena_f(&b->arena, "%s,%s,%s,%s",
+                 container(b, "file", file, "head -c 9000 /dev/zero | tr '\\\\0' y > m"),
+                 container(b, "log", none, "seq 1 200; exit 1"),
+                 container(b, "well", none, "echo x"), container(b, "both", none, "echo x"))
+             .p);
+    assert_int_equal(run(b), 0);
+    assert_int_equal(json_str_at(container_state(b, 0), "end.message").n, 12288 / 4);
+    struct str tail = json_str_at(container_state(b, 1), "end.message");
+    assert_true(str_starts(tail, STR("121\n")));
+    assert_true(str_ends(tail, STR("200\n")));
+    assert_str_eq(json_str_at(container_state(b, 2), "end.message"), STR(""));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
@@ -269,6 +424,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cleanup, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop_by_signal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_readiness, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_liveness, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hooks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_hooks_fail, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sidecars_end_last, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
