@@ -31,6 +31,7 @@ enum {
     LIMIT_LABEL = 63,                    /* label value, DNS-1123 label [k8s] */
     LIMIT_SELECTOR_BYTES = 64 << 10,
     LIMIT_SELECTOR_TERMS = 1000,
+    LIMIT_CRON_ACTIVE = 1000,            /* Jobs of one CronJob that run at a time */
     LIMIT_ADMISSION_GATES = 64,          /* names in the annotation admission-gated-by */
     LIMIT_STORE_OBJECTS = 2000000,       /* objects of all kinds */
     LIMIT_NAMED_ITEMS = 1024,            /* of a list or map whose names are compared pairwise */

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "control/berths/booking_objects.h"
 #include "control/book/reservation.h"
+#include "control/bounds/disruption.h"
+#include "control/cron/cron_job.h"
 #include "control/hold/job_queue.h"
 #include "control/hold/pod_group.h"
 #include "control/hold/serving.h"
@@ -32,6 +34,8 @@ static const struct controller_row *const parts[] = {
     &serviceaccount_controller,
     &gc_controller,
     &job_controller,
+    &cron_job_controller,
+    &disruption_controller,
     &job_queue_controller,
     &pod_group_controller,
     &serving_controller,

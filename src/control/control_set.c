@@ -21,6 +21,8 @@ static const struct word words[] = {
     {"nodes", CONTROL_NODES},
     {"roles", CONTROL_ROLES},
     {"event-ttl", CONTROL_EVENT_TTL},
+    {"cron-jobs", CONTROL_CRON_JOBS},
+    {"disruptions", CONTROL_DISRUPTIONS},
 };
 static const struct word groups[] = {
     {"none", 0},

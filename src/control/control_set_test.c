@@ -27,11 +27,12 @@ static void test_lists(void **state) {
     reads("kueue,-queues", CONTROL_ALL, "job-queue,workloads",
           CONTROL_JOB_QUEUE | CONTROL_WORKLOADS);
     reads("kubernetes", CONTROL_ALL,
-          "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl",
+          "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl,cron-"
+          "jobs,disruptions",
           CONTROL_KUBERNETES);
     reads("kubernetes,kueue,reservations,defaults", 0,
           "queues,job-queue,workloads,reservations,defaults,bootstrap,namespaces,service-accounts,"
-          "garbage-collector,jobs,nodes,roles,event-ttl",
+          "garbage-collector,jobs,nodes,roles,event-ttl,cron-jobs,disruptions",
           CONTROL_ALL);
 }
 
@@ -66,8 +67,7 @@ static void test_rows_say_their_word(void **state) {
 }
 
 static void test_errors(void **state) {
-    static const char *const bad[] = {"",        " ", "queue", "queues,,jobs",
-                                      "-", "ALL",   "-x"};
+    static const char *const bad[] = {"", " ", "queue", "queues,,jobs", "-", "ALL", "-x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct control_list got = {.set = 7};
         struct err err = {0};

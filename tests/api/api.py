@@ -180,7 +180,7 @@ def kinds_of_others(s):
         return json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": {}})
 
     for api, kind, text in (("apps/v1", "Deployment", "Berth has no kind Deployment: Berth runs pods and Jobs"),
-                            ("batch/v1", "CronJob", "Berth has no kind CronJob"),
+                            ("v1", "ReplicationController", "Berth has no kind ReplicationController"),
                             ("v1", "PersistentVolumeClaim", "Berth has no kind PersistentVolumeClaim: pods have emptyDir"),
                             ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: pods have the network"),
                             ("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled")):

@@ -48,10 +48,12 @@ FOLDERS = {
     "cli/book": "cli/job cli/kit",
     "cli/job": "cli/kit",
     "control": "control/berths control/book control/hold control/kit control/kube control/load control/queue control/see "
-               "control/series control/admit",
+               "control/series control/admit control/bounds control/cron",
     "control/admit": "control/book control/kit control/load control/series",
     "control/berths": "control/book control/kit control/load control/queue",
     "control/book": "control/kit control/load",
+    "control/bounds": "control/kit",
+    "control/cron": "control/kit",
     "control/hold": "control/kit control/load",
     "control/kube": "control/kit control/load",
     "control/load": "control/kit",

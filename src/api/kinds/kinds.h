@@ -17,12 +17,13 @@
     KIND(self_subject_review) KIND(token_review)                                                   \
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
     KIND(self_subject_rules_review) KIND(subject_access_review)                                    \
-    KIND(job)                                                                                      \
+    KIND(job) KIND(cron_job)                                                                       \
     KIND(lease)                                                                                    \
     KIND(endpoint_slice)                                                                           \
     KIND(mutating_webhooks) KIND(validating_webhooks)                                              \
     KIND(events_event)                                                                             \
     KIND(runtime_class)                                                                            \
+    KIND(disruption_budget)                                                                        \
     KIND(cluster_role_binding) KIND(cluster_role) KIND(role_binding) KIND(role)                    \
     KIND(priority_class)                                                                           \
     KIND(cluster_trigger_authentication) KIND(trigger_authentication)                              \
@@ -49,6 +50,8 @@ void pod_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *
 void pod_template_check(yyjson_mut_val *template, const struct path *at, struct causes *c);
 void pod_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+/* a Job's spec, its selector apart: for everything that makes Jobs */
+void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 /* taints, tolerations, amounts */
 void check_tolerations(yyjson_mut_val *list, const struct path *at, struct causes *c);
 void check_amounts(yyjson_mut_val *map, const struct path *at, struct causes *c);

@@ -97,31 +97,29 @@ static void job_change(yyjson_mut_val *spec, yyjson_val *old, struct causes *c) 
     }
 }
 
-static void job_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    struct path at = path_member(NULL, "spec"), template = path_member(&at, "template");
+void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c) {
+    struct path template = path_member(at, "template");
+    struct path completions = path_member(at, "completions");
     struct path pod = path_member(&template, "spec"), restart = path_member(&pod, "restartPolicy");
-    struct path completions = path_member(&at, "completions");
-    struct path selector = path_member(&at, "selector");
-    yyjson_mut_val *spec = json_mget(obj, STR("spec"));
     struct str policy = json_mstr_at(spec, "template.spec.restartPolicy");
-    if (!str_is(policy, "Never") && !str_is(policy, "OnFailure")) {
+    if (policy.n == 0 || str_is(policy, "Always")) {
+        causes_add(c, CAUSE_REQUIRED, path_text(&restart, c->arena),
+                   "Required value: valid values: \"OnFailure\", \"Never\"");
+    } else if (!str_is(policy, "Never") && !str_is(policy, "OnFailure")) {
         static const char *const values[] = {"OnFailure", "Never", NULL};
-        if (policy.n == 0 || str_is(policy, "Always")) {
-            struct buf b;
-            buf_init(&b, 0);
-            buf_json(&b, policy);
-            causes_add(c, CAUSE_REQUIRED, path_text(&restart, c->arena),
-                       "Required value: valid values: \"OnFailure\", \"Never\"");
-            buf_release(&b);
-        } else {
-            cause_unsupported(c, &restart, policy, values);
-        }
+        cause_unsupported(c, &restart, policy, values);
     }
     if (str_is(json_mstr_at(spec, "completionMode"), "Indexed") &&
         json_mget(spec, STR("completions")) == NULL) {
         cause_required(c, &completions, "when completion mode is Indexed");
     }
     pod_template_check(json_mget(spec, STR("template")), &template, c);
+}
+
+static void job_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    struct path at = path_member(NULL, "spec"), selector = path_member(&at, "selector");
+    yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    job_spec_check(spec, &at, c);
     check_selector(c, &selector, json_mget(spec, STR("selector")));
     job_notes_check(obj, old, c);
     if (old != NULL) {

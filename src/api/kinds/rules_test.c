@@ -245,6 +245,94 @@ static void jobs(void **state) {
                   STR("spec.parallelism: Invalid value: -1: must be greater than or equal to 0\n"));
 }
 
+#define CRON(name_, rest_, template_)                                                              \
+    "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{" rest_                                      \
+    "\"jobTemplate\":{\"spec\":{" template_                                                        \
+    "\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS("") "}}}}}}"
+#define EVERY_MINUTE "\"schedule\":\"* * * * *\","
+#define LONG_NAME "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffx"
+
+static void cron_jobs(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *now, *want;
+    } cases[] = {
+        {CRON("c", EVERY_MINUTE, ""), ""},
+        {CRON("c", "\"schedule\":\"@every 1h\",\"timeZone\":\"Europe/Warsaw\",", ""), ""},
+        {CRON("c", "", ""), "spec.schedule: Required value\n"},
+        {CRON("c", "\"schedule\":\"* * * *\",", ""),
+         "spec.schedule: Invalid value: \"* * * *\": expected exactly 5 fields, found 4: [* * * "
+         "*]\n"},
+        {CRON("c", "\"schedule\":\"CRON_TZ=UTC * * * * *\",", ""),
+         "spec.schedule: Invalid value: \"CRON_TZ=UTC * * * * *\": cannot use TZ or CRON_TZ in "
+         "schedule, use timeZone field instead\n"},
+        {CRON("c", EVERY_MINUTE "\"timeZone\":\"\",", ""),
+         "spec.timeZone: Invalid value: \"\": timeZone must be nil or non-empty string\n"},
+        {CRON("c", EVERY_MINUTE "\"timeZone\":\"local\",", ""),
+         "spec.timeZone: Invalid value: \"local\": timeZone must be an explicit time zone as "
+         "defined in https://www.iana.org/time-zones\n"},
+        {CRON("c", EVERY_MINUTE "\"timeZone\":\"../UTC\",", ""),
+         "spec.timeZone: Invalid value: \"../UTC\": unknown time zone ../UTC\n"},
+        {CRON("c", EVERY_MINUTE "\"concurrencyPolicy\":\"Queue\",", ""),
+         "spec.concurrencyPolicy: Unsupported value: \"Queue\": supported values: \"Allow\", "
+         "\"Forbid\", \"Replace\"\n"},
+        {CRON("c", EVERY_MINUTE "\"startingDeadlineSeconds\":-1,", ""),
+         "spec.startingDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0\n"},
+        {CRON("c", EVERY_MINUTE "\"failedJobsHistoryLimit\":-1,", ""),
+         "spec.failedJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0\n"},
+        {CRON("c", EVERY_MINUTE, "\"manualSelector\":true,\"selector\":{},"),
+         "spec.jobTemplate.spec.selector: Invalid value: {}: `selector` will be auto-generated\n"
+         "spec.jobTemplate.spec.manualSelector: Unsupported value: \"true\": supported values: "
+         "\"nil\", \"false\"\n"},
+        {"{\"metadata\":{\"name\":\"c\"},\"spec\":{" EVERY_MINUTE
+         "\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{" CONTAINERS("") "}}}}}}",
+         "spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "
+         "\"OnFailure\", \"Never\"\n"},
+        {CRON(LONG_NAME, EVERY_MINUTE, ""),
+         "metadata.name: Invalid value: \"" LONG_NAME "\": must be no more than 52 characters\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_str_eq(causes_of(f, "batch/v1", "CronJob", cases[i].now, NULL),
+                      str_of(cases[i].want));
+    }
+    /* All of it may change later, what is settled in a Job included. */
+    assert_str_eq(causes_of(f, "batch/v1", "CronJob",
+                            CRON("c", "\"schedule\":\"@hourly\",",
+                                 "\"completionMode\":\"Indexed\",\"completions\":2,"),
+                            CRON("c", EVERY_MINUTE, "")),
+                  STR(""));
+}
+
+#define BUDGET(spec_) "{\"metadata\":{\"name\":\"b\"},\"spec\":{" spec_ "}}"
+
+static void disruption_budgets(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *now, *want;
+    } cases[] = {
+        {BUDGET("\"minAvailable\":2,\"selector\":{}"), ""},
+        {BUDGET("\"maxUnavailable\":\"100%\""), ""},
+        {BUDGET("\"maxUnavailable\":1,\"minAvailable\":1"),
+         "spec: Invalid value: {\"maxUnavailable\":1,\"minAvailable\":1}: minAvailable and "
+         "maxUnavailable cannot be both set\n"},
+        {BUDGET("\"minAvailable\":-1"),
+         "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0\n"},
+        {BUDGET("\"minAvailable\":\"half\""),
+         "spec.minAvailable: Invalid value: \"half\": a valid percent string must be a numeric "
+         "string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is "
+         "'[0-9]+%')\n"},
+        {BUDGET("\"maxUnavailable\":\"101%\""),
+         "spec.maxUnavailable: Invalid value: \"101%\": must not be greater than 100%\n"},
+        {BUDGET("\"unhealthyPodEvictionPolicy\":\"Never\""),
+         "spec.unhealthyPodEvictionPolicy: Unsupported value: \"Never\": supported values: "
+         "\"AlwaysAllow\", \"IfHealthyBudget\"\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_str_eq(causes_of(f, "policy/v1", "PodDisruptionBudget", cases[i].now, NULL),
+                      str_of(cases[i].want));
+    }
+}
+
 #define KUEUE "kueue.x-k8s.io/v1beta2"
 #define QUEUE(rest_, quota_)                                                                       \
     "{\"metadata\":{\"name\":\"q\"},\"spec\":{" rest_ "\"resourceGroups\":[{"                      \
@@ -615,6 +703,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(small_kinds, setup, teardown),
         cmocka_unit_test_setup_teardown(old_roles_and_bindings, setup, teardown),
         cmocka_unit_test_setup_teardown(jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(cron_jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(disruption_budgets, setup, teardown),
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(elastic_workloads, setup, teardown),

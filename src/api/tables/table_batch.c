@@ -1,5 +1,5 @@
 /*
- * table_batch: the fields of batch/v1 Job.
+ * table_batch: the fields of batch/v1 Job and CronJob.
  */
 #include "api/tables/view_batch.h"
 
@@ -82,52 +82,61 @@ static const struct field success_policy_fields[] = {
 const struct schema schema_success_policy = SCHEMA("io.k8s.api.batch.v1.SuccessPolicy",
       success_policy_fields, sizeof(struct success_policy), NULL);
 
-static const struct field job_spec_fields[] = {
-    M(job_spec, parallelism, INT32, ONE, "parallelism", 1, .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "Maximum number of pods that run at the same time."),
-    M(job_spec, completions, INT32, ONE, "completions", 2, .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "Number of pods that must succeed; unset: one success is enough."),
-    M(job_spec, active_deadline_seconds, INT64, ONE, "activeDeadlineSeconds", 3,
-      .flags = FIELD_F_OPT, .max = INT64_MAX,
-      .doc = "Seconds after its start at which the job fails."),
-    M(job_spec, pod_failure_policy, OBJECT, ONE, "podFailurePolicy", 11,
-      .of = &schema_pod_failure_policy, .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
-      .doc = "What to do about failed pods, by exit code or condition."),
-    M(job_spec, success_policy, OBJECT, ONE, "successPolicy", 16, .of = &schema_success_policy,
-      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
-      .doc = "Conditions under which the job succeeds before all pods have."),
-    M(job_spec, backoff_limit, INT32, ONE, "backoffLimit", 7, .flags = FIELD_F_OPT,
-      .max = INT32_MAX, .doc = "Failures after which the job fails; 6 unless set."),
-    M(job_spec, backoff_limit_per_index, INT32, ONE, "backoffLimitPerIndex", 12,
-      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .max = INT32_MAX,
-      .doc = "Failures after which an index fails."),
-    M(job_spec, max_failed_indexes, INT32, ONE, "maxFailedIndexes", 13, .flags = FIELD_F_OPT,
-      .max = INT32_MAX, .doc = "Failed indexes after which the job fails."),
-    M(job_spec, selector, OBJECT, ONE, "selector", 4, .of = &schema_label_selector,
-      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE | FIELD_F_ATOMIC,
-      .doc = "Labels of its pods; made by the server."),
-    M(job_spec, manual_selector, BOOL, ONE, "manualSelector", 5, .flags = FIELD_F_OPT,
-      .def = "false", .doc = "Whether the selector is set by the user, not by the server."),
-    M(job_spec, template, OBJECT, ONE, "template", 6, .of = &schema_pod_template,
-      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Template of the pods."),
-    M(job_spec, ttl_seconds_after_finished, INT32, ONE, "ttlSecondsAfterFinished", 8,
-      .flags = FIELD_F_OPT, .max = INT32_MAX,
-      .doc = "Seconds after its end at which the job is deleted."),
-    M(job_spec, completion_mode, STRING, ONE, "completionMode", 9,
-      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE, .def = "\"NonIndexed\"",
-      .values = indexed_non_indexed_values,
-      .doc = "NonIndexed, or Indexed: each pod has a number."),
-    M(job_spec, suspend, BOOL, ONE, "suspend", 10, .flags = FIELD_F_OPT, .def = "false",
-      .doc = "Whether the job is suspended; setting it terminates the pods."),
-    M(job_spec, pod_replacement_policy, STRING, ONE, "podReplacementPolicy", 14,
-      .flags = FIELD_F_OPT, .values = failed_terminating_or_failed_values,
-      .doc = "When pods are replaced: TerminatingOrFailed or Failed."),
-    M(job_spec, managed_by, STRING, ONE, "managedBy", 15,
-      .flags = FIELD_F_OPT | FIELD_F_IMMUTABLE,
-      .doc = "Controller that runs the job, if not the built-in one."),
-};
+/* A Job's spec, and the same in the template of a CronJob, where it may change and is left as it was written: what is
+ * settled once a Job is made, and what a row's default becomes. */
+#define JOB_SPEC_ROWS(SETTLED_, DEF_)                                                             \
+    M(job_spec, parallelism, INT32, ONE, "parallelism", 1, .flags = FIELD_F_OPT, .max = INT32_MAX, \
+      .doc = "Maximum number of pods that run at the same time."),                                \
+    M(job_spec, completions, INT32, ONE, "completions", 2, .flags = FIELD_F_OPT, .max = INT32_MAX, \
+      .doc = "Number of pods that must succeed; unset: one success is enough."),                  \
+    M(job_spec, active_deadline_seconds, INT64, ONE, "activeDeadlineSeconds", 3,                  \
+      .flags = FIELD_F_OPT, .max = INT64_MAX,                                                     \
+      .doc = "Seconds after its start at which the job fails."),                                  \
+    M(job_spec, pod_failure_policy, OBJECT, ONE, "podFailurePolicy", 11,                          \
+      .of = &schema_pod_failure_policy, .flags = FIELD_F_OPT | SETTLED_,                          \
+      .doc = "What to do about failed pods, by exit code or condition."),                         \
+    M(job_spec, success_policy, OBJECT, ONE, "successPolicy", 16, .of = &schema_success_policy,   \
+      .flags = FIELD_F_OPT | SETTLED_,                                                            \
+      .doc = "Conditions under which the job succeeds before all pods have."),                    \
+    M(job_spec, backoff_limit, INT32, ONE, "backoffLimit", 7, .flags = FIELD_F_OPT,               \
+      .max = INT32_MAX, .doc = "Failures after which the job fails; 6 unless set."),              \
+    M(job_spec, backoff_limit_per_index, INT32, ONE, "backoffLimitPerIndex", 12,                  \
+      .flags = FIELD_F_OPT | SETTLED_, .max = INT32_MAX,                                          \
+      .doc = "Failures after which an index fails."),                                             \
+    M(job_spec, max_failed_indexes, INT32, ONE, "maxFailedIndexes", 13, .flags = FIELD_F_OPT,     \
+      .max = INT32_MAX, .doc = "Failed indexes after which the job fails."),                      \
+    M(job_spec, selector, OBJECT, ONE, "selector", 4, .of = &schema_label_selector,               \
+      .flags = FIELD_F_OPT | SETTLED_ | FIELD_F_ATOMIC,                                           \
+      .doc = "Labels of its pods; made by the server."),                                          \
+    M(job_spec, manual_selector, BOOL, ONE, "manualSelector", 5, .flags = FIELD_F_OPT,            \
+      .def = DEF_("false"), .doc = "Whether the selector is set by the user, not by the server."), \
+    M(job_spec, template, OBJECT, ONE, "template", 6, .of = &schema_pod_template,                 \
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Template of the pods."),            \
+    M(job_spec, ttl_seconds_after_finished, INT32, ONE, "ttlSecondsAfterFinished", 8,             \
+      .flags = FIELD_F_OPT, .max = INT32_MAX,                                                     \
+      .doc = "Seconds after its end at which the job is deleted."),                               \
+    M(job_spec, completion_mode, STRING, ONE, "completionMode", 9,                                \
+      .flags = FIELD_F_OPT | SETTLED_, .def = DEF_("\"NonIndexed\""),                             \
+      .values = indexed_non_indexed_values,                                                       \
+      .doc = "NonIndexed, or Indexed: each pod has a number."),                                   \
+    M(job_spec, suspend, BOOL, ONE, "suspend", 10, .flags = FIELD_F_OPT, .def = DEF_("false"),    \
+      .doc = "Whether the job is suspended; setting it terminates the pods."),                    \
+    M(job_spec, pod_replacement_policy, STRING, ONE, "podReplacementPolicy", 14,                  \
+      .flags = FIELD_F_OPT, .values = failed_terminating_or_failed_values,                        \
+      .doc = "When pods are replaced: TerminatingOrFailed or Failed."),                           \
+    M(job_spec, managed_by, STRING, ONE, "managedBy", 15,                                         \
+      .flags = FIELD_F_OPT | SETTLED_,                                                            \
+      .doc = "Controller that runs the job, if not the built-in one.")
+#define JOB_DEFAULT(text_) text_
+#define JOB_NO_DEFAULT(text_) NULL
+
+static const struct field job_spec_fields[] = {JOB_SPEC_ROWS(FIELD_F_IMMUTABLE, JOB_DEFAULT)};
+static const struct field job_template_spec_fields[] = {JOB_SPEC_ROWS(0, JOB_NO_DEFAULT)};
 const struct schema schema_job_spec = SCHEMA("io.k8s.api.batch.v1.JobSpec", job_spec_fields,
       sizeof(struct job_spec), "What a job runs, and when it is complete.");
+static const struct schema schema_job_template_spec = SCHEMA("io.k8s.api.batch.v1.JobSpec",
+      job_template_spec_fields, sizeof(struct job_spec),
+      "What a job runs, and when it is complete.");
 
 static const struct field job_condition_fields[] = {
     M(condition, type, STRING, ONE, "type", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -196,3 +205,64 @@ static const struct field job_fields[] = {
 };
 const struct schema schema_job = SCHEMA("io.k8s.api.batch.v1.Job", job_fields, sizeof(struct job),
       "Runs pods until enough of them succeed.");
+
+static const char *const allow_forbid_replace_values[] = {"Allow", "Forbid", "Replace", NULL};
+
+static const struct field job_template_fields[] = {
+    M(job_template, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
+      .doc = "Labels and annotations of the jobs."),
+    M(job_template, spec, OBJECT, ONE, "spec", 2, .of = &schema_job_template_spec,
+      .doc = "Desired state of the jobs."),
+};
+static const struct schema schema_job_template = SCHEMA("io.k8s.api.batch.v1.JobTemplateSpec",
+      job_template_fields, sizeof(struct job_template), "The jobs that a schedule makes.");
+
+static const struct field cron_job_spec_fields[] = {
+    M(cron_job_spec, schedule, STRING, ONE, "schedule", 1,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+      .doc = "When jobs start, as five fields of cron, or @hourly, @every 10m and the like."),
+    M(cron_job_spec, time_zone, STRING, ONE, "timeZone", 8, .flags = FIELD_F_OPT,
+      .doc = "Time zone of the schedule, such as Europe/Warsaw; UTC unless set."),
+    M(cron_job_spec, starting_deadline_seconds, INT64, ONE, "startingDeadlineSeconds", 2,
+      .flags = FIELD_F_OPT, .max = INT64_MAX,
+      .doc = "Seconds after its time within which a job may still start."),
+    M(cron_job_spec, concurrency_policy, STRING, ONE, "concurrencyPolicy", 3, .def = "\"Allow\"",
+      .values = allow_forbid_replace_values,
+      .doc = "What happens when the job before still runs: Allow, Forbid or Replace."),
+    M(cron_job_spec, suspend, BOOL, ONE, "suspend", 4, .flags = FIELD_F_OPT, .def = "false",
+      .doc = "Whether no more jobs start; those that run go on."),
+    M(cron_job_spec, job_template, OBJECT, ONE, "jobTemplate", 5, .of = &schema_job_template,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "The jobs."),
+    M(cron_job_spec, successful_jobs_history_limit, INT32, ONE, "successfulJobsHistoryLimit", 6,
+      .flags = FIELD_F_OPT, .def = "3", .max = INT32_MAX,
+      .doc = "Jobs that succeeded of which so many are kept."),
+    M(cron_job_spec, failed_jobs_history_limit, INT32, ONE, "failedJobsHistoryLimit", 7,
+      .flags = FIELD_F_OPT, .def = "1", .max = INT32_MAX,
+      .doc = "Jobs that failed of which so many are kept."),
+};
+static const struct schema schema_cron_job_spec = SCHEMA("io.k8s.api.batch.v1.CronJobSpec",
+      cron_job_spec_fields, sizeof(struct cron_job_spec), "Which jobs start, and when.");
+
+static const struct field cron_job_status_fields[] = {
+    M(cron_job_status, active, OBJECT, LIST, "active", 1, .of = &schema_object_reference,
+      .flags = FIELD_F_ATOMIC, .doc = "Its jobs that are running."),
+    M(cron_job_status, last_schedule_ns, TIME, ONE, "lastScheduleTime", 4, .flags = FIELD_F_OPT,
+      .doc = "The time for which a job was last started."),
+    M(cron_job_status, last_successful_ns, TIME, ONE, "lastSuccessfulTime", 5,
+      .flags = FIELD_F_OPT, .doc = "When a job last succeeded."),
+};
+const struct schema schema_cron_job_status = SCHEMA("io.k8s.api.batch.v1.CronJobStatus",
+      cron_job_status_fields, sizeof(struct cron_job_status), NULL);
+
+static const struct field cron_job_fields[] = {
+    F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
+    F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
+    M(cron_job, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
+      .doc = "Standard object metadata."),
+    M(cron_job, spec, OBJECT, ONE, "spec", 2, .of = &schema_cron_job_spec, .def = "{}",
+      .doc = "Desired state, set by the user."),
+    M(cron_job, status, OBJECT, ONE, "status", 3, .of = &schema_cron_job_status,
+      .doc = "Observed state, set by controllers."),
+};
+const struct schema schema_cron_job = SCHEMA("io.k8s.api.batch.v1.CronJob", cron_job_fields,
+      sizeof(struct cron_job), "Starts jobs at the times of a schedule.");

@@ -1,4 +1,4 @@
-/* view_batch: the C views of batch/v1 Job, whole. */
+/* view_batch: the C views of batch/v1 Job and CronJob, whole. */
 #ifndef BERTH_API_VIEW_BATCH_H
 #define BERTH_API_VIEW_BATCH_H
 
@@ -70,6 +70,32 @@ struct job {
     struct job_status *status;
 };
 
+struct job_template {
+    struct meta *metadata;
+    struct job_spec *spec;
+};
+struct cron_job_spec {
+    struct str schedule, time_zone;
+    struct opt_i64 starting_deadline_seconds;
+    struct str concurrency_policy; /* Allow, Forbid, Replace */
+    struct opt_bool suspend;
+    struct job_template *job_template;
+    struct opt_i32 successful_jobs_history_limit, failed_jobs_history_limit;
+};
+struct cron_job_status {
+    struct {
+        struct object_reference *v;
+        size_t n;
+    } active;
+    int64_t last_schedule_ns, last_successful_ns;
+};
+struct cron_job {
+    struct meta *metadata;
+    struct cron_job_spec *spec;
+    struct cron_job_status *status;
+};
+
 extern const struct schema schema_job, schema_job_spec, schema_job_status;
+extern const struct schema schema_cron_job, schema_cron_job_status;
 
 #endif

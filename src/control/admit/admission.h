@@ -55,6 +55,7 @@ struct admission_row {
 
 /* The tables; each ends with a row without a kind. */
 extern const struct admission_row admission_job_rows[];   /* admission_job.c */
+extern const struct admission_row admission_cron_rows[];  /* admission_cron.c */
 extern const struct admission_row admission_pod_rows[];   /* admission_pod.c */
 extern const struct admission_row admission_kueue_rows[]; /* admission_kueue.c */
 extern const struct admission_row admission_reservation_rows[]; /* admission_reservation.c */

@@ -20,11 +20,13 @@ enum control_set {
     CONTROL_NODES = 1 << 10, /* nodes that fell silent, pods of nodes that are gone */
     CONTROL_ROLES = 1 << 11, /* aggregated ClusterRoles */
     CONTROL_EVENT_TTL = 1 << 12,
-    CONTROL_ALL = (1 << 13) - 1,
+    CONTROL_CRON_JOBS = 1 << 13, /* Jobs at the times of a schedule */
+    CONTROL_DISRUPTIONS = 1 << 14, /* how many pods may be evicted */
+    CONTROL_ALL = (1 << 15) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
     CONTROL_KUBERNETES = CONTROL_BOOTSTRAP | CONTROL_NAMESPACES | CONTROL_SERVICEACCOUNTS |
                          CONTROL_GC | CONTROL_JOBS | CONTROL_NODES | CONTROL_ROLES |
-                         CONTROL_EVENT_TTL,
+                         CONTROL_EVENT_TTL | CONTROL_CRON_JOBS | CONTROL_DISRUPTIONS,
 };
 
 #endif

@@ -12,12 +12,15 @@
 #define MANAGED "kueue.x-k8s.io/managed" /* label and finalizer */
 #define PODSET "kueue.x-k8s.io/podset"
 #define ROLE "kueue.x-k8s.io/role-hash"
+#define NOT_QUEUED "GPUs are given through a queue: Jobs of this namespace are not queued"
 #define NO_QUEUE "GPUs are given through a queue: label kueue.x-k8s.io/queue-name is missing"
 
 /* One write, while it is judged. */
 struct judged {
     struct rbac *rbac;
+    const struct mirror *mirror;
     const struct user *user;
+    struct str ns;
     yyjson_mut_val *obj, *old; /* old: NULL on create */
     struct arena *arena;
 };
@@ -88,6 +91,14 @@ static yyjson_mut_val *controller_of(yyjson_mut_val *obj) {
 static bool is_job(yyjson_mut_val *ref) {
     return str_is(json_mstr_at(ref, "kind"), "Job") &&
            str_starts(json_mstr_at(ref, "apiVersion"), STR("batch/"));
+}
+
+/* A controller whose Workload its Jobs may be part of: a CronJob has none, its Jobs are queued one by one. */
+static yyjson_mut_val *queued_controller_of(yyjson_mut_val *obj) {
+    yyjson_mut_val *ref = controller_of(obj);
+    bool cron = str_is(json_mstr_at(ref, "kind"), "CronJob") &&
+                str_starts(json_mstr_at(ref, "apiVersion"), STR("batch/"));
+    return cron ? NULL : ref;
 }
 
 /* Pods are a Job's because it made them. One that claims to be would take a place of its Workload; one that is no
@@ -178,15 +189,29 @@ static int check_job(const struct judged *j, struct err *err) {
     }
     if (queue.n == 0) {
         why = NO_QUEUE;
-    } else if (controller_of(j->obj) && !controller_of(j->old)) {
+    } else if (queued_controller_of(j->obj) && !queued_controller_of(j->old)) {
         why = "metadata.ownerReferences: a Job with GPUs is its own controller's";
     } else if (!j->old && !yyjson_mut_is_true(json_mpath(j->obj, "spec.suspend"))) {
-        why = "GPUs are given through a queue: Jobs of this namespace are not queued";
+        why = NOT_QUEUED;
     } else if (yyjson_mut_is_true(json_mpath(j->old, "spec.suspend")) &&
                !yyjson_mut_is_true(json_mpath(j->obj, "spec.suspend"))) {
         why = "spec.suspend: a Job with GPUs is started by its queue";
     }
     return !why || may_bind(j) ? 0 : refuse(err, why);
+}
+
+static bool has_default_queue(const struct judged *j) {
+    const struct kind *k = kind_by_name(STR("kueue.x-k8s.io"), STR("LocalQueue"));
+    return k && mirror_get(j->mirror, k, j->ns, STR("default"));
+}
+
+/* Its Jobs are judged when they are made; one whose Jobs would have no queue is refused already. */
+static int check_cron_job(const struct judged *j, struct err *err) {
+    yyjson_mut_val *template = json_mpath(j->obj, "spec.jobTemplate");
+    struct str queue = json_mstr(json_mget(json_mpath(template, "metadata.labels"), QUEUE_LABEL));
+    bool fine = queue.n > 0 || !pod_asks_device(json_mpath(template, "spec.template.spec")) ||
+                has_default_queue(j) || may_bind(j);
+    return fine ? 0 : refuse(err, "spec.jobTemplate.metadata.labels: " NO_QUEUE);
 }
 
 static bool same_at(const struct judged *j, const char *path) {
@@ -236,6 +261,7 @@ static const struct row {
     int (*check)(const struct judged *j, struct err *err);
 } rows[] = {{"", "pods", check_pod},
             {"batch", "jobs", check_job},
+            {"batch", "cronjobs", check_cron_job},
             {"kueue.x-k8s.io", "workloads", check_workload}};
 
 static const struct row *row_of(const struct kind *k) {
@@ -256,7 +282,8 @@ static bool is_plain(struct rbac *b, const struct mirror *m, const struct api_re
 int policy_protect(struct rbac *b, const struct mirror *m, const struct api_request *q,
                    yyjson_mut_val *obj, const struct object *old, struct arena *a,
                    struct err *err) {
-    struct judged j = {.rbac = b, .user = &q->user, .obj = obj, .arena = a};
+    struct judged j = {
+        .rbac = b, .mirror = m, .user = &q->user, .ns = q->ns, .obj = obj, .arena = a};
     const struct row *row = row_of(q->kind);
     yyjson_mut_doc *was = NULL;
     if (!pod_kind_describes(q->kind) || str_is(q->subresource, "status") ||
@@ -300,9 +327,28 @@ static int check_made_device(const struct object *maker, struct arena *a, struct
                         "missing there");
 }
 
+/* A Job that a CronJob makes waits for its queue, whoever wrote the template. */
+static int check_made_job(const struct mirror *m, const struct api_request *q, yyjson_mut_val *obj,
+                          struct err *err) {
+    struct str queue = json_mstr(json_mget(json_mpath(obj, "metadata.labels"), QUEUE_LABEL));
+    if (!pod_asks_device(json_mpath(obj, "spec.template.spec"))) {
+        return 0;
+    }
+    if (!maker_of(m, q, obj)) {
+        return refuse(err, "metadata.ownerReferences: what it is made for is not there");
+    }
+    if (queue.n == 0) {
+        return refuse(err, NO_QUEUE);
+    }
+    return yyjson_mut_is_true(json_mpath(obj, "spec.suspend")) ? 0 : refuse(err, NOT_QUEUED);
+}
+
 int policy_protect_template(const struct mirror *m, const struct api_request *q,
                             yyjson_mut_val *obj, struct arena *a, struct err *err) {
     bool node = json_mstr_at(obj, "spec.nodeName").n > 0;
+    if (strcmp(q->kind->plural, "jobs") == 0 && strcmp(q->kind->group, "batch") == 0) {
+        return check_made_job(m, q, obj, err);
+    }
     if (strcmp(q->kind->plural, "pods") != 0 || q->kind->group[0]) {
         return 0;
     }

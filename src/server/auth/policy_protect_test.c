@@ -397,12 +397,16 @@ static void test_a_workload_has_the_priority_of_its_class(void **state) {
 
 /* ---- what a controller makes of a template ---- */
 
-static int made(struct world *w, const char *json) {
-    struct api_request q = request_of("", "Pod", (struct user){0});
+static int made_of(struct world *w, const char *group, const char *kind, const char *json) {
+    struct api_request q = request_of(group, kind, (struct user){0});
     struct err err = {0};
     int r = policy_protect_template(w->m, &q, parse(w, json), &w->a, &err);
     (void)snprintf(told, sizeof(told), "%s", r ? err.text : "");
     return r;
+}
+
+static int made(struct world *w, const char *json) {
+    return made_of(w, "", "Pod", json);
 }
 
 #define MADE(name, ns, spec)                                                                       \
@@ -444,6 +448,45 @@ static void test_what_is_made_is_judged_again(void **state) {
     TOLD("metadata.ownerReferences");
 }
 
+#define CRON_METADATA "\"metadata\":{\"name\":\"c\",\"namespace\":\"team\",\"uid\":\"team-c\"}"
+#define CRON(labels, resources)                                                                    \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\"," CRON_METADATA                             \
+    ",\"spec\":{\"jobTemplate\":{\"metadata\":{\"labels\":{" labels                                \
+    "}},\"spec\":{\"template\":{\"spec\":{"                                                        \
+    "\"containers\":[{\"resources\":" resources "}]}}}}}}"
+#define CRON_MADE(uid, labels, spec)                                                               \
+    "{\"metadata\":{\"namespace\":\"team\",\"labels\":{" labels                                    \
+    "},\"ownerReferences\":[{\"apiVersion\":\"batch/"                                              \
+    "v1\",\"kind\":\"CronJob\",\"name\":\"c\",\"uid\":\"" uid                                      \
+    "\",\"controller\":true}]},\"spec\":{" spec "\"template\":{\"spec\":{\"containers\":[{"        \
+    "\"resources\":" GPU "}]}}}}"
+#define IN_QUEUE "\"kueue.x-k8s.io/queue-name\":\"q\""
+#define HELD "\"suspend\":true,"
+
+/* A schedule brings about no GPU that a Job of the same author would not get. */
+static void test_schedules_with_gpus_are_queued(void **state) {
+    struct world *w = *state;
+    assert_int_equal(tenant(w, "batch", "CronJob", CRON("", "{}"), NULL), 0);
+    assert_int_equal(tenant(w, "batch", "CronJob", CRON(IN_QUEUE, GPU), NULL), 0);
+    assert_int_equal(tenant(w, "batch", "CronJob", CRON("", GPU), NULL), ERR_FORBIDDEN);
+    TOLD("spec.jobTemplate.metadata.labels: GPUs are given through a queue");
+    assert_int_equal(root(w, "batch", "CronJob", CRON("", GPU), NULL), 0);
+    fixture_put(w->m, CRON(IN_QUEUE, GPU));
+    assert_int_equal(made_of(w, "batch", "Job", CRON_MADE("team-c", IN_QUEUE, HELD)), 0);
+    assert_int_equal(made_of(w, "batch", "Job", CRON_MADE("team-c", IN_QUEUE, "")), ERR_FORBIDDEN);
+    TOLD("Jobs of this namespace are not queued");
+    assert_int_equal(made_of(w, "batch", "Job", CRON_MADE("team-c", "", HELD)), ERR_FORBIDDEN);
+    TOLD("kueue.x-k8s.io/queue-name is missing");
+    assert_int_equal(made_of(w, "batch", "Job", CRON_MADE("gone", IN_QUEUE, HELD)), ERR_FORBIDDEN);
+    TOLD("metadata.ownerReferences");
+    /* The namespace's own queue serves as well, and a Job made by hand from the template is queued as any other. */
+    fixture_put(w->m,
+                "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{"
+                "\"name\":\"default\",\"namespace\":\"team\",\"uid\":\"lq\"}}");
+    assert_int_equal(tenant(w, "batch", "CronJob", CRON("", GPU), NULL), 0);
+    assert_int_equal(tenant(w, "batch", "Job", CRON_MADE("team-c", IN_QUEUE, HELD), NULL), 0);
+}
+
 /* ---- rights over the cluster ---- */
 
 static bool clusterwide(const char *verb, const char *group, const char *plural, const char *sub) {
@@ -483,6 +526,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_workload_has_the_priority_of_its_class, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_what_is_made_is_judged_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_schedules_with_gpus_are_queued, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_decides_is_the_clusters, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,7 @@ static const struct rule view[] = {
     {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
     {"discovery.k8s.io", "endpointslices", READ},
     {"events.k8s.io", "events", READ},
+    {"policy", "poddisruptionbudgets poddisruptionbudgets/status", READ},
     {0},
 };
 static const struct rule edit[] = {
@@ -57,6 +58,7 @@ static const struct rule edit[] = {
     {"core", "pods/eviction serviceaccounts/token", "create"},
     {"core", "serviceaccounts", "impersonate"},
     {"batch", "cronjobs jobs", CHANGE},
+    {"policy", "poddisruptionbudgets", CHANGE},
     {0},
 };
 static const struct rule admin[] = {

@@ -16,8 +16,6 @@ static const struct unserved rows[] = {
      RUNS " with completionMode Indexed, whose pods have stable names"},
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
      "horizontalpodautoscaler", "hpa", true, "nothing here is scaled by load"},
-    {"batch", "v1", "CronJob", "cronjobs", "cronjob", "cj", true,
-     RUNS " at the times you want it, as with cron or a pipeline"},
     {"", "v1", "PersistentVolume", "persistentvolumes", "persistentvolume", "pv", false, VOLUMES},
     {"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim", "pvc",
      true, VOLUMES},
@@ -28,8 +26,6 @@ static const struct unserved rows[] = {
     {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true, NETWORK},
     {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "networkpolicy", "netpol", true,
      NETWORK},
-    {"policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", "poddisruptionbudget", "pdb",
-     true, "evictions are decided by the queues, by priority and fair share"},
     {"storage.k8s.io", "v1", "StorageClass", "storageclasses", "storageclass", "sc", false,
      VOLUMES},
 };

@@ -25,6 +25,29 @@ int meta_set_time(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64
     return json_mset_str(d, obj, key, time_text(ns, text));
 }
 
+int meta_set_condition(struct write *w, const char *type, const char *reason, const char *message) {
+    yyjson_mut_val *status = json_mensure(w->doc, yyjson_mut_doc_get_root(w->doc), "status");
+    yyjson_mut_val *list = json_mget(status, STR("conditions"));
+    if (status != NULL && !yyjson_mut_is_arr(list)) {
+        list = yyjson_mut_arr(w->doc);
+        if (json_mset(w->doc, status, STR("conditions"), list) != 0) {
+            return ERR_NOMEM;
+        }
+    }
+    for (size_t i = yyjson_mut_arr_size(list); i-- > 0;) {
+        if (str_is(json_mstr_at(yyjson_mut_arr_get(list, i), "type"), type)) {
+            (void)yyjson_mut_arr_remove(list, i);
+        }
+    }
+    yyjson_mut_val *cond = yyjson_mut_obj(w->doc);
+    int r = json_mset_str(w->doc, cond, "type", str_of(type));
+    r = r ? r : json_mset_str(w->doc, cond, "status", STR("True"));
+    r = r || !reason ? r : json_mset_str(w->doc, cond, "reason", str_of(reason));
+    r = r || !message ? r : json_mset_str(w->doc, cond, "message", str_of(message));
+    r = r ? r : meta_set_time(w->doc, cond, "lastTransitionTime", w->now);
+    return r != 0 || !yyjson_mut_arr_append(list, cond) ? ERR_NOMEM : 0;
+}
+
 static int check_namespace(struct write *w, yyjson_mut_val *meta) {
     struct str ns = json_mstr(json_mget(meta, STR("namespace")));
     struct str want = request_key_ns(w->req);

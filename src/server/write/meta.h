@@ -23,5 +23,8 @@ int meta_generation(struct write *w);
 bool meta_released(const struct kind *k, yyjson_mut_val *root);
 /* The time as Kubernetes writes it, in the document. */
 int meta_set_time(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, int64_t ns);
+/* The condition of this type in the status of w->doc is True since w->now; reason and message may be NULL. 0 or
+ * ERR_NOMEM. */
+int meta_set_condition(struct write *w, const char *type, const char *reason, const char *message);
 
 #endif

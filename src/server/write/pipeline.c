@@ -37,6 +37,7 @@ void write_free(struct write *w) {
         return;
     }
     object_unref(w->own);
+    object_unref(w->beside);
     hooks_forget(w);
     struct server *s = w->s;
     if (s->n_spare_writes >= SPARE_WRITES) {
@@ -101,6 +102,15 @@ static bool is_dry(const struct write *w) {
     return w->req->opt.dry_run;
 }
 
+/* First, so that what it stands for does not happen without it. */
+static int stage_beside(struct write *w, struct err *err) {
+    struct object *o = w->beside;
+    w->beside = NULL;
+    return o == NULL ? 0
+                     : mirror_write(w->s->o.mirror, CHANGE_MODIFIED, o, w->beside_rv, NULL, NULL,
+                                    err);
+}
+
 void write_stage(struct write *w, int type, struct object *obj) {
     w->removed = type == CHANGE_DELETED;
     if (is_dry(w)) {
@@ -121,8 +131,13 @@ void write_stage(struct write *w, int type, struct object *obj) {
         write_finish(w);
         return;
     }
-    int code =
-        mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
+    int code = stage_beside(w, &err);
+    if (code == 0) {
+        code =
+            mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
+    } else {
+        object_unref(obj);
+    }
     if (code == ERR_EXISTS) {
         (void)failure_exists(&w->failure, w->arena, k, name);
     } else if (code == ERR_CONFLICT) {

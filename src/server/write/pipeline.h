@@ -57,6 +57,9 @@ struct write {
     bool status_alone;        /* doc is the stored object but for its status, and a resourceVersion */
     struct hook_wait *asked;  /* of webhooks (hooks.h); NULL: nothing */
     bool unasked;             /* webhooks are not asked */
+    bool evicts;              /* it deletes a pod for an eviction */
+    struct object *beside;    /* another object's change, staged in one batch with this write; NULL: none */
+    uint64_t beside_rv;       /* what that is based on */
     char uid[37], name[64];   /* what was made up in the first run, for those after it; empty: nothing */
     int64_t now;              /* of the first run */
     struct write *next;

@@ -5,6 +5,7 @@
 #include "server/write/admit.h"
 #include "server/write/body.h"
 #include "server/write/crd.h"
+#include "server/write/evict.h"
 #include "server/write/hooks.h"
 #include "server/write/meta.h"
 #include "wire/json/json.h"
@@ -293,7 +294,8 @@ static int remove_steps(struct write *w, bool *ret_repeat, struct object **ret, 
     }
     w->doc = json_mut_copy(w->arena, w->old_tree);
     if (w->doc == NULL || settle_finalizers(w, o->propagation, &finalizers) != 0 ||
-        (crd_is_definition(w->req->kind) && crd_mark_terminating(w) != 0)) {
+        (crd_is_definition(w->req->kind) && crd_mark_terminating(w) != 0) ||
+        (w->evicts && evict_mark(w) != 0)) {
         return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
     yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);

@@ -3,8 +3,9 @@
  * they are. Reviews (objects that are answered, never stored) are here too.
  */
 #include "api/schema/codec.h"
-#include "server/write/body.h"
 #include "server/kit/handlers.h"
+#include "server/write/body.h"
+#include "server/write/evict.h"
 #include "server/write/meta.h"
 #include "server/write/remove.h"
 #include "wire/json/json.h"
@@ -90,28 +91,6 @@ static int bind_steps(struct write *w, yyjson_mut_doc *body) {
     return 0;
 }
 
-static int mark_scheduled(struct write *w) {
-    yyjson_mut_val *root = yyjson_mut_doc_get_root(w->doc);
-    yyjson_mut_val *status = json_mensure(w->doc, root, "status");
-    yyjson_mut_val *list = json_mget(status, STR("conditions"));
-    if (status != NULL && !yyjson_mut_is_arr(list)) {
-        list = yyjson_mut_arr(w->doc);
-        if (json_mset(w->doc, status, STR("conditions"), list) != 0) {
-            return ERR_NOMEM;
-        }
-    }
-    for (size_t i = yyjson_mut_arr_size(list); i-- > 0;) {
-        if (str_is(json_mstr_at(yyjson_mut_arr_get(list, i), "type"), "PodScheduled")) {
-            (void)yyjson_mut_arr_remove(list, i);
-        }
-    }
-    yyjson_mut_val *cond = yyjson_mut_obj(w->doc);
-    int r = json_mset_str(w->doc, cond, "type", STR("PodScheduled"));
-    r = r ? r : json_mset_str(w->doc, cond, "status", STR("True"));
-    r = r ? r : meta_set_time(w->doc, cond, "lastTransitionTime", w->now);
-    return r != 0 || !yyjson_mut_arr_append(list, cond) ? ERR_NOMEM : 0;
-}
-
 static void binding(struct call *c) {
     yyjson_mut_doc *body = NULL;
     int r = read_body(c, &body);
@@ -128,7 +107,7 @@ static void binding(struct call *c) {
     }
     w->whole = true;
     r = bind_steps(w, body);
-    if (r == 0 && mark_scheduled(w) != 0) {
+    if (r == 0 && meta_set_condition(w, "PodScheduled", NULL, NULL) != 0) {
         r = failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
     }
     if (r != 0) {
@@ -145,8 +124,12 @@ static void eviction(struct call *c) {
                       : read_body(c, &body);
     if (r == 0) {
         yyjson_mut_val *root = body != NULL ? yyjson_mut_doc_get_root(body) : NULL;
-        r = remove_options_of(json_mget(root, STR("deleteOptions")), c->arena, o,
-                              &c->req.opt.dry_run, &c->failure);
+        struct str name = json_mstr_at(root, "metadata.name");
+        r = name.n > 0 && !str_eq(name, c->req.name)
+                ? failure_set(&c->failure, c->arena, ERR_BAD_REQUEST,
+                              "name in URL does not match name in Eviction object")
+                : remove_options_of(json_mget(root, STR("deleteOptions")), c->arena, o,
+                                    &c->req.opt.dry_run, &c->failure);
     }
     if (r != 0) {
         call_fail(c);
@@ -155,7 +138,7 @@ static void eviction(struct call *c) {
     struct write *w = begin(c);
     if (w != NULL) {
         w->delete_options = o;
-        remove_run(w);
+        evict_run(w);
     }
 }
 
