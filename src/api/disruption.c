@@ -3,6 +3,17 @@
 
 #include "api/conditions.h"
 
+bool disruption_pod_ready(yyjson_val *pod) {
+    size_t i, n;
+    yyjson_val *c;
+    yyjson_arr_foreach(json_path(pod, "status.conditions"), i, n, c) {
+        if (str_is(json_str_at(c, "type"), "Ready")) {
+            return str_is(json_str_at(c, "status"), "True");
+        }
+    }
+    return false;
+}
+
 int disruption_set_condition(struct disruption_status *s, struct arena *a, int64_t now_ns) {
     bool any = s->disruptions_allowed > 0;
     struct condition_list list;

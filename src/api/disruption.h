@@ -17,6 +17,8 @@
 #define DISRUPTION_DISRUPTED_FOR (120 * NS_PER_SEC)
 enum { DISRUPTION_DISRUPTED_MAX = 2000 };
 
+/* Is its condition Ready True? */
+bool disruption_pod_ready(yyjson_val *pod);
 /* Sets condition DisruptionAllowed by s->disruptions_allowed and of s->observed_generation, in a copy of the list. 0 or
  * ERR_NOMEM. */
 int disruption_set_condition(struct disruption_status *s, struct arena *a, int64_t now_ns);

@@ -5,6 +5,7 @@
 #include "control/berths/booking_objects.h"
 #include "control/book/reservation.h"
 #include "control/bounds/disruption.h"
+#include "control/bounds/quota_count.h"
 #include "control/cron/cron_job.h"
 #include "control/hold/job_queue.h"
 #include "control/hold/pod_group.h"
@@ -36,6 +37,7 @@ static const struct controller_row *const parts[] = {
     &job_controller,
     &cron_job_controller,
     &disruption_controller,
+    &quota_controller,
     &job_queue_controller,
     &pod_group_controller,
     &serving_controller,

@@ -23,6 +23,7 @@ static const struct word words[] = {
     {"event-ttl", CONTROL_EVENT_TTL},
     {"cron-jobs", CONTROL_CRON_JOBS},
     {"disruptions", CONTROL_DISRUPTIONS},
+    {"quotas", CONTROL_QUOTAS},
 };
 static const struct word groups[] = {
     {"none", 0},

@@ -5,6 +5,7 @@ housekeep.py BERTH KUBECTL [TEST...]
 """
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -169,6 +170,59 @@ def test_drain(b):
     expect(b.kubectl("drain", node, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"), "drained")
     check(not b.get("pods")["items"], "none is left")
     b.kubectl("uncordon", node)
+
+
+# ---- quotas ----
+
+def test_quota(b):
+    b.kubectl("create", "namespace", "spare")
+    b.kubectl("config", "set-context", "--current", "--namespace=spare")
+    b.kubectl("create", "quota", "small", "--hard=pods=2,requests.cpu=100m,count/configmaps=3,count/jobs.batch=1")
+    used = lambda: b.get("quota", "small").get("status", {}).get("used", {})
+    wait_for("it is counted", lambda: used().get("pods") == "0" and used())
+    b.apply(pod("w1"))
+    check(used()["pods"] == "1" and used()["requests.cpu"] == "10m", f"charged at once: {used()}")
+    silent = pod("silent")
+    silent["spec"]["containers"][0]["resources"] = {}
+    expect(refused(b, "apply", "-f", "-", stdin=json.dumps(silent)),
+           'pods "silent" is forbidden: failed quota: small: must specify requests.cpu for: main')
+    large = pod("large")
+    large["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "95m"
+    expect(refused(b, "apply", "-f", "-", stdin=json.dumps(large)),
+           "exceeded quota: small, requested: requests.cpu=95m, used: requests.cpu=10m, limited: requests.cpu=100m")
+
+    # A Job's pods are charged as a user's own; room that is given back is taken by those that wait.
+    b.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {
+        "parallelism": 3, "completions": 3, "template": {"spec": dict(
+            pod("x")["spec"], restartPolicy="Never", containers=[dict(
+                pod("x")["spec"]["containers"][0], command=["sh", "-c", "sleep 1"])])}}})
+    wait_for("what the Job says", lambda: "exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2" in
+             b.kubectl("get", "events"), 60)
+    expect(refused(b, "create", "job", "k", "--image=busybox", "--", "true"),
+           "requested: count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1")
+    b.kubectl("wait", "--for=condition=complete", "job/j", "--timeout=120s")
+    wait_for("the room is back", lambda: used()["pods"] == "1", 30)
+    b.kubectl("delete", "pod", "w1")
+    wait_for("all of it", lambda: used()["pods"] == "0" and used()["requests.cpu"] == "0", 30)
+    expect(b.kubectl("get", "quota"), "pods: 0/2, requests.cpu: 0/100m")
+
+
+def test_quota_holds_in_a_crowd(b):
+    """Many at once: as many as there is room for."""
+    b.kubectl("create", "namespace", "spare")
+    b.kubectl("create", "quota", "small", "--hard=count/secrets=25", "-n", "spare")
+    wait_for("it is counted", lambda: b.get("quota", "small", "-n", "spare").get("status", {}).get("used"))
+    crowd = []
+    for n in range(3):
+        p = subprocess.Popen([b.kubectl_program, "create", "-f", "-"], stdin=subprocess.PIPE, env=b.env,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        p.stdin.write("\n---\n".join(json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": {
+            "name": f"s{n}-{i}", "namespace": "spare"}}) for i in range(20)).encode())
+        p.stdin.close()
+        crowd.append(p)
+    for p in crowd:
+        p.wait(timeout=120)
+    check(len(b.get("secrets", "-n", "spare")["items"]) == 25, "as many as there may be")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ ROOMS = {
 FOLDERS = {
     "api": "api/schema api/tables api/walk",
     "api/cel": "api/walk",
-    "api/kinds": "api/schema api/tables api/walk",
+    "api/kinds": "api api/schema api/tables api/walk",
     "api/manifests": "api api/kinds api/schema api/tables",
     "api/schema": "api/cel api/tables api/walk",
     "api/walk": "api/tables",

@@ -13,7 +13,7 @@
 /* The built-in kinds in discovery order: kind_<name> each. A new kind is one more word here. */
 #define BUILTIN_KINDS(KIND)                                                                        \
     KIND(config_map) KIND(endpoints) KIND(event) KIND(limit_range) KIND(namespace) KIND(node)      \
-    KIND(pod) KIND(secret) KIND(service_account) KIND(service)                                     \
+    KIND(pod) KIND(resource_quota) KIND(secret) KIND(service_account) KIND(service)                \
     KIND(self_subject_review) KIND(token_review)                                                   \
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
     KIND(self_subject_rules_review) KIND(subject_access_review)                                    \

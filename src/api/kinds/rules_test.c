@@ -333,6 +333,48 @@ static void disruption_budgets(void **state) {
     }
 }
 
+#define SPACE(spec_) "{\"metadata\":{\"name\":\"q\"},\"spec\":{" spec_ "}}"
+#define SELECTOR(rest_) "\"scopeSelector\":{\"matchExpressions\":[{" rest_ "}]}"
+
+static void resource_quotas(void **state) {
+    struct fixture *f = *state;
+    static const struct {
+        const char *now, *want;
+    } cases[] = {
+        {SPACE(
+             "\"hard\":{\"pods\":\"3\",\"requests.cpu\":\"500m\",\"requests.nvidia.com/gpu\":\"1\","
+             "\"count/jobs.batch\":\"2\",\"gold.storageclass.storage.k8s.io/"
+             "requests.storage\":\"1Gi\"}"),
+         ""},
+        {SPACE("\"hard\":{\"gpus\":\"3\"}"),
+         "spec.hard[gpus]: Invalid value: \"gpus\": must be a standard resource for quota\n"},
+        {SPACE("\"hard\":{\"pods\":\"1500m\"}"),
+         "spec.hard[pods]: Invalid value: \"1500m\": must be an integer\n"},
+        {SPACE("\"hard\":{\"cpu\":\"-1\"}"),
+         "spec.hard[cpu]: Invalid value: \"-1\": must be greater than or equal to 0\n"},
+        {SPACE("\"scopes\":[\"Sometimes\"]"),
+         "spec.scopes: Invalid value: [\"Sometimes\"]: unsupported scope\n"},
+        {SPACE("\"hard\":{\"cpu\":\"1\"},\"scopes\":[\"BestEffort\"]"),
+         "spec.scopes: Invalid value: [\"BestEffort\"]: unsupported scope applied to resource\n"},
+        {SPACE("\"scopes\":[\"Terminating\",\"NotTerminating\"]"),
+         "spec.scopes: Invalid value: [\"Terminating\",\"NotTerminating\"]: conflicting scopes\n"},
+        {SPACE(SELECTOR("\"scopeName\":\"PriorityClass\",\"operator\":\"In\"")),
+         "spec.scopeSelector.matchExpressions[0].values: Required value: must be at least one "
+         "value when `operator` is 'In' or 'NotIn' for scope selector\n"},
+        {SPACE(SELECTOR(
+             "\"scopeName\":\"PriorityClass\",\"operator\":\"Exists\",\"values\":[\"a\"]")),
+         "spec.scopeSelector.matchExpressions[0].values: Invalid value: [\"a\"]: must be no value "
+         "when `operator` is 'Exist' or 'DoesNotExist' for scope selector\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_str_eq(causes_of(f, "v1", "ResourceQuota", cases[i].now, NULL),
+                      str_of(cases[i].want));
+    }
+    assert_str_eq(
+        causes_of(f, "v1", "ResourceQuota", SPACE("\"scopes\":[\"BestEffort\"]"), SPACE("")),
+        STR("spec.scopes: Invalid value: [\"BestEffort\"]: field is immutable\n"));
+}
+
 #define KUEUE "kueue.x-k8s.io/v1beta2"
 #define QUEUE(rest_, quota_)                                                                       \
     "{\"metadata\":{\"name\":\"q\"},\"spec\":{" rest_ "\"resourceGroups\":[{"                      \
@@ -705,6 +747,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(cron_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(disruption_budgets, setup, teardown),
+        cmocka_unit_test_setup_teardown(resource_quotas, setup, teardown),
         cmocka_unit_test_setup_teardown(cluster_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(workloads, setup, teardown),
         cmocka_unit_test_setup_teardown(elastic_workloads, setup, teardown),

@@ -1,6 +1,7 @@
 /* disruption: feeds in, the status from disruption_decide out. See disruption.h. */
 #include "control/bounds/disruption.h"
 
+#include "api/disruption.h"
 #include "api/schema/codec.h"
 #include "api/schema/crd_kind.h"
 #include "api/selector.h"
@@ -63,17 +64,6 @@ static int grow(struct gathered *g) {
     return 0;
 }
 
-static bool is_ready(yyjson_val *pod) {
-    size_t i, n;
-    yyjson_val *c;
-    yyjson_arr_foreach(json_path(pod, "status.conditions"), i, n, c) {
-        if (str_is(json_str_at(c, "type"), "Ready")) {
-            return str_is(json_str_at(c, "status"), "True");
-        }
-    }
-    return false;
-}
-
 static bool gather(void *ctx, const struct object *o) {
     struct gathered *g = ctx;
     yyjson_doc *d;
@@ -86,7 +76,7 @@ static bool gather(void *ctx, const struct object *o) {
     if (g->code == 0) {
         g->objects[g->n] = o;
         g->v[g->n++] = (struct guarded_pod){.name = o->name,
-                                            .ready = is_ready(yyjson_doc_get_root(d)),
+                                            .ready = disruption_pod_ready(yyjson_doc_get_root(d)),
                                             .deleting = o->deleting_ns != 0};
     }
     return g->code == 0;

@@ -42,7 +42,7 @@ static const struct rule issuer[] = {
 static const struct rule view[] = {
     {"core",
      "configmaps endpoints events limitranges namespaces namespaces/status pods pods/log "
-     "pods/status serviceaccounts services services/status",
+     "pods/status resourcequotas resourcequotas/status serviceaccounts services services/status",
      READ},
     {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
     {"discovery.k8s.io", "endpointslices", READ},

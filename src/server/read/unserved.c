@@ -21,8 +21,6 @@ static const struct unserved rows[] = {
      true, VOLUMES},
     {"", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller", "rc",
      true, RUNS},
-    {"", "v1", "ResourceQuota", "resourcequotas", "resourcequota", "quota", true,
-     "quota is what ClusterQueues have and LocalQueues give to namespaces"},
     {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true, NETWORK},
     {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "networkpolicy", "netpol", true,
      NETWORK},

@@ -1,6 +1,6 @@
 /*
  * admit (server): admission, in order: namespace, ServiceAccount, Priority, LimitRanger, then what the world's own
- * admission does (what Kueue's webhooks do).
+ * admission does (what Kueue's webhooks do); once it is valid, ResourceQuota.
  *
  * Each step may change w->doc (storage version, defaulted) and may refuse by filling w->failure. It reads the newest
  * state (mirror_pending) so that a manifest's objects see each other. Runs on create and update of main resources.
@@ -20,6 +20,8 @@ int admit_object(struct write *w);
 int admit_pod(struct write *w);
 /* admit_limits.c: defaults and bounds of the LimitRanges of the pod's namespace. */
 int admit_limits(struct write *w);
+/* admit_quota.c: the ResourceQuotas of its namespace, which are charged with the object; last of all. */
+int admit_quota(struct write *w);
 /* admit_ask.c: what the world's admission (port/admission.h) makes of it, and what it says against it. The causes of
  * the second are added to `causes`; a denial fills the failure. */
 int admit_mutate(struct write *w);

@@ -4,9 +4,7 @@
 #include "api/conditions.h"
 #include "api/disruption.h"
 #include "api/schema/codec.h"
-#include "api/schema/codec_encode.h"
 #include "api/selector.h"
-#include "base/limits.h"
 #include "server/write/meta.h"
 #include "server/write/remove.h"
 
@@ -83,20 +81,9 @@ static int find_budget(struct write *w, const struct object **ret) {
 
 /* ---- what it allows ---- */
 
-static bool is_ready(yyjson_val *pod) {
-    size_t i, n;
-    yyjson_val *c;
-    yyjson_arr_foreach(json_path(pod, "status.conditions"), i, n, c) {
-        if (str_is(json_str_at(c, "type"), "Ready")) {
-            return str_is(json_str_at(c, "status"), "True");
-        }
-    }
-    return false;
-}
-
 /* Pods that are not ready take nothing from those that are. */
 static bool is_free(const struct write *w, const struct disruption_budget *b) {
-    if (is_ready(w->old_tree)) {
+    if (disruption_pod_ready(w->old_tree)) {
         return false;
     }
     return (b->spec != NULL && str_is(b->spec->unhealthy_pod_eviction_policy, "AlwaysAllow")) ||
@@ -142,36 +129,16 @@ static int check_room(struct write *w, const struct object *o, const struct disr
                   0);
 }
 
-/* The budget with one disruption less, to be staged with the deletion. */
+/* The budget with one disruption less. */
 static int charge(struct write *w, const struct object *o, yyjson_val *tree,
                   const struct disruption_status *was) {
     struct disruption_status s = *was;
-    struct object *next = NULL;
-    struct err err = {0};
-    struct buf b;
-    yyjson_mut_doc *d = json_mut_copy(w->arena, tree), *status;
     s.disruptions_allowed--;
-    int r = d != NULL ? disruption_add_pod(&s, w->arena, w->old->name, w->now) : ERR_NOMEM;
+    int r = disruption_add_pod(&s, w->arena, w->old->name, w->now);
     if (r == 0 && s.disruptions_allowed == 0) {
         r = disruption_set_condition(&s, w->arena, w->now);
     }
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    codec_encode(&schema_disruption_status, &s, &b);
-    r = r ? r : buf_ok(&b);
-    r = r ? r : json_parse_mut(w->arena, buf_view(&b), &status, &err);
-    if (r == 0) {
-        yyjson_mut_val *root = yyjson_mut_doc_get_root(d);
-        yyjson_mut_val *copy = yyjson_mut_val_mut_copy(d, yyjson_mut_doc_get_root(status));
-        r = copy != NULL ? json_mset(d, root, STR("status"), copy) : ERR_NOMEM;
-        r = r ? r : object_new_mut(o->kind, root, &next, &err);
-    }
-    buf_release(&b);
-    if (r != 0) {
-        return nomem(w);
-    }
-    w->beside = next;
-    w->beside_rv = o->rv;
-    return 0;
+    return r != 0 ? nomem(w) : write_beside(w, o, tree, &schema_disruption_status, &s);
 }
 
 static int ask_budget(struct write *w) {

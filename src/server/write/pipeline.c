@@ -3,6 +3,7 @@
 #include "server/write/pipeline.h"
 
 #include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
 #include "api/schema/strategic.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -16,6 +17,61 @@
 #include "wire/json/patch.h"
 
 enum { SPARE_WRITES = 256 };
+
+/* ---- what is changed beside ---- */
+
+struct beside {
+    struct object *obj;
+    uint64_t rv; /* what it is based on */
+    struct beside *next;
+};
+
+static int build_beside(struct write *w, const struct object *o, yyjson_val *tree,
+                        struct buf *status, struct object **ret) {
+    struct err err = {0};
+    yyjson_mut_doc *d = json_mut_copy(w->arena, tree), *s = NULL;
+    int r = d != NULL ? json_parse_mut(w->arena, buf_view(status), &s, &err) : ERR_NOMEM;
+    yyjson_mut_val *copy = r == 0 ? yyjson_mut_val_mut_copy(d, yyjson_mut_doc_get_root(s)) : NULL;
+    r = copy != NULL ? json_mset(d, yyjson_mut_doc_get_root(d), STR("status"), copy) : ERR_NOMEM;
+    return r ? r : object_new_mut(o->kind, yyjson_mut_doc_get_root(d), ret, &err);
+}
+
+int write_beside(struct write *w, const struct object *o, yyjson_val *tree, const struct schema *s,
+                 const void *status) {
+    struct beside *b = ARENA_NEW(w->arena, struct beside);
+    struct buf text;
+    buf_init(&text, LIMIT_OBJECT_BYTES);
+    codec_encode(s, status, &text);
+    int r = b == NULL ? ERR_NOMEM : buf_ok(&text);
+    r = r ? r : build_beside(w, o, tree, &text, &b->obj);
+    buf_release(&text);
+    if (r != 0) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    b->rv = o->rv;
+    b->next = w->beside;
+    w->beside = b;
+    return 0;
+}
+
+static void beside_stage(struct write *w) {
+    while (w->beside != NULL) {
+        struct beside *b = w->beside;
+        w->beside = b->next;
+        /* Without memory it is not charged; who keeps the status counts again. */
+        (void)mirror_write(w->s->o.mirror, CHANGE_MODIFIED, b->obj, b->rv, NULL, NULL, NULL);
+    }
+}
+
+static void beside_drop(struct write *w) {
+    while (w->beside != NULL) {
+        struct beside *b = w->beside;
+        w->beside = b->next;
+        object_unref(b->obj);
+    }
+}
+
+/* ---- writes ---- */
 
 struct write *write_new(struct server *s) {
     struct write *w = s->spare_writes;
@@ -37,7 +93,7 @@ void write_free(struct write *w) {
         return;
     }
     object_unref(w->own);
-    object_unref(w->beside);
+    beside_drop(w);
     hooks_forget(w);
     struct server *s = w->s;
     if (s->n_spare_writes >= SPARE_WRITES) {
@@ -102,15 +158,6 @@ static bool is_dry(const struct write *w) {
     return w->req->opt.dry_run;
 }
 
-/* First, so that what it stands for does not happen without it. */
-static int stage_beside(struct write *w, struct err *err) {
-    struct object *o = w->beside;
-    w->beside = NULL;
-    return o == NULL ? 0
-                     : mirror_write(w->s->o.mirror, CHANGE_MODIFIED, o, w->beside_rv, NULL, NULL,
-                                    err);
-}
-
 void write_stage(struct write *w, int type, struct object *obj) {
     w->removed = type == CHANGE_DELETED;
     if (is_dry(w)) {
@@ -131,13 +178,8 @@ void write_stage(struct write *w, int type, struct object *obj) {
         write_finish(w);
         return;
     }
-    int code = stage_beside(w, &err);
-    if (code == 0) {
-        code =
-            mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
-    } else {
-        object_unref(obj);
-    }
+    int code =
+        mirror_write(w->s->o.mirror, (enum change_type)type, obj, expect, committed, w, &err);
     if (code == ERR_EXISTS) {
         (void)failure_exists(&w->failure, w->arena, k, name);
     } else if (code == ERR_CONFLICT) {
@@ -147,6 +189,8 @@ void write_stage(struct write *w, int type, struct object *obj) {
     }
     if (code != 0) {
         write_finish(w);
+    } else {
+        beside_stage(w);
     }
 }
 
@@ -291,7 +335,8 @@ static int create_steps(struct write *w, struct object **ret) {
         NULL) {
         return failure_exists(&w->failure, w->arena, w->req->kind, name);
     }
-    return build(w, ret);
+    r = admit_quota(w);
+    return r ? r : build(w, ret);
 }
 
 static void run_create(struct write *w) {
@@ -380,6 +425,9 @@ static int replace_steps(struct write *w, struct object **ret) {
     }
     r = r ? r : meta_generation(w);
     r = r ? r : hooks_validate(w);
+    if (r == 0 && w->req->subresource.n == 0) {
+        r = admit_quota(w);
+    }
     return r ? r : build(w, ret);
 }
 

@@ -17,6 +17,7 @@
 #include "mirror/writer.h"
 #include "server/kit/context.h"
 
+struct beside;
 struct hook_wait;
 
 /* On whose behalf something is written, and so what the guard is asked. */
@@ -58,8 +59,7 @@ struct write {
     struct hook_wait *asked;  /* of webhooks (hooks.h); NULL: nothing */
     bool unasked;             /* webhooks are not asked */
     bool evicts;              /* it deletes a pod for an eviction */
-    struct object *beside;    /* another object's change, staged in one batch with this write; NULL: none */
-    uint64_t beside_rv;       /* what that is based on */
+    struct beside *beside;    /* what it changes of other objects; NULL: nothing */
     char uid[37], name[64];   /* what was made up in the first run, for those after it; empty: nothing */
     int64_t now;              /* of the first run */
     struct write *next;
@@ -74,6 +74,10 @@ void write_run(struct write *w);
 
 /* For remove.c, subresource.c: the last step. Takes obj over. type is enum change_type. */
 void write_stage(struct write *w, int type, struct object *obj);
+/* Another object's status (a view of s) is changed with this write, staged in one batch with it: what an eviction takes
+ * of a budget, a new object of a quota. tree is o's; nothing is staged when w is not. 0, or the failure is filled. */
+int write_beside(struct write *w, const struct object *o, yyjson_val *tree, const struct schema *s,
+                 const void *status);
 /* Ends w with w->failure, or as said by w->obj; calls done. */
 void write_finish(struct write *w);
 /* For `done` of a call's write: the call when it is to be told that all went well; NULL: nobody waits any more, or it
