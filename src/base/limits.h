@@ -120,6 +120,8 @@ enum {
     LIMIT_LOG_FILES = 5,
     LIMIT_POD_ENV = 4096,
     LIMIT_PODS_PER_NODE = 1000,
+    LIMIT_EXEC_ARGS = 1024,              /* of a command that is executed in a container, and ... */
+    LIMIT_EXEC_ARGS_BYTES = 30 << 10,    /* ... their bytes: they come in the line of one request */
 
     /* the queues */
     LIMIT_WORKLOADS = 2000000,           /* that wait or hold quota, unless told otherwise */
