@@ -83,6 +83,13 @@ enum {
     LIMIT_HTTP_CONNECTIONS_ACCOUNT = 4000, /* of one user */
     LIMIT_HTTP_OUT_BYTES = 16 << 20,     /* bytes waiting for one slow reader, then it is cut */
     LIMIT_HTTP_OUT_TOTAL = 128 << 20,    /* for all readers: beyond it those that stand still are cut */
+    LIMIT_HTTP_UPGRADED_MS = 4 * 3600 * 1000, /* as LIMIT_HTTP_WRITE_MS, of a connection with another protocol [k8s] */
+    LIMIT_WEBSOCKET_MESSAGE = 32 << 20,  /* one message of a client [k8s] */
+    LIMIT_WEBSOCKET_CONTROLS = 200,      /* control frames of a client in a second */
+    LIMIT_SESSIONS = 2000,               /* with pods: exec, attach, forwarded connections, and ... */
+    LIMIT_SESSIONS_USER = 500,           /* ... of one user */
+    LIMIT_FORWARD_CONNECTIONS = 256,     /* of one port-forward */
+    LIMIT_FORWARD_PORTS = 64,            /* named in the query of one */
     LIMIT_INFLIGHT_READ = 400,           /* [k8s] */
     LIMIT_INFLIGHT_WRITE = 2000,
     LIMIT_WATCHES = 10000,

@@ -20,6 +20,7 @@ enum {
 #define GREEDY_NS (2 * NS_PER_SEC) /* without progress, when all together wait for too much */
 
 static void start_reading(struct http_conn *c);
+static bool hand_on(struct http_conn *c);
 static void consume(struct http_conn *c, struct str in);
 
 size_t http_conn_waiting(const struct http_conn *c) {
@@ -50,6 +51,10 @@ bool http_conn_greedy(struct http_conn *c) {
     }
     return s->waiting - s->o.out_total > s->o.out_total ||
            clock_mono(s->clock) - c->progress > GREEDY_NS;
+}
+
+bool http_conn_upgraded(const struct http_conn *c) {
+    return c->request.received && c->request.state == REQUEST_STREAM;
 }
 
 void http_conn_phase(struct http_conn *c, enum http_phase phase) {
@@ -275,6 +280,9 @@ static bool flush_answers(struct http_conn *c) {
 /* After the answer is out: ends the request and goes on, or ends the connection. */
 static void after_flush(struct http_conn *c) {
     struct http_request *r = &c->request;
+    if (http_conn_upgraded(c) && !hand_on(c)) {
+        return;
+    }
     if (http_conn_waiting(c) > 0) {
         return;
     }
@@ -466,8 +474,42 @@ static void after_more(struct http_conn *c) {
     }
 }
 
+/* Gives bytes of another protocol to the user, or keeps them while they may not come. */
+static void deliver(struct http_conn *c, struct str in) {
+    struct http_request *r = &c->request;
+    while (in.n > 0 && !r->held && http_conn_upgraded(c) && c->phase != PHASE_CLOSED) {
+        struct str piece = str_head(in, sizeof(c->server->read_buf));
+        in = str_skip(in, piece.n);
+        r->held = !r->received(r->user, piece);
+    }
+    if (in.n > 0 && http_conn_upgraded(c) && c->phase != PHASE_CLOSED) {
+        buf_str(&c->pending, in);
+        if (buf_ok(&c->pending) != 0) {
+            http_conn_abort(c);
+        }
+    }
+}
+
+/* What was kept for the user of another protocol; then the socket is read again. False: the connection is gone. */
+static bool hand_on(struct http_conn *c) {
+    if (c->pending.n > 0 && !c->request.held) {
+        struct buf b = c->pending;
+        buf_init(&c->pending, 0);
+        deliver(c, buf_view(&b));
+        buf_release(&b);
+    }
+    if (c->phase != PHASE_CLOSED) {
+        start_reading(c);
+    }
+    return c->phase != PHASE_CLOSED;
+}
+
 /* Takes plain bytes: parses them, or keeps them while a request is being answered. */
 static void consume(struct http_conn *c, struct str in) {
+    if (http_conn_upgraded(c) && c->pending.n == 0) {
+        deliver(c, in);
+        return;
+    }
     while (in.n > 0 && c->request.state == REQUEST_NONE && !c->close_after &&
            c->phase != PHASE_CLOSED) {
         struct http_parse *p = &c->request.parse;
@@ -485,7 +527,7 @@ static void consume(struct http_conn *c, struct str in) {
         }
         in = str_skip(in, used);
     }
-    if (in.n > 0 && !c->close_after && c->phase != PHASE_CLOSED) {
+    if (in.n > 0 && (!c->close_after || http_conn_upgraded(c)) && c->phase != PHASE_CLOSED) {
         buf_str(&c->pending, in);
         if (buf_ok(&c->pending) != 0) {
             http_conn_abort(c);
@@ -556,7 +598,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b) {
         } else {
             consume(c, bytes);
         }
-        if (c->phase != PHASE_CLOSED && c->pending.n >= PENDING_STOP) {
+        if (c->phase != PHASE_CLOSED && (c->pending.n >= PENDING_STOP || c->request.held)) {
             uv_read_stop(stream);
             c->reading = false;
         }
@@ -564,7 +606,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b) {
 }
 
 static void start_reading(struct http_conn *c) {
-    if (!c->reading && !c->eof && c->pending.n < PENDING_STOP) {
+    if (!c->reading && !c->eof && c->pending.n < PENDING_STOP && !c->request.held) {
         c->reading = uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) == 0;
         if (!c->reading) {
             http_conn_abort(c);

@@ -53,6 +53,8 @@ struct http_request {
     void *user;
     void (*closed)(void *user);
     void (*drained)(void *user);
+    bool (*received)(void *user, struct str bytes); /* the connection carries another protocol */
+    bool held; /* and nothing of it may come for now */
 };
 
 /* Connections of strangers, or of one user, the oldest first. */
@@ -146,6 +148,7 @@ void http_conn_flush(struct http_conn *c);
 void http_conn_phase(struct http_conn *c, enum http_phase phase);
 void http_conn_refuse(struct http_conn *c, int status, const char *text);
 void http_conn_abort(struct http_conn *c);
+bool http_conn_upgraded(const struct http_conn *c); /* and not yet ended by the user */
 void http_conn_finish(struct http_conn *c); /* close in order once nothing waits */
 size_t http_conn_waiting(const struct http_conn *c);
 size_t http_conn_queued(const struct http_conn *c); /* with the socket and the kernel */

@@ -22,6 +22,8 @@ void http_request_end(struct http_request *r) {
     void (*closed)(void *) = r->closed;
     void *user = r->user;
     r->closed = r->drained = NULL;
+    r->received = NULL;
+    r->held = false;
     if (closed) {
         closed(user);
     }
@@ -179,6 +181,7 @@ static const char *reason_of(int status) {
         {417, "Expectation Failed"},
         {421, "Misdirected Request"},
         {422, "Unprocessable Content"},
+        {426, "Upgrade Required"},
         {429, "Too Many Requests"},
         {431, "Request Header Fields Too Large"},
         {500, "Internal Server Error"},
@@ -330,4 +333,50 @@ void http_stream_end(struct http_request *r) {
         buf_c(&c->plain, "0\r\n\r\n");
     }
     answered(r);
+}
+
+/* ---- another protocol ---- */
+
+static bool names_token(const struct http_request *r, const char *header, struct str token) {
+    struct str value, item;
+    for (size_t i = 0; http_header_nth(r, header, i, &value); i++) {
+        while (str_next(&value, ',', &item)) {
+            if (str_eq_nocase(str_trim(item), token)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool http_offers(const struct http_request *r, const char *protocol) {
+    return !r->parse.old && names_token(r, "Connection", STR("upgrade")) &&
+           names_token(r, "Upgrade", str_of(protocol));
+}
+
+void http_upgrade(struct http_request *r, const char *protocol,
+                  bool (*received)(void *user, struct str bytes)) {
+    struct http_conn *c = r->conn;
+    if (r->state != REQUEST_OPEN) {
+        return;
+    }
+    r->state = REQUEST_STREAM;
+    r->received = received;
+    c->close_after = true;
+    if (c->phase == PHASE_CLOSED) {
+        return;
+    }
+    struct buf *out = &c->plain;
+    buf_c(out, "HTTP/1.1 101 Switching Protocols\r\n");
+    buf_c(out, http_server_date(c->server));
+    buf_str(out, buf_view(&r->added));
+    buf_f(out, "Connection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol);
+    http_conn_dirty(c);
+}
+
+void http_upgrade_resume(struct http_request *r) {
+    if (r->held) {
+        r->held = false;
+        http_conn_dirty(r->conn);
+    }
 }

@@ -89,12 +89,13 @@ void http_server_flush_soon(struct http_server *s) {
 static void sweep_conn(struct http_server *s, struct http_conn *c, int64_t now) {
     const struct phase_rule *rule = &phase_rules[c->phase];
     int64_t age_ms = (now - c->since) / NS_PER_MS, limit = limit_ms(s, c->phase);
+    int64_t write_ms = http_conn_upgraded(c) ? LIMIT_HTTP_UPGRADED_MS : s->o.write_ms;
     if (c->writing) {
         size_t queued = http_conn_queued(c);
         if (queued != c->queued) {
             c->queued = queued;
             c->progress = now;
-        } else if ((now - c->progress) / NS_PER_MS >= s->o.write_ms || http_conn_greedy(c)) {
+        } else if ((now - c->progress) / NS_PER_MS >= write_ms || http_conn_greedy(c)) {
             s->stats.cut_slow++;
             http_conn_abort(c);
             return;
