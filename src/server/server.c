@@ -68,6 +68,7 @@ uint16_t server_port(const struct server *s) {
 void server_stop(struct server *s, int64_t grace_ms, void (*stopped)(void *ctx), void *ctx) {
     s->stopping = true;
     watch_stop_all(s);
+    talk_stop_all(s);
     if (s->http != NULL) {
         http_server_stop(s->http, grace_ms, stopped, ctx);
     } else {
@@ -172,7 +173,7 @@ void call_json(struct call *c, int http, struct buf *b) {
     call_bytes(c, http, render_type(&c->media), buf_view(b));
 }
 
-void call_stream(struct call *c, const char *type) {
+static void begin_stream(struct call *c) {
     common_headers(c);
     if (c->inflight != NULL) {
         (*c->inflight)--;
@@ -180,7 +181,19 @@ void call_stream(struct call *c, const char *type) {
     }
     c->s->long_running++;
     streams_add(c);
+}
+
+void call_stream(struct call *c, const char *type) {
+    begin_stream(c);
     http_stream_begin(c->http, 200, type);
+}
+
+void call_upgrade(struct call *c, const char *protocol,
+                  bool (*received)(void *user, struct str bytes)) {
+    begin_stream(c);
+    c->upgraded = true;
+    audit(c, 101);
+    http_upgrade(c->http, protocol, received);
 }
 
 void call_long(struct call *c, const char *type) {
@@ -201,7 +214,9 @@ void call_stream_end(struct call *c) {
     c->s->long_running--;
     streams_remove(c);
     leave(c);
-    audit(c, 200);
+    if (!c->upgraded) {
+        audit(c, 200);
+    }
     http_stream_end(c->http);
 }
 

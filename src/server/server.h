@@ -22,6 +22,7 @@
 #include "base/offload.h"
 #include "port/admission.h"
 #include "port/log_source.h"
+#include "port/pod_sessions.h"
 #include "mirror/mirror.h"
 #include "port/virtual.h"
 #include "mirror/writer.h"
@@ -48,6 +49,7 @@ struct server_options {
     struct mirror *mirror;
     struct guard *guard;     /* server/kit/guard.h; NULL: everything is allowed (tests) */
     struct log_source *logs; /* NULL: pod logs answer 501 */
+    struct pod_sessions *sessions; /* NULL: exec, attach and portforward answer 503 */
     struct admission *admission; /* asked before anything is stored; NULL: nobody has a say */
     const struct virtual_registry *virtuals; /* who answers for computed kinds; NULL: nobody (503) */
     struct offload *offload; /* reads long YAML bodies; NULL: on the loop. It outlives the server */

@@ -107,7 +107,6 @@ const struct kind kind_pod = {
                                         "spec.serviceAccountName", "spec.hostNetwork",
                                         "status.phase", "status.podIP", "status.podIPs",
                                         "status.nominatedNodeName", NULL},
-    /* exec, attach and portforward have their place: they answer 501 until they are served. */
     .subresources = (const char *const[]){"attach", "binding", "eviction", "exec", "log",
                                           "portforward", NULL},
     .set_defaults = pod_defaults,

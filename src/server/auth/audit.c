@@ -211,7 +211,16 @@ uint64_t audit_lost(const struct audit *x) {
 
 /* ---- lines ---- */
 
+/* A session with a pod changes it, though WebSockets ask for one with GET. */
+static bool is_session(const struct api_request *q) {
+    return str_is(q->subresource, "exec") || str_is(q->subresource, "attach") ||
+           str_is(q->subresource, "portforward");
+}
+
 static bool is_read(const struct api_request *q) {
+    if (is_session(q)) {
+        return false;
+    }
     return q->verb == VERB_GET || q->verb == VERB_LIST || q->verb == VERB_WATCH || !q->resource;
 }
 

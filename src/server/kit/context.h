@@ -25,6 +25,7 @@ struct server_writer;
 struct server_metrics;
 struct hooks;
 struct yaml_job;
+struct talk_line;
 
 struct server {
     struct server_options o;
@@ -40,6 +41,7 @@ struct server {
     struct crds *crds;              /* crd.c */
     struct yaml_job *yaml_jobs;     /* yaml_body.c */
     size_t n_yaml_jobs;
+    struct talk_line *lines;             /* talk/line.c: sessions with pods */
     struct write *spare_writes;     /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena
@@ -68,6 +70,7 @@ struct call {
     void (*detach)(struct call *c, void *ctx);
     void *detach_ctx;
     bool answered;
+    bool upgraded; /* it is audited already */
     bool quiet; /* warnings are dropped: a write runs again */
     struct call *next, *prev; /* of the streams under way, while `streams` */
     bool streams;
@@ -83,6 +86,9 @@ void call_json(struct call *c, int http,
 /* For streams: headers that every API answer has, counting and audit. */
 void call_stream(struct call *c, const char *type);
 void call_stream_end(struct call *c);
+/* The same for another protocol on the connection (http_upgrade); audited now, since it may last for hours. */
+void call_upgrade(struct call *c, const char *protocol,
+                  bool (*received)(void *user, struct str bytes));
 /* For an answer in several steps, which stays counted as one: the same, and audit at its end. */
 void call_long(struct call *c, const char *type);
 void call_long_end(struct call *c);

@@ -55,6 +55,11 @@ void virtual_request(struct call *c);
 void scale_request(struct call *c);
 /* podlog.c */
 void podlog_request(struct call *c);
+/* talk.c: pods/exec, pods/attach, pods/portforward */
+void talk_request(struct call *c);
+void talk_stop_all(struct server *s);
+/* Whether the session that a request opened may go on: what else it took than the request's own verb. */
+bool talk_still_may(struct call *c, const struct api_request *q, struct arena *a);
 /* discovery.c: false when the path is none of discovery's. */
 bool discovery_request(struct call *c, struct str path);
 /* openapi.c */

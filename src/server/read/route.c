@@ -89,6 +89,12 @@ static void unknown(struct call *c) {
     call_fail(c);
 }
 
+/* What answers with no object: any Accept will do. */
+static bool is_stream(struct str subresource) {
+    return str_is(subresource, "log") || str_is(subresource, "exec") ||
+           str_is(subresource, "attach") || str_is(subresource, "portforward");
+}
+
 static void dispatch_resource(struct call *c) {
     struct api_request *q = &c->req;
     struct err err = {0};
@@ -98,7 +104,7 @@ static void dispatch_resource(struct call *c) {
         return;
     }
     if (negotiate_accept(http_header(c->http, "Accept"), ACCEPT_SHAPES, &c->media, &err) != 0) {
-        if (!str_is(q->subresource, "log")) {
+        if (!is_stream(q->subresource)) {
             (void)failure_err(&c->failure, c->arena, &err);
             call_fail(c);
             return;

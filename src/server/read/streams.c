@@ -1,5 +1,5 @@
 /*
- * streams: watches and followed logs end when their user or their right does.
+ * streams: watches, followed logs and sessions with pods end when their user or their right does.
  *
  * A request is authorized when it comes; a stream may live an hour after that. When a role, a binding, a token or a
  * ServiceAccount is changed or removed, every stream's request is asked again, a moment later so that many changes are
@@ -45,7 +45,7 @@ static bool still_may(struct call *c, struct arena *a) {
     struct failure f = {0};
     struct str decision;
     return guard_enter(c->s->o.guard, c->http, &q, a, &decision, &f) == 0 &&
-           str_eq(q.user.name, c->req.user.name);
+           str_eq(q.user.name, c->req.user.name) && (!c->upgraded || talk_still_may(c, &q, a));
 }
 
 static void cut(struct call *c) {

@@ -205,6 +205,10 @@ bool subresource_request(struct call *c) {
         scale_request(c);
         return true;
     }
+    if (str_is(sub, "exec") || str_is(sub, "attach") || str_is(sub, "portforward")) {
+        talk_request(c);
+        return true;
+    }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (str_is(sub, rows[i].name)) {
             if (c->req.verb == rows[i].verb) {
@@ -216,12 +220,7 @@ bool subresource_request(struct call *c) {
             return true;
         }
     }
-    if (c->req.verb == VERB_GET || c->req.verb == VERB_CREATE) {
-        (void)failure_set(&c->failure, c->arena, ERR_UNSUPPORTED, "%.*s is not supported yet",
-                          STR_ARG(sub));
-    } else {
-        (void)failure_method(&c->failure);
-    }
+    (void)failure_method(&c->failure);
     call_fail(c);
     return true;
 }

@@ -24,6 +24,7 @@
 #include "port/calendar_source.h"
 #include "net/tls.h"
 #include "node/pods/logread.h"
+#include "node/pods/talk.h"
 #include "server/auth/audit.h"
 #include "server/auth/policy.h"
 #include "server/server.h"
@@ -64,6 +65,7 @@ struct up {
     struct tls_server *tls;
     struct api_address api;
     struct log_source *logs;
+    struct pod_sessions *sessions;
     struct metrics *metrics;
     struct policy *policy;
     struct arena arena; /* what lives as long as the process: the root certificate */
@@ -416,12 +418,14 @@ static int make_server(struct up *u, struct err *err) {
         return err->code;
     }
     u->logs = logread_new(u->paths.data, loop_clock(u->loop), err);
+    u->sessions = talk_new(u->paths.data, u->loop, err);
     u->metrics = metrics_new(u->mirror, loop_clock(u->loop));
     u->virtuals = virtual_new();
     u->worker = worker_new(u->loop);
     u->reader = worker_new(u->loop);
     u->zones = zones_new(&(struct zone_source){zoneinfo_read, zoneinfo_version, NULL});
-    if (!u->logs || !u->metrics || !u->virtuals || !u->worker || !u->reader || !u->zones) {
+    if (!u->logs || !u->sessions || !u->metrics || !u->virtuals || !u->worker || !u->reader ||
+        !u->zones) {
         return err_set(err, ERR_NOMEM, "no memory");
     }
     count_refusing(u);
@@ -444,6 +448,7 @@ static int make_server(struct up *u, struct err *err) {
         .offload = worker_offload(u->reader),
         .guard = policy_guard(u->policy),
         .logs = u->logs,
+        .sessions = u->sessions,
         .admission = u->o.queues_outside ? NULL : u->admission, /* webhooks do that there */
         .virtuals = u->virtuals,
         .log = &u->log.log,
@@ -588,6 +593,7 @@ static void release(struct up *u) {
     panel_free(u->panel);
     metrics_free(u->metrics);
     logread_free(u->logs);
+    talk_free(u->sessions);
     tls_server_free(u->tls);
     mirror_free(TAKE(u->mirror));
     loop_signal_free(u->term);
