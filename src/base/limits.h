@@ -88,6 +88,7 @@ enum {
     LIMIT_WEBSOCKET_CONTROLS = 200,      /* control frames of a client in a second */
     LIMIT_SESSIONS = 2000,               /* with pods: exec, attach, forwarded connections, and ... */
     LIMIT_SESSIONS_USER = 500,           /* ... of one user */
+    LIMIT_SESSION_IDLE_MS = 4 * 3600 * 1000, /* without a byte of data either way [k8s] */
     LIMIT_FORWARD_CONNECTIONS = 256,     /* of one port-forward */
     LIMIT_FORWARD_PORTS = 64,            /* named in the query of one */
     LIMIT_INFLIGHT_READ = 400,           /* [k8s] */

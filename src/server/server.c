@@ -2,10 +2,10 @@
 #include "server/server.h"
 
 #include "base/mem.h"
-#include "server/write/crd.h"
 #include "server/kit/handlers.h"
-#include "server/write/hooks.h"
 #include "server/kit/names.h"
+#include "server/write/crd.h"
+#include "server/write/hooks.h"
 #include "server/write/pipeline.h"
 #include "server/write/yaml_body.h"
 #include "wire/json/json.h"
@@ -33,7 +33,7 @@ struct server *server_new(const struct server_options *o, struct err *err) {
     }
     if (watch_init(s, err) != 0 || streams_init(s, err) != 0 || lists_init(s, err) != 0 ||
         writer_init(s, err) != 0 || health_init(s, err) != 0 || crds_init(s, err) != 0 ||
-        hooks_init(s, err) != 0) {
+        hooks_init(s, err) != 0 || talk_init(s, err) != 0) {
         server_free(s);
         return NULL;
     }
@@ -81,6 +81,7 @@ void server_free(struct server *s) {
         return;
     }
     http_server_free(s->http);
+    talk_release(s);
     yaml_body_release(s);
     hooks_release(s);
     watch_release(s);

@@ -41,7 +41,8 @@ struct server {
     struct crds *crds;              /* crd.c */
     struct yaml_job *yaml_jobs;     /* yaml_body.c */
     size_t n_yaml_jobs;
-    struct talk_line *lines;             /* talk/line.c: sessions with pods */
+    struct talk_line *lines;        /* talk/line.c: sessions with pods */
+    struct timer *lines_timer;      /* looks for idle ones while there are any */
     struct write *spare_writes;     /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena

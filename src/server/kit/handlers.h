@@ -57,7 +57,11 @@ void scale_request(struct call *c);
 void podlog_request(struct call *c);
 /* talk.c: pods/exec, pods/attach, pods/portforward */
 void talk_request(struct call *c);
+int talk_init(struct server *s, struct err *err);
+void talk_release(struct server *s);
 void talk_stop_all(struct server *s);
+/* hooks.c: 0, or a webhook would have to be asked about the session first, which is not done: the failure is filled */
+int hooks_connect(struct call *c);
 /* Whether the session that a request opened may go on: what else it took than the request's own verb. */
 bool talk_still_may(struct call *c, const struct api_request *q, struct arena *a);
 /* discovery.c: false when the path is none of discovery's. */

@@ -4,6 +4,8 @@
 #include "base/limits.h"
 #include "server/kit/handlers.h"
 
+#define IDLE_LOOK_NS (60 * NS_PER_SEC)
+
 /* ---- how many there are ---- */
 
 /* Sessions of all lines, and of the lines of one account. */
@@ -53,12 +55,15 @@ int line_open(struct talk_line *l, struct call *c, const struct line_user *user,
                            "all): end some of them",
                            LIMIT_SESSIONS_USER, LIMIT_SESSIONS);
     }
-    *l = (struct talk_line){.call = c, .user = user, .raw = raw};
+    *l = (struct talk_line){.call = c, .user = user, .raw = raw, .active = clock_mono(c->s->clock)};
     websocket_init(&l->socket);
     l->next = c->s->lines;
     l->prev = &c->s->lines;
     if (l->next != NULL) {
         l->next->prev = &l->next;
+    }
+    if (c->s->lines == NULL) {
+        c->s->clock->timer_start(c->s->lines_timer, IDLE_LOOK_NS);
     }
     c->s->lines = l;
     return 0;
@@ -78,6 +83,7 @@ void line_write(struct talk_line *l, enum websocket_op op, struct str head, stru
     if (l->ended) {
         return;
     }
+    l->active = op == WEBSOCKET_PONG ? l->active : clock_mono(l->call->s->clock);
     if (!l->raw) {
         struct buf b;
         buf_init(&b, 0);
@@ -158,6 +164,7 @@ static void read_messages(struct talk_line *l, struct str bytes) {
         } else if (p.op >= WEBSOCKET_CLOSE) {
             control(l, &p);
         } else {
+            l->active = clock_mono(l->call->s->clock);
             l->user->piece(l, &p);
         }
     }
@@ -174,6 +181,7 @@ static bool received(void *user, struct str bytes) {
     }
     if (l->raw) {
         struct websocket_piece p = {WEBSOCKET_BINARY, true, true, bytes, 0};
+        l->active = clock_mono(c->s->clock);
         l->user->piece(l, &p);
     } else {
         read_messages(l, bytes);
@@ -212,6 +220,34 @@ void line_start(struct talk_line *l, const char *protocol) {
     c->detach_ctx = l;
     call_upgrade(c, protocol, received);
     http_stream_on_drain(c->http, drained);
+}
+
+/* ---- all of them ---- */
+
+static void end_idle(void *ctx) {
+    struct server *s = ctx;
+    int64_t since = clock_mono(s->clock) - LIMIT_SESSION_IDLE_MS * NS_PER_MS;
+    for (struct talk_line *l = s->lines, *next; l != NULL; l = next) {
+        next = l->next;
+        if (l->active < since) {
+            fail(l, WEBSOCKET_POLICY, STR("the session was idle for too long"));
+        }
+    }
+    if (s->lines != NULL) {
+        s->clock->timer_start(s->lines_timer, IDLE_LOOK_NS);
+    }
+}
+
+int talk_init(struct server *s, struct err *err) {
+    s->lines_timer = s->clock->timer_new(s->clock, end_idle, s);
+    return s->lines_timer != NULL ? 0 : err_set(err, ERR_NOMEM, "out of memory");
+}
+
+void talk_release(struct server *s) {
+    if (s->lines_timer != NULL) {
+        s->clock->timer_free(s->lines_timer);
+        s->lines_timer = NULL;
+    }
 }
 
 void talk_stop_all(struct server *s) {

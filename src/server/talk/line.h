@@ -43,6 +43,7 @@ struct talk_line {
     struct websocket socket;
     int64_t controls_since; /* wall time of the second in which control frames are
                              counted */
+    int64_t active;         /* monotonic: of the newest data, either way */
     size_t sessions;        /* with pods, of this line */
     struct talk_line *next, **prev;
 };

@@ -161,6 +161,9 @@ static int run(struct call *c) {
         return failure_set(&c->failure, c->arena, ERR_UNAVAILABLE,
                            "this server has no sessions with pods");
     }
+    if (hooks_connect(c) != 0) {
+        return c->failure.code;
+    }
     if (http_offers(c->http, "websocket")) {
         return start_websocket(c, &t);
     }

@@ -22,7 +22,7 @@
     "dGhlIHNhbXBsZSBub25jZQ==\r\n"
 #define WEBSOCKET "Connection: Upgrade\r\nUpgrade: websocket\r\n" KEY
 
-enum { FAKES = 8 };
+enum { FAKES = 200 };
 
 struct pod_session {
     bool used, closed;
@@ -483,6 +483,59 @@ static void test_right_ends(void **state) {
     bed_end();
 }
 
+/* A webhook that must be asked about sessions is not passed by: there is none then. */
+static void test_webhook(void **state) {
+    static const char hook[] =
+        "{\"apiVersion\":\"admissionregistration.k8s.io/v1\",\"kind\":"
+        "\"ValidatingWebhookConfiguration\",\"metadata\":{\"name\":\"%s\"},\"webhooks\":[{"
+        "\"name\":\"%s.example.com\",\"admissionReviewVersions\":[\"v1\"],\"sideEffects\":\"None\","
+        "\"failurePolicy\":\"%s\",\"clientConfig\":{\"url\":\"https://127.0.0.1:1/\"},\"rules\":[{"
+        "\"operations\":[\"CONNECT\"],\"apiGroups\":[\"\"],\"apiVersions\":[\"v1\"],\"resources\":["
+        "\"%s\"]}]}]}";
+    char text[1024];
+    bed_start();
+    snprintf(text, sizeof(text), hook, "a", "a", "Fail", "pods/attach");
+    make(text);
+    snprintf(text, sizeof(text), hook, "b", "b", "Ignore", "pods/exec");
+    make(text);
+    turn(10);
+    exec_v5("command=a&container=main&stdout=true");
+    wait_for("HTTP/1.1 101 ");
+    ask("GET", POD "/attach?container=main&stdout=1", WEBSOCKET);
+    wait_for("HTTP/1.1 403 ");
+    wait_for("webhook \\\"a.example.com\\\" is to be asked about CONNECT of pods/attach");
+    bed_end();
+}
+
+/* Any allocation fails once: the session is refused, or ends, or goes on; the next one works. */
+static void test_no_memory(void **state) {
+    bool hit = true;
+    bed_start();
+    /* The first allocation is the connection's own, and accepting is tried again a second later. */
+    for (uint64_t nth = 2; hit && b.n_fakes < FAKES - 1; nth++) {
+        size_t before = b.n_fakes;
+        exec_v5("command=a&container=main&stdin=1&stdout=1");
+        message(0x82, STR("\0in"));
+        mem_fault(nth, 0);
+        for (int i = 0; i < 20 && b.n_fakes == before && !mem_fault_hit(); i++) {
+            turn(2);
+        }
+        turn(4);
+        if (b.n_fakes > before && !fake(before)->closed) {
+            says(fake(before), PODTALK_STDOUT, STR("out"));
+            exits(fake(before), PODTALK_CODE, 0, "");
+            turn(4);
+        }
+        hit = mem_fault_hit();
+        mem_fault(0, 0);
+        if (!hit) {
+            wait_for("Success");
+        }
+    }
+    assert_false(hit);
+    bed_end();
+}
+
 /* ---- ports ---- */
 
 static void test_plain_ports(void **state) {
@@ -590,6 +643,7 @@ int main(void) {
         cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_base64_and_attach),
         cmocka_unit_test(test_broken),     cmocka_unit_test(test_back_pressure),
         cmocka_unit_test(test_right_ends), cmocka_unit_test(test_plain_ports),
+        cmocka_unit_test(test_webhook),    cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_tunnel),     cmocka_unit_test(test_remote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "server/kit/handlers.h"
 #include "server/write/hook_ask.h"
 #include "server/write/hook_set.h"
 #include "wire/json/json.h"
@@ -513,6 +514,44 @@ static int ask_all(struct write *w, const struct hook_list *list, bool removes) 
 
 int hooks_validate(struct write *w) {
     return ask_all(w, &w->s->hooks->lists[VALIDATING], false);
+}
+
+/* The first webhook that must be asked before a session with a pod, or NULL. */
+static const struct hook *asks_of_connect(const struct hook_list *list,
+                                          const struct hook_match *m) {
+    const struct kind_version *kv;
+    for (size_t i = 0; i < list->n; i++) {
+        for (size_t k = 0; k < list->v[i]->n; k++) {
+            const struct hook *hook = &list->v[i]->v[k];
+            if (!hook->ignore && hook_matches(hook, m, &kv)) {
+                return hook;
+            }
+        }
+    }
+    return NULL;
+}
+
+int hooks_connect(struct call *c) {
+    static const struct str_map none;
+    const struct hooks *h = c->s->hooks;
+    const struct api_request *q = &c->req;
+    const struct object *ns = mirror_get(c->s->o.mirror, h->namespaces, (struct str){0}, q->ns);
+    struct hook_match m = {.kind = q->kind,
+                           .version = q->version,
+                           .subresource = q->subresource,
+                           .operation = STR("CONNECT"),
+                           .namespace_labels = ns != NULL ? &ns->labels : &none};
+    const struct hook *hook = asks_of_connect(&h->lists[MUTATING], &m);
+    hook = hook != NULL ? hook : asks_of_connect(&h->lists[VALIDATING], &m);
+    if (hook == NULL) {
+        return 0;
+    }
+    return failure_forbidden(
+        &c->failure, c->arena, q->kind, q->name,
+        "webhook \"%.*s\" is to be asked about CONNECT of pods/%.*s, and this "
+        "server cannot ask it: take CONNECT and \"*\" out of its operations, or "
+        "set its failurePolicy to Ignore",
+        STR_ARG(hook->name), STR_ARG(q->subresource));
 }
 
 int hooks_remove(struct write *w) {

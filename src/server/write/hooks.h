@@ -16,7 +16,8 @@
  * be for SERVICE.NAMESPACE.svc. Peers are always verified, by caBundle or else the system's authorities.
  * matchConditions are evaluated within the bounds of cel.h, without `authorizer`; one beyond them counts as met,
  * and a warning says so when it is written. Not asked about: webhook configurations, reviews, bindings, evictions, and
- * what the server itself makes at start.
+ * what the server itself makes at start. Sessions with pods (CONNECT) are not asked about either: where a webhook that
+ * must answer would be, they are refused.
  */
 #ifndef BERTH_SERVER_HOOKS_H
 #define BERTH_SERVER_HOOKS_H
