@@ -72,7 +72,12 @@ static bool on_data(void *ctx, enum podtalk_stream s, struct str bytes) {
     return !p->paused;
 }
 
+/* The protocol has no half-close: what the pod ends is over. */
 static void on_end(void *ctx, enum podtalk_stream s) {
+    struct forward_port *p = ctx;
+    if (s == PODTALK_STDOUT) {
+        p->forward->pods->end(p->session);
+    }
 }
 
 static void on_drained(void *ctx) {

@@ -210,7 +210,8 @@ static void gone(struct call *c, void *ctx) {
     c->s->long_running--;
     if (!l->ended) {
         l->user->gone(l);
-        say_goodbye(l, WEBSOCKET_POLICY, STR("the session has ended"));
+        say_goodbye(l, WEBSOCKET_NORMAL,
+                    STR("the session has ended")); /* kubectl reads why only then */
     }
 }
 
@@ -230,7 +231,7 @@ static void end_idle(void *ctx) {
     for (struct talk_line *l = s->lines, *next; l != NULL; l = next) {
         next = l->next;
         if (l->active < since) {
-            fail(l, WEBSOCKET_POLICY, STR("the session was idle for too long"));
+            fail(l, WEBSOCKET_NORMAL, STR("the session was idle for too long"));
         }
     }
     if (s->lines != NULL) {

@@ -478,7 +478,7 @@ static void test_right_ends(void **state) {
     b.forbidden = "create";
     server_recheck(b.server);
     wait_for("the session was ended by the server");
-    wait_for("\x03\xf0the session has ended");
+    wait_for("\x03\xe8the session has ended");
     assert_true(fake(0)->closed);
     bed_end();
 }
@@ -552,6 +552,8 @@ static void test_plain_ports(void **state) {
                       6));
     exits(fake(0), PODTALK_FAILED, PODTALK_NO_LISTENER, "connection refused");
     wait_for("\1error forwarding port 80 to pod p: connection refused");
+    fake(1)->ev->end(fake(1)->ctx, PODTALK_STDOUT);
+    assert_true(fake(1)->ended);
     exits(fake(1), PODTALK_CODE, 0, "");
     wait_for("\x88\x02\x03\xe8");
     bed_end();
