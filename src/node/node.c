@@ -360,6 +360,47 @@ static void let_pass(struct node *n) {
     }
 }
 
+static bool runs_podman(enum node_runtime r) {
+    return r == NODE_RUNTIME_PODMAN || (r == NODE_RUNTIME_AUTO && podman_installed());
+}
+
+void node_isolation(enum node_runtime runtime, struct buf *ret_has, struct buf *ret_lacks) {
+    struct sandbox_probe p;
+
+    if (runs_podman(runtime)) {
+        buf_c(ret_has, "pods run with podman");
+        return;
+    }
+    sandbox_probe(&p);
+    sandbox_describe(&p, ret_has);
+    sandbox_lacks(&p, ret_lacks);
+}
+
+/* Told at the start; with --require-isolation nothing may be missing. */
+static int check_isolation(const struct node *n, struct err *err) {
+    struct buf has, lacks;
+    int code = 0;
+
+    if (n->podman) {
+        return 0;
+    }
+    buf_init(&has, 4096);
+    buf_init(&lacks, 4096);
+    sandbox_describe(&n->probe, &has);
+    sandbox_lacks(&n->probe, &lacks);
+    log_info(n->log, "node %s: pods are kept apart by %s", n->name, buf_cstr(&has));
+    if (lacks.n && n->o.require_isolation) {
+        code = err_set(err, ERR_UNSUPPORTED, "--require-isolation: this machine lacks %s",
+                       buf_cstr(&lacks));
+    } else if (lacks.n) {
+        log_warn(n->log, "node %s: pods are not fully kept apart; this machine lacks %s", n->name,
+                 buf_cstr(&lacks));
+    }
+    buf_release(&has);
+    buf_release(&lacks);
+    return code;
+}
+
 static int start_pods(struct node *n, struct err *err) {
     sandbox_probe(&n->probe);
     n->probe.hidden = n->probe.root && !passable(n->data_dir);
@@ -370,9 +411,9 @@ static int start_pods(struct node *n, struct err *err) {
                        "mounts: choose another folder or make its way passable (chmod o+x)",
                        n->data_dir);
     }
-    n->podman = n->o.runtime == NODE_RUNTIME_PODMAN ||
-                (n->o.runtime == NODE_RUNTIME_AUTO && podman_installed());
-    int code = users_init(&n->users, n->dir, err);
+    n->podman = runs_podman(n->o.runtime);
+    int code = check_isolation(n, err);
+    code = code ? code : users_init(&n->users, n->dir, err);
     if (code) {
         return code;
     }
@@ -387,6 +428,7 @@ static int start_pods(struct node *n, struct err *err) {
                                    .node_name = n->name,
                                    .host_path_dir = n->o.host_path_dir,
                                    .podman = n->podman,
+                                   .strict = n->o.require_isolation,
                                    .facts = {.pod_ip = STR("127.0.0.1"),
                                              .host_ip = STR("127.0.0.1"),
                                              .node_cpu_milli = n->cpu_milli,

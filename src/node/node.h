@@ -21,6 +21,7 @@
 #ifndef BERTH_NODE_NODE_H
 #define BERTH_NODE_NODE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "net/loop.h"
@@ -37,6 +38,9 @@ struct node_options {
     /* "auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb"; NULL: "auto" */
     const char *gpus;
     enum node_runtime runtime;
+    bool
+        require_isolation; /* refuses to start where something is missing that keeps pods apart, and pods whose limits
+                                  do not hold */
     bool manage_mig;           /* the MIG mode of real GPUs may be changed */
     const char *nvml_path;     /* of libnvidia-ml.so.1; NULL: found */
     const char *host_path_dir; /* hostPath volumes must lie below; NULL: none are allowed */
@@ -65,6 +69,10 @@ int node_main(const struct node_options *o);
  * kill, down to the last descendant. Blocks at most grace_ms and a little. *ret_killed (may be
  * NULL) counts pods that were alive. Stop `berth node` first, or it will start them again. */
 int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struct err *err);
+
+/* What keeps the pods of this machine apart, and what is missing of it; see sandbox_describe, sandbox_lacks. With
+ * podman it is podman's business. Takes some milliseconds: it is tried. */
+void node_isolation(enum node_runtime runtime, struct buf *ret_has, struct buf *ret_lacks);
 
 /* The hidden verbs. */
 int shim_main(int argc, char **argv);

@@ -31,7 +31,7 @@ struct node {
     struct sandbox_probe probe;
     bool podman;
     struct pods *pods;
-    int64_t cpu_milli, memory;
+    int64_t cpu_milli, memory, disk; /* disk: of the data folder's file system; 0: not told */
     char machine_id[64], kernel[128], os[128];
     /* node_publish.c */
     struct timer *heartbeat, *publish_timer;

@@ -6,6 +6,7 @@
  * the sign of life, so the Node itself need not be written for that.
  */
 #include <errno.h>
+#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -45,6 +46,7 @@ static void add_text(struct buf *b, const char *name, const char *value) {
 
 void node_read_machine(struct node *n) {
     struct sysinfo si;
+    struct statvfs disk;
     struct utsname u;
     struct arena a;
     struct str text, line;
@@ -53,6 +55,9 @@ void node_read_machine(struct node *n) {
     n->memory = sysinfo(&si) == 0 ? (int64_t)si.totalram * si.mem_unit : 0;
     if (uname(&u) == 0) {
         snprintf(n->kernel, sizeof(n->kernel), "%s", u.release);
+    }
+    if (statvfs(n->data_dir, &disk) == 0) {
+        n->disk = (int64_t)disk.f_blocks * (int64_t)disk.f_frsize;
     }
     arena_init(&a, 1 << 16);
     if (file_load("/etc", "machine-id", &a, &text, NULL) == 0) {
@@ -127,6 +132,9 @@ static void write_condition(struct buf *b, const char *type, bool yes, const cha
 static void write_resources(struct node *n, struct buf *b) {
     buf_f(b, "{\"cpu\":\"%lld\",\"memory\":\"%lldKi\",\"pods\":\"%d\"",
           (long long)n->cpu_milli / 1000, (long long)n->memory / 1024, LIMIT_PODS_PER_NODE);
+    if (n->disk) {
+        buf_f(b, ",\"ephemeral-storage\":\"%lldKi\"", (long long)n->disk / 1024);
+    }
     if (n->gpus && n->gpu_count) {
         buf_ch(b, ',');
         gpus_capacity(n->gpus, b);
@@ -135,11 +143,16 @@ static void write_resources(struct node *n, struct buf *b) {
 }
 
 static void write_status(struct node *n, const char *stamp, struct buf *b) {
-    struct buf words;
+    struct buf words, lacks;
 
     buf_init(&words, 4096);
+    buf_init(&lacks, 4096);
     sandbox_describe(&n->probe, &words);
-    bool whole = n->probe.landlock_abi && n->probe.seccomp && n->probe.root && n->probe.cgroup;
+    sandbox_lacks(&n->probe, &lacks);
+    bool whole = lacks.n == 0;
+    if (!whole) {
+        buf_f(&words, "; missing: %s", buf_cstr(&lacks));
+    }
     buf_c(b, "{\"status\":{\"capacity\":");
     write_resources(n, b);
     buf_c(b, ",\"allocatable\":");
@@ -165,6 +178,7 @@ static void write_status(struct node *n, const char *stamp, struct buf *b) {
     add_text(b, "kubeProxyVersion", "");
     buf_c(b, "}}}");
     buf_release(&words);
+    buf_release(&lacks);
 }
 
 static void on_status(void *ctx, const struct write_result *r) {

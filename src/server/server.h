@@ -62,6 +62,7 @@ struct server_options {
     /* false and a word why: /readyz fails. May be NULL. */
     bool (*ready)(void *ctx, struct str *ret_why);
     void *ready_ctx;
+    struct str notes; /* lines for /readyz?verbose */
     /* Looks at every request before anybody else: true when it answered, or will. May be NULL. */
     bool (*front)(void *ctx, struct http_request *r);
     void *front_ctx;

@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 #include "node/node.h"
-#include "world/up/up_options.h"
 #include "world/kit/verbs.h"
+#include "world/up/up_options.h"
 
 static int run(const struct cli_args *a) {
     const char *gpus = cli_value(a, "gpus");
@@ -28,6 +28,7 @@ static int run(const struct cli_args *a) {
         .gpus = gpus ? gpus : "auto",
         .runtime = runtime_option(a),
         .manage_mig = cli_flag(a, "manage-mig"),
+        .require_isolation = cli_flag(a, "require-isolation"),
         .nvml_path = cli_value(a, "nvml"),
         .host_path_dir = cli_value(a, "host-path"),
     };
@@ -41,6 +42,7 @@ static const struct cli_option options[] = {
     GPUS_OPTION,
     RUNTIME_OPTION,
     MANAGE_MIG_OPTION,
+    REQUIRE_ISOLATION_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
     {"with-parent", 0, NULL, "end when the parent process ends", NULL, false},

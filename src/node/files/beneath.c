@@ -120,7 +120,9 @@ static bool just_made(int fd) {
     DIR *d = again != -1 ? fdopendir(again) : NULL;
     struct dirent *e;
     struct stat st;
-    bool empty = d && fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700;
+    /* The group's bit comes from the folder above. */
+    bool empty = d && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+                 (st.st_mode & 07777 & ~(mode_t)S_ISGID) == 0700;
 
     while (empty && (e = readdir(d))) {
         empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");

@@ -31,7 +31,19 @@ static int write_all(int fd, struct str s) {
     return 0;
 }
 
-int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err) {
+static int sync_folder(const char *dir) {
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = fd == -1 ? -1 : fsync(fd), e = errno;
+
+    if (fd != -1) {
+        close(fd);
+    }
+    errno = e;
+    return r;
+}
+
+static int store(const char *dir, const char *name, struct str bytes, mode_t mode, bool synced,
+                 struct err *err) {
     char path[PATH_LEN], temp[PATH_LEN];
 
     if (path_join(path, dir, name, err) || path_join(temp, dir, ".new", err)) {
@@ -43,12 +55,12 @@ int file_store(const char *dir, const char *name, struct str bytes, mode_t mode,
         return err_sys(err, errno, "%s", temp);
     }
     int r = write_all(fd, bytes), e = errno;
-    if (r == 0 && fchmod(fd, mode) == -1) {
+    if (r == 0 && (fchmod(fd, mode) == -1 || (synced && fsync(fd) == -1))) {
         r = -1;
         e = errno;
     }
     close(fd);
-    if (r == 0 && rename(temp, path) == -1) {
+    if (r == 0 && (rename(temp, path) == -1 || (synced && sync_folder(dir) == -1))) {
         r = -1;
         e = errno;
     }
@@ -57,6 +69,15 @@ int file_store(const char *dir, const char *name, struct str bytes, mode_t mode,
         return err_sys(err, e, "%s", path);
     }
     return 0;
+}
+
+int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err) {
+    return store(dir, name, bytes, mode, false, err);
+}
+
+int file_store_synced(const char *dir, const char *name, struct str bytes, mode_t mode,
+                      struct err *err) {
+    return store(dir, name, bytes, mode, true, err);
 }
 
 int file_load(const char *dir, const char *name, struct arena *a, struct str *ret,

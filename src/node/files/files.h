@@ -19,6 +19,9 @@ bool path_plain(struct str name);
 
 /* Writes dir/name whole: to a temporary name, then rename. Not synced. */
 int file_store(const char *dir, const char *name, struct str bytes, mode_t mode, struct err *err);
+/* The same, and it is on disk, as is its name, when 0 is returned. */
+int file_store_synced(const char *dir, const char *name, struct str bytes, mode_t mode,
+                      struct err *err);
 /* The whole file, in the arena. ERR_NOT_FOUND when it is not there. */
 int file_load(const char *dir, const char *name, struct arena *a, struct str *ret, struct err *err);
 

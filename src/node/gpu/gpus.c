@@ -170,17 +170,35 @@ static int copy_instances(const struct card *c, struct arena *a, struct gpu_card
     for (size_t i = 0; out->instances && i < INVENTORY_INSTANCES_MAX; i++) {
         const struct slice *s = &c->slice[i];
         if (s->state != SLICE_NONE) {
-            out->instances[out->n_instances++] =
-                (struct gpu_instance){.profile_id = s->profile,
-                                      .start = s->start,
-                                      .size = s->size,
-                                      .uuid = arena_str(a, str_of(s->uuid)),
-                                      .pod_uid = arena_str(a, str_of(s->pod)),
-                                      .utilization_pct =
-                                          s->state == SLICE_LIVE ? s->utilization : -1};
+            out->instances[out->n_instances++] = (struct gpu_instance){
+                .profile_id = s->profile,
+                .start = s->start,
+                .size = s->size,
+                .uuid = arena_str(a, str_of(s->uuid)),
+                .pod_uid = arena_str(a, str_of(s->pod)),
+                .utilization_pct = s->state == SLICE_LIVE ? s->utilization : -1};
         }
     }
     return arena_ok(a);
+}
+
+bool gpus_where(const struct gpus *g, struct str uuid, struct gpu_where *ret) {
+    for (size_t i = 0; i < g->n; i++) {
+        const struct card *c = &g->card[i];
+        if (str_is(uuid, c->uuid)) {
+            *ret = (struct gpu_where){c->minor, -1};
+            return true;
+        }
+        for (size_t k = 0; k < INVENTORY_INSTANCES_MAX; k++) {
+            const struct slice *s = &c->slice[k];
+            if (s->state == SLICE_LIVE && str_is(uuid, s->uuid)) {
+                *ret = (struct gpu_where){s->instance < 0 ? -1 : c->minor,
+                                          s->instance < 0 ? 0 : s->instance};
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 bool gpus_simulated(const struct gpus *g) {

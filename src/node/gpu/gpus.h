@@ -58,6 +58,13 @@ void gpus_acquire(struct gpus *g, struct str pod_uid, const struct pod_devices *
  * takes. */
 void gpus_release(struct gpus *g, struct str pod_uid);
 
+/* Where the driver has a device: the number of its card's file, and of the GPU instance (-1: the whole card). false:
+ * no device has this UUID. */
+struct gpu_where {
+    int32_t card, instance; /* card -1: the driver did not tell */
+};
+bool gpus_where(const struct gpus *g, struct str uuid, struct gpu_where *ret);
+
 /* No hardware is behind them; known after gpus_start is done. */
 bool gpus_simulated(const struct gpus *g);
 /* A copy in the arena. 0 or ERR_NOMEM. */

@@ -24,8 +24,8 @@ static void hold(struct gpus *g, const char *uuid, int n) {
     }
 }
 
-/* A node that was killed may have told the journal of a pod's end and not the simulated driver, or the other way round.
- * What the journal says, once it is read, is told again. */
+/* A node that was killed may have told the journal of a pod's end and not the simulated driver, or the other way
+ * round. What the journal says, once it is read, is told again. */
 void gpus_hold_again(struct gpus *g) {
     for (size_t i = 0; i < g->n; i++) {
         const struct card *c = &g->card[i];
@@ -222,6 +222,7 @@ static void on_made(void *ctx, int code, yyjson_val *answer, const struct err *e
         return;
     }
     str_copy(json_str_at(answer, "uuid"), s->uuid, sizeof(s->uuid));
+    s->instance = (int32_t)json_i64_at(answer, "gi", -1);
     s->state = SLICE_LIVE;
     gpus_journal_write(g);
     a->at++;

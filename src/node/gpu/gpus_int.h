@@ -14,6 +14,7 @@ struct slice {
     bool ours;
     int32_t profile, start, size;
     int32_t utilization; /* of the instance; -1 unknown */
+    int32_t instance;    /* the driver's number of it; -1 unknown */
     char uuid[GPU_UUID_MAX];
     char pod[POD_UID_MAX];
 };
@@ -21,6 +22,7 @@ struct slice {
 struct card {
     char uuid[GPU_UUID_MAX], model[64], board[16], trouble[128];
     char pod[POD_UID_MAX]; /* holder of the whole GPU */
+    int32_t minor;         /* of its device file; -1 unknown */
     int32_t index, memory_mib, slices, compute_major, compute_minor;
     bool mig_capable, mig, lost,
         xid; /* lost: does not answer; xid: in trouble until the node starts again */
@@ -83,6 +85,6 @@ void gpus_journal_read(struct gpus *g);
 /* gpus_carve.c */
 void gpus_unmake(struct gpus *g, struct card *c, struct slice *s);
 void gpus_hold_again(struct gpus *g); /* after a restart: the simulated driver hears who has what */
-void gpus_sweep(struct gpus *g); /* asks for the end of every slice of ours without a pod */
+void gpus_sweep(struct gpus *g);      /* asks for the end of every slice of ours without a pod */
 
 #endif

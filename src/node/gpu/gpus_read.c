@@ -82,6 +82,7 @@ static bool read_instances(struct card *c, yyjson_val *v) {
         if (s) {
             seen[s - c->slice] = true;
             s->utilization = known(e, "utilization");
+            s->instance = known(e, "gi");
             changed |= s->state == SLICE_LIVE && !str_eq(str_of(s->uuid), json_str_at(e, "uuid"));
             if (s->state == SLICE_LIVE) {
                 copy_text(e, "uuid", s->uuid, sizeof(s->uuid));
@@ -174,6 +175,7 @@ static void read_card(struct gpus *g, yyjson_val *v, bool all) {
         copy_text(v, "board", c->board, sizeof(c->board));
         c->compute_major = known(v, "computeMajor");
         c->compute_minor = known(v, "computeMinor");
+        c->minor = known(v, "minor");
         c->slices = (int32_t)json_i64_at(v, "slices", 0);
         c->slices = c->slices > INVENTORY_SLICES_MAX ? 0 : c->slices;
         read_profiles(c, v);

@@ -21,10 +21,11 @@ enum {
     PIDS_MAX = 4096,
     PIDS_FIRST = 512,
     PIDS_OF_CPU = 64,
-    USER_PIDS_PART = 4,
+    PIDS_KEEP_PART = 4,
     KEEP_PART = 8,
     PEERS_MAX = 256,
-    ENV_BYTES_MAX = 4 << 20
+    ENV_BYTES_MAX = 4 << 20,
+    HOST_NAME_BYTES = 63, /* the kernel's is 64 */
 };
 
 struct writer_of_spec {
@@ -52,7 +53,7 @@ static int make_folders(struct writer_of_spec *w) {
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && code == 0; i++) {
         code = path_join(path, w->root, own[i], w->err);
         code = code ? code : dir_make(path, 0700, w->err);
-        if (code == 0 && uid && chown(path, uid, (gid_t)uid) == -1) {
+        if (code == 0 && uid && chown(path, uid, w->in->gid) == -1) {
             code = err_set(w->err, ERR_IO, "%s cannot be given to user %u", path, (unsigned)uid);
         }
     }
@@ -413,9 +414,6 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     if (code == 0 && message.n) {
         add_mount(w, message);
     }
-    if (code == 0 && w->in->uid && w->in->probe->hidden) {
-        add_mount(w, arena_f(&w->arena, "{\"source\":\"%s\",\"target\":\"%s\"}", w->root, w->root));
-    }
     return code;
 }
 
@@ -505,11 +503,11 @@ static int64_t pids_of_pod(void) {
     return n < PIDS_MAX ? n : PIDS_MAX;
 }
 
-/* Of all pods of a project, where they have a user of their own: never so many that others can start none. */
-static int64_t pids_of_user(void) {
-    int64_t n = (int64_t)pids_of_machine() / USER_PIDS_PART, most = 4 * (int64_t)PIDS_MAX;
+/* Of all pods: never so many that the machine can start nothing. */
+static int64_t pids_of_all(void) {
+    int64_t n = (int64_t)pids_of_machine();
 
-    return n < most ? n : most;
+    return n - n / PIDS_KEEP_PART;
 }
 
 /* Memory of a pod that says no limit: an eighth of the machine is left for what keeps it running. */
@@ -519,6 +517,55 @@ static int64_t memory_most(void) {
     return all - all / KEEP_PART;
 }
 
+static struct str hostname_of(yyjson_val *pod) {
+    struct str name = json_str_at(pod, "spec.hostname");
+
+    return str_head(str_empty(name) ? json_str_at(pod, "metadata.name") : name, HOST_NAME_BYTES);
+}
+
+/* Volumes in memory: as large as they say, at most as the pod's memory; without either as the pod's /dev/shm is. */
+static void add_memory_volumes(struct writer_of_spec *w) {
+    yyjson_val *v;
+    yyjson_arr_iter it;
+    int64_t most = limit(w->in->env.pod, STR("memory"), false);
+    bool first = true;
+
+    buf_c(&w->out, ",\"memory\":[");
+    yyjson_arr_iter_init(json_path(w->in->env.pod, "spec.volumes"), &it);
+    while (w->in->probe->mounts && !w->in->podman && (v = yyjson_arr_iter_next(&it))) {
+        yyjson_val *dir = json_get(v, STR("emptyDir"));
+        struct quantity q;
+        int64_t bytes = most;
+        if (!str_is(json_str_at(dir, "medium"), "Memory")) {
+            continue;
+        }
+        if (quantity_parse(json_str_at(dir, "sizeLimit"), &q, NULL) == 0 && quantity_value(q) > 0 &&
+            (bytes == 0 || quantity_value(q) < bytes)) {
+            bytes = quantity_value(q);
+        }
+        buf_c(&w->out, first ? "{\"path\":" : ",{\"path\":");
+        buf_json(&w->out,
+                 arena_f(&w->arena, "%s/%.*s", w->volume_dir, STR_ARG(json_str_at(v, "name"))));
+        buf_f(&w->out, ",\"bytes\":%lld}", (long long)bytes);
+        first = false;
+    }
+    buf_ch(&w->out, ']');
+}
+
+/* What the pod's cell is made of (cell.h). */
+static void add_cell(struct writer_of_spec *w) {
+    buf_c(&w->out, ",\"hostname\":");
+    buf_json(&w->out, hostname_of(w->in->env.pod));
+    buf_c(&w->out, ",\"devices\":[");
+    for (size_t i = 0; i < w->in->n_files; i++) {
+        const struct gpu_file *f = &w->in->files[i];
+        buf_f(&w->out, "%s{\"name\":\"%s\",\"major\":%u,\"minor\":%u}", i ? "," : "", f->name,
+              f->major, f->minor);
+    }
+    buf_ch(&w->out, ']');
+    add_memory_volumes(w);
+}
+
 static void add_head(struct writer_of_spec *w) {
     yyjson_val *pod = w->in->env.pod;
     struct str policy = json_str_at(pod, "spec.restartPolicy"),
@@ -526,6 +573,7 @@ static void add_head(struct writer_of_spec *w) {
 
     buf_c(&w->out, "{\"uid\":");
     buf_json(&w->out, uid);
+    add_cell(w);
     buf_c(&w->out, ",\"namespace\":");
     buf_json(&w->out, json_str_at(pod, "metadata.namespace"));
     buf_c(&w->out, ",\"name\":");
@@ -535,17 +583,17 @@ static void add_head(struct writer_of_spec *w) {
     buf_f(&w->out, ",\"grace\":%lld",
           (long long)json_i64_at(pod, "spec.terminationGracePeriodSeconds", 30));
     buf_f(&w->out, ",\"sandbox\":{\"plain\":%s,\"uid\":%u,\"gid\":%u,\"cgroup\":%d,\"cgroupName\":",
-          w->in->podman ? "true" : "false", (unsigned)w->in->uid, (unsigned)w->in->uid,
+          w->in->podman ? "true" : "false", (unsigned)w->in->uid, (unsigned)w->in->gid,
           (int)w->in->probe->cgroup);
     buf_json(&w->out, arena_f(&w->arena, "berth/%.*s", STR_ARG(uid)));
     buf_c(&w->out, ",\"dataDir\":");
     buf_json(&w->out, str_of(w->in->data_dir));
     buf_f(&w->out,
           ",\"memory\":%lld,\"memoryMost\":%lld,\"cpuMilli\":%lld,\"pids\":%lld,"
-          "\"userPids\":%lld,\"ownIpc\":%s}",
+          "\"strict\":%s,\"pidsOfAll\":%lld,\"userPids\":%lld,\"walls\":%s}",
           (long long)limit(pod, STR("memory"), false), (long long)memory_most(),
           (long long)limit(pod, STR("cpu"), true), (long long)pids_of_pod(),
-          (long long)pids_of_user(),
+          w->in->strict ? "true" : "false", (long long)pids_of_all(), (long long)pids_of_pod(),
           w->in->probe->mounts && !w->in->podman ? "true"
                                                  : "false"); /* hostIPC is nobody's to ask for */
 }
@@ -554,14 +602,17 @@ int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_note
                    struct err *err) {
     struct writer_of_spec w = {.in = in, .env = in->env, .err = err};
 
-    w.volumes = (struct pod_volumes_in){
-        .env = &w.env, .dir = w.volume_dir, .host_path_dir = in->host_path_dir, .uid = in->uid};
+    w.volumes = (struct pod_volumes_in){.env = &w.env,
+                                        .dir = w.volume_dir,
+                                        .host_path_dir = in->host_path_dir,
+                                        .uid = in->uid,
+                                        .gid = in->gid};
     arena_init(&w.arena, 64 << 20);
     buf_init(&w.out, FILE_READ_MAX);
     int code = make_folders(&w);
     code = code ? code : pod_volumes_make(&w.volumes, &w.arena, err);
     if (code == 0 && in->uid && access(w.volume_dir, F_OK) == 0) {
-        code = dir_own(w.volume_dir, in->uid, (gid_t)in->uid, err);
+        code = dir_own(w.volume_dir, in->uid, in->gid, err);
     }
     if (code == 0) {
         add_head(&w);

@@ -6,6 +6,7 @@
 #define BERTH_NODE_POD_SPEC_H
 
 #include "api/inventory.h"
+#include "node/gpu/gpu_files.h"
 #include "node/pods/pod_env.h"
 #include "node/sandbox/sandbox.h"
 
@@ -14,8 +15,12 @@ struct pod_spec_in {
     const char *data_dir, *dir; /* dir: data_dir/pods/<uid> */
     const char *host_path_dir;
     const struct sandbox_probe *probe;
-    uid_t uid; /* 0: as we are */
+    uid_t uid;                    /* of the pod; 0: as we are */
+    gid_t gid;                    /* of its project */
+    const struct gpu_file *files; /* below /dev, of the devices it was given */
+    size_t n_files;
     bool podman;
+    bool strict;    /* see sandbox.strict */
     bool simulated; /* GPUs: the environment names them, there is no device to pass on */
     const struct pod_devices *devices;
     const struct str *uuids; /* of each device */

@@ -2,10 +2,12 @@
 #include "node/files/testbed.h"
 
 #include "node/pods/pod_spec.h"
+#include "node/sandbox/users.h"
 
 struct bed {
     char data[PATH_LEN], dir[PATH_LEN], host[PATH_LEN];
     uid_t uid;
+    gid_t gid;
     struct arena arena;
     struct sandbox_probe probe;
     struct pod_facts facts;
@@ -70,6 +72,7 @@ static yyjson_val *build(struct bed *b, bool podman, const char *spec, const cha
         .dir = b->dir,
         .host_path_dir = b->host,
         .uid = b->uid,
+        .gid = b->gid,
         .probe = &b->probe,
         .podman = podman,
         .devices = &list,
@@ -212,11 +215,13 @@ static void test_host_folder_made(void **state) {
     assert_ok(dir_make(beside, 0755, &err), &err);
     snprintf(path, sizeof(path), "%.500s/link", b->host);
     assert_int_equal(symlink(beside, path), 0);
-    b->uid = geteuid() == 0 ? 1900000000 : 0;
+    b->uid = geteuid() == 0 ? USERS_PODS_FIRST : 0;
+    b->gid = b->uid ? USERS_FIRST : 0;
     assert_non_null(build_host(b, "/new/deep", &err));
     snprintf(path, sizeof(path), "%.500s/new/deep", b->host);
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_uid, b->uid ? b->uid : geteuid());
+    assert_int_equal(st.st_gid, b->gid ? b->gid : getegid());
+    assert_int_equal(st.st_mode & 07777, 02775); /* all of its project's pods may write there */
     assert_null(build_host(b, "-not/new", &err));
     assert_int_equal(err.code, ERR_INVALID);
     assert_null(build_host(b, "/link/new", &err));

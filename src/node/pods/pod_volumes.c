@@ -10,6 +10,9 @@
 #include "node/files/beneath.h"
 #include "node/files/files.h"
 
+/* A folder that a project's pods share: see users.h. Its number as a user is nobody's. */
+enum { SHARED = 02775 };
+
 struct maker {
     const struct pod_volumes_in *in;
     struct arena *arena;
@@ -130,7 +133,7 @@ static int create_host_folder(const struct pod_volumes_in *in, const char *path,
         return err_set(err, ERR_INVALID, "hostPath \"%s\" lies outside of %s", path, allowed);
     }
     int dir = open(allowed, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int fd = dir == -1 ? -1 : beneath_make(dir, rest.p, 0755, in->uid, (gid_t)in->uid);
+    int fd = dir == -1 ? -1 : beneath_make(dir, rest.p, SHARED, (uid_t)in->gid, in->gid);
     int code = fd != -1 ? 0
                         : err_set(err, errno == ENOSPC ? ERR_NOT_FOUND : ERR_INVALID,
                                   "hostPath \"%s\" cannot be created: %s", path, strerror(errno));
@@ -143,8 +146,8 @@ static int create_host_folder(const struct pod_volumes_in *in, const char *path,
     return code;
 }
 
-/* The real path of a hostPath, which must exist and lie below the allowed folder. It is looked at here so that an error
- * names what is wrong; what is mounted is opened anew, without links (mounts.c). */
+/* The real path of a hostPath, which must exist and lie below the allowed folder. It is looked at here so that an
+ * error names what is wrong; what is mounted is opened anew, without links (mounts.c). */
 static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PATH_MAX],
                      struct err *err) {
     char want[PATH_LEN], allowed[PATH_MAX];
@@ -262,7 +265,7 @@ static int make_sub_path(const struct pod_volumes_in *in, struct str name, struc
 
     if (dir != -1 && snprintf(path, sizeof(path), "%.*s/%.*s", STR_ARG(name), STR_ARG(sub)) <
                          (int)sizeof(path)) {
-        fd = beneath_make(dir, path, 0755, in->uid, (gid_t)in->uid);
+        fd = beneath_make(dir, path, 0755, in->uid, in->gid);
     }
     int code = fd != -1 ? 0 : err_sys(err, errno, "subPath \"%.*s\"", STR_ARG(sub));
     if (dir != -1) {

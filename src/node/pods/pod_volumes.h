@@ -4,7 +4,7 @@
  *
  * emptyDir, configMap, secret, downwardAPI and projected (of those) are made; hostPath must lie
  * below the allowed folder, links resolved; anything else is refused by name. Files of a Secret are
- * 0600-ish (defaultMode without group and others) and belong to the project's user.
+ * 0600-ish (defaultMode without group and others) and belong to the pod's user.
  */
 #ifndef BERTH_NODE_POD_VOLUMES_H
 #define BERTH_NODE_POD_VOLUMES_H
@@ -17,7 +17,8 @@ struct pod_volumes_in {
     const struct pod_env_in *env; /* container is not used */
     const char *dir;              /* pods/<uid>/root/volumes */
     const char *host_path_dir;    /* or NULL */
-    uid_t uid; /* the project's, who owns folders that are made; 0: nobody's own */
+    uid_t uid;                    /* the pod's, who owns what is made for it; 0: nobody's own */
+    gid_t gid; /* the project's, whose folders of the machine are that are made */
 };
 
 /* Makes all volumes of the pod. ERR_NOT_FOUND: a source that may come later; ERR_INVALID: never. */

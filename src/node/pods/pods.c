@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -116,6 +117,7 @@ static void forget(struct pod *p) {
 
     pod_unwatch(p);
     disk_walk_end(&p->walk);
+    pod_quota_free(p->quota);
     map_del(&ps->by_uid, str_of(p->uid));
     object_unref(p->obj);
     arena_release(&p->arena);
@@ -136,6 +138,8 @@ static void bury(struct pod *p) {
     }
     if (dir_remove(p->dir, &err)) {
         log_warn(p->pods->o.log, "pod %s: %s", p->uid, err.text);
+    } else {
+        users_give(p->pods->o.users, p->user); /* nothing is left that is owned by it */
     }
     forget(p);
 }
@@ -349,11 +353,23 @@ static void on_tick(void *ctx) {
             bury(p);
         }
     }
+    pods_hold_quotas(ps);
     pods_watch_disk(ps, now);
     ps->clock->timer_start(ps->tick, TICK_MS * NS_PER_MS);
 }
 
 /* ---- recovery ---- */
+
+/* Whose the pod's working folder is tells its user. */
+static void recover_user(struct pod *p) {
+    char path[PATH_LEN];
+    struct stat st;
+
+    if (path_join(path, p->dir, "root/work", NULL) == 0 && lstat(path, &st) == 0 &&
+        users_hold(p->pods->o.users, st.st_uid)) {
+        p->user = st.st_uid;
+    }
+}
 
 static void recover_one(struct pods *ps, struct str uid) {
     struct pod *p = add(ps, uid);
@@ -362,6 +378,7 @@ static void recover_one(struct pods *ps, struct str uid) {
     if (!p) {
         return;
     }
+    recover_user(p);
     bool alive = pod_shim_alive(p);
     bool told = path_join(path, p->dir, "state.json", NULL) == 0 && access(path, F_OK) == 0;
     if (alive || told) {

@@ -33,6 +33,7 @@ struct pods_options {
     const struct sandbox_probe *probe;
     const char *data_dir, *program, *node_name, *host_path_dir;
     bool podman;
+    bool strict; /* a limit that the kernel does not take stops its pod */
     struct pod_facts facts;
     /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread.
      */

@@ -160,6 +160,69 @@ bool pods_disk_tick(struct pods *ps, const struct disk_room *r) {
     return false;
 }
 
+/* ---- limits of single pods ---- */
+
+static void read_quota(struct pod *p) {
+    struct arena a;
+    yyjson_doc *doc;
+
+    p->quota_known = true;
+    if (!str_contains(p->obj->json, STR("sizeLimit")) &&
+        !str_contains(p->obj->json, STR("ephemeral-storage"))) {
+        return;
+    }
+    arena_init(&a, 32 << 20);
+    if (object_tree(p->obj, &a, &doc, NULL) == 0) {
+        p->quota = pod_quota_new(yyjson_doc_get_root(doc));
+    }
+    arena_release(&a);
+}
+
+/* As the kubelet says it. */
+static void over_quota(struct pods *ps, struct pod *p, const struct pod_quota_part *part) {
+    char why[400];
+
+    if (part->volume[0]) {
+        snprintf(why, sizeof(why),
+                 "Usage of EmptyDir volume \"%s\" exceeds the limit of %llu bytes.", part->volume,
+                 (unsigned long long)part->most);
+    } else {
+        snprintf(
+            why, sizeof(why),
+            "Pod ephemeral local storage usage exceeds the total limit of containers, %llu bytes.",
+            (unsigned long long)part->most);
+    }
+    p->evicted = true;
+    pods_end(ps, str_of(p->uid), "Evicted", why);
+}
+
+void pods_hold_quotas(struct pods *ps) {
+    const struct map_entry *e;
+    uint64_t bytes;
+    unsigned n = 0;
+
+    for (size_t i = 0; (e = map_next(&ps->by_uid, &i));) {
+        struct pod *p = e->value;
+        if (!p->quota_known && p->obj && p->state == POD_RUNNING) {
+            read_quota(p);
+        }
+        n += p->quota && p->state == POD_RUNNING;
+    }
+    for (size_t i = 0; n && (e = map_next(&ps->by_uid, &i));) {
+        struct pod *p = e->value;
+        if (p->quota && p->state == POD_RUNNING) {
+            const struct pod_quota_part *over =
+                pod_quota_on(p->quota, p->dir, STEPS / n + 1, &bytes);
+            if (over) {
+                over_quota(ps, p, over);
+            }
+        } else if (p->quota && p->state == POD_OVER) {
+            pod_quota_free(p->quota);
+            p->quota = NULL;
+        }
+    }
+}
+
 void pods_watch_disk(struct pods *ps, int64_t now) {
     struct statvfs v;
 

@@ -6,6 +6,7 @@
 #include "node/files/disk_walk.h"
 #include "node/files/files.h"
 #include "node/pods/pods.h"
+#include "node/pods/pods_quota.h"
 
 enum pod_state {
     POD_NEW,       /* known from the API; nothing done */
@@ -47,6 +48,7 @@ struct pod_told {
 struct pod {
     struct pods *pods;
     char uid[64], *ns, *name;
+    uid_t user; /* that its processes are; 0: none of its own */
     char dir[PATH_LEN];
     const struct object *obj; /* NULL: the API has not told (or no longer knows) */
     enum pod_state state;
@@ -64,6 +66,7 @@ struct pod {
     int64_t shim_pid;
     uint64_t shim_start;
     bool failed, lost;
+    bool unmet_told; /* that a limit does not hold */
     char reason[64], message[600];
     struct arena arena; /* of sources and devices, while it starts */
     struct pod_source_doc *sources;
@@ -81,6 +84,8 @@ struct pod {
     struct disk_walk walk;
     uint64_t walked; /* what the last whole walk counted */
     bool evicted, emptied;
+    struct pod_quota *quota; /* what it may write; NULL: anything, or not looked at yet (quota_known) */
+    bool quota_known;
     bool waiting_answer; /* of gpus or fetch: freeing must wait */
     bool doomed;         /* free as soon as no answer is awaited */
 };
@@ -124,7 +129,8 @@ void pod_tell_forget(struct pod *p, yyjson_val *state); /* all of it was told be
 void pod_tell(struct pod *p, bool warning, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* pods_disk.c */
+/* pods_disk.c: a bounded step of measuring pods that have limits on what they write. */
+void pods_hold_quotas(struct pods *p);
 void pods_watch_disk(struct pods *p, int64_t now);
 struct disk_room {
     uint64_t all, free; /* bytes; 0 and 0: not told */

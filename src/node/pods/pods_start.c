@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/gpu/gpu_files.h"
 #include "node/pods/pod_spec.h"
 #include "node/pods/pods_int.h"
 
@@ -133,16 +134,46 @@ static bool fetch_new(struct pod *p) {
 
 /* ---- folders and spec ---- */
 
+/* What a process needs below /dev for the devices of the pod; simulated ones have no files. */
+static int device_files(struct pod *p, struct arena *a, struct gpu_file **ret, size_t *ret_n,
+                        struct err *err) {
+    struct gpus *gpus = p->pods->o.gpus;
+    struct gpu_where *v;
+    size_t n = p->devices.n;
+
+    if (n == 0 || !gpus || gpus_simulated(gpus)) {
+        return 0;
+    }
+    v = ARENA_ARRAY(a, struct gpu_where, n);
+    *ret = ARENA_ARRAY(a, struct gpu_file, GPU_FILES_MAX);
+    if (!v || !*ret) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!gpus_where(gpus, p->uuids[i], &v[i])) {
+            return err_set(err, ERR_NOT_FOUND, "device %.*s is not there any more",
+                           STR_ARG(p->uuids[i]));
+        }
+    }
+    return gpu_files_list("", v, n, *ret, ret_n, err);
+}
+
 static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *err) {
     struct pods *ps = p->pods;
     struct arena a;
     yyjson_doc *doc;
-    uid_t uid = 0;
+    struct gpu_file *files = NULL;
+    size_t n_files = 0;
+    gid_t group = 0;
 
     arena_init(&a, 32 << 20);
     int code = object_tree(p->obj, &a, &doc, err);
     if (code == 0 && ps->o.probe->root && !ps->o.podman) {
-        code = users_id(ps->o.users, str_of(p->ns), &uid, err);
+        code = users_group(ps->o.users, str_of(p->ns), &group, err);
+        code = code || p->user ? code : users_take(ps->o.users, &p->user, err);
+    }
+    if (code == 0 && !ps->o.podman) {
+        code = device_files(p, &a, &files, &n_files, err);
     }
     if (code == 0) {
         const struct pod_spec_in in = {.env = {.pod = yyjson_doc_get_root(doc),
@@ -153,8 +184,12 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
                                        .dir = p->dir,
                                        .host_path_dir = ps->o.host_path_dir,
                                        .probe = ps->o.probe,
-                                       .uid = uid,
+                                       .uid = p->user,
+                                       .gid = group,
+                                       .files = files,
+                                       .n_files = n_files,
                                        .podman = ps->o.podman,
+                                       .strict = ps->o.strict,
                                        .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
                                        .devices = &p->devices,
                                        .uuids = p->uuids};

@@ -88,6 +88,11 @@ void pod_read_state(struct pod *p) {
     } else {
         pod_tell_state(p, root);
     }
+    struct str unmet = json_str_at(root, "unmet");
+    if (!p->recovering && !str_empty(unmet) && !p->unmet_told) {
+        p->unmet_told = true;
+        pod_tell(p, true, "LimitNotEnforced", "The node could not set: %.*s", STR_ARG(unmet));
+    }
     arena_release(&a);
     if (copy) {
         pod_event(p, over ? POD_EV_DOWN : POD_EV_UP);

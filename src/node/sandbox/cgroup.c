@@ -1,8 +1,10 @@
 /*
- * cgroup: one group per pod, on v2, on v1 (three controllers, three places), or not at all.
+ * cgroup: one group per pod, on v2, on v1 (each controller has a place of its own), or not at all.
  *
  * v2 is taken where it has the controllers; a machine may mount it beside v1 and leave it empty.
- * Groups lie below the one we are in (v1) or below the root of the mount, under berth/.
+ * Groups lie below the one we are in (v1) or below the root of the mount, under berth/. Every limit is read back
+ * after it was written: what the kernel did not take is told, and is no limit. A pod's memory limit holds for memory
+ * and swap together, and where the kernel can it ends the whole pod rather than one process of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +16,25 @@
 #include "node/files/files.h"
 #include "node/sandbox/sandbox.h"
 
-static const char *const v1_mounts[] = {"/sys/fs/cgroup/pids", "/sys/fs/cgroup/memory",
-                                        "/sys/fs/cgroup/cpu"};
-enum { V1_PIDS, V1_MEMORY, V1_CPU, V1_COUNT };
+enum { V1_PIDS, V1_MEMORY, V1_CPU, V1_COUNT, NUMBER_MAX = 64 };
+static const char *const v1_controllers[V1_COUNT] = {"pids", "memory", "cpu"};
 
-/* Overridden by tests: a folder that looks like a v2 mount. */
-static const char *v2_root(void) {
-    const char *fake = getenv("BERTH_CGROUP_ROOT");
+/* Overridden by tests: folders that look like mounts of v2, or of v1's controllers. */
+static const char *root_or(const char *variable) {
+    const char *fake = getenv(variable);
 
     return fake ? fake : "/sys/fs/cgroup";
+}
+
+static const char *v2_root(void) {
+    return root_or("BERTH_CGROUP_ROOT");
+}
+
+static int v1_dir(int controller, const char *name, char out[PATH_LEN]) {
+    int n = snprintf(out, PATH_LEN, "%s/%s%s%s", root_or("BERTH_CGROUP_V1_ROOT"),
+                     v1_controllers[controller], name ? "/" : "", name ? name : "");
+
+    return n >= PATH_LEN ? ENAMETOOLONG : 0;
 }
 
 static int put(const char *dir, const char *file, const char *text) {
@@ -43,13 +55,6 @@ static int put(const char *dir, const char *file, const char *text) {
     return e;
 }
 
-static int put_number(const char *dir, const char *file, int64_t n) {
-    char text[32];
-
-    snprintf(text, sizeof(text), "%lld", (long long)n);
-    return put(dir, file, text);
-}
-
 static size_t get(const char *dir, const char *file, char *out, size_t cap) {
     char path[PATH_LEN];
 
@@ -68,15 +73,14 @@ static size_t get(const char *dir, const char *file, char *out, size_t cap) {
 }
 
 enum cgroup_mode cgroup_probe(void) {
-    char text[256];
+    char text[256], dir[PATH_LEN];
 
     if (get(v2_root(), "cgroup.controllers", text, sizeof(text)) && strstr(text, "pids") &&
         strstr(text, "memory") && access(v2_root(), W_OK) == 0) {
         return CGROUP_V2;
     }
-    char dir[PATH_LEN];
-    if (path_join(dir, v1_mounts[V1_PIDS], "berth", NULL) == 0 &&
-        (mkdir(dir, 0755) == 0 || errno == EEXIST) && access(dir, W_OK) == 0) {
+    if (v1_dir(V1_PIDS, "berth", dir) == 0 && (mkdir(dir, 0755) == 0 || errno == EEXIST) &&
+        access(dir, W_OK) == 0) {
         return CGROUP_V1;
     }
     return CGROUP_NONE;
@@ -86,7 +90,51 @@ static int64_t memory_of(const struct sandbox *s) {
     return s->memory_bytes ? s->memory_bytes : s->memory_most;
 }
 
-static int make_v2(const struct sandbox *s, struct err *err) {
+/* ---- limits, and whether the kernel has them ---- */
+
+static void note(struct buf *unmet, const char *file, const char *why) {
+    buf_f(unmet, "%s%s (%s)", unmet->n ? ", " : "", file, why);
+}
+
+/* Writes a limit and reads it back; numbers may come back rounded down to a page. */
+static void limit(const char *dir, const char *file, const char *text, struct buf *unmet) {
+    char got[NUMBER_MAX];
+    int64_t want = 0, has = 0, page = sysconf(_SC_PAGESIZE);
+    int e = put(dir, file, text);
+
+    if (e) {
+        note(unmet, file, strerror(e));
+        return;
+    }
+    struct str now = str_trim(str_from(got, get(dir, file, got, sizeof(got))));
+    if (str_is(now, text)) {
+        return;
+    }
+    if (!str_to_i64(str_of(text), &want) || !str_to_i64(now, &has) || has > want ||
+        has < want - page) {
+        char why[NUMBER_MAX + 32];
+        snprintf(why, sizeof(why), "is %.*s, not %s", STR_ARG(now), text);
+        note(unmet, file, why);
+    }
+}
+
+static void limit_number(const char *dir, const char *file, int64_t n, struct buf *unmet) {
+    char text[NUMBER_MAX];
+
+    snprintf(text, sizeof(text), "%lld", (long long)n);
+    limit(dir, file, text, unmet);
+}
+
+/* Where the kernel does not count swap there is no such file, and memory's own limit is all there is. */
+static void limit_swap(const char *dir, const char *file, int64_t n, struct buf *unmet) {
+    char path[PATH_LEN];
+
+    if (path_join(path, dir, file, NULL) == 0 && access(path, F_OK) == 0) {
+        limit_number(dir, file, n, unmet);
+    }
+}
+
+static int make_v2(const struct sandbox *s, struct buf *unmet, struct err *err) {
     char base[PATH_LEN], dir[PATH_LEN];
 
     if (path_join(base, v2_root(), "berth", err) ||
@@ -98,22 +146,26 @@ static int make_v2(const struct sandbox *s, struct err *err) {
         put(base, "cgroup.subtree_control", "+memory +pids +cpu");
     }
     if (s->memory_most) { /* all pods together, too */
-        put_number(base, "memory.max", s->memory_most);
+        limit_number(base, "memory.max", s->memory_most, unmet);
+    }
+    if (s->pids_of_all) {
+        limit_number(base, "pids.max", s->pids_of_all, unmet);
     }
     if (mkdir(dir, 0755) == -1 && errno != EEXIST) {
         return err_sys(err, errno, "%s", dir);
     }
     if (memory_of(s)) {
-        put_number(dir, "memory.max", memory_of(s));
-        put(dir, "memory.oom.group", "1");
+        limit_number(dir, "memory.max", memory_of(s), unmet);
+        limit_swap(dir, "memory.swap.max", 0, unmet);
+        limit(dir, "memory.oom.group", "1", unmet);
     }
     if (s->pids) {
-        put_number(dir, "pids.max", s->pids);
+        limit_number(dir, "pids.max", s->pids, unmet);
     }
     if (s->cpu_milli) {
-        char text[64];
+        char text[NUMBER_MAX];
         snprintf(text, sizeof(text), "%lld 100000", (long long)s->cpu_milli * 100);
-        put(dir, "cpu.max", text);
+        limit(dir, "cpu.max", text, unmet);
     }
     return 0;
 }
@@ -123,37 +175,56 @@ static bool v1_wanted(const struct sandbox *s, int i) {
     return i == V1_PIDS || (i == V1_MEMORY && memory_of(s)) || (i == V1_CPU && s->cpu_milli);
 }
 
-static int make_v1(const struct sandbox *s, struct err *err) {
+static void limit_v1(const struct sandbox *s, int i, const char *dir, struct buf *unmet) {
+    if (i == V1_PIDS && s->pids) {
+        limit_number(dir, "pids.max", s->pids, unmet);
+    } else if (i == V1_MEMORY) {
+        limit_number(dir, "memory.limit_in_bytes", memory_of(s), unmet);
+        limit_swap(dir, "memory.memsw.limit_in_bytes", memory_of(s), unmet);
+    } else if (i == V1_CPU) {
+        limit_number(dir, "cpu.cfs_quota_us", s->cpu_milli * 100, unmet);
+    }
+}
+
+static int make_v1(const struct sandbox *s, struct buf *unmet, struct err *err) {
+    char dir[PATH_LEN];
+
     for (int i = 0; i < V1_COUNT; i++) {
-        char dir[PATH_LEN];
         if (!v1_wanted(s, i)) {
             continue;
         }
-        if (path_join(dir, v1_mounts[i], s->cgroup_name, err)) {
-            return ERR_TOO_LARGE;
+        if (v1_dir(i, s->cgroup_name, dir)) {
+            return err_set(err, ERR_TOO_LARGE, "the name of a cgroup");
         }
         if (mkdir(dir, 0755) == -1 && errno != EEXIST && dir_make(dir, 0755, err)) {
-            return ERR_IO;
+            if (i == V1_PIDS) { /* which the pod is ended by */
+                return ERR_IO;
+            }
+            note(unmet, v1_controllers[i], "no such cgroup controller");
+            continue;
         }
-        if (i == V1_PIDS && s->pids) {
-            put_number(dir, "pids.max", s->pids);
-        } else if (i == V1_MEMORY) {
-            put_number(dir, "memory.limit_in_bytes", memory_of(s));
-        } else if (i == V1_CPU) {
-            put_number(dir, "cpu.cfs_quota_us", s->cpu_milli * 100);
-        }
+        limit_v1(s, i, dir, unmet);
+    }
+    if (s->pids_of_all && v1_dir(V1_PIDS, "berth", dir) == 0) {
+        limit_number(dir, "pids.max", s->pids_of_all, unmet);
     }
     return 0;
 }
 
-int cgroup_make(const struct sandbox *s, struct err *err) {
+int cgroup_make(const struct sandbox *s, struct buf *unmet, struct err *err) {
     switch (s->cgroup) {
     case CGROUP_V2:
-        return make_v2(s, err);
+        return make_v2(s, unmet, err);
     case CGROUP_V1:
-        return make_v1(s, err);
+        return make_v1(s, unmet, err);
     case CGROUP_NONE:
         break;
+    }
+    if (s->memory_bytes) {
+        note(unmet, "memory", "the node has no cgroups");
+    }
+    if (s->cpu_milli) {
+        note(unmet, "cpu", "the node has no cgroups");
     }
     return 0;
 }
@@ -168,8 +239,9 @@ int cgroup_join(const struct sandbox *s) {
     }
     for (int i = 0; s->cgroup == CGROUP_V1 && i < V1_COUNT && e == 0; i++) {
         if (v1_wanted(s, i)) {
-            e = path_join(dir, v1_mounts[i], s->cgroup_name, NULL) ? ENAMETOOLONG
-                                                                   : put(dir, "cgroup.procs", "0");
+            e = v1_dir(i, s->cgroup_name, dir);
+            e = e ? e : put(dir, "cgroup.procs", "0");
+            e = e == ENOENT && i != V1_PIDS ? 0 : e; /* told by cgroup_make */
         }
     }
     return e;
@@ -182,10 +254,15 @@ void cgroup_remove(enum cgroup_mode mode, const char *name) {
         rmdir(dir);
     }
     for (int i = 0; mode == CGROUP_V1 && i < V1_COUNT; i++) {
-        if (path_join(dir, v1_mounts[i], name, NULL) == 0) {
+        if (v1_dir(i, name, dir) == 0) {
             rmdir(dir);
         }
     }
+}
+
+static int group_of(enum cgroup_mode mode, int controller, const char *name, char out[PATH_LEN]) {
+    return mode == CGROUP_V2 ? path_join(out, v2_root(), name, NULL)
+                             : v1_dir(controller, name, out);
 }
 
 bool cgroup_kill(enum cgroup_mode mode, const char *name) {
@@ -194,8 +271,7 @@ bool cgroup_kill(enum cgroup_mode mode, const char *name) {
     bool any = false;
     uint64_t pid;
 
-    if (mode == CGROUP_NONE ||
-        path_join(dir, mode == CGROUP_V2 ? v2_root() : v1_mounts[V1_PIDS], name, NULL)) {
+    if (mode == CGROUP_NONE || group_of(mode, V1_PIDS, name, dir)) {
         return false;
     }
     rest = str_from(text, get(dir, "cgroup.procs", text, sizeof(text)));
@@ -218,8 +294,7 @@ int64_t cgroup_oom_kills(enum cgroup_mode mode, const char *name) {
     struct str rest, line;
     int64_t n = 0;
 
-    if (mode == CGROUP_NONE ||
-        path_join(dir, mode == CGROUP_V2 ? v2_root() : v1_mounts[V1_MEMORY], name, NULL)) {
+    if (mode == CGROUP_NONE || group_of(mode, V1_MEMORY, name, dir)) {
         return 0;
     }
     size_t len =

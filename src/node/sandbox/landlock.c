@@ -117,6 +117,7 @@ static int allow_own(int ruleset, const struct sandbox *s, const struct sandbox_
     int e = path_join(path, s->pod_dir, "root", NULL) ? ENAMETOOLONG : 0;
 
     e = e ? e : allow(ruleset, path, handled, handled);
+    e = e ? e : s->cell ? allow(ruleset, "/tmp", handled, handled) : 0;
     for (size_t i = 0; i < n && e == 0; i++) {
         uint64_t access = v[i].read_only ? ACCESS_READ : handled;
         /* By its target: what the source's name leads to now is the pod's to say. */
@@ -145,7 +146,8 @@ int landlock_enter(const struct sandbox *s, const struct sandbox_mount *v, size_
     if (fd == -1) {
         return errno;
     }
-    int e = allow_system(fd, s->data_dir, r.fs);
+    /* In a cell nothing of the data folder is there but the pod's own. */
+    int e = s->cell ? allow(fd, "/", ACCESS_READ, r.fs) : allow_system(fd, s->data_dir, r.fs);
     e = e ? e : allow_own(fd, s, v, n, r.fs);
     if (e == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1) {
         e = errno;

@@ -1,23 +1,22 @@
 /*
- * mounts: the volumes of a container in their places, in a mount namespace of its own.
+ * mounts: the volumes of a container in their places, in a copy of the mounts of its pod.
  *
- * A volume may be wanted where the machine has nothing (/data) or has something of its own
- * (/etc/config). A new root on a tmpfs gets every entry of the old one bound into it; folders on
- * the way to a volume are made anew, with their entries bound one by one, so that nothing is ever
+ * A volume may be wanted where there is something (/etc/hosts): it is mounted over it. Or where there is nothing
+ * (/data), and the folders around are read-only: then a new root on a tmpfs gets every entry of the old one bound
+ * into it; folders on the way to a volume are made anew, with their entries bound one by one, so that nothing is ever
  * written to the machine's own file system.
  *
- * The data folder may lie where a project's user may not go (/root/...). Then the pod's own root/
- * is a volume at its own place; closed folders on the way, and those below, hold nothing else then.
+ * Two places in one container may lead one into the other (/data and /data/in), so they are mounted in their order.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/mount.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -31,20 +30,11 @@ enum { WAYS_MAX = 256 };
 /* Folders that are made anew: the proper prefixes of all targets. */
 struct ways {
     const struct sandbox_mount *v;
+    const int *trees;
     size_t n;
-    char root[PATH_LEN];
+    const char *spare;
+    char root[PATH_LEN]; /* of what is put together; "" when that is the root itself */
 };
-
-bool mounts_possible(void) {
-    pid_t pid = fork();
-    int status = 1;
-
-    if (pid == 0) {
-        _exit(unshare(CLONE_NEWNS) == -1 ||
-              mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1);
-    }
-    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
-}
 
 /* Is `path` (absolute, "" for the root) a proper prefix of a target? */
 static bool on_the_way(const struct ways *w, const char *path) {
@@ -127,8 +117,8 @@ static int make_entry(const struct ways *w, const char *from, int at, bool close
     return 0;
 }
 
-/* Makes `path` of the new root, whose old one is open as `fd` (taken; -1: has nothing): its entries bound, or made anew
- * in turn. By descriptor all the way: a folder on it may be one that tenants write to. */
+/* Makes `path` of the new root, whose old one is open as `fd` (taken; -1: has nothing): its entries bound, or made
+ * anew in turn. By descriptor all the way: a folder on it may be one that tenants write to. */
 static int make_anew(const struct ways *w, const char *path, int fd, bool closed, int depth) {
     char from[PATH_LEN];
     struct dirent *d;
@@ -137,7 +127,8 @@ static int make_anew(const struct ways *w, const char *path, int fd, bool closed
 
     while (dir && e == 0 && depth < 32 && (d = readdir(dir))) {
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
-            path_join(from, path, d->d_name, NULL) || is_target(w, from)) {
+            path_join(from, path, d->d_name, NULL) || is_target(w, from) ||
+            !strcmp(from, w->spare)) {
             continue;
         }
         int at = openat(dirfd(dir), d->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -192,31 +183,78 @@ static int make_place(const char *root, const char *path, bool folder) {
     return fd;
 }
 
-static int bind_volume(const struct ways *w, const struct sandbox_mount *m) {
-    char to[40];
+/* A detached copy of what lies at `path`, with all that is mounted below; no link on the way. -1 with errno. */
+static int open_tree_of(const char *path) {
+    int fd = beneath_root(path, O_PATH), tree = -1, e = errno;
+
+    if (fd != -1) {
+        tree = (int)syscall(
+            SYS_open_tree, fd, "",
+            (unsigned)(OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE));
+        e = errno;
+        close(fd);
+    }
+    errno = e;
+    return tree;
+}
+
+/* A volume is no way to devices or set-user-id programs. */
+static int protect(int tree, bool read_only) {
+    struct mount_attr a = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                                       (read_only ? MOUNT_ATTR_RDONLY : 0)};
+
+    return syscall(SYS_mount_setattr, tree, "", (unsigned)(AT_EMPTY_PATH | AT_RECURSIVE), &a,
+                   sizeof(a)) == -1
+               ? errno
+               : 0;
+}
+
+static int bind_volume(const struct ways *w, size_t i) {
+    const struct sandbox_mount *m = &w->v[i];
     struct stat st;
-    int source = beneath_root(m->source, O_PATH);
-    int place = source == -1 || fstat(source, &st) == -1
+    int tree = w->trees[i] != -1 ? w->trees[i] : open_tree_of(m->source);
+    int place = tree == -1 || fstat(tree, &st) == -1
                     ? -1
                     : make_place(w->root, m->target, S_ISDIR(st.st_mode));
-    int e = place == -1 ? errno : 0;
+    int e = place == -1 ? errno : protect(tree, m->read_only);
 
-    e = e ? e : beneath_bind(source, place);
-    if (e == 0 && m->read_only) { /* the old descriptor is of what lies below the mount */
-        close(place);
-        place = make_place(w->root, m->target, S_ISDIR(st.st_mode));
-        snprintf(to, sizeof(to), "/proc/self/fd/%d", place);
-        e = place == -1 || mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == -1
-                ? errno
-                : 0;
+    if (e == 0 && syscall(SYS_move_mount, tree, "", place, "",
+                          MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == -1) {
+        e = errno;
     }
+    if (tree != -1) {
+        close(tree);
+    }
+    if (place != -1) {
+        close(place);
+    }
+    return e;
+}
+
+static bool is_there(const struct ways *w, size_t i) {
+    int source = w->trees[i] != -1 ? dup(w->trees[i]) : beneath_root(w->v[i].source, O_PATH),
+        place = beneath_root(w->v[i].target, O_PATH);
+    struct stat a, b;
+    bool there = source != -1 && place != -1 && fstat(source, &a) == 0 && fstat(place, &b) == 0 &&
+                 S_ISDIR(a.st_mode) == S_ISDIR(b.st_mode);
+
     if (source != -1) {
         close(source);
     }
     if (place != -1) {
         close(place);
     }
-    return e;
+    return there;
+}
+
+/* Is there something of the right sort in every place already? Then no root is made. */
+static bool all_there(const struct ways *w) {
+    for (size_t i = 0; i < w->n; i++) {
+        if (!is_there(w, i)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Where the machine's links lead for `target` (/var/run/x is /run/x): the folders of that way are made anew, so that
@@ -254,10 +292,52 @@ static int resolve(const struct sandbox_mount *v, size_t n, struct sandbox_mount
     return e;
 }
 
-int mounts_enter(const struct sandbox_mount *v, size_t n, const char *pod_dir) {
+int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, int **ret_trees) {
+    int *trees = mem_zalloc(n * sizeof(*trees)); /* never freed: see resolve */
+    size_t own = strlen(pod_dir);
+
+    if (!trees) {
+        return ENOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        bool below = !strncmp(v[i].source, pod_dir, own) &&
+                     !strncmp(v[i].source + own, "/root/", strlen("/root/"));
+        trees[i] = below ? -1 : open_tree_of(v[i].source);
+        if (trees[i] == -1 && !below) {
+            return errno;
+        }
+    }
+    *ret_trees = trees;
+    return 0;
+}
+
+/* A root of our own at w->root, entered. */
+static int new_root(struct ways *w) {
+    if (!str_copy(str_of(w->spare), w->root, sizeof(w->root))) {
+        return ENAMETOOLONG;
+    }
+    if (mount("tmpfs", w->root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=16m") == -1) {
+        return errno;
+    }
+    int e = make_anew(w, "", open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), false, 0);
+    for (size_t i = 0; i < w->n && e == 0; i++) {
+        e = bind_volume(w, i);
+    }
+    if (e) {
+        return e;
+    }
+    return chdir(w->root) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 ||
+                   umount2(".", MNT_DETACH) == -1 || chdir("/") == -1 ||
+                   mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+                         NULL) == -1
+               ? errno
+               : 0;
+}
+
+int mounts_enter(const struct sandbox_mount *v, const int *trees, size_t n, const char *spare) {
     struct sandbox_mount *real;
     int e = resolve(v, n, &real);
-    struct ways w = {.v = real, .n = n};
+    struct ways w = {.v = real, .trees = trees, .n = n, .spare = spare};
 
     if (e) {
         return e;
@@ -265,23 +345,11 @@ int mounts_enter(const struct sandbox_mount *v, size_t n, const char *pod_dir) {
     if (unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == -1) {
         return errno;
     }
-    if (path_join(w.root, pod_dir, "newroot", NULL)) {
-        return ENAMETOOLONG;
+    if (!all_there(&w)) {
+        return new_root(&w);
     }
-    if ((mkdir(w.root, 0755) == -1 && errno != EEXIST) ||
-        mount("tmpfs", w.root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=16m") == -1) {
-        return errno;
-    }
-    e = make_anew(&w, "", open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), false, 0);
     for (size_t i = 0; i < n && e == 0; i++) {
-        e = bind_volume(&w, &real[i]);
+        e = bind_volume(&w, i);
     }
-    if (e) {
-        return e;
-    }
-    if (chdir(w.root) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 ||
-        umount2(".", MNT_DETACH) == -1 || chdir("/") == -1) {
-        return errno;
-    }
-    return 0;
+    return e;
 }

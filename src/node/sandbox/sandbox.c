@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -18,6 +19,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "node/sandbox/view.h"
 
 enum { FILTER_MAX = 4096 };
 
@@ -123,23 +126,44 @@ void sandbox_probe(struct sandbox_probe *p) {
     *p = (struct sandbox_probe){
         .landlock_abi = landlock_abi(), .root = geteuid() == 0, .cgroup = cgroup_probe()};
     p->seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 && sandbox_prepare(NULL) == 0;
-    p->mounts = mounts_possible();
+    p->mounts = cell_possible(&p->user);
 }
 
 void sandbox_describe(const struct sandbox_probe *p, struct buf *out) {
     static const char *const cgroups[] = {
         "no cgroups: memory, cpu and process limits are not enforced", "cgroup v1", "cgroup v2"};
 
-    if (p->landlock_abi) {
-        buf_f(out, "Landlock %d", p->landlock_abi);
+    if (p->mounts) {
+        buf_c(out, p->user ? "namespaces (by a user namespace)" : "namespaces");
     } else {
-        buf_c(out, "no Landlock: files are protected by their modes alone");
+        buf_c(out, "no namespaces: volumes only below $BERTH_ROOT");
+    }
+    if (p->landlock_abi) {
+        buf_f(out, ", Landlock %d", p->landlock_abi);
+    } else {
+        buf_c(out, ", no Landlock");
     }
     buf_c(out, p->seccomp ? ", seccomp" : ", no seccomp");
-    buf_c(out, p->root ? ", a user id per project" : ", no user ids per project (not root)");
-    buf_c(out,
-          p->mounts ? ", private mounts" : ", no private mounts (volumes only below $BERTH_ROOT)");
+    buf_c(out, p->root ? ", a user id per pod" : ", no user id per pod (not root)");
     buf_f(out, ", %s", cgroups[p->cgroup]);
+}
+
+static void lack(struct buf *out, bool is, const char *what) {
+    if (is) {
+        buf_f(out, "%s%s", out->n ? "; " : "", what);
+    }
+}
+
+void sandbox_lacks(const struct sandbox_probe *p, struct buf *out) {
+    lack(out, !p->mounts,
+         "namespaces (neither root with CAP_SYS_ADMIN nor user namespaces): pods see the machine's "
+         "processes, "
+         "devices and shared memory");
+    lack(out, !p->mounts && !p->root,
+         "user ids per pod (not root): pods may signal and trace each other's processes");
+    lack(out, !p->landlock_abi, "Landlock: files are protected by mounts and modes alone");
+    lack(out, !p->seccomp, "seccomp: pods may make every system call");
+    lack(out, p->cgroup == CGROUP_NONE, "cgroups: memory, cpu and process limits do not hold");
 }
 
 static int limits(const struct sandbox *s) {
@@ -168,20 +192,23 @@ static int limits(const struct sandbox *s) {
 }
 
 static int become(const struct sandbox *s) {
-    if (geteuid() == 0) {
-        for (int cap = 0; cap < 64; cap++) {
-            if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1 && errno != EINVAL) {
-                return errno;
-            }
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}, {0}};
+    bool some =
+        geteuid() == 0 || s->cell; /* in a user namespace whoever made it has capabilities */
+
+    for (int cap = 0; cap < 64 && some; cap++) {
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1 && errno != EINVAL) {
+            return errno;
         }
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     }
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (s->uid &&
         (syscall(SYS_setgroups, 0, NULL) == -1 || setresgid(s->gid, s->gid, s->gid) == -1 ||
          setresuid(s->uid, s->uid, s->uid) == -1)) {
         return errno;
     }
-    return 0;
+    return syscall(SYS_capset, &head, none) == -1 ? errno : 0;
 }
 
 static int enter_seccomp(void) {
@@ -193,29 +220,55 @@ static int enter_seccomp(void) {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == -1 ? errno : 0;
 }
 
-int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
-                  const char *cwd, const char **ret_what) {
+/* Namespaces and mounts: a container's own, or (`container`) those of one that runs. */
+static int enter_spaces(const struct sandbox *s, pid_t container,
+                        const struct sandbox_mount *mounts, size_t n, const char **ret_what) {
+    int *trees = NULL, e;
+
+    if (!s->cell || s->cell->fd == -1) {
+        *ret_what = "mount the volumes";
+        return n ? ENOTSUP : 0;
+    }
+    if (container) {
+        *ret_what = "enter the container";
+        return cell_join(s->cell, container);
+    }
+    *ret_what = "open the volumes";
+    if (n && (e = mounts_open(mounts, n, s->pod_dir, &trees))) {
+        return e;
+    }
+    *ret_what = "enter the pod's namespaces";
+    if ((e = cell_enter(s->cell))) {
+        return e;
+    }
+    *ret_what = "mount the volumes";
+    return n ? mounts_enter(mounts, trees, n, VIEW_SPARE) : 0;
+}
+
+static int enter(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
+                 size_t n, const char *cwd, const char **ret_what) {
     int e;
 
     *ret_what = "join the cgroup";
     if ((e = cgroup_join(s))) {
         return e;
     }
-    *ret_what = "enter the working folder";
     if (s->plain) {
+        *ret_what = "enter the working folder";
         prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
         return cwd && chdir(cwd) == -1 ? errno : 0;
     }
-    *ret_what = "mount the volumes";
-    if (n && (e = mounts_enter(mounts, n, s->pod_dir))) {
+    if ((e = enter_spaces(s, container, mounts, n, ret_what))) {
         return e;
     }
     *ret_what = "set limits";
     if ((e = limits(s))) {
         return e;
     }
-    umask(022);
-    *ret_what = "become the project's user";
+    umask(s->gid && s->gid != (gid_t)s->uid
+              ? 002
+              : 022); /* see users.h: a project's files are its group's */
+    *ret_what = "become the pod's user";
     if ((e = become(s))) {
         return e;
     }
@@ -235,4 +288,14 @@ int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, s
     }
     *ret_what = "enter seccomp";
     return enter_seccomp();
+}
+
+int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
+                  const char *cwd, const char **ret_what) {
+    return enter(s, 0, mounts, n, cwd, ret_what);
+}
+
+int sandbox_join(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
+                 size_t n, const char *cwd, const char **ret_what) {
+    return enter(s, container, mounts, n, cwd, ret_what);
 }

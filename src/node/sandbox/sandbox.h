@@ -1,7 +1,7 @@
 /*
  * sandbox: isolates a pod's process, as far as this kernel can.
  *
- * Applied between fork and exec, in this order: cgroups, session, descriptors, mounts, limits,
+ * Applied between fork and exec, in this order: cgroups, the pod's namespaces (cell.h), mounts, limits,
  * groups and user, capabilities, working folder, no_new_privs, Landlock, seccomp. Each part may be
  * missing on a machine; sandbox_probe says which are there, in words for a condition on the Node.
  * What is there must work: a part that fails stops the container.
@@ -13,6 +13,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "node/sandbox/cell.h"
+#include "node/sandbox/devices.h"
 
 enum cgroup_mode { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
@@ -21,30 +23,53 @@ struct sandbox_mount {
     bool read_only;
 };
 
+/* A volume in memory (emptyDir, medium Memory): a folder of the pod's own, as containers name its source. */
+struct sandbox_memory {
+    const char *path;
+    int64_t bytes;
+};
+
 struct sandbox {
-    bool plain; /* cgroup and working folder alone: podman makes its own walls */
-    uid_t uid;  /* 0: keep the user we are */
+    bool strict;                 /* a limit that cannot be set is an error */
+    bool plain;                  /* cgroup and working folder alone: podman makes its own walls */
+    bool walls;                  /* namespaces of the pod's own: see cell.h */
+    const struct pod_cell *cell; /* opened; NULL: none */
+    const char *hostname;        /* NULL: the machine's */
+    const char *netns;           /* a network namespace to join, by its path; NULL: none */
+    bool own_network;            /* without netns: an empty one */
+    int64_t
+        shm_bytes; /* of /dev/shm; 0: as much as the pod's memory, or a quarter of the machine's */
+    struct sandbox_device *devices;
+    size_t n_devices;
+    const struct sandbox_memory *memory;
+    size_t n_memory;
+    uid_t uid; /* 0: keep the user we are */
     gid_t gid;
     const char *data_dir; /* not readable inside, but for the pod's own folders */
     const char *pod_dir;  /* pods/<uid>: root/ below it is writable */
     enum cgroup_mode cgroup;
     const char *cgroup_name;               /* "berth/<pod uid>" */
     int64_t memory_bytes, cpu_milli, pids; /* limits; 0: none */
-    int64_t memory_most;                   /* for a pod without a limit: what leaves the machine alive; 0: none */
-    int64_t user_pids;                     /* processes of the project's user, in all its pods; 0: any */
-    bool own_ipc;                          /* see own_ipc_enter */
+    int64_t memory_most; /* for a pod without a limit: what leaves the machine alive; 0: none */
+    int64_t pids_of_all; /* of all pods together; 0: any */
+    int64_t user_pids;   /* processes of the pod's user; 0: any */
 };
 
 /* What this machine offers. */
 struct sandbox_probe {
     int landlock_abi; /* 0: none */
-    bool seccomp, root, mounts;
+    bool seccomp, root;
+    bool
+        mounts; /* cells can be made, so every pod has mounts, processes, IPC and a /dev of its own */
+    bool user;   /* ... in a user namespace, for want of root */
     bool hidden; /* a folder above the data folder is closed to project users: see mounts.c */
     enum cgroup_mode cgroup;
 };
 void sandbox_probe(struct sandbox_probe *ret);
-/* "Landlock 6, seccomp, user ids per project, cgroup v2" */
+/* "namespaces, Landlock 6, seccomp, a user id per pod, cgroup v2" */
 void sandbox_describe(const struct sandbox_probe *p, struct buf *out);
+/* What keeps pods apart elsewhere and is missing here, and what that means; empty: nothing is missing. */
+void sandbox_lacks(const struct sandbox_probe *p, struct buf *out);
 
 /* Builds the seccomp filter once per process; children use it. */
 int sandbox_prepare(struct err *err);
@@ -53,11 +78,17 @@ int sandbox_prepare(struct err *err);
  * calls. */
 int sandbox_enter(const struct sandbox *s, const struct sandbox_mount *mounts, size_t n,
                   const char *cwd, const char **ret_what);
+/* The same beside a container that runs, for what is executed in it: its namespaces and mounts, and the same walls.
+ * `mounts` are those of the container. In a forked child of the pod's shim. */
+int sandbox_join(const struct sandbox *s, pid_t container, const struct sandbox_mount *mounts,
+                 size_t n, const char *cwd, const char **ret_what);
 
 /* cgroup.c */
 enum cgroup_mode cgroup_probe(void);
-int cgroup_make(const struct sandbox *s, struct err *err); /* limits set; in the parent */
-int cgroup_join(const struct sandbox *s);                  /* in the child; 0 or errno */
+/* Makes the pod's group and sets its limits, in the parent. What the kernel did not take is named in `unmet`, which is
+ * empty when every limit holds: "memory.max (is max, not 1048576), cpu.max (No such file or directory)". */
+int cgroup_make(const struct sandbox *s, struct buf *unmet, struct err *err);
+int cgroup_join(const struct sandbox *s); /* in the child; 0 or errno */
 void cgroup_remove(enum cgroup_mode mode, const char *name);
 /* SIGKILLs all members; true when any was there. */
 bool cgroup_kill(enum cgroup_mode mode, const char *name);
@@ -68,12 +99,11 @@ int landlock_abi(void);
 int landlock_enter(const struct sandbox *s, const struct sandbox_mount *mounts,
                    size_t n); /* 0 or errno */
 
-/* own_ipc.c: once, in the shim, before its containers: shared memory and System V segments that are the pod's alone and
- * end with it. Does nothing unless s->own_ipc. 0 or errno. */
-int own_ipc_enter(const struct sandbox *s);
-
-/* mounts.c: a private view of the file system with the volumes in their places. */
-bool mounts_possible(void);
-int mounts_enter(const struct sandbox_mount *v, size_t n, const char *pod_dir);
+/* mounts.c: the volumes of a container in their places, in a copy of the mounts around it. A source is opened where
+ * the machine can be seen (mounts_open: detached trees; -1 for what lies below `pod_dir`/root, which a cell shows at
+ * its own path), and mounted where it cannot. `spare`: a folder on which a new root may be put together. 0 or errno.
+ * */
+int mounts_open(const struct sandbox_mount *v, size_t n, const char *pod_dir, int **ret_trees);
+int mounts_enter(const struct sandbox_mount *v, const int *trees, size_t n, const char *spare);
 
 #endif

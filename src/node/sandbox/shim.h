@@ -5,7 +5,8 @@
  * `berth shim --serve` is started once by the node: it reads pod folders, one a line, on descriptor
  * 0 and forks a shim for each, which is much cheaper than executing one. It stays until its input
  * has ended and its last shim has gone, so that no shim is ever left for somebody else to reap.
- * `berth shim DIR` runs a single pod.
+ * `berth shim DIR` runs a single pod. Without root both enter a user namespace first, which every pod's namespaces
+ * belong to: one of their own, or with `--userns PATH` the one that PATH is (cell.h).
  *
  * A shim is a session leader and a child subreaper: whatever its containers start and abandon comes
  * back to it. It holds a lock on DIR/lock as long as it lives (so nobody needs to trust a pid to
@@ -141,6 +142,7 @@ struct shim {
     enum restart_policy restart;
     int64_t grace_s, backoff_ms;
     struct sandbox sandbox;
+    struct pod_cell cell;
     struct shim_container *v;
     size_t n;
     int lock_fd, signal_fd;
@@ -151,6 +153,8 @@ struct shim {
     int64_t dirty_mono, late_mono;
     struct shim_happening events[SHIM_EVENTS];
     uint64_t seq;
+    char unmet[SHIM_MESSAGE]; /* limits that the kernel did not take; "" */
+    bool leftovers;           /* containers have ended that may have left processes */
 };
 
 /* What poll() waits for, and who is told. */
@@ -214,6 +218,7 @@ void shim_stop_pod(struct shim *s, int64_t grace_s);
 void shim_message_open(struct shim *s, struct shim_container *c);
 void shim_message_read(struct shim *s, struct shim_container *c);
 
+void shim_not_started(struct shim_container *c, const struct err *why);
 /* shim_log.c */
 void shim_log_open(struct shim *s, struct shim_container *c);
 void shim_log_close(struct shim_container *c); /* writes unfinished lines */

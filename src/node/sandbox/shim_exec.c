@@ -51,14 +51,16 @@ static int become_child(const struct child_ends *e) {
     return error;
 }
 
-/* Puts up the walls and executes; comes back to nobody. */
-static _Noreturn void run_child(const struct shim *s, const struct shim_container *c,
+/* Puts up the walls and executes; comes back to nobody. `beside`: the process of the container whose namespaces and
+ * mounts are entered, 0: it is the container that begins. */
+static _Noreturn void run_child(const struct shim *s, const struct shim_container *c, pid_t beside,
                                 const struct child_ends *ends, char **argv, int report) {
     struct exec_failure f = {.error = become_child(ends)};
     const char *what = "start";
 
     if (f.error == 0) {
-        f.error = sandbox_enter(&s->sandbox, c->mounts, c->n_mounts, c->cwd, &what);
+        f.error = beside ? sandbox_join(&s->sandbox, beside, c->mounts, c->n_mounts, c->cwd, &what)
+                         : sandbox_enter(&s->sandbox, c->mounts, c->n_mounts, c->cwd, &what);
     }
     if (f.error == 0) {
         environ = c->envp;
@@ -72,7 +74,7 @@ static _Noreturn void run_child(const struct shim *s, const struct shim_containe
 }
 
 /* Forks and waits until the child has become argv, or has said why not. */
-static pid_t spawn(const struct shim *s, const struct shim_container *c,
+static pid_t spawn(const struct shim *s, const struct shim_container *c, pid_t beside,
                    const struct child_ends *ends, char **argv, struct exec_failure *f) {
     int report[2] = {-1, -1};
     pid_t pid = -1;
@@ -81,7 +83,7 @@ static pid_t spawn(const struct shim *s, const struct shim_container *c,
     if (pipe2(report, O_CLOEXEC) == -1 || (pid = fork()) == -1) {
         *f = (struct exec_failure){errno, "fork"};
     } else if (pid == 0) {
-        run_child(s, c, ends, argv, report[1]);
+        run_child(s, c, beside, ends, argv, report[1]);
     }
     if (report[1] != -1) {
         close(report[1]);
@@ -121,7 +123,7 @@ int shim_inside(struct shim *s, struct shim_container *c, const struct shim_insi
     char **argv = inside_argv(c, how->argv);
     struct exec_failure f = {ENOMEM, "fork"};
 
-    *ret_pid = argv ? spawn(s, c, &ends, argv, &f) : 0;
+    *ret_pid = argv ? spawn(s, c, c->pid, &ends, argv, &f) : 0;
     mem_free(argv);
     snprintf(what, 64, "%s", f.what);
     return f.error;
@@ -149,6 +151,16 @@ static void close_pair(const int pair[2]) {
     }
 }
 
+void shim_not_started(struct shim_container *c, const struct err *why) {
+    c->state = CONTAINER_DONE;
+    c->end = (struct shim_ended){.set = true,
+                                 .exit_code = 128,
+                                 .started_ns = shim_wall(),
+                                 .finished_ns = shim_wall(),
+                                 .reason = "StartError"};
+    snprintf(c->end.message, sizeof(c->end.message), "%.*s", SHIM_MESSAGE - 1, why->text);
+}
+
 void shim_exec(struct shim *s, struct shim_container *c) {
     struct exec_failure f = {0};
     int out[2] = {-1, -1}, err[2] = {-1, -1};
@@ -160,7 +172,7 @@ void shim_exec(struct shim *s, struct shim_container *c) {
         f = (struct exec_failure){errno, "fork"};
     } else {
         const struct child_ends ends = {-1, out[1], err[1], false};
-        c->pid = spawn(s, c, &ends, c->argv, &f);
+        c->pid = spawn(s, c, 0, &ends, c->argv, &f);
     }
     if (f.error) {
         not_started(c, &f);

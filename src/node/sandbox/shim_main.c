@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ static _Noreturn void become_shim(const char *dir) {
         dup2(null, 0);
         dup2(null, 1);
     }
-    syscall(SYS_close_range, 3u, ~0u, 0u);
+    syscall(SYS_close_range, (unsigned)CELL_VIEW_FD + 1, ~0u, 0u);
     _exit(shim_run(dir));
 }
 
@@ -31,7 +32,16 @@ static _Noreturn void become_shim(const char *dir) {
 static void on_child(int signum) {
 }
 
+static bool view_failed; /* told once */
+
 static void serve_line(char *line) {
+    struct err err;
+
+    /* A pod that wants a cell and finds no view fails by itself, with a reason. */
+    if (cell_prepare(&err) && !view_failed) {
+        fprintf(stderr, "berth shim: %s\n", err.text);
+        view_failed = true;
+    }
     pid_t pid = *line ? fork() : -1;
 
     if (pid == 0) {
@@ -83,12 +93,19 @@ static int serve(void) {
 }
 
 int shim_main(int argc, char **argv) {
-    if (argc != 2) {
+    bool joins = argc == 4 && !strcmp(argv[2], "--userns");
+
+    if (argc != 2 && !joins) {
         return 2;
     }
     sandbox_prepare(NULL); /* once, for all that are forked from here */
+    int e = cell_user(joins ? argv[3] : NULL);
+    if (e) {
+        fprintf(stderr, "berth shim: no user namespace: %s\n", strerror(e));
+    }
     if (!strcmp(argv[1], "--serve")) {
         return serve();
     }
+    cell_prepare(NULL);
     return shim_run(argv[1]);
 }

@@ -21,7 +21,13 @@
 #include "node/sandbox/proctree.h"
 #include "node/sandbox/shim.h"
 
-enum { BACKOFF_MAX_MS = 300000, SETTLE_MS = 3, SETTLE_MOST_MS = 12, RUN_RESETS_BACKOFF_S = 600 };
+enum {
+    BACKOFF_MAX_MS = 300000,
+    SETTLE_MS = 3,
+    SETTLE_MOST_MS = 12,
+    RUN_RESETS_BACKOFF_S = 600,
+    KILL_CELL_MS = 2000
+};
 /* Signals; of each container: logs, probes, a hook. */
 enum { POLL_MAX = 1 + (2 + PROBE_KINDS + 1) * SHIM_CONTAINERS_MAX };
 
@@ -86,14 +92,29 @@ static void settle(struct shim *s, struct shim_container *c) {
     c->retry_mono = shim_mono() + wait * NS_PER_MS;
 }
 
+/* Before a container starts: nothing of those before it, and a cell that lives. */
+static int ready_cell(struct shim *s, struct err *err) {
+    if (s->leftovers && running(s) == 0) {
+        cell_kill_rest(&s->cell);
+    }
+    s->leftovers = false;
+    return s->sandbox.walls && s->cell.init == 0 ? cell_open(&s->cell, &s->sandbox, err) : 0;
+}
+
 static void start(struct shim *s, struct shim_container *c) {
+    struct err err;
+
     if (c->end.set) {
         c->last = c->end;
         c->end = (struct shim_ended){0};
         c->restarts++;
     }
     s->dirty = true;
-    shim_exec(s, c);
+    if (ready_cell(s, &err)) {
+        shim_not_started(c, &err);
+    } else {
+        shim_exec(s, c);
+    }
     if (c->state == CONTAINER_DONE) {
         settle(s, c);
     } else if (c->restarts) {
@@ -136,17 +157,35 @@ static bool over(const struct shim *s) {
     return true;
 }
 
-/* A subreaper that has no child has no descendant: worth knowing before a walk over /proc. */
-static bool has_children(void) {
+/* A subreaper that has no child has no descendant: worth knowing before a walk over /proc. Process 1 of the pod's
+ * cell, which is always there, is what orphans come to instead. */
+static bool has_children(const struct shim *s) {
     siginfo_t i;
 
-    return waitid(P_ALL, 0, &i, WEXITED | WNOHANG | WNOWAIT) == 0;
+    return s->cell.init || waitid(P_ALL, 0, &i, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* The kernel ends all processes of a cell with its first one. */
+static void kill_cell(struct shim *s) {
+    struct pollfd p = {.fd = s->cell.fd, .events = POLLIN};
+
+    cell_kill(&s->cell);
+    /* A process that hangs in a driver is not waited for longer than that. */
+    if (!running(s) && poll(&p, 1, KILL_CELL_MS) == 1) {
+        pid_t init = s->cell.init;
+        waitpid(init, NULL, WNOHANG);
+        cell_reaped(&s->cell, init);
+    }
 }
 
 /* Ends every descendant. A fork bomb may outrun one pass; the cgroup's limit makes the race short.
  */
 static void kill_all(struct shim *s) {
-    for (int round = 0; round < 200 && has_children(); round++) {
+    if (s->cell.init) {
+        kill_cell(s);
+        return;
+    }
+    for (int round = 0; round < 200 && has_children(s); round++) {
         bool any = cgroup_kill(s->sandbox.cgroup, s->sandbox.cgroup_name);
         any |= proc_kill_descendants(getpid(), SIGKILL) > 0;
         if (!any && round > 100) {
@@ -195,7 +234,9 @@ static void ended(struct shim *s, struct shim_container *c, int status) {
     shim_life_end(c);
     c->pid = 0;
     c->state = CONTAINER_DONE;
-    if (running(s) == 0 && has_children()) {
+    if (running(s) == 0 && s->cell.init) {
+        s->leftovers = true;
+    } else if (running(s) == 0 && has_children(s)) {
         proc_kill_descendants(getpid(), SIGKILL);
     } else if (running(s)) {
         kill(-session, SIGKILL);
@@ -211,6 +252,7 @@ static void reap(struct shim *s) {
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        cell_reaped(&s->cell, pid);
         if (shim_life_reaped(s, pid, status)) {
             continue;
         }
@@ -408,8 +450,23 @@ static void release(struct shim *s) {
     arena_release(&s->arena);
 }
 
+/* The pod's cgroup. What does not hold is told in state.json, or stops a pod that insists. */
+static int set_limits(struct shim *s, struct err *err) {
+    struct buf unmet;
+
+    buf_init(&unmet, 1 << 16);
+    int code = cgroup_make(&s->sandbox, &unmet, err);
+    if (code == 0 && unmet.n && s->sandbox.strict) {
+        code = err_set(err, ERR_UNSUPPORTED, "limits that do not hold: %.*s",
+                       STR_ARG(buf_view(&unmet)));
+    }
+    snprintf(s->unmet, sizeof(s->unmet), "%.*s", STR_ARG(str_head(buf_view(&unmet), 200)));
+    buf_release(&unmet);
+    return code;
+}
+
 int shim_run(const char *dir) {
-    struct shim s = {.lock_fd = -1};
+    struct shim s = {.lock_fd = -1, .cell = {.fd = -1}};
     struct err err = {0};
 
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -421,12 +478,10 @@ int shim_run(const char *dir) {
     }
     int code = shim_spec_read(&s, &err);
     if (code == 0) {
-        code = cgroup_make(&s.sandbox, &err);
+        code = set_limits(&s, &err);
     }
-    int e = code == 0 ? own_ipc_enter(&s.sandbox) : 0;
-    if (e) {
-        code = err_sys(&err, e, "shared memory of the pod's own");
-    }
+    s.sandbox.cell = s.sandbox.walls ? &s.cell : NULL;
+    code = code ? code : cell_open(&s.cell, &s.sandbox, &err);
     if (code == 0 && open_signals(&s) == -1) {
         code = err_sys(&err, errno, "signalfd");
     }

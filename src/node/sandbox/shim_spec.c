@@ -131,8 +131,45 @@ static void read_sandbox(struct shim *s, yyjson_val *v) {
                                   .cpu_milli = json_i64_at(v, "cpuMilli", 0),
                                   .pids = json_i64_at(v, "pids", 0),
                                   .memory_most = json_i64_at(v, "memoryMost", 0),
+                                  .pids_of_all = json_i64_at(v, "pidsOfAll", 0),
                                   .user_pids = json_i64_at(v, "userPids", 0),
-                                  .own_ipc = json_bool_at(v, "ownIpc", false)};
+                                  .strict = json_bool_at(v, "strict", false),
+                                  .walls = json_bool_at(v, "walls", false),
+                                  .shm_bytes = json_i64_at(v, "shm", 0)};
+}
+
+static const char *optional(struct shim *s, yyjson_val *v) {
+    return v ? text(s, v) : NULL;
+}
+
+/* What a cell needs: see cell.h. */
+static void read_cell(struct shim *s, yyjson_val *root) {
+    yyjson_val *devices = json_get(root, STR("devices")), *memory = json_get(root, STR("memory")),
+               *e;
+    struct sandbox_memory *m;
+    yyjson_arr_iter it;
+
+    s->sandbox.netns = optional(s, json_get(root, STR("netns")));
+    s->sandbox.own_network = json_bool_at(root, "own_network", false);
+    s->sandbox.hostname = optional(s, json_get(root, STR("hostname")));
+    s->sandbox.devices =
+        ARENA_ARRAY(&s->arena, struct sandbox_device, yyjson_arr_size(devices) + 1);
+    yyjson_arr_iter_init(devices, &it);
+    while (s->sandbox.devices && s->sandbox.n_devices < DEVICES_MAX &&
+           (e = yyjson_arr_iter_next(&it))) {
+        s->sandbox.devices[s->sandbox.n_devices++] =
+            (struct sandbox_device){.name = text(s, json_get(e, STR("name"))),
+                                    .major = (unsigned)json_i64_at(e, "major", 0),
+                                    .minor = (unsigned)json_i64_at(e, "minor", 0),
+                                    .tree = -1};
+    }
+    s->sandbox.memory = m =
+        ARENA_ARRAY(&s->arena, struct sandbox_memory, yyjson_arr_size(memory) + 1);
+    yyjson_arr_iter_init(memory, &it);
+    while (m && (e = yyjson_arr_iter_next(&it))) {
+        m[s->sandbox.n_memory++] =
+            (struct sandbox_memory){text(s, json_get(e, STR("path"))), json_i64_at(e, "bytes", 0)};
+    }
 }
 
 int shim_spec_read(struct shim *s, struct err *err) {
@@ -160,6 +197,7 @@ int shim_spec_read(struct shim *s, struct err *err) {
     s->grace_s = grace < LIMIT_GRACE_SECONDS ? grace : LIMIT_GRACE_SECONDS;
     s->backoff_ms = json_i64_at(root, "backoffMs", 10000);
     read_sandbox(s, json_get(root, STR("sandbox")));
+    read_cell(s, root);
     size_t n = yyjson_arr_size(list);
     if (n == 0 || n > SHIM_CONTAINERS_MAX) {
         return err_set(err, ERR_INVALID, "spec.json: %zu containers", n);

@@ -109,7 +109,9 @@ void shim_state_write(struct shim *s, const char *phase) {
     struct buf b;
 
     buf_init(&b, 1 << 20);
-    buf_f(&b, "{\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"containers\":[",
+    buf_c(&b, "{\"unmet\":");
+    buf_json(&b, str_of(s->unmet));
+    buf_f(&b, ",\"pid\":%d,\"start\":%llu,\"phase\":\"%s\",\"stopping\":%s,\"containers\":[",
           (int)getpid(), (unsigned long long)proc_start(getpid()), phase,
           s->stopping ? "true" : "false");
     for (size_t i = 0; i < s->n; i++) {

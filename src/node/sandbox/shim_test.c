@@ -133,35 +133,132 @@ static void test_order(void **state) {
     assert_str_eq(order, STR("i1\nside\ni2\nmain\n"));
 }
 
-/* What a pod puts into shared memory is seen by its containers, by nobody else, and goes with it. */
-static void test_own_ipc(void **state) {
+/* A pod with walls of its own, in b->dir/root, whose containers write to its work/. */
+static void walled(struct bed *b, const char *more, const char *containers) {
+    char path[PATH_LEN];
+    static const char *const folders[] = {"root/work", "root/tmp", "root/volumes/v"};
+
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(path_join(path, b->dir, folders[i], NULL), 0);
+        assert_int_equal(dir_make(path, 0755, NULL), 0);
+    }
+    struct str text =
+        arena_f(&b->arena,
+                "{\"uid\":\"u\",\"restartPolicy\":\"Never\",\"grace\":5,\"hostname\":\"walled\",%s"
+                "\"sandbox\":{\"walls\":true,\"cgroup\":0,\"cgroupName\":\"x\",\"dataDir\":\"%s\"},"
+                "\"containers\":[%s]}",
+                more, b->dir, containers);
+    assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
+}
+
+static const char *walled_container(struct bed *b, const char *name, const char *more,
+                                    const char *script) {
+    return arena_f(&b->arena,
+                   "{\"name\":\"%s\",%s\"argv\":[\"sh\",\"-c\",\"%s\"],"
+                   "\"env\":[\"PATH=/usr/bin:/bin:/usr/sbin:/sbin\"],\"cwd\":\"%s/root/work\"}",
+                   name, more, script, b->dir)
+        .p;
+}
+
+static bool no_walls(void) {
+    bool user;
+
+    return !cell_possible(&user) || user;
+}
+
+/* What a pod has that is its alone: shared memory, System V IPC, names, processes, devices, temporary files. Its
+ * containers share them, nobody else sees them, and they go with it. */
+static void test_cell(void **state) {
     struct bed *b = *state;
     char shm[64], here[64] = {0};
-    struct str space, text;
+    struct str text;
 
-    if (!mounts_possible()) {
+    if (no_walls()) {
         skip();
     }
     snprintf(shm, sizeof(shm), "/dev/shm/berth-shim-test-%d", (int)getpid());
     const char *first =
-        arena_f(&b->arena, "echo x > %s; readlink /proc/self/ns/ipc > space", shm).p;
-    const char *second = arena_f(&b->arena, "test -s %s", shm).p;
-    const char *v = arena_f(&b->arena, "%s,%s", container(b, "i", "\"init\":true,", first),
-                            container(b, "main", "", second))
-                        .p;
-    text = arena_f(&b->arena,
-                   "{\"uid\":\"u\",\"restartPolicy\":\"Never\",\"grace\":5,"
-                   "\"sandbox\":{\"plain\":true,\"cgroup\":0,\"cgroupName\":\"x\",\"ownIpc\":true,"
-                   "\"dataDir\":\"/none\"},\"containers\":[%s]}",
-                   v);
-    assert_int_equal(file_store(b->dir, "spec.json", text, 0600, NULL), 0);
+        arena_f(&b->arena, "echo x > %s; echo y > /tmp/t; readlink /proc/self/ns/ipc > space", shm)
+            .p;
+    const char *second =
+        arena_f(&b->arena,
+                "test -s %s && hostname > name && ls /proc | grep -c '^[0-9]' > pids && "
+                "ls -m -w 999 /dev > devices && ls %s > data && ! touch /etc/x && "
+                "cat /data/f /etc/hosts > volumes && ! touch /etc/hosts && touch /data/made && "
+                "ls -A /root > home; readlink /proc/self/ns/net >> space; true",
+                shm, b->dir)
+            .p;
+    const char *mounts =
+        arena_f(&b->arena,
+                "\"mounts\":[{\"source\":\"%s/root/volumes/v\",\"target\":\"/data\"},"
+                "{\"source\":\"%s/outside\",\"target\":\"/etc/hosts\",\"readOnly\":true}],",
+                b->dir, b->dir)
+            .p;
+    walled(b, "\"own_network\":true,",
+           arena_f(&b->arena, "%s,%s", walled_container(b, "i", "\"init\":true,", first),
+                   walled_container(b, "main", mounts, second))
+               .p);
+    text = arena_f(&b->arena, "%s/root/volumes/v", b->dir);
+    assert_int_equal(file_store(text.p, "f", STR("volume\n"), 0644, NULL), 0);
+    assert_int_equal(file_store(b->dir, "outside", STR("hosts\n"), 0644, NULL), 0);
     assert_int_equal(run(b), 0);
-    int left = unlink(shm);
+    assert_int_equal(unlink(shm), -1);
     assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
-    assert_int_equal(left, -1);
+    const char *work = arena_f(&b->arena, "%s/root/work", b->dir).p;
+    const struct {
+        const char *file, *is;
+    } expected[] = {{"name", "walled\n"},
+                    {"data", "root\n"},
+                    {"volumes", "volume\nhosts\n"},
+                    {"devices", "fd, full, mqueue, null, ptmx, pts, random, shm, stderr, stdin, "
+                                "stdout, termination-log, tty, urandom, zero\n"}};
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        assert_int_equal(file_load(work, expected[i].file, &b->arena, &text, NULL), 0);
+        assert_str_eq(text, str_of(expected[i].is));
+    }
+    int64_t pids = 0;
+    assert_int_equal(file_load(work, "pids", &b->arena, &text, NULL), 0);
+    assert_true(str_to_i64(str_trim(text), &pids) && pids >= 2 && pids <= 5);
+    assert_int_equal(file_load(work, "space", &b->arena, &text, NULL), 0);
     assert_true(readlink("/proc/self/ns/ipc", here, sizeof(here) - 1) > 0);
-    assert_int_equal(file_load(b->dir, "space", &b->arena, &space, NULL), 0);
-    assert_false(str_is(str_trim(space), here));
+    assert_false(str_contains(text, str_of(here)));
+    memset(here, 0, sizeof(here));
+    assert_true(readlink("/proc/self/ns/net", here, sizeof(here) - 1) > 0);
+    assert_false(str_contains(text, str_of(here)));
+    text = arena_f(&b->arena, "%s/root/tmp/t", b->dir);
+    assert_int_equal(access(text.p, F_OK), 0);
+    text = arena_f(&b->arena, "%s/root/volumes/v/made", b->dir);
+    assert_int_equal(access(text.p, F_OK), 0);
+}
+
+/* Nothing of a pod outlives it, nor the shim that was killed. */
+static void test_cell_ends_with_its_shim(void **state) {
+    struct bed *b = *state;
+    char mark[PATH_LEN + 32];
+
+    if (no_walls()) {
+        skip();
+    }
+    walled(b, "",
+           arena_f(&b->arena,
+                   "{\"name\":\"main\",\"argv\":[\"sh\",\"-c\",\"(setsid sleep 903 &); touch up; "
+                   "sleep 904\"],\"env\":[\"PATH=/usr/bin:/bin\",\"BERTH_POD_UID=%s\"],"
+                   "\"cwd\":\"%s/root/work\"}",
+                   b->dir, b->dir)
+               .p);
+    const char *up = arena_f(&b->arena, "%s/root/work/up", b->dir).p;
+    pid_t pid = start(b);
+    while (access(up, F_OK) == -1) {
+        usleep(2000);
+    }
+    snprintf(mark, sizeof(mark), "BERTH_POD_UID=%s", b->dir);
+    assert_true(proc_kill_marked(mark, 0) > 0);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    for (int i = 0; i < 2000 && proc_kill_marked(mark, 0); i++) {
+        usleep(2000);
+    }
+    assert_int_equal(proc_kill_marked(mark, 0), 0);
 }
 
 static void test_failed_init(void **state) {
@@ -244,12 +341,14 @@ static void test_cleanup(void **state) {
 static void test_stop_by_signal(void **state) {
     struct bed *b = *state;
     union sigval grace = {.sival_int = 0};
-    char mark[PATH_LEN + 32];
+    char mark[PATH_LEN + 32], up[PATH_LEN];
     int status;
 
-    spec(b, "Always", container(b, "main", "", "trap '' TERM; (setsid sleep 901 &); sleep 902"));
+    spec(b, "Always",
+         container(b, "main", "", "trap '' TERM; (setsid sleep 901 &); touch up; sleep 902"));
     pid_t pid = start(b);
-    while (!state_json(b) || !str_is(json_str_at(container_state(b, 0), "state"), "running")) {
+    snprintf(up, sizeof(up), "%.500s/up", b->dir);
+    while (!state_json(b) || access(up, F_OK) == -1) {
         usleep(2000);
     }
     assert_int_equal(sigqueue(pid, SIGTERM, grace), 0);
@@ -417,7 +516,8 @@ static void test_messages(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_own_ipc, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cell_ends_with_its_shim, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failed_init, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_restarts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),

@@ -1,9 +1,16 @@
 /* users: see users.h. */
 #include "node/sandbox/users.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "node/files/files.h"
 #include "wire/json/json.h"
+
+/* The member of users.json that is no project: no namespace has such a name. */
+#define CIRCLE "."
+
+enum { WORDS = (USERS_PODS_MAX + 63) / 64 };
 
 struct node_user {
     uid_t id;
@@ -28,25 +35,41 @@ static int add(struct users *u, struct str project, uid_t id) {
     return 0;
 }
 
+static int read_all(struct users *u, yyjson_val *root) {
+    yyjson_obj_iter it;
+    yyjson_val *k;
+    int code = 0;
+
+    yyjson_obj_iter_init(root, &it);
+    while (code == 0 && (k = yyjson_obj_iter_next(&it))) {
+        int64_t n = yyjson_get_sint(yyjson_obj_iter_get_val(k));
+        if (!str_is(json_str(k), CIRCLE)) {
+            code = add(u, json_str(k), (uid_t)n);
+        } else if (n >= 0 && n < USERS_PODS_MAX) {
+            u->at = u->written = (uint32_t)n; /* what was handed out before lies behind it */
+        }
+    }
+    return code;
+}
+
 int users_init(struct users *u, const char *dir, struct err *err) {
     struct arena a;
     struct str text;
     yyjson_doc *doc;
-    yyjson_obj_iter it;
-    yyjson_val *k;
 
     *u = (struct users){.dir = dir, .next = USERS_FIRST};
     map_init(&u->by_project);
+    u->taken = mem_zalloc(WORDS * sizeof(*u->taken));
+    if (!u->taken) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
     arena_init(&a, 64 << 20);
     int code = file_load(dir, "users.json", &a, &text, err);
     if (code == 0) {
         code = json_parse(&a, text, &doc, err);
     }
     if (code == 0) {
-        yyjson_obj_iter_init(yyjson_doc_get_root(doc), &it);
-        while (code == 0 && (k = yyjson_obj_iter_next(&it))) {
-            code = add(u, json_str(k), (uid_t)yyjson_get_sint(yyjson_obj_iter_get_val(k)));
-        }
+        code = read_all(u, yyjson_doc_get_root(doc));
     }
     arena_release(&a);
     return code == ERR_NOT_FOUND ? 0 : code;
@@ -59,33 +82,34 @@ void users_release(struct users *u) {
         mem_free(e->value);
     }
     map_release(&u->by_project);
+    mem_free(u->taken);
+    u->taken = NULL;
 }
 
 static int save(struct users *u, struct err *err) {
     const struct map_entry *e;
     struct buf b;
-    bool first = true;
 
     buf_init(&b, FILE_READ_MAX);
-    buf_ch(&b, '{');
+    buf_f(&b, "{\"" CIRCLE "\":%u", (unsigned)u->written);
     for (size_t i = 0; (e = map_next(&u->by_project, &i));) {
-        buf_c(&b, first ? "" : ",");
+        buf_ch(&b, ',');
         buf_json(&b, e->key);
         buf_f(&b, ":%u", (unsigned)((struct node_user *)e->value)->id);
-        first = false;
     }
     buf_c(&b, "}\n");
-    int code = buf_ok(&b) ? buf_ok(&b) : file_store(u->dir, "users.json", buf_view(&b), 0600, err);
+    int code =
+        buf_ok(&b) ? buf_ok(&b) : file_store_synced(u->dir, "users.json", buf_view(&b), 0600, err);
     buf_release(&b);
     return code;
 }
 
-int users_id(struct users *u, struct str project, uid_t *ret, struct err *err) {
+int users_group(struct users *u, struct str project, gid_t *ret, struct err *err) {
     struct node_user *x = map_get(&u->by_project, project);
 
     if (!x) {
         if (u->next - USERS_FIRST >= USERS_MAX) {
-            return err_set(err, ERR_TOO_MANY, "no user ids are left for project %.*s",
+            return err_set(err, ERR_TOO_MANY, "no group ids are left for project %.*s",
                            STR_ARG(project));
         }
         int code = add(u, project, u->next);
@@ -101,4 +125,72 @@ int users_id(struct users *u, struct str project, uid_t *ret, struct err *err) {
     }
     *ret = x->id;
     return 0;
+}
+
+/* ---- pods ---- */
+
+static bool is_taken(const struct users *u, uint32_t i) {
+    return u->taken[i / 64] >> (i % 64) & 1;
+}
+
+static void mark(struct users *u, uint32_t i, bool taken) {
+    uint64_t bit = UINT64_C(1) << (i % 64);
+
+    u->taken[i / 64] = taken ? u->taken[i / 64] | bit : u->taken[i / 64] & ~bit;
+}
+
+/* Before number `at` is used, it is written down that the circle has passed it. */
+static int write_ahead(struct users *u, uint32_t at, struct err *err) {
+    uint32_t was = u->written, left = (was + USERS_PODS_MAX - at) % USERS_PODS_MAX;
+
+    if (left >= 1 && left <= USERS_AHEAD) {
+        return 0;
+    }
+    u->written = (at + USERS_AHEAD) % USERS_PODS_MAX;
+    int code = save(u, err);
+    if (code) {
+        u->written = was;
+    }
+    return code;
+}
+
+int users_take(struct users *u, uid_t *ret, struct err *err) {
+    for (uint32_t n = 0; n < USERS_PODS_MAX; n++) {
+        uint32_t i = (u->at + n) % USERS_PODS_MAX;
+        if (is_taken(u, i)) {
+            continue;
+        }
+        int code = write_ahead(u, i, err);
+        if (code) {
+            return code;
+        }
+        mark(u, i, true);
+        u->at = (i + 1) % USERS_PODS_MAX;
+        *ret = (uid_t)USERS_PODS_FIRST + i;
+        return 0;
+    }
+    return err_set(err, ERR_TOO_MANY, "all %d user ids of pods are taken", USERS_PODS_MAX);
+}
+
+static bool index_of(uid_t id, uint32_t *ret) {
+    *ret = (uint32_t)id - USERS_PODS_FIRST;
+    return id >= USERS_PODS_FIRST && *ret < USERS_PODS_MAX;
+}
+
+bool users_hold(struct users *u, uid_t id) {
+    uint32_t i;
+
+    if (!index_of(id, &i)) {
+        return false;
+    }
+    mark(u, i, true);
+    return true;
+}
+
+void users_give(struct users *u, uid_t id) {
+    uint32_t i;
+
+    if (index_of(id, &i)) {
+        mark(u, i, false);
+    }
 }

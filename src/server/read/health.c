@@ -82,7 +82,11 @@ static void ready_answer(struct call *c) {
     struct server *s = c->s;
     struct str why = s->stopping ? STR("shutting down") : (struct str){0};
     bool ready = !s->stopping && (s->o.ready == NULL || s->o.ready(s->o.ready_ctx, &why));
-    if (ready) {
+    struct str ignored;
+    if (ready && request_query_nth(&c->req, "verbose", 0, &ignored)) {
+        call_bytes(c, 200, "text/plain; charset=utf-8",
+                   arena_f(c->arena, "[+]ping ok\n%.*sreadyz check passed\n", STR_ARG(s->o.notes)));
+    } else if (ready) {
         call_bytes(c, 200, "text/plain; charset=utf-8", STR("ok"));
     } else {
         call_bytes(c, 503, "text/plain; charset=utf-8",

@@ -44,7 +44,7 @@
 enum {
     STOP_GRACE_MS = 5000,
     PANEL_GRACE_MS = 500,
-    NODE_ARGS = 20,
+    NODE_ARGS = 21,
     CERT_BYTES_MAX = 64 << 10,
     ARENA_BYTES_MAX = 1 << 20,
 };
@@ -82,6 +82,7 @@ struct up {
     struct node_child *node;
     char program[PATH_BYTES];
     const char *node_argv[NODE_ARGS];
+    struct str walls; /* a line of /readyz?verbose */
     struct admin_call *backup; /* waits for the backup under way */
     struct err refused;        /* why no writes are taken; code 0: they are */
     bool stopping;
@@ -297,6 +298,9 @@ static int start_node(struct up *u, struct err *err) {
     a[n++] = u->o.gpus;
     a[n++] = "--runtime";
     a[n++] = u->o.runtime;
+    if (u->o.require_isolation) {
+        a[n++] = "--require-isolation";
+    }
     if (u->o.manage_mig) {
         a[n++] = "--manage-mig";
     }
@@ -459,6 +463,7 @@ static int make_server(struct up *u, struct err *err) {
         .metrics = metrics_prom(u->metrics),
         .ready = is_ready,
         .ready_ctx = u,
+        .notes = u->walls,
         .front = panel_front,
         .front_ctx = u->panel,
         .pages = u->pages,
@@ -541,6 +546,27 @@ static int write_kubeconfigs(struct up *u, struct err *err) {
     return r ? r : kubeconfig_write(&k, err);
 }
 
+/* What keeps pods apart on this machine: told by /readyz?verbose; by the node in its log and its conditions. */
+static int look_at_walls(struct up *u, struct err *err) {
+    struct buf has, lacks;
+    int r = 0;
+    if (!u->o.node) {
+        return 0;
+    }
+    buf_init(&has, 4096);
+    buf_init(&lacks, 4096);
+    node_isolation(runtime_named(u->o.runtime), &has, &lacks);
+    u->walls = arena_f(&u->arena, "[+]isolation %s: %s%s%s\n", lacks.n ? "in part" : "ok",
+                       buf_cstr(&has), lacks.n ? "; missing: " : "", buf_cstr(&lacks));
+    if (lacks.n && u->o.require_isolation) {
+        r = err_set(err, ERR_UNSUPPORTED, "--require-isolation: this machine lacks %s",
+                    buf_cstr(&lacks));
+    }
+    buf_release(&has);
+    buf_release(&lacks);
+    return r;
+}
+
 static int start(struct up *u, struct err *err) {
     uint64_t seed;
     int r = tls_random(&seed, sizeof(seed), err);
@@ -553,6 +579,10 @@ static int start(struct up *u, struct err *err) {
         (kinds_hide("kueue.x-k8s.io") != 0 || kinds_hide("visibility.kueue.x-k8s.io") != 0 ||
          kinds_hide("berth.dev") != 0 || kinds_hide("keda.sh") != 0)) {
         return err_set(err, ERR_NOMEM, "no memory");
+    }
+    r = look_at_walls(u, err);
+    if (r != 0) {
+        return r;
     }
     u->loop = loop_new(err);
     if (!u->loop) {
@@ -616,8 +646,8 @@ static void say_ready(const struct up *u) {
     buf_release(&b);
 }
 
-/* Under load requests hold and give back some hundred KiB many times a second. By default malloc hands such memory back
- * to the kernel each time, which clears every page anew: so it keeps up to this much at hand. */
+/* Under load requests hold and give back some hundred KiB many times a second. By default malloc hands such memory
+ * back to the kernel each time, which clears every page anew: so it keeps up to this much at hand. */
 static void keep_memory(void) {
     (void)mallopt(M_TRIM_THRESHOLD, 16 << 20);
     (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);

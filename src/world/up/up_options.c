@@ -25,6 +25,7 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     {"kubeconfig", 0, "FILE", "write the administrator's kubeconfig there, too", NULL, false},
     RUNTIME_OPTION,
     MANAGE_MIG_OPTION,
+    REQUIRE_ISOLATION_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
     {"accept-loss", 0, NULL, "start with a database that has less than was written to it", NULL,
@@ -40,11 +41,14 @@ static const char *value_or(const struct cli_args *a, const char *name, const ch
     return v ? v : otherwise;
 }
 
-enum node_runtime runtime_option(const struct cli_args *a) {
-    const char *v = value_or(a, "runtime", "auto");
+enum node_runtime runtime_named(const char *v) {
     return strcmp(v, "podman") == 0    ? NODE_RUNTIME_PODMAN
            : strcmp(v, "process") == 0 ? NODE_RUNTIME_PROCESS
                                        : NODE_RUNTIME_AUTO;
+}
+
+enum node_runtime runtime_option(const struct cli_args *a) {
+    return runtime_named(value_or(a, "runtime", "auto"));
 }
 
 int dashboard_hosts_option(const struct cli_args *a, struct panel_at *at, struct err *err) {
@@ -89,6 +93,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         .nvml = cli_value(a, "nvml"),
         .host_path = cli_value(a, "host-path"),
         .manage_mig = cli_flag(a, "manage-mig"),
+        .require_isolation = cli_flag(a, "require-isolation"),
         .accept_loss = cli_flag(a, "accept-loss"),
         .verbose = cli_flag(a, "verbose"),
     };

@@ -12,7 +12,7 @@
 struct up_options {
     const char *data; /* NULL: the default folder */
     struct address listen;
-    bool allow_any;         /* --listen may be other than loopback */
+    bool allow_any; /* --listen may be other than loopback */
     struct panel_at dashboard;
     const char *gpus;       /* as node_options.gpus */
     const char *config;     /* Kueue's Configuration file; NULL: none */
@@ -21,7 +21,8 @@ struct up_options {
     const char *nvml;
     const char *host_path;
     bool manage_mig;
-    bool accept_loss; /* a database that is behind what is known of it is taken */
+    bool require_isolation;
+    bool accept_loss;     /* a database that is behind what is known of it is taken */
     unsigned controllers; /* which run; enum control_set */
     bool
         queues_outside; /* none of Kueue's and ours: their kinds come as CustomResourceDefinitions */
@@ -29,7 +30,7 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 16 };
+enum { UP_OPTIONS = 17 };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
@@ -38,6 +39,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
 
 extern const char *const gpus_choices[], *const runtime_choices[];
 enum node_runtime runtime_option(const struct cli_args *a);
+enum node_runtime runtime_named(const char *word);
 
 #define GPUS_OPTION                                                                                \
     { "gpus", 0, "SPEC", "the GPUs to give out; else auto", gpus_choices, false }
@@ -48,6 +50,11 @@ enum node_runtime runtime_option(const struct cli_args *a);
     }
 #define MANAGE_MIG_OPTION                                                                          \
     { "manage-mig", 0, NULL, "the MIG mode of real GPUs may be changed while idle", NULL, false }
+#define REQUIRE_ISOLATION_OPTION                                                                   \
+    {                                                                                              \
+        "require-isolation", 0, NULL,                                                              \
+            "do not start where something is missing that keeps pods apart", NULL, false           \
+    }
 #define NVML_OPTION                                                                                \
     { "nvml", 0, "FILE", "path of libnvidia-ml.so.1; else found", NULL, false }
 #define HOST_PATH_OPTION                                                                           \

@@ -1,0 +1,204 @@
+/* cell: see cell.h. This file: the life of it; cell_inside.c is what process 1 does. */
+#include "node/sandbox/cell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node/sandbox/cell_inside.h"
+#include "node/sandbox/proctree.h"
+#include "node/sandbox/sandbox.h"
+#include "node/sandbox/view.h"
+
+enum { SHARED = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS }; /* by a pod's containers */
+
+/* ---- the user namespace ---- */
+
+static int put(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int e = fd == -1 || write(fd, text, strlen(text)) == -1 ? errno : 0;
+
+    if (fd != -1) {
+        close(fd);
+    }
+    return e;
+}
+
+int cell_user(const char *path) {
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    char text[64];
+    int e = 0;
+
+    if (uid == 0) {
+        return 0;
+    }
+    if (path) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        e = fd == -1 || setns(fd, CLONE_NEWUSER) == -1 || unshare(CLONE_NEWNS) == -1 ? errno : 0;
+        if (fd != -1) {
+            close(fd);
+        }
+        return e;
+    }
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1) {
+        return errno;
+    }
+    snprintf(text, sizeof(text), "%u %u 1", (unsigned)uid, (unsigned)uid);
+    e = put("/proc/self/uid_map", text);
+    e = e ? e : put("/proc/self/setgroups", "deny");
+    snprintf(text, sizeof(text), "%u %u 1", (unsigned)gid, (unsigned)gid);
+    return e ? e : put("/proc/self/gid_map", text);
+}
+
+/* ---- the view ---- */
+
+static bool prepared;
+
+int cell_prepare(struct err *err) {
+    const char *what;
+
+    if (prepared && !view_is_old()) {
+        return 0;
+    }
+    int fd = view_make(geteuid() != 0, &what);
+    if (fd == -1) {
+        return err_sys(err, errno, "the pods' view of the machine: %s", what);
+    }
+    if (fd != CELL_VIEW_FD) {
+        if (dup3(fd, CELL_VIEW_FD, O_CLOEXEC) == -1) {
+            return err_sys(err, errno, "descriptors");
+        }
+        close(fd);
+    }
+    prepared = true;
+    return 0;
+}
+
+/* ---- a pod's ---- */
+
+/* The next child begins a PID namespace. Where one of ours has ended, the kernel wants us to leave it first, which
+ * takes root. */
+static int new_pids(void) {
+    if (unshare(CLONE_NEWPID) == 0) {
+        return 0;
+    }
+    int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    int e = own == -1 || setns(own, CLONE_NEWPID) == -1 || unshare(CLONE_NEWPID) == -1 ? errno : 0;
+
+    if (own != -1) {
+        close(own);
+    }
+    return e;
+}
+
+int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
+    struct cell_report f = {.what = "begin process numbers"};
+    struct cell_sources sources;
+    int report[2];
+
+    *c = (struct pod_cell){.fd = -1, .network = s->netns || s->own_network};
+    if (!s->walls) {
+        return 0;
+    }
+    if (pipe2(report, O_CLOEXEC) == -1) {
+        return err_sys(err, errno, "pipe");
+    }
+    f.error = cell_sources_open(&sources, s, &f);
+    f.error = f.error ? f.error : new_pids();
+    pid_t pid = f.error ? -1 : fork();
+    if (pid == 0) {
+        cell_inside(s, &sources, report[1]);
+    }
+    close(report[1]);
+    if (pid == -1 && f.error == 0) {
+        f.error = errno;
+    } else if (pid > 0 && read(report[0], &f, sizeof(f)) != (ssize_t)sizeof(f)) {
+        f = (struct cell_report){.error = EIO, .what = "begin"};
+    }
+    close(report[0]);
+    cell_sources_close(&sources);
+    if (f.error == 0) {
+        c->init = pid;
+        c->fd = (int)syscall(SYS_pidfd_open, pid, 0);
+        f.error = c->fd == -1 ? errno : 0;
+    }
+    if (f.error && pid > 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        c->init = 0;
+    }
+    return f.error ? err_sys(err, f.error, "the pod's namespaces: cannot %s", f.what) : 0;
+}
+
+/* The machine's network is not ours to enter without root, nor needs to be. */
+static int enter(const struct pod_cell *c, int fd) {
+    return setns(fd, SHARED | (c->network ? CLONE_NEWNET : 0)) == -1 ? errno : 0;
+}
+
+int cell_enter(const struct pod_cell *c) {
+    return enter(c, c->fd);
+}
+
+int cell_join(const struct pod_cell *c, pid_t container) {
+    int fd = (int)syscall(SYS_pidfd_open, container, 0);
+    int e = fd == -1 ? errno : enter(c, fd);
+
+    if (fd != -1) {
+        close(fd);
+    }
+    return e;
+}
+
+bool cell_reaped(struct pod_cell *c, pid_t pid) {
+    if (c->init == 0 || c->init != pid) {
+        return false;
+    }
+    close(c->fd);
+    *c = (struct pod_cell){.fd = -1};
+    return true;
+}
+
+void cell_kill(struct pod_cell *c) {
+    if (c->init) {
+        kill(c->init, SIGKILL); /* not reaped yet: the number is its own */
+    }
+}
+
+void cell_kill_rest(const struct pod_cell *c) {
+    if (c->init) {
+        proc_kill_descendants(c->init, SIGKILL);
+    }
+}
+
+/* ---- what this machine lets us do ---- */
+
+static bool try_all(void) {
+    struct err err;
+    struct sandbox s = {.walls = true, .own_network = true, .hostname = "probe"};
+    struct pod_cell c;
+
+    if (cell_user(NULL) || unshare(CLONE_NEWNS) == -1 || cell_prepare(&err) ||
+        cell_open(&c, &s, &err)) {
+        return false;
+    }
+    cell_kill(&c);
+    return true;
+}
+
+bool cell_possible(bool *ret_user) {
+    pid_t pid = fork();
+    int status = 1;
+
+    *ret_user = geteuid() != 0;
+    if (pid == 0) {
+        _exit(!try_all());
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}

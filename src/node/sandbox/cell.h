@@ -1,0 +1,62 @@
+/*
+ * cell: the namespaces of a pod, and the process 1 that holds them.
+ *
+ * A cell is made once in a pod's shim, before its containers. Its process 1 is forked from the shim and executes
+ * nothing: it copies the view (view.h) into a mount namespace, has IPC, UTS and PID namespaces of its own, and a
+ * network namespace where it is told to (`sandbox.netns`: joins that one; `sandbox.own_network`: an empty one with
+ * loopback up; neither: the machine's). Then it gives up its capabilities and reaps what is orphaned in the pod.
+ * Whatever the shim forks from then on is inside the PID namespace, as processes 2 and up, so that signals mean there
+ * what they mean anywhere; it sees the machine's files until cell_enter. The shim itself stays outside and knows the
+ * machine's process numbers.
+ *
+ * Inside: /proc has the pod's processes only; /dev is devices.h's with the pod's terminals and its shared memory,
+ * bounded; /tmp is the pod's root/tmp; of the data folder there is nothing but the pod's root/, at its own path;
+ * everything else is read-only.
+ *
+ * Without root `berth shim --serve` enters one user namespace at its start (`cell_user`), in which Berth's user is
+ * mapped to itself alone, and makes all of this in there. Network namespaces that a pod is to join must belong to the
+ * same user namespace: with --userns PATH the server joins that one instead of making its own. Where neither root nor
+ * user namespaces are, there are no cells; sandbox_probe says so.
+ *
+ * When the shim dies the kernel ends process 1, and with it every process of the pod.
+ */
+#ifndef BERTH_NODE_CELL_H
+#define BERTH_NODE_CELL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct sandbox;
+
+struct pod_cell {
+    pid_t init;   /* 0: none, or it has ended */
+    int fd;       /* a pidfd of it; -1 */
+    bool network; /* one of its own */
+};
+
+/* Enters the user namespace that `path` names, NULL: a new one. Nothing to do for root. 0 or errno. */
+int cell_user(const char *path);
+/* Makes the view, or makes it anew when the machine's root has changed; once per server, shims inherit it on
+ * descriptor CELL_VIEW_FD. */
+enum { CELL_VIEW_FD = 3 };
+int cell_prepare(struct err *err);
+
+/* Nothing when s->walls is false. A cell whose process 1 has ended may be opened again. */
+int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err);
+/* In a forked child of the shim: all its namespaces. 0 or errno. */
+int cell_enter(const struct pod_cell *c);
+/* The same of a container that runs: its own mounts, too. */
+int cell_join(const struct pod_cell *c, pid_t container);
+/* A child that was reaped: true when it was process 1, which then is no more. */
+bool cell_reaped(struct pod_cell *c, pid_t pid);
+/* SIGKILL to everything in it, process 1 included. */
+void cell_kill(struct pod_cell *c);
+/* SIGKILL to what containers that have ended left behind. Only while no container runs. */
+void cell_kill_rest(const struct pod_cell *c);
+
+/* Can this process make cells (tried in a child)? `ret_user`: a user namespace is needed for it. */
+bool cell_possible(bool *ret_user);
+
+#endif
