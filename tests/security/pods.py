@@ -82,6 +82,7 @@ def from_inside(b, admin, root):
     text = log_of(admin, "team-a", "attacker")
     escaped = [line for line in text.splitlines() if line.startswith("ESCAPED")]
     check("tried everything" in text and not escaped, "a pod escaped:\n" + ("\n".join(escaped) or text[-3000:]))
+    check(not os.path.exists("/tmp/berth-escape"), "a pod wrote to the machine's /tmp")
     check(alive(target) and alive(node) and b.process.poll() is None, "everybody lives")
     return sum(line.startswith("held") for line in text.splitlines())
 
