@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "node/files/files.h"
+#include "node/sandbox/device_filter.h"
 #include "node/sandbox/sandbox.h"
 
 enum { V1_PIDS, V1_MEMORY, V1_CPU, V1_COUNT, NUMBER_MAX = 64 };
@@ -167,6 +168,10 @@ static int make_v2(const struct sandbox *s, struct buf *unmet, struct err *err) 
         snprintf(text, sizeof(text), "%lld 100000", (long long)s->cpu_milli * 100);
         limit(dir, "cpu.max", text, unmet);
     }
+    if (s->walls) {
+        device_filter_v2(dir, s->devices,
+                         s->n_devices); /* a second wall, where the kernel lets us */
+    }
     return 0;
 }
 
@@ -184,6 +189,25 @@ static void limit_v1(const struct sandbox *s, int i, const char *dir, struct buf
     } else if (i == V1_CPU) {
         limit_number(dir, "cpu.cfs_quota_us", s->cpu_milli * 100, unmet);
     }
+}
+
+/* Of v1's devices controller; false: it is not mounted. */
+static bool devices_root(char out[PATH_LEN]) {
+    char path[PATH_LEN];
+    int n = snprintf(out, PATH_LEN, "%s/devices", root_or("BERTH_CGROUP_V1_ROOT"));
+
+    return n < PATH_LEN && path_join(path, out, "devices.deny", NULL) == 0 &&
+           access(path, F_OK) == 0;
+}
+
+static int join_devices(const struct sandbox *s) {
+    char root[PATH_LEN], dir[PATH_LEN];
+
+    if (!s->walls || !devices_root(root) || device_filter_v1_dir(root, s, dir)) {
+        return 0;
+    }
+    int e = put(dir, "cgroup.procs", "0");
+    return e == ENOENT ? 0 : e;
 }
 
 static int make_v1(const struct sandbox *s, struct buf *unmet, struct err *err) {
@@ -207,6 +231,10 @@ static int make_v1(const struct sandbox *s, struct buf *unmet, struct err *err) 
     }
     if (s->pids_of_all && v1_dir(V1_PIDS, "berth", dir) == 0) {
         limit_number(dir, "pids.max", s->pids_of_all, unmet);
+    }
+    if (s->walls && devices_root(dir)) {
+        char group[PATH_LEN];
+        device_filter_v1(dir, s, group); /* a second wall, where the kernel lets us */
     }
     return 0;
 }
@@ -244,7 +272,7 @@ int cgroup_join(const struct sandbox *s) {
             e = e == ENOENT && i != V1_PIDS ? 0 : e; /* told by cgroup_make */
         }
     }
-    return e;
+    return e || s->cgroup != CGROUP_V1 ? e : join_devices(s);
 }
 
 void cgroup_remove(enum cgroup_mode mode, const char *name) {
@@ -257,6 +285,9 @@ void cgroup_remove(enum cgroup_mode mode, const char *name) {
         if (v1_dir(i, name, dir) == 0) {
             rmdir(dir);
         }
+    }
+    if (mode == CGROUP_V1 && devices_root(dir)) {
+        device_filter_v1_remove(dir, name);
     }
 }
 

@@ -198,8 +198,11 @@ static int become(const struct sandbox *s) {
         geteuid() == 0 || s->cell; /* in a user namespace whoever made it has capabilities */
 
     for (int cap = 0; cap < 64 && some; cap++) {
-        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1 && errno != EINVAL) {
-            return errno;
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1) {
+            if (errno != EINVAL) {
+                return errno;
+            }
+            break; /* the kernel has no more of them */
         }
     }
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
