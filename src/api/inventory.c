@@ -11,6 +11,8 @@
  */
 #include "api/inventory.h"
 
+#include "api/schema/codec_encode.h"
+#include "api/tables/table.h"
 #include "base/limits.h"
 #include "wire/json/json.h"
 
@@ -267,16 +269,31 @@ int inventory_decode(struct str json, struct arena *a, struct inventory *ret, st
     return 0;
 }
 
+static const struct field pod_device_fields[] = {
+    M(pod_device, profile_id, INT32, ONE, "profileId", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_device, container, STRING, ONE, "container", 0),
+    M(pod_device, gpu, STRING, ONE, "gpu", 0),
+    M(pod_device, profile, STRING, ONE, "profile", 0),
+    M(pod_device, start, INT32, ONE, "start", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_device, size, INT32, ONE, "size", 0, .flags = FIELD_F_KEEP_EMPTY),
+};
+static const struct schema schema_pod_device =
+    SCHEMA("dev.berth.PodDevice", pod_device_fields, sizeof(struct pod_device), NULL);
+static const struct field pod_place_fields[] = {
+    M(pod_place, pod_set, STRING, ONE, "podSet", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_place, index, INT32, ONE, "index", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_place, count, INT32, ONE, "count", 0),
+    M(pod_place, node, STRING, ONE, "node", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_place, devices, OBJECT, LIST, "devices", 0, .of = &schema_pod_device),
+};
+const struct schema schema_pod_place =
+    SCHEMA("dev.berth.PodPlace", pod_place_fields, sizeof(struct pod_place), NULL);
+
 void pod_devices_encode(const struct pod_devices *d, struct buf *out) {
     buf_ch(out, '[');
     for (size_t i = 0; i < d->n; i++) {
-        const struct pod_device *p = &d->v[i];
-
-        buf_f(out, "%s{\"profileId\":%d", i ? "," : "", p->profile_id);
-        member(out, "container", p->container);
-        member(out, "gpu", p->gpu);
-        member(out, "profile", p->profile);
-        buf_f(out, ",\"start\":%d,\"size\":%d}", p->start, p->size);
+        buf_c(out, i > 0 ? "," : "");
+        codec_encode(&schema_pod_device, &d->v[i], out);
     }
     buf_ch(out, ']');
 }

@@ -79,6 +79,15 @@ struct pod_devices {
     size_t n;
 };
 
+/* Pods of a Workload and where they go: an item of annotation berth.dev/placement (api/pod_fields.h). */
+struct pod_place {
+    struct str pod_set;
+    int32_t index, count; /* the first of `count` pods that follow one another; 0: one */
+    struct str node;
+    struct pod_devices devices;
+};
+extern const struct schema schema_pod_place;
+
 void inventory_encode(const struct inventory *inv, struct buf *out);
 int inventory_decode(struct str json, struct arena *a, struct inventory *ret, struct err *err);
 void pod_devices_encode(const struct pod_devices *d, struct buf *out);

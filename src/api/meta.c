@@ -94,3 +94,18 @@ int meta_remove_finalizer(struct meta *m, struct arena *a, const char *finalizer
     m->finalizers = l;
     return 0;
 }
+
+int meta_add_owner(struct meta *m, struct arena *a, const struct owner_reference *owner) {
+    size_t n = m->owner_references.n;
+    struct owner_reference *v = ARENA_ARRAY(a, struct owner_reference, n + 1);
+    if (!v) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        v[i] = m->owner_references.v[i];
+    }
+    v[n] = *owner;
+    m->owner_references.v = v;
+    m->owner_references.n = n + 1;
+    return 0;
+}

@@ -18,6 +18,8 @@ bool meta_has_finalizer(const struct meta *m, const char *finalizer);
 
 /* Sets a key of m->annotations or m->labels, or removes it (value.p NULL). 0 or ERR_NOMEM. */
 int meta_set(struct str_map *m, struct arena *a, const char *key, struct str value);
+/* An owner reference at the end of the list. 0 or ERR_NOMEM. */
+int meta_add_owner(struct meta *m, struct arena *a, const struct owner_reference *owner);
 /* Nothing happens when it is there already, or not there. 0 or ERR_NOMEM. */
 int meta_add_finalizer(struct meta *m, struct arena *a, const char *finalizer);
 int meta_remove_finalizer(struct meta *m, struct arena *a, const char *finalizer);

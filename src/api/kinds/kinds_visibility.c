@@ -4,22 +4,26 @@
  */
 #include "api/kinds/kinds.h"
 #include "api/tables/table.h"
-#include "api/tables/view_meta.h"
+#include "api/tables/view_kueue.h"
 
 #define API_VERSION F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API that this is.")
 #define KIND F(STRING, ONE, "kind", 0, .doc = "Kind of the object.")
 
 static const struct field pending_workload_fields[] = {
-    F(OBJECT, ONE, "metadata", 0, .of = &schema_meta,
+    M(pending_workload, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
       .doc = "Name, namespace, time of creation and owners of the Workload."),
-    F(INT32, ONE, "priority", 0, .doc = "Priority of the workload."),
-    F(STRING, ONE, "localQueueName", 0, .doc = "LocalQueue of the workload."),
-    F(INT32, ONE, "positionInClusterQueue", 0, .doc = "Position in the ClusterQueue, from 0."),
-    F(INT32, ONE, "positionInLocalQueue", 0, .doc = "Position in the LocalQueue, from 0."),
+    M(pending_workload, priority, INT32, ONE, "priority", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Priority of the workload."),
+    M(pending_workload, local_queue_name, STRING, ONE, "localQueueName", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "LocalQueue of the workload."),
+    M(pending_workload, position_in_cluster_queue, INT32, ONE, "positionInClusterQueue", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Position in the ClusterQueue, from 0."),
+    M(pending_workload, position_in_local_queue, INT32, ONE, "positionInLocalQueue", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .doc = "Position in the LocalQueue, from 0."),
 };
-static const struct schema schema_pending_workload =
-    SCHEMA("io.x-k8s.kueue.visibility.v1beta2.PendingWorkload", pending_workload_fields, 0,
-           "A Workload that waits.");
+const struct schema schema_pending_workload =
+    SCHEMA("io.x-k8s.kueue.visibility.v1beta2.PendingWorkload", pending_workload_fields,
+           sizeof(struct pending_workload), "A Workload that waits.");
 static const struct field summary_fields[] = {
     API_VERSION,
     KIND,

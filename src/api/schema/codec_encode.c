@@ -4,6 +4,7 @@
 #include "api/walk/value.h"
 #include "api/tables/view_meta.h"
 #include "api/walk/walk.h"
+#include "wire/json/json_merge.h"
 #include "wire/text/time.h"
 
 #define LOCK_HEAD "{\"metadata\":{\"resourceVersion\":\""
@@ -327,12 +328,38 @@ void codec_encode(const struct schema *s, const void *view, struct buf *out) {
 }
 
 void codec_encode_object(const struct kind *k, const void *view, struct buf *out) {
+    codec_encode_object_as(k, kind_storage(k)->schema, view, out);
+}
+
+void codec_encode_object_as(const struct kind *k, const struct schema *s, const void *view,
+                            struct buf *out) {
     buf_c(out, "{\"apiVersion\":");
     buf_json(out, str_of(kind_api_version(k)));
     buf_c(out, ",\"kind\":");
     buf_json(out, str_of(k->kind));
-    (void)patch_views(kind_storage(k)->schema, NULL, view, true, out);
+    (void)patch_views(s, NULL, view, true, out);
     buf_ch(out, '}');
+}
+
+void codec_list_begin(const char *kind, struct str group, struct str version, struct buf *out) {
+    buf_c(out, "{\"kind\":");
+    buf_json(out, str_of(kind));
+    buf_c(out, ",\"apiVersion\":\"");
+    buf_str(out, group);
+    buf_ch(out, '/');
+    buf_str(out, version);
+    buf_c(out, "\",\"metadata\":{},\"items\":[");
+}
+
+void codec_list_item(const struct schema *s, const void *view, struct buf *out) {
+    if (out->n > 0 && out->p[out->n - 1] != '[') {
+        buf_ch(out, ',');
+    }
+    write_view(s, view, out);
+}
+
+void codec_list_end(struct buf *out) {
+    buf_c(out, "]}");
 }
 
 /* ---- locks ---- */
@@ -390,6 +417,31 @@ bool codec_patch(const struct schema *s, const void *was, const void *want,
     } else {
         out->n = from;
     }
+    return any;
+}
+
+bool codec_patch_tree(yyjson_val *was, yyjson_mut_val *want, bool spec,
+                      const struct codec_lock *lock, struct buf *out) {
+    size_t from = out->n;
+    bool any = false, some = lock->rv || !str_empty(lock->uid);
+    write_lock(lock, out);
+    if (!spec) {
+        any = json_merge_members(json_get(was, STR("metadata")), json_mget(want, STR("metadata")),
+                                 NULL, &some, out);
+    }
+    buf_ch(out, '}');
+    some = true;
+    if (spec && !json_same(json_get(was, STR("spec")), json_mget(want, STR("spec")))) {
+        bool first = false;
+        buf_c(out, ",\"spec\":{");
+        any = json_merge_members(json_get(was, STR("spec")), json_mget(want, STR("spec")), NULL,
+                                 &first, out);
+        buf_ch(out, '}');
+    } else if (!spec) {
+        any |= json_merge_members(was, want, "metadata", &some, out);
+    }
+    buf_ch(out, '}');
+    out->n = any ? out->n : from;
     return any;
 }
 

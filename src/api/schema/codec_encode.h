@@ -20,6 +20,14 @@
 void codec_encode(const struct schema *s, const void *view, struct buf *out);
 /* The same of a whole object of the kind's storage version, apiVersion and kind first: the body of a create. */
 void codec_encode_object(const struct kind *k, const void *view, struct buf *out);
+/* The same of a view by another schema of the kind. */
+void codec_encode_object_as(const struct kind *k, const struct schema *s, const void *view,
+                            struct buf *out);
+
+/* A list of computed objects, item by item: its head, each of them, its end. */
+void codec_list_begin(const char *kind, struct str group, struct str version, struct buf *out);
+void codec_list_item(const struct schema *s, const void *view, struct buf *out);
+void codec_list_end(struct buf *out);
 
 /* On what a write is conditional. */
 struct codec_lock {
@@ -32,6 +40,9 @@ struct codec_lock {
  * patch is conditional, and metadata that `want` lacks are as they were. */
 bool codec_patch(const struct schema *s, const void *was, const void *want,
                  const struct codec_lock *lock, struct buf *out);
+/* The same of JSON, with a lock: from `was` to what was made of a copy of it; `spec`: that alone is compared. */
+bool codec_patch_tree(yyjson_val *was, yyjson_mut_val *want, bool spec,
+                      const struct codec_lock *lock, struct buf *out);
 /* Whether a merge patch from here is conditional on a resourceVersion. */
 bool codec_patch_is_locked(struct str patch);
 

@@ -237,8 +237,9 @@ static const struct schema schema_cluster_queue_spec = SCHEMA(
 
 static const struct field resource_usage_fields[] = {
     M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of the resource."),
-    M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "Total usage."),
-    M(resource_usage, borrowed, QUANTITY, ONE, "borrowed", 0,
+    M(resource_usage, total, QUANTITY, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Total usage."),
+    M(resource_usage, borrowed, QUANTITY, ONE, "borrowed", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Usage borrowed from the cohort."),
 };
 static const struct schema schema_resource_usage = SCHEMA("io.x-k8s.kueue.v1beta2.ResourceUsage",
@@ -348,7 +349,8 @@ const struct schema schema_local_queue_spec = SCHEMA("io.x-k8s.kueue.v1beta2.Loc
 
 static const struct field local_queue_resource_usage_fields[] = {
     M(resource_usage, name, STRING, ONE, "name", 0, .doc = "Name of the resource."),
-    M(resource_usage, total, QUANTITY, ONE, "total", 0, .doc = "Total usage."),
+    M(resource_usage, total, QUANTITY, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Total usage."),
 };
 static const struct schema schema_local_queue_resource_usage = SCHEMA(
       "io.x-k8s.kueue.v1beta2.LocalQueueResourceUsage", local_queue_resource_usage_fields,

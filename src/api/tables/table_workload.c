@@ -367,6 +367,45 @@ static const struct field workload_fields[] = {
 const struct schema schema_workload = SCHEMA("io.x-k8s.kueue.v1beta2.Workload", workload_fields,
       sizeof(struct workload), "Pods that are admitted together or not at all.");
 
+/* ---- drafts (view_kueue.h) ---- */
+
+static const struct field pod_template_draft_fields[] = {
+    M(pod_template_draft, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    M(pod_template_draft, spec, ANY, ONE, "spec", 0),
+};
+static const struct schema schema_pod_template_draft =
+    SCHEMA("dev.berth.PodTemplateDraft", pod_template_draft_fields,
+           sizeof(struct pod_template_draft), NULL);
+static const struct field pod_set_draft_fields[] = {
+    M(pod_set_draft, name, STRING, ONE, "name", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_set_draft, count, INT32, ONE, "count", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(pod_set_draft, min_count, INT32, ONE, "minCount", 0, .flags = FIELD_F_OPT),
+    M(pod_set_draft, topology_request, OBJECT, ONE, "topologyRequest", 0,
+      .of = &schema_pod_set_topology_request),
+    M(pod_set_draft, template, OBJECT, ONE, "template", 0, .of = &schema_pod_template_draft),
+};
+static const struct schema schema_pod_set_draft =
+    SCHEMA("dev.berth.PodSetDraft", pod_set_draft_fields, sizeof(struct pod_set_draft), NULL);
+static const struct field workload_draft_spec_fields[] = {
+    M(workload_draft_spec, pod_sets, OBJECT, LIST, "podSets", 0, .of = &schema_pod_set_draft),
+    M(workload_draft_spec, queue_name, STRING, ONE, "queueName", 0),
+    M(workload_draft_spec, priority, INT32, ONE, "priority", 0, .flags = FIELD_F_OPT),
+    M(workload_draft_spec, priority_class_ref, OBJECT, ONE, "priorityClassRef", 0,
+      .of = &schema_priority_class_ref),
+    M(workload_draft_spec, maximum_execution_time_seconds, INT32, ONE,
+      "maximumExecutionTimeSeconds", 0, .flags = FIELD_F_OPT),
+    M(workload_draft_spec, active, BOOL, ONE, "active", 0, .flags = FIELD_F_OPT),
+};
+static const struct schema schema_workload_draft_spec =
+    SCHEMA("dev.berth.WorkloadDraftSpec", workload_draft_spec_fields,
+           sizeof(struct workload_draft_spec), NULL);
+static const struct field workload_draft_fields[] = {
+    M(workload_draft, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    M(workload_draft, spec, OBJECT, ONE, "spec", 0, .of = &schema_workload_draft_spec),
+};
+const struct schema schema_workload_draft = SCHEMA("dev.berth.WorkloadDraft", workload_draft_fields,
+                                                   sizeof(struct workload_draft), NULL);
+
 static const struct field topology_level_fields[] = {
     M(topology_level, node_label, STRING, ONE, "nodeLabel", 0, .flags = FIELD_F_REQUIRED,
       .min = 1, .max = 316, .doc = "Node label of this level."),

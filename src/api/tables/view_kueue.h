@@ -330,6 +330,35 @@ struct workload {
     struct workload_status *status;
 };
 
+/* A Workload that is made or made anew: nothing of its pods' specs is looked into, and nothing of them is lost. */
+struct pod_template_draft {
+    struct meta *metadata;
+    yyjson_val *spec;
+};
+struct pod_set_draft {
+    struct str name;
+    int32_t count;
+    struct opt_i32 min_count;
+    struct topology_request *topology_request;
+    struct pod_template_draft *template;
+};
+struct pod_set_draft_list {
+    struct pod_set_draft *v;
+    size_t n;
+};
+struct workload_draft_spec {
+    struct pod_set_draft_list pod_sets;
+    struct str queue_name;
+    struct opt_i32 priority;
+    struct priority_class_ref *priority_class_ref;
+    struct opt_i32 maximum_execution_time_seconds;
+    struct opt_bool active;
+};
+struct workload_draft {
+    struct meta *metadata;
+    struct workload_draft_spec *spec;
+};
+
 struct workload_priority_class {
     struct meta *metadata;
     int32_t value;
@@ -365,6 +394,14 @@ struct topology {
     struct topology_spec *spec;
 };
 
+struct pending_workload { /* of visibility.kueue.x-k8s.io */
+    struct meta *metadata;
+    int32_t priority;
+    struct str local_queue_name;
+    int32_t position_in_cluster_queue, position_in_local_queue;
+};
+
+extern const struct schema schema_pending_workload, schema_workload_draft;
 extern const struct schema schema_resource_flavor, schema_cluster_queue, schema_cohort;
 extern const struct schema schema_local_queue, schema_workload, schema_workload_priority_class;
 extern const struct schema schema_admission_check, schema_topology;

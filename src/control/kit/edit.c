@@ -6,18 +6,37 @@
 #include "api/schema/codec_encode.h"
 #include "base/limits.h"
 
-static int write_as(const struct schema *s, const struct object *o, unsigned on, const void *was,
-                    const void *want, struct buf *out) {
-    struct codec_lock lock = {.rv = on & EDIT_VERSION ? o->rv : 0,
-                              .uid = on & EDIT_UID ? o->uid : (struct str){0}};
-    bool any = codec_patch(s, was, want, &lock, out);
+static struct codec_lock lock_of(const struct object *o, unsigned on) {
+    return (struct codec_lock){.rv = on & EDIT_VERSION ? o->rv : 0,
+                               .uid = on & EDIT_UID ? o->uid : (struct str){0}};
+}
+
+static int result(bool any, const struct buf *out) {
     int r = buf_ok(out);
     return r != 0 ? r : any ? 0 : ERR_NOT_FOUND;
 }
 
+int edit_write_as(const struct schema *s, const struct object *o, unsigned on, const void *was,
+                  const void *want, struct buf *out) {
+    struct codec_lock lock = lock_of(o, on);
+    return result(codec_patch(s, was, want, &lock, out), out);
+}
+
+int edit_write_tree(const struct object *o, unsigned on, yyjson_val *was, yyjson_mut_val *want,
+                    struct buf *out) {
+    struct codec_lock lock = lock_of(o, on);
+    return result(codec_patch_tree(was, want, false, &lock, out), out);
+}
+
+int edit_write_spec(const struct object *o, unsigned on, yyjson_val *was, yyjson_mut_val *want,
+                    struct buf *out) {
+    struct codec_lock lock = lock_of(o, on);
+    return result(codec_patch_tree(was, want, true, &lock, out), out);
+}
+
 int edit_write(const struct object *o, unsigned on, const void *was, const void *want,
                struct buf *out) {
-    return write_as(kind_storage(o->kind)->schema, o, on, was, want, out);
+    return edit_write_as(kind_storage(o->kind)->schema, o, on, was, want, out);
 }
 
 static int send(struct round *r, const struct object *o, const char *subresource, int code,
@@ -48,16 +67,12 @@ int edit_send_meta(struct round *r, const struct object *o, unsigned on, const s
 int edit_write_meta(const struct object *o, unsigned on, const struct meta *was,
                     const struct meta *want, struct buf *out) {
     struct partial_object before = {(struct meta *)was}, after = {(struct meta *)want};
-    return write_as(&schema_partial_object, o, on, &before, &after, out);
+    return edit_write_as(&schema_partial_object, o, on, &before, &after, out);
 }
 
-int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret) {
+int edit_meta_of(yyjson_val *tree, struct arena *a, struct meta **ret) {
     struct partial_object p;
-    yyjson_doc *d;
-    int r = object_tree(o, a, &d, NULL);
-    if (r == 0) {
-        r = codec_decode(&schema_partial_object, yyjson_doc_get_root(d), a, &p, NULL);
-    }
+    int r = codec_decode(&schema_partial_object, tree, a, &p, NULL);
     if (r == 0 && !p.metadata) {
         r = ERR_SYNTAX;
     }
@@ -65,6 +80,12 @@ int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret) {
         *ret = p.metadata;
     }
     return r;
+}
+
+int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret) {
+    yyjson_doc *d;
+    int r = object_tree(o, a, &d, NULL);
+    return r == 0 ? edit_meta_of(yyjson_doc_get_root(d), a, ret) : r;
 }
 
 int edit_drop_finalizer(const struct object *o, const char *finalizer, struct arena *a,

@@ -28,6 +28,14 @@ enum { EDIT_VERSION = 1, EDIT_UID = 2 };
 /* was, want: views of the object's kind, which has one. Members that they say nothing of are the same in both. */
 int edit_write(const struct object *o, unsigned on, const void *was, const void *want,
                struct buf *out);
+/* By another schema of the kind. */
+int edit_write_as(const struct schema *s, const struct object *o, unsigned on, const void *was,
+                  const void *want, struct buf *out);
+/* Of any kind, as JSON: from the object to what was made of a copy; and from its spec, when that is all of the copy. */
+int edit_write_tree(const struct object *o, unsigned on, yyjson_val *was, yyjson_mut_val *want,
+                    struct buf *out);
+int edit_write_spec(const struct object *o, unsigned on, yyjson_val *was, yyjson_mut_val *want,
+                    struct buf *out);
 /* The metadata alone, of any kind. */
 int edit_write_meta(const struct object *o, unsigned on, const struct meta *was,
                     const struct meta *want, struct buf *out);
@@ -39,8 +47,9 @@ int edit_send(struct round *r, const struct object *o, const char *subresource, 
 int edit_send_meta(struct round *r, const struct object *o, unsigned on, const struct meta *was,
                    const struct meta *want);
 
-/* The metadata of any object, decoded into the arena. */
+/* The metadata of any object, decoded into the arena; of an object's JSON. */
 int edit_read_meta(const struct object *o, struct arena *a, struct meta **ret);
+int edit_meta_of(yyjson_val *tree, struct arena *a, struct meta **ret);
 /* Takes one finalizer off, conditional on version and uid; ERR_NOT_FOUND when it is not there. */
 int edit_drop_finalizer(const struct object *o, const char *finalizer, struct arena *a,
                         struct buf *out);

@@ -5,8 +5,10 @@
  * from the version that the patch is conditional on, so nothing that is not known here gets lost.
  */
 #include "base/limits.h"
+#include "control/kit/edit.h"
 #include "control/load/integration_private.h"
 #include "control/load/job_workload.h"
+#include "wire/json/json_merge.h"
 
 /* ---- paths ---- */
 
@@ -169,18 +171,24 @@ yyjson_mut_doc *job_look_open(const struct job_look *l, size_t i) {
     return json_mut_copy(l->arena, l->parts[i].template);
 }
 
-int job_look_close(struct job_look *l, size_t i, yyjson_mut_doc *d) {
+yyjson_val *job_look_fixed(const struct job_look *l, yyjson_mut_doc *d) {
     struct buf b;
     yyjson_doc *made;
     buf_init(&b, LIMIT_OBJECT_BYTES);
     json_write_mut(&b, yyjson_mut_doc_get_root(d));
     int r = buf_ok(&b);
     r = r ? r : json_parse(l->arena, buf_view(&b), &made, NULL);
-    if (r == 0) {
-        l->parts[i].template = yyjson_doc_get_root(made);
-    }
     buf_release(&b);
-    return r;
+    return r ? NULL : yyjson_doc_get_root(made);
+}
+
+int job_look_close(struct job_look *l, size_t i, yyjson_mut_doc *d) {
+    yyjson_val *made = job_look_fixed(l, d);
+    if (!made) {
+        return ERR_NOMEM;
+    }
+    l->parts[i].template = made;
+    return 0;
 }
 
 /* ---- status ---- */
@@ -263,65 +271,7 @@ struct str job_look_priority_class(const struct job_look *l) {
     return name;
 }
 
-/* ---- differences ---- */
-
-bool json_same(yyjson_val *a, yyjson_mut_val *b) {
-    size_t i, n;
-    yyjson_mut_val *key, *v;
-    if (yyjson_is_obj(a) && yyjson_mut_is_obj(b)) {
-        bool same = yyjson_obj_size(a) == yyjson_mut_obj_size(b);
-        yyjson_mut_obj_foreach(b, i, n, key, v) {
-            yyjson_val *other = same ? json_get(a, json_mstr(key)) : NULL;
-            same = same && other && json_same(other, v);
-        }
-        return same;
-    }
-    if (yyjson_is_arr(a) && yyjson_mut_is_arr(b)) {
-        bool same = yyjson_arr_size(a) == yyjson_mut_arr_size(b);
-        yyjson_val *other = yyjson_arr_get_first(a);
-        yyjson_mut_arr_foreach(b, i, n, v) {
-            same = same && json_same(other, v);
-            other = same ? unsafe_yyjson_get_next(other) : other;
-        }
-        return same;
-    }
-    if (yyjson_is_str(a) && yyjson_mut_is_str(b)) {
-        return str_eq(json_str(a), json_mstr(b));
-    }
-    if (yyjson_is_num(a) && yyjson_mut_is_num(b)) {
-        return yyjson_get_num(a) == yyjson_mut_get_num(b);
-    }
-    return yyjson_get_tag(a) == yyjson_mut_get_tag(b);
-}
-
-static void write_diff(struct buf *b, yyjson_val *from, yyjson_mut_val *to) {
-    size_t i, n, k = 0;
-    yyjson_mut_val *mkey, *mv;
-    yyjson_val *key, *v;
-    buf_c(b, "{");
-    yyjson_mut_obj_foreach(to, i, n, mkey, mv) {
-        v = json_get(from, json_mstr(mkey));
-        if (v && json_same(v, mv)) {
-            continue;
-        }
-        buf_c(b, k++ ? "," : "");
-        buf_json(b, json_mstr(mkey));
-        buf_c(b, ":");
-        if (yyjson_is_obj(v) && yyjson_mut_is_obj(mv)) {
-            write_diff(b, v, mv);
-        } else {
-            json_write_mut(b, mv);
-        }
-    }
-    yyjson_obj_foreach(from, i, n, key, v) {
-        if (!json_mget(to, json_str(key))) {
-            buf_c(b, k++ ? "," : "");
-            buf_json(b, json_str(key));
-            buf_c(b, ":null");
-        }
-    }
-    buf_c(b, "}");
-}
+/* ---- copies ---- */
 
 /* A document with a copy of the spec alone. */
 static yyjson_mut_val *open_spec(const struct job_look *l, yyjson_mut_doc **ret) {
@@ -338,16 +288,7 @@ static yyjson_mut_val *open_spec(const struct job_look *l, yyjson_mut_doc **ret)
 
 /* ERR_NOT_FOUND when nothing differs. */
 static int write_patch(const struct job_look *l, yyjson_mut_val *root, struct buf *out) {
-    yyjson_val *spec = json_path(l->tree, "spec");
-    yyjson_mut_val *now = json_mget(root, STR("spec"));
-    if (json_same(spec, now)) {
-        return ERR_NOT_FOUND;
-    }
-    buf_f(out,
-          "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":", (unsigned long long)l->obj->rv);
-    write_diff(out, spec, now);
-    buf_c(out, "}");
-    return buf_ok(out);
+    return edit_write_spec(l->obj, EDIT_VERSION, l->tree, root, out);
 }
 
 static int set_suspend(const struct job_look *l, yyjson_mut_doc *d, yyjson_mut_val *root,

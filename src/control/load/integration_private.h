@@ -71,7 +71,7 @@ struct job_part *job_look_add(struct job_look *l, struct str name, int64_t count
 /* A mutable copy of a pod set's template, and it put in the template's place. */
 yyjson_mut_doc *job_look_open(const struct job_look *l, size_t i);
 int job_look_close(struct job_look *l, size_t i, yyjson_mut_doc *d);
-/* Two documents' values as one would write them. */
-bool json_same(yyjson_val *a, yyjson_mut_val *b);
+/* The document, which does not change any more, in the look's arena; NULL: out of memory. */
+yyjson_val *job_look_fixed(const struct job_look *l, yyjson_mut_doc *d);
 
 #endif

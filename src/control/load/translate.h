@@ -58,9 +58,10 @@ int translate_admission(const struct workload *w, struct engine *e,
 int translate_node(const struct node *n, const struct inventory *inventory, struct arena *a,
                    struct node_input *ret);
 
-/* status.admission as JSON. counts: pods per set, in order. */
-void translate_admission_json(struct engine *e, struct str cq, const struct workload_input *w,
-                              const struct held_amount *held, size_t n, struct buf *out);
+/* status.admission of one that was given `held`, in the arena. ERR_NOMEM. */
+int translate_assigned(struct engine *e, struct str cq, const struct workload_input *w,
+                       const struct held_amount *held, size_t n, struct arena *a,
+                       struct workload_admission **ret);
 /* The placement annotation of the seats of a workload, and back: each seat restored into the pool. Pods without devices
  * that follow one another on a node are one item with a count. ERR_INVALID: an item counts more than a workload has. */
 void translate_placement_json(const struct seat *first, struct buf *out);

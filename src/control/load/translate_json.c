@@ -1,63 +1,47 @@
-/* translate_json: what the engine decided, as the JSON that is written down; and placements read back. */
+/* translate_json: what the engine decided, as it is written down; and placements read back. */
 #include "control/load/translate.h"
 
+#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 
-static void quantity_json(struct buf *out, struct str resource, int64_t v) {
-    buf_ch(out, '"');
-    amount_text(resource, v, out);
-    buf_ch(out, '"');
-}
-
-/* "flavors" or "resourceUsage" of one pod set. */
-static void held_json(struct engine *e, uint32_t set, const struct held_amount *held, size_t n,
-                      bool usage, struct buf *out) {
-    bool first = true;
-    buf_ch(out, '{');
+/* What one pod set holds: its flavors, and how much of each resource. */
+static int assigned_held(struct engine *e, uint32_t set, const struct held_amount *held, size_t n,
+                         struct arena *a, struct pod_set_assignment *ret) {
+    ret->flavors.v = ARENA_ARRAY(a, struct str_pair, n + 1);
+    ret->resource_usage.v = ARENA_ARRAY(a, struct quantity_pair, n + 1);
+    if (ret->flavors.v == NULL || ret->resource_usage.v == NULL) {
+        return ERR_NOMEM;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (held[i].set != set) {
-            continue;
-        }
         struct str resource = names_text(engine_resources(e), held[i].resource);
-        buf_c(out, first ? "" : ",");
-        buf_json(out, resource);
-        buf_ch(out, ':');
-        if (usage) {
-            quantity_json(out, resource, held[i].v);
-        } else {
-            buf_json(out, names_text(engine_flavors(e), held[i].flavor));
+        if (held[i].set == set) {
+            ret->flavors.v[ret->flavors.n++] =
+                (struct str_pair){resource, names_text(engine_flavors(e), held[i].flavor)};
+            ret->resource_usage.v[ret->resource_usage.n++] =
+                (struct quantity_pair){resource, amount_quantity(resource, held[i].v)};
         }
-        first = false;
     }
-    buf_ch(out, '}');
+    return 0;
 }
 
-void translate_admission_json(struct engine *e, struct str cq, const struct workload_input *w,
-                              const struct held_amount *held, size_t n, struct buf *out) {
-    buf_c(out, "{\"clusterQueue\":");
-    buf_json(out, cq);
-    buf_c(out, ",\"podSetAssignments\":[");
-    for (uint32_t i = 0; i < w->n_sets; i++) {
-        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, w->sets[i].name);
-        buf_c(out, ",\"flavors\":");
-        held_json(e, i, held, n, false, out);
-        buf_c(out, ",\"resourceUsage\":");
-        held_json(e, i, held, n, true, out);
-        buf_f(out, ",\"count\":%d}", w->sets[i].count);
+int translate_assigned(struct engine *e, struct str cq, const struct workload_input *w,
+                       const struct held_amount *held, size_t n, struct arena *a,
+                       struct workload_admission **ret) {
+    struct workload_admission *ad = ARENA_NEW(a, struct workload_admission);
+    struct pod_set_assignment *v = ARENA_ARRAY(a, struct pod_set_assignment, w->n_sets + 1);
+    int r = ad != NULL && v != NULL ? 0 : ERR_NOMEM;
+    for (uint32_t i = 0; i < w->n_sets && r == 0; i++) {
+        v[i].name = w->sets[i].name;
+        v[i].count = (struct opt_i32){true, w->sets[i].count};
+        r = assigned_held(e, i, held, n, a, &v[i]);
     }
-    buf_c(out, "]}");
-}
-
-static void devices_json(const struct seat *s, struct buf *out) {
-    struct pod_device v[POOL_POD_DEVICES_MAX];
-    struct pod_devices d = {v, 0};
-    for (size_t i = 0; i < s->n_devices && d.n < POOL_POD_DEVICES_MAX; i++) {
-        const struct seat_device *x = &s->devices[i];
-        v[d.n++] = (struct pod_device){.gpu = x->gpu, .profile_id = x->profile_id,
-                                       .profile = x->profile, .start = x->start, .size = x->size};
+    if (r == 0) {
+        ad->cluster_queue = cq;
+        ad->pod_set_assignments.v = v;
+        ad->pod_set_assignments.n = w->n_sets;
+        *ret = ad;
     }
-    pod_devices_encode(&d, out);
+    return r;
 }
 
 /* Whether b is the next pod of a's set, on its node, and neither has devices: they are written together. */
@@ -67,24 +51,25 @@ static bool seats_adjoin(const struct seat *a, const struct seat *b) {
 }
 
 static void seats_json(const struct seat *first, bool more, struct buf *out) {
+    struct pod_device devices[POOL_POD_DEVICES_MAX];
     for (const struct seat *s = first; s != NULL; s = s->group_next) {
-        buf_c(out, s == first && !more ? "{\"podSet\":" : ",{\"podSet\":");
-        buf_json(out, s->set);
-        buf_f(out, ",\"index\":%d,", s->ordinal);
-        int32_t from = s->ordinal;
+        struct pod_place p = {.pod_set = s->set, .index = s->ordinal, .node = s->node};
+        p.devices.v = devices;
         while (seats_adjoin(s, s->group_next)) {
             s = s->group_next;
         }
-        if (s->ordinal > from) {
-            buf_f(out, "\"count\":%d,", s->ordinal - from + 1);
+        p.count = s->ordinal > p.index ? s->ordinal - p.index + 1 : 0;
+        for (size_t i = 0; i < s->n_devices && i < POOL_POD_DEVICES_MAX; i++) {
+            const struct seat_device *x = &s->devices[i];
+            devices[p.devices.n++] =
+                (struct pod_device){.gpu = x->gpu, .profile_id = x->profile_id,
+                                    .profile = x->profile, .start = x->start, .size = x->size};
         }
-        buf_c(out, "\"node\":");
-        buf_json(out, s->node);
-        if (s->n_devices > 0) {
-            buf_c(out, ",\"devices\":");
-            devices_json(s, out);
+        if (more) {
+            buf_ch(out, ',');
         }
-        buf_ch(out, '}');
+        more = true;
+        codec_encode(&schema_pod_place, &p, out);
     }
 }
 

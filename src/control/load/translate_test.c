@@ -3,6 +3,7 @@
 #include "control/load/translate.h"
 
 #include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
 #include "base/test.h"
 
 static struct arena arena;
@@ -143,7 +144,9 @@ static void workload_and_placement(void **state) {
                   STR("[{\"profileId\":19,\"container\":\"c\",\"gpu\":\"GPU-0\",\"profile\":"
                       "\"1g.18gb\",\"start\":6,\"size\":1}]"));
     buf_reset(&b);
-    translate_admission_json(e, STR("q"), &in, held, n, &b);
+    struct workload_admission *admission;
+    assert_int_equal(translate_assigned(e, STR("q"), &in, held, n, &arena, &admission), 0);
+    codec_encode(&schema_admission, admission, &b);
     assert_str_eq(
         buf_view(&b),
         STR("{\"clusterQueue\":\"q\",\"podSetAssignments\":[{\"name\":\"main\",\"flavors\":{"

@@ -20,9 +20,12 @@
  */
 #include "control/load/translate.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
 #include "control/queue/queue_controller.h"
 
 #define DEFAULT_LABEL "berth.dev/default"
@@ -237,86 +240,147 @@ static void machine_release(struct machine *m) {
     shape_vec_release(&m->shapes);
 }
 
-/* ---- manifests ---- */
+/* ---- what is made of it ---- */
 
-static void head_json(struct buf *b, const char *version, const char *kind, const char *ns,
-                      struct str name) {
-    buf_f(b, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{", version, kind);
-    if (ns != NULL) {
-        buf_f(b, "\"namespace\":\"%s\",", ns);
-    }
-    buf_c(b, "\"name\":");
-    buf_json(b, name);
-    buf_c(b, ",\"labels\":{\"" DEFAULT_LABEL "\":\"true\"}}");
+static struct meta head(const char *ns, struct str name) {
+    static struct str_pair label[] = {{STR(DEFAULT_LABEL), STR("true")}};
+    return (struct meta){
+        .name = name, .namespace = str_of(ns != NULL ? ns : ""), .labels = {label, 1}};
 }
 
-static void quota_json(struct buf *b, struct str resource, int64_t v, bool first) {
-    buf_c(b, first ? "{\"name\":" : ",{\"name\":");
-    buf_json(b, resource);
-    buf_c(b, ",\"nominalQuota\":\"");
-    amount_text(resource, v, b);
-    buf_c(b, "\"}");
+static struct resource_quota quota(struct str resource, int64_t v) {
+    return (struct resource_quota){.name = resource,
+                                   .nominal_quota = amount_quantity(resource, v)};
 }
 
-/* Each flavor of a group has all its resources: of those that a type does not have there are 0. */
-static void gpu_flavor_json(struct machine *m, const struct gpu_type *t, bool none, struct buf *b) {
-    buf_c(b, "{\"name\":");
-    buf_json(b, t->flavor);
-    buf_c(b, ",\"resources\":[");
-    for (size_t i = 0; i < m->n_gpu_resources; i++) {
-        uint32_t id = names_find(&m->names, m->gpu_resources[i]);
-        quota_json(b, m->gpu_resources[i], none ? 0 : pool_most(t->pool, id), i == 0);
+static bool quota_there(const struct flavor_quotas *f, struct str resource) {
+    size_t i = 0;
+    while (i < f->resources.n && !str_eq(f->resources.v[i].name, resource)) {
+        i++;
     }
-    buf_c(b, "]}");
+    return i < f->resources.n;
+}
+
+/* The quotas of a flavor, with those of `covered` that it lacks: each flavor of a group has all its resources, and of
+ * those that a type does not have there are 0. */
+static int quotas_fill(struct arena *a, struct machine *m, const struct str_list *covered,
+                       bool none, struct flavor_quotas *f) {
+    const struct gpu_type *t = NULL;
+    struct resource_quota *v =
+        ARENA_ARRAY(a, struct resource_quota, f->resources.n + covered->n + 1);
+    if (v == NULL) {
+        return ERR_NOMEM;
+    }
+    if (f->resources.n > 0) {
+        memcpy(v, f->resources.v, f->resources.n * sizeof(*v));
+    }
+    for (size_t i = 0; i < m->n_types; i++) {
+        t = str_eq(m->types[i].flavor, f->name) ? &m->types[i] : t;
+    }
+    f->resources.v = v;
+    for (size_t i = 0; i < covered->n; i++) {
+        struct str r = covered->v[i];
+        if (!quota_there(f, r)) {
+            bool has = !none && t != NULL;
+            v[f->resources.n++] = quota(r, has ? pool_most(t->pool, names_find(&m->names, r)) : 0);
+        }
+    }
+    return 0;
+}
+
+static const struct flavor_quotas *flavor_in(const struct resource_group *g, struct str name) {
+    for (size_t i = 0; g != NULL && i < g->flavors.n; i++) {
+        if (str_eq(g->flavors.v[i].name, name)) {
+            return &g->flavors.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* A group covers all GPUs of the machine afterwards; what is there stays. none: as in groups_make. */
+static int group_widen(struct arena *a, struct machine *m, bool none, struct resource_group *g) {
+    size_t nr = g->covered_resources.n, nf = g->flavors.n;
+    struct str *covered = ARENA_ARRAY(a, struct str, nr + m->n_gpu_resources + 1);
+    struct flavor_quotas *flavors = ARENA_ARRAY(a, struct flavor_quotas, nf + m->n_types + 1);
+    if (covered == NULL || flavors == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < nr; i++) {
+        covered[i] = g->covered_resources.v[i];
+    }
+    for (size_t i = 0; i < nf; i++) {
+        flavors[i] = g->flavors.v[i];
+    }
+    for (size_t k = 0; k < m->n_gpu_resources; k++) {
+        size_t i = 0;
+        while (i < nr && !str_eq(covered[i], m->gpu_resources[k])) {
+            i++;
+        }
+        covered[nr] = m->gpu_resources[k];
+        nr += i == nr;
+    }
+    for (size_t k = 0; k < m->n_types; k++) {
+        if (flavor_in(g, m->types[k].flavor) == NULL) {
+            flavors[nf++] = (struct flavor_quotas){.name = m->types[k].flavor};
+        }
+    }
+    g->covered_resources = (struct str_list){covered, nr};
+    g->flavors.v = flavors;
+    g->flavors.n = nf;
+    int r = 0;
+    for (size_t i = 0; i < nf && r == 0; i++) {
+        r = quotas_fill(a, m, &g->covered_resources, none, &flavors[i]);
+    }
+    return r;
+}
+
+/* The group with GPUs, or how many groups there are. */
+static size_t gpu_group(const struct resource_group_list *l) {
+    for (size_t i = 0; i < l->n; i++) {
+        for (size_t k = 0; k < l->v[i].covered_resources.n; k++) {
+            if (str_starts(l->v[i].covered_resources.v[k], STR("nvidia.com/"))) {
+                return i;
+            }
+        }
+    }
+    return l->n;
+}
+
+/* The groups with all GPUs of the machine. */
+static int widen(struct arena *a, struct machine *m, bool none, struct resource_group_list *l) {
+    struct resource_group *v = ARENA_ARRAY(a, struct resource_group, l->n + 1);
+    size_t at = gpu_group(l);
+    if (v == NULL) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        v[i] = l->v[i];
+    }
+    l->v = v;
+    l->n += at == l->n;
+    return group_widen(a, m, none, &v[at]);
 }
 
 /* What the machine has, or `none` of it. */
-static void groups_json(struct machine *m, bool none, struct buf *b) {
-    buf_c(b, "\"resourceGroups\":[{\"coveredResources\":["
-             "\"cpu\",\"memory\"],\"flavors\":[{\"name\":\"default\",\"resources\":[");
-    quota_json(b, STR("cpu"), none ? 0 : m->cpu, true);
-    quota_json(b, STR("memory"), none ? 0 : m->memory, false);
-    buf_c(b, "]}]}");
-    if (m->n_types > 0) {
-        buf_c(b, ",{\"coveredResources\":[");
-        for (size_t i = 0; i < m->n_gpu_resources; i++) {
-            buf_c(b, i > 0 ? "," : "");
-            buf_json(b, m->gpu_resources[i]);
-        }
-        buf_c(b, "],\"flavors\":[");
-        for (size_t i = 0; i < m->n_types; i++) {
-            buf_c(b, i > 0 ? "," : "");
-            gpu_flavor_json(m, &m->types[i], none, b);
-        }
-        buf_c(b, "]}");
+static int groups_make(struct arena *a, struct machine *m, bool none,
+                       struct resource_group_list *ret) {
+    static struct str covered[] = {STR("cpu"), STR("memory")};
+    struct resource_group *g = ARENA_NEW(a, struct resource_group);
+    struct flavor_quotas *f = ARENA_NEW(a, struct flavor_quotas);
+    struct resource_quota *v = ARENA_ARRAY(a, struct resource_quota, 2);
+    if (g == NULL || f == NULL || v == NULL) {
+        return ERR_NOMEM;
     }
-    buf_ch(b, ']');
-}
-
-static void cohort_json(struct machine *m, struct buf *b) {
-    head_json(b, "kueue.x-k8s.io/v1beta2", "Cohort", NULL, STR(POOL_COHORT));
-    buf_c(b, ",\"spec\":{");
-    groups_json(m, false, b);
-    buf_c(b, "}}");
-}
-
-static void queue_json(struct machine *m, struct buf *b) {
-    head_json(b, "kueue.x-k8s.io/v1beta2", "ClusterQueue", NULL, STR("default"));
-    buf_c(b, ",\"spec\":{\"cohortName\":\"" POOL_COHORT "\",\"namespaceSelector\":{},");
-    groups_json(m, true, b);
-    buf_c(b, "}}");
-}
-
-static void flavor_json(const struct gpu_type *t, struct buf *b) {
-    head_json(b, "kueue.x-k8s.io/v1beta2", "ResourceFlavor", NULL,
-              t != NULL ? t->flavor : STR("default"));
-    buf_c(b, ",\"spec\":{");
-    if (t != NULL && !str_empty(t->product)) {
-        buf_c(b, "\"nodeLabels\":{\"" PRODUCT_LABEL "\":");
-        buf_json(b, t->product);
-        buf_ch(b, '}');
-    }
-    buf_c(b, "}}");
+    v[0] = quota(covered[0], none ? 0 : m->cpu);
+    v[1] = quota(covered[1], none ? 0 : m->memory);
+    f->name = STR("default");
+    f->resources.v = v;
+    f->resources.n = 2;
+    g->covered_resources = (struct str_list){covered, 2};
+    g->flavors.v = f;
+    g->flavors.n = 1;
+    *ret = (struct resource_group_list){g, 1};
+    return m->n_types > 0 ? widen(a, m, none, ret) : 0;
 }
 
 /* ---- the work ---- */
@@ -325,203 +389,155 @@ static bool missing(struct defaults_controller *c, int kind, const char *ns, str
     return mirror_get(c->base.env.mirror, c->base.kinds[kind], str_of(ns), name) == NULL;
 }
 
-static enum work create(struct defaults_controller *c, int kind, const char *ns, struct buf *b) {
-    struct round *r = buf_ok(b) == 0 ? controller_begin(&c->base) : NULL;
-    if (r == NULL) {
-        return WORK_RETRY;
+static enum work create(struct defaults_controller *c, int kind, const char *ns,
+                        const void *view) {
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    codec_encode_object(c->base.kinds[kind], view, &b);
+    struct round *r = buf_ok(&b) == 0 ? controller_begin(&c->base) : NULL;
+    enum work w = WORK_RETRY;
+    if (r != NULL) {
+        round_create(r, c->base.kinds[kind], str_of(ns), buf_view(&b));
+        workqueue_look(c->base.queue, (struct work_key){0}, 0); /* the next one, after this */
+        w = round_end(r);
     }
-    round_create(r, c->base.kinds[kind], str_of(ns), buf_view(b));
-    workqueue_look(c->base.queue, (struct work_key){0}, 0); /* the next one, after this */
-    return round_end(r);
+    buf_release(&b);
+    return w;
+}
+
+/* A flavor for GPUs of this type; NULL: the one for all else. */
+static enum work create_flavor(struct defaults_controller *c, const struct gpu_type *t) {
+    struct meta meta = head(NULL, t != NULL ? t->flavor : STR("default"));
+    struct str_pair product = {STR(PRODUCT_LABEL), t != NULL ? t->product : STR("")};
+    struct resource_flavor_spec spec = {.node_labels = {&product, !str_empty(product.value)}};
+    return create(c, D_FLAVOR, NULL, &(struct resource_flavor){&meta, &spec});
+}
+
+static enum work create_cohort(struct defaults_controller *c, struct machine *m) {
+    struct meta meta = head(NULL, STR(POOL_COHORT));
+    struct cohort_spec spec = {0};
+    return groups_make(&c->base.arena, m, false, &spec.resource_groups) == 0
+               ? create(c, D_COHORT, NULL, &(struct cohort){.metadata = &meta, .spec = &spec})
+               : WORK_RETRY;
+}
+
+static enum work create_queue(struct defaults_controller *c, struct machine *m) {
+    struct meta meta = head(NULL, STR("default"));
+    struct label_selector everywhere = {0};
+    struct cluster_queue_spec spec = {.cohort_name = STR(POOL_COHORT),
+                                      .namespace_selector = &everywhere};
+    struct cluster_queue q = {.metadata = &meta, .spec = &spec};
+    return groups_make(&c->base.arena, m, true, &spec.resource_groups) == 0
+               ? create(c, D_CLUSTER_QUEUE, NULL, &q)
+               : WORK_RETRY;
 }
 
 /* Creates the first thing that is missing. */
-static enum work next(struct defaults_controller *c, struct machine *m, struct buf *b) {
+static enum work next(struct defaults_controller *c, struct machine *m) {
     if (missing(c, D_FLAVOR, NULL, STR("default"))) {
-        flavor_json(NULL, b);
-        return create(c, D_FLAVOR, NULL, b);
+        return create_flavor(c, NULL);
     }
     for (size_t i = 0; i < m->n_types; i++) {
         if (missing(c, D_FLAVOR, NULL, m->types[i].flavor)) {
-            flavor_json(&m->types[i], b);
-            return create(c, D_FLAVOR, NULL, b);
+            return create_flavor(c, &m->types[i]);
         }
     }
     if (missing(c, D_COHORT, NULL, STR(POOL_COHORT))) {
-        cohort_json(m, b);
-        return create(c, D_COHORT, NULL, b);
+        return create_cohort(c, m);
     }
     if (missing(c, D_CLUSTER_QUEUE, NULL, STR("default"))) {
-        queue_json(m, b);
-        return create(c, D_CLUSTER_QUEUE, NULL, b);
+        return create_queue(c, m);
     }
     if (missing(c, D_LOCAL_QUEUE, "default", STR("default"))) {
-        head_json(b, "kueue.x-k8s.io/v1beta2", "LocalQueue", "default", STR("default"));
-        buf_c(b, ",\"spec\":{\"clusterQueue\":\"default\"}}");
-        return create(c, D_LOCAL_QUEUE, "default", b);
+        struct meta meta = head("default", STR("default"));
+        struct local_queue_spec spec = {.cluster_queue = STR("default")};
+        return create(c, D_LOCAL_QUEUE, "default",
+                      &(struct local_queue){.metadata = &meta, .spec = &spec});
     }
-    head_json(b, "v1", "ConfigMap", "kube-system", STR("berth-defaults"));
-    buf_c(b, ",\"data\":{\"made\":\"true\"}}");
-    return create(c, D_CONFIG_MAP, "kube-system", b);
+    struct meta meta = head("kube-system", STR("berth-defaults"));
+    struct str_pair made = {STR("made"), STR("true")};
+    return create(c, D_CONFIG_MAP, "kube-system",
+                  &(struct config_map){.metadata = &meta, .data = {&made, 1}});
 }
 
 /* ---- GPUs that came later ---- */
 
-/* One of the two that have groups; o NULL: there is none that was made here. */
-struct grouped {
-    const struct object *o;
-    yyjson_mut_doc *doc;
-    yyjson_mut_val *root, *groups;
-};
-
-static int grouped_read(struct defaults_controller *c, int kind, struct str name,
-                        struct grouped *ret) {
+/* An object that was made here, with its view; NULL: there is none. ERR_NOMEM. */
+static int made_here(struct defaults_controller *c, int kind, struct str name, void *view,
+                     const struct object **ret) {
     const struct object *o =
         mirror_get(c->base.env.mirror, c->base.kinds[kind], (struct str){0}, name);
     yyjson_doc *doc;
-    *ret = (struct grouped){0};
+    *ret = NULL;
     if (o == NULL || str_empty(object_label(o, STR(DEFAULT_LABEL))) || o->deleting_ns != 0) {
         return 0;
     }
     int r = object_tree(o, &c->base.arena, &doc, NULL);
-    if (r != 0) {
-        return r;
-    }
-    ret->doc = json_mut_copy(&c->base.arena, yyjson_doc_get_root(doc));
-    ret->root = ret->doc != NULL ? yyjson_mut_doc_get_root(ret->doc) : NULL;
-    ret->groups = json_mpath(ret->root, "spec.resourceGroups");
-    if (ret->groups == NULL && ret->doc != NULL) {
-        ret->groups = yyjson_mut_arr(ret->doc);
-    }
-    ret->o = o;
-    return ret->groups != NULL ? 0 : ERR_NOMEM;
+    r = r == 0 ? codec_decode(kind_storage(o->kind)->schema, yyjson_doc_get_root(doc),
+                              &c->base.arena, view, NULL)
+               : r;
+    *ret = r == 0 ? o : NULL;
+    return r;
 }
 
-/* The group with GPUs, or NULL. */
-static yyjson_mut_val *gpu_group(yyjson_mut_val *groups) {
-    size_t i, n, k, m;
-    yyjson_mut_val *g, *r;
-    yyjson_mut_arr_foreach(groups, i, n, g) {
-        yyjson_mut_arr_foreach(json_mget(g, STR("coveredResources")), k, m, r) {
-            if (str_starts(json_mstr(r), STR("nvidia.com/"))) {
-                return g;
-            }
-        }
-    }
-    return NULL;
-}
-
-static bool covers(yyjson_mut_val *groups, const struct machine *m, const struct gpu_type *t) {
-    yyjson_mut_val *f = json_mfind(json_mget(gpu_group(groups), STR("flavors")), "name", t->flavor);
+static bool covers(const struct resource_group_list *l, const struct machine *m,
+                   const struct gpu_type *t) {
+    size_t at = gpu_group(l);
+    const struct flavor_quotas *f = flavor_in(at < l->n ? &l->v[at] : NULL, t->flavor);
     for (size_t i = 0; i < m->n_gpu_resources; i++) {
         uint32_t id = names_find(&m->names, m->gpu_resources[i]);
-        if (pool_most(t->pool, id) > 0 &&
-            json_mfind(json_mget(f, STR("resources")), "name", m->gpu_resources[i]) == NULL) {
+        if (pool_most(t->pool, id) > 0 && (f == NULL || !quota_there(f, m->gpu_resources[i]))) {
             return false;
         }
     }
     return true;
 }
 
-static bool covers_all(yyjson_mut_val *groups, const struct machine *m) {
+static bool covers_all(const struct resource_group_list *l, const struct machine *m) {
     bool all = true;
     for (size_t i = 0; i < m->n_types && all; i++) {
-        all = covers(groups, m, &m->types[i]);
+        all = covers(l, m, &m->types[i]);
     }
     return all;
 }
 
-static yyjson_mut_val *text(yyjson_mut_doc *d, struct str s) {
-    return yyjson_mut_strncpy(d, s.p, s.n);
-}
-
-/* {"name": name, key: v} at the end of a list. */
-static int append(yyjson_mut_doc *d, yyjson_mut_val *list, struct str name, const char *key,
-                  yyjson_mut_val *v) {
-    yyjson_mut_val *o = yyjson_mut_obj(d);
-    int r = o != NULL && v != NULL && yyjson_mut_arr_append(list, o) ? 0 : ERR_NOMEM;
-    r = r == 0 ? json_mset_str(d, o, "name", name) : r;
-    return r == 0 ? json_mset(d, o, str_of(key), v) : r;
-}
-
-static int quotas_fill(yyjson_mut_doc *d, struct machine *m, yyjson_mut_val *covered, bool none,
-                       yyjson_mut_val *flavor) {
-    const struct gpu_type *t = NULL;
-    size_t i, n;
-    yyjson_mut_val *v, *quotas = json_mget(flavor, STR("resources"));
-    int r = 0;
-    for (size_t k = 0; k < m->n_types; k++) {
-        t = str_eq(m->types[k].flavor, json_mstr_at(flavor, "name")) ? &m->types[k] : t;
-    }
-    yyjson_mut_arr_foreach(covered, i, n, v) {
-        if (r != 0 || json_mfind(quotas, "name", json_mstr(v)) != NULL) {
-            continue;
-        }
-        struct buf b;
-        uint32_t id = names_find(&m->names, json_mstr(v));
-        buf_init(&b, 64);
-        amount_text(json_mstr(v), none || t == NULL ? 0 : pool_most(t->pool, id), &b);
-        r = append(d, quotas, json_mstr(v), "nominalQuota", text(d, buf_view(&b)));
-        buf_release(&b);
-    }
-    return r;
-}
-
-/* All GPUs of the machine are in the groups afterwards; what is there stays. none: as in groups_json. */
-static int widen(const struct grouped *x, struct machine *m, bool none) {
-    yyjson_mut_doc *d = x->doc;
-    yyjson_mut_val *f, *g = gpu_group(x->groups);
-    size_t i, n;
-    int r = 0;
-    if (g == NULL) {
-        g = yyjson_mut_obj(d);
-        r = g != NULL && yyjson_mut_arr_append(x->groups, g) ? 0 : ERR_NOMEM;
-        r = r == 0 ? json_mset(d, g, STR("coveredResources"), yyjson_mut_arr(d)) : r;
-        r = r == 0 ? json_mset(d, g, STR("flavors"), yyjson_mut_arr(d)) : r;
-    }
-    yyjson_mut_val *covered = json_mget(g, STR("coveredResources"));
-    yyjson_mut_val *flavors = json_mget(g, STR("flavors"));
-    for (size_t k = 0; k < m->n_gpu_resources && r == 0; k++) {
-        if (json_mfind(covered, NULL, m->gpu_resources[k]) == NULL) {
-            r = yyjson_mut_arr_append(covered, text(d, m->gpu_resources[k])) ? 0 : ERR_NOMEM;
-        }
-    }
-    for (size_t k = 0; k < m->n_types && r == 0; k++) {
-        if (json_mfind(flavors, "name", m->types[k].flavor) == NULL) {
-            r = append(d, flavors, m->types[k].flavor, "resources", yyjson_mut_arr(d));
-        }
-    }
-    yyjson_mut_arr_foreach(flavors, i, n, f) {
-        r = r == 0 ? quotas_fill(d, m, covered, none, f) : r;
-    }
-    return r;
-}
-
-/* queue: it is the ClusterQueue, which says that its next generation is ours as well. */
-static enum work groups_write(struct defaults_controller *c, int kind, const struct grouped *x,
-                              bool queue, struct buf *b) {
-    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)x->o->rv);
-    if (queue) {
-        buf_f(b, ",\"annotations\":{\"" DEFAULT_GENERATION "\":\"%lld\"}",
-              (long long)x->o->generation + 1);
-    }
-    buf_c(b, "},\"spec\":{\"resourceGroups\":");
-    json_write_mut(b, x->groups);
-    buf_c(b, "}}");
-    struct round *r = buf_ok(b) == 0 ? controller_begin(&c->base) : NULL;
-    if (r == NULL) {
-        return WORK_RETRY;
-    }
-    round_patch(r, c->base.kinds[kind], (struct str){0}, x->o->name, "", PATCH_MERGE, buf_view(b));
+static enum work change(struct defaults_controller *c, const struct object *o, const void *was,
+                        const void *want) {
+    struct round *r = controller_begin(&c->base);
+    (void)edit_send(r, o, "", EDIT_VERSION, was, want);
     workqueue_look(c->base.queue, (struct work_key){0}, 0); /* the next one, after this */
     return round_end(r);
 }
 
-static bool edited(const struct grouped *queue) {
-    struct str said = json_mstr(
-        json_mget(json_mpath(queue->root, "metadata.annotations"), STR(DEFAULT_GENERATION)));
+static enum work widen_cohort(struct defaults_controller *c, const struct object *o,
+                              const struct cohort *was, struct machine *m) {
+    struct cohort_spec spec = *was->spec;
+    struct cohort want = *was;
+    want.spec = &spec;
+    return widen(&c->base.arena, m, false, &spec.resource_groups) == 0 ? change(c, o, was, &want)
+                                                                       : WORK_RETRY;
+}
+
+/* The queue says by the same write that its next generation is ours as well. */
+static enum work widen_queue(struct defaults_controller *c, const struct object *o,
+                             const struct cluster_queue *was, bool none, struct machine *m) {
+    struct arena *a = &c->base.arena;
+    struct cluster_queue_spec spec = *was->spec;
+    struct meta meta = *was->metadata;
+    struct cluster_queue want = *was;
+    want.metadata = &meta;
+    want.spec = &spec;
+    struct str next = arena_f(a, "%lld", (long long)o->generation + 1);
+    return meta_set(&meta.annotations, a, DEFAULT_GENERATION, next) == 0 &&
+                   widen(a, m, none, &spec.resource_groups) == 0
+               ? change(c, o, was, &want)
+               : WORK_RETRY;
+}
+
+static bool edited(const struct object *o, const struct cluster_queue *q) {
+    struct str said = meta_annotation(q->metadata, DEFAULT_GENERATION);
     int64_t ours = 1;
-    return (!str_empty(said) && !str_to_i64(said, &ours)) || ours != queue->o->generation;
+    return (!str_empty(said) && !str_to_i64(said, &ours)) || ours != o->generation;
 }
 
 /* What there is by now needs nothing more of us. */
@@ -534,12 +550,12 @@ static enum work settle(struct defaults_controller *c, struct machine *m, uint64
     return WORK_OK;
 }
 
-static enum work tell(struct defaults_controller *c, struct machine *m,
-                      const struct grouped *queue) {
+static enum work tell(struct defaults_controller *c, struct machine *m, const struct object *o,
+                      const struct resource_group_list *groups) {
     struct buf b;
     buf_init(&b, LIMIT_EVENT_MESSAGE / 2);
     for (size_t i = 0; i < m->n_types; i++) {
-        if (!covers(queue->groups, m, &m->types[i])) {
+        if (!covers(groups, m, &m->types[i])) {
             buf_f(&b, "%s%.*s", b.n > 0 ? ", " : "", STR_ARG(m->types[i].flavor));
         }
     }
@@ -554,55 +570,54 @@ static enum work tell(struct defaults_controller *c, struct machine *m,
                  "clusterqueue default: GPUs that came later are not covered (%.*s); "
                  "see docs/hardware.md",
                  STR_ARG(flavors));
-        recorder_event(c->base.recorder, queue->o, EVENT_WARNING, "GpusNotCovered", say,
-                       STR_ARG(flavors), (long long)queue->o->generation);
+        recorder_event(c->base.recorder, o, EVENT_WARNING, "GpusNotCovered", say,
+                       STR_ARG(flavors), (long long)o->generation);
     }
     buf_release(&b);
     return settle(c, m, told);
 }
 
 /* The Cohort first: a queue that has nothing of its own gains by what it borrows. */
-static enum work extend(struct defaults_controller *c, struct machine *m, struct buf *b) {
-    struct grouped queue, pool;
-    int r = grouped_read(c, D_CLUSTER_QUEUE, STR("default"), &queue);
-    r = r == 0 ? grouped_read(c, D_COHORT, STR(POOL_COHORT), &pool) : r;
-    if (r != 0) {
+static enum work extend(struct defaults_controller *c, struct machine *m) {
+    static const struct resource_group_list nothing;
+    const struct object *o, *pool_o;
+    struct cluster_queue queue;
+    struct cohort pool;
+    if (made_here(c, D_CLUSTER_QUEUE, STR("default"), &queue, &o) != 0 ||
+        made_here(c, D_COHORT, STR(POOL_COHORT), &pool, &pool_o) != 0) {
         return WORK_RETRY;
     }
-    if (queue.o == NULL || covers_all(queue.groups, m)) {
+    const struct resource_group_list *groups =
+        o != NULL && queue.spec != NULL ? &queue.spec->resource_groups : &nothing;
+    if (o == NULL || queue.spec == NULL || covers_all(groups, m)) {
         return settle(c, m, 0);
     }
-    if (edited(&queue)) {
-        return tell(c, m, &queue);
+    if (edited(o, &queue)) {
+        return tell(c, m, o, groups);
     }
     for (size_t i = 0; i < m->n_types; i++) {
         if (missing(c, D_FLAVOR, NULL, m->types[i].flavor)) {
-            flavor_json(&m->types[i], b);
-            return create(c, D_FLAVOR, NULL, b);
+            return create_flavor(c, &m->types[i]);
         }
     }
-    bool borrows = str_is(json_mstr_at(queue.root, "spec.cohortName"), POOL_COHORT);
-    if (borrows && pool.o != NULL && !covers_all(pool.groups, m)) {
-        return widen(&pool, m, false) == 0 ? groups_write(c, D_COHORT, &pool, false, b)
-                                           : WORK_RETRY;
+    bool borrows = str_is(queue.spec->cohort_name, POOL_COHORT);
+    if (borrows && pool_o != NULL && pool.spec != NULL &&
+        !covers_all(&pool.spec->resource_groups, m)) {
+        return widen_cohort(c, pool_o, &pool, m);
     }
-    return widen(&queue, m, borrows) == 0 ? groups_write(c, D_CLUSTER_QUEUE, &queue, true, b)
-                                          : WORK_RETRY;
+    return widen_queue(c, o, &queue, borrows, m);
 }
 
 static enum work step(void *self, struct work_key key) {
     struct defaults_controller *c = self;
     bool made = !missing(c, D_CONFIG_MAP, "kube-system", STR("berth-defaults"));
     struct machine m = {0};
-    struct buf b;
     enum work w = WORK_RETRY;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
     names_init(&m.names);
     if (machine_read(c, &m) == 0) {
-        w = m.n_nodes == 0 ? WORK_OK : made ? extend(c, &m, &b) : next(c, &m, &b);
+        w = m.n_nodes == 0 ? WORK_OK : made ? extend(c, &m) : next(c, &m);
     }
     machine_release(&m);
-    buf_release(&b);
     return w;
 }
 

@@ -66,28 +66,21 @@ const char *queue_unsatisfied(const struct queue_controller *c) {
                                                        : "UnsatisfiedChecks";
 }
 
-static void patch_begin(struct buf *b, const struct object *o) {
-    buf_init(b, LIMIT_OBJECT_BYTES);
-    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"}", (unsigned long long)o->rv);
-}
-
-static void requests_json(const struct workload_input *in, struct buf *out) {
-    buf_c(out, "\"resourceRequests\":[");
-    for (size_t i = 0; i < in->n_sets; i++) {
+/* What it asks for, as its status says. */
+static void requests_put(const struct workload_input *in, struct workload_change *ch) {
+    struct pod_set_request *v = ARENA_ARRAY(ch->arena, struct pod_set_request, in->n_sets + 1);
+    for (size_t i = 0; v != NULL && i < in->n_sets; i++) {
         const struct set_input *s = &in->sets[i];
-        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, s->name);
-        buf_c(out, ",\"resources\":{");
-        for (size_t k = 0; k < s->n_requests; k++) {
-            buf_c(out, k > 0 ? "," : "");
-            buf_json(out, s->requests[k].resource);
-            buf_c(out, ":\"");
-            amount_text(s->requests[k].resource, amount_mul(s->requests[k].v, s->count), out);
-            buf_ch(out, '"');
+        v[i].name = s->name;
+        v[i].resources.v = ARENA_ARRAY(ch->arena, struct quantity_pair, s->n_requests + 1);
+        for (size_t k = 0; v[i].resources.v != NULL && k < s->n_requests; k++) {
+            struct str resource = s->requests[k].resource;
+            v[i].resources.v[v[i].resources.n++] = (struct quantity_pair){
+                resource, amount_quantity(resource, amount_mul(s->requests[k].v, s->count))};
         }
-        buf_c(out, "}}");
     }
-    buf_ch(out, ']');
+    ch->status.resource_requests.v = v;
+    ch->status.resource_requests.n = v != NULL ? in->n_sets : 0;
 }
 
 /* What is said of it beside the condition. */
@@ -121,7 +114,7 @@ static bool unready(const struct queue_controller *c, const struct object *o,
 }
 
 /* What was said of it before, by a look at it, stays; else that it was passed by. */
-static struct condition_change bypass(const struct condition *was, struct condition_change c) {
+static struct condition_want bypass(const struct condition *was, struct condition_want c) {
     static const char *const looked_at[] = {
         "WaitingForQuota",         "NoMatchingFlavor",    "ExceedsMaxQuota",
         "TopologyPlacementFailed", "WaitingForPlacement", "WaitingForPreemptedWorkloads",
@@ -139,76 +132,63 @@ static struct condition_change bypass(const struct condition *was, struct condit
     return c;
 }
 
-/* The conditions of one that waits; how many. */
-static size_t wait_conditions(const struct queue_controller *c, const struct object *o,
-                              const struct queue_work *q, const struct workload *w,
-                              struct condition_change *ch) {
+/* The conditions of one that waits. */
+static void wait_conditions(const struct queue_controller *c, const struct object *o,
+                            const struct queue_work *q, const struct workload *w,
+                            struct workload_change *ch) {
     static const struct condition_list none;
     const struct condition_list *l = w->status != NULL ? &w->status->conditions : &none;
-    size_t n = 0;
     struct str text = str_from(q->message, q->message_n);
-    ch[n++] = (struct condition_change){"QuotaReserved", "False",
-                                        workload_wait_reason(c->settings, q->reason), text};
+    struct condition_want quota = {"QuotaReserved", "False",
+                                   workload_wait_reason(c->settings, q->reason), text};
     if (q->bypassed) {
-        ch[0] = bypass(conditions_find(l, "QuotaReserved"), ch[0]);
+        quota = bypass(conditions_find(l, "QuotaReserved"), quota);
     }
+    workload_change_put(ch, &quota);
     if (conditions_find(l, "Admitted") != NULL) {
-        ch[n] = (struct condition_change){.type = "Admitted", .status = "False"};
-        ch[n].reason = workload_unreserved_reason(c->settings, w, false, &ch[n].message);
-        n++;
+        const char *why = workload_unreserved_reason(c->settings, w, false, &text);
+        workload_change_set(ch, "Admitted", false, why, text);
     }
     if (unready(c, o, w)) {
-        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
+        workload_change_set(ch, "PodsReady", false, "WaitForStart", STR(NOT_READY));
     }
     if (q->gated) {
-        ch[n++] = (struct condition_change){"BlockedOnPreemptionGates", "True", "PreemptionGated",
-                                            STR("Workload requires preemption, but it's gated")};
+        workload_change_set(ch, "BlockedOnPreemptionGates", true, "PreemptionGated",
+                            STR("Workload requires preemption, but it's gated"));
     }
-    return n;
 }
 
 enum work queue_say_waits(struct queue_controller *c, const struct object *o,
                           const struct workload *w, struct queue_work *q) {
-    struct condition_change ch[4];
     const struct cluster_state *s = q->local != NULL && q->local->cluster != NULL
                                         ? map_get(&c->clusters, str_of(q->local->cluster))
                                         : NULL;
+    struct workload_change ch;
     struct check_need need;
     struct workload_input in;
-    struct buf body, list;
-    size_t n = q->reason != NULL && q->message != NULL ? wait_conditions(c, o, q, w, ch) : 0;
     if (queue_checks_needed(c, s, NULL, 0, false, &need) != 0) {
         return WORK_RETRY;
     }
-    buf_init(&list, LIMIT_OBJECT_BYTES);
-    patch_begin(&body, o);
-    bool checks = queue_checks_json(c, o, w, &need, &list);
-    bool told = n > 0 && conditions_json(o, &c->arena, ch, n, clock_wall(c->env->clock),
-                                         ",\"status\":{", &body);
-    int r = arena_ok(&c->arena);
-    if (told && r == 0) {
-        r = queue_input(c, w, s != NULL ? s->name : (struct str){0}, &in);
+    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    bool checks = queue_checks_put(c, &need, &ch);
+    if (q->reason != NULL && q->message != NULL) {
+        wait_conditions(c, o, q, w, &ch);
     }
-    if (r == 0 && told && !checks && !queue_news_now(c, q)) {
-        told = false;
+    if (ch.code != 0) {
+        return WORK_RETRY;
     }
-    if (r != 0 || (!told && !checks)) {
-        buf_release(&list);
-        buf_release(&body);
-        return r != 0 ? WORK_RETRY : WORK_OK;
+    if (!ch.changed) {
+        return checks ? queue_change_write(c, &ch) : WORK_OK;
     }
-    if (told) {
-        tell_waits(c, q, w);
-        buf_ch(&body, ',');
-        requests_json(&in, &body);
-    } else {
-        buf_c(&body, ",\"status\":{");
+    if (queue_input(c, w, s != NULL ? s->name : (struct str){0}, &in) != 0) {
+        return WORK_RETRY;
     }
-    buf_c(&body, told && checks ? "," : "");
-    buf_str(&body, buf_view(&list));
-    buf_release(&list);
-    buf_c(&body, "}}");
-    return queue_patch(c, o, "status", &body, queue_written);
+    if (!checks && !queue_news_now(c, q)) {
+        return WORK_OK;
+    }
+    tell_waits(c, q, w);
+    requests_put(&in, &ch);
+    return queue_change_write(c, &ch);
 }
 
 /* ---- it is given quota ---- */
@@ -245,19 +225,15 @@ static void tell_admitted(struct queue_controller *c, const struct workload *w,
 }
 
 /* What was once true of an eviction is history when quota is reserved again. */
-static size_t past_conditions(const struct workload *w, struct arena *a,
-                              struct condition_change *out) {
+static void past_conditions(const struct workload *w, struct workload_change *ch) {
     static const char *const types[] = {"Evicted", "Preempted", "BlockedOnPreemptionGates"};
-    size_t n = 0;
     for (size_t i = 0; i < 3 && w->status != NULL; i++) {
         const struct condition *x = conditions_find(&w->status->conditions, types[i]);
         if (x != NULL && str_is(x->status, "True")) {
-            out[n++] =
-                (struct condition_change){types[i], "False", "QuotaReserved",
-                                          arena_f(a, "Previously: %.*s", STR_ARG(x->message))};
+            workload_change_set(ch, types[i], false, "QuotaReserved",
+                                arena_f(ch->arena, "Previously: %.*s", STR_ARG(x->message)));
         }
     }
-    return n;
 }
 
 /* An admission that could not be written is taken back and decided anew: quota may have been edited meanwhile. What was
@@ -309,19 +285,16 @@ bool queue_unwritable(struct queue_controller *c, const struct workload *w,
     return true;
 }
 
+/* plan empty: it has none. */
 static enum work patch_placement(struct queue_controller *c, const struct object *o,
-                                 const struct buf *plan) {
-    struct buf body;
-    patch_begin(&body, o);
-    body.n--; /* into metadata */
-    buf_c(&body, ",\"annotations\":{\"" PLACEMENT_ANNOTATION "\":");
-    if (plan->n > 0) {
-        buf_json(&body, buf_view(plan));
-    } else {
-        buf_c(&body, "null");
-    }
-    buf_c(&body, "}}}");
-    return queue_patch(c, o, "", &body, admission_written);
+                                 const struct workload *w, const struct buf *plan) {
+    struct meta meta = *w->metadata;
+    struct workload want = *w;
+    want.metadata = &meta;
+    return meta_set(&meta.annotations, &c->arena, PLACEMENT_ANNOTATION,
+                    plan->n > 0 ? buf_view(plan) : (struct str){0}) == 0
+               ? queue_edit(c, o, w, &want, admission_written)
+               : WORK_RETRY;
 }
 
 /* The placement annotation, when it is not as the seats are: true when that was written, and its change brings us back
@@ -348,7 +321,7 @@ static bool write_placement(struct queue_controller *c, const struct object *o,
         workqueue_add(c->works, q->ns, q->name);
         *ret = WORK_OK;
     } else if (news && r == 0) {
-        *ret = patch_placement(c, o, &plan);
+        *ret = patch_placement(c, o, w, &plan);
     }
     buf_release(&plan);
     return news;
@@ -363,30 +336,29 @@ static int flavors_of(struct queue_controller *c, const struct held_amount *held
     return *ret != NULL ? 0 : ERR_NOMEM;
 }
 
-static size_t admission_conditions(struct queue_controller *c, const struct object *o,
-                                   const struct workload *w, struct str cq, bool admitted,
-                                   struct condition_change *ch) {
-    size_t n = 0;
+static void admission_conditions(struct queue_controller *c, const struct workload *w,
+                                 struct str cq, bool admitted, struct workload_change *ch) {
     struct str text = arena_f(&c->arena, "Quota reserved in ClusterQueue %.*s", STR_ARG(cq));
-    ch[n++] = (struct condition_change){"QuotaReserved", "True", "QuotaReserved", text};
-    ch[n++] = admitted ? (struct condition_change){"Admitted", "True", "Admitted",
-                                                   STR("The workload is admitted")}
-                       : (struct condition_change){"Admitted", "False", queue_unsatisfied(c),
-                                                   STR("The workload has not all checks ready")};
-    if (unready(c, o, w)) {
-        ch[n++] = (struct condition_change){"PodsReady", "False", "WaitForStart", STR(NOT_READY)};
+    workload_change_set(ch, "QuotaReserved", true, "QuotaReserved", text);
+    if (admitted) {
+        workload_change_set(ch, "Admitted", true, "Admitted", STR("The workload is admitted"));
+    } else {
+        workload_change_set(ch, "Admitted", false, queue_unsatisfied(c),
+                            STR("The workload has not all checks ready"));
     }
-    return n + past_conditions(w, &c->arena, &ch[n]);
+    if (unready(c, ch->obj, w)) {
+        workload_change_set(ch, "PodsReady", false, "WaitForStart", STR(NOT_READY));
+    }
+    past_conditions(w, ch);
 }
 
 enum work queue_write_admission(struct queue_controller *c, const struct object *o,
                                 const struct workload *w, struct queue_work *q,
                                 const struct held_amount *held, size_t n, struct str cq) {
-    struct condition_change ch[8];
+    struct workload_change ch;
     struct workload_input in;
     struct check_need need;
     struct str *flavors;
-    struct buf body, list;
     enum work result;
     if (write_placement(c, o, w, q, &result)) {
         return result;
@@ -400,47 +372,23 @@ enum work queue_write_admission(struct queue_controller *c, const struct object 
         ((struct set_input *)in.sets)[i].count = q->counts[i]; /* our own copy, in the arena */
     }
     bool admitted = queue_checks_ready(w, &need);
-    size_t changes = admission_conditions(c, o, w, cq, admitted, ch);
-    patch_begin(&body, o);
-    if (!conditions_json(o, &c->arena, ch, changes, clock_wall(c->env->clock), ",\"status\":{",
-                         &body)) {
-        buf_release(&body);
+    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    admission_conditions(c, w, cq, admitted, &ch);
+    (void)queue_checks_put(c, &need, &ch);
+    ch.status.resource_requests.n = 0;
+    if (ch.code != 0 || !ch.changed ||
+        translate_assigned(c->engine, cq, &in, held, n, &c->arena, &ch.status.admission) != 0) {
         return WORK_RETRY;
     }
-    buf_init(&list, LIMIT_OBJECT_BYTES);
-    if (queue_checks_json(c, o, w, &need, &list)) {
-        buf_ch(&body, ',');
-        buf_str(&body, buf_view(&list));
-    }
-    buf_release(&list);
-    buf_c(&body, ",\"resourceRequests\":null,\"admission\":");
-    translate_admission_json(c->engine, cq, &in, held, n, &body);
-    buf_c(&body, "}}");
     tell_admitted(c, w, q, cq, admitted);
-    return queue_patch(c, o, "status", &body, admission_written);
+    return queue_change_send(c, &ch, admission_written);
 }
 
 /* ---- the end ---- */
 
-enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o,
-                               const struct workload *w) {
+enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o) {
     struct buf body;
-    bool there = false;
-    patch_begin(&body, o);
-    body.n--;
-    buf_c(&body, ",\"finalizers\":[");
-    for (size_t i = 0, n = 0; i < w->metadata->finalizers.n; i++) {
-        if (str_is(w->metadata->finalizers.v[i], QUEUE_FINALIZER)) {
-            there = true;
-            continue;
-        }
-        buf_c(&body, n++ > 0 ? "," : "");
-        buf_json(&body, w->metadata->finalizers.v[i]);
-    }
-    buf_c(&body, "]}}");
-    if (!there) {
-        buf_release(&body);
-        return WORK_OK;
-    }
-    return queue_patch(c, o, "", &body, NULL);
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int code = edit_drop_finalizer(o, QUEUE_FINALIZER, &c->arena, &body);
+    return queue_send(c, c->works, o->ns, o, "", code, &body, NULL);
 }

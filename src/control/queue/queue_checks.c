@@ -8,8 +8,8 @@
  * Required of a Workload with an admission: every rule whose flavors include one of those assigned; of one without: the
  * rules for all flavors. Entries are kept as they are written: they belong to whoever decides.
  */
+#include "control/load/workload_status.h"
 #include "control/queue/queue_private.h"
-#include "wire/text/time.h"
 
 #define READY "Ready"
 
@@ -232,11 +232,9 @@ int queue_checks_of(struct queue_controller *c, const struct workload *w, struct
     return queue_checks_needed(c, map_get(&c->clusters, ad->cluster_queue), flavors, n, true, ret);
 }
 
-static const struct admission_check_state *state_of(const struct workload *w, struct str name,
-                                                    size_t *ret_at) {
+static const struct admission_check_state *state_of(const struct workload *w, struct str name) {
     for (size_t i = 0; w->status != NULL && i < w->status->admission_checks.n; i++) {
         if (str_eq(w->status->admission_checks.v[i].name, name)) {
-            *ret_at = i;
             return &w->status->admission_checks.v[i];
         }
     }
@@ -244,9 +242,8 @@ static const struct admission_check_state *state_of(const struct workload *w, st
 }
 
 bool queue_checks_ready(const struct workload *w, const struct check_need *need) {
-    size_t at;
     for (size_t i = 0; i < need->n; i++) {
-        const struct admission_check_state *s = state_of(w, need->names[i], &at);
+        const struct admission_check_state *s = state_of(w, need->names[i]);
         if (s == NULL || !str_is(s->state, READY)) {
             return false;
         }
@@ -263,32 +260,22 @@ static bool as_needed(const struct workload *w, const struct check_need *need) {
     return same;
 }
 
-bool queue_checks_json(struct queue_controller *c, const struct object *o, const struct workload *w,
-                       const struct check_need *need, struct buf *out) {
-    yyjson_doc *doc;
-    char text[TIME_TEXT_MAX];
-    if (as_needed(w, need)) {
+bool queue_checks_put(struct queue_controller *c, const struct check_need *need,
+                      struct workload_change *ch) {
+    if (as_needed(ch->wl, need)) {
         return false;
     }
-    if (object_tree(o, &c->arena, &doc, NULL) != 0) {
-        return false;
+    struct admission_check_state *v =
+        ARENA_ARRAY(&c->arena, struct admission_check_state, need->n + 1);
+    for (size_t i = 0; v != NULL && i < need->n; i++) {
+        const struct admission_check_state *s = state_of(ch->wl, need->names[i]);
+        v[i] = s != NULL ? *s
+                         : (struct admission_check_state){.name = need->names[i],
+                                                          .state = STR("Pending"),
+                                                          .last_transition_ns = ch->now_ns};
     }
-    yyjson_val *raw = json_path(yyjson_doc_get_root(doc), "status.admissionChecks");
-    struct str now = time_text(clock_wall(c->env->clock), text);
-    buf_c(out, need->n > 0 ? "\"admissionChecks\":[" : "\"admissionChecks\":null");
-    for (size_t i = 0; i < need->n; i++) {
-        size_t at;
-        buf_c(out, i > 0 ? "," : "");
-        if (state_of(w, need->names[i], &at) != NULL) {
-            json_write(out, yyjson_arr_get(raw, at));
-            continue;
-        }
-        buf_c(out, "{\"name\":");
-        buf_json(out, need->names[i]);
-        buf_f(out, ",\"state\":\"Pending\",\"message\":\"\",\"lastTransitionTime\":\"%.*s\"}",
-              STR_ARG(now));
-    }
-    buf_c(out, need->n > 0 ? "]" : "");
+    ch->status.admission_checks.v = v;
+    ch->status.admission_checks.n = need->n;
     return true;
 }
 

@@ -41,22 +41,15 @@ static void evict(struct holding *h, const char *reason, const char *cause, stru
 
 static bool list_checks(struct holding *h, enum work *ret) {
     struct check_need need;
-    struct buf list;
     if (queue_checks_of(h->c, h->w, &need) != 0) {
         *ret = WORK_RETRY;
         return true;
     }
-    buf_init(&list, LIMIT_OBJECT_BYTES);
-    bool news = queue_checks_json(h->c, h->o, h->w, &need, &list);
-    if (news) {
-        struct buf body;
-        buf_init(&body, LIMIT_OBJECT_BYTES);
-        buf_f(&body, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{%.*s}}",
-              (unsigned long long)h->o->rv, STR_ARG(buf_view(&list)));
-        *ret = queue_patch(h->c, h->o, "status", &body, queue_written);
+    if (!queue_checks_put(h->c, &need, &h->ch)) {
+        return false;
     }
-    buf_release(&list);
-    return news;
+    *ret = queue_change_write(h->c, &h->ch);
+    return true;
 }
 
 static bool by_checks(struct holding *h, enum work *ret) {
@@ -73,7 +66,7 @@ static bool by_checks(struct holding *h, enum work *ret) {
     } else {
         return false;
     }
-    *ret = queue_change_write(h->c, h->q, &h->ch);
+    *ret = queue_change_write(h->c, &h->ch);
     return true;
 }
 
@@ -81,7 +74,7 @@ static bool by_checks(struct holding *h, enum work *ret) {
 
 static bool give_up(struct holding *h, const char *reason, struct str text, enum work *ret) {
     workload_change_unset(&h->ch, reason, text);
-    *ret = queue_change_write(h->c, h->q, &h->ch);
+    *ret = queue_change_write(h->c, &h->ch);
     return true;
 }
 
@@ -94,7 +87,7 @@ static bool by_local(struct holding *h, enum work *ret) {
             return false;
         }
         evict(h, "LocalQueueStopped", "", STR("The LocalQueue is stopped"));
-        *ret = queue_change_write(h->c, h->q, &h->ch);
+        *ret = queue_change_write(h->c, &h->ch);
         return true;
     }
     if (l == NULL || !l->exists) {
@@ -114,7 +107,7 @@ static bool by_cluster(struct holding *h, enum work *ret) {
             return false;
         }
         evict(h, "ClusterQueueStopped", "", STR("The ClusterQueue is stopped"));
-        *ret = queue_change_write(h->c, h->q, &h->ch);
+        *ret = queue_change_write(h->c, &h->ch);
         return true;
     }
     if (s == NULL || !s->exists || s->terminating) {
@@ -168,7 +161,7 @@ static bool by_ready(struct holding *h, enum work *ret) {
               arena_f(&h->c->arena, "Exceeded the PodsReady timeout %.*s/%.*s", STR_ARG(h->q->ns),
                       STR_ARG(h->q->name)));
     }
-    *ret = queue_change_write(h->c, h->q, &h->ch);
+    *ret = queue_change_write(h->c, &h->ch);
     return true;
 }
 
@@ -194,7 +187,7 @@ static bool by_clearance(struct holding *h, enum work *ret) {
     queue_tell(h->q, EVENT_NORMAL, "Admitted",
                "Admitted by ClusterQueue %.*s, wait time since reservation was %llds",
                STR_ARG(h->w->status->admission->cluster_queue), (long long)waited);
-    *ret = queue_change_write(h->c, h->q, &h->ch);
+    *ret = queue_change_write(h->c, &h->ch);
     return h->ch.changed;
 }
 
@@ -204,7 +197,7 @@ static bool by_waiting(struct holding *h, enum work *ret) {
     }
     workload_change_set(&h->ch, "Admitted", false, queue_unsatisfied(h->c),
                         STR("The workload has not all checks ready"));
-    *ret = queue_change_write(h->c, h->q, &h->ch);
+    *ret = queue_change_write(h->c, &h->ch);
     return h->ch.changed;
 }
 
@@ -299,7 +292,7 @@ bool queue_returns(struct queue_controller *c, const struct object *o, const str
     if (reason != NULL) {
         workload_change_set(&ch, "Requeued", true, reason, str_of(text));
     }
-    *ret = queue_change_write(c, q, &ch);
+    *ret = queue_change_write(c, &ch);
     return true;
 }
 
@@ -318,28 +311,26 @@ bool queue_gates(struct queue_controller *c, const struct object *o, const struc
                  enum work *ret) {
     size_t want = w->spec != NULL ? w->spec->preemption_gates.n : 0;
     bool same = want == (w->status != NULL ? w->status->preemption_gates.n : 0);
-    int64_t now = clock_wall(c->env->clock);
-    char text[TIME_TEXT_MAX];
-    struct buf body;
+    struct workload_change ch;
     for (size_t i = 0; same && i < want; i++) {
         same = gate_of(w, w->spec->preemption_gates.v[i].name) != NULL;
     }
     if (same) {
         return false;
     }
-    buf_init(&body, LIMIT_OBJECT_BYTES);
-    buf_f(&body, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"preemptionGates\":",
-          (unsigned long long)o->rv);
-    buf_c(&body, want > 0 ? "[" : "null");
-    for (size_t i = 0; i < want; i++) {
-        const struct preemption_gate_state *g = gate_of(w, w->spec->preemption_gates.v[i].name);
-        buf_c(&body, i > 0 ? ",{\"name\":" : "{\"name\":");
-        buf_json(&body, w->spec->preemption_gates.v[i].name);
-        buf_f(&body, ",\"position\":\"%s\",\"lastTransitionTime\":\"%.*s\"}",
-              g != NULL && str_is(g->position, "Open") ? "Open" : "Closed",
-              STR_ARG(time_text(g != NULL ? g->last_transition_ns : now, text)));
+    workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
+    struct preemption_gate_state *v =
+        ARENA_ARRAY(&c->arena, struct preemption_gate_state, want + 1);
+    for (size_t i = 0; v != NULL && i < want; i++) {
+        struct str name = w->spec->preemption_gates.v[i].name;
+        const struct preemption_gate_state *g = gate_of(w, name);
+        v[i] = g != NULL ? *g
+                         : (struct preemption_gate_state){.last_transition_ns = ch.now_ns};
+        v[i].name = name;
+        v[i].position = str_is(v[i].position, "Open") ? STR("Open") : STR("Closed");
     }
-    buf_c(&body, want > 0 ? "]}}" : "}}");
-    *ret = queue_patch(c, o, "status", &body, queue_written);
+    ch.status.preemption_gates.v = v;
+    ch.status.preemption_gates.n = want;
+    *ret = queue_change_write(c, &ch);
     return true;
 }

@@ -8,18 +8,19 @@
 #include "control/queue/queue_private.h"
 
 #include "core/admit/engine_list.h"
-#include "wire/text/time.h"
 
 static const int64_t COHORT_DELAY_NS = 200 * NS_PER_MS;
 
 /* ---- shares ---- */
 
-void queue_share_json(struct queue_controller *c, bool queue, struct str name, const char *before,
-                      struct buf *out) {
-    if (c->settings->fair_sharing) {
-        buf_f(out, "%s\"fairSharing\":{\"weightedShare\":%lld}", before,
-              (long long)engine_share(c->engine, queue, name));
+struct fair_sharing_status *queue_share_status(struct queue_controller *c, bool queue,
+                                               struct str name) {
+    struct fair_sharing_status *s =
+        c->settings->fair_sharing ? ARENA_NEW(&c->arena, struct fair_sharing_status) : NULL;
+    if (s != NULL) {
+        s->weighted_share = engine_share(c->engine, queue, name);
     }
+    return s;
 }
 
 void queue_cohort_soon(struct queue_controller *c, struct str name) {
@@ -40,55 +41,67 @@ void queue_shares_soon(struct queue_controller *c, const struct cluster_state *s
 
 /* ---- usage ---- */
 
+struct consumed {
+    struct arena *a;
+    struct quantity_map map;
+    size_t cap;
+};
+
 static void consumed_each(void *ctx, struct str resource, double v) {
-    struct buf *out = ctx;
-    char text[QUANTITY_TEXT_MAX];
+    struct consumed *u = ctx;
     /* Thousandths as long as they fit. */
     struct quantity q = v < 9e15 ? quantity_of_milli((int64_t)(v * 1000 + 0.5), QUANTITY_DECIMAL)
                                  : quantity_of((int64_t)(v < 9e18 ? v : 9e18), QUANTITY_DECIMAL);
-    buf_c(out, out->p[out->n - 1] == '{' ? "" : ",");
-    buf_json(out, resource);
-    buf_ch(out, ':');
-    buf_json(out, quantity_text(q, text));
+    if (u->map.n == u->cap) {
+        u->cap = 2 * u->cap + 8;
+        struct quantity_pair *grown = ARENA_ARRAY(u->a, struct quantity_pair, u->cap);
+        if (grown == NULL) {
+            u->cap = u->map.n;
+            return;
+        }
+        if (u->map.n > 0) {
+            memcpy(grown, u->map.v, u->map.n * sizeof(*grown));
+        }
+        u->map.v = grown;
+    }
+    u->map.v[u->map.n++] = (struct quantity_pair){resource, q};
 }
 
 /* What its ClusterQueue covers, and was not used yet. */
-static void unused_json(const struct cluster_state *s, size_t from, struct buf *out) {
+static void unused_add(const struct cluster_state *s, struct consumed *u) {
     for (size_t i = 0; s != NULL && s->shape != NULL && i < s->shape->n; i++) {
         const struct cluster_flavor *f = &s->shape->flavors[i];
-        for (size_t k = 0; k < f->n && buf_ok(out) == 0; k++) {
-            struct buf key;
-            buf_init(&key, 0);
-            buf_json(&key, f->v[k].name);
-            buf_ch(&key, ':');
-            if (!str_contains(str_skip(buf_view(out), from), buf_view(&key))) {
-                consumed_each(out, f->v[k].name, 0);
+        for (size_t k = 0; k < f->n; k++) {
+            size_t at = 0;
+            while (at < u->map.n && !str_eq(u->map.v[at].key, f->v[k].name)) {
+                at++;
             }
-            buf_release(&key);
+            if (at == u->map.n) {
+                consumed_each(u, f->v[k].name, 0);
+            }
         }
     }
 }
 
-void queue_usage_json(struct queue_controller *c, const struct local_state *l, struct buf *out) {
+struct local_queue_fair_sharing_status *queue_usage_status(struct queue_controller *c,
+                                                           const struct local_state *l) {
+    struct consumed u = {.a = &c->arena};
     int64_t at = 0;
-    size_t before = out->n;
-    char text[TIME_TEXT_MAX];
-    if (!c->settings->usage.on) {
-        return;
+    if (!c->settings->usage.on ||
+        !engine_local_consumed(c->engine, l->key, &at, consumed_each, &u)) {
+        return NULL;
     }
-    buf_c(out, ",\"fairSharing\":{\"weightedShare\":0,\"admissionFairSharingStatus\":"
-               "{\"consumedResources\":{");
-    if (buf_ok(out) != 0) {
-        return;
+    unused_add(l->of, &u);
+    struct admission_fair_sharing_status *used =
+        ARENA_NEW(&c->arena, struct admission_fair_sharing_status);
+    struct local_queue_fair_sharing_status *s =
+        ARENA_NEW(&c->arena, struct local_queue_fair_sharing_status);
+    if (used == NULL || s == NULL) {
+        return NULL;
     }
-    if (!engine_local_consumed(c->engine, l->key, &at, consumed_each, out)) {
-        out->n = before;
-        return;
-    }
-    unused_json(l->of, before, out);
-    buf_c(out, "},\"lastUpdate\":");
-    buf_json(out, time_text(at, text));
-    buf_c(out, "}}");
+    *used = (struct admission_fair_sharing_status){u.map, at};
+    s->admission_fair_sharing_status = used;
+    return s;
 }
 
 /* What was published before a restart. */

@@ -259,64 +259,65 @@ static int seat_for(struct queue_controller *c, const struct object *o, const st
 
 /* ---- writing ---- */
 
-struct condition_patch {
-    struct buf body;
-    bool news;
-};
-
-static struct condition_patch scheduled(struct queue_controller *c, const struct object *o,
-                                        const char *status, const char *reason,
-                                        struct str message) {
-    struct condition_patch p = {.news = false};
-    struct condition_change ch = {"PodScheduled", status, reason, message};
-    buf_init(&p.body, LIMIT_OBJECT_BYTES);
-    buf_ch(&p.body, '{');
-    p.news =
-        conditions_json(o, &c->arena, &ch, 1, clock_wall(c->env->clock), "\"status\":{", &p.body);
-    buf_c(&p.body, "}}");
-    return p;
+/* The condition PodScheduled, as a patch of the status; ERR_NOT_FOUND: it says so already. */
+static int scheduled(struct queue_controller *c, const struct object *o, const struct pod *p,
+                     const struct condition_want *x, struct buf *out) {
+    struct pod_status status = {0};
+    struct pod want = *p;
+    if (p->status != NULL) {
+        status = *p->status;
+    }
+    want.status = &status;
+    int r = conditions_copy(p->status != NULL ? &p->status->conditions : NULL, &c->arena,
+                            &status.conditions);
+    r = r == 0 ? conditions_put(&status.conditions, &c->arena, x, clock_wall(c->env->clock),
+                                o->generation, NULL)
+               : r;
+    return r == 0 ? edit_write(o, EDIT_VERSION, p, &want, out) : r;
 }
+
+static const struct condition_want is_scheduled = {"PodScheduled", "True", "", {0}};
 
 static int after_bind(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct queue_controller *c = ctx;
-    if (res->code != 0 || res->obj == NULL || tag != 1) {
+    const struct object *o = res->obj;
+    if (res->code != 0 || o == NULL || tag != 1) {
         return res->code;
     }
-    struct condition_patch p = scheduled(c, res->obj, "True", "", (struct str){0});
-    struct seat *s = pool_pod_seat(engine_pool(c->engine), res->obj->uid);
+    struct seat *s = pool_pod_seat(engine_pool(c->engine), o->uid);
     if (s != NULL) {
-        recorder_event(c->recorder, res->obj, EVENT_NORMAL, "Scheduled",
-                       "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(res->obj->ns),
-                       STR_ARG(res->obj->name), STR_ARG(s->node));
+        recorder_event(c->recorder, o, EVENT_NORMAL, "Scheduled",
+                       "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(o->ns), STR_ARG(o->name),
+                       STR_ARG(s->node));
     }
-    if (p.news && buf_ok(&p.body) == 0) {
+    struct buf body;
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    const struct pod *p = queue_decode(c, o);
+    if (p != NULL && scheduled(c, o, p, &is_scheduled, &body) == 0) {
         round_tag(r, 2);
-        round_patch(r, res->obj->kind, res->obj->ns, res->obj->name, "status", PATCH_MERGE,
-                    buf_view(&p.body));
+        round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&body));
     }
-    buf_release(&p.body);
+    buf_release(&body);
     return 0;
 }
 
 static enum work bind(struct queue_controller *c, const struct object *o, const struct pod *p,
                       const struct seat *s) {
+    struct meta meta = *p->metadata;
+    struct pod_spec spec = *p->spec;
+    struct pod want = {.metadata = &meta, .spec = &spec, .status = p->status};
     struct buf devices, body;
     enum work w = WORK_RETRY;
     buf_init(&devices, LIMIT_ANNOTATION_BYTES);
     buf_init(&body, LIMIT_OBJECT_BYTES);
     int r = translate_devices_json(s, p->spec, engine_resources(c->engine), &c->arena, &devices);
-    buf_f(&body, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)o->rv);
-    if (s->n_devices > 0) {
-        buf_c(&body, ",\"annotations\":{\"" DEVICES_ANNOTATION "\":");
-        buf_json(&body, buf_view(&devices));
-        buf_ch(&body, '}');
+    spec.node_name = s->node;
+    if (r == 0 && s->n_devices > 0) {
+        r = meta_set(&meta.annotations, &c->arena, DEVICES_ANNOTATION, buf_view(&devices));
     }
-    buf_c(&body, "},\"spec\":{\"nodeName\":");
-    buf_json(&body, s->node);
-    buf_c(&body, "}}");
-    struct round *round = r == 0 && buf_ok(&body) == 0
-                              ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name)
-                              : NULL;
+    r = r == 0 ? edit_write(o, EDIT_VERSION, p, &want, &body) : r;
+    struct round *round =
+        r == 0 ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name) : NULL;
     if (round != NULL) {
         round_on_done(round, after_bind, c);
         round_tag(round, 1);
@@ -344,29 +345,26 @@ static int after_waiting(void *ctx, struct round *r, uint64_t tag, const struct 
     return res->code;
 }
 
+static enum work say(struct queue_controller *c, const struct object *o, const struct pod *p,
+                     const struct condition_want *x, round_hook *hook) {
+    struct buf body;
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int code = scheduled(c, o, p, x, &body);
+    return queue_send(c, c->pods, o->ns, o, "status", code, &body, hook);
+}
+
 static enum work say_unschedulable(struct queue_controller *c, const struct object *o,
-                                   struct str message) {
-    struct condition_patch p = scheduled(c, o, "False", "Unschedulable", message);
-    enum work w = WORK_OK;
-    if (p.news && buf_ok(&p.body) == 0) {
-        struct round *r = round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name);
-        w = WORK_RETRY;
-        if (r != NULL) {
-            round_on_done(r, after_waiting, c);
-            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
-            w = round_end(r);
-        }
-    }
-    buf_release(&p.body);
-    return w;
+                                   const struct pod *p, struct str message) {
+    struct condition_want x = {"PodScheduled", "False", "Unschedulable", message};
+    return say(c, o, p, &x, after_waiting);
 }
 
 /* The annotations of its Workload have no room for where this pod would go: it is told so, and tried again by and by,
  * since they may be edited. */
-static enum work say_too_long(struct queue_controller *c, const struct object *o, size_t bytes,
-                              size_t room) {
+static enum work say_too_long(struct queue_controller *c, const struct object *o,
+                              const struct pod *p, size_t bytes, size_t room) {
     workqueue_add_after(c->pods, o->ns, o->name, PLAN_AGAIN_NS);
-    return say_unschedulable(c, o,
+    return say_unschedulable(c, o, p,
                              arena_f(&c->arena,
                                      "the places of its Workload would take %zu bytes in the "
                                      "annotation " PLACEMENT_ANNOTATION
@@ -386,9 +384,9 @@ static int after_plan(void *ctx, struct round *r, uint64_t tag, const struct wri
 }
 
 /* The placement of the seat's Workload, when that is not as written: true when it was, and the pod waits for it. */
-static bool keep_plan(struct queue_controller *c, const struct object *o, const struct seat *s,
-                      enum work *ret) {
-    const struct queue_work *q = str_empty(s->workload) ? NULL : map_get(&c->by_uid, s->workload);
+static bool keep_plan(struct queue_controller *c, const struct object *o, const struct pod *p,
+                      const struct seat *s, enum work *ret) {
+    struct queue_work *q = str_empty(s->workload) ? NULL : map_get(&c->by_uid, s->workload);
     const struct object *w =
         q != NULL && q->plan != q->plan_kept ? mirror_by_uid(c->env->mirror, s->workload) : NULL;
     const struct workload *view = w != NULL ? queue_decode(c, w) : NULL;
@@ -397,57 +395,40 @@ static bool keep_plan(struct queue_controller *c, const struct object *o, const 
     if (view == NULL) {
         return w != NULL;
     }
+    struct meta meta = *view->metadata;
+    struct round *round = NULL;
     size_t room = queue_placement_room(view->metadata);
     buf_init(&plan, LIMIT_OBJECT_BYTES);
     buf_init(&body, LIMIT_OBJECT_BYTES);
     translate_placement_json(pool_workload_first(engine_pool(c->engine), s->workload), &plan);
-    buf_f(&body,
-          "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{\"" PLACEMENT_ANNOTATION
-          "\":",
-          (unsigned long long)w->rv);
-    buf_json(&body, buf_view(&plan));
-    buf_c(&body, "}}}");
-    bool too_long = buf_ok(&plan) == ERR_TOO_LARGE || plan.n > room;
-    struct round *round = !too_long && buf_ok(&plan) == 0 && buf_ok(&body) == 0
-                              ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name)
-                              : NULL;
-    if (too_long) {
-        *ret = say_too_long(c, o, plan.n, room);
-    } else if (round != NULL) {
+    int r = buf_ok(&plan);
+    if (r == ERR_TOO_LARGE || plan.n > room) {
+        *ret = say_too_long(c, o, p, plan.n, room);
+    } else if (r == 0) {
+        r = meta_set(&meta.annotations, &c->arena, PLACEMENT_ANNOTATION, buf_view(&plan));
+        r = r == 0 ? edit_write_meta(w, EDIT_VERSION, view->metadata, &meta, &body) : r;
+        round = r == 0 ? round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name) : NULL;
+    }
+    if (round != NULL) {
         round_on_done(round, after_plan, c);
         round_tag(round, q->plan);
         round_patch(round, w->kind, w->ns, w->name, "", PATCH_MERGE, buf_view(&body));
         *ret = round_end(round);
     }
+    q->plan_kept = r == ERR_NOT_FOUND ? q->plan : q->plan_kept; /* it is as written */
     buf_release(&plan);
     buf_release(&body);
-    return true;
-}
-
-/* A pod that was bound, and whose condition was not written: the write failed, or we were stopped. */
-static enum work say_scheduled(struct queue_controller *c, const struct object *o) {
-    struct condition_patch p = scheduled(c, o, "True", "", (struct str){0});
-    enum work w = WORK_OK;
-    if (p.news && buf_ok(&p.body) == 0) {
-        struct round *r = round_new(c->pods, c->env->writer, QUEUE_WHO, o->ns, o->name);
-        w = WORK_RETRY;
-        if (r != NULL) {
-            round_patch(r, o->kind, o->ns, o->name, "status", PATCH_MERGE, buf_view(&p.body));
-            w = round_end(r);
-        }
-    }
-    buf_release(&p.body);
-    return w;
+    return r != ERR_NOT_FOUND;
 }
 
 static enum work say_waiting(struct queue_controller *c, const struct object *o,
-                             const struct place_why *why) {
+                             const struct pod *p, const struct place_why *why) {
     struct verdict v = {.reason = PEND_WAITING_FOR_PLACEMENT, .place = *why};
     struct buf text;
     buf_init(&text, LIMIT_CONDITION_MESSAGE);
     verdict_text(&v, engine_flavors(c->engine), engine_resources(c->engine), &c->arena, &text);
-    enum work w =
-        say_unschedulable(c, o, str_skip(buf_view(&text), sizeof("quota is available, but ") - 1));
+    enum work w = say_unschedulable(
+        c, o, p, str_skip(buf_view(&text), sizeof("quota is available, but ") - 1));
     buf_release(&text);
     return w;
 }
@@ -505,7 +486,7 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
     if (!terminal(p) && o->deleting_ns == 0 && !str_empty(p->spec->node_name) && bound != NULL &&
         pool_seat_usable(engine_pool(c->engine), bound)) { /* on one of our nodes */
         waiting_set(c, o, false);
-        return say_scheduled(c, o);
+        return say(c, o, p, &is_scheduled, NULL); /* that was not written, or we were stopped */
     }
     bool settled = terminal(p) || o->deleting_ns != 0 || !str_empty(p->spec->node_name) ||
                    p->spec->scheduling_gates.n > 0;
@@ -521,8 +502,8 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
         return WORK_OK;
     }
     if (s == NULL) {
-        return say_waiting(c, o, &why);
+        return say_waiting(c, o, p, &why);
     }
     enum work kept;
-    return keep_plan(c, o, s, &kept) ? kept : bind(c, o, p, s);
+    return keep_plan(c, o, p, s, &kept) ? kept : bind(c, o, p, s);
 }

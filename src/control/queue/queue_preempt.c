@@ -98,7 +98,6 @@ enum work queue_victim_write(struct queue_controller *c, const struct object *o,
         STR_ARG(path_of(c, str_of(aq->local->cluster))),
         STR_ARG(path_of(c, w->status->admission->cluster_queue)));
     struct workload_change ch;
-    struct buf body;
     workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
     workload_change_evict(&ch, "Preempted", "", text);
     workload_change_set(&ch, "Preempted", true, words[q->victim->reason].reason, text);
@@ -106,10 +105,5 @@ enum work queue_victim_write(struct queue_controller *c, const struct object *o,
                STR_ARG(priority_text(c, aw)), STR_ARG(priority_text(c, w)));
     queue_tell(q, EVENT_NORMAL, workload_evicted_event(STR("Preempted"), STR("")), "%.*s",
                STR_ARG(text));
-    buf_init(&body, LIMIT_OBJECT_BYTES);
-    if (workload_change_write(&ch, &body) != 0) {
-        buf_release(&body);
-        return WORK_RETRY;
-    }
-    return queue_patch(c, o, "status", &body, written);
+    return queue_change_send(c, &ch, written);
 }

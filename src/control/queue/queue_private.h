@@ -10,6 +10,7 @@
 #include "control/queue/queue_metrics.h"
 #include "control/load/queue_settings.h"
 #include "control/queue/queue_tally.h"
+#include "control/kit/edit.h"
 #include "control/kit/recorder.h"
 #include "control/kit/round.h"
 
@@ -254,8 +255,7 @@ enum work queue_say_waits(struct queue_controller *c, const struct object *o,
                           const struct workload *w, struct queue_work *q);
 /* Admitted False while checks are not Ready. */
 const char *queue_unsatisfied(const struct queue_controller *c);
-enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o,
-                               const struct workload *w);
+enum work queue_finalizer_drop(struct queue_controller *c, const struct object *o);
 
 /* queue_evict.c */
 /* One that holds quota: the first step that is due (see there); WORK_OK when nothing is. */
@@ -298,11 +298,6 @@ enum work queue_victim_write(struct queue_controller *c, const struct object *o,
 void queue_tell(struct queue_work *q, enum event_type type, const char *reason, const char *fmt,
                 ...) __attribute__((format(printf, 4, 5)));
 void queue_tell_not(struct queue_work *q);
-enum work queue_change_write(struct queue_controller *c, struct queue_work *q,
-                             struct workload_change *ch);
-/* Sends `body`, a whole merge patch, and releases it; queue_written, or a hook that calls it, tells when it is done. */
-enum work queue_patch(struct queue_controller *c, const struct object *o, const char *sub,
-                      struct buf *body, round_hook *hook);
 int queue_written(void *ctx, struct round *r, uint64_t tag, const struct write_result *res);
 
 /* queue_resources.c */
@@ -341,9 +336,9 @@ int queue_checks_needed(struct queue_controller *c, const struct cluster_state *
                         const struct str *flavors, size_t n, bool assigned, struct check_need *ret);
 int queue_checks_of(struct queue_controller *c, const struct workload *w, struct check_need *ret);
 bool queue_checks_ready(const struct workload *w, const struct check_need *need);
-/* `"admissionChecks":...` with just those; false and nothing when the list is so already. */
-bool queue_checks_json(struct queue_controller *c, const struct object *o, const struct workload *w,
-                       const struct check_need *need, struct buf *out);
+/* The status lists just those afterwards; false when it does already. */
+bool queue_checks_put(struct queue_controller *c, const struct check_need *need,
+                      struct workload_change *ch);
 /* How many are in this state, and `AdmissionCheck in Retry state: "name" (message)`. */
 size_t queue_checks_list(struct queue_controller *c, const struct workload *w, const char *state,
                          struct str *ret);
@@ -351,10 +346,11 @@ size_t queue_checks_list(struct queue_controller *c, const struct workload *w, c
 /* queue_fair.c: fair sharing and admission fair sharing; nothing where they are not configured */
 int queue_fair_init(struct queue_controller *c, struct engine_options *o); /* ERR_NOMEM */
 void queue_fair_release(struct queue_controller *c); /* after the engine */
-/* `"fairSharing":{...}` with `before` in front of it. */
-void queue_share_json(struct queue_controller *c, bool queue, struct str name, const char *before,
-                      struct buf *out);
-void queue_usage_json(struct queue_controller *c, const struct local_state *l, struct buf *out);
+/* What a status says of them, in the arena; NULL: nothing, or no memory. */
+struct fair_sharing_status *queue_share_status(struct queue_controller *c, bool queue,
+                                               struct str name);
+struct local_queue_fair_sharing_status *queue_usage_status(struct queue_controller *c,
+                                                           const struct local_state *l);
 void queue_cohort_soon(struct queue_controller *c, struct str name);
 void queue_shares_soon(struct queue_controller *c, const struct cluster_state *s); /* above it */
 /* A LocalQueue came, changed or went; fresh: not seen before. */
@@ -396,15 +392,16 @@ bool queue_pod_adopt(struct queue_controller *c, const struct object *o);
 void queue_pods_retry(struct queue_controller *c);
 
 /* queue_write.c */
-struct condition_change {
-    const char *type, *status, *reason;
-    struct str message;
-};
-/* "conditions":[...] with the changes applied to those of the object; transitions keep their time
- * when the status does.
- * False when nothing would change (then out is left as it was). */
-bool conditions_json(const struct object *o, struct arena *a,
-                     const struct condition_change *changes, size_t n, int64_t now_ns,
-                     const char *time_field, struct buf *out);
+/* Sends the patch that edit_write made with this code, if any, and releases it; `ns` is of the key of the queue `of`.
+ * WORK_OK: nothing differs. hook may be NULL. */
+enum work queue_send(struct queue_controller *c, struct workqueue *of, struct str ns,
+                     const struct object *o, const char *sub, int code, struct buf *body,
+                     round_hook *hook);
+/* A Workload from one view to another; queue_written, or a hook that calls it, tells when it is done. */
+enum work queue_edit(struct queue_controller *c, const struct object *o, const struct workload *was,
+                     const struct workload *want, round_hook *hook);
+enum work queue_change_send(struct queue_controller *c, const struct workload_change *ch,
+                            round_hook *hook);
+enum work queue_change_write(struct queue_controller *c, const struct workload_change *ch);
 
 #endif

@@ -96,7 +96,7 @@ enum work queue_slice_finish(struct queue_controller *c, const struct object *o,
     workload_change_init(&ch, o, w, &c->arena, clock_wall(c->env->clock));
     workload_change_set(&ch, "Finished", true, "WorkloadSliceReplaced", text);
     queue_tell(q, EVENT_NORMAL, "WorkloadSliceReplaced", "%.*s", STR_ARG(text));
-    return queue_change_write(c, q, &ch);
+    return queue_change_write(c, &ch);
 }
 
 /* ---- what it holds ---- */

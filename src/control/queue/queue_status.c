@@ -2,69 +2,27 @@
  * queue_status: what ClusterQueues, LocalQueues and ResourceFlavors say of themselves, from the tallies; written when
  * queue_count says so. What exists costs nothing here, only what the object itself lists.
  */
+#include "api/meta.h"
 #include "base/limits.h"
 #include "control/queue/queue_private.h"
-
-struct out {
-    struct buf body;
-    const struct object *o;
-};
-
-static void begin(struct out *b, const struct object *o) {
-    b->o = o;
-    buf_init(&b->body, LIMIT_OBJECT_BYTES);
-    buf_f(&b->body, "{\"metadata\":{\"resourceVersion\":\"%llu\"}", (unsigned long long)o->rv);
-}
-
-static enum work send(struct queue_controller *c, struct out *b, struct str ns, const char *sub) {
-    buf_ch(&b->body, '}');
-    struct round *r = buf_ok(&b->body) == 0
-                          ? round_new(c->states, c->env->writer, QUEUE_WHO, ns, b->o->name)
-                          : NULL;
-    enum work w = WORK_RETRY;
-    if (r != NULL) {
-        round_patch(r, b->o->kind, b->o->ns, b->o->name, sub, PATCH_MERGE, buf_view(&b->body));
-        w = round_end(r);
-    }
-    buf_release(&b->body);
-    return w;
-}
 
 /* Adds or drops our finalizer; WORK_OK when it is already so. */
 static enum work finalizer_set(struct queue_controller *c, const struct object *o, struct str key,
                                bool want) {
-    struct out b;
-    yyjson_doc *doc;
-    bool there = false;
-    size_t n = 0, i, max;
-    yyjson_val *f;
+    struct meta *was, now;
+    struct buf body;
     if (!want && o->n_finalizers == 0) {
         return WORK_OK;
     }
-    if (object_tree(o, &c->arena, &doc, NULL) != 0) {
-        return WORK_RETRY;
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int r = edit_read_meta(o, &c->arena, &was);
+    if (r == 0) {
+        now = *was;
+        r = want ? meta_add_finalizer(&now, &c->arena, QUEUE_FINALIZER)
+                 : meta_remove_finalizer(&now, &c->arena, QUEUE_FINALIZER);
     }
-    begin(&b, o);
-    b.body.n--;
-    buf_c(&b.body, ",\"finalizers\":[");
-    yyjson_arr_foreach(json_path(yyjson_doc_get_root(doc), "metadata.finalizers"), i, max, f) {
-        bool ours = str_is(json_str(f), QUEUE_FINALIZER);
-        there = there || ours;
-        if (!ours || want) {
-            buf_c(&b.body, n++ > 0 ? "," : "");
-            buf_json(&b.body, json_str(f));
-        }
-    }
-    if (want && !there) {
-        buf_c(&b.body, n > 0 ? "," : "");
-        buf_json(&b.body, STR(QUEUE_FINALIZER));
-    }
-    buf_c(&b.body, "]}");
-    if (want == there) {
-        buf_release(&b.body);
-        return WORK_OK;
-    }
-    return send(c, &b, key, "");
+    r = r == 0 ? edit_write_meta(o, EDIT_VERSION, was, &now, &body) : r;
+    return queue_send(c, c->states, key, o, "", r, &body, NULL);
 }
 
 /* ---- what a ClusterQueue lists ---- */
@@ -131,44 +89,30 @@ int queue_shape_read(struct cluster_state *s, const struct cluster_queue *q) {
 }
 
 /* Usage as a list of flavors. `borrows`: what is above nominal is said too, and is zero outside a cohort. */
-static void usage_json(struct queue_controller *c, const struct cluster_shape *shape,
-                       const struct tally *t, bool admitted, bool borrows, struct buf *out) {
-    buf_ch(out, '[');
-    for (size_t i = 0; shape != NULL && i < shape->n; i++) {
-        const struct cluster_flavor *f = &shape->flavors[i];
+static struct flavor_usage_list usage_of(struct queue_controller *c,
+                                         const struct cluster_shape *shape, const struct tally *t,
+                                         bool admitted, bool borrows) {
+    struct flavor_usage_list l = {0};
+    size_t n = shape != NULL ? shape->n : 0;
+    l.v = ARENA_ARRAY(&c->arena, struct flavor_usage, n + 1);
+    for (; l.v != NULL && l.n < n; l.n++) {
+        const struct cluster_flavor *f = &shape->flavors[l.n];
+        struct resource_usage *v = ARENA_ARRAY(&c->arena, struct resource_usage, f->n + 1);
         uint32_t flavor = names_find(engine_flavors(c->engine), f->name);
-        buf_c(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, f->name);
-        buf_c(out, ",\"resources\":[");
-        for (size_t k = 0; k < f->n; k++) {
+        for (size_t k = 0; v != NULL && k < f->n; k++) {
             const struct cluster_resource *r = &f->v[k];
             uint32_t resource = names_find(engine_resources(c->engine), r->name);
             int64_t total = admitted ? tally_admitted(t, flavor, resource)
                                      : tally_reserved(t, flavor, resource);
-            buf_c(out, k > 0 ? ",{\"name\":" : "{\"name\":");
-            buf_json(out, r->name);
-            buf_c(out, ",\"total\":\"");
-            amount_text(r->name, total, out);
-            if (borrows) {
-                int64_t over = str_empty(shape->cohort) ? 0 : amount_sub(total, r->nominal);
-                buf_c(out, "\",\"borrowed\":\"");
-                amount_text(r->name, over > 0 ? over : 0, out);
-            }
-            buf_c(out, "\"}");
+            int64_t over = borrows && !str_empty(shape->cohort) ? amount_sub(total, r->nominal) : 0;
+            v[k] = (struct resource_usage){r->name, amount_quantity(r->name, total),
+                                           amount_quantity(r->name, over > 0 ? over : 0)};
         }
-        buf_c(out, "]}");
+        l.v[l.n].name = f->name;
+        l.v[l.n].resources.v = v;
+        l.v[l.n].resources.n = v != NULL ? f->n : 0;
     }
-    buf_ch(out, ']');
-}
-
-static void tally_json(struct queue_controller *c, const struct cluster_shape *shape,
-                       const struct tally *t, bool borrows, struct buf *out) {
-    buf_c(out, "\"flavorsReservation\":");
-    usage_json(c, shape, t, false, borrows, out);
-    buf_c(out, ",\"flavorsUsage\":");
-    usage_json(c, shape, t, true, borrows, out);
-    buf_f(out, ",\"pendingWorkloads\":%lld,\"reservingWorkloads\":%lld,\"admittedWorkloads\":%lld",
-          (long long)t->pending, (long long)t->reserving, (long long)t->admitted);
+    return l;
 }
 
 /* ---- ClusterQueue ---- */
@@ -191,12 +135,12 @@ bool queue_cluster_sound(struct queue_controller *c, const struct cluster_state 
     return sound;
 }
 
-static struct condition_change cluster_active(struct queue_controller *c, const struct object *o,
+static struct condition_want cluster_active(struct queue_controller *c, const struct object *o,
                                               const struct cluster_state *s) {
-    struct condition_change ch = {"Active", "True", "Ready", STR("Can admit new workloads")};
+    struct condition_want ch = {"Active", "True", "Ready", STR("Can admit new workloads")};
     struct buf parts, missing;
     if (o->deleting_ns != 0) {
-        return (struct condition_change){"Active", "False", "Terminating",
+        return (struct condition_want){"Active", "False", "Terminating",
                                          STR("Can't admit new workloads; clusterQueue is "
                                              "terminating")};
     }
@@ -205,7 +149,7 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
     }
     buf_init(&parts, 0);
     buf_init(&missing, 0);
-    ch = (struct condition_change){"Active", "False", "Unknown", {0}};
+    ch = (struct condition_want){"Active", "False", "Unknown", {0}};
     flavors_missing(c, s->shape, &missing);
     if (s->stopped) {
         ch.reason = "Stopped";
@@ -225,50 +169,26 @@ static struct condition_change cluster_active(struct queue_controller *c, const 
     return ch;
 }
 
-/* The status as it should be, as a patch of what is there; false when nothing would change. */
-static bool status_changes(struct queue_controller *c, const struct object *o, struct buf *status,
-                           const struct condition_change *active, struct buf *body) {
-    struct str text = buf_view(status);
-    yyjson_doc *want, *have;
-    if (buf_ok(status) != 0 || json_parse(&c->arena, text, &want, NULL) != 0 ||
-        object_tree(o, &c->arena, &have, NULL) != 0) {
-        return false;
+/* Writes the status where it says something new. */
+static enum work status_write(struct queue_controller *c, const struct object *o, struct str key,
+                              struct status_pace *p, const void *was, const void *want) {
+    struct buf body;
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int r = arena_ok(&c->arena);
+    r = r == 0 ? edit_write(o, EDIT_VERSION, was, want, &body) : r;
+    if (r == 0) {
+        p->written_ns = clock_mono(c->env->clock);
     }
-    bool changed = false;
-    yyjson_obj_iter it = yyjson_obj_iter_with(yyjson_doc_get_root(want));
-    yyjson_val *old = json_path(yyjson_doc_get_root(have), "status");
-    for (yyjson_val *k; (k = yyjson_obj_iter_next(&it)) != NULL;) {
-        yyjson_val *was = json_get(old, json_str(k));
-        changed = changed || was == NULL || !json_equal(was, yyjson_obj_iter_get_val(k));
-    }
-    struct buf conditions;
-    buf_init(&conditions, 0);
-    bool turned = conditions_json(o, &c->arena, active, active != NULL, clock_wall(c->env->clock),
-                                  ",", &conditions);
-    if (changed || turned) {
-        buf_c(body, ",\"status\":");
-        buf_add(body, text.p, text.n - 1); /* its last brace comes after the conditions */
-        buf_str(body, buf_view(&conditions));
-        buf_ch(body, '}');
-    }
-    buf_release(&conditions);
-    return changed || turned;
+    return queue_send(c, c->states, key, o, "status", r, &body, NULL);
 }
 
-/* Writes the status where it says something new. */
-static enum work status_write(struct queue_controller *c, const struct object *o, struct str ns,
-                              struct status_pace *p, struct buf *status,
-                              const struct condition_change *active) {
-    struct out b;
-    begin(&b, o);
-    bool news = status_changes(c, o, status, active, &b.body);
-    buf_release(status);
-    if (!news) {
-        buf_release(&b.body);
-        return arena_ok(&c->arena) == 0 ? WORK_OK : WORK_RETRY;
+/* A copy of the list with this one set; a failure is the arena's. */
+static void set_active(struct queue_controller *c, const struct object *o, struct condition_list *l,
+                       const struct condition_want *active) {
+    struct condition_list was = *l;
+    if (conditions_copy(&was, &c->arena, l) == 0) {
+        (void)conditions_put(l, &c->arena, active, clock_wall(c->env->clock), o->generation, NULL);
     }
-    p->written_ns = clock_mono(c->env->clock);
-    return send(c, &b, ns, "status");
 }
 
 static enum work cluster_work(struct queue_controller *c, struct str key, struct str name) {
@@ -290,14 +210,23 @@ static enum work cluster_work(struct queue_controller *c, struct str key, struct
         queue_cluster_soon(c, name); /* the status comes after */
         return w;
     }
-    struct condition_change active = cluster_active(c, o, s);
-    struct buf status;
-    buf_init(&status, 0);
-    buf_ch(&status, '{');
-    tally_json(c, s->shape, &s->tally, true, &status);
-    queue_share_json(c, true, s->name, ",", &status);
-    buf_ch(&status, '}');
-    return status_write(c, o, key, &s->pace, &status, &active);
+    struct cluster_queue *was = queue_decode(c, o), want;
+    struct cluster_queue_status st = {0};
+    if (was == NULL) {
+        return WORK_RETRY;
+    }
+    struct condition_want active = cluster_active(c, o, s);
+    want = *was;
+    want.status = &st;
+    st.conditions = was->status != NULL ? was->status->conditions : st.conditions;
+    set_active(c, o, &st.conditions, &active);
+    st.flavors_reservation = usage_of(c, s->shape, &s->tally, false, true);
+    st.flavors_usage = usage_of(c, s->shape, &s->tally, true, true);
+    st.pending_workloads = (int32_t)s->tally.pending;
+    st.reserving_workloads = (int32_t)s->tally.reserving;
+    st.admitted_workloads = (int32_t)s->tally.admitted;
+    st.fair_sharing = queue_share_status(c, true, s->name);
+    return status_write(c, o, key, &s->pace, was, &want);
 }
 
 /* ---- Cohort ---- */
@@ -305,36 +234,39 @@ static enum work cluster_work(struct queue_controller *c, struct str key, struct
 static enum work cohort_work(struct queue_controller *c, struct str key, struct str name) {
     const struct object *o = mirror_get(c->env->mirror, c->kinds[QK_COHORT], (struct str){0}, name);
     struct status_pace pace = {0};
-    struct buf status;
     arena_reset(&c->arena);
+    struct cohort *was = o != NULL && c->settings->fair_sharing ? queue_decode(c, o) : NULL, want;
+    struct cohort_status st = {0};
     if (o == NULL || !c->settings->fair_sharing) {
         return WORK_OK;
     }
-    buf_init(&status, 0);
-    buf_ch(&status, '{');
-    queue_share_json(c, false, name, "", &status);
-    buf_ch(&status, '}');
-    return status_write(c, o, key, &pace, &status, NULL);
+    if (was == NULL) {
+        return WORK_RETRY;
+    }
+    st.fair_sharing = queue_share_status(c, false, name);
+    want = *was;
+    want.status = &st;
+    return status_write(c, o, key, &pace, was, &want);
 }
 
 /* ---- LocalQueue ---- */
 
-static struct condition_change local_active(struct queue_controller *c,
+static struct condition_want local_active(struct queue_controller *c,
                                             const struct local_state *l) {
     struct str cant = STR("Can't submit new workloads to clusterQueue");
     if (l->stopped) {
-        return (struct condition_change){"Active", "False", "Stopped",
+        return (struct condition_want){"Active", "False", "Stopped",
                                          STR("LocalQueue is stopped")};
     }
     const struct cluster_state *s =
         l->cluster != NULL ? map_get(&c->clusters, str_of(l->cluster)) : NULL;
     if (s == NULL || !s->exists) {
-        return (struct condition_change){"Active", "False", "ClusterQueueDoesNotExist", cant};
+        return (struct condition_want){"Active", "False", "ClusterQueueDoesNotExist", cant};
     }
     if (!queue_cluster_sound(c, s)) {
-        return (struct condition_change){"Active", "False", "ClusterQueueIsInactive", cant};
+        return (struct condition_want){"Active", "False", "ClusterQueueIsInactive", cant};
     }
-    return (struct condition_change){"Active", "True", "Ready",
+    return (struct condition_want){"Active", "True", "Ready",
                                      STR("Can submit new workloads to localQueue")};
 }
 
@@ -356,14 +288,24 @@ static enum work local_work(struct queue_controller *c, struct str ns, struct st
     l->pace.due_ns = 0;
     const struct cluster_state *s =
         l->cluster != NULL ? map_get(&c->clusters, str_of(l->cluster)) : NULL;
-    struct condition_change active = local_active(c, l);
-    struct buf status;
-    buf_init(&status, 0);
-    buf_ch(&status, '{');
-    tally_json(c, s != NULL && s->exists ? s->shape : NULL, &l->tally, false, &status);
-    queue_usage_json(c, l, &status);
-    buf_ch(&status, '}');
-    return status_write(c, o, ns, &l->pace, &status, &active);
+    const struct cluster_shape *shape = s != NULL && s->exists ? s->shape : NULL;
+    struct condition_want active = local_active(c, l);
+    struct local_queue *was = queue_decode(c, o), want;
+    struct local_queue_status st = {0};
+    if (was == NULL) {
+        return WORK_RETRY;
+    }
+    want = *was;
+    want.status = &st;
+    st.conditions = was->status != NULL ? was->status->conditions : st.conditions;
+    set_active(c, o, &st.conditions, &active);
+    st.flavors_reservation = usage_of(c, shape, &l->tally, false, false);
+    st.flavors_usage = usage_of(c, shape, &l->tally, true, false);
+    st.pending_workloads = (int32_t)l->tally.pending;
+    st.reserving_workloads = (int32_t)l->tally.reserving;
+    st.admitted_workloads = (int32_t)l->tally.admitted;
+    st.fair_sharing = queue_usage_status(c, l);
+    return status_write(c, o, ns, &l->pace, was, &want);
 }
 
 /* ---- ResourceFlavor ---- */

@@ -1,12 +1,11 @@
 /*
- * queue_tell: writes of the queue controller about one Workload, and the events that go with them: an event is told
- * when its write has succeeded, and forgotten when the Workload is looked at anew.
+ * queue_tell: the events that go with a write about one Workload: an event is told when its write has succeeded, and
+ * forgotten when the Workload is looked at anew.
  */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "control/queue/queue_private.h"
-#include "control/load/workload_status.h"
 
 void queue_tell(struct queue_work *q, enum event_type type, const char *reason, const char *fmt,
                 ...) {
@@ -51,30 +50,4 @@ int queue_written(void *ctx, struct round *r, uint64_t tag, const struct write_r
         queue_tell_not(q);
     }
     return res->code;
-}
-
-enum work queue_patch(struct queue_controller *c, const struct object *o, const char *sub,
-                      struct buf *body, round_hook *hook) {
-    enum work w = WORK_RETRY;
-    struct round *r =
-        buf_ok(body) == 0 ? round_new(c->works, c->env->writer, QUEUE_WHO, o->ns, o->name) : NULL;
-    if (r != NULL) {
-        round_on_done(r, hook, c);
-        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(body));
-        w = round_end(r);
-    }
-    buf_release(body);
-    return w;
-}
-
-enum work queue_change_write(struct queue_controller *c, struct queue_work *q,
-                             struct workload_change *ch) {
-    struct buf body;
-    buf_init(&body, LIMIT_OBJECT_BYTES);
-    int r = workload_change_write(ch, &body);
-    if (r == 0) {
-        return queue_patch(c, ch->obj, "status", &body, queue_written);
-    }
-    buf_release(&body);
-    return r == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
 }

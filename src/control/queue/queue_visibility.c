@@ -12,8 +12,8 @@
 
 #include "control/queue/queue_private.h"
 
+#include "api/schema/codec_encode.h"
 #include "core/admit/engine_list.h"
-#include "wire/text/time.h"
 
 enum {
     LIMIT_DEFAULT = 1000,
@@ -49,51 +49,38 @@ struct virtual_call {
     size_t offset, limit;
     struct visibility_line *lines; /* at most `limit` */
     size_t n, next;     /* lines; the next to be written */
-    size_t written;
     struct virtual_call *after; /* of queue_visibility.calls */
 };
 
 /* ---- one ---- */
 
-static void owners_write(struct buf *b, const struct object *o) {
-    for (size_t i = 0; i < o->n_owners; i++) {
-        buf_c(b, i > 0 ? ",{\"apiVersion\":" : ",\"ownerReferences\":[{\"apiVersion\":");
-        buf_json(b, o->owners[i].api_version);
-        buf_c(b, ",\"kind\":");
-        buf_json(b, o->owners[i].kind);
-        buf_c(b, ",\"name\":");
-        buf_json(b, o->owners[i].name);
-        buf_c(b, ",\"uid\":");
-        buf_json(b, o->owners[i].uid);
-        buf_ch(b, '}');
-    }
-    buf_c(b, o->n_owners > 0 ? "]" : "");
-}
-
+/* Failures are the buffer's. */
 static void item_write(struct virtual_call *p, const struct queue_work *q, size_t at,
                        size_t at_local) {
     const struct object *o =
         mirror_get(p->c->env->mirror, p->c->kinds[QK_WORKLOAD], q->ns, q->name);
-    char text[TIME_TEXT_MAX];
+    struct arena *a = &p->c->arena;
+    struct meta meta = {.name = q->name, .namespace = q->ns};
     yyjson_doc *doc = NULL;
-    struct buf *b = &p->out;
     if (o == NULL) {
         return;
     }
-    arena_reset(&p->c->arena);
-    (void)object_tree(o, &p->c->arena, &doc, NULL);
-    buf_c(b, p->written++ > 0 ? ",{\"metadata\":{\"name\":" : "{\"metadata\":{\"name\":");
-    buf_json(b, o->name);
-    buf_c(b, ",\"namespace\":");
-    buf_json(b, o->ns);
-    buf_c(b, ",\"creationTimestamp\":");
-    buf_json(b, time_text(o->created_ns, text));
-    owners_write(b, o);
-    buf_f(
-        b, "},\"priority\":%lld,\"localQueueName\":",
-        (long long)json_i64_at(doc != NULL ? yyjson_doc_get_root(doc) : NULL, "spec.priority", 0));
-    buf_json(b, q->local != NULL ? q->local->name : STR(""));
-    buf_f(b, ",\"positionInClusterQueue\":%zu,\"positionInLocalQueue\":%zu}", at, at_local);
+    arena_reset(a);
+    (void)object_tree(o, a, &doc, NULL);
+    meta.creation_ns = o->created_ns;
+    meta.owner_references.v = ARENA_ARRAY(a, struct owner_reference, o->n_owners + 1);
+    for (size_t i = 0; meta.owner_references.v != NULL && i < o->n_owners; i++) {
+        const struct owner_ref *r = &o->owners[i];
+        meta.owner_references.v[meta.owner_references.n++] = (struct owner_reference){
+            .api_version = r->api_version, .kind = r->kind, .name = r->name, .uid = r->uid};
+    }
+    yyjson_val *root = doc != NULL ? yyjson_doc_get_root(doc) : NULL;
+    struct pending_workload w = {.metadata = &meta,
+                                 .priority = (int32_t)json_i64_at(root, "spec.priority", 0),
+                                 .local_queue_name = q->local != NULL ? q->local->name : STR(""),
+                                 .position_in_cluster_queue = (int32_t)at,
+                                 .position_in_local_queue = (int32_t)at_local};
+    codec_list_item(&schema_pending_workload, &w, &p->out);
 }
 
 /* Notes one to be written. */
@@ -237,7 +224,7 @@ static void call_free(struct virtual_call *k) {
 /* Says it, or `code` instead, and frees it. */
 static void finish(struct virtual_call *k, int code) {
     struct err err = {0};
-    buf_c(&k->out, "]}");
+    codec_list_end(&k->out);
     code = code != 0 ? code : buf_ok(&k->out);
     if (code != 0) {
         err_set(&err, code,
@@ -336,11 +323,9 @@ static struct virtual_call *call_new(struct queue_visibility *x, const struct vi
     *k = (struct virtual_call){.x = x, .c = x->c, .q = q, .local = local, .done = done, .ctx = ctx};
     arena_init(&k->arena, MEMORY_MAX);
     buf_init(&k->out, MEMORY_MAX);
-    buf_c(&k->out,
-          "{\"kind\":\"PendingWorkloadsSummary\",\"apiVersion\":\"visibility.kueue.x-k8s.io/");
     /* The version that is asked for is the version of the answer. */
-    buf_str(&k->out, q->version.n > 0 ? q->version : STR("v1beta2"));
-    buf_c(&k->out, "\",\"metadata\":{},\"items\":[");
+    codec_list_begin("PendingWorkloadsSummary", STR("visibility.kueue.x-k8s.io"),
+                     q->version.n > 0 ? q->version : STR("v1beta2"), &k->out);
     return k;
 }
 

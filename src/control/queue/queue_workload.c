@@ -465,7 +465,7 @@ enum work queue_workload_work(void *ctx, struct str ns, struct str name) {
         queue_work_clear(q); /* kept for as long as its Workload is, with nothing to say */
         q->reason = NULL;
         forget(c, q->uid);
-        return o->deleting_ns != 0 && orphan ? queue_finalizer_drop(c, o, w) : WORK_OK;
+        return o->deleting_ns != 0 && orphan ? queue_finalizer_drop(c, o) : WORK_OK;
     }
     enum work gates;
     if (queue_gates(c, o, w, &gates)) {

@@ -1,82 +1,43 @@
 /*
- * queue_write: conditions as a patch: the whole list, because a merge patch knows no parts of lists. One that says
- * something new says also which generation of its object it is about.
+ * queue_write: what the queue controller writes: the patch from the view that it decoded to the one that it wants,
+ * conditional on the version that was looked at (control/kit/edit.h), in a round of its own.
  */
+#include "control/load/workload_status.h"
 #include "control/queue/queue_private.h"
-#include "wire/text/time.h"
 
-static bool same(yyjson_mut_val *c, const struct condition_change *x) {
-    return str_is(json_mstr_at(c, "status"), x->status) &&
-           str_is(json_mstr_at(c, "reason"), x->reason) &&
-           str_eq(json_mstr_at(c, "message"), x->message);
-}
-
-/* Long messages are cut, as Kueue cuts them. */
-static struct str message_cut(struct arena *a, struct str text) {
-    return text.n <= LIMIT_CONDITION_MESSAGE
-               ? text
-               : arena_f(a, "%.*s ...", STR_ARG(str_head(text, LIMIT_CONDITION_MESSAGE - 4)));
-}
-
-static int apply(yyjson_mut_doc *d, yyjson_mut_val *list, const struct condition_change *x,
-                 struct str now, int64_t generation) {
-    yyjson_mut_val *c = json_mfind(list, "type", str_of(x->type));
-    bool turned = c == NULL || !str_is(json_mstr_at(c, "status"), x->status);
-    if (c == NULL) {
-        c = yyjson_mut_obj(d);
-        if (c == NULL || !yyjson_mut_arr_append(list, c)) {
-            return ERR_NOMEM;
+enum work queue_send(struct queue_controller *c, struct workqueue *of, struct str ns,
+                     const struct object *o, const char *sub, int code, struct buf *body,
+                     round_hook *hook) {
+    enum work w = code == ERR_NOT_FOUND ? WORK_OK : WORK_RETRY;
+    struct round *r =
+        code == 0 ? round_new(of, c->env->writer, QUEUE_WHO, ns, o->name) : NULL;
+    if (r != NULL) {
+        if (hook != NULL) {
+            round_on_done(r, hook, c);
         }
+        round_patch(r, o->kind, o->ns, o->name, sub, PATCH_MERGE, buf_view(body));
+        w = round_end(r);
     }
-    int r = json_mset_str(d, c, "type", str_of(x->type));
-    r = r == 0 ? json_mset_str(d, c, "status", str_of(x->status)) : r;
-    if (turned && r == 0) {
-        r = json_mset_str(d, c, "lastTransitionTime", now);
-    }
-    r = r == 0 && generation > 0 ? json_mset_i64(d, c, "observedGeneration", generation) : r;
-    r = r == 0 ? json_mset_str(d, c, "reason", str_of(x->reason)) : r;
-    return r == 0 ? json_mset_str(d, c, "message", x->message) : r;
+    buf_release(body);
+    return w;
 }
 
-/* The conditions that are written; an empty list where there are none, which a look at the bytes tells. NULL: no
- * memory. */
-static yyjson_mut_val *written(const struct object *o, struct arena *a, yyjson_mut_doc *d) {
-    yyjson_doc *doc;
-    if (!str_contains(o->json, STR("\"conditions\":["))) {
-        return yyjson_mut_arr(d);
-    }
-    if (object_tree(o, a, &doc, NULL) != 0) {
-        return NULL;
-    }
-    yyjson_val *old = json_path(yyjson_doc_get_root(doc), "status.conditions");
-    return yyjson_is_arr(old) ? yyjson_val_mut_copy(d, old) : yyjson_mut_arr(d);
+enum work queue_edit(struct queue_controller *c, const struct object *o, const struct workload *was,
+                     const struct workload *want, round_hook *hook) {
+    struct buf body;
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int code = edit_write(o, EDIT_VERSION, was, want, &body);
+    return queue_send(c, c->works, o->ns, o, "", code, &body, hook);
 }
 
-bool conditions_json(const struct object *o, struct arena *a,
-                     const struct condition_change *changes, size_t n, int64_t now_ns,
-                     const char *time_field, struct buf *out) {
-    char text[TIME_TEXT_MAX];
-    struct str now = time_text(now_ns, text);
-    bool changed = false;
-    yyjson_mut_doc *d = json_mut_new(a);
-    yyjson_mut_val *list = d != NULL ? written(o, a, d) : NULL;
-    for (size_t i = 0; list != NULL && i < n; i++) {
-        struct condition_change x = changes[i];
-        yyjson_mut_val *c = json_mfind(list, "type", str_of(x.type));
-        x.message = message_cut(a, x.message);
-        if (c != NULL && same(c, &x)) {
-            continue;
-        }
-        changed = true;
-        if (apply(d, list, &x, now, o->generation) != 0) {
-            return false;
-        }
-    }
-    if (list == NULL || !changed) {
-        return false;
-    }
-    buf_c(out, time_field);
-    buf_c(out, "\"conditions\":");
-    json_write_mut(out, list);
-    return true;
+enum work queue_change_send(struct queue_controller *c, const struct workload_change *ch,
+                            round_hook *hook) {
+    struct buf body;
+    buf_init(&body, LIMIT_OBJECT_BYTES);
+    int code = workload_change_write(ch, &body);
+    return queue_send(c, c->works, ch->obj->ns, ch->obj, "status", code, &body, hook);
+}
+
+enum work queue_change_write(struct queue_controller *c, const struct workload_change *ch) {
+    return queue_change_send(c, ch, queue_written);
 }

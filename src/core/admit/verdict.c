@@ -18,25 +18,15 @@ const char *pend_reason_text(enum pend_reason r) {
     return texts[r];
 }
 
+struct quantity amount_quantity(struct str resource, int64_t v) {
+    bool binary = str_is(resource, "memory") || str_is(resource, "ephemeral-storage") ||
+                  str_starts(resource, STR("hugepages-"));
+    return str_is(resource, "cpu") ? quantity_of_milli(v, QUANTITY_DECIMAL)
+                                   : quantity_of(v, binary ? QUANTITY_BINARY : QUANTITY_DECIMAL);
+}
+
 void amount_text(struct str resource, int64_t v, struct buf *out) {
-    static const char *const decimal[] = {"", "k", "M", "G", "T", "P", "E"};
-    static const char *const binary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-    bool is_binary = str_is(resource, "memory") || str_is(resource, "ephemeral-storage") ||
-                     str_starts(resource, STR("hugepages-"));
-    int64_t step = is_binary ? 1024 : 1000;
-    if (str_is(resource, "cpu")) {
-        if (v % 1000 != 0) {
-            buf_f(out, "%lldm", (long long)v);
-            return;
-        }
-        v /= 1000;
-    }
-    size_t i = 0;
-    while (v != 0 && v % step == 0 && i < 6) {
-        v /= step;
-        i++;
-    }
-    buf_f(out, "%lld%s", (long long)v, is_binary ? binary[i] : decimal[i]);
+    quantity_write(out, amount_quantity(resource, v));
 }
 
 static void detail_text(const struct verdict_detail *d, const struct names *flavors,

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "core/place/pool.h"
+#include "wire/text/quantity.h"
 
 enum pend_reason { /* from mild to severe, where flavors are compared */
                    PEND_NONE,
@@ -92,6 +93,7 @@ void considered_text(const struct considered *c, const struct names *flavors,
 void verdict_text(const struct verdict *v, const struct names *flavors,
                   const struct names *resources, struct arena *a, struct buf *out);
 /* An amount as Kubernetes writes it: cpu in milli-units, memory in powers of 1024. */
+struct quantity amount_quantity(struct str resource, int64_t v);
 void amount_text(struct str resource, int64_t v, struct buf *out);
 
 #endif
