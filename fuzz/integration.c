@@ -24,8 +24,8 @@ static void change(const struct job_look *l) {
     b.n = 0;
     (void)job_look_stop(l, json_path(l->tree, "was"), &b);
     (void)job_look_injected(l, json_path(l->tree, "was"));
-    b.n = 0;
-    job_workload_pod_sets(l, &b);
+    struct pod_set_draft_list sets;
+    (void)job_workload_pod_sets(l, &sets);
     buf_release(&b);
 }
 

@@ -8,7 +8,7 @@
 
 #include "api/schema/check.h"
 #include "api/kinds/queue_notes.h"
-#include "control/load/job_follow.h"
+#include "control/load/workload_draft.h"
 #include "control/load/job_slices.h"
 
 /* ---- what is asked about ---- */

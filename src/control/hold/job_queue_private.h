@@ -7,7 +7,6 @@
 #define BERTH_CONTROL_JOB_QUEUE_PRIVATE_H
 
 #include "base/limits.h"
-#include "control/load/job_follow.h"
 #include "control/hold/job_queue.h"
 #include "control/load/job_slices.h"
 #include "control/load/job_workload.h"
@@ -71,8 +70,6 @@ enum work job_queue_child(struct pair *p, const struct object *ancestor);
 /* One patch as a whole round; `code` is that of the body, which is released. */
 enum work job_queue_patch(struct pair *p, const struct object *o, const char *sub, int code,
                           struct buf *b);
-/* The beginning of one that is conditional on a version. */
-void job_queue_open(struct buf *b, const struct object *o);
 enum work job_queue_drop_finalizer(struct pair *p, const struct object *wl);
 enum work job_queue_remove(struct pair *p, const struct object *o);
 /* A Workload that is to replace `prior`; NULL: the first. */

@@ -18,6 +18,9 @@
  */
 #include "control/hold/job_queue_private.h"
 
+#include "control/kit/edit.h"
+#include "control/load/pod_gate.h"
+
 enum { UNGATE_MAX = 256 }; /* pods in one round */
 
 static enum work out_of_sync(struct pair *p, const struct object *o, const struct workload *wl) {
@@ -63,15 +66,22 @@ bool job_queue_slices(struct pair *p, enum work *ret) {
 /* ---- another size ---- */
 
 static enum work set_counts(struct pair *p, const struct job_slice *s) {
+    struct workload_draft was, want;
+    struct workload_draft_spec spec;
+    struct pod_set_draft_list sets;
     struct buf b;
-    job_queue_open(&b, s->obj);
-    buf_c(&b, "},\"spec\":{\"podSets\":");
-    job_slice_pod_sets(&p->look, s, &b);
-    buf_c(&b, "}}");
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = job_slice_draft(&p->look, s, &was, &sets);
+    if (code == 0) {
+        spec = *was.spec;
+        spec.pod_sets = sets;
+        want = (struct workload_draft){was.metadata, &spec};
+        code = workload_draft_patch(s->obj, EDIT_VERSION, &was, &want, &b);
+    }
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated the size of Workload %.*s/%.*s", STR_ARG(s->obj->ns),
                    STR_ARG(s->obj->name));
-    return job_queue_patch(p, s->obj, "", buf_ok(&b), &b);
+    return job_queue_patch(p, s->obj, "", code, &b);
 }
 
 static enum work grow(struct pair *p) {
@@ -164,35 +174,12 @@ static int by_name(const void *a, const void *b) {
                    (*(const struct object *const *)b)->name);
 }
 
-/* The pod without the gate; ERR_NOT_FOUND: it has none. */
-static int write_open(const struct object *o, struct arena *a, struct buf *out) {
-    yyjson_doc *d;
-    yyjson_val *gate;
-    size_t i, n, kept = 0;
-    bool gone = false;
-    int r = object_tree(o, a, &d, NULL);
-    if (r != 0) {
-        return r;
-    }
-    job_queue_open(out, o);
-    buf_c(out, "},\"spec\":{\"schedulingGates\":[");
-    yyjson_arr_foreach(json_path(yyjson_doc_get_root(d), "spec.schedulingGates"), i, n, gate) {
-        if (str_is(json_str_at(gate, "name"), KUEUE_ELASTIC_GATE)) {
-            gone = true;
-            continue;
-        }
-        buf_c(out, kept++ ? "," : "");
-        json_write(out, gate);
-    }
-    buf_c(out, "]}}");
-    return gone ? buf_ok(out) : ERR_NOT_FOUND;
-}
-
 static enum work open_gates(struct pair *p, const struct object *const *v, size_t n) {
     struct round *r = controller_begin(&p->c->base);
     struct buf b;
     for (size_t i = 0; r && i < n; i++) {
-        int code = write_open(v[i], &p->c->base.arena, &b);
+        buf_init(&b, JOB_QUEUE_BODY_MAX);
+        int code = pod_gate_drop(v[i], KUEUE_ELASTIC_GATE, NULL, &p->c->base.arena, &b);
         if (code == 0) {
             round_patch(r, v[i]->kind, v[i]->ns, v[i]->name, "", PATCH_MERGE, buf_view(&b));
         } else if (code != ERR_NOT_FOUND) {

@@ -1,6 +1,7 @@
 /* job_queue_steps: the steps of reconciling a Job and its Workload. Each step writes at most once. */
 #include "control/hold/job_queue_private.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "control/kit/edit.h"
 
@@ -42,10 +43,23 @@ static void start_change(struct pair *p, struct workload_change *ch) {
     ch->settings = p->c->settings;
 }
 
-/* A patch that is conditional on a version; the caller writes on and closes. */
-static void open_patch(struct buf *b, const struct object *o) {
-    buf_init(b, JOB_QUEUE_BODY_MAX);
-    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)o->rv);
+/* The Workload with another spec. */
+static enum work send_spec(struct pair *p, struct workload_spec *spec) {
+    struct workload want = p->wl;
+    struct buf b;
+    want.spec = spec;
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = edit_write(p->wl_obj, EDIT_VERSION, &p->wl, &want, &b);
+    return send_workload(p, "", code, &b);
+}
+
+/* The Workload with other metadata; `code` is that of making them. */
+static enum work send_meta(struct pair *p, int code, const struct meta *meta) {
+    struct buf b;
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    code = code ? code
+                : edit_write_meta(p->wl_obj, EDIT_VERSION, p->wl.metadata, meta, &b);
+    return send_workload(p, "", code, &b);
 }
 
 static enum work drop_finalizer(struct job_queue_controller *c, const struct object *wl) {
@@ -100,10 +114,19 @@ static bool is_fixed_now(const struct pair *p) {
 }
 
 static enum work forget_start(struct pair *p) {
+    struct job job, want;
+    struct job_status status;
     struct buf b;
-    open_patch(&b, p->obj);
-    buf_c(&b, "},\"status\":{\"startTime\":null}}");
-    return send_object(p, "status", buf_ok(&b), &b);
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = codec_decode(&schema_job, p->look.tree, &p->c->base.arena, &job, NULL);
+    if (code == 0) {
+        want = job;
+        status = *job.status;
+        status.start_ns = 0;
+        want.status = &status;
+        code = edit_write(p->obj, EDIT_VERSION, &job, &want, &b);
+    }
+    return send_object(p, "status", code, &b);
 }
 
 /* Takes the injected parts out. */
@@ -195,21 +218,23 @@ static enum work without_workload(struct pair *p) {
 /* ---- a Workload that does not fit ---- */
 
 static enum work update_in_place(struct pair *p) {
+    struct workload_draft was, want;
+    struct workload_draft_spec spec;
     struct buf b;
-    int32_t limit = job_workload_limit(p->obj);
-    open_patch(&b, p->wl_obj);
-    buf_c(&b, "},\"spec\":{\"podSets\":");
-    job_workload_pod_sets(&p->look, &b);
-    buf_c(&b, ",\"maximumExecutionTimeSeconds\":");
-    if (limit > 0) {
-        buf_f(&b, "%d}}", limit);
-    } else {
-        buf_c(&b, "null}}");
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    int code = workload_draft_read(p->wl_tree, &p->c->base.arena, &was);
+    if (code == 0) {
+        int32_t limit = workload_time_limit(object_label(p->obj, STR(KUEUE_MAX_TIME_LABEL)));
+        spec = *was.spec;
+        spec.maximum_execution_time_seconds = (struct opt_i32){limit > 0, limit};
+        want = (struct workload_draft){was.metadata, &spec};
+        code = job_workload_pod_sets(&p->look, &spec.pod_sets);
+        code = code ? code : workload_draft_patch(p->wl_obj, EDIT_VERSION, &was, &want, &b);
     }
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated not matching Workload for suspended job: %.*s/%.*s",
                    STR_ARG(p->wl_obj->ns), STR_ARG(p->wl_obj->name));
-    return send_workload(p, "", buf_ok(&b), &b);
+    return send_workload(p, "", code, &b);
 }
 
 static enum work mismatch(struct pair *p) {
@@ -228,20 +253,10 @@ static enum work mismatch(struct pair *p) {
 
 /* A Workload that was made beforehand becomes this object's. */
 static enum work adopt(struct pair *p) {
-    yyjson_val *refs = json_path(p->wl_tree, "metadata.ownerReferences"), *o;
-    size_t i, n;
-    struct buf b;
-    open_patch(&b, p->wl_obj);
-    buf_c(&b, ",\"labels\":{\"" KUEUE_JOB_UID_LABEL "\":");
-    buf_json(&b, p->obj->uid);
-    buf_c(&b, "},\"ownerReferences\":[");
-    yyjson_arr_foreach(refs, i, n, o) {
-        json_write(&b, o);
-        buf_c(&b, ",");
-    }
-    job_workload_owner(p->obj, &b);
-    buf_c(&b, "]}}");
-    return send_workload(p, "", buf_ok(&b), &b);
+    struct arena *a = &p->c->base.arena;
+    struct meta meta = *p->wl.metadata;
+    int code = meta_set(&meta.labels, a, KUEUE_JOB_UID_LABEL, p->obj->uid);
+    return send_meta(p, code ? code : job_workload_own(&meta, a, p->obj), &meta);
 }
 
 /* ---- start ---- */
@@ -291,7 +306,7 @@ static enum work release(struct pair *p) {
     start_change(p, &ch);
     workload_change_release(&ch);
     if (p->c->settings->ready.on) {
-        job_ready_set(&ch, false, false);
+        workload_change_ready(&ch, false, false);
     }
     return send_change(p, &ch);
 }
@@ -303,27 +318,25 @@ static enum work sync_ready(struct pair *p) {
         return WORK_OK;
     }
     start_change(p, &ch);
-    job_ready_set(&ch, true, job_look_ready(&p->look));
+    workload_change_ready(&ch, true, job_look_ready(&p->look));
     return send_change(p, &ch);
 }
 
 static enum work sync_annotations(struct pair *p) {
+    struct arena *a = &p->c->base.arena;
+    struct meta meta = *p->wl.metadata, *now;
     struct buf b;
-    yyjson_val *now = json_path(p->look.tree, "metadata.annotations");
-    yyjson_val *had = json_path(p->wl_tree, "metadata.annotations");
-    struct str gates = json_str(json_get(now, STR(KUEUE_GATED_ANNOTATION)));
-    open_patch(&b, p->wl_obj);
-    buf_c(&b, ",\"annotations\":{");
-    if (!job_annotations_write(now, had, false, &b)) {
-        buf_release(&b);
-        return WORK_OK;
-    }
-    buf_c(&b, "}}}");
-    if (!str_eq(json_str(json_get(had, STR(KUEUE_GATED_ANNOTATION))), gates)) {
+    int code = edit_meta_of(p->look.tree, a, &now);
+    code =
+        code ? code : workload_annotations_follow(&now->annotations, false, a, &meta.annotations);
+    buf_init(&b, JOB_QUEUE_BODY_MAX);
+    code = code ? code : edit_write_meta(p->wl_obj, EDIT_VERSION, p->wl.metadata, &meta, &b);
+    struct str gates = code == 0 ? meta_annotation(now, KUEUE_GATED_ANNOTATION) : STR("");
+    if (code == 0 && !str_eq(meta_annotation(p->wl.metadata, KUEUE_GATED_ANNOTATION), gates)) {
         recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload AdmissionGatedBy to \"%.*s\"", STR_ARG(gates));
     }
-    return send_workload(p, "", buf_ok(&b), &b);
+    return send_workload(p, "", code, &b);
 }
 
 /* The class may be another one at any time; while quota is held it stays a WorkloadPriorityClass. */
@@ -342,18 +355,16 @@ static enum work sync_priority_class(struct pair *p) {
     if (code != 0) {
         return WORK_RETRY;
     }
-    struct buf b;
-    open_patch(&b, p->wl_obj);
-    buf_f(&b,
-          "},\"spec\":{\"priority\":%d,\"priorityClassRef\":{\"group\":\"%s\",\"kind\":\"%s\","
-          "\"name\":",
-          prio.value, prio.group, prio.kind);
-    buf_json(&b, prio.name);
-    buf_c(&b, "}}}");
+    struct workload_spec spec = *p->wl.spec;
+    spec.priority = (struct opt_i32){true, prio.value};
+    spec.priority_class_ref = workload_class_ref(&prio, &p->c->base.arena);
+    if (!spec.priority_class_ref) {
+        return WORK_RETRY;
+    }
     recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedWorkload",
                    "Updated workload priority class: %.*s/%.*s", STR_ARG(p->wl_obj->ns),
                    STR_ARG(p->wl_obj->name));
-    return send_workload(p, "", buf_ok(&b), &b);
+    return send_spec(p, &spec);
 }
 
 static enum work sync_queue_name(struct pair *p) {
@@ -361,12 +372,9 @@ static enum work sync_queue_name(struct pair *p) {
     if (p->reserved || str_eq(p->wl.spec->queue_name, want)) {
         return WORK_OK;
     }
-    struct buf b;
-    open_patch(&b, p->wl_obj);
-    buf_c(&b, "},\"spec\":{\"queueName\":");
-    buf_json(&b, want);
-    buf_c(&b, "}}");
-    return send_workload(p, "", buf_ok(&b), &b);
+    struct workload_spec spec = *p->wl.spec;
+    spec.queue_name = want;
+    return send_spec(p, &spec);
 }
 
 static int32_t reclaimed(const struct workload_status *s, struct str name) {
@@ -409,7 +417,7 @@ static enum work sync_reclaimable(struct pair *p) {
 
 /* Suspended, with quota, not admitted yet: what it waits for. */
 static enum work tell_checks(struct pair *p) {
-    struct str text = job_pending_checks(&p->wl, &p->c->base.arena);
+    struct str text = workload_pending_checks(&p->wl, &p->c->base.arena);
     if (!str_empty(text)) {
         recorder_event(p->c->base.recorder, p->obj, EVENT_NORMAL, "UpdatedAdmissionCheck", "%.*s",
                        STR_ARG(text));
@@ -453,10 +461,6 @@ static enum work run(struct pair *p, enum work (*const *steps)(struct pair *), s
 enum work job_queue_patch(struct pair *p, const struct object *o, const char *sub, int code,
                           struct buf *b) {
     return send(p->c, o, sub, code, b);
-}
-
-void job_queue_open(struct buf *b, const struct object *o) {
-    open_patch(b, o);
 }
 
 enum work job_queue_drop_finalizer(struct pair *p, const struct object *wl) {

@@ -315,10 +315,10 @@ static int make_sets(struct unit *u, struct group_workload *w) {
 }
 
 static int make_owners(struct unit *u, struct group_workload *w) {
-    struct group_owner *v = ARENA_ARRAY(&u->c->base.arena, struct group_owner, u->pods.n + 1);
+    struct owner_reference *v =
+        ARENA_ARRAY(&u->c->base.arena, struct owner_reference, u->pods.n + 1);
     for (size_t i = 0; v && i < u->pods.n; i++) {
-        const struct object *o = u->pods.v[i]->obj;
-        v[i] = (struct group_owner){"v1", "Pod", o->name, o->uid, !u->group};
+        v[i] = group_owner("v1", "Pod", u->pods.v[i]->obj, !u->group);
     }
     w->owners = v;
     w->n_owners = u->pods.n;
@@ -352,9 +352,12 @@ static enum work make(struct unit *u, const struct group_workload *w) {
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated not matching Workload for suspended job: %.*s/%.*s",
                        STR_ARG(u->wl_obj->ns), STR_ARG(u->wl_obj->name));
-        return pod_unit_send(u, u->wl_obj, "", group_workload_update(u->wl_obj, w, &b), &b);
+        int code = group_workload_update(u->wl_obj, u->wl_tree, w, &u->c->base.arena, &b);
+        return pod_unit_send(u, u->wl_obj, "", code, &b);
     }
-    struct round *r = group_workload_write(w, &b) == 0 ? controller_begin(&u->c->base) : NULL;
+    struct round *r = group_workload_write(w, &u->c->base.arena, &b) == 0
+                          ? controller_begin(&u->c->base)
+                          : NULL;
     if (r) {
         round_create(r, u->c->workloads, u->ns, buf_view(&b));
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "CreatedWorkload",

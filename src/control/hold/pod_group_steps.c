@@ -1,7 +1,6 @@
 /* pod_group_steps: one look takes the first step of the table in pod_group.h that applies. */
 #include "base/limits.h"
 #include "control/hold/pod_group_private.h"
-#include "control/load/job_follow.h"
 
 #define NOT_ADMITTED "Not admitted by cluster queue"
 
@@ -153,7 +152,8 @@ static enum work without(struct unit *u) {
 
 static bool same_limit(const struct unit *u) {
     const struct opt_i32 *limit = &u->wl.spec->maximum_execution_time_seconds;
-    return (limit->set ? limit->v : 0) == group_time_limit(u->first_tree);
+    return (limit->set ? limit->v : 0) ==
+           workload_time_limit(object_label(u->first->obj, STR(KUEUE_MAX_TIME_LABEL)));
 }
 
 static enum work mismatch(struct unit *u) {
@@ -188,7 +188,7 @@ static enum work own(struct unit *u, const struct pod_list *l) {
     size_t added = 0;
     buf_init(&b, 2 * POD_BODY_MAX);
     int code = group_owners_add(u->wl_obj, u->wl_tree, u->c->base.env.mirror, l->v, l->n, !u->group,
-                                &added, &b);
+                                &added, &u->c->base.arena, &b);
     if (code == 0) {
         recorder_event(u->c->base.recorder, u->wl_obj, EVENT_NORMAL, "OwnerReferencesAdded",
                        "Added %zu owner reference(s)", added);
@@ -278,7 +278,8 @@ static enum work follow(struct unit *u) {
     other = other && r == 0;
     buf_init(&b, POD_BODY_MAX);
     int code = group_workload_follow(u->wl_obj, u->wl_tree, u->first_tree,
-                                     u->reserved ? NULL : &queue, other ? &prio : NULL, &gates, &b);
+                                     u->reserved ? NULL : &queue, other ? &prio : NULL, &gates,
+                                     &u->c->base.arena, &b);
     if (code == 0 && other) {
         recorder_event(u->c->base.recorder, u->first->obj, EVENT_NORMAL, "UpdatedWorkload",
                        "Updated workload priority class: %.*s/%.*s", STR_ARG(u->wl_obj->ns),
@@ -345,7 +346,7 @@ static enum work say_ready(struct unit *u) {
     }
     size_t want = u->group && u->first->total > 0 ? (size_t)u->first->total : 1;
     pod_unit_change_init(u, &ch);
-    job_ready_set(&ch, u->admitted, n >= want && n == u->pods.n);
+    workload_change_ready(&ch, u->admitted, n >= want && n == u->pods.n);
     return ch.changed ? pod_unit_change(u, &ch) : WORK_OK;
 }
 
@@ -394,7 +395,7 @@ static enum work evicted(struct unit *u) {
 /* ---- all ---- */
 
 static enum work tell_checks(struct unit *u) {
-    struct str text = job_pending_checks(&u->wl, &u->c->base.arena);
+    struct str text = workload_pending_checks(&u->wl, &u->c->base.arena);
     for (size_t i = 0; !str_empty(text) && i < u->pods.n; i++) {
         recorder_event(u->c->base.recorder, u->pods.v[i]->obj, EVENT_NORMAL,
                        "UpdatedAdmissionCheck", "%.*s", STR_ARG(text));

@@ -17,11 +17,8 @@ struct group_set { /* a pod set */
         lws_keys; /* without labels and annotations of leaderworkerset.sigs.k8s.io, but for the name */
 };
 
-struct group_owner {
-    const char *api_version, *kind;
-    struct str name, uid;
-    bool controller;
-};
+struct owner_reference group_owner(const char *api_version, const char *kind,
+                                   const struct object *o, bool controller);
 
 struct group_workload {
     struct str ns, name;
@@ -31,7 +28,7 @@ struct group_workload {
     bool group;                                  /* annotation is-group-workload */
     const struct str_pair *labels, *annotations; /* more of them */
     size_t n_labels, n_annotations;
-    const struct group_owner *owners;
+    const struct owner_reference *owners;
     size_t n_owners;
     const struct group_set *sets;
     size_t n_sets;
@@ -39,12 +36,11 @@ struct group_workload {
 };
 
 /* A manifest. 0 or ERR_NOMEM, ERR_TOO_LARGE. */
-int group_workload_write(const struct group_workload *w, struct buf *out);
-/* A merge patch that makes an existing one's spec as the manifest would be. */
-int group_workload_update(const struct object *wl, const struct group_workload *w, struct buf *out);
+int group_workload_write(const struct group_workload *w, struct arena *a, struct buf *out);
+/* A merge patch that makes an existing one's spec as the manifest would be. ERR_NOT_FOUND: it is. */
+int group_workload_update(const struct object *wl, yyjson_val *wl_tree,
+                          const struct group_workload *w, struct arena *a, struct buf *out);
 
-/* kueue.x-k8s.io/max-exec-time-seconds; 0: no limit. */
-int32_t group_time_limit(yyjson_val *about);
 struct str group_label(yyjson_val *about, const char *key);
 struct str group_annotation(yyjson_val *about, const char *key);
 
@@ -52,11 +48,11 @@ struct str group_annotation(yyjson_val *about, const char *key);
  * the queue's name where `queue` is not NULL, and the class where `priority` is not; ERR_NOT_FOUND: nothing differs. */
 int group_workload_follow(const struct object *wl, yyjson_val *wl_tree, yyjson_val *about,
                           const struct str *queue, const struct workload_priority *priority,
-                          bool *ret_gates, struct buf *out);
+                          bool *ret_gates, struct arena *a, struct buf *out);
 
 /* Owner references to add; those to pods that are gone are left out. ERR_NOT_FOUND: all are there. */
 int group_owners_add(const struct object *wl, yyjson_val *wl_tree, const struct mirror *m,
                      const struct gated_pod *const *pods, size_t n, bool controller,
-                     size_t *ret_added, struct buf *out);
+                     size_t *ret_added, struct arena *a, struct buf *out);
 
 #endif

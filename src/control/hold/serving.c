@@ -1,7 +1,9 @@
 /* serving: what to look at when something changes, and the pods: each is told which Workload is its. See serving.h. */
 #include "base/limits.h"
 #include "base/mem.h"
+#include "api/meta.h"
 #include "control/hold/serving_private.h"
+#include "control/kit/edit.h"
 
 #define REVISION_LABEL "controller-revision-hash"
 
@@ -233,38 +235,44 @@ static int outdated(const struct membership *m, const struct object *pod, struct
            str_eq(now, object_label(pod, STR(REVISION_LABEL)));
 }
 
-static void member(struct buf *b, const char *key, struct str v) {
-    buf_f(b, "\"%s\":", key);
-    buf_json(b, v);
-}
-
-static int write_membership(const struct object *pod, const struct membership *m, struct arena *a,
-                            struct buf *b) {
+static int write_membership(const struct object *pod, yyjson_val *tree, const struct membership *m,
+                            struct arena *a, struct buf *b) {
     struct str queue = object_label(m->set, STR("kueue.x-k8s.io/queue-name"));
     struct str class = object_label(m->set, STR(KUEUE_PRIORITY_LABEL));
-    buf_f(b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":", (unsigned long long)pod->rv);
-    buf_json(b, pod->uid);
-    buf_c(b, ",\"labels\":{\"" POD_MANAGED "\":\"true\"");
-    if (!str_empty(queue)) {
-        buf_ch(b, ',');
-        member(b, "kueue.x-k8s.io/queue-name", queue);
+    struct str total = arena_f(a, "%lld", (long long)m->total);
+    struct str index = m->fast ? STR("apps.kubernetes.io/pod-index") : STR("");
+    const struct str_pair labels[] = {
+        {STR(POD_MANAGED), STR("true")},
+        {STR("kueue.x-k8s.io/queue-name"), queue},
+        {STR(KUEUE_PRIORITY_LABEL), class},
+    };
+    const struct str_pair notes[] = {
+        {STR(POD_PREBUILT), m->group},
+        {STR(POD_GROUP_NAME), m->group},
+        {STR(POD_GROUP_TOTAL), total},
+        {STR(POD_ROLE_HASH), str_of(m->role)},
+        {STR(POD_GROUP_FAST), m->fast ? STR("true") : STR("")},
+        {STR(POD_GROUP_INDEX_LABEL), index},
+        {STR(POD_GROUP_SERVING), STR("true")},
+    };
+    struct meta *was, want;
+    int r = edit_meta_of(tree, a, &was);
+    if (r != 0) {
+        return r;
     }
-    if (!str_empty(class)) {
-        buf_ch(b, ',');
-        member(b, KUEUE_PRIORITY_LABEL, class);
+    want = *was;
+    for (size_t i = 0; r == 0 && i < sizeof labels / sizeof *labels; i++) {
+        r = str_empty(labels[i].value)
+                ? 0
+                : meta_set(&want.labels, a, labels[i].key.p, labels[i].value);
     }
-    buf_c(b, "},\"annotations\":{");
-    member(b, POD_PREBUILT, m->group);
-    buf_ch(b, ',');
-    member(b, POD_GROUP_NAME, m->group);
-    buf_f(b, ",\"" POD_GROUP_TOTAL "\":\"%lld\",\"" POD_ROLE_HASH "\":\"%s\"", (long long)m->total,
-          m->role);
-    if (m->fast) {
-        buf_c(b, ",\"" POD_GROUP_FAST "\":\"true\",\"" POD_GROUP_INDEX_LABEL
-                 "\":\"apps.kubernetes.io/pod-index\"");
+    for (size_t i = 0; r == 0 && i < sizeof notes / sizeof *notes; i++) {
+        r = str_empty(notes[i].value)
+                ? 0
+                : meta_set(&want.annotations, a, notes[i].key.p, notes[i].value);
     }
-    buf_c(b, ",\"" POD_GROUP_SERVING "\":\"true\"}}}");
-    return arena_ok(a) ? ERR_NOMEM : buf_ok(b);
+    r = r ? r : arena_ok(a);
+    return r ? r : edit_write_meta(pod, EDIT_VERSION | EDIT_UID, was, &want, b);
 }
 
 /* Which set a pod is of: 1; 0: of none that is queued here; or an error. */
@@ -314,13 +322,14 @@ static enum work member_step(struct serving_controller *c, const struct object *
     }
     buf_init(&b, BODY_MAX);
     if (old) {
-        return serving_send(&l, pod, "", pod_gate_drop(pod, &c->base.arena, &b), &b);
+        int code = pod_gate_drop(pod, POD_GATE, KUEUE_TOPOLOGY_GATE, &c->base.arena, &b);
+        return serving_send(&l, pod, "", code, &b);
     }
     struct str queue = object_label(m.set, STR("kueue.x-k8s.io/queue-name"));
     bool told =
         pod_gate_managed(pod) && str_eq(group_annotation(tree, POD_GROUP_NAME), m.group) &&
         (str_empty(queue) || str_eq(object_label(pod, STR("kueue.x-k8s.io/queue-name")), queue));
-    int code = told ? ERR_NOT_FOUND : write_membership(pod, &m, &c->base.arena, &b);
+    int code = told ? ERR_NOT_FOUND : write_membership(pod, tree, &m, &c->base.arena, &b);
     return serving_send(&l, pod, "", code, &b);
 }
 

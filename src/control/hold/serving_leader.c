@@ -79,8 +79,8 @@ static void create(struct serving_lead *s, struct round *r, int32_t index,
                                         {STR("kueue.x-k8s.io/job-owner-name"), o->name},
                                         {STR("kueue.x-k8s.io/component-workload-index"),
                                          arena_f(&s->l.c->base.arena, "%d", index)}};
-    struct group_owner owner = {"leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", o->name, o->uid,
-                                false};
+    struct owner_reference owner =
+        group_owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", o, false);
     struct group_workload w = {.ns = o->ns,
                                .name = serving_workload_name(o, index, &s->l.c->base.arena),
                                .about = s->l.tree,
@@ -97,7 +97,8 @@ static void create(struct serving_lead *s, struct round *r, int32_t index,
     struct buf b;
     w.labels = labels;
     buf_init(&b, BODY_MAX);
-    int code = arena_ok(&s->l.c->base.arena) ? ERR_NOMEM : group_workload_write(&w, &b);
+    int code = arena_ok(&s->l.c->base.arena) ? ERR_NOMEM
+                                                : group_workload_write(&w, &s->l.c->base.arena, &b);
     if (code == 0) {
         round_create(r, s->l.c->workloads, o->ns, buf_view(&b));
         recorder_event(s->l.c->base.recorder, o, EVENT_NORMAL, "CreatedWorkload",
@@ -127,7 +128,7 @@ static bool update(struct serving_lead *s, struct round *r, const struct object 
         label && prio->kind && !(of_kueue && str_eq(class, prio->name)) && (!holds || of_kueue);
     buf_init(&b, BODY_MAX);
     int code = group_workload_follow(wl, tree, s->l.tree, holds ? NULL : &s->l.queue_name,
-                                     other ? prio : NULL, &gates, &b);
+                                     other ? prio : NULL, &gates, &s->l.c->base.arena, &b);
     if (code == 0) {
         round_patch(r, wl->kind, wl->ns, wl->name, "", PATCH_MERGE, buf_view(&b));
     } else if (code != ERR_NOT_FOUND) {

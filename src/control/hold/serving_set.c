@@ -2,9 +2,11 @@
  * serving_set: the Workload of a StatefulSet. It is made for all replicas at once, kept through a scale to zero, and
  * written anew when the set comes back with another number of them.
  */
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
 #include "control/hold/serving_private.h"
+#include "control/kit/edit.h"
 
 #define ON_HOLD "StatefulSet scaled to zero; workload on hold"
 #define OFF_HOLD "Workload no longer on hold; waiting for quota reservation"
@@ -50,7 +52,7 @@ static bool find_running(void *ctx, const struct object *o) {
 /* ---- making it ---- */
 
 static int describe(struct stateful *s, struct group_set *set, struct str_pair notes[2],
-                    struct group_owner *owner, struct group_workload *w) {
+                    struct owner_reference *owner, struct group_workload *w) {
     const struct object *o = s->l.obj;
     *set = (struct group_set){.name = STR("main"),
                               .count = s->l.replicas,
@@ -58,7 +60,7 @@ static int describe(struct stateful *s, struct group_set *set, struct str_pair n
     notes[0] =
         (struct str_pair){STR("kueue.x-k8s.io/job-owner-gvk"), STR("apps/v1, Kind=StatefulSet")};
     notes[1] = (struct str_pair){STR("kueue.x-k8s.io/job-owner-name"), o->name};
-    *owner = (struct group_owner){"apps/v1", "StatefulSet", o->name, o->uid, false};
+    *owner = group_owner("apps/v1", "StatefulSet", o, false);
     *w = (struct group_workload){.ns = o->ns,
                                  .name = s->name,
                                  .about = s->l.tree,
@@ -78,7 +80,7 @@ static enum work make(struct stateful *s) {
     struct workload_priority prio;
     struct group_workload w;
     struct group_set set;
-    struct group_owner owner;
+    struct owner_reference owner;
     struct str_pair notes[2];
     struct buf b;
     struct serving_controller *c = s->l.c;
@@ -91,9 +93,12 @@ static enum work make(struct stateful *s) {
     w.priority = &prio;
     buf_init(&b, BODY_MAX);
     if (s->wl_obj) {
-        return serving_send(&s->l, s->wl_obj, "", group_workload_update(s->wl_obj, &w, &b), &b);
+        int code = group_workload_update(s->wl_obj, s->wl_tree, &w, &c->base.arena, &b);
+        return serving_send(&s->l, s->wl_obj, "", code, &b);
     }
-    struct round *r = group_workload_write(&w, &b) == 0 ? controller_begin(&c->base) : NULL;
+    struct round *r = group_workload_write(&w, &c->base.arena, &b) == 0
+                          ? controller_begin(&c->base)
+                          : NULL;
     if (r) {
         round_create(r, c->workloads, s->l.obj->ns, buf_view(&b));
         recorder_event(c->base.recorder, s->l.obj, EVENT_NORMAL, "CreatedWorkload",
@@ -115,22 +120,13 @@ static bool is_owned(const struct stateful *s) {
 }
 
 static enum work own(struct stateful *s) {
+    struct owner_reference owner = group_owner("apps/v1", "StatefulSet", s->l.obj, false);
+    struct meta meta = *s->wl.metadata;
     struct buf b;
-    size_t i, n;
-    yyjson_val *o;
     buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"ownerReferences\":[",
-          (unsigned long long)s->wl_obj->rv);
-    yyjson_arr_foreach(json_path(s->wl_tree, "metadata.ownerReferences"), i, n, o) {
-        json_write(&b, o);
-        buf_ch(&b, ',');
-    }
-    buf_c(&b, "{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"name\":");
-    buf_json(&b, s->l.obj->name);
-    buf_c(&b, ",\"uid\":");
-    buf_json(&b, s->l.obj->uid);
-    buf_c(&b, "}]}}");
-    return serving_send(&s->l, s->wl_obj, "", buf_ok(&b), &b);
+    int code = meta_add_owner(&meta, &s->l.c->base.arena, &owner);
+    code = code ? code : edit_write_meta(s->wl_obj, EDIT_VERSION, s->wl.metadata, &meta, &b);
+    return serving_send(&s->l, s->wl_obj, "", code, &b);
 }
 
 /* QuotaReserved False: on hold, or no longer. */
@@ -151,7 +147,8 @@ static enum work follow(struct stateful *s) {
     struct buf b;
     buf_init(&b, BODY_MAX);
     const struct str *queue = s->l.replicas > 0 && !s->reserved ? &s->l.queue_name : NULL;
-    int code = group_workload_follow(s->wl_obj, s->wl_tree, s->l.tree, queue, NULL, &gates, &b);
+    int code = group_workload_follow(s->wl_obj, s->wl_tree, s->l.tree, queue, NULL, &gates,
+                                     &s->l.c->base.arena, &b);
     return serving_send(&s->l, s->wl_obj, "", code, &b);
 }
 

@@ -110,18 +110,21 @@ static bool submits_by_job(const struct job_look *l) {
 
 /* What the operator makes of the head's image when no template is given. */
 static yyjson_val *default_submitter(struct job_look *l) {
-    struct buf b;
-    yyjson_doc *d = NULL;
     yyjson_val *head = json_path(l->tree, "spec.rayClusterSpec.headGroupSpec.template.spec");
     yyjson_val *first = yyjson_arr_get_first(json_get(head, STR("containers")));
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    buf_c(&b, "{\"spec\":{\"containers\":[{\"name\":\"" SUBMITTER "\",\"image\":");
-    buf_json(&b, json_str_at(first, "image"));
-    buf_c(&b, ",\"resources\":" SUBMITTER_RESOURCES "}],\"restartPolicy\":\"Never\"}}");
-    int r = buf_ok(&b);
-    r = r ? r : json_parse(l->arena, buf_view(&b), &d, NULL);
-    buf_release(&b);
-    return r ? NULL : yyjson_doc_get_root(d);
+    yyjson_mut_doc *d = json_mut_new(l->arena);
+    yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
+    yyjson_mut_val *spec = root ? json_mensure(d, root, "spec") : NULL;
+    if (!spec) {
+        return NULL;
+    }
+    yyjson_mut_doc_set_root(d, root);
+    int r = json_mset(d, spec, STR("containers"), yyjson_mut_arr(d));
+    r = r ? r : add_container(d, SUBMITTER, NULL, SUBMITTER_RESOURCES, l->arena);
+    yyjson_mut_val *c = yyjson_mut_arr_get_first(json_mget(spec, STR("containers")));
+    r = r ? r : json_mset_str(d, c, "image", json_str_at(first, "image"));
+    r = r ? r : json_mset_str(d, spec, "restartPolicy", STR("Never"));
+    return r ? NULL : job_look_fixed(l, d);
 }
 
 int ray_job_adapt(struct job_look *l, struct err *err) {

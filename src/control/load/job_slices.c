@@ -173,23 +173,17 @@ enum job_slice_size job_slice_size(const struct job_look *l, const struct job_sl
     return size;
 }
 
-void job_slice_pod_sets(const struct job_look *l, const struct job_slice *s, struct buf *out) {
-    yyjson_val *sets = json_path(s->tree, "spec.podSets"), *set, *key, *v;
-    size_t i, n, k, max;
-    buf_c(out, "[");
-    yyjson_arr_foreach(sets, i, n, set) {
-        buf_f(out, "%s{\"count\":%d", i ? "," : "", i < l->n_parts ? l->parts[i].count : 0);
-        yyjson_obj_foreach(set, k, max, key, v) {
-            if (!str_is(json_str(key), "count")) {
-                buf_c(out, ",");
-                buf_json(out, json_str(key));
-                buf_c(out, ":");
-                json_write(out, v);
-            }
-        }
-        buf_c(out, "}");
+int job_slice_draft(const struct job_look *l, const struct job_slice *s, struct workload_draft *was,
+                    struct pod_set_draft_list *ret) {
+    int r = workload_draft_read(s->tree, l->arena, was);
+    size_t n = r == 0 ? was->spec->pod_sets.n : 0;
+    struct pod_set_draft *v = r == 0 ? ARENA_ARRAY(l->arena, struct pod_set_draft, n + 1) : NULL;
+    for (size_t i = 0; v && i < n; i++) {
+        v[i] = was->spec->pod_sets.v[i];
+        v[i].count = i < l->n_parts ? l->parts[i].count : 0;
     }
-    buf_c(out, "]");
+    *ret = (struct pod_set_draft_list){v, v ? n : 0};
+    return r ? r : v ? 0 : ERR_NOMEM;
 }
 
 /* ---- a new one ---- */
@@ -205,17 +199,15 @@ int job_slice_write(const struct job_look *l, const struct job_slice *prior,
     struct str name = job_slice_name(l);
     struct str first = prior ? annotation(prior, KUEUE_SLICE_NAME) : name;
     struct job_workload_slice as = {.name = name};
-    struct buf sets;
-    buf_init(&sets, LIMIT_OBJECT_BYTES);
+    struct pod_set_draft_list sets;
+    struct workload_draft was;
+    int r = 0;
     as.chain = prior && str_empty(first) ? prior->obj->name : first;
     if (prior) {
         as.replaces =
             arena_f(l->arena, "%.*s/%.*s", STR_ARG(prior->obj->ns), STR_ARG(prior->obj->name));
-        job_slice_pod_sets(l, prior, &sets);
-        as.pod_sets = buf_view(&sets);
+        r = job_slice_draft(l, prior, &was, &sets);
+        as.pod_sets = &sets;
     }
-    int r = buf_ok(&sets);
-    r = r ? r : job_workload_write(l, p, &as, out);
-    buf_release(&sets);
-    return r;
+    return r ? r : job_workload_write(l, p, &as, out);
 }

@@ -48,8 +48,9 @@ bool job_slice_alike(const struct job_look *l, const struct job_slice *s);
 enum job_slice_size { SLICE_SAME, SLICE_LESS, SLICE_MORE };
 /* What the Job wants compared with it; more of any pod set is SLICE_MORE. */
 enum job_slice_size job_slice_size(const struct job_look *l, const struct job_slice *s);
-/* Its pod sets with the counts that the Job wants, as a JSON list. */
-void job_slice_pod_sets(const struct job_look *l, const struct job_slice *s, struct buf *out);
+/* It as a draft, and its pod sets with the counts that the Job wants. ERR_NOMEM. */
+int job_slice_draft(const struct job_look *l, const struct job_slice *s, struct workload_draft *was,
+                    struct pod_set_draft_list *ret);
 /* The manifest of one that is to replace `prior` (NULL: the first). 0 or ERR_NOMEM. */
 int job_slice_write(const struct job_look *l, const struct job_slice *prior,
                     const struct workload_priority *p, struct buf *out);

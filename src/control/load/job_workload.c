@@ -1,10 +1,11 @@
 /* job_workload: see job_workload.h. */
 #include "control/load/job_workload.h"
 
+#include "api/meta.h"
 #include "api/schema/codec.h"
 #include "base/limits.h"
+#include "control/kit/edit.h"
 #include "control/load/integration_private.h"
-#include "control/load/job_follow.h"
 #include "control/load/job_slices.h"
 #include "base/hash/sha1.h"
 
@@ -31,141 +32,40 @@ struct str workload_name(const char *kind, const char *group, struct str owner, 
     return workload_name_extra(kind, group, owner, uid, STR(""), a);
 }
 
-/* ---- priority ---- */
-
-struct default_class {
-    const struct object *obj;
-    int32_t value;
-    int code;
-};
-
-static int class_value(const struct object *o, int32_t *ret, bool *ret_default) {
-    struct arena a;
-    yyjson_doc *d;
-    arena_init(&a, LIMIT_OBJECT_BYTES * 8);
-    int r = object_tree(o, &a, &d, NULL);
-    if (r == 0) {
-        int64_t v = json_i64_at(yyjson_doc_get_root(d), "value", 0);
-        *ret = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
-        *ret_default = json_bool_at(yyjson_doc_get_root(d), "globalDefault", false);
-    }
-    arena_release(&a);
-    return r;
-}
-
-static bool lowest_default(void *ctx, const struct object *o) {
-    struct default_class *best = ctx;
-    bool is_default = false;
-    int32_t value = 0;
-    best->code = class_value(o, &value, &is_default);
-    if (is_default && (!best->obj || value < best->value)) {
-        *best = (struct default_class){o, value, 0};
-    }
-    return best->code == 0;
-}
-
-int workload_priority_resolve(const struct mirror *m, struct str label, struct str pod_class,
-                              struct workload_priority *ret, struct str *ret_missing) {
-    bool own = !str_empty(label), unused;
-    const char *group = own ? "kueue.x-k8s.io" : "scheduling.k8s.io";
-    const char *kind = own ? "WorkloadPriorityClass" : "PriorityClass";
-    const struct kind *k = kind_by_name(str_of(group), str_of(kind));
-    struct str name = own ? label : pod_class;
-    const struct object *o;
-    int32_t value = 0;
-    int r = 0;
-    if (!str_empty(name)) {
-        o = k ? mirror_get(m, k, STR(""), name) : NULL;
-        if (!o) {
-            *ret_missing = name;
-            return ERR_NOT_FOUND;
-        }
-        r = class_value(o, &value, &unused);
-    } else {
-        struct default_class best = {0};
-        if (k) {
-            mirror_scan(m, k, STR(""), lowest_default, &best);
-        }
-        o = best.obj;
-        value = best.value;
-        r = best.code;
-    }
-    if (r == 0) {
-        *ret = o ? (struct workload_priority){value, group, kind, o->name}
-                 : (struct workload_priority){0};
-    }
-    return r;
-}
-
 /* ---- the Workload ---- */
 
-static void member(struct buf *b, const char *name, struct str value) {
-    buf_f(b, ",\"%s\":", name);
-    buf_json(b, value);
+int job_workload_own(struct meta *m, struct arena *a, const struct object *o) {
+    const struct opt_bool yes = {true, true};
+    struct owner_reference ref = {str_of(kind_api_version(o->kind)), str_of(o->kind->kind),
+                                  o->name, o->uid, yes, yes};
+    return meta_add_owner(m, a, &ref);
 }
 
-void job_workload_owner(const struct object *o, struct buf *out) {
-    buf_f(out, "{\"apiVersion\":\"%s\",\"kind\":\"%s\"", kind_api_version(o->kind), o->kind->kind);
-    member(out, "name", o->name);
-    member(out, "uid", o->uid);
-    buf_c(out, ",\"controller\":true,\"blockOwnerDeletion\":true}");
+/* What says that it is one of an elastic Job. */
+static int slice_notes(const struct job_workload_slice *as, struct meta *m, struct arena *a) {
+    int r = meta_set(&m->annotations, a, KUEUE_ELASTIC_ANNOTATION, STR("true"));
+    r = r ? r : meta_set(&m->annotations, a, KUEUE_SLICE_NAME, as->chain);
+    return r || str_empty(as->replaces)
+               ? r
+               : meta_set(&m->annotations, a, KUEUE_SLICE_REPLACES, as->replaces);
 }
 
-/* What says that it is one of an elastic Job; job_annotations_write adds members behind. */
-static void write_slice(const struct job_workload_slice *as, bool more, struct buf *b) {
-    buf_c(b, "\"" KUEUE_ELASTIC_ANNOTATION "\":\"true\",\"" KUEUE_SLICE_NAME "\":");
-    buf_json(b, as->chain);
-    if (!str_empty(as->replaces)) {
-        member(b, KUEUE_SLICE_REPLACES, as->replaces);
-    }
-    buf_c(b, more ? "," : "");
-}
-
-static void write_annotations(const struct job_look *l, const struct job_workload_slice *as,
-                              struct buf *b) {
-    struct buf shared;
-    buf_init(&shared, LIMIT_OBJECT_BYTES);
-    job_annotations_write(json_path(l->tree, "metadata.annotations"), NULL, true, &shared);
-    if (as) {
-        write_slice(as, shared.n > 0, b);
-    }
-    buf_str(b, buf_view(&shared));
-    buf_release(&shared);
-}
-
-static void write_meta(const struct job_look *l, const struct job_workload_slice *as,
-                       struct buf *b) {
+static int labels(const struct job_look *l, struct meta *m) {
     const struct queue_settings *s = l->settings;
-    buf_c(
-        b,
-        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":");
-    buf_json(b,
-             as ? as->name
-                : workload_name(l->row->kind, l->row->group, l->obj->name, l->obj->uid, l->arena));
-    member(b, "namespace", l->obj->ns);
-    buf_c(b, ",\"labels\":{\"" KUEUE_JOB_UID_LABEL "\":");
-    buf_json(b, l->obj->uid);
+    struct str_pair *v = ARENA_ARRAY(l->arena, struct str_pair, s->n_label_keys_to_copy + 1);
+    size_t n = 0;
+    if (!v) {
+        return ERR_NOMEM;
+    }
+    v[n++] = (struct str_pair){STR(KUEUE_JOB_UID_LABEL), l->obj->uid};
     for (size_t i = 0; i < s->n_label_keys_to_copy; i++) {
         struct str value = object_label(l->obj, s->label_keys_to_copy[i]);
         if (value.p && !str_is(s->label_keys_to_copy[i], KUEUE_JOB_UID_LABEL)) {
-            buf_c(b, ",");
-            buf_json(b, s->label_keys_to_copy[i]);
-            buf_c(b, ":");
-            buf_json(b, value);
+            v[n++] = (struct str_pair){s->label_keys_to_copy[i], value};
         }
     }
-    buf_c(b, "},\"annotations\":{");
-    write_annotations(l, as, b);
-    buf_c(b, "},\"finalizers\":[\"" KUEUE_FINALIZER "\"],\"ownerReferences\":[");
-    job_workload_owner(l->obj, b);
-    buf_c(b, "]}");
-}
-
-int32_t job_workload_limit(const struct object *o) {
-    int64_t n = 0;
-    return str_to_i64(object_label(o, STR(KUEUE_MAX_TIME_LABEL)), &n) && n > 0 && n <= INT32_MAX
-               ? (int32_t)n
-               : 0;
+    m->labels = (struct str_map){v, n};
+    return 0;
 }
 
 struct str job_workload_prebuilt(const struct job_look *l) {
@@ -177,85 +77,87 @@ struct str job_workload_prebuilt(const struct job_look *l) {
 
 #define TOPOLOGY "kueue.x-k8s.io/podset-"
 
-static void text_member(struct buf *b, size_t *n, const char *name, struct str value) {
-    buf_f(b, "%s\"%s\":", (*n)++ ? "," : "", name);
-    buf_json(b, value);
-}
-
-/* What the template's annotations ask of a topology, if anything. */
-static void write_topology(const struct job_part *p, struct buf *b) {
+/* What the template's annotations ask of a topology; *ret NULL: nothing. ERR_NOMEM. */
+static int topology(const struct job_part *p, struct arena *a, struct topology_request **ret) {
     yyjson_val *notes = json_path(p->template, "metadata.annotations");
-    yyjson_val *required = json_get(notes, STR(TOPOLOGY "required-topology"));
-    yyjson_val *preferred = json_get(notes, STR(TOPOLOGY "preferred-topology"));
-    yyjson_val *any = json_get(notes, STR(TOPOLOGY "unconstrained-topology"));
-    yyjson_val *slice = json_get(notes, STR(TOPOLOGY "slice-required-topology"));
-    yyjson_val *group = json_get(notes, STR(TOPOLOGY "group-name"));
-    size_t n = 0;
+    struct str required = json_str(json_get(notes, STR(TOPOLOGY "required-topology")));
+    struct str preferred = json_str(json_get(notes, STR(TOPOLOGY "preferred-topology")));
+    struct str any = json_str(json_get(notes, STR(TOPOLOGY "unconstrained-topology")));
+    struct str slice = json_str(json_get(notes, STR(TOPOLOGY "slice-required-topology")));
+    struct str group = json_str(json_get(notes, STR(TOPOLOGY "group-name")));
     int64_t size;
-    if (!required && !preferred && !any && !slice) {
-        return;
+    *ret = NULL;
+    if (!required.p && !preferred.p && !any.p && !slice.p) {
+        return 0;
     }
-    buf_c(b, ",\"topologyRequest\":{");
-    if (required || preferred) {
-        text_member(b, &n, required ? "required" : "preferred",
-                    json_str(required ? required : preferred));
-    } else if (any) {
-        buf_f(b, "\"unconstrained\":%s", str_is(json_str(any), "true") ? "true" : "false");
-        n++;
+    struct topology_request *t = ARENA_NEW(a, struct topology_request);
+    if (!t) {
+        return ERR_NOMEM;
     }
-    if (slice && str_to_i64(json_str(json_get(notes, STR(TOPOLOGY "slice-size"))), &size) &&
+    t->required = required;
+    t->preferred = required.p ? (struct str){0} : preferred;
+    t->unconstrained =
+        (struct opt_bool){!required.p && !preferred.p && any.p, str_is(any, "true")};
+    if (slice.p && str_to_i64(json_str(json_get(notes, STR(TOPOLOGY "slice-size"))), &size) &&
         size > 0 && size <= INT32_MAX) {
-        text_member(b, &n, "podSetSliceRequiredTopology", json_str(slice));
-        buf_f(b, ",\"podSetSliceSize\":%lld", (long long)size);
+        t->pod_set_slice_required_topology = slice;
+        t->pod_set_slice_size = (struct opt_i32){true, (int32_t)size};
     }
-    if (p->index_label) {
-        text_member(b, &n, "podIndexLabel", str_of(p->index_label));
-    }
-    if (group && (required || preferred)) {
-        text_member(b, &n, "podSetGroupName", json_str(group));
-    }
-    buf_c(b, "}");
+    t->pod_index_label = str_of(p->index_label ? p->index_label : "");
+    t->pod_set_group_name = required.p || preferred.p ? group : (struct str){0};
+    *ret = t;
+    return 0;
 }
 
-void job_workload_pod_sets(const struct job_look *l, struct buf *out) {
-    buf_c(out, "[");
-    for (size_t i = 0; i < l->n_parts; i++) {
-        const struct job_part *p = &l->parts[i];
-        buf_c(out, i ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, p->name);
-        buf_f(out, ",\"count\":%d", p->count);
-        if (p->least > 0) {
-            buf_f(out, ",\"minCount\":%d", p->least);
-        }
-        write_topology(p, out);
-        buf_c(out, ",\"template\":");
-        json_write(out, p->template);
-        buf_c(out, "}");
+static int pod_set(const struct job_part *p, struct arena *a, struct pod_set_draft *ret) {
+    struct pod_template_draft *t = ARENA_NEW(a, struct pod_template_draft);
+    yyjson_val *about = json_get(p->template, STR("metadata"));
+    int r = t ? topology(p, a, &ret->topology_request) : ERR_NOMEM;
+    if (r == 0 && yyjson_is_obj(about)) {
+        t->metadata = ARENA_NEW(a, struct meta);
+        r = t->metadata ? codec_decode(&schema_meta, about, a, t->metadata, NULL) : ERR_NOMEM;
     }
-    buf_c(out, "]");
+    if (r == 0) {
+        t->spec = json_get(p->template, STR("spec"));
+        ret->name = p->name;
+        ret->count = p->count;
+        ret->min_count = (struct opt_i32){p->least > 0, p->least};
+        ret->template = t;
+    }
+    return r;
+}
+
+int job_workload_pod_sets(const struct job_look *l, struct pod_set_draft_list *ret) {
+    struct pod_set_draft *v = ARENA_ARRAY(l->arena, struct pod_set_draft, l->n_parts + 1);
+    int r = v ? 0 : ERR_NOMEM;
+    for (size_t i = 0; r == 0 && i < l->n_parts; i++) {
+        r = pod_set(&l->parts[i], l->arena, &v[i]);
+    }
+    *ret = (struct pod_set_draft_list){v, r == 0 ? l->n_parts : 0};
+    return r;
 }
 
 int job_workload_write(const struct job_look *l, const struct workload_priority *p,
                        const struct job_workload_slice *as, struct buf *out) {
-    write_meta(l, as, out);
-    buf_c(out, ",\"spec\":{\"podSets\":");
-    if (as && !str_empty(as->pod_sets)) {
-        buf_str(out, as->pod_sets);
-    } else {
-        job_workload_pod_sets(l, out);
+    struct workload_draft d;
+    struct meta *about;
+    int r = edit_meta_of(l->tree, l->arena, &about);
+    r = r ? r : workload_draft_init(&d, l->arena, about, p);
+    r = r || !as ? r : slice_notes(as, d.metadata, l->arena);
+    r = r ? r : labels(l, d.metadata);
+    r = r ? r : job_workload_own(d.metadata, l->arena, l->obj);
+    if (r == 0) {
+        d.metadata->name =
+            as ? as->name
+               : workload_name(l->row->kind, l->row->group, l->obj->name, l->obj->uid, l->arena);
+        d.metadata->namespace = l->obj->ns;
+        r = as && as->pod_sets ? 0 : job_workload_pod_sets(l, &d.spec->pod_sets);
     }
-    member(out, "queueName", object_label(l->obj, STR(KUEUE_QUEUE_LABEL)));
-    buf_f(out, ",\"priority\":%d", p->value);
-    if (p->kind) {
-        buf_f(out, ",\"priorityClassRef\":{\"group\":\"%s\",\"kind\":\"%s\"", p->group, p->kind);
-        member(out, "name", p->name);
-        buf_c(out, "}");
+    if (r == 0 && as && as->pod_sets) {
+        d.spec->pod_sets = *as->pod_sets;
     }
-    if (job_workload_limit(l->obj) > 0) {
-        buf_f(out, ",\"maximumExecutionTimeSeconds\":%d", job_workload_limit(l->obj));
-    }
-    buf_c(out, ",\"active\":true}}");
-    return arena_ok(l->arena) ? ERR_NOMEM : buf_ok(out);
+    r = r ? r : arena_ok(l->arena);
+    return r ? r : workload_draft_encode(&d, out);
 }
 
 /* ---- equivalence ---- */
@@ -322,7 +224,8 @@ static bool matches(const struct job_look *l, yyjson_val *wl_tree, const struct 
     const struct opt_i32 *limit = wl->spec ? &wl->spec->maximum_execution_time_seconds : &none;
     yyjson_val *sets = json_path(wl_tree, "spec.podSets");
     if (!wl->spec || wl->spec->pod_sets.n != l->n_parts ||
-        (limit->set ? limit->v : 0) != job_workload_limit(l->obj)) {
+        (limit->set ? limit->v : 0) !=
+            workload_time_limit(object_label(l->obj, STR(KUEUE_MAX_TIME_LABEL)))) {
         return false;
     }
     bool tolerations = !reserved && !job_look_injected(l, sets);

@@ -7,15 +7,12 @@
 
 #include "control/load/integration.h"
 #include "control/kit/views.h"
+#include "control/load/workload_draft.h"
 
-#define KUEUE_PRIORITY_LABEL "kueue.x-k8s.io/priority-class"
-#define KUEUE_MAX_TIME_LABEL "kueue.x-k8s.io/max-exec-time-seconds"
-#define KUEUE_JOB_UID_LABEL "kueue.x-k8s.io/job-uid"
 #define KUEUE_PREBUILT "kueue.x-k8s.io/prebuilt-workload-name" /* annotation, or label */
 #define KUEUE_ELASTIC_ANNOTATION "kueue.x-k8s.io/elastic-job"
 #define KUEUE_MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
 #define KUEUE_COMPLETIONS_FOLLOW "kueue.x-k8s.io/job-completions-equal-parallelism"
-#define KUEUE_FINALIZER "kueue.x-k8s.io/resource-in-use"
 
 /* "job-<name>-<5 hex>" for ("Job", "batch", name, uid): lower(kind)-name cut to 247 bytes, then the hash. In the
  * arena. `extra` goes into the hash too, when it is not empty. */
@@ -24,31 +21,20 @@ struct str workload_name(const char *kind, const char *group, struct str owner, 
 struct str workload_name_extra(const char *kind, const char *group, struct str owner,
                                struct str uid, struct str extra, struct arena *a);
 
-struct workload_priority {
-    int32_t value;
-    const char *group, *kind; /* of the class; NULL: no class */
-    struct str name;
-};
-/* ERR_NOT_FOUND: the class that is named does not exist (*ret_missing gets its name). ERR_NOMEM. */
-int workload_priority_resolve(const struct mirror *m, struct str label, struct str pod_class,
-                              struct workload_priority *ret, struct str *ret_missing);
-
 /* What differs for a Workload of an elastic Job (job_slices.h). */
 struct job_workload_slice {
     struct str name;     /* its own */
     struct str chain;    /* that of the first of them */
     struct str replaces; /* "namespace/name"; empty: none */
-    struct str pod_sets; /* JSON; empty: as the object says */
+    const struct pod_set_draft_list *pod_sets; /* NULL: as the object says */
 };
 /* The manifest of the Workload, with the labels that the settings want copied; `as` may be NULL. 0 or ERR_NOMEM. */
 int job_workload_write(const struct job_look *l, const struct workload_priority *p,
                        const struct job_workload_slice *as, struct buf *out);
-/* Its pod sets alone, as a JSON list. */
-void job_workload_pod_sets(const struct job_look *l, struct buf *out);
-/* The reference of the Workload to its object, as JSON. */
-void job_workload_owner(const struct object *o, struct buf *out);
-/* What the label says of a time limit; 0: none. */
-int32_t job_workload_limit(const struct object *o);
+/* Its pod sets alone, in the look's arena. ERR_NOMEM. */
+int job_workload_pod_sets(const struct job_look *l, struct pod_set_draft_list *ret);
+/* The reference of the Workload to its object, added. ERR_NOMEM. */
+int job_workload_own(struct meta *m, struct arena *a, const struct object *o);
 /* The Workload that somebody made for it; empty: none. */
 struct str job_workload_prebuilt(const struct job_look *l);
 /* Are the Workload's pod sets those of this object? Tolerations count only while nothing was injected. */

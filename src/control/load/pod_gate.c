@@ -1,10 +1,12 @@
 /* pod_gate: see pod_gate.h. */
 #include "control/load/pod_gate.h"
 
+#include "api/conditions.h"
 #include "api/schema/codec.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "control/kit/edit.h"
 #include "control/load/pod_role.h"
 #include "control/load/translate.h"
 #include "wire/text/time.h"
@@ -155,35 +157,25 @@ bool gated_pod_active(const struct gated_pod *p, bool quick, int64_t now_ns) {
 
 /* ---- bodies ---- */
 
-static void head(const struct object *o, struct buf *out) {
-    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":", (unsigned long long)o->rv);
-    buf_json(out, o->uid);
-}
+enum { ON = EDIT_VERSION | EDIT_UID };
 
-/* The gates without the one of admission, and without that of topology unless `topology`. False: nothing goes. */
-static bool write_gates(yyjson_mut_val *list, bool topology, struct buf *out) {
-    size_t i, n, kept = 0;
-    yyjson_mut_val *v;
+/* Takes the gate of admission out of the list, and that of topology unless `topology`. False: there was none. */
+static bool take_gates(yyjson_mut_val *spec, bool topology) {
+    yyjson_mut_val *v, *list = json_mget(spec, STR("schedulingGates"));
+    yyjson_mut_arr_iter it;
     bool gone = false;
-    buf_c(out, "\"schedulingGates\":[");
-    yyjson_mut_arr_foreach(list, i, n, v) {
+    yyjson_mut_arr_iter_init(list, &it);
+    while ((v = yyjson_mut_arr_iter_next(&it)) != NULL) {
         struct str name = json_mstr_at(v, "name");
         if (str_is(name, POD_GATE) || (!topology && str_is(name, KUEUE_TOPOLOGY_GATE))) {
             gone |= str_is(name, POD_GATE);
-            continue;
+            (void)yyjson_mut_arr_iter_remove(&it);
         }
-        buf_c(out, kept++ ? "," : "");
-        json_write_mut(out, v);
     }
-    buf_c(out, "]");
+    if (yyjson_mut_arr_size(list) == 0) {
+        json_mdel(spec, STR("schedulingGates"));
+    }
     return gone;
-}
-
-static void write_if(struct buf *out, const char *before, yyjson_mut_val *v) {
-    if (v) {
-        buf_c(out, before);
-        json_write_mut(out, v);
-    }
 }
 
 int pod_gate_open(const struct object *o, const struct podset_info *in, struct arena *a,
@@ -199,59 +191,64 @@ int pod_gate_open(const struct object *o, const struct podset_info *in, struct a
     if (r != 0) {
         return r;
     }
-    head(o, out);
-    write_if(out, ",\"labels\":", json_mpath(root, "metadata.labels"));
-    write_if(out, ",\"annotations\":", json_mpath(root, "metadata.annotations"));
-    buf_c(out, "},\"spec\":{");
     bool given = json_mfind(in->gates, "name", STR(KUEUE_TOPOLOGY_GATE)) != NULL;
-    bool gone = write_gates(json_mpath(root, "spec.schedulingGates"), given, out);
-    write_if(out, ",\"nodeSelector\":", json_mpath(root, "spec.nodeSelector"));
-    write_if(out, ",\"tolerations\":", json_mpath(root, "spec.tolerations"));
-    buf_c(out, "}}");
-    return gone ? buf_ok(out) : ERR_NOT_FOUND;
+    return take_gates(json_mget(root, STR("spec")), given)
+               ? edit_write_tree(o, ON, yyjson_doc_get_root(was), root, out)
+               : ERR_NOT_FOUND;
 }
 
-int pod_gate_drop(const struct object *o, struct arena *a, struct buf *out) {
-    yyjson_doc *was;
-    int r = object_tree(o, a, &was, NULL);
-    yyjson_mut_doc *d = r == 0 ? json_mut_copy(a, yyjson_doc_get_root(was)) : NULL;
-    if (!d) {
-        return r ? r : ERR_NOMEM;
+static int read_pod(const struct object *o, struct arena *a, struct pod *ret) {
+    yyjson_doc *d;
+    int r = object_tree(o, a, &d, NULL);
+    r = r ? r : codec_decode(&schema_pod, yyjson_doc_get_root(d), a, ret, NULL);
+    return r == 0 && !ret->spec ? ERR_SYNTAX : r;
+}
+
+int pod_gate_drop(const struct object *o, const char *gate, const char *with, struct arena *a,
+                  struct buf *out) {
+    struct pod pod, want;
+    struct pod_spec spec;
+    bool gone = false;
+    int r = read_pod(o, a, &pod);
+    if (r != 0) {
+        return r;
     }
-    head(o, out);
-    buf_c(out, "},\"spec\":{");
-    bool gone =
-        write_gates(json_mpath(yyjson_mut_doc_get_root(d), "spec.schedulingGates"), false, out);
-    buf_c(out, "}}");
-    return gone ? buf_ok(out) : ERR_NOT_FOUND;
+    want = pod;
+    spec = *pod.spec;
+    want.spec = &spec;
+    spec.scheduling_gates.n = 0;
+    spec.scheduling_gates.v =
+        ARENA_ARRAY(a, struct scheduling_gate, pod.spec->scheduling_gates.n + 1);
+    if (!spec.scheduling_gates.v) {
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < pod.spec->scheduling_gates.n; i++) {
+        struct str name = pod.spec->scheduling_gates.v[i].name;
+        gone |= str_is(name, gate);
+        if (!str_is(name, gate) && !(with && str_is(name, with))) {
+            spec.scheduling_gates.v[spec.scheduling_gates.n++].name = name;
+        }
+    }
+    return gone ? edit_write(o, ON, &pod, &want, out) : ERR_NOT_FOUND;
 }
 
 int pod_gate_terminate(const struct object *o, struct str reason, struct str message,
                        int64_t now_ns, struct arena *a, struct buf *out) {
-    char at[TIME_TEXT_MAX];
-    yyjson_doc *d;
-    yyjson_val *v;
-    size_t i, n;
-    int r = object_tree(o, a, &d, NULL);
-    if (r != 0) {
-        return r;
+    struct condition_want x = {POD_TERMINATION, "True", arena_str(a, reason).p, message};
+    struct pod_status status = {0};
+    struct pod pod, want;
+    int r = read_pod(o, a, &pod);
+    if (r != 0 || !x.reason) {
+        return r ? r : ERR_NOMEM;
     }
-    head(o, out);
-    buf_c(out, "},\"status\":{\"conditions\":[");
-    yyjson_arr_foreach(json_path(yyjson_doc_get_root(d), "status.conditions"), i, n, v) {
-        if (!str_is(json_str_at(v, "type"), POD_TERMINATION)) {
-            json_write(out, v);
-            buf_ch(out, ',');
-        }
+    want = pod;
+    want.status = &status;
+    if (pod.status) {
+        status = *pod.status;
     }
-    buf_c(out, "{\"type\":\"" POD_TERMINATION "\",\"status\":\"True\",\"lastTransitionTime\":");
-    buf_json(out, time_text(now_ns, at));
-    buf_c(out, ",\"reason\":");
-    buf_json(out, reason);
-    buf_c(out, ",\"message\":");
-    buf_json(out, str_head(message, LIMIT_CONDITION_MESSAGE));
-    buf_c(out, "}]}}");
-    return buf_ok(out);
+    r = conditions_copy(&status.conditions, a, &status.conditions);
+    r = r ? r : conditions_put(&status.conditions, a, &x, now_ns, 0, NULL);
+    return r ? r : edit_write(o, ON, &pod, &want, out);
 }
 
 /* ---- does it fit its pod set? ---- */
@@ -269,9 +266,7 @@ int pod_gate_exceeds(const struct object *o, const struct pod_template *t, struc
                      struct str *ret_text) {
     struct amounts own, given;
     struct pod pod;
-    yyjson_doc *d;
-    if (!t || !t->spec || object_tree(o, a, &d, NULL) != 0 ||
-        codec_decode(&schema_pod, yyjson_doc_get_root(d), a, &pod, NULL) != 0 || !pod.spec ||
+    if (!t || !t->spec || read_pod(o, a, &pod) != 0 ||
         translate_requests(pod.spec, a, &own) != 0 || translate_requests(t->spec, a, &given) != 0) {
         *ret_text = STR("its requests cannot be compared with those of its pod set");
         return arena_ok(a) ? ERR_NOMEM : 1;

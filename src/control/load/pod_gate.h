@@ -69,8 +69,9 @@ int64_t gated_pod_until(const struct gated_pod *p);
  * ERR_NOT_FOUND: it has no gate. */
 int pod_gate_open(const struct object *o, const struct podset_info *in, struct arena *a,
                   struct buf *out, struct err *err);
-/* The same, giving nothing. */
-int pod_gate_drop(const struct object *o, struct arena *a, struct buf *out);
+/* Takes a gate away, and another with it (NULL: none). ERR_NOT_FOUND: it has not the first. */
+int pod_gate_drop(const struct object *o, const char *gate, const char *with, struct arena *a,
+                  struct buf *out);
 /* For the status subresource: the condition TerminationTarget. */
 int pod_gate_terminate(const struct object *o, struct str reason, struct str message,
                        int64_t now_ns, struct arena *a, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include "api/walk/value.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "control/kit/edit.h"
 
 static const struct condition_list *conditions_of(const struct workload *wl) {
@@ -199,6 +200,21 @@ void workload_change_release(struct workload_change *c) {
     workload_change_unset(c, "PendingEvaluation", message);
 }
 
+void workload_change_ready(struct workload_change *ch, bool admitted, bool ready) {
+    const struct condition *c = conditions_find(&ch->status.conditions, "PodsReady");
+    bool recovers = c && (str_is(c->reason, "WaitForRecovery") || str_is(c->reason, "Recovered"));
+    if (!admitted || (!ready && !recovers && !(c && str_is(c->status, "True")))) {
+        workload_change_set(ch, "PodsReady", false, "WaitForStart",
+                            STR("Not all pods are ready or succeeded"));
+    } else if (!ready) {
+        workload_change_set(ch, "PodsReady", false, "WaitForRecovery",
+                            STR("At least one pod has failed, waiting for recovery"));
+    } else {
+        workload_change_set(ch, "PodsReady", true, recovers ? "Recovered" : "Started",
+                            STR("All pods reached readiness and the workload is running"));
+    }
+}
+
 int workload_change_write(const struct workload_change *c, struct buf *out) {
     static const struct workload_status none;
     struct workload want = *c->wl;
@@ -272,4 +288,18 @@ const char *workload_evicted_event(struct str reason, struct str cause) {
         }
     }
     return "Evicted";
+}
+
+struct str workload_pending_checks(const struct workload *wl, struct arena *a) {
+    struct buf b;
+    buf_init(&b, LIMIT_EVENT_MESSAGE * 2);
+    for (size_t i = 0; wl->status && i < wl->status->admission_checks.n; i++) {
+        const struct admission_check_state *c = &wl->status->admission_checks.v[i];
+        if (str_is(c->state, "Pending") && !str_empty(c->message)) {
+            buf_f(&b, "%s%.*s: %.*s", b.n ? "; " : "", STR_ARG(c->name), STR_ARG(c->message));
+        }
+    }
+    struct str text = b.n ? arena_str(a, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    return text;
 }

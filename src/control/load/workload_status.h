@@ -44,6 +44,14 @@ void workload_change_requeued(struct workload_change *c);
 void workload_change_unset(struct workload_change *c, const char *reason, struct str message);
 /* Gives the quota back after an eviction, once nothing runs: requeued at once, or blocked until somebody allows it. */
 void workload_change_release(struct workload_change *c);
+/* PodsReady:
+ *
+ *     False WaitForStart     not admitted, or admitted and never ready since
+ *     False WaitForRecovery  admitted, was ready, is not any more
+ *     True Started           ready for the first time since the admission
+ *     True Recovered         ready again
+ */
+void workload_change_ready(struct workload_change *c, bool admitted, bool ready);
 /* What QuotaReserved False says, without the gate UnadmittedWorkloadsObservability in the few words of old. Static when
  * `reason` is. */
 const char *workload_wait_reason(const struct queue_settings *s, const char *reason);
@@ -53,6 +61,8 @@ const char *workload_unreserved_reason(const struct queue_settings *s, const str
                                        bool reset, struct str *ret_message);
 /* The event of an eviction: "EvictedDueTo...", static. cause: of a deactivation. */
 const char *workload_evicted_event(struct str reason, struct str cause);
+/* Names of Pending checks that have something to say: `name: message; ...`, in the arena; empty when none. */
+struct str workload_pending_checks(const struct workload *wl, struct arena *a);
 /* Appends the patch; 0, ERR_NOMEM, ERR_TOO_LARGE, or ERR_NOT_FOUND when nothing differs. */
 int workload_change_write(const struct workload_change *c, struct buf *out);
 
