@@ -289,13 +289,18 @@ static const struct field pod_place_fields[] = {
 const struct schema schema_pod_place =
     SCHEMA("dev.berth.PodPlace", pod_place_fields, sizeof(struct pod_place), NULL);
 
+static const struct field gpu_place_fields[] = {
+    M(gpu_place, node, STRING, ONE, "node", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(gpu_place, gpu, STRING, ONE, "gpu", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(gpu_place, profile, STRING, ONE, "profile", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(gpu_place, start, INT32, ONE, "start", 0, .flags = FIELD_F_KEEP_EMPTY),
+    M(gpu_place, size, INT32, ONE, "size", 0, .flags = FIELD_F_KEEP_EMPTY),
+};
+const struct schema schema_gpu_place =
+    SCHEMA("dev.berth.GpuPlace", gpu_place_fields, sizeof(struct gpu_place), NULL);
+
 void pod_devices_encode(const struct pod_devices *d, struct buf *out) {
-    buf_ch(out, '[');
-    for (size_t i = 0; i < d->n; i++) {
-        buf_c(out, i > 0 ? "," : "");
-        codec_encode(&schema_pod_device, &d->v[i], out);
-    }
-    buf_ch(out, ']');
+    codec_encode_list(&schema_pod_device, d->v, d->n, out);
 }
 
 int pod_devices_decode(struct str json, struct arena *a, struct pod_devices *ret, struct err *err) {

@@ -86,7 +86,12 @@ struct pod_place {
     struct str node;
     struct pod_devices devices;
 };
-extern const struct schema schema_pod_place;
+/* A GPU, or a part of one, that is promised to a queue: an item of annotation berth.dev/placements. */
+struct gpu_place {
+    struct str node, gpu, profile;
+    int32_t start, size;
+};
+extern const struct schema schema_pod_place, schema_gpu_place;
 
 void inventory_encode(const struct inventory *inv, struct buf *out);
 int inventory_decode(struct str json, struct arena *a, struct inventory *ret, struct err *err);

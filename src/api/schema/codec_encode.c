@@ -341,21 +341,47 @@ void codec_encode_object_as(const struct kind *k, const struct schema *s, const 
     buf_ch(out, '}');
 }
 
-void codec_list_begin(const char *kind, struct str group, struct str version, struct buf *out) {
+void codec_encode_list(const struct schema *s, const void *views, size_t n, struct buf *out) {
+    buf_ch(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        codec_list_item(s, (const char *)views + i * s->size, out);
+    }
+    buf_ch(out, ']');
+}
+
+void codec_list_begin_at(const char *kind, struct str group, struct str version, uint64_t rv,
+                         struct buf *out) {
     buf_c(out, "{\"kind\":");
     buf_json(out, str_of(kind));
     buf_c(out, ",\"apiVersion\":\"");
     buf_str(out, group);
     buf_ch(out, '/');
     buf_str(out, version);
-    buf_c(out, "\",\"metadata\":{},\"items\":[");
+    buf_c(out, "\",\"metadata\":{");
+    if (rv) {
+        buf_f(out, "\"resourceVersion\":\"%llu\"", (unsigned long long)rv);
+    }
+    buf_c(out, "},\"items\":[");
 }
 
-void codec_list_item(const struct schema *s, const void *view, struct buf *out) {
+void codec_list_begin(const char *kind, struct str group, struct str version, struct buf *out) {
+    codec_list_begin_at(kind, group, version, 0, out);
+}
+
+static void between(struct buf *out) {
     if (out->n > 0 && out->p[out->n - 1] != '[') {
         buf_ch(out, ',');
     }
+}
+
+void codec_list_item(const struct schema *s, const void *view, struct buf *out) {
+    between(out);
     write_view(s, view, out);
+}
+
+void codec_list_object(const struct kind *k, const void *view, struct buf *out) {
+    between(out);
+    codec_encode_object(k, view, out);
 }
 
 void codec_list_end(struct buf *out) {

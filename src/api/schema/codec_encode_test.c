@@ -4,6 +4,7 @@
 
 #include "api/schema/codec.h"
 #include "api/schema/codec_encode.h"
+#include "api/tables/table.h"
 #include "api/tables/view_batch.h"
 #include "api/tables/view_kueue.h"
 #include "api/walk/value.h"
@@ -380,6 +381,59 @@ static void a_full_buffer_is_told(void **state) {
     buf_release(&small);
 }
 
+/* ---- one view over another ---- */
+
+static struct cluster_queue *queue_from(struct fixture *f, const char *json) {
+    struct cluster_queue *q = ARENA_NEW(&f->arena, struct cluster_queue);
+    yyjson_doc *d;
+    assert_ok(json_parse(&f->arena, str_of(json), &d, &f->err), &f->err);
+    assert_ok(codec_decode(&schema_cluster_queue, yyjson_doc_get_root(d), &f->arena, q, &f->err),
+              &f->err);
+    return q;
+}
+
+static void what_is_laid_over_a_view_is_owned(void **state) {
+    struct fixture *f = *state;
+    struct cluster_queue *was = queue_from(
+        f, "{\"metadata\":{\"name\":\"q\",\"labels\":{\"a\":\"1\",\"b\":\"2\"}},\"spec\":{"
+           "\"cohortName\":\"c\",\"stopPolicy\":\"Hold\",\"namespaceSelector\":{\"matchLabels\":{"
+           "\"x\":\"1\"},\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"Exists\"}]}}}");
+    struct cluster_queue *want = queue_from(
+        f, "{\"metadata\":{\"name\":\"q\",\"labels\":{\"b\":\"3\",\"d\":\"4\",\"e\":\"\"}},"
+           "\"spec\":{\"stopPolicy\":\"None\",\"namespaceSelector\":{\"matchLabels\":{\"y\":"
+           "\"1\"}}}}");
+    struct cluster_queue *both = value_lay(&schema_cluster_queue, was, want, &f->arena);
+    assert_non_null(both);
+    assert_str_eq(both->spec->cohort_name, STR("c")); /* nothing is said of it */
+    assert_true(codec_patch(&schema_cluster_queue, was, both, NULL, &f->out));
+    assert_str_eq(buf_view(&f->out),
+                  STR("{\"metadata\":{\"labels\":{\"b\":\"3\",\"d\":\"4\"}},\"spec\":{"
+                      "\"namespaceSelector\":{\"matchLabels\":{\"y\":\"1\",\"x\":null},"
+                      "\"matchExpressions\":null},\"stopPolicy\":\"None\"}}"));
+    buf_reset(&f->out);
+    void *again = value_lay(&schema_cluster_queue, both, want, &f->arena);
+    assert_false(codec_patch(&schema_cluster_queue, both, again, NULL, &f->out));
+}
+
+static void lists_are_written_item_by_item(void **state) {
+    struct fixture *f = *state;
+    struct reclaimable_pod v[] = {{STR("a"), 1}, {STR("b"), 2}};
+    const char *both = "[{\"name\":\"a\",\"count\":1},{\"name\":\"b\",\"count\":2}]";
+    codec_list_begin_at("XList", STR("g"), STR("v1"), 7, &f->out);
+    codec_list_item(&schema_reclaimable_pod, &v[0], &f->out);
+    codec_list_item(&schema_reclaimable_pod, &v[1], &f->out);
+    codec_list_end(&f->out);
+    buf_f(&f->text, "{\"kind\":\"XList\",\"apiVersion\":\"g/v1\",\"metadata\":{"
+                    "\"resourceVersion\":\"7\"},\"items\":%s}", both);
+    assert_str_eq(buf_view(&f->out), buf_view(&f->text));
+    buf_reset(&f->out);
+    codec_encode_list(&schema_reclaimable_pod, v, 2, &f->out);
+    assert_str_eq(buf_view(&f->out), str_of(both));
+    buf_reset(&f->out);
+    codec_encode_list(&schema_reclaimable_pod, v, 0, &f->out);
+    assert_str_eq(buf_view(&f->out), STR("[]"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_decoded_is_encoded, setup, teardown),
@@ -392,6 +446,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(only_what_differs_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(metadata_go_with_the_lock, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lock_needs_no_metadata, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_laid_over_a_view_is_owned, setup, teardown),
+        cmocka_unit_test_setup_teardown(lists_are_written_item_by_item, setup, teardown),
         cmocka_unit_test_setup_teardown(texts_are_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_buffer_is_told, setup, teardown),
     };

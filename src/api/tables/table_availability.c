@@ -10,48 +10,61 @@
 /* ---- Availability ---- */
 
 static const struct field slot_fields[] = {
-    F(TIME, ONE, "start", 0, .doc = "From when."),
-    F(TIME, ONE, "end", 0, .doc = "Until when."),
-    F(INT64, ONE, "free", 0, .flags = FIELD_F_KEEP_EMPTY,
+    M(availability_slot, start_ns, TIME, ONE, "start", 0, .doc = "From when."),
+    M(availability_slot, end_ns, TIME, ONE, "end", 0, .doc = "Until when."),
+    M(availability_slot, free, INT64, ONE, "free", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Units that could be booked for the whole interval."),
-    F(INT64, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Capacity in units."),
+    M(availability_slot, total, INT64, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Capacity in units."),
 };
 static const struct schema schema_slot =
-    SCHEMA("dev.berth.v1alpha1.AvailabilitySlot", slot_fields, 0, "Free units in an interval.");
+    SCHEMA("dev.berth.v1alpha1.AvailabilitySlot", slot_fields,
+           sizeof(struct availability_slot), "Free units in an interval.");
 
 static const struct field busy_fields[] = {
-    F(TIME, ONE, "start", 0, .doc = "From when."),
-    F(TIME, ONE, "end", 0, .doc = "Until when."),
-    F(INT64, ONE, "count", 0, .doc = "Number of units."),
-    F(STRING, ONE, "phase", 0, .doc = "Phase of the booking, or the type of a CapacityWindow."),
-    F(STRING, ONE, "namespace", 0,
+    M(availability_busy, start_ns, TIME, ONE, "start", 0, .doc = "From when."),
+    M(availability_busy, end_ns, TIME, ONE, "end", 0, .doc = "Until when."),
+    M(availability_busy, count, INT64, ONE, "count", 0, .doc = "Number of units."),
+    M(availability_busy, phase, STRING, ONE, "phase", 0,
+      .doc = "Phase of the booking, or the type of a CapacityWindow."),
+    M(availability_busy, namespace, STRING, ONE, "namespace", 0,
       .doc = "Project of the booking; absent when you may not see it."),
-    F(STRING, ONE, "name", 0, .doc = "Name of the booking; absent when you may not see it."),
-    F(STRING, ONE, "owner", 0, .doc = "Owner of the booking; absent when you may not see it."),
-    F(STRING, ONE, "purpose", 0, .doc = "Purpose of the booking; absent when you may not see it."),
+    M(availability_busy, name, STRING, ONE, "name", 0,
+      .doc = "Name of the booking; absent when you may not see it."),
+    M(availability_busy, owner, STRING, ONE, "owner", 0,
+      .doc = "Owner of the booking; absent when you may not see it."),
+    M(availability_busy, purpose, STRING, ONE, "purpose", 0,
+      .doc = "Purpose of the booking; absent when you may not see it."),
     F(STRING, ONE, "reason", 0, .doc = "Reason, for a CapacityWindow."),
 };
 static const struct schema schema_busy =
-    SCHEMA("dev.berth.v1alpha1.AvailabilityBusy", busy_fields, 0, "A booking or CapacityWindow "
-                                                                  "that takes units.");
+    SCHEMA("dev.berth.v1alpha1.AvailabilityBusy", busy_fields,
+           sizeof(struct availability_busy), "A booking or CapacityWindow that takes units.");
 
 static const struct field availability_fields[] = {
     API_VERSION,
     KIND,
-    META,
-    F(STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
-    F(STRING, ONE, "resource", 0, .doc = "Name of the resource."),
-    F(STRING, ONE, "displayName", 0, .doc = "Display name of the resource."),
-    F(DOUBLE, ONE, "memoryGiB", 0, .doc = "Memory of one unit."),
-    F(DOUBLE, ONE, "gpuShare", 0, .doc = "Fraction of a GPU's memory that one unit has."),
-    F(INT64, ONE, "total", 0, .doc = "Current capacity in units."),
-    F(OBJECT, LIST, "slots", 0, .of = &schema_slot,
+    M(availability, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
+      .doc = "Name of the object."),
+    M(availability, flavor, STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
+    M(availability, resource, STRING, ONE, "resource", 0, .doc = "Name of the resource."),
+    M(availability, display_name, STRING, ONE, "displayName", 0,
+      .doc = "Display name of the resource."),
+    M(availability, memory_gib, DOUBLE, ONE, "memoryGiB", 0, .doc = "Memory of one unit."),
+    M(availability, gpu_share, DOUBLE, ONE, "gpuShare", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Fraction of a GPU's memory that one unit has."),
+    M(availability, total, INT64, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Current capacity in units."),
+    M(availability, slots, OBJECT, LIST, "slots", 0, .of = &schema_slot,
+      .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Free units, one entry for each interval."),
-    F(OBJECT, LIST, "busy", 0, .of = &schema_busy,
+    M(availability, busy, OBJECT, LIST, "busy", 0, .of = &schema_busy,
+      .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Bookings and windows that take units, ordered by start."),
 };
 const struct schema schema_availability =
-    SCHEMA("dev.berth.v1alpha1.Availability", availability_fields, 0,
+    SCHEMA("dev.berth.v1alpha1.Availability", availability_fields,
+           sizeof(struct availability),
            "Free units of each resource over time (query: from, to, step); computed on read.");
 
 /* ---- Fleet ---- */

@@ -86,6 +86,13 @@ const struct schema schema_partial_object = SCHEMA(
       "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata", partial_object_fields,
       sizeof(struct partial_object), NULL);
 
+static const struct field object_draft_fields[] = {
+    M(object_draft, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta),
+    M(object_draft, spec, ANY, ONE, "spec", 0),
+};
+const struct schema schema_object_draft =
+    SCHEMA("dev.berth.ObjectDraft", object_draft_fields, sizeof(struct object_draft), NULL);
+
 static const struct field list_meta_fields[] = {
     F(STRING, ONE, "selfLink", 1, .doc = "No longer used."),
     F(STRING, ONE, "resourceVersion", 2,

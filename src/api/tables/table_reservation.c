@@ -171,11 +171,12 @@ static const struct field place_fields[] = {
     M(reservation_place, node, STRING, ONE, "node", 0,
       .doc = "Name of the node; absent when another scheduler places the pods."),
     M(reservation_place, gpu, STRING, ONE, "gpu", 0, .doc = "UUID of the GPU."),
-    M(reservation_place, gpu_index, INT32, ONE, "gpuIndex", 0,
+    M(reservation_place, gpu_index, INT32, ONE, "gpuIndex", 0, .flags = FIELD_F_OPT,
       .doc = "Index of the GPU on its node."),
     M(reservation_place, profile, STRING, ONE, "profile", 0,
       .doc = "MIG profile, such as 2g.35gb; absent: the whole GPU."),
-    M(reservation_place, start, INT32, ONE, "start", 0, .doc = "First memory slice."),
+    M(reservation_place, start, INT32, ONE, "start", 0, .flags = FIELD_F_OPT,
+      .doc = "First memory slice."),
     M(reservation_place, size, INT32, ONE, "size", 0, .doc = "Memory slices."),
     M(reservation_place, count, INT32, ONE, "count", 0, .doc = "Units; absent: one."),
 };
@@ -293,7 +294,7 @@ static const struct field status_fields[] = {
       .flags = FIELD_F_OPT, .doc = "Waitlist position, while waiting."),
     M(reservation_status, next_event, OBJECT, ONE, "nextEvent", 0, .of = &schema_next_event,
       .flags = FIELD_F_OPT, .doc = "The next transition of the booking."),
-    M(reservation_status, sequence, INT64, ONE, "sequence", 0,
+    M(reservation_status, sequence, INT64, ONE, "sequence", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Revision for calendar programs; incremented by each change of the times."),
     M(reservation_status, observed_generation, INT64, ONE, "observedGeneration", 0,
       .doc = "Generation of the spec that was last processed."),
@@ -337,25 +338,34 @@ const struct schema schema_reservation =
 /* ---- ReservationCheck ---- */
 
 static const struct field check_status_fields[] = {
-    F(BOOL, ONE, "fits", 0, .flags = FIELD_F_KEEP_EMPTY,
+    M(reservation_check_status, fits, BOOL, ONE, "fits", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Whether the booking would be confirmed."),
-    F(STRING, ONE, "phase", 0, .doc = "Phase that the booking would have."),
-    F(STRING, ONE, "reason", 0, .doc = "Machine-readable reason."),
-    F(STRING, ONE, "message", 0, .doc = "Human-readable message."),
-    F(TIME, ONE, "start", 0, .doc = "Start of the alternative."),
-    F(TIME, ONE, "end", 0, .doc = "End of the alternative."),
-    F(OBJECT, LIST, "refusals", 0, .of = &schema_refusal,
+    M(reservation_check_status, phase, STRING, ONE, "phase", 0,
+      .doc = "Phase that the booking would have."),
+    M(reservation_check_status, reason, STRING, ONE, "reason", 0,
+      .doc = "Machine-readable reason."),
+    M(reservation_check_status, message, STRING, ONE, "message", 0,
+      .doc = "Human-readable message."),
+    M(reservation_check_status, start_ns, TIME, ONE, "start", 0,
+      .doc = "Start of the alternative."),
+    M(reservation_check_status, end_ns, TIME, ONE, "end", 0, .doc = "End of the alternative."),
+    M(reservation_check_status, refusals, OBJECT, LIST, "refusals", 0, .of = &schema_refusal,
       .doc = "Limits that the booking would exceed."),
-    F(OBJECT, LIST, "alternatives", 0, .of = &schema_alternative,
+    M(reservation_check_status, alternatives, OBJECT, LIST, "alternatives", 0,
+      .of = &schema_alternative,
       .doc = "An alternative that would fit."),
-    F(OBJECT, LIST, "conflicts", 0, .of = &schema_conflict, .doc = "Conflicting bookings."),
-    F(OBJECT, ONE, "cost", 0, .of = &schema_cost, .doc = "Cost of the booking."),
-    F(OBJECT, LIST, "plan", 0, .of = &schema_reservation_place, .doc = "Places of the units."),
-    F(ANY, LIST, "objects", 0,
+    M(reservation_check_status, conflicts, OBJECT, LIST, "conflicts", 0, .of = &schema_conflict,
+      .doc = "Conflicting bookings."),
+    M(reservation_check_status, cost, OBJECT, ONE, "cost", 0, .of = &schema_cost,
+      .doc = "Cost of the booking."),
+    M(reservation_check_status, plan, OBJECT, LIST, "plan", 0, .of = &schema_reservation_place,
+      .doc = "Places of the units."),
+    M(reservation_check_status, objects, ANY, LIST, "objects", 0,
       .doc = "Objects that would be created: the Reservation and its queues."),
 };
 static const struct schema schema_check_status =
-    SCHEMA("dev.berth.v1alpha1.ReservationCheckStatus", check_status_fields, 0, NULL);
+    SCHEMA("dev.berth.v1alpha1.ReservationCheckStatus", check_status_fields,
+           sizeof(struct reservation_check_status), NULL);
 
 static const struct field check_fields[] = {
     API_VERSION,
@@ -368,3 +378,13 @@ static const struct field check_fields[] = {
 const struct schema schema_reservation_check =
     SCHEMA("dev.berth.v1alpha1.ReservationCheck", check_fields, sizeof(struct reservation),
            "Preview of a booking; nothing is written.");
+
+/* The same as it is answered. */
+static const struct field answer_fields[] = {
+    M(reservation_answer, metadata, ANY, ONE, "metadata", 0),
+    M(reservation_answer, spec, ANY, ONE, "spec", 0),
+    M(reservation_answer, status, OBJECT, ONE, "status", 0, .of = &schema_check_status),
+};
+const struct schema schema_reservation_answer =
+    SCHEMA("dev.berth.v1alpha1.ReservationAnswer", answer_fields,
+           sizeof(struct reservation_answer), NULL);

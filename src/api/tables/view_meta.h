@@ -50,6 +50,12 @@ struct partial_object {
     struct meta *metadata;
 };
 
+/* Any object that is to be made of a spec as it stands. */
+struct object_draft {
+    struct meta *metadata;
+    yyjson_val *spec;
+};
+
 /* Of metav1.Condition, PodCondition, JobCondition, NodeCondition and the others alike. */
 struct condition {
     struct str type, status, reason, message;
@@ -92,7 +98,7 @@ struct delete_options_view {
 };
 
 extern const struct schema schema_meta; /* ObjectMeta alone */
-extern const struct schema schema_partial_object;
+extern const struct schema schema_partial_object, schema_object_draft;
 extern const struct schema schema_condition, schema_label_selector, schema_delete_options;
 extern const struct schema schema_list_meta, schema_status;
 

@@ -72,9 +72,10 @@ struct reservation_spec {
 struct reservation_place {
     int32_t line; /* index in spec.lines */
     struct str resource, flavor, node, gpu;
-    int32_t gpu_index;
-    struct str profile;  /* "2g.35gb"; empty: the whole GPU */
-    int32_t start, size; /* memory slices */
+    struct opt_i32 gpu_index;
+    struct str profile; /* "2g.35gb"; empty: the whole GPU */
+    struct opt_i32 start; /* memory slices */
+    int32_t size;
     int32_t count; /* units this stands for: 1, or more where Berth does not place; 0 reads as 1 */
 };
 struct reservation_place_list {
@@ -149,6 +150,59 @@ struct reservation {
     struct meta *metadata;
     struct reservation_spec *spec;
     struct reservation_status *status;
+};
+
+/* ReservationCheck: what would come of it, and the objects that would be made. */
+struct reservation_check_status {
+    bool fits;
+    struct str phase, reason, message;
+    int64_t start_ns, end_ns;
+    struct {
+        struct reservation_refusal *v;
+        size_t n;
+    } refusals;
+    struct {
+        struct reservation_alternative *v;
+        size_t n;
+    } alternatives;
+    struct {
+        struct reservation_conflict *v;
+        size_t n;
+    } conflicts;
+    struct reservation_cost *cost;
+    struct reservation_place_list plan;
+    struct {
+        yyjson_val **v;
+        size_t n;
+    } objects;
+};
+struct reservation_answer { /* its metadata and spec as they were asked */
+    yyjson_val *metadata, *spec;
+    struct reservation_check_status *status;
+};
+
+/* ---- Availability ---- */
+
+struct availability_slot {
+    int64_t start_ns, end_ns, free, total;
+};
+struct availability_busy {
+    int64_t start_ns, end_ns, count;
+    struct str phase, namespace, name, owner, purpose; /* whose it is: empty for who may not see it */
+};
+struct availability {
+    struct meta *metadata;
+    struct str flavor, resource, display_name;
+    double memory_gib, gpu_share;
+    int64_t total;
+    struct {
+        struct availability_slot *v;
+        size_t n;
+    } slots;
+    struct {
+        struct availability_busy *v;
+        size_t n;
+    } busy;
 };
 
 /* ---- ReservationPolicy ---- */
@@ -328,6 +382,7 @@ struct hardware_profile {
 extern const struct schema schema_reservation, schema_reservation_policy, schema_capacity_window;
 extern const struct schema schema_reservation_series, schema_calendar_feed;
 extern const struct schema schema_hardware_profile, schema_reservation_check;
+extern const struct schema schema_reservation_answer;
 extern const struct schema schema_availability, schema_fleet, schema_fleet_history;
 /* Parts, for who decodes them alone. */
 extern const struct schema schema_reservation_spec, schema_reservation_status;

@@ -165,3 +165,73 @@ bool value_views_same(const struct schema *s, const void *a, const void *b) {
     }
     return true;
 }
+
+/* ---- one view over another ---- */
+
+/* Bytes of a member in its view. */
+static size_t member_bytes(const struct field *f) {
+    return f->shape != FIELD_ONE                                  ? sizeof(struct value_span)
+           : f->type == FIELD_OBJECT || f->type == FIELD_ANY ? sizeof(void *)
+                                                                  : f->member_size;
+}
+
+static bool is_empty_text(const struct field *f, const char *v) {
+    return f->type == FIELD_STRING && ((const struct str *)(const void *)v)->n == 0;
+}
+
+static bool lay_map(const struct field *f, struct value_span was, struct value_span want,
+                    struct arena *a, struct value_span *ret) {
+    size_t stride = value_stride(f), at = 0;
+    char *v = arena_array(a, was.n + want.n + 1, stride);
+    *ret = (struct value_span){v, 0};
+    for (size_t i = 0; v && i < was.n; i++) {
+        const char *item = was.v + i * stride;
+        const char *over = value_in_map(f, want, key_at(f, was, i), &at);
+        memcpy(v + ret->n++ * stride, over ? over - sizeof(struct str) : item, stride);
+    }
+    at = 0;
+    for (size_t i = 0; v && i < want.n; i++) {
+        const char *item = want.v + i * stride;
+        if (!value_in_map(f, was, key_at(f, want, i), &at) &&
+            !is_empty_text(f, value_of_item(item))) {
+            memcpy(v + ret->n++ * stride, item, stride);
+        }
+    }
+    return v != NULL;
+}
+
+static bool lay_member(const struct field *f, const char *was, const char *want, struct arena *a,
+                       char *to) {
+    const struct value_span *x = (const void *)was, *y = (const void *)want;
+    void *const *old = (const void *)was, *const *new = (const void *)want;
+    if (value_absent(f, want)) {
+        return true;
+    }
+    if (f->shape == FIELD_MAP) {
+        return lay_map(f, *x, *y, a, (struct value_span *)(void *)to);
+    }
+    if (f->shape == FIELD_ONE && f->type == FIELD_OBJECT && value_is_view(f) && *old &&
+        !(f->flags & FIELD_F_ATOMIC)) {
+        void *made = value_lay(f->of, *old, *new, a);
+        memcpy(to, &made, sizeof made);
+        return made != NULL;
+    }
+    memcpy(to, want, member_bytes(f));
+    return true;
+}
+
+void *value_lay(const struct schema *s, const void *was, const void *want, struct arena *a) {
+    char *to = arena_alloc(a, s->size);
+    bool ok = to != NULL;
+    if (ok) {
+        memcpy(to, was, s->size);
+    }
+    for (size_t i = 0; ok && i < s->n; i++) {
+        const struct field *f = &s->fields[i];
+        if (f->member >= 0) {
+            ok = lay_member(f, (const char *)was + f->member, (const char *)want + f->member, a,
+                            to + f->member);
+        }
+    }
+    return ok ? to : NULL;
+}

@@ -6,6 +6,7 @@
 #define BERTH_API_VALUE_H
 
 #include "api/tables/field.h"
+#include "base/arena.h"
 #include "wire/json/json.h"
 
 /* A decoded list or map: the same first two members whatever the element. */
@@ -31,6 +32,11 @@ bool value_same(const struct field *f, const char *a, const char *b);
 bool value_one_same(const struct field *f, const char *a, const char *b);
 /* Two views of one schema. */
 bool value_views_same(const struct schema *s, const void *a, const void *b);
+
+/* A view with all that `want` says laid over it, in the arena; both are of one schema, and it shares what is in them.
+ * Objects and maps are merged, atomic objects (FIELD_F_ATOMIC) and lists replaced; what `want` has unset stays as it
+ * was, and an empty text is not added to a map. NULL: no memory. */
+void *value_lay(const struct schema *s, const void *was, const void *want, struct arena *a);
 
 /* The value under a key of a map, or NULL. *at is where to look first, and becomes the place behind the one found: maps
  * in one order are walked together in one pass. */

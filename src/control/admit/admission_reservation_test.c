@@ -269,8 +269,8 @@ static void availability_names_only_ones_own(void **state) {
     assert_null(strstr(answer, "their secret"));
     assert_null(strstr(answer, "theirs"));
     assert_non_null(strstr(answer, "\"resource\":\"nvidia.com/mig-2g.35gb\",\"displayName\":"
-                                   "\"NVIDIA H200, 2g.35gb\",\"memoryGiB\":32.50,\"gpuShare\":"
-                                   "0.250,\"total\":3,\"slots\":[{\"start\":"
+                                   "\"NVIDIA H200, 2g.35gb\",\"memoryGiB\":32.5,\"gpuShare\":"
+                                   "0.25,\"total\":3,\"slots\":[{\"start\":"
                                    "\"2026-03-01T08:00:00Z\","
                                    "\"end\":\"2026-03-01T09:00:00Z\",\"free\":3,\"total\":3},{"
                                    "\"start\":\"2026-03-01T09:00:00Z\",\"end\":"

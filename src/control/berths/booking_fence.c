@@ -14,16 +14,9 @@
  *
  * In `berth up` and in the simulator nobody's writes outlive him, and nothing is marked: env->term is empty.
  */
+#include "api/meta.h"
 #include "control/berths/booking_objects_private.h"
-
-static struct str term_of(const struct meta *m) {
-    for (size_t i = 0; m != NULL && i < m->annotations.n; i++) {
-        if (str_is(m->annotations.v[i].key, BOOKING_TERM)) {
-            return m->annotations.v[i].value;
-        }
-    }
-    return (struct str){0};
-}
+#include "control/kit/edit.h"
 
 static struct str term_now(const struct booking_objects_controller *c, struct arena *a) {
     struct str term = c->base.env.term;
@@ -31,7 +24,7 @@ static struct str term_now(const struct booking_objects_controller *c, struct ar
 }
 
 static bool fenced(const struct booking_picture *p, const struct object *o, const struct meta *m) {
-    return o == NULL || p->term.n == 0 || str_eq(term_of(m), p->term);
+    return o == NULL || p->term.n == 0 || str_eq(meta_annotation(m, BOOKING_TERM), p->term);
 }
 
 /* Everything of ours that has quota, whatever is to become of it: also what is being deleted. */
@@ -49,24 +42,31 @@ void booking_fence_read(struct booking_objects_controller *c, struct booking_pic
 }
 
 static void mark(struct booking_objects_controller *c, struct booking_picture *p,
-                 enum booking_kind k, const struct object *o) {
-    struct str body = arena_f(&c->base.arena,
-                              "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{"
-                              "\"" BOOKING_TERM "\":\"%.*s\"}}}",
-                              (unsigned long long)o->rv, STR_ARG(p->term));
+                 const struct object *o) {
+    struct meta *was, want;
+    arena_reset(&c->scratch);
+    int r = edit_read_meta(o, &c->scratch, &was);
+    if (r == 0) {
+        want = *was;
+        r = meta_set(&want.annotations, &c->scratch, BOOKING_TERM, p->term);
+    }
     round_tag(p->round, BOOKING_TAG_QUOTA);
-    round_patch(p->round, c->base.kinds[k], STR(""), o->name, "", PATCH_MERGE, body);
+    if (r != 0) {
+        round_fail(p->round, r);
+    } else {
+        (void)edit_send_meta(p->round, o, EDIT_VERSION, was, &want);
+    }
     round_tag(p->round, 0);
 }
 
 bool booking_fence_put(struct booking_objects_controller *c, struct booking_picture *p) {
     bool any = !p->cohort_fenced;
     if (!p->cohort_fenced) {
-        mark(c, p, BK_COHORT, p->cohort_obj);
+        mark(c, p, p->cohort_obj);
     }
     for (size_t i = 0; i < p->n; i++) {
         if (!p->v[i].fenced) {
-            mark(c, p, BK_CLUSTER_QUEUE, p->v[i].queue_obj);
+            mark(c, p, p->v[i].queue_obj);
             any = true;
         }
     }

@@ -6,6 +6,8 @@
  * itself. Work that holds quota is left to the queues: it borrows, is preempted, or drained.
  */
 #include "control/berths/booking_objects_private.h"
+#include "control/kit/edit.h"
+#include "control/load/workload_draft.h"
 
 #include "api/conditions.h"
 #include "api/meta.h"
@@ -163,28 +165,21 @@ static const char *what_then(struct str policy) {
 }
 
 static void warn(struct look *l, const struct object *o, const struct workload *w, struct str due) {
-    struct arena *a = &l->c->base.arena;
+    struct arena *a = &l->c->scratch;
+    struct meta want = *w->metadata;
     char end[TIME_TEXT_MAX];
-    struct str ends = due.n > 0 ? time_text(l->b->end, end) : (struct str){0};
-    bool stale = meta_annotation(w->metadata, BOOKING_ENDS).n > 0 && due.n == 0;
-    if (str_eq(meta_annotation(w->metadata, BOOKING_ENDS), ends) &&
-        str_eq(meta_annotation(w->metadata, BOOKING_WARNED), due)) {
+    const struct str none = {0};
+    arena_reset(a);
+    if (meta_set(&want.annotations, a, BOOKING_ENDS,
+                 due.n > 0 ? time_text(l->b->end, end) : none) != 0 ||
+        meta_set(&want.annotations, a, BOOKING_WARNED, due.n > 0 ? due : none) != 0) {
         return;
     }
-    struct str body = stale ? STR("{\"metadata\":{\"annotations\":{\"" BOOKING_ENDS
-                                  "\":null,\"" BOOKING_WARNED "\":null}}}")
-                            : arena_f(a,
-                                      "{\"metadata\":{\"annotations\":{\"" BOOKING_ENDS
-                                      "\":\"%.*s\",\"" BOOKING_WARNED "\":\"%.*s\"}}}",
-                                      STR_ARG(ends), STR_ARG(due));
-    if (arena_ok(a) != 0) {
-        return;
-    }
-    round_patch(l->p->round, l->c->base.kinds[BK_WORKLOAD], o->ns, o->name, "", PATCH_MERGE, body);
-    if (!stale) {
+    if (edit_send_meta(l->p->round, o, 0, w->metadata, &want) == 0 && due.n > 0) {
         recorder_event(l->c->base.recorder, o, EVENT_WARNING, "ReservationEnding",
                        "Reservation %.*s ends at %.*s, in %.*s: %s", STR_ARG(l->b->name),
-                       STR_ARG(ends), STR_ARG(due), what_then(l->b->end_policy));
+                       STR_ARG(meta_annotation(&want, BOOKING_ENDS)), STR_ARG(due),
+                       what_then(l->b->end_policy));
     }
 }
 
@@ -213,10 +208,47 @@ static const struct object *job_of(struct look *l, const struct object *o) {
                : NULL;
 }
 
-static void send_on(struct look *l, const struct object *o) {
-    struct arena *a = &l->c->base.arena;
-    const struct object *job = job_of(l, o);
+/* Why it moved, on the metadata; and where to, on a job's. */
+static int moved(struct look *l, struct meta *m, bool job) {
+    struct arena *a = &l->c->scratch;
     char end[TIME_TEXT_MAX];
+    struct str why = arena_f(a, "from LocalQueue %.*s: reservation %.*s ended at %.*s",
+                             STR_ARG(l->b->local_name), STR_ARG(l->b->name),
+                             STR_ARG(time_text(l->b->closing, end)));
+    int r = why.p != NULL ? meta_set(&m->annotations, a, BOOKING_MOVED, why) : ERR_NOMEM;
+    return r == 0 && job ? meta_set(&m->labels, a, BOOKING_QUEUE_LABEL, l->to) : r;
+}
+
+static int move_job(struct look *l, const struct object *job, struct buf *out) {
+    struct meta *was, want;
+    int r = edit_read_meta(job, &l->c->scratch, &was);
+    if (r == 0) {
+        want = *was;
+        r = moved(l, &want, true);
+    }
+    return r == 0 ? edit_write_meta(job, 0, was, &want, out) : r;
+}
+
+static int move_workload(struct look *l, const struct object *o, struct buf *out) {
+    struct workload_draft was, want;
+    struct workload_draft_spec spec;
+    struct meta meta;
+    yyjson_doc *d;
+    int r = object_tree(o, &l->c->scratch, &d, NULL);
+    r = r == 0 ? workload_draft_read(yyjson_doc_get_root(d), &l->c->scratch, &was) : r;
+    if (r != 0) {
+        return r;
+    }
+    meta = *was.metadata;
+    spec = *was.spec;
+    spec.queue_name = l->to;
+    want = (struct workload_draft){&meta, &spec};
+    r = moved(l, &meta, false);
+    return r == 0 ? workload_draft_patch(o, 0, &was, &want, out) : r;
+}
+
+static void send_on(struct look *l, const struct object *o) {
+    const struct object *job = job_of(l, o), *of = job != NULL ? job : o;
     struct buf b;
     if (l->to.n == 0) {
         l->b->missing_queue = true;
@@ -226,23 +258,9 @@ static void send_on(struct look *l, const struct object *o) {
                        STR_ARG(l->b->name), STR_ARG(o->ns));
         return;
     }
-    buf_init(&b, 1 << 16);
-    buf_c(&b, "{\"metadata\":{\"annotations\":{\"" BOOKING_MOVED "\":");
-    buf_json(&b, arena_f(a, "from LocalQueue %.*s: reservation %.*s ended at %.*s",
-                         STR_ARG(l->b->local_name), STR_ARG(l->b->name),
-                         STR_ARG(time_text(l->b->closing, end))));
-    buf_ch(&b, '}');
-    if (job != NULL) {
-        buf_c(&b, ",\"labels\":{\"" BOOKING_QUEUE_LABEL "\":");
-        buf_json(&b, l->to);
-        buf_c(&b, "}}}");
-    } else {
-        buf_c(&b, "},\"spec\":{\"queueName\":");
-        buf_json(&b, l->to);
-        buf_c(&b, "}}");
-    }
-    if (buf_ok(&b) == 0 && arena_ok(a) == 0) {
-        const struct object *of = job != NULL ? job : o;
+    arena_reset(&l->c->scratch);
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    if ((job != NULL ? move_job(l, job, &b) : move_workload(l, o, &b)) == 0) {
         round_patch(l->p->round, of->kind, of->ns, of->name, "", PATCH_MERGE, buf_view(&b));
         recorder_event(l->c->base.recorder, of, EVENT_NORMAL, "ReservationEnded",
                        "Waits in LocalQueue %.*s from now on: reservation %.*s is over",

@@ -16,8 +16,6 @@
 #define BOOKING_MANAGED_LABEL "berth.dev/managed-by"
 #define BOOKING_MANAGED "berth"
 #define BOOKING_DEFAULT_LABEL "berth.dev/default" /* on what a fresh data folder gets */
-/* On what is made here: the text that was written last, as a number; an object that has it and differs was edited. */
-#define BOOKING_INTENT "berth.dev/intent"
 /* On the ClusterQueue. */
 #define BOOKING_LOCAL "berth.dev/local-queue"
 #define BOOKING_POLICY "berth.dev/end-policy"
@@ -206,7 +204,7 @@ void booking_touch_named(struct booking_objects_controller *c, const struct obje
 void booking_act(struct booking_objects_controller *c, struct booking_picture *p);
 void booking_remove_strays(struct booking_objects_controller *c, struct booking_picture *p);
 
-/* booking_objects_json.c: what is to be there, and what of that has to be written */
+/* booking_objects_put.c: what is to be there, and what of that has to be written */
 void booking_put_objects(struct booking_objects_controller *c, struct booking_picture *p,
                          struct booking *b);
 void booking_put_cohort(struct booking_objects_controller *c, struct booking_picture *p);

@@ -74,7 +74,7 @@ static bool same_shape(const struct booking *a, const struct booking *b) {
     for (size_t i = 0; same && i < x->n; i++) {
         const struct reservation_place *u = &x->v[i], *v = &y->v[i];
         same = str_eq(u->flavor, v->flavor) && str_eq(u->gpu, v->gpu) && str_eq(u->node, v->node) &&
-               str_eq(u->profile, v->profile) && u->start == v->start;
+               str_eq(u->profile, v->profile) && u->start.v == v->start.v;
     }
     return same;
 }
@@ -155,7 +155,7 @@ static uint64_t likeness(const struct booking *b) {
     }
     for (size_t i = 0; i < plan->n; i++) {
         h = hash_mix(hash_guest(hash_guest(h, plan->v[i].gpu), plan->v[i].flavor),
-                     (uint64_t)plan->v[i].start);
+                     (uint64_t)plan->v[i].start.v);
     }
     h = who != NULL ? hash_guest(h, who->name) : h;
     return h != 0 ? h : 1;

@@ -1,42 +1,48 @@
 /* reservation: whose turn it is: keys, writes, feeds. See reservation.h. */
 #include "control/book/reservation_private.h"
 
+#include "control/kit/edit.h"
+
 enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS, DECIDE_NS = 20 * NS_PER_MS };
 
 /* ---- work ---- */
+
+/* Its status says what this version of it is. */
+static void is_written(struct reservation_controller *c, struct booking *b, uint64_t version) {
+    b->written = version;
+    b->durable = b->durable || b->held;
+    if (b->version == version) {
+        plan_moved_clear(c, b);
+        booking_extra(b, (struct str){0});
+    }
+}
 
 static int answered(void *ctx, struct round *r, uint64_t tag, const struct write_result *res) {
     struct reservation_controller *c = ctx;
     struct booking *b = booking_find(c, round_ns(r), round_name(r));
     if (res->code == 0 && b && tag != 0) {
-        b->written = tag;
-        b->durable = b->durable || b->held;
-        if (b->version == tag) {
-            plan_moved_clear(c, b);
-            booking_extra(b, (struct str){0});
-        }
+        is_written(c, b, tag);
     }
     return res->code == ERR_NOT_FOUND ? 0 : res->code;
 }
 
 static enum work write_status(struct reservation_controller *c, struct booking *b,
                               const struct object *o, struct reservation *r) {
-    struct arena *a = &c->base.arena;
-    struct buf body;
+    struct reservation want = *r;
+    struct reservation_status status;
     struct round *round = controller_begin(&c->base);
     if (!round) {
         return WORK_RETRY;
     }
+    want.status = &status;
     round_on_done(round, answered, c);
-    buf_init(&body, 0);
-    plan_status_json(c, b, o, r, a, &body);
     round_tag(round, b->version);
-    if (buf_ok(&body) == 0 && arena_ok(a) == 0) {
-        round_patch(round, c->reservations, b->ns, b->name, "status", PATCH_MERGE, buf_view(&body));
-    } else {
-        round_fail(round, ERR_NOMEM);
+    int code = plan_status(c, b, r, &c->base.arena, &status);
+    if (code != 0) {
+        round_fail(round, code);
+    } else if (edit_send(round, o, "status", EDIT_VERSION, r, &want) == ERR_NOT_FOUND) {
+        is_written(c, b, b->version);
     }
-    buf_release(&body);
     return round_end(round);
 }
 

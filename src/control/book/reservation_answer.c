@@ -8,6 +8,8 @@
 #include "control/book/reservation_private.h"
 
 #include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
+#include "base/limits.h"
 #include "control/book/reservation_grid.h"
 
 enum { ANSWER_MAX = 64 << 20 };
@@ -76,80 +78,6 @@ static void tentative_keep(struct reservation_controller *c, const struct plan_w
     plan_look_at(c, PLAN_ITSELF, (PLAN_TENTATIVE_S + 1) * NS_PER_SEC);
 }
 
-/* ---- what would be made ---- */
-
-static void reservation_json(yyjson_val *root, struct str ns, struct str name, struct buf *out) {
-    yyjson_val *spec = json_get(root, STR("spec"));
-    size_t i, n, k = 0;
-    yyjson_val *key, *v;
-    buf_c(out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Reservation\",\"metadata\":{"
-               "\"namespace\":");
-    buf_json(out, ns);
-    buf_c(out, ",\"name\":");
-    buf_json(out, name);
-    buf_c(out, "},\"spec\":{");
-    yyjson_obj_foreach(spec, i, n, key, v) {
-        if (!str_is(json_str(key), "name")) {
-            buf_c(out, k++ ? "," : "");
-            buf_json(out, json_str(key));
-            buf_ch(out, ':');
-            json_write(out, v);
-        }
-    }
-    buf_c(out, "}}");
-}
-
-static void queue_json(struct reservation_controller *c, const struct plan_want *w,
-                       const struct calendar_plan *p, struct str ns, struct buf *out) {
-    const struct reservation_pool *pool = c->policy.spec->pool;
-    struct str flavor = p->n ? p->v[0].flavor : STR("");
-    buf_c(out, ",{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\","
-               "\"metadata\":{\"name\":\"rsv-<first 8 of its uid>\"},\"spec\":{\"cohortName\":");
-    buf_json(out, pool ? pool->cohort : STR("pool"));
-    buf_c(out, ",\"namespaceSelector\":{\"matchLabels\":{\"kubernetes.io/metadata.name\":");
-    buf_json(out, ns);
-    buf_c(out, "}},\"resourceGroups\":[{\"coveredResources\":[");
-    for (size_t i = 0; i < w->ask.n_lines; i++) {
-        buf_c(out, i ? "," : "");
-        buf_json(out, w->ask.lines[i].resource);
-    }
-    buf_c(out, "],\"flavors\":[{\"name\":");
-    buf_json(out, flavor);
-    buf_c(out, ",\"resources\":[");
-    for (size_t i = 0; i < w->ask.n_lines; i++) {
-        buf_c(out, i ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, w->ask.lines[i].resource);
-        buf_f(out, ",\"nominalQuota\":\"%lld\"}", (long long)w->ask.lines[i].count);
-    }
-    buf_c(out, "]}]}],\"preemption\":{\"reclaimWithinCohort\":\"Any\",\"withinClusterQueue\":"
-               "\"Never\"}}}");
-}
-
-static void local_json(const struct plan_want *w, struct str ns, struct str name, struct buf *out) {
-    buf_c(out, ",{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{"
-               "\"namespace\":");
-    buf_json(out, ns);
-    buf_f(out, ",\"name\":\"rsv-%.*s\"},\"spec\":{\"clusterQueue\":", STR_ARG(name));
-    buf_c(out, "\"rsv-<first 8 of its uid>\"}}");
-    for (size_t i = 0; i < w->ask.n_lines; i++) {
-        const struct calendar_line *l = &w->ask.lines[i];
-        struct str last = str_skip(l->resource, (size_t)(str_find_last(l->resource, '/') + 1));
-        buf_c(out, ",{\"apiVersion\":\"infrastructure.opendatahub.io/v1\",\"kind\":"
-                   "\"HardwareProfile\",\"metadata\":{\"namespace\":");
-        buf_json(out, ns);
-        buf_f(out, ",\"name\":\"rsv-%.*s-%.*s\"},\"spec\":{\"identifiers\":[{\"displayName\":",
-              STR_ARG(name), STR_ARG(last));
-        buf_json(out, l->resource);
-        buf_c(out, ",\"identifier\":");
-        buf_json(out, l->resource);
-        buf_f(out,
-              ",\"minCount\":1,\"defaultCount\":1,\"maxCount\":%lld,\"resourceType\":"
-              "\"Accelerator\"}],\"scheduling\":{\"type\":\"Queue\",\"kueue\":{\"localQueueName\":"
-              "\"rsv-%.*s\"}}}}",
-              (long long)l->count, STR_ARG(name));
-    }
-}
-
 /* ---- the answer ---- */
 
 struct answer_check {
@@ -172,41 +100,128 @@ static const char *phase_of(const struct answer_check *k) {
     return k->o.verdict == PLAN_FULL && k->r->spec->waitlist ? "Waitlisted" : "Rejected";
 }
 
-static void cost_json(struct answer_check *k, struct buf *out) {
-    int64_t s = k->o.end - k->o.start;
-    struct str t = booking_hours_text(&k->a, booking_gpu_ms(k->w.share, 1, s > 0 ? s : 0));
-    buf_f(out, ",\"cost\":{\"quoted\":\"%.*s\"}", STR_ARG(t));
+/* ---- what would be made ---- */
+
+#define QUEUE_NAME "rsv-<first 8 of its uid>"
+
+/* The objects so far; failures are the arena's. */
+struct made {
+    struct arena *a;
+    struct reservation_check_status *to;
+};
+
+static void made_add(struct made *m, const char *group, const char *kind, const void *view) {
+    struct buf b;
+    yyjson_doc *d;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    codec_encode_object(kind_by_name(str_of(group), str_of(kind)), view, &b);
+    struct str text = buf_ok(&b) == 0 ? arena_str(m->a, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    if (text.p && json_parse(m->a, text, &d, NULL) == 0) {
+        m->to->objects.v[m->to->objects.n++] = yyjson_doc_get_root(d);
+    }
+}
+
+static void made_reservation(struct answer_check *k, struct made *m) {
+    struct meta meta = {.namespace = k->q->ns, .name = k->name};
+    struct reservation_spec spec = *k->r->spec;
+    spec.name = (struct str){0};
+    made_add(m, "berth.dev", "Reservation",
+             &(struct reservation){.metadata = &meta, .spec = &spec});
+}
+
+static void made_queue(struct answer_check *k, struct made *m) {
+    const struct reservation_pool *pool = k->c->policy.spec->pool;
+    size_t n = k->w.ask.n_lines;
+    struct str_pair in = {STR("kubernetes.io/metadata.name"), k->q->ns};
+    struct label_selector namespaces = {.match_labels = {&in, 1}};
+    struct cluster_queue_preemption preemption = {STR("Any"), STR("Never"), NULL};
+    struct flavor_quotas flavor = {.name = k->plan.n ? k->plan.v[0].flavor : STR("")};
+    struct resource_group group = {.flavors = {&flavor, 1}};
+    struct cluster_queue_spec spec = {.resource_groups = {&group, 1},
+                                      .cohort_name = pool ? pool->cohort : STR("pool"),
+                                      .namespace_selector = &namespaces,
+                                      .preemption = &preemption};
+    struct meta meta = {.name = STR(QUEUE_NAME)};
+    flavor.resources.v = ARENA_ARRAY(m->a, struct resource_quota, n + 1);
+    group.covered_resources.v = ARENA_ARRAY(m->a, struct str, n + 1);
+    for (size_t i = 0; arena_ok(m->a) == 0 && i < n; i++) {
+        const struct calendar_line *l = &k->w.ask.lines[i];
+        group.covered_resources.v[group.covered_resources.n++] = l->resource;
+        flavor.resources.v[flavor.resources.n++] = (struct resource_quota){
+            .name = l->resource, .nominal_quota = quantity_of(l->count, QUANTITY_DECIMAL)};
+    }
+    made_add(m, "kueue.x-k8s.io", "ClusterQueue",
+             &(struct cluster_queue){.metadata = &meta, .spec = &spec});
+}
+
+static void made_local(struct answer_check *k, struct made *m) {
+    struct str local = arena_f(m->a, "rsv-%.*s", STR_ARG(k->name));
+    struct meta meta = {.namespace = k->q->ns, .name = local};
+    struct local_queue_spec spec = {.cluster_queue = STR(QUEUE_NAME)};
+    made_add(m, "kueue.x-k8s.io", "LocalQueue",
+             &(struct local_queue){.metadata = &meta, .spec = &spec});
+    for (size_t i = 0; i < k->w.ask.n_lines; i++) {
+        const struct calendar_line *l = &k->w.ask.lines[i];
+        struct str last = str_skip(l->resource, (size_t)(str_find_last(l->resource, '/') + 1));
+        struct hardware_identifier id = {.display_name = l->resource,
+                                         .identifier = l->resource,
+                                         .min_count = STR("1"),
+                                         .default_count = STR("1"),
+                                         .max_count = arena_f(m->a, "%lld", (long long)l->count),
+                                         .resource_type = STR("Accelerator")};
+        struct hardware_kueue kueue = {.local_queue_name = local};
+        struct hardware_scheduling scheduling = {.type = STR("Queue"), .kueue = &kueue};
+        struct hardware_profile_spec profile = {.identifiers = {&id, 1},
+                                                .scheduling = &scheduling};
+        struct meta about = {.namespace = k->q->ns,
+                             .name = arena_f(m->a, "%.*s-%.*s", STR_ARG(local), STR_ARG(last))};
+        made_add(m, "infrastructure.opendatahub.io", "HardwareProfile",
+                 &(struct hardware_profile){.metadata = &about, .spec = &profile});
+    }
+}
+
+static void set_refused(struct answer_check *k, struct reservation_check_status *s) {
+    struct reservation_status told = {0};
+    plan_outcome_status(k->c, k->r, &k->w, &k->o, k->instead, &k->a, &told);
+    s->refusals.v = told.refusals.v;
+    s->refusals.n = told.refusals.n;
+    s->alternatives.v = told.alternatives.v;
+    s->alternatives.n = told.alternatives.n;
+    s->conflicts.v = told.conflicts.v;
+    s->conflicts.n = told.conflicts.n;
 }
 
 static void answer(struct answer_check *k, struct buf *out) {
-    struct reservation_controller *c = k->c;
-    struct str text = plan_outcome_text(c, k->r, &k->w, &k->o, &k->a);
-    buf_f(out,
-          "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"ReservationCheck\",\"metadata\":");
-    json_write(out, json_get(k->root, STR("metadata")));
-    buf_c(out, ",\"spec\":");
-    json_write(out, json_get(k->root, STR("spec")));
-    buf_f(out, ",\"status\":{\"fits\":%s,\"phase\":\"%s\",\"reason\":\"%s\",\"message\":",
-          k->o.verdict == PLAN_FITS ? "true" : "false", phase_of(k), plan_outcome_reason(&k->o));
-    buf_json(out, text);
-    buf_ch(out, ',');
-    plan_time_json(out, "start", k->o.start);
-    buf_ch(out, ',');
-    plan_time_json(out, "end", k->o.end);
-    cost_json(k, out);
-    if (k->o.verdict == PLAN_FITS) {
-        buf_c(out, ",\"plan\":");
-        plan_places_json(c, &k->plan, k->w.ask.lines, k->w.ask.n_lines, out);
+    bool fits = k->o.verdict == PLAN_FITS;
+    int64_t length = k->o.end > k->o.start ? k->o.end - k->o.start : 0;
+    struct reservation_cost cost = {
+        .quoted = booking_hours_text(&k->a, booking_gpu_ms(k->w.share, 1, length))};
+    struct reservation_check_status s = {.fits = fits,
+                                         .phase = str_of(phase_of(k)),
+                                         .reason = str_of(plan_outcome_reason(&k->o)),
+                                         .message =
+                                             plan_outcome_text(k->c, k->r, &k->w, &k->o, &k->a),
+                                         .start_ns = plan_ns(k->o.start),
+                                         .end_ns = plan_ns(k->o.end),
+                                         .cost = &cost};
+    struct made m = {&k->a, &s};
+    s.objects.v = ARENA_ARRAY(&k->a, yyjson_val *, k->w.ask.n_lines + 3);
+    if (!s.objects.v) {
+        return; /* the caller looks */
+    }
+    made_reservation(k, &m);
+    if (fits) {
+        s.plan = plan_places(k->c, &k->plan, k->w.ask.lines, k->w.ask.n_lines, &k->a);
+        made_queue(k, &m);
+        made_local(k, &m);
     } else {
-        plan_outcome_json(c, k->r, &k->w, &k->o, k->instead, &k->a, out);
+        set_refused(k, &s);
     }
-    buf_c(out, ",\"objects\":[");
-    reservation_json(k->root, k->q->ns, k->name, out);
-    if (k->o.verdict == PLAN_FITS) {
-        queue_json(c, &k->w, &k->plan, k->q->ns, out);
-        local_json(&k->w, k->q->ns, k->name, out);
-    }
-    buf_c(out, "]}}");
+    struct reservation_answer as = {json_get(k->root, STR("metadata")),
+                                    json_get(k->root, STR("spec")), &s};
+    codec_encode_object_as(kind_by_name(STR("berth.dev"), STR("ReservationCheck")),
+                           &schema_reservation_answer, &as, out);
 }
 
 /* ---- for whom ---- */
@@ -332,7 +347,7 @@ static int check_ask(struct virtual_source *s, const struct virtual_ask *q, virt
     r = r ? r : judge(&k);
     if (r == 0) {
         answer(&k, &out);
-        r = buf_ok(&out) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
+        r = buf_ok(&out) || arena_ok(&k.a) ? err_set(err, ERR_NOMEM, "out of memory") : 0;
     }
     if (r == 0 && k.o.verdict == PLAN_FITS && !k.instead && q->hold.n) {
         tentative_keep(c, &k.w, &k.o, q->ns, q->hold);

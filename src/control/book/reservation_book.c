@@ -223,9 +223,9 @@ static int restore(struct reservation_controller *c, struct booking *b, const st
                                             .flavor = p->flavor,
                                             .node = p->node,
                                             .gpu = p->gpu,
-                                            .gpu_index = p->gpu_index,
+                                            .gpu_index = p->gpu_index.v,
                                             .profile = p->profile,
-                                            .start = p->start,
+                                            .start = p->start.v,
                                             .size = p->size,
                                             .count = count};
     }

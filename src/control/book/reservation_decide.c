@@ -189,13 +189,9 @@ static int judge_and_take(struct reservation_controller *c, struct booking *b,
 static void tell_outcome(struct reservation_controller *c, struct booking *b,
                          const struct reservation *r, const struct plan_want *w,
                          const struct plan_outcome *o) {
-    struct buf extra;
     struct str text = plan_outcome_text(c, r, w, o, &c->scratch);
     booking_say(b, plan_outcome_reason(o), "%.*s", STR_ARG(text));
-    buf_init(&extra, 0);
-    plan_outcome_json(c, r, w, o, NULL, &c->scratch, &extra);
-    booking_extra(b, buf_view(&extra));
-    buf_release(&extra);
+    plan_outcome_keep(c, b, r, w, o, NULL);
 }
 
 static void say_approver(struct reservation_controller *c, struct booking *b, const char *who) {
@@ -297,12 +293,8 @@ static void change_refused(struct reservation_controller *c, struct booking *b,
                            const struct reservation *r, const struct plan_want *w,
                            const struct plan_outcome *out) {
     struct str text = plan_outcome_text(c, r, w, out, &c->scratch);
-    struct buf extra;
     booking_say(b, "ChangeRefused", "it stays as it was: %.*s", STR_ARG(text));
-    buf_init(&extra, 0);
-    plan_outcome_json(c, r, w, out, b, &c->scratch, &extra);
-    booking_extra(b, buf_view(&extra));
-    buf_release(&extra);
+    plan_outcome_keep(c, b, r, w, out, b);
     booking_touch(c, b);
 }
 

@@ -1,6 +1,7 @@
-/* reservation_outcome: why a booking is not given what it asks for, and what it could have instead: texts, JSON. */
+/* reservation_outcome: why a booking is not given what it asks for, and what it could have instead. */
 #include "control/book/reservation_private.h"
 
+#include "api/schema/codec_encode.h"
 #include "control/book/reservation_grid.h"
 #include "wire/text/time.h"
 #include "wire/text/zone.h"
@@ -172,32 +173,32 @@ struct str plan_outcome_text(struct reservation_controller *c, const struct rese
 
 /* ---- data ---- */
 
-static void refusals_json(struct reservation_controller *c, const struct reservation *r,
-                          const struct plan_want *w, const struct plan_outcome *o, struct arena *a,
-                          struct buf *out) {
-    buf_c(out, ",\"refusals\":[");
-    for (int i = 0; i < o->n_refusals; i++) {
+static void set_refusals(struct reservation_controller *c, const struct reservation *r,
+                         const struct plan_want *w, const struct plan_outcome *o, struct arena *a,
+                         struct reservation_status *s) {
+    size_t n = 0;
+    struct reservation_refusal *v =
+        ARENA_ARRAY(a, struct reservation_refusal, (size_t)o->n_refusals + 1);
+    for (int i = 0; v && i < o->n_refusals; i++) {
         const struct booking_refusal *f = &o->refusals[i];
-        buf_f(out, "%s{\"limit\":\"%s\"", i ? "," : "", booking_limit_name(f->limit));
-        if (f->scope < BOOKING_SCOPES) {
-            buf_f(out, ",\"scope\":\"%s\"", booking_scope_name(f->scope));
-        }
-        buf_c(out, ",\"allowed\":");
-        buf_json(out, amount(f, f->allowed, r, c, a));
-        buf_c(out, ",\"asked\":");
-        buf_json(out, amount(f, f->asked, r, c, a));
-        buf_c(out, ",\"text\":");
-        buf_json(out, refusal_text(c, r, f, a));
-        buf_ch(out, '}');
+        bool scoped = f->scope < BOOKING_SCOPES;
+        v[n++] = (struct reservation_refusal){
+            .limit = str_of(booking_limit_name(f->limit)),
+            .scope = scoped ? str_of(booking_scope_name(f->scope)) : (struct str){0},
+            .allowed = amount(f, f->allowed, r, c, a),
+            .asked = amount(f, f->asked, r, c, a),
+            .text = refusal_text(c, r, f, a)};
     }
-    if (o->verdict == PLAN_FULL) {
+    if (v && o->verdict == PLAN_FULL) {
         int64_t allowed = o->why.trouble == CALENDAR_SMALL ? o->why.most : o->why.free;
-        buf_f(out, "{\"limit\":\"capacity\",\"allowed\":\"%lld\",\"asked\":\"%lld\",\"text\":",
-              (long long)allowed, (long long)o->why.need);
-        buf_json(out, why_text(c, r, w, &o->why, a));
-        buf_ch(out, '}');
+        v[n++] =
+            (struct reservation_refusal){.limit = STR("capacity"),
+                                         .allowed = arena_f(a, "%lld", (long long)allowed),
+                                         .asked = arena_f(a, "%lld", (long long)o->why.need),
+                                         .text = why_text(c, r, w, &o->why, a)};
     }
-    buf_ch(out, ']');
+    s->refusals.v = v;
+    s->refusals.n = n;
 }
 
 static struct str alternative_text(struct reservation_controller *c, const struct reservation *r,
@@ -221,43 +222,40 @@ static struct str alternative_text(struct reservation_controller *c, const struc
         STR_ARG(from), STR_ARG(to));
 }
 
-static void alternatives_json(struct reservation_controller *c, const struct reservation *r,
-                              const struct plan_want *w, const struct plan_outcome *o,
-                              struct booking *instead, struct arena *a, struct buf *out) {
-    struct plan_offer *v = NULL;
+static void set_alternatives(struct reservation_controller *c, const struct reservation *r,
+                             const struct plan_want *w, const struct plan_outcome *o,
+                             struct booking *instead, struct arena *a,
+                             struct reservation_status *s) {
+    struct plan_offer *x = NULL;
     size_t n = 0;
-    (void)plan_instead(c, r, w, o, instead, a, &v, &n);
-    buf_c(out, ",\"alternatives\":[");
-    for (size_t i = 0; i < n; i++) {
-        buf_f(out, "%s{\"kind\":\"%s\",", i ? "," : "", v[i].kind);
-        if (v[i].x.start) {
-            plan_time_json(out, "start", v[i].x.start);
-            buf_ch(out, ',');
-            plan_time_json(out, "end", v[i].x.end);
-            buf_c(out, ",\"lines\":");
-            plan_lines_json(v[i].x.lines, v[i].x.n_lines, out);
-            buf_ch(out, ',');
+    (void)plan_instead(c, r, w, o, instead, a, &x, &n);
+    struct reservation_alternative *v = ARENA_ARRAY(a, struct reservation_alternative, n + 1);
+    for (size_t i = 0; v && i < n; i++) {
+        v[i].kind = str_of(x[i].kind);
+        v[i].text = alternative_text(c, r, &x[i], a);
+        if (x[i].x.start) {
+            v[i].start_ns = plan_ns(x[i].x.start);
+            v[i].end_ns = plan_ns(x[i].x.end);
+            v[i].lines = plan_lines(a, x[i].x.lines, x[i].x.n_lines);
         }
-        buf_c(out, "\"text\":");
-        buf_json(out, alternative_text(c, r, &v[i], a));
-        buf_ch(out, '}');
     }
-    if (n < RESERVATION_ALTERNATIVES && o->why.trouble != CALENDAR_UNKNOWN &&
+    if (v && n < RESERVATION_ALTERNATIVES && o->why.trouble != CALENDAR_UNKNOWN &&
         !(instead && booking_begun(instead->phase))) {
-        buf_f(out,
-              "%s{\"kind\":\"Queue\",\"text\":\"send the work to the project's queue without a "
-              "booking: it runs as soon as something is free\"}",
-              n ? "," : "");
+        v[n++] = (struct reservation_alternative){
+            .kind = STR("Queue"),
+            .text = STR("send the work to the project's queue without a booking: it runs as soon "
+                        "as something is free")};
     }
-    buf_ch(out, ']');
+    s->alternatives.v = v;
+    s->alternatives.n = v ? n : 0;
 }
 
-static void conflicts_json(struct reservation_controller *c, const struct reservation *r,
-                           const struct plan_want *w, struct str instead, struct arena *a,
-                           struct buf *out) {
+static void set_conflicts(struct reservation_controller *c, const struct reservation *r,
+                          const struct plan_want *w, struct str instead, struct arena *a,
+                          struct reservation_status *s) {
+    struct reservation_conflict *to = ARENA_ARRAY(a, struct reservation_conflict, CONFLICTS_TOLD);
     size_t told = 0;
-    buf_c(out, ",\"conflicts\":[");
-    for (size_t i = 0; i < w->ask.n_lines; i++) {
+    for (size_t i = 0; to && i < w->ask.n_lines; i++) {
         struct calendar_busy *v = NULL;
         size_t n = 0;
         const struct calendar_line *l = &w->ask.lines[i];
@@ -268,28 +266,38 @@ static void conflicts_json(struct reservation_controller *c, const struct reserv
             if (str_eq(v[k].id, instead)) {
                 continue;
             }
-            buf_c(out, told++ ? ",{" : "{");
-            plan_time_json(out, "start", v[k].start);
-            buf_ch(out, ',');
-            plan_time_json(out, "end", v[k].end);
-            buf_c(out, ",\"resource\":");
-            buf_json(out, l->resource);
-            buf_f(out, ",\"count\":%lld,\"text\":", (long long)v[k].count);
-            buf_json(out, standing ? arena_f(a, "%lld kept for queues", (long long)v[k].count)
-                                   : arena_f(a, "%lld taken until %.*s", (long long)v[k].count,
-                                             STR_ARG(moment(c, r, v[k].end, a))));
-            buf_ch(out, '}');
+            to[told++] = (struct reservation_conflict){
+                .start_ns = plan_ns(v[k].start),
+                .end_ns = plan_ns(v[k].end),
+                .resource = l->resource,
+                .count = v[k].count,
+                .text = standing ? arena_f(a, "%lld kept for queues", (long long)v[k].count)
+                                 : arena_f(a, "%lld taken until %.*s", (long long)v[k].count,
+                                           STR_ARG(moment(c, r, v[k].end, a)))};
         }
     }
-    buf_ch(out, ']');
+    s->conflicts.v = to;
+    s->conflicts.n = told;
 }
 
-void plan_outcome_json(struct reservation_controller *c, const struct reservation *r,
-                       const struct plan_want *w, const struct plan_outcome *o,
-                       struct booking *instead, struct arena *a, struct buf *out) {
-    refusals_json(c, r, w, o, a, out);
-    alternatives_json(c, r, w, o, instead, a, out);
+void plan_outcome_status(struct reservation_controller *c, const struct reservation *r,
+                         const struct plan_want *w, const struct plan_outcome *o,
+                         struct booking *instead, struct arena *a, struct reservation_status *ret) {
+    set_refusals(c, r, w, o, a, ret);
+    set_alternatives(c, r, w, o, instead, a, ret);
     if (o->verdict == PLAN_FULL) {
-        conflicts_json(c, r, w, instead ? instead->uid : (struct str){0}, a, out);
+        set_conflicts(c, r, w, instead ? instead->uid : (struct str){0}, a, ret);
     }
+}
+
+void plan_outcome_keep(struct reservation_controller *c, struct booking *b,
+                       const struct reservation *r, const struct plan_want *w,
+                       const struct plan_outcome *o, struct booking *instead) {
+    struct reservation_status s = {0};
+    struct buf text;
+    plan_outcome_status(c, r, w, o, instead, &c->scratch, &s);
+    buf_init(&text, 0);
+    codec_encode(&schema_reservation_status, &s, &text);
+    booking_extra(b, buf_view(&text));
+    buf_release(&text);
 }

@@ -238,10 +238,14 @@ struct str plan_user(const struct reservation *r);
 /* Would it be accepted? `instead`: the booking that it changes, or NULL. Nothing is changed; times in *ret. */
 int plan_judge(struct reservation_controller *c, const struct reservation *r, struct str ns,
                const struct plan_want *w, struct booking *instead, struct plan_outcome *ret);
-/* "status"-members that tell of it: reason, message, refusals, alternatives, conflicts; begun by a comma. */
-void plan_outcome_json(struct reservation_controller *c, const struct reservation *r,
-                       const struct plan_want *w, const struct plan_outcome *o,
-                       struct booking *instead, struct arena *a, struct buf *out);
+/* What tells of it in a status: refusals, alternatives, conflicts. Failures are the arena's. */
+void plan_outcome_status(struct reservation_controller *c, const struct reservation *r,
+                         const struct plan_want *w, const struct plan_outcome *o,
+                         struct booking *instead, struct arena *a, struct reservation_status *ret);
+/* The same, kept for the booking's next status. */
+void plan_outcome_keep(struct reservation_controller *c, struct booking *b,
+                       const struct reservation *r, const struct plan_want *w,
+                       const struct plan_outcome *o, struct booking *instead);
 const char *plan_outcome_reason(const struct plan_outcome *o);
 struct str plan_outcome_text(struct reservation_controller *c, const struct reservation *r,
                              const struct plan_want *w, const struct plan_outcome *o,
@@ -316,12 +320,17 @@ void plan_clock(struct reservation_controller *c, const struct booking *b,
 
 /* ---- reservation_status.c ---- */
 
-void plan_status_json(struct reservation_controller *c, struct booking *b, const struct object *o,
-                      const struct reservation *r, struct arena *a, struct buf *out);
-void plan_places_json(const struct reservation_controller *c, const struct calendar_plan *p,
-                      const struct calendar_line *lines, size_t n_lines, struct buf *out);
-void plan_time_json(struct buf *b, const char *name, int64_t s); /* "name":"...", or null for 0 */
-void plan_lines_json(const struct calendar_line *lines, size_t n, struct buf *out);
+/* The whole status, from what it was; in the arena. ERR_NOMEM. */
+int plan_status(struct reservation_controller *c, struct booking *b, const struct reservation *r,
+                struct arena *a, struct reservation_status *ret);
+/* As a status says them. */
+struct reservation_place_list plan_places(const struct reservation_controller *c,
+                                          const struct calendar_plan *p,
+                                          const struct calendar_line *lines, size_t n_lines,
+                                          struct arena *a);
+struct reservation_line_list plan_lines(struct arena *a, const struct calendar_line *lines,
+                                        size_t n);
+int64_t plan_ns(int64_t s); /* 0 of 0 and of CALENDAR_FOREVER */
 /* "2 x nvidia.com/mig-2g.35gb, 1 x nvidia.com/gpu" */
 struct str plan_lines_text(struct arena *a, const struct calendar_line *lines, size_t n);
 

@@ -4,6 +4,7 @@
  */
 #include "control/book/reservation_private.h"
 
+#include "api/schema/codec_encode.h"
 #include "wire/text/time.h"
 
 enum { SLOTS_MAX = 4096, SLOTS_USUAL = 168, STEP_USUAL = 3600, STEP_LEAST = 60 };
@@ -65,44 +66,34 @@ static bool may_see(struct slots *k, struct str ns) {
     return known == (void *)1;
 }
 
-static void owner_json(struct slots *k, const struct booking *b) {
+static void tell_owner(struct slots *k, const struct booking *b, struct availability_busy *to) {
     struct reservation *r = booking_view(k->c, b, &k->a, NULL);
-    buf_c(k->out, ",\"namespace\":");
-    buf_json(k->out, b->ns);
-    buf_c(k->out, ",\"name\":");
-    buf_json(k->out, b->name);
-    buf_c(k->out, ",\"owner\":");
-    buf_json(k->out, b->user);
-    if (r && r->spec->purpose.n) {
-        buf_c(k->out, ",\"purpose\":");
-        buf_json(k->out, r->spec->purpose);
-    }
+    to->namespace = b->ns;
+    to->name = b->name;
+    to->owner = b->user;
+    to->purpose = r ? r->spec->purpose : (struct str){0};
 }
 
-static void busy_json(struct slots *k, const struct calendar_type *t) {
+static void set_busy(struct slots *k, const struct calendar_type *t, struct availability *ret) {
     struct calendar_busy *v = NULL;
-    size_t n = 0, told = 0;
-    buf_c(k->out, ",\"busy\":[");
+    size_t n = 0;
     (void)calendar_busy_list(k->c->calendar, t->flavor, t->resource, k->from, k->to, &k->a, &v, &n);
-    for (size_t i = 0; i < n; i++) {
+    ret->busy.v = ARENA_ARRAY(&k->a, struct availability_busy, n + 1);
+    for (size_t i = 0; ret->busy.v && i < n; i++) {
         const struct booking *b = booking_by_uid(k->c, v[i].id);
         /* A queue's quota, or what is kept for those without a booking: in pieces, where there is less of it. */
         bool standing = v[i].end == CALENDAR_FOREVER || map_get(&k->c->floors_in, v[i].id) != NULL;
-        int64_t start = standing && v[i].start < k->from ? k->from : v[i].start;
-        buf_c(k->out, told++ ? ",{" : "{");
-        plan_time_json(k->out, "start", start);
-        buf_ch(k->out, ',');
-        plan_time_json(k->out, "end", standing && v[i].end > k->to ? k->to : v[i].end);
-        buf_f(k->out, ",\"count\":%lld,\"phase\":\"%s\"", (long long)v[i].count,
-              b          ? booking_phase_name(b->phase)
-              : standing ? "Standing"
-                         : "Confirmed");
+        struct availability_busy *to = &ret->busy.v[ret->busy.n++];
+        to->start_ns = plan_ns(standing && v[i].start < k->from ? k->from : v[i].start);
+        to->end_ns = plan_ns(standing && v[i].end > k->to ? k->to : v[i].end);
+        to->count = v[i].count;
+        to->phase = b          ? str_of(booking_phase_name(b->phase))
+                    : standing ? STR("Standing")
+                               : STR("Confirmed");
         if (b && may_see(k, b->ns)) {
-            owner_json(k, b);
+            tell_owner(k, b, to);
         }
-        buf_ch(k->out, '}');
     }
-    buf_ch(k->out, ']');
 }
 
 /* "NVIDIA H200" of a flavor: the model of its cards. */
@@ -154,44 +145,52 @@ static void model_of(struct slots *k, const struct calendar_type *t, struct mode
     }
 }
 
-static void type_json(struct slots *k, const struct calendar_type *t, bool first) {
+/* Rounded, as people read it. */
+static double round_to(double v, double parts) {
+    return (double)(int64_t)(v * parts + 0.5) / parts;
+}
+
+static void set_slots(struct slots *k, const struct calendar_type *t, struct availability *ret) {
+    struct calendar_free *free = ARENA_ARRAY(&k->a, struct calendar_free, k->n);
+    struct availability_slot *v = ARENA_ARRAY(&k->a, struct availability_slot, k->n);
+    if (!free || !v ||
+        calendar_slots(k->c->calendar, t->flavor, t->resource, k->from, k->step, k->n, free) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        int64_t from = k->from + (int64_t)i * k->step;
+        v[i] = (struct availability_slot){plan_ns(from), plan_ns(from + k->step), free[i].free,
+                                          free[i].total};
+    }
+    ret->slots.v = v;
+    ret->slots.n = k->n;
+}
+
+static void add_type(struct slots *k, const struct calendar_type *t, struct str name, bool alone) {
     struct calendar_line line = {
         .resource = t->resource, .count = 1, .flavors = &t->flavor, .n_flavors = 1};
-    struct calendar_free *free = ARENA_ARRAY(&k->a, struct calendar_free, k->n);
     struct model m;
     model_of(k, t, &m);
     struct str last = str_skip(t->resource, (size_t)(str_find_last(t->resource, '/') + 1));
     struct str what = t->profile.n ? t->profile : str_is(last, "gpu") ? STR("whole GPU") : last;
-    buf_c(k->out, first ? "" : ",");
-    buf_c(k->out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Availability\",\"metadata\":{"
-                  "\"name\":");
-    buf_json(k->out, arena_f(&k->a, "%.*s.%.*s", STR_ARG(t->flavor), STR_ARG(last)));
-    buf_c(k->out, "},\"flavor\":");
-    buf_json(k->out, t->flavor);
-    buf_c(k->out, ",\"resource\":");
-    buf_json(k->out, t->resource);
-    buf_c(k->out, ",\"displayName\":");
-    buf_json(k->out,
-             arena_f(&k->a, "%.*s, %.*s", STR_ARG(m.name.n ? m.name : t->flavor), STR_ARG(what)));
-    if (m.memory_mib) {
-        buf_f(k->out, ",\"memoryGiB\":%.2f", (double)m.memory_mib / 1024);
+    struct meta meta = {.name = name};
+    struct availability v = {
+        .metadata = &meta,
+        .flavor = t->flavor,
+        .resource = t->resource,
+        .display_name =
+            arena_f(&k->a, "%.*s, %.*s", STR_ARG(m.name.n ? m.name : t->flavor), STR_ARG(what)),
+        .memory_gib = round_to((double)m.memory_mib / 1024, 100),
+        .gpu_share = round_to((double)plan_share(k->c, &line) / (double)BOOKING_GPU, 1000),
+        .total = t->total};
+    set_slots(k, t, &v);
+    set_busy(k, t, &v);
+    const struct kind *kind = kind_by_name(STR("berth.dev"), STR("Availability"));
+    if (alone) {
+        codec_encode_object(kind, &v, k->out);
+    } else {
+        codec_list_object(kind, &v, k->out);
     }
-    buf_f(k->out, ",\"gpuShare\":%.3f,\"total\":%lld,\"slots\":[",
-          (double)plan_share(k->c, &line) / (double)BOOKING_GPU, (long long)t->total);
-    if (free &&
-        calendar_slots(k->c->calendar, t->flavor, t->resource, k->from, k->step, k->n, free) == 0) {
-        for (size_t i = 0; i < k->n; i++) {
-            buf_c(k->out, i ? ",{" : "{");
-            plan_time_json(k->out, "start", k->from + (int64_t)i * k->step);
-            buf_ch(k->out, ',');
-            plan_time_json(k->out, "end", k->from + (int64_t)(i + 1) * k->step);
-            buf_f(k->out, ",\"free\":%lld,\"total\":%lld}", (long long)free[i].free,
-                  (long long)free[i].total);
-        }
-    }
-    buf_ch(k->out, ']');
-    busy_json(k, t);
-    buf_ch(k->out, '}');
 }
 
 int plan_slots_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
@@ -210,10 +209,10 @@ int plan_slots_ask(struct virtual_source *s, const struct virtual_ask *q, virtua
     int r = plan_refresh(c) != 0 ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
     r = r ? r : read_query(&k, err);
     if (r == 0) {
-        buf_f(&out,
-              "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"AvailabilityList\",\"metadata\":{"
-              "\"resourceVersion\":\"%llu\"},\"items\":[",
-              (unsigned long long)mirror_revision(c->base.env.mirror));
+        if (!q->name.n) {
+            codec_list_begin_at("AvailabilityList", STR("berth.dev"), STR("v1alpha1"),
+                                mirror_revision(c->base.env.mirror), &out);
+        }
         for (size_t pos = 0; calendar_type_next(c->calendar, &pos, &t);) {
             struct str last = str_skip(t.resource, (size_t)(str_find_last(t.resource, '/') + 1));
             struct str name = arena_f(&k.a, "%.*s.%.*s", STR_ARG(t.flavor), STR_ARG(last));
@@ -221,10 +220,13 @@ int plan_slots_ask(struct virtual_source *s, const struct virtual_ask *q, virtua
                 if (q->name.n) {
                     buf_reset(&out);
                 }
-                type_json(&k, &t, n++ == 0);
+                add_type(&k, &t, name, q->name.n > 0);
+                n++;
             }
         }
-        buf_c(&out, q->name.n ? "" : "]}");
+        if (!q->name.n) {
+            codec_list_end(&out);
+        }
         r = q->name.n && n == 0 ? err_set(err, ERR_NOT_FOUND, "there is nothing like this to book")
             : buf_ok(&out)      ? err_set(err, ERR_NOMEM, "out of memory")
                                 : 0;

@@ -1,57 +1,28 @@
-/* reservation_status: the status of a booking as a patch, and the texts that people read. */
+/* reservation_status: the status of a booking, and the texts that people read. */
 #include "control/book/reservation_private.h"
 
 #include "api/conditions.h"
-#include "wire/text/time.h"
+#include "api/schema/codec.h"
 
-void plan_time_json(struct buf *b, const char *name, int64_t s) {
-    char text[TIME_TEXT_MAX];
-    if (s == 0 || s == CALENDAR_FOREVER) {
-        buf_f(b, "\"%s\":null", name);
-        return;
-    }
-    struct str t = time_text(s * NS_PER_SEC, text);
-    buf_f(b, "\"%s\":\"%.*s\"", name, STR_ARG(t));
+int64_t plan_ns(int64_t s) {
+    return s == CALENDAR_FOREVER ? 0 : s * NS_PER_SEC;
 }
 
-static void length_json(struct buf *b, const char *name, int64_t s) {
-    char text[DURATION_TEXT_MAX];
-    if (s == 0) {
-        buf_f(b, "\"%s\":null", name);
-        return;
-    }
-    struct str t = duration_text(s * NS_PER_SEC, text);
-    buf_f(b, "\"%s\":\"%.*s\"", name, STR_ARG(t));
-}
-
-static void text_json(struct buf *b, const char *name, const char *text) {
-    buf_f(b, "\"%s\":", name);
-    if (text && *text) {
-        buf_json(b, str_of(text));
-    } else {
-        buf_c(b, "null");
-    }
-}
-
-void plan_lines_json(const struct calendar_line *lines, size_t n, struct buf *out) {
-    buf_ch(out, '[');
-    for (size_t i = 0; i < n; i++) {
-        const struct calendar_line *l = &lines[i];
-        buf_c(out, i ? ",{\"resource\":" : "{\"resource\":");
-        buf_json(out, l->resource);
-        buf_f(out, ",\"count\":%lld", (long long)l->count);
-        if (l->n_flavors == 1) {
-            buf_c(out, ",\"flavor\":");
-            buf_json(out, l->flavors[0]);
+struct reservation_line_list plan_lines(struct arena *a, const struct calendar_line *lines,
+                                        size_t n) {
+    struct reservation_line_list l = {ARENA_ARRAY(a, struct reservation_line, n + 1), 0};
+    for (; l.v && l.n < n; l.n++) {
+        const struct calendar_line *x = &lines[l.n];
+        struct reservation_line *to = &l.v[l.n];
+        *to = (struct reservation_line){
+            .resource = x->resource, .count = (int32_t)x->count, .same_node = x->same_node};
+        if (x->n_flavors == 1) {
+            to->flavor = x->flavors[0];
+        } else {
+            to->any_of = (struct str_list){(struct str *)x->flavors, x->n_flavors};
         }
-        for (size_t k = 0; l->n_flavors > 1 && k < l->n_flavors; k++) {
-            buf_c(out, k ? "," : ",\"anyOf\":[");
-            buf_json(out, l->flavors[k]);
-            buf_c(out, k + 1 == l->n_flavors ? "]" : "");
-        }
-        buf_c(out, l->same_node ? ",\"sameNode\":true}" : "}");
     }
-    buf_ch(out, ']');
+    return l;
 }
 
 struct str plan_lines_text(struct arena *a, const struct calendar_line *lines, size_t n) {
@@ -82,73 +53,49 @@ static struct str place_resource(const struct reservation_controller *c,
     return STR(CALENDAR_GPU);
 }
 
-void plan_places_json(const struct reservation_controller *c, const struct calendar_plan *p,
-                      const struct calendar_line *lines, size_t n_lines, struct buf *out) {
-    size_t n = 0;
-    buf_ch(out, '[');
-    for (size_t i = 0; i < p->n; i++) {
+struct reservation_place_list plan_places(const struct reservation_controller *c,
+                                          const struct calendar_plan *p,
+                                          const struct calendar_line *lines, size_t n_lines,
+                                          struct arena *a) {
+    struct reservation_place_list l = {ARENA_ARRAY(a, struct reservation_place, p->n + 1), 0};
+    for (size_t i = 0; l.v && i < p->n; i++) {
         const struct calendar_place *x = &p->v[i];
+        bool card = x->gpu.n > 0, part = card && x->size;
         if (x->lost) {
             continue;
         }
-        buf_f(out, "%s{\"line\":%u,\"resource\":", n++ ? "," : "", x->line);
-        buf_json(out, place_resource(c, x, lines, n_lines));
-        buf_c(out, ",\"flavor\":");
-        buf_json(out, x->flavor);
-        if (x->gpu.n) {
-            buf_c(out, ",\"node\":");
-            buf_json(out, x->node);
-            buf_c(out, ",\"gpu\":");
-            buf_json(out, x->gpu);
-            buf_f(out, ",\"gpuIndex\":%d", (int)x->gpu_index);
-        }
-        if (x->profile.n) {
-            buf_c(out, ",\"profile\":");
-            buf_json(out, x->profile);
-        }
-        if (x->gpu.n && x->size) {
-            buf_f(out, ",\"start\":%d,\"size\":%d", (int)x->start, (int)x->size);
-        }
-        if (x->count > 1) {
-            buf_f(out, ",\"count\":%lld", (long long)x->count);
-        }
-        buf_ch(out, '}');
+        l.v[l.n++] = (struct reservation_place){
+            .line = (int32_t)x->line,
+            .resource = place_resource(c, x, lines, n_lines),
+            .flavor = x->flavor,
+            .node = card ? x->node : (struct str){0},
+            .gpu = x->gpu,
+            .gpu_index = {card, x->gpu_index},
+            .profile = x->profile,
+            .start = {part, x->start},
+            .size = part ? x->size : 0,
+            .count = x->count > 1 ? (int32_t)x->count : 0};
     }
-    buf_ch(out, ']');
+    return l;
 }
 
 /* ---- conditions ---- */
 
-static void condition_json(struct buf *b, const struct condition *k, bool first) {
-    char text[TIME_TEXT_MAX];
-    struct str at = time_text(k->last_transition_ns, text);
-    buf_f(b, "%s{\"type\":\"%.*s\",\"status\":\"%.*s\",\"lastTransitionTime\":\"%.*s\",\"reason\":",
-          first ? "" : ",", STR_ARG(k->type), STR_ARG(k->status), STR_ARG(at));
-    buf_json(b, k->reason);
-    buf_c(b, ",\"message\":");
-    buf_json(b, k->message);
-    buf_f(b, ",\"observedGeneration\":%lld}", (long long)k->observed_generation);
-}
-
-static void conditions_json(struct reservation_controller *c, const struct booking *b,
-                            const struct reservation *r, struct arena *a, struct buf *out) {
-    struct condition_list l = r->status ? r->status->conditions : (struct condition_list){0};
+static void set_conditions(struct reservation_controller *c, const struct booking *b,
+                           struct arena *a, struct condition_list *l) {
+    struct condition_list was = *l;
     int64_t now = plan_now(c) * NS_PER_SEC;
     bool ready = b->phase == BOOKING_ACTIVE;
     const char *reason = *b->reason ? b->reason : booking_phase_name(b->phase);
     struct str message = b->message ? str_of(b->message) : STR("");
-    (void)conditions_set(&l, a, "Planned", b->held && !b->broken, booking_phase_name(b->phase),
+    (void)conditions_copy(&was, a, l);
+    (void)conditions_set(l, a, "Planned", b->held && !b->broken, booking_phase_name(b->phase),
                          STR(""), now, b->generation, NULL);
-    (void)conditions_set(&l, a, "Ready", ready, reason, message, now, b->generation, NULL);
-    if (b->unused_told || conditions_find(&l, "Unused")) {
-        (void)conditions_set(&l, a, "Unused", b->unused_told, b->unused_told ? "NotUsed" : "Used",
+    (void)conditions_set(l, a, "Ready", ready, reason, message, now, b->generation, NULL);
+    if (b->unused_told || conditions_find(l, "Unused")) {
+        (void)conditions_set(l, a, "Unused", b->unused_told, b->unused_told ? "NotUsed" : "Used",
                              STR(""), now, b->generation, NULL);
     }
-    buf_c(out, "\"conditions\":[");
-    for (size_t i = 0; i < l.n; i++) {
-        condition_json(out, &l.v[i], i == 0);
-    }
-    buf_ch(out, ']');
 }
 
 /* ---- the whole ---- */
@@ -178,9 +125,9 @@ static const char *event_word(enum booking_phase p, enum booking_event e) {
     }
 }
 
-/* What its clock will say next. */
-static void next_json(struct reservation_controller *c, struct booking *b,
-                      const struct reservation *r, struct buf *out) {
+/* What its clock will say next; NULL: nothing. */
+static struct reservation_event *next_event(struct reservation_controller *c, struct booking *b,
+                                            const struct reservation *r, struct arena *a) {
     struct booking_clock k;
     int64_t at = CALENDAR_FOREVER, then;
     const char *word = NULL;
@@ -190,95 +137,98 @@ static void next_json(struct reservation_controller *c, struct booking *b,
         k.ready = true;
         word = event_word(b->phase, booking_due(&k, at, &then));
     }
-    if (!word) {
-        buf_c(out, "\"nextEvent\":null");
-        return;
+    struct reservation_event *e = word ? ARENA_NEW(a, struct reservation_event) : NULL;
+    if (e) {
+        *e = (struct reservation_event){str_of(word), plan_ns(at)};
     }
-    buf_f(out, "\"nextEvent\":{\"type\":\"%s\",", word);
-    plan_time_json(out, "at", at);
-    buf_ch(out, '}');
+    return e;
 }
 
-static void cost_json(struct reservation_controller *c, const struct booking *b, struct arena *a,
-                      struct buf *out) {
-    struct str quoted = booking_hours_text(a, plan_gpu_ms(c, b, b->start, b->end));
-    buf_f(out, "\"cost\":{\"quoted\":\"%.*s\"", STR_ARG(quoted));
+static struct reservation_cost *cost_of(struct reservation_controller *c, const struct booking *b,
+                                        struct arena *a) {
+    struct reservation_cost *k = ARENA_NEW(a, struct reservation_cost);
+    if (!k) {
+        return NULL;
+    }
+    k->quoted = booking_hours_text(a, plan_gpu_ms(c, b, b->start, b->end));
     if (b->committed_ms || b->phase == BOOKING_CANCELLED) {
-        struct str t = booking_hours_text(a, b->committed_ms);
-        buf_f(out, ",\"committed\":\"%.*s\"", STR_ARG(t));
+        k->committed = booking_hours_text(a, b->committed_ms);
     }
     if (booking_final(b->phase) && b->phase != BOOKING_REJECTED && b->phase != BOOKING_EXPIRED) {
-        struct str t = booking_hours_text(a, b->charged_ms);
-        buf_f(out, ",\"charged\":\"%.*s\"", STR_ARG(t));
+        k->charged = booking_hours_text(a, b->charged_ms);
     }
-    buf_ch(out, '}');
+    return k;
 }
 
-static void plan_json(struct reservation_controller *c, struct booking *b,
-                      const struct reservation *r, struct arena *a, struct buf *out) {
+static void set_plan(struct reservation_controller *c, const struct booking *b,
+                     const struct reservation *r, struct arena *a, struct reservation_status *s) {
     struct calendar_plan plan;
     struct plan_want w;
     if (!b->held) { /* of what is over it stays as it was, for people */
-        buf_c(out, booking_final(b->phase) || b->phase == BOOKING_ENDING ? "" : ",\"plan\":null");
-        return;
-    }
-    if (calendar_plan_of(c->calendar, b->uid, a, &plan) == 0 &&
-        plan_want_of(c, r->spec, b->uid, b->created, a, &w) == 0) {
-        buf_c(out, ",\"plan\":");
-        plan_places_json(c, &plan, w.ask.lines, w.ask.n_lines, out);
+        s->plan.n = booking_final(b->phase) || b->phase == BOOKING_ENDING ? s->plan.n : 0;
+    } else if (calendar_plan_of(c->calendar, b->uid, a, &plan) == 0 &&
+               plan_want_of(c, r->spec, b->uid, b->created, a, &w) == 0) {
+        s->plan = plan_places(c, &plan, w.ask.lines, w.ask.n_lines, a);
     }
 }
 
-static void memory_json(const struct booking *b, struct buf *out) {
-    plan_time_json(out, "decidedAt", b->decided);
-    buf_ch(out, ',');
-    plan_time_json(out, "deadline", b->deadline);
-    buf_ch(out, ',');
-    plan_time_json(out, "activeAt", b->active);
-    buf_ch(out, ',');
-    plan_time_json(out, "endedAt", b->ended);
-    buf_ch(out, ',');
-    plan_time_json(out, "usedAt", b->used);
-    buf_ch(out, ',');
-    length_json(out, "warned", b->warned);
-    buf_ch(out, ',');
-    length_json(out, "extended", b->extended);
-    buf_ch(out, ',');
-    length_json(out, "lost", b->lost);
+/* What the state machine remembers. */
+static void set_memory(const struct booking *b, struct arena *a, struct reservation_status *s) {
+    s->decided_ns = plan_ns(b->decided);
+    s->deadline_ns = plan_ns(b->deadline);
+    s->active_ns = plan_ns(b->active);
+    s->ended_ns = plan_ns(b->ended);
+    s->used_ns = plan_ns(b->used);
+    s->warned_ns = b->warned * NS_PER_SEC;
+    s->extended_ns = b->extended * NS_PER_SEC;
+    s->lost_ns = b->lost * NS_PER_SEC;
+    s->waitlist = NULL;
     if (b->phase == BOOKING_WAITLISTED || b->phase == BOOKING_OFFERED) {
-        buf_f(out, ",\"waitlist\":{\"position\":%d,", (int)b->position);
-        plan_time_json(out, "since", b->since);
-        buf_ch(out, '}');
-    } else {
-        buf_c(out, ",\"waitlist\":null");
+        s->waitlist = ARENA_NEW(a, struct reservation_waitlist);
+        if (s->waitlist) {
+            *s->waitlist = (struct reservation_waitlist){b->position, plan_ns(b->since)};
+        }
     }
 }
 
-void plan_status_json(struct reservation_controller *c, struct booking *b, const struct object *o,
-                      const struct reservation *r, struct arena *a, struct buf *out) {
-    buf_f(out, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"phase\":\"%s\",",
-          (unsigned long long)o->rv, booking_phase_name(b->phase));
-    text_json(out, "reason", b->reason);
-    buf_ch(out, ',');
-    text_json(out, "message", b->message);
-    buf_ch(out, ',');
-    plan_time_json(out, "start", b->start);
-    buf_ch(out, ',');
-    plan_time_json(out, "end", b->end);
-    buf_f(out, ",\"sequence\":%lld,\"observedGeneration\":%lld,", (long long)b->sequence,
-          (long long)b->generation);
-    memory_json(b, out);
-    buf_ch(out, ',');
-    cost_json(c, b, a, out);
-    buf_ch(out, ',');
-    next_json(c, b, r, out);
-    buf_ch(out, ',');
-    conditions_json(c, b, r, a, out);
-    plan_json(c, b, r, a, out);
-    if (b->extra) {
-        buf_c(out, b->extra);
-    } else if (booking_holds(b->phase)) {
-        buf_c(out, ",\"alternatives\":null,\"refusals\":null,\"conflicts\":null");
+/* Why not, and what instead, as it was decided; nothing of one that has its place. */
+static int set_answer(const struct booking *b, struct arena *a, struct reservation_status *s) {
+    struct reservation_status told = {0};
+    yyjson_doc *d;
+    int r = b->extra ? json_parse(a, str_of(b->extra), &d, NULL) : 0;
+    if (r == 0 && b->extra) {
+        r = codec_decode(&schema_reservation_status, yyjson_doc_get_root(d), a, &told, NULL);
     }
-    buf_c(out, "}}");
+    if (r == 0 && (b->extra || booking_holds(b->phase))) {
+        s->alternatives.v = told.alternatives.v;
+        s->alternatives.n = told.alternatives.n;
+        s->refusals.v = told.refusals.v;
+        s->refusals.n = told.refusals.n;
+        s->conflicts.v = told.conflicts.v;
+        s->conflicts.n = told.conflicts.n;
+    }
+    return r;
+}
+
+int plan_status(struct reservation_controller *c, struct booking *b, const struct reservation *r,
+                struct arena *a, struct reservation_status *ret) {
+    struct reservation_status s = {0};
+    if (r->status) {
+        s = *r->status;
+    }
+    s.phase = str_of(booking_phase_name(b->phase));
+    s.reason = str_of(b->reason);
+    s.message = str_of(b->message ? b->message : "");
+    s.start_ns = plan_ns(b->start);
+    s.end_ns = plan_ns(b->end);
+    s.sequence = b->sequence;
+    s.observed_generation = b->generation;
+    set_memory(b, a, &s);
+    s.cost = cost_of(c, b, a);
+    s.next_event = next_event(c, b, r, a);
+    set_conditions(c, b, a, &s.conditions);
+    set_plan(c, b, r, a, &s);
+    int code = set_answer(b, a, &s);
+    *ret = s;
+    return code ? code : arena_ok(a);
 }

@@ -6,6 +6,8 @@
  */
 #include "control/book/reservation_private.h"
 
+#include "control/kit/edit.h"
+
 #include "api/schema/codec.h"
 #include "control/load/translate.h"
 
@@ -296,26 +298,24 @@ int plan_windows(struct reservation_controller *c, struct arena *a) {
     return x.code;
 }
 
-static void conflicts_json(struct reservation_controller *c, struct str *ids, size_t n,
-                           struct buf *b) {
+static void set_conflicts(struct reservation_controller *c, const struct str *ids, size_t n,
+                          struct arena *a, struct capacity_window_status *s) {
+    struct capacity_conflict *v = ARENA_ARRAY(a, struct capacity_conflict, CONFLICTS_TOLD);
     size_t told = 0;
-    buf_c(b, "\"conflicts\":[");
-    for (size_t i = 0; i < n && told < CONFLICTS_TOLD; i++) {
-        struct booking *k = booking_by_uid(c, ids[i]);
+    for (size_t i = 0; v && i < n && told < CONFLICTS_TOLD; i++) {
+        const struct booking *k = booking_by_uid(c, ids[i]);
         if (k) {
-            buf_c(b, told++ ? ",{\"namespace\":" : "{\"namespace\":");
-            buf_json(b, k->ns);
-            buf_c(b, ",\"name\":");
-            buf_json(b, k->name);
-            buf_ch(b, ',');
-            plan_time_json(b, "start", k->start);
-            buf_ch(b, ',');
-            plan_time_json(b, "end", k->end);
-            buf_f(b, ",\"text\":\"%lld units, %s\"}", (long long)k->units,
-                  booking_phase_name(k->phase));
+            v[told++] = (struct capacity_conflict){
+                .namespace = k->ns,
+                .name = k->name,
+                .start_ns = plan_ns(k->start),
+                .end_ns = plan_ns(k->end),
+                .text = arena_f(a, "%lld units, %s", (long long)k->units,
+                                booking_phase_name(k->phase))};
         }
     }
-    buf_ch(b, ']');
+    s->conflicts.v = v;
+    s->conflicts.n = told;
 }
 
 /* Why it does not count. */
@@ -323,14 +323,14 @@ static const char *window_message(struct reservation_controller *c, const struct
                                   size_t conflicts) {
     struct calendar_type t;
     if (conflicts > 0) {
-        return "\"bookings are in the way; set force to take it from them\",";
+        return "bookings are in the way; set force to take it from them";
     }
     for (size_t pos = 0; w->added && w->n > 0 && calendar_type_next(c->calendar, &pos, &t);) {
         if (t.cards && str_eq(t.flavor, w->v[0].flavor) && str_eq(t.resource, w->v[0].resource)) {
-            return "\"these come with the GPUs of a node: name the node\",";
+            return "these come with the GPUs of a node: name the node";
         }
     }
-    return "\"there is nothing like this to book\",";
+    return "there is nothing like this to book";
 }
 
 /* Says what became of a window. */
@@ -340,8 +340,9 @@ enum work plan_window_work(struct reservation_controller *c, struct str name) {
     struct window_term w;
     struct str *ids = NULL;
     size_t n = 0;
-    struct buf b;
-    yyjson_doc *was, *now;
+    struct capacity_window was, want;
+    struct capacity_window_status status = {0};
+    yyjson_doc *d;
     if (!o || o->deleting_ns) {
         return WORK_OK;
     }
@@ -350,29 +351,19 @@ enum work plan_window_work(struct reservation_controller *c, struct str name) {
     if (r == 0 && !in) {
         r = window_conflicts(c, &w, a, &ids, &n);
     }
-    buf_init(&b, 0);
-    buf_f(&b, "{\"applied\":%s,\"observedGeneration\":%lld,\"message\":", in ? "true" : "false",
-          (long long)o->generation);
-    buf_c(&b, in ? "null," : window_message(c, &w, n));
-    conflicts_json(c, ids, n, &b);
-    buf_c(&b, "}");
-    struct str status = arena_str(a, buf_view(&b));
-    buf_release(&b);
-    r = r ? r : object_tree(o, a, &was, NULL);
-    r = r ? r : json_parse(a, status, &now, NULL);
+    r = r ? r : object_tree(o, a, &d, NULL);
+    r = r ? r : codec_decode(&schema_capacity_window, yyjson_doc_get_root(d), a, &was, NULL);
     if (r != 0) {
         return WORK_RETRY;
     }
-    yyjson_val *old = json_path(yyjson_doc_get_root(was), "status");
-    yyjson_val *new = yyjson_doc_get_root(now);
-    if (old && json_bool_at(old, "applied", false) == in &&
-        json_i64_at(old, "observedGeneration", 0) == o->generation &&
-        (in || json_equal(json_get(old, STR("conflicts")), json_get(new, STR("conflicts"))))) {
-        return WORK_OK;
-    }
-    struct str body = arena_f(a, "{\"status\":%.*s}", STR_ARG(status));
-    struct round *round = body.p && arena_ok(a) == 0 ? controller_begin(&c->base) : NULL;
-    round_patch(round, c->windows, STR(""), name, "status", PATCH_MERGE, body);
+    status.applied = in;
+    status.observed_generation = o->generation;
+    status.message = str_of(in ? "" : window_message(c, &w, n));
+    set_conflicts(c, ids, n, a, &status);
+    want = was;
+    want.status = &status;
+    struct round *round = arena_ok(a) == 0 ? controller_begin(&c->base) : NULL;
+    (void)edit_send(round, o, "status", EDIT_VERSION, &was, &want);
     return round_end(round);
 }
 

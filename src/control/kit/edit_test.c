@@ -79,6 +79,27 @@ static void metadata_of_any_kind_are_written(void **state) {
     assert_str_eq(buf_view(&f->out), STR("{\"metadata\":{\"annotations\":{\"k\":\"v\"}}}"));
 }
 
+/* Of kinds without a view. */
+static void trees_are_compared(void **state) {
+    struct fixture *f = *state;
+    yyjson_doc *was;
+    assert_int_equal(object_tree(f->obj, &f->arena, &was, NULL), 0);
+    yyjson_val *root = yyjson_doc_get_root(was);
+    yyjson_mut_doc *d = json_mut_copy(&f->arena, root);
+    assert_int_equal(edit_write_tree(f->obj, EDIT_VERSION, root, d->root, &f->out), ERR_NOT_FOUND);
+    assert_int_equal(
+        json_mset_i64(d, json_mensure(d, d->root, "spec"), "completions", 4) +
+            json_mset_str(d, json_mensure(d, d->root, "metadata.labels"), "a", STR("b")),
+        0);
+    assert_int_equal(edit_write_spec(f->obj, EDIT_VERSION, root, d->root, &f->out), 0);
+    assert_str_eq(buf_view(&f->out), STR("{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":{"
+                                         "\"completions\":4}}"));
+    buf_reset(&f->out);
+    assert_int_equal(edit_write_tree(f->obj, EDIT_UID, root, d->root, &f->out), 0);
+    assert_str_eq(buf_view(&f->out), STR("{\"metadata\":{\"uid\":\"u\",\"labels\":{\"a\":\"b\"}},"
+                                         "\"spec\":{\"completions\":4}}"));
+}
+
 static void a_body_that_is_too_long_is_an_error(void **state) {
     struct fixture *f = *state;
     struct buf small;
@@ -92,6 +113,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_finalizer_is_dropped_once, setup, teardown),
         cmocka_unit_test_setup_teardown(conditions_of_a_write_are_those_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(metadata_of_any_kind_are_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(trees_are_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(a_body_that_is_too_long_is_an_error, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,7 +163,8 @@ static void put_places(struct buf *b, const struct reservation_place_list *l) {
     for (size_t i = 0; i < l->n && i < PLACES_SHOWN; i++) {
         const struct reservation_place *p = &l->v[i];
         if (p->node.n > 0) {
-            buf_f(b, "%s%.*s, GPU %d", i > 0 ? "; " : "Place: ", STR_ARG(p->node), p->gpu_index);
+            buf_f(b, "%s%.*s, GPU %d", i > 0 ? "; " : "Place: ", STR_ARG(p->node),
+                  p->gpu_index.v);
             buf_f(b, p->profile.n > 0 ? " (%.*s)" : "%.*s", STR_ARG(p->profile));
         }
     }

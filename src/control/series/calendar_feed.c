@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/prng.h"
+#include "control/kit/edit.h"
 #include "control/series/calendar_feed_private.h"
 #include "wire/text/base64.h"
 
@@ -211,33 +212,34 @@ static enum work give_address(struct calendar_feed_controller *c, const struct o
                               const struct calendar_feed *f) {
     uint8_t bytes[TOKEN_BYTES];
     struct err err = {0};
-    struct buf token, body;
+    struct calendar_feed want = *f;
+    struct calendar_feed_status status = {0};
+    struct buf token;
     struct round *r = controller_begin(&c->base);
     if (!r || random_bytes(c, bytes, sizeof(bytes), &err) != 0) {
         round_fail(r, ERR_IO);
         return round_end(r);
     }
     buf_init(&token, 0);
-    buf_init(&body, 0);
     base64url_encode(&token, str_from((const char *)bytes, sizeof(bytes)));
-    buf_f(&body, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":{\"path\":",
-          (unsigned long long)o->rv);
-    buf_f(&body, "\"%.*s%.*s%.*s\",\"revision\":%lld,\"user\":", STR_ARG(path_head),
-          STR_ARG(buf_view(&token)), STR_ARG(path_tail), (long long)f->spec->revision);
-    struct str user = meta_annotation(f->metadata, RESERVATION_USER_ANNOTATION);
-    bool lost = user.n == 0 && str_is(f->spec->scope, "own");
-    buf_json(&body, user);
-    buf_f(&body, ",\"message\":%s}}",
-          lost ? "\"nobody can say who made this feed, so it is empty: Berth's admission was not "
-                 "asked when it was made\""
-               : "null");
-    if (buf_ok(&token) == 0 && buf_ok(&body) == 0) {
-        round_patch(r, c->feeds, o->ns, o->name, "status", PATCH_MERGE, buf_view(&body));
+    if (f->status) {
+        status = *f->status;
+    }
+    status.user = meta_annotation(f->metadata, RESERVATION_USER_ANNOTATION);
+    status.path = arena_f(&c->base.arena, "%.*s%.*s%.*s", STR_ARG(path_head),
+                          STR_ARG(buf_view(&token)), STR_ARG(path_tail));
+    status.revision = f->spec->revision;
+    status.message = status.user.n == 0 && str_is(f->spec->scope, "own")
+                         ? STR("nobody can say who made this feed, so it is empty: Berth's "
+                               "admission was not asked when it was made")
+                         : STR("");
+    want.status = &status;
+    if (buf_ok(&token) == 0 && status.path.p) {
+        (void)edit_send(r, o, "status", EDIT_VERSION, f, &want);
     } else {
         round_fail(r, ERR_NOMEM);
     }
     buf_release(&token);
-    buf_release(&body);
     return round_end(r);
 }
 

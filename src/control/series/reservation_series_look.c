@@ -325,21 +325,16 @@ int series_look_read(struct series_look *l, struct err *err) {
         return err_set(err, ERR_NOMEM, "out of memory");
     }
     yyjson_val *root = yyjson_doc_get_root(d), *spec = json_get(root, STR("spec"));
-    l->status = json_get(root, STR("status"));
     int code = codec_decode(&schema_reservation_series, root, l->a, l->s, err);
     if (code != 0 || !l->s->spec) {
         return code == ERR_NOMEM ? code : err_set(err, ERR_INVALID, "the series cannot be read");
     }
     code = read_spec(l, err);
     code = code ? code : read_dates(l, &exdates, err);
-    struct str text = code == 0 ? series_template(l->a, spec, l->s->spec) : (struct str){0};
-    if (code == 0 && (text.n == 0 || json_parse(l->a, text, &d, NULL) != 0)) {
-        code = ERR_NOMEM;
+    l->template = code == 0 ? series_template(l->a, spec, l->s->spec) : NULL;
+    if (!l->template) {
+        return code ? code : ERR_NOMEM;
     }
-    if (code != 0) {
-        return code;
-    }
-    l->template = yyjson_doc_get_root(d);
     for (unsigned i = 0; series_members[i]; i++) {
         l->mask |= json_get(l->template, str_of(series_members[i])) ? 1u << i : 0;
     }

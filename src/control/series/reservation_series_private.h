@@ -64,7 +64,6 @@ struct series_look {
     struct arena *a;
     const struct object *obj;
     struct reservation_series *s;
-    yyjson_val *status;   /* of obj, as it is */
     yyjson_val *template; /* members of spec that each occurrence gets */
     unsigned mask;        /* which those are */
     const struct zone *zone;
@@ -103,9 +102,9 @@ bool series_was_edited(struct series_look *l, const struct occurrence *o);
 
 extern const char
     *const series_members[]; /* of a template, by their bit in a mask; NULL-terminated */
-/* The template with the series' zone and policy put in, as JSON. */
-struct str series_template(struct arena *a, yyjson_val *spec,
-                           const struct reservation_series_spec *s);
+/* The template with the series' zone and policy put in. NULL: out of memory. */
+yyjson_val *series_template(struct arena *a, yyjson_val *spec,
+                            const struct reservation_series_spec *s);
 void series_create(struct series_look *l, struct occurrence *o);
 void series_update(struct series_look *l, struct occurrence *o);
 void series_cancel(struct series_look *l, struct occurrence *o, const char *reason);

@@ -3,9 +3,9 @@
 
 #include "api/conditions.h"
 #include "api/meta.h"
-#include "api/schema/codec.h"
 #include "api/schema/codec_encode.h"
 #include "base/limits.h"
+#include "control/kit/edit.h"
 #include "wire/text/time.h"
 
 const char *const series_members[] = {
@@ -13,126 +13,139 @@ const char *const series_members[] = {
     "endPolicy", "noShow", "autoExtend",  "waitlist", "confirmOffer", NULL,
 };
 
-struct str series_template(struct arena *a, yyjson_val *spec,
-                           const struct reservation_series_spec *s) {
-    yyjson_val *template = json_get(spec, STR("template"));
+/* The document as it stands, in the arena; NULL: out of memory. */
+static yyjson_val *fixed(struct arena *a, yyjson_mut_doc *d) {
     struct buf b;
+    yyjson_doc *made;
     buf_init(&b, LIMIT_OBJECT_BYTES);
-    buf_c(&b, "{\"timeZone\":");
-    buf_json(&b, s->time_zone.n > 0 ? s->time_zone : STR("UTC"));
-    for (unsigned i = 1; series_members[i]; i++) {
-        yyjson_val *v = json_get(template, str_of(series_members[i]));
-        if (str_is(str_of(series_members[i]), "waitlist") &&
-            str_is(s->conflict_policy, "Waitlist")) {
-            buf_c(&b, ",\"waitlist\":true");
-        } else if (v) {
-            buf_f(&b, ",\"%s\":", series_members[i]);
-            json_write(&b, v);
-        }
-    }
-    buf_c(&b, "}");
-    struct str text = buf_ok(&b) == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};
+    json_write_mut(&b, d->root);
+    int r = buf_ok(&b);
+    r = r ? r : json_parse(a, buf_view(&b), &made, NULL);
     buf_release(&b);
-    return text;
+    return r ? NULL : yyjson_doc_get_root(made);
+}
+
+/* A member as in `from`; it goes when that has none. */
+static int take(yyjson_mut_doc *d, yyjson_mut_val *to, yyjson_val *from, const char *name) {
+    yyjson_val *v = json_get(from, str_of(name));
+    yyjson_mut_val *copy = v ? yyjson_val_mut_copy(d, v) : NULL;
+    return v && !copy ? ERR_NOMEM : json_mset(d, to, str_of(name), copy);
+}
+
+yyjson_val *series_template(struct arena *a, yyjson_val *spec,
+                            const struct reservation_series_spec *s) {
+    yyjson_val *template = json_get(spec, STR("template"));
+    yyjson_mut_doc *d = json_mut_new(a);
+    yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
+    if (!root) {
+        return NULL;
+    }
+    yyjson_mut_doc_set_root(d, root);
+    int r = json_mset_str(d, root, "timeZone", s->time_zone.n > 0 ? s->time_zone : STR("UTC"));
+    for (unsigned i = 1; r == 0 && series_members[i]; i++) {
+        bool waits = str_is(str_of(series_members[i]), "waitlist") &&
+                     str_is(s->conflict_policy, "Waitlist");
+        r = waits ? json_mset_bool(d, root, "waitlist", true)
+                  : take(d, root, template, series_members[i]);
+    }
+    return r == 0 ? fixed(a, d) : NULL;
 }
 
 /* ---- Reservations ---- */
 
-static void put_text(struct buf *b, const char *name, struct str value) {
-    buf_f(b, "\"%s\":", name);
-    buf_json(b, value);
+static int set_times(yyjson_mut_doc *d, yyjson_mut_val *spec, const struct occurrence *o) {
+    char text[TIME_TEXT_MAX];
+    int r = json_mset_str(d, spec, "start", time_text(o->start * NS_PER_SEC, text));
+    return r ? r : json_mset_str(d, spec, "end", time_text(o->end * NS_PER_SEC, text));
 }
 
-static void put_times(struct buf *b, int64_t start, int64_t end) {
-    char from[TIME_TEXT_MAX], to[TIME_TEXT_MAX];
-    buf_f(b, "\"start\":\"%.*s\"", STR_ARG(time_text(start * NS_PER_SEC, from)));
-    buf_f(b, ",\"end\":\"%.*s\"", STR_ARG(time_text(end * NS_PER_SEC, to)));
-}
-
-static void send(struct series_look *l, struct buf *b, const struct occurrence *o) {
-    const struct kind *k = l->c->reservations;
-    if (buf_ok(b) != 0) {
-        round_fail(l->round, ERR_NOMEM);
-    } else if (o->obj) {
-        round_patch(l->round, k, o->obj->ns, o->name, "", PATCH_MERGE, buf_view(b));
-    } else {
-        round_tag(l->round, (uint64_t)o->local);
-        round_create(l->round, k, l->obj->ns, buf_view(b));
-        round_tag(l->round, UINT64_MAX);
+static int create(struct series_look *l, struct occurrence *o, struct buf *out) {
+    struct str user = meta_annotation(l->s->metadata, RESERVATION_USER_ANNOTATION);
+    struct str_pair label = {STR(SERIES_LABEL), l->obj->name};
+    struct str_pair notes[] = {
+        {STR(SERIES_INTENT), series_intent(l->a, l->template, o->start, o->end, l->mask)},
+        {STR(RESERVATION_USER_ANNOTATION), user}};
+    struct meta meta = {.name = o->name,
+                        .namespace = l->obj->ns,
+                        .labels = {&label, 1},
+                        .annotations = {notes, user.n > 0 ? 2 : 1}};
+    struct object_draft draft = {.metadata = &meta};
+    yyjson_mut_doc *d = json_mut_copy(l->a, l->template);
+    if (!d || notes[0].value.n == 0) {
+        return ERR_NOMEM;
     }
-    buf_release(b);
+    int r = set_times(d, d->root, o);
+    r = r ? r : json_mset_str(d, d->root, "seriesName", l->obj->name);
+    r = r ? r : json_mset_str(d, d->root, "recurrenceId", o->id);
+    draft.spec = r == 0 ? fixed(l->a, d) : NULL;
+    if (!draft.spec) {
+        return ERR_NOMEM;
+    }
+    codec_encode_object_as(l->c->reservations, &schema_object_draft, &draft, out);
+    return buf_ok(out);
 }
 
 void series_create(struct series_look *l, struct occurrence *o) {
-    struct str user = meta_annotation(l->s->metadata, RESERVATION_USER_ANNOTATION);
-    struct str intent = series_intent(l->a, l->template, o->start, o->end, l->mask);
-    struct buf b, template;
+    struct buf b;
     buf_init(&b, LIMIT_OBJECT_BYTES);
-    buf_init(&template, LIMIT_OBJECT_BYTES);
-    buf_c(&b, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Reservation\",\"metadata\":{");
-    put_text(&b, "name", o->name);
-    buf_c(&b, ",");
-    put_text(&b, "namespace", l->obj->ns);
-    buf_c(&b, ",\"labels\":{");
-    put_text(&b, SERIES_LABEL, l->obj->name);
-    buf_c(&b, "},\"annotations\":{");
-    put_text(&b, SERIES_INTENT, intent);
-    if (user.n > 0) {
-        buf_c(&b, ",");
-        put_text(&b, RESERVATION_USER_ANNOTATION, user);
+    int r = create(l, o, &b);
+    if (r == 0) {
+        round_tag(l->round, (uint64_t)o->local);
+        round_create(l->round, l->c->reservations, l->obj->ns, buf_view(&b));
+        round_tag(l->round, UINT64_MAX);
+    } else {
+        round_fail(l->round, r);
     }
-    buf_c(&b, "}},\"spec\":");
-    json_write(&template, l->template);
-    buf_str(&b, str_head(buf_view(&template), template.n - 1)); /* open for more */
-    buf_c(&b, ",");
-    put_times(&b, o->start, o->end);
-    buf_c(&b, ",");
-    put_text(&b, "seriesName", l->obj->name);
-    buf_c(&b, ",");
-    put_text(&b, "recurrenceId", o->id);
-    buf_c(&b, "}}");
-    b.failed = b.failed ? b.failed : buf_ok(&template);
-    b.failed = b.failed || intent.n > 0 ? b.failed : ERR_NOMEM;
-    buf_release(&template);
-    send(l, &b, o);
+    buf_release(&b);
+}
+
+/* A copy of the Reservation, with another fingerprint. */
+static yyjson_mut_doc *copy_of(struct series_look *l, const struct occurrence *o,
+                               struct str intent, yyjson_val **ret_was) {
+    yyjson_doc *was;
+    yyjson_mut_doc *d = intent.p && object_tree(o->obj, l->a, &was, NULL) == 0
+                            ? json_mut_copy(l->a, yyjson_doc_get_root(was))
+                            : NULL;
+    yyjson_mut_val *notes = d ? json_mensure(d, d->root, "metadata.annotations") : NULL;
+    *ret_was = d ? yyjson_doc_get_root(was) : NULL;
+    return notes && json_mset_str(d, notes, SERIES_INTENT, intent) == 0 ? d : NULL;
+}
+
+static void patch(struct series_look *l, const struct occurrence *o, int code, yyjson_val *was,
+                  yyjson_mut_doc *d) {
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    code = code ? code : edit_write_tree(o->obj, EDIT_VERSION, was, d->root, &b);
+    if (code == 0) {
+        round_patch(l->round, l->c->reservations, o->obj->ns, o->name, "", PATCH_MERGE,
+                    buf_view(&b));
+    } else if (code != ERR_NOT_FOUND) {
+        round_fail(l->round, code);
+    }
+    buf_release(&b);
 }
 
 /* Members that the template had and has no more are taken away. */
 void series_update(struct series_look *l, struct occurrence *o) {
     struct str intent = series_intent(l->a, l->template, o->start, o->end, l->mask);
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{",
-          (unsigned long long)o->obj->rv);
-    put_text(&b, SERIES_INTENT, intent);
-    buf_c(&b, "}},\"spec\":{");
-    put_times(&b, o->start, o->end);
-    for (unsigned i = 0; series_members[i]; i++) {
-        yyjson_val *v = json_get(l->template, str_of(series_members[i]));
-        if (v || json_get(o->spec, str_of(series_members[i]))) {
-            buf_f(&b, ",\"%s\":", series_members[i]);
-            if (v) {
-                json_write(&b, v);
-            } else {
-                buf_c(&b, "null");
-            }
-        }
+    yyjson_val *was;
+    yyjson_mut_doc *d = copy_of(l, o, intent, &was);
+    yyjson_mut_val *spec = d ? json_mensure(d, d->root, "spec") : NULL;
+    int r = spec ? set_times(d, spec, o) : ERR_NOMEM;
+    for (unsigned i = 0; r == 0 && series_members[i]; i++) {
+        r = take(d, spec, l->template, series_members[i]);
     }
-    buf_c(&b, "}}");
-    b.failed = b.failed || intent.n > 0 ? b.failed : ERR_NOMEM;
-    bool times = o->rsv->spec->start_ns != o->start * NS_PER_SEC ||
-                 o->rsv->spec->end_ns != o->end * NS_PER_SEC;
-    l->moved += times;
-    send(l, &b, o);
+    l->moved += o->rsv->spec->start_ns != o->start * NS_PER_SEC ||
+                o->rsv->spec->end_ns != o->end * NS_PER_SEC;
+    patch(l, o, r, was, d);
 }
 
 void series_cancel(struct series_look *l, struct occurrence *o, const char *reason) {
-    struct buf b;
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{\"%s\":\"%s\"}},",
-          (unsigned long long)o->obj->rv, SERIES_INTENT, SERIES_CANCELLED);
-    buf_f(&b, "\"spec\":{\"cancel\":{\"reason\":\"%s\"}}}", reason);
-    send(l, &b, o);
+    yyjson_val *was;
+    yyjson_mut_doc *d = copy_of(l, o, STR(SERIES_CANCELLED), &was);
+    yyjson_mut_val *cancel = d ? json_mensure(d, d->root, "spec.cancel") : NULL;
+    int r = cancel ? json_mset_str(d, cancel, "reason", str_of(reason)) : ERR_NOMEM;
+    patch(l, o, r, was, d);
 }
 
 void series_remove(struct series_look *l, struct occurrence *o) {
@@ -143,109 +156,65 @@ void series_remove(struct series_look *l, struct occurrence *o) {
 
 /* ---- the status ---- */
 
-static void put_span(struct buf *b, const struct occurrence *o, int64_t start, int64_t end) {
-    buf_c(b, "{");
-    put_text(b, "recurrenceId", o->id);
-    buf_c(b, ",");
-    put_times(b, start, end);
-}
-
-static void put_occurrences(struct buf *b, const struct series_look *l) {
-    bool any = false;
-    buf_c(b, "\"occurrences\":[");
-    for (size_t i = 0; i < l->n; i++) {
+static void set_occurrences(const struct series_look *l, struct reservation_series_status *s) {
+    s->occurrences.v = ARENA_ARRAY(l->a, struct series_occurrence, l->n + 1);
+    s->occurrences.n = 0;
+    for (size_t i = 0; s->occurrences.v && i < l->n; i++) {
         const struct occurrence *o = &l->v[i];
-        const struct reservation_status *s = o->obj && !o->removed ? o->rsv->status : NULL;
         if (!o->obj || o->removed) {
             continue;
         }
-        bool granted = s && s->start_ns > 0 && s->end_ns > 0;
-        const struct reservation_spec *spec = o->rsv->spec;
-        buf_c(b, any ? "," : "");
-        put_span(b, o, (granted ? s->start_ns : spec->start_ns) / NS_PER_SEC,
-                 (granted ? s->end_ns : spec->end_ns) / NS_PER_SEC);
-        buf_c(b, ",");
-        put_text(b, "reservation", o->name);
-        if (s && s->phase.n > 0) {
-            buf_c(b, ",");
-            put_text(b, "phase", s->phase);
-        }
-        buf_c(b, "}");
-        any = true;
+        const struct reservation_status *st = o->rsv->status;
+        bool granted = st && st->start_ns > 0 && st->end_ns > 0;
+        s->occurrences.v[s->occurrences.n++] = (struct series_occurrence){
+            .recurrence_id = o->id,
+            .reservation = o->name,
+            .start_ns = granted ? st->start_ns : o->rsv->spec->start_ns,
+            .end_ns = granted ? st->end_ns : o->rsv->spec->end_ns,
+            .phase = st ? st->phase : (struct str){0}};
     }
-    buf_c(b, "]");
 }
 
-static void put_skipped(struct buf *b, const struct series_look *l) {
-    bool any = false;
-    buf_c(b, ",\"skipped\":[");
-    for (size_t i = 0; i < l->n; i++) {
+static void set_skipped(const struct series_look *l, struct reservation_series_status *s) {
+    s->skipped.v = ARENA_ARRAY(l->a, struct series_skip, l->n + 1);
+    s->skipped.n = 0;
+    for (size_t i = 0; s->skipped.v && i < l->n; i++) {
         const struct occurrence *o = &l->v[i];
-        if (!o->skip || !o->wanted) {
-            continue;
+        if (o->skip && o->wanted) {
+            s->skipped.v[s->skipped.n++] = (struct series_skip){
+                .recurrence_id = o->id,
+                .start_ns = o->start * NS_PER_SEC,
+                .end_ns = o->end * NS_PER_SEC,
+                .reason = str_of(o->skip),
+                .message = str_head(o->skip_message, LIMIT_EVENT_MESSAGE)};
         }
-        buf_c(b, any ? "," : "");
-        put_span(b, o, o->start, o->end);
-        buf_f(b, ",\"reason\":\"%s\",", o->skip);
-        put_text(b, "message", str_head(o->skip_message, LIMIT_EVENT_MESSAGE));
-        buf_c(b, "}");
-        any = true;
     }
-    buf_c(b, "]");
-}
-
-static int put_conditions(struct buf *b, struct series_look *l) {
-    struct condition_list list =
-        l->s->status ? l->s->status->conditions : (struct condition_list){0};
-    bool changed = false;
-    int code = conditions_set(&list, l->a, "Booked", str_is(str_of(l->reason), "Booked"), l->reason,
-                              l->message, l->now * NS_PER_SEC, l->obj->generation, &changed);
-    buf_c(b, ",\"conditions\":[");
-    for (size_t i = 0; i < list.n; i++) {
-        buf_c(b, i ? "," : "");
-        codec_encode(&schema_condition, &list.v[i], b);
-    }
-    buf_c(b, "]");
-    return code;
 }
 
 void series_put_status(struct series_look *l) {
-    char text[TIME_TEXT_MAX];
-    struct buf b;
-    yyjson_doc *d;
-    struct str version = zones_version(l->c->zones);
-    buf_init(&b, LIMIT_OBJECT_BYTES);
-    buf_c(&b, "{");
-    put_occurrences(&b, l);
-    put_skipped(&b, l);
-    if (l->horizon > 0) {
-        /* By the day: it moves on with every second, and nobody is helped by a write for each. */
-        int64_t day = l->horizon / SERIES_DAY * SERIES_DAY;
-        buf_f(&b, ",\"horizon\":\"%.*s\"", STR_ARG(time_text(day * NS_PER_SEC, text)));
+    struct reservation_series want = *l->s;
+    struct reservation_series_status s = {0};
+    struct condition_list had = {0};
+    if (l->s->status) {
+        s = *l->s->status;
+        had = s.conditions;
     }
-    if (version.n > 0) {
-        buf_c(&b, ",");
-        put_text(&b, "tzdata", version);
+    set_occurrences(l, &s);
+    set_skipped(l, &s);
+    /* By the day: it moves on with every second, and nobody is helped by a write for each. */
+    s.horizon_ns = l->horizon > 0 ? l->horizon / SERIES_DAY * SERIES_DAY * NS_PER_SEC : 0;
+    s.tzdata = zones_version(l->c->zones);
+    s.message = l->message;
+    s.observed_generation = l->obj->generation;
+    int r = conditions_copy(&had, l->a, &s.conditions);
+    r = r ? r
+          : conditions_set(&s.conditions, l->a, "Booked", str_is(str_of(l->reason), "Booked"),
+                           l->reason, l->message, l->now * NS_PER_SEC, l->obj->generation, NULL);
+    r = r ? r : arena_ok(l->a);
+    want.status = &s;
+    if (r != 0) {
+        round_fail(l->round, r);
+        return;
     }
-    buf_c(&b, ",");
-    put_text(&b, "message", l->message);
-    buf_f(&b, ",\"observedGeneration\":%lld", (long long)l->obj->generation);
-    b.failed = put_conditions(&b, l) ? ERR_NOMEM : b.failed;
-    buf_c(&b, "}");
-    if (buf_ok(&b) != 0 || json_parse(l->a, buf_view(&b), &d, NULL) != 0) {
-        round_fail(l->round, ERR_NOMEM);
-    } else if (!l->status || !json_equal(yyjson_doc_get_root(d), l->status)) {
-        struct buf body;
-        buf_init(&body, LIMIT_OBJECT_BYTES);
-        buf_f(&body, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"status\":%.*s}",
-              (unsigned long long)l->obj->rv, STR_ARG(buf_view(&b)));
-        if (buf_ok(&body) == 0) {
-            round_patch(l->round, l->c->series, l->obj->ns, l->obj->name, "status", PATCH_MERGE,
-                        buf_view(&body));
-        } else {
-            round_fail(l->round, ERR_NOMEM);
-        }
-        buf_release(&body);
-    }
-    buf_release(&b);
+    (void)edit_send(l->round, l->obj, "status", EDIT_VERSION, l->s, &want);
 }

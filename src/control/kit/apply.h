@@ -1,0 +1,36 @@
+/*
+ * apply: objects that are to say something, whoever else writes them: there is a view of what each is to say, its
+ * intent, and what is there becomes so.
+ *
+ *     struct apply x = {round, recorder, arena, "An edit of ... was undone; change ... instead"};
+ *     written = apply_object(&x, kind, o, &intent, intent.metadata);
+ *
+ * All that the intent says is owned, as value_lay lays it over what is there (api/walk/value.h): members that it says
+ * nothing of are left to others. A digest of the intent stands on the object (APPLY_INTENT), so that an object which
+ * has the digest and differs is known to have been edited: Event "Reverted" says that it was undone. A write is
+ * conditional on the version that was compared.
+ */
+#ifndef BERTH_CONTROL_APPLY_H
+#define BERTH_CONTROL_APPLY_H
+
+#include "api/tables/view_meta.h"
+#include "control/kit/recorder.h"
+#include "control/kit/round.h"
+
+#define APPLY_INTENT "berth.dev/intent"
+
+struct apply {
+    struct round *round;
+    struct recorder *recorder;
+    struct arena *arena;
+    const char *reverted; /* what the Event says */
+    struct str_pair first; /* an annotation of a new object, which is not owned; key empty: none */
+};
+
+/* o: the object as it is; NULL: it is created. meta: the intent's metadata, with its name; the digest is added to its
+ * annotations. False: it is so already, and stays. True: it was written, or could not be (then the round has failed),
+ * or goes and is made again when it is gone. */
+bool apply_object(struct apply *x, const struct kind *k, const struct object *o, void *intent,
+                  struct meta *meta);
+
+#endif
