@@ -490,6 +490,45 @@ bool selector_matches(const struct selector *s, const struct str_map *labels) {
     return ok;
 }
 
+/* ---- as text ---- */
+
+static void write_term(const struct selector_term *t, struct buf *out) {
+    static const char *const infix[] = {[SELECTOR_EQ] = "=", [SELECTOR_NE] = "!=",
+                                        [SELECTOR_GT] = ">", [SELECTOR_LT] = "<"};
+    buf_c(out, t->op == SELECTOR_NOT_EXISTS ? "!" : "");
+    buf_str(out, t->key);
+    switch (t->op) {
+    case SELECTOR_EQ:
+    case SELECTOR_NE:
+        buf_c(out, infix[t->op]);
+        buf_str(out, t->values[0]);
+        break;
+    case SELECTOR_GT:
+    case SELECTOR_LT:
+        buf_c(out, infix[t->op]);
+        buf_i64(out, t->number);
+        break;
+    case SELECTOR_IN:
+    case SELECTOR_NOT_IN:
+        buf_c(out, t->op == SELECTOR_IN ? " in (" : " notin (");
+        for (size_t i = 0; i < t->n; i++) {
+            buf_c(out, i ? "," : "");
+            buf_str(out, t->values[i]);
+        }
+        buf_ch(out, ')');
+        break;
+    default:
+        break;
+    }
+}
+
+void selector_write(const struct selector *s, struct buf *out) {
+    for (size_t i = 0; !s->nothing && i < s->n; i++) {
+        buf_c(out, i ? "," : "");
+        write_term(&s->terms[i], out);
+    }
+}
+
 /* ---- field selectors ---- */
 
 /* Index of the first unescaped `c` in s, or s.n. */

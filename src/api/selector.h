@@ -47,6 +47,8 @@ int selector_from_json(struct arena *a, yyjson_val *v, struct selector *ret, str
 int selector_from_map(struct arena *a, const struct str_map *labels, struct selector *ret,
                       struct err *err);
 bool selector_matches(const struct selector *s, const struct str_map *labels);
+/* As a query parameter has it; what matches nothing is written as nothing. */
+void selector_write(const struct selector *s, struct buf *out);
 
 /* Field selectors: SELECTOR_EQ and SELECTOR_NE only, the values unescaped. ERR_BAD_REQUEST. */
 int field_selector_parse(struct arena *a, struct str text, struct selector *ret, struct err *err);

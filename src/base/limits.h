@@ -21,6 +21,7 @@ enum {
     LIMIT_REQUEST_STEPS = 4000000,       /* that one request may take of the loop's time: see arena_charge */
     LIMIT_CAUSES = 500,                  /* violated rules that one answer names */
     LIMIT_CAUSES_BYTES = 1 << 20,        /* of their texts */
+    LIMIT_SET_REPLICAS = 10000,          /* pods of one ReplicaSet, Deployment or StatefulSet */
     LIMIT_YAML_DOCS = 10000,             /* documents in a stream */
     LIMIT_YAML_NODES = 300000,           /* nodes after expanding aliases */
     LIMIT_YAML_COPIED = 6 << 20,         /* bytes of text that its aliases may add */

@@ -2,6 +2,8 @@
 #include "control/control.h"
 
 #include "base/mem.h"
+#include "control/apps/deployment.h"
+#include "control/apps/replica_set.h"
 #include "control/berths/booking_objects.h"
 #include "control/book/reservation.h"
 #include "control/bounds/disruption.h"
@@ -38,6 +40,8 @@ static const struct controller_row *const parts[] = {
     &cron_job_controller,
     &disruption_controller,
     &quota_controller,
+    &replica_set_controller,
+    &deployment_controller,
     &job_queue_controller,
     &pod_group_controller,
     &serving_controller,

@@ -24,6 +24,7 @@ static const struct word words[] = {
     {"cron-jobs", CONTROL_CRON_JOBS},
     {"disruptions", CONTROL_DISRUPTIONS},
     {"quotas", CONTROL_QUOTAS},
+    {"apps", CONTROL_APPS},
 };
 static const struct word groups[] = {
     {"none", 0},

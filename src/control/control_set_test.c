@@ -28,11 +28,11 @@ static void test_lists(void **state) {
           CONTROL_JOB_QUEUE | CONTROL_WORKLOADS);
     reads("kubernetes", CONTROL_ALL,
           "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl,cron-"
-          "jobs,disruptions,quotas",
+          "jobs,disruptions,quotas,apps",
           CONTROL_KUBERNETES);
     reads("kubernetes,kueue,reservations,defaults", 0,
           "queues,job-queue,workloads,reservations,defaults,bootstrap,namespaces,service-accounts,"
-          "garbage-collector,jobs,nodes,roles,event-ttl,cron-jobs,disruptions,quotas",
+          "garbage-collector,jobs,nodes,roles,event-ttl,cron-jobs,disruptions,quotas,apps",
           CONTROL_ALL);
 }
 

@@ -47,8 +47,9 @@ FOLDERS = {
     "cli": "cli/book cli/job cli/kit",
     "cli/book": "cli/job cli/kit",
     "cli/job": "cli/kit",
-    "control": "control/berths control/book control/hold control/kit control/kube control/load control/queue control/see "
-               "control/series control/admit control/bounds control/cron",
+    "control": "control/apps control/berths control/book control/hold control/kit control/kube control/load "
+               "control/queue control/see control/series control/admit control/bounds control/cron",
+    "control/apps": "control/kit control/load",
     "control/admit": "control/book control/kit control/load control/series",
     "control/berths": "control/book control/kit control/load control/queue",
     "control/book": "control/kit control/load",

@@ -48,8 +48,6 @@ static const struct kind rows[] = {
         "v1"),
     ROW("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates",
         "resourceclaimtemplate", KIND_NAMESPACED, "v1", V("v1beta2")),
-    ROW("apps", "Deployment", "deployments", "deployment", KIND_NAMESPACED, "v1"),
-    ROW("apps", "ReplicaSet", "replicasets", "replicaset", KIND_NAMESPACED, "v1"),
     ROW("apps", "StatefulSet", "statefulsets", "statefulset", KIND_NAMESPACED, "v1"),
 };
 

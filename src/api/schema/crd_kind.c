@@ -20,7 +20,7 @@ struct crd_version {
     struct crd_schema *compiled;
     uint64_t source; /* hash of openAPIV3Schema */
     size_t source_n;
-    struct crd_scale scale;
+    struct scale_paths scale;
     bool scales;
     struct str deprecation;
 };
@@ -57,9 +57,9 @@ static struct crd_version *version_of(const struct kind_version *kv) {
                                   offsetof(struct crd_version, schema));
 }
 
-const struct crd_scale *crd_kind_scale(const struct kind_version *kv) {
+const struct scale_paths *crd_kind_scale(const struct kind_version *kv) {
     if (kv->schema->custom == NULL) {
-        return NULL;
+        return kv->scale;
     }
     struct crd_version *v = version_of(kv);
     return v->scales ? &v->scale : NULL;
@@ -218,7 +218,7 @@ static void describe(struct crd_row *r, struct crd_version *v, yyjson_val *versi
     kv->hidden = !json_bool_at(version, "served", false);
     v->deprecation = arena_str(a, json_str(json_get(version, STR("deprecationWarning"))));
     v->scales = yyjson_is_obj(scale);
-    v->scale = (struct crd_scale){
+    v->scale = (struct scale_paths){
         path_of(a, json_get(scale, STR("specReplicasPath"))),
         path_of(a, json_get(scale, STR("statusReplicasPath"))),
         path_of(a, json_get(scale, STR("labelSelectorPath"))),

@@ -9,18 +9,13 @@
 
 #include "api/schema/kind.h"
 
-struct crd_scale {
-    struct str spec_path, status_path,
-        selector_path; /* dotted, without the first dot; empty: none */
-};
-
 /* Makes, or changes, the row of the definition `crd` (a whole, valid object). The row is not added to the kinds that
  * are served. A schema that is as before is not compiled again. ERR_NOMEM, ERR_TOO_LARGE. */
 int crd_kind_make(yyjson_val *crd, const struct kind **ret, struct err *err);
 /* The row that was made for this group and plural, or NULL. */
 const struct kind *crd_kind_find(struct str group, struct str plural);
-/* NULL: the version has no scale subresource. */
-const struct crd_scale *crd_kind_scale(const struct kind_version *kv);
+/* Of custom and of built-in kinds. NULL: the version has no scale subresource. */
+const struct scale_paths *crd_kind_scale(const struct kind_version *kv);
 /* Whether objects of this kind are converted by ourselves where a definition names a webhook (Kueue's kinds). */
 bool crd_converts(struct str group, struct str kind);
 /* Kubernetes' order of versions, for sorting: negative when a is preferred (v2, v1, v2beta1, v1alpha1, ...). */

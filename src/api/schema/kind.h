@@ -28,6 +28,11 @@ struct column {
     const char *condition; /* of a computed cell that is the status of this condition; for manifests */
 };
 
+/* Which fields of an object its scale subresource stands for: dotted paths without the first dot; empty: none. */
+struct scale_paths {
+    struct str spec_path, status_path;
+    struct str selector_path; /* a text, or a LabelSelector */
+};
 struct kind_version {
     const char *version;         /* "v1" */
     const struct schema *schema; /* of the whole object, apiVersion, kind and metadata included */
@@ -37,6 +42,7 @@ struct kind_version {
     int (*from_storage)(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err);
     bool hidden; /* not served: objects are only stored in it */
     bool converts; /* of a custom kind: to and from storage change more than the name of the version */
+    const struct scale_paths *scale; /* NULL: none, or a custom kind's (crd_kind_scale) */
     /* Custom kinds have these in each version; NULL: the kind's. */
     const struct column *columns;
     size_t n_columns;

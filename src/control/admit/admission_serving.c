@@ -25,6 +25,14 @@ static bool applies(const struct admission_context *c, const struct admission_as
     return q->op != ADMISSION_DELETE && str_empty(q->subresource) && on(c, name);
 }
 
+/* One that runs without a queue goes on without: which queue it has may change only while no pod is ready, so that a
+ * default queue that came later would refuse every change of it. */
+static bool runs_without(const struct admission_ask *q) {
+    return q->op == ADMISSION_UPDATE && json_i64_at(q->old, "status.readyReplicas", 0) > 0 &&
+           str_empty(admission_label(q, ADMISSION_QUEUE_LABEL)) &&
+           str_empty(admission_old_label(q, ADMISSION_QUEUE_LABEL));
+}
+
 /* ---- templates ---- */
 
 static int set(struct admission_ask *q, yyjson_mut_val *template, const char *map, const char *key,
@@ -64,7 +72,8 @@ static struct str parent_of(const struct admission_ask *q, const char *path) {
 int admission_deployment_mutate(const struct admission_context *c, struct admission_ask *q,
                                 struct err *err) {
     bool queued = false;
-    int r = applies(c, q, DEPLOYMENT) ? admission_queued(c, q, &queued, err) : 0;
+    bool asks = applies(c, q, DEPLOYMENT) && !runs_without(q);
+    int r = asks ? admission_queued(c, q, &queued, err) : 0;
     if (r != 0 || !queued) {
         return r;
     }
@@ -82,7 +91,7 @@ static bool others(const struct admission_ask *q) {
 int admission_statefulset_mutate(const struct admission_context *c, struct admission_ask *q,
                                  struct err *err) {
     bool queued = false;
-    if (!applies(c, q, STATEFULSET) || others(q)) {
+    if (!applies(c, q, STATEFULSET) || others(q) || runs_without(q)) {
         return 0;
     }
     int r = admission_queued(c, q, &queued, err);

@@ -214,6 +214,15 @@ static int check_cron_job(const struct judged *j, struct err *err) {
     return fine ? 0 : refuse(err, "spec.jobTemplate.metadata.labels: " NO_QUEUE);
 }
 
+/* Pods of what keeps running wait themselves, in the queue that its template names: admission wrote there the one that
+ * the object names. */
+static int check_lasting(const struct judged *j, struct err *err) {
+    yyjson_mut_val *template = json_mpath(j->obj, "spec.template");
+    bool queued = json_mstr(json_mget(json_mpath(template, "metadata.labels"), QUEUE_LABEL)).n > 0;
+    bool asks = pod_asks_device(json_mget(template, STR("spec")));
+    return !asks || queued || may_bind(j) ? 0 : refuse(err, NO_QUEUE);
+}
+
 static bool same_at(const struct judged *j, const char *path) {
     yyjson_mut_val *now = json_mpath(j->obj, path), *was = json_mpath(j->old, path);
     return now && was ? json_mequal(now, was) : !now == !was;
@@ -262,6 +271,8 @@ static const struct row {
 } rows[] = {{"", "pods", check_pod},
             {"batch", "jobs", check_job},
             {"batch", "cronjobs", check_cron_job},
+            {"apps", "deployments", check_lasting},
+            {"apps", "replicasets", check_lasting},
             {"kueue.x-k8s.io", "workloads", check_workload}};
 
 static const struct row *row_of(const struct kind *k) {
@@ -312,9 +323,15 @@ static const struct object *maker_of(const struct mirror *m, const struct api_re
 }
 
 /* GPUs that the template asks for were judged when it was written, those of a queued one are counted by its Workload.
- * What is left is what a LimitRange gives. */
-static int check_made_device(const struct object *maker, struct arena *a, struct err *err) {
+ * What is left is what a LimitRange gives. What keeps pods running is never suspended: a pod of it waits itself. */
+static int check_made_device(const struct object *maker, yyjson_mut_val *pod, struct arena *a,
+                             struct err *err) {
     yyjson_mut_doc *d;
+    if (strcmp(maker->kind->group, "apps") == 0 && !is_gated(pod) &&
+        (object_label(maker, QUEUE_LABEL).n > 0 ||
+         json_mget(json_mpath(pod, "metadata.labels"), QUEUE_LABEL))) {
+        return refuse(err, "GPUs are given through a queue: pods of this namespace are not queued");
+    }
     if (object_label(maker, QUEUE_LABEL).n > 0) {
         return 0;
     }
@@ -366,5 +383,5 @@ int policy_protect_template(const struct mirror *m, const struct api_request *q,
     if (node && (asks || object_label(maker, QUEUE_LABEL).n > 0)) {
         return refuse(err, "spec.nodeName: pods are bound by the scheduler");
     }
-    return asks ? check_made_device(maker, a, err) : 0;
+    return asks ? check_made_device(maker, obj, a, err) : 0;
 }

@@ -104,6 +104,7 @@ static void test_templates_name_no_place(void **state) {
         {"workload.codeflare.dev", "AppWrapper",
          "{" QUEUED ",\"spec\":{\"components\":[{\"template\":{\"spec\":{\"template\":%s}}}]}}"},
         {"apps", "Deployment", "{" QUEUED ",\"spec\":{\"template\":%s}}"},
+        {"apps", "ReplicaSet", "{" QUEUED ",\"spec\":{\"template\":%s}}"},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -186,6 +187,31 @@ static void test_a_gpu_job_waits_for_its_queue(void **state) {
     assert_int_equal(tenant(w, "batch", "Job", JOB(NAMED(""), "\"suspend\":true,"), held),
                      ERR_FORBIDDEN);
     assert_int_equal(root(w, "batch", "Job", going, held), 0);
+}
+
+#define LASTING(head, labels)                                                                      \
+    "{" head ",\"spec\":{\"template\":{\"metadata\":{\"labels\":{" labels                          \
+    "}},\"spec\":{\"containers\":[{\"resources\":" GPU "}]}}}}"
+#define IN_QUEUE "\"kueue.x-k8s.io/queue-name\":\"q\""
+
+/* Its pods wait one by one, by the label that admission gives to the template. */
+static void test_what_lasts_gets_gpus_through_a_queue(void **state) {
+    static const char *const kinds[] = {"Deployment", "ReplicaSet"};
+    struct world *w = *state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *queued = LASTING(QUEUED, IN_QUEUE), *bare = LASTING(NAMED(""), "");
+        assert_int_equal(tenant(w, "apps", kinds[i], queued, NULL), 0);
+        assert_int_equal(tenant(w, "apps", kinds[i], bare, NULL), ERR_FORBIDDEN);
+        TOLD("GPUs are given through a queue");
+        assert_int_equal(tenant(w, "apps", kinds[i], LASTING(QUEUED, ""), NULL), ERR_FORBIDDEN);
+        assert_int_equal(tenant(w, "apps", kinds[i],
+                                LASTING(QUEUED, "\"kueue.x-k8s.io/queue-name\":\"\""), NULL),
+                         ERR_FORBIDDEN);
+        /* neither is the queue taken off later, nor is one without a queue made larger by others */
+        assert_int_equal(tenant(w, "apps", kinds[i], bare, queued), ERR_FORBIDDEN);
+        assert_int_equal(tenant(w, "apps", kinds[i], bare, bare), ERR_FORBIDDEN);
+        assert_int_equal(root(w, "apps", kinds[i], bare, NULL), 0);
+    }
 }
 
 /* ---- ties ---- */
@@ -460,7 +486,6 @@ static void test_what_is_made_is_judged_again(void **state) {
     "v1\",\"kind\":\"CronJob\",\"name\":\"c\",\"uid\":\"" uid                                      \
     "\",\"controller\":true}]},\"spec\":{" spec "\"template\":{\"spec\":{\"containers\":[{"        \
     "\"resources\":" GPU "}]}}}}"
-#define IN_QUEUE "\"kueue.x-k8s.io/queue-name\":\"q\""
 #define HELD "\"suspend\":true,"
 
 /* A schedule brings about no GPU that a Job of the same author would not get. */
@@ -485,6 +510,43 @@ static void test_schedules_with_gpus_are_queued(void **state) {
                 "\"name\":\"default\",\"namespace\":\"team\",\"uid\":\"lq\"}}");
     assert_int_equal(tenant(w, "batch", "CronJob", CRON("", GPU), NULL), 0);
     assert_int_equal(tenant(w, "batch", "Job", CRON_MADE("team-c", IN_QUEUE, HELD), NULL), 0);
+}
+
+static int made_of_set(struct world *w, const char *name, const char *labels, const char *gate) {
+    char json[1024];
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"namespace\":\"team\",\"labels\":{%s},\"ownerReferences\":[{"
+             "\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"%s\",\"uid\":\"%s\","
+             "\"controller\":true}]},\"spec\":{%s\"resources\":" GPU ",\"containers\":[{}]}}",
+             labels, name, name, gate);
+    return made(w, json);
+}
+
+static void put_set(struct world *w, const char *name, const char *labels, const char *resources) {
+    char json[1024];
+    snprintf(json, sizeof(json),
+             "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{\"name\":\"%s\","
+             "\"namespace\":\"team\",\"uid\":\"%s\",\"labels\":{%s}},\"spec\":{\"template\":{"
+             "\"spec\":{\"containers\":[{\"resources\":%s}]}}}}",
+             name, name, labels, resources);
+    fixture_put(w->m, json);
+}
+
+/* A pod of what keeps running has GPUs only behind its gate, wherever its queue is named. */
+static void test_what_lasts_makes_pods_that_wait(void **state) {
+    struct world *w = *state;
+    const char *gate = "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],";
+    put_set(w, "labelled", IN_QUEUE, GPU);
+    put_set(w, "bare", "", GPU);
+    put_set(w, "none", "", "{}");
+    assert_int_equal(made_of_set(w, "labelled", IN_QUEUE, gate), 0);
+    assert_int_equal(made_of_set(w, "labelled", IN_QUEUE, ""), ERR_FORBIDDEN);
+    TOLD("are not queued");
+    assert_int_equal(made_of_set(w, "labelled", "", ""), ERR_FORBIDDEN);
+    assert_int_equal(made_of_set(w, "bare", IN_QUEUE, ""), ERR_FORBIDDEN);
+    assert_int_equal(made_of_set(w, "bare", "", ""), 0); /* an administrator's: it was judged */
+    assert_int_equal(made_of_set(w, "none", "", ""), ERR_FORBIDDEN);
+    TOLD("LimitRange");
 }
 
 /* ---- rights over the cluster ---- */
@@ -517,6 +579,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_place_that_was_there_is_not_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gpus_anywhere_need_a_queue, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_gpu_job_waits_for_its_queue, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_lasts_gets_gpus_through_a_queue, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_what_lasts_makes_pods_that_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pods_are_whose_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_admitted_workload_keeps_its_owner, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_queue_replaces_workloads, setup, teardown),

@@ -44,6 +44,11 @@ static const struct rule view[] = {
      "configmaps endpoints events limitranges namespaces namespaces/status pods pods/log "
      "pods/status resourcequotas resourcequotas/status serviceaccounts services services/status",
      READ},
+    {"apps",
+     "controllerrevisions daemonsets daemonsets/status deployments deployments/scale "
+     "deployments/status replicasets replicasets/scale replicasets/status statefulsets "
+     "statefulsets/scale statefulsets/status",
+     READ},
     {"batch", "cronjobs cronjobs/status jobs jobs/status", READ},
     {"discovery.k8s.io", "endpointslices", READ},
     {"events.k8s.io", "events", READ},
@@ -57,6 +62,10 @@ static const struct rule edit[] = {
     {"core", "events", "create " SET},
     {"core", "pods/eviction serviceaccounts/token", "create"},
     {"core", "serviceaccounts", "impersonate"},
+    {"apps",
+     "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale "
+     "statefulsets statefulsets/scale",
+     CHANGE},
     {"batch", "cronjobs jobs", CHANGE},
     {"policy", "poddisruptionbudgets", CHANGE},
     {0},

@@ -9,9 +9,6 @@
 
 static const struct unserved rows[] = {
     {"apps", "v1", "DaemonSet", "daemonsets", "daemonset", "ds", true, RUNS},
-    {"apps", "v1", "Deployment", "deployments", "deployment", "deploy", true,
-     RUNS ", or a pod with restartPolicy Always"},
-    {"apps", "v1", "ReplicaSet", "replicasets", "replicaset", "rs", true, RUNS},
     {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", true,
      RUNS " with completionMode Indexed, whose pods have stable names"},
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",

@@ -1,10 +1,11 @@
 /*
- * scale: the scale subresource of custom kinds: an autoscaling/v1 Scale that stands for three fields of the object.
+ * scale: the scale subresource: an autoscaling/v1 Scale that stands for three fields of the object.
  *
  * Reading makes one; writing takes its spec.replicas over into the object, which goes through the pipeline as any other
  * write, with the resourceVersion and uid of the Scale as its conditions.
  */
 #include "api/schema/crd_kind.h"
+#include "api/selector.h"
 #include "server/write/body.h"
 #include "server/kit/handlers.h"
 #include "server/write/pipeline.h"
@@ -20,8 +21,22 @@ static int count_at(yyjson_val *root, struct str path, int64_t *ret) {
     return yyjson_is_int(v) ? 0 : ERR_NOT_FOUND;
 }
 
+/* A text of its own, or a LabelSelector as one. */
+static struct str selector_of(struct arena *a, yyjson_val *v) {
+    struct selector s;
+    struct buf b;
+    if (!yyjson_is_obj(v) || selector_from_json(a, v, &s, NULL) != 0) {
+        return json_str(v);
+    }
+    buf_init(&b, 0);
+    selector_write(&s, &b);
+    struct str r = buf_ok(&b) == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    return r;
+}
+
 /* The Scale of an object, as a new document in the arena. */
-static yyjson_mut_doc *make(struct arena *a, const struct object *o, const struct crd_scale *at) {
+static yyjson_mut_doc *make(struct arena *a, const struct object *o, const struct scale_paths *at) {
     yyjson_doc *tree;
     yyjson_mut_doc *d = json_mut_new(a);
     yyjson_mut_val *root = d != NULL ? yyjson_mut_obj(d) : NULL;
@@ -46,7 +61,7 @@ static yyjson_mut_doc *make(struct arena *a, const struct object *o, const struc
     r = r ? r : json_mset_i64(d, json_mensure(d, root, "spec"), "replicas", want);
     r = r ? r : json_mset_i64(d, json_mensure(d, root, "status"), "replicas", have);
     if (r == 0 && at->selector_path.n > 0 && str_copy(at->selector_path, dotted, sizeof(dotted))) {
-        struct str selector = json_str(json_path(obj, dotted));
+        struct str selector = selector_of(a, json_path(obj, dotted));
         r = selector.n > 0 ? json_mset_str(d, json_mget(root, STR("status")), "selector", selector)
                            : 0;
     }
@@ -103,7 +118,7 @@ static int set_count(yyjson_mut_doc *d, struct str path, int64_t n) {
     return up == NULL ? ERR_NOMEM : json_mset_i64(d, up, dotted + dot + 1, n);
 }
 
-static int scale_apply(struct write *w, const struct crd_scale *at) {
+static int scale_apply(struct write *w, const struct scale_paths *at) {
     yyjson_mut_doc *scale, *want = NULL;
     int r = write_load(w);
     if (r != 0) {
@@ -138,7 +153,7 @@ static int scale_apply(struct write *w, const struct crd_scale *at) {
 }
 
 static void scale_steps(struct write *w) {
-    const struct crd_scale *at = crd_kind_scale(w->req->kv);
+    const struct scale_paths *at = crd_kind_scale(w->req->kv);
     if (scale_apply(w, at) != 0) {
         write_finish(w);
     } else {
@@ -174,7 +189,7 @@ static void scale_write(struct call *c) {
 
 void scale_request(struct call *c) {
     const struct api_request *q = &c->req;
-    const struct crd_scale *at = crd_kind_scale(q->kv);
+    const struct scale_paths *at = crd_kind_scale(q->kv);
     const struct object *o =
         mirror_get(c->s->o.mirror, kind_stored(q->kind), request_key_ns(q), q->name);
     if (at == NULL) {

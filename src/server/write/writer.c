@@ -182,10 +182,11 @@ static void run(struct write_job *j, write_done *done, void *ctx) {
     j->running = false;
 }
 
-/* No controller has pods or Jobs of its own: what they create of them is what a user's template says. */
+/* No controller has pods of its own, nor what describes some: what they create of that is what a user's template
+ * says. */
 static enum write_for behalf_of(const struct kind *k) {
     bool made = (k->group[0] == '\0' && strcmp(k->kind, "Pod") == 0) ||
-                (strcmp(k->group, "batch") == 0 && strcmp(k->kind, "Job") == 0);
+                strcmp(k->group, "batch") == 0 || strcmp(k->group, "apps") == 0;
     return made ? WRITE_FOR_TEMPLATE : WRITE_FOR_SYSTEM;
 }
 

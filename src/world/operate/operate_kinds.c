@@ -40,6 +40,9 @@ static const struct {
     {"infrastructure.opendatahub.io", "HardwareProfile", CONTROL_RESERVATIONS, false},
 };
 
+/* Kinds that Kubernetes serves, as Berth does alone, and that are queued, or passed on the way from a pod. */
+static const char *const serving[] = {"Deployment", "ReplicaSet"};
+
 /* Kinds that others serve: those that are queued, and what is looked at on the way from a pod to one of them. */
 static const struct {
     const char *group, *kind, *for_group, *for_kind;
@@ -106,6 +109,11 @@ size_t operate_kinds(const struct operate_reads *r,
         if (n < OPERATE_KINDS_MAX - 8 &&
             is_queued_kind(foreign[i].group, foreign[i].kind, r->settings)) {
             ret[n++] = (struct operate_kind){.kind = &foreign[i], .foreign = true};
+        }
+    }
+    for (size_t i = 0; i < sizeof serving / sizeof *serving && (set & CONTROL_JOB_QUEUE); i++) {
+        if (is_queued_kind("apps", serving[i], r->settings)) {
+            ret[n++].kind = kind_by_name(STR("apps"), str_of(serving[i]));
         }
     }
     for (size_t i = 0; i < n_foreign && counts_claims(r->settings) && (set & CONTROL_QUEUES); i++) {

@@ -1,0 +1,293 @@
+/*
+ * kinds_apps: the rows of apps/v1: what their pods may be, what may change, their cells.
+ *
+ * The texts of violated rules are Kubernetes', also where those speak of another kind.
+ */
+#include "api/tables/view_apps.h"
+
+#include "api/kinds/kinds.h"
+#include "api/selector.h"
+
+#define EMPTY_SELECTOR "empty selector is invalid for deployment"
+#define NO_MATCH "`selector` does not match template `labels`"
+
+/* ---- selector and template ---- */
+
+/* A part of what is checked, to be read; NULL: absent, or out of memory. */
+static yyjson_val *readable(yyjson_mut_val *v, struct arena *a) {
+    yyjson_doc *d = NULL;
+    struct buf b;
+    buf_init(&b, 0);
+    if (v != NULL) {
+        json_write_mut(&b, v);
+    }
+    int r = v != NULL && buf_ok(&b) == 0 ? json_parse(a, buf_view(&b), &d, NULL) : ERR_NOMEM;
+    buf_release(&b);
+    return r == 0 ? yyjson_doc_get_root(d) : NULL;
+}
+
+static bool has_labels(const struct selector *s, yyjson_mut_val *labels, struct arena *a) {
+    size_t n = yyjson_mut_obj_size(labels), k = 0, i, max;
+    struct str_map m = {.v = ARENA_ARRAY(a, struct str_pair, n + 1)};
+    yyjson_mut_val *key, *v;
+    yyjson_mut_obj_foreach(labels, i, max, key, v) {
+        if (m.v != NULL && k < n) {
+            m.v[k++] = (struct str_pair){json_mstr(key), json_mstr(v)};
+        }
+    }
+    m.n = k;
+    return selector_matches(s, &m);
+}
+
+static void selector_check(yyjson_mut_val *spec, struct causes *c) {
+    struct path at = path_member(NULL, "spec"), selector = path_member(&at, "selector");
+    struct path template = path_member(&at, "template"), meta = path_member(&template, "metadata");
+    struct path labels = path_member(&meta, "labels");
+    yyjson_mut_val *v = json_mget(spec, STR("selector"));
+    yyjson_mut_val *own = json_mpath(spec, "template.metadata.labels");
+    struct selector s;
+    size_t before = c->n;
+    check_selector(c, &selector, v);
+    if (!yyjson_mut_is_obj(v) || c->n > before) {
+        return; /* told already */
+    }
+    if (yyjson_mut_obj_size(json_mget(v, STR("matchLabels"))) == 0 &&
+        yyjson_mut_arr_size(json_mget(v, STR("matchExpressions"))) == 0) {
+        cause_invalid_json(c, &selector, v, EMPTY_SELECTOR);
+    } else if (selector_from_json(c->arena, readable(v, c->arena), &s, NULL) == 0 &&
+               !has_labels(&s, own, c->arena)) {
+        if (own != NULL) {
+            cause_invalid_json(c, &labels, own, NO_MATCH);
+        } else {
+            causes_add(c, CAUSE_INVALID, path_text(&labels, c->arena),
+                       "Invalid value: null: " NO_MATCH);
+        }
+    }
+}
+
+/* Pods that are to stay. */
+static void template_check(yyjson_mut_val *spec, struct causes *c) {
+    static const char *const always[] = {"Always", NULL};
+    struct path at = path_member(NULL, "spec"), template = path_member(&at, "template");
+    struct path pod = path_member(&template, "spec"), restart = path_member(&pod, "restartPolicy");
+    struct path deadline = path_member(&pod, "activeDeadlineSeconds");
+    struct str policy = json_mstr_at(spec, "template.spec.restartPolicy");
+    pod_template_check(json_mget(spec, STR("template")), &template, c);
+    if (!str_is(policy, "Always")) {
+        cause_unsupported(c, &restart, policy, always);
+    }
+    if (json_mpath(spec, "template.spec.activeDeadlineSeconds") != NULL) {
+        cause_forbidden(c, &deadline, "activeDeadlineSeconds in ReplicaSet is not Supported");
+    }
+}
+
+static void set_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
+    (void)err;
+    pod_spec_defaults(d, json_mpath(obj, "spec.template.spec"));
+}
+
+static void set_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    (void)old; /* the table says what is immutable */
+    if (!c->status_alone) {
+        selector_check(json_mget(obj, STR("spec")), c);
+        template_check(json_mget(obj, STR("spec")), c);
+    }
+}
+
+/* ---- rolling updates ---- */
+
+static void deployment_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
+    static const char *const bounds[] = {"maxUnavailable", "maxSurge"};
+    yyjson_mut_val *strategy = json_mpath(obj, "spec.strategy");
+    set_defaults(d, obj, err);
+    if (!str_is(json_mstr_at(strategy, "type"), "RollingUpdate")) {
+        return;
+    }
+    yyjson_mut_val *rolling = json_mensure(d, strategy, "rollingUpdate");
+    for (size_t i = 0; i < COUNT(bounds); i++) {
+        if (json_mget(rolling, str_of(bounds[i])) == NULL &&
+            json_mset_str(d, rolling, bounds[i], STR("25%")) != 0) {
+            err_set(err, ERR_NOMEM, "out of memory");
+        }
+    }
+}
+
+/* A number or percentage from 0; -1, told: it is none. *ret_percent: which of both. */
+static int64_t bound_check(yyjson_mut_val *v, const struct path *at, bool *ret_percent,
+                           struct causes *c) {
+    struct str s = json_mstr(v);
+    int64_t n = yyjson_mut_get_sint(v);
+    *ret_percent = yyjson_mut_is_str(v);
+    if (v == NULL) {
+        return 0;
+    }
+    bool digits = s.n > 1 && s.n < 12 && s.p[s.n - 1] == '%';
+    for (size_t i = 0; digits && i + 1 < s.n; i++) {
+        digits = s.p[i] >= '0' && s.p[i] <= '9';
+    }
+    if (*ret_percent && !(digits && str_to_i64(str_head(s, s.n - 1), &n))) {
+        cause_invalid(c, at, s,
+                      "a valid percent string must be a numeric string followed by an ending '%%' "
+                      "(e.g. '1%%',  or '93%%', regex used for validation is '[0-9]+%%')");
+        return -1;
+    }
+    if (n < 0 || n > INT32_MAX) {
+        cause_invalid_json(c, at, v,
+                           n < 0 ? "must be greater than or equal to 0"
+                                 : "must be less than or equal to 2147483647");
+        return -1;
+    }
+    return n;
+}
+
+static void rolling_check(yyjson_mut_val *rolling, const struct path *at, struct causes *c) {
+    struct path down = path_member(at, "maxUnavailable"), up = path_member(at, "maxSurge");
+    yyjson_mut_val *unavailable = json_mget(rolling, STR("maxUnavailable"));
+    bool percent, other;
+    int64_t n = bound_check(unavailable, &down, &percent, c);
+    int64_t surge = bound_check(json_mget(rolling, STR("maxSurge")), &up, &other, c);
+    if (n == 0 && surge == 0) {
+        cause_invalid_json(c, &down, unavailable, "may not be 0 when `maxSurge` is 0");
+    }
+    if (percent && n > 100) {
+        cause_invalid_json(c, &down, unavailable, "must not be greater than 100%%");
+    }
+}
+
+static void deployment_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    struct path spec = path_member(NULL, "spec"), at = path_member(&spec, "strategy");
+    struct path rolling = path_member(&at, "rollingUpdate");
+    struct path deadline = path_member(&spec, "progressDeadlineSeconds");
+    yyjson_mut_val *strategy = json_mpath(obj, "spec.strategy");
+    yyjson_mut_val *v = json_mget(strategy, STR("rollingUpdate"));
+    yyjson_mut_val *seconds = json_mpath(obj, "spec.progressDeadlineSeconds");
+    int64_t ready = yyjson_mut_get_sint(json_mpath(obj, "spec.minReadySeconds"));
+    if (c->status_alone) {
+        return;
+    }
+    set_check(obj, old, c);
+    if (str_is(json_mstr_at(strategy, "type"), "Recreate")) {
+        if (v != NULL) {
+            cause_forbidden(c, &rolling, "may not be specified when strategy `type` is '%s'",
+                            "Recreate");
+        }
+    } else {
+        rolling_check(v, &rolling, c);
+    }
+    if (seconds != NULL && yyjson_mut_get_sint(seconds) <= ready) {
+        cause_invalid_json(c, &deadline, seconds, "must be greater than minReadySeconds");
+    }
+}
+
+/* ---- cells ---- */
+
+static void count_cell(yyjson_val *obj, const char *path, struct buf *out) {
+    buf_i64(out, json_i64_at(obj, path, 0));
+}
+
+static void selector_cell(yyjson_val *obj, struct buf *out) {
+    struct arena a;
+    struct selector s;
+    struct buf b;
+    arena_init(&a, 1 << 20);
+    buf_init(&b, 0);
+    if (selector_from_json(&a, json_path(obj, "spec.selector"), &s, NULL) == 0) {
+        selector_write(&s, &b);
+    }
+    cell_str(out, buf_view(&b));
+    buf_release(&b);
+    arena_release(&a);
+}
+
+/* Containers, images and selector, which all kinds end with. */
+static void last_cells(yyjson_val *obj, size_t i, struct buf *out) {
+    if (i == 2) {
+        selector_cell(obj, out);
+    } else {
+        cell_containers(out, json_path(obj, "spec.template.spec"), i ? "image" : "name");
+    }
+}
+
+static void deployment_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
+    (void)now;
+    switch (i) {
+    case 1:
+        cell_f(out, "%lld/%lld", (long long)json_i64_at(obj, "status.readyReplicas", 0),
+               (long long)json_i64_at(obj, "spec.replicas", 0));
+        break;
+    case 2:
+        count_cell(obj, "status.updatedReplicas", out);
+        break;
+    case 3:
+        count_cell(obj, "status.availableReplicas", out);
+        break;
+    default:
+        last_cells(obj, i - 5, out);
+        break;
+    }
+}
+
+static void replica_set_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
+    static const char *const counts[] = {NULL, "spec.replicas", "status.replicas",
+                                         "status.readyReplicas"};
+    (void)now;
+    if (i < COUNT(counts)) {
+        count_cell(obj, counts[i], out);
+    } else {
+        last_cells(obj, i - 5, out);
+    }
+}
+
+#define LAST_COLUMNS                                                                               \
+    COLUMN("Containers", "string", 1, "Names of the containers."),                                 \
+        COLUMN("Images", "string", 1, "Images of the containers."),                                \
+        COLUMN("Selector", "string", 1, "Label selector of the pods.")
+
+static const struct column deployment_columns[] = {
+    COLUMN_NAME,
+    COLUMN("Ready", "string", 0, "Ready pods, out of those wanted."),
+    COLUMN("Up-to-date", "string", 0, "Pods of the current template."),
+    COLUMN("Available", "string", 0, "Pods that have been ready for minReadySeconds."),
+    COLUMN_AGE,
+    LAST_COLUMNS,
+};
+static const struct column replica_set_columns[] = {
+    COLUMN_NAME,
+    COLUMN("Desired", "integer", 0, "Pods wanted."),
+    COLUMN("Current", "integer", 0, "Pods that there are."),
+    COLUMN("Ready", "integer", 0, "Pods that are ready."),
+    COLUMN_AGE,
+    LAST_COLUMNS,
+};
+
+/* ---- rows ---- */
+
+static const struct scale_paths scale = {
+    .spec_path = {"spec.replicas", 13},
+    .status_path = {"status.replicas", 15},
+    .selector_path = {"spec.selector", 13},
+};
+#define APPS(kind_, plural_, singular_, short_, schema_, columns_)                                 \
+    .group = "apps", .kind = kind_, .plural = plural_, .singular = singular_,                      \
+    .short_names = (const char *const[]){short_, NULL},                                            \
+    .categories = (const char *const[]){"all", NULL},                                              \
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,                                      \
+    .versions =                                                                                    \
+        &(const struct kind_version){.version = "v1", .schema = &schema_, .scale = &scale},        \
+    .n_versions = 1, .columns = columns_, .n_columns = COUNT(columns_),                            \
+    .subresources = (const char *const[]){"scale", NULL}, .prepare = prepare_status
+
+const struct kind kind_deployment = {
+    APPS("Deployment", "deployments", "deployment", "deploy", schema_deployment,
+         deployment_columns),
+    .set_defaults = deployment_defaults,
+    .check = deployment_check,
+    .cell = deployment_cell,
+};
+const struct kind kind_replica_set = {
+    APPS("ReplicaSet", "replicasets", "replicaset", "rs", schema_replica_set, replica_set_columns),
+    .selectable = (const char *const[]){"status.replicas", NULL},
+    .set_defaults = set_defaults,
+    .check = set_check,
+    .cell = replica_set_cell,
+};

@@ -1,0 +1,141 @@
+/* kinds_apps: what long-running kinds refuse, in whose words, and their defaults. */
+#include "api/schema/codec.h"
+#include "base/test.h"
+
+static struct arena arena;
+
+static yyjson_mut_doc *object(const char *json, const struct kind *k) {
+    yyjson_mut_doc *d = NULL;
+    struct err err = {0};
+    assert_ok(json_parse_mut(&arena, str_of(json), &d, &err), &err);
+    assert_ok(codec_default(k, d, &err), &err);
+    return d;
+}
+
+/* The causes of an object as "field: text", each on a line. */
+static const char *causes_of(const char *kind, const char *json, const char *old) {
+    static char out[8192];
+    const struct kind *k = kind_by_name(STR("apps"), str_of(kind));
+    struct causes causes = {.arena = &arena};
+    yyjson_doc *was = NULL;
+    struct buf b;
+    buf_init(&b, sizeof out);
+    if (old) {
+        json_write_mut(&b, yyjson_mut_doc_get_root(object(old, k)));
+        assert_int_equal(json_parse(&arena, arena_str(&arena, buf_view(&b)), &was, NULL), 0);
+        buf_reset(&b);
+    }
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(object(json, k));
+    assert_int_equal(codec_validate(k, root, was ? yyjson_doc_get_root(was) : NULL, &causes), 0);
+    for (size_t i = 0; i < causes.n; i++) {
+        buf_f(&b, "%.*s: %.*s\n", STR_ARG(causes.v[i].field), STR_ARG(causes.v[i].text));
+    }
+    assert_true(str_copy(buf_view(&b), out, sizeof out));
+    buf_release(&b);
+    return out;
+}
+
+#define SPEC(selector_, labels_, more_)                                                            \
+    "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\"},\"spec\":{\"selector\":" selector_ more_   \
+    ",\"template\":{\"metadata\":{\"labels\":" labels_ "},\"spec\":{\"containers\":[{\"name\":"    \
+    "\"c\",\"image\":\"i\"}]}}}}"
+#define OF_X "{\"matchLabels\":{\"app\":\"x\"}}"
+#define X "{\"app\":\"x\"}"
+#define WITH(more_) SPEC(OF_X, X, "," more_)
+#define REFUSED(kind_, json_, text_) assert_string_equal(causes_of(kind_, json_, NULL), text_)
+
+static void good_ones(void **state) {
+    REFUSED("Deployment", SPEC(OF_X, X, ""), "");
+    REFUSED("ReplicaSet", SPEC(OF_X, X, ""), "");
+    REFUSED("Deployment", WITH("\"strategy\":{\"type\":\"Recreate\"}"), "");
+    REFUSED("Deployment",
+            SPEC("{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Exists\"}]}", X, ""), "");
+}
+
+static void selectors(void **state) {
+    REFUSED("Deployment", SPEC("{}", X, ""),
+            "spec.selector: Invalid value: {}: empty selector is invalid for deployment\n");
+    REFUSED("ReplicaSet", SPEC(OF_X, "{\"app\":\"y\"}", ""),
+            "spec.template.metadata.labels: Invalid value: {\"app\":\"y\"}: `selector` does not "
+            "match template `labels`\n");
+    assert_non_null(strstr(causes_of("Deployment", "{\"metadata\":{\"name\":\"d\"}}", NULL),
+                           "spec.selector: Required value\n"));
+    assert_string_equal(causes_of("Deployment",
+                                  SPEC("{\"matchLabels\":{\"b\":\"1\"}}", "{\"b\":\"1\"}", ""),
+                                  SPEC(OF_X, X, "")),
+                        "spec.selector: Invalid value: {\"matchLabels\":{\"b\":\"1\"}}: field is "
+                        "immutable\n");
+}
+
+static void pods_that_would_not_stay(void **state) {
+    REFUSED("ReplicaSet",
+            "{\"metadata\":{\"name\":\"d\",\"namespace\":\"n\"},\"spec\":{\"selector\":" OF_X
+            ",\"template\":{\"metadata\":{\"labels\":" X "},\"spec\":{\"restartPolicy\":\"Never\","
+            "\"activeDeadlineSeconds\":5,\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+            "spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: "
+            "\"Always\"\nspec.template.spec.activeDeadlineSeconds: Forbidden: "
+            "activeDeadlineSeconds in ReplicaSet is not Supported\n");
+}
+
+static void strategies(void **state) {
+    REFUSED("Deployment",
+            WITH("\"strategy\":{\"type\":\"Recreate\",\"rollingUpdate\":{\"maxSurge\":1}}"),
+            "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is "
+            "'Recreate'\n");
+    REFUSED("Deployment",
+            WITH("\"strategy\":{\"rollingUpdate\":{\"maxSurge\":0,\"maxUnavailable\":0}}"),
+            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when "
+            "`maxSurge` is 0\n");
+    REFUSED("Deployment", WITH("\"strategy\":{\"rollingUpdate\":{\"maxUnavailable\":\"101%\"}}"),
+            "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"101%\": must not be "
+            "greater than 100%\n");
+    REFUSED("Deployment", WITH("\"strategy\":{\"rollingUpdate\":{\"maxSurge\":-1}}"),
+            "spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or "
+            "equal to 0\n");
+    assert_non_null(
+        strstr(causes_of("Deployment",
+                         WITH("\"strategy\":{\"rollingUpdate\":{\"maxSurge\":\"x\"}}"), NULL),
+               "a valid percent string must be a numeric string followed by an ending '%'"));
+    assert_non_null(strstr(causes_of("Deployment", WITH("\"strategy\":{\"type\":\"Slow\"}"), NULL),
+                           "supported values: \"Recreate\", \"RollingUpdate\""));
+}
+
+static void numbers(void **state) {
+    REFUSED("Deployment", WITH("\"minReadySeconds\":5,\"progressDeadlineSeconds\":5"),
+            "spec.progressDeadlineSeconds: Invalid value: 5: must be greater than "
+            "minReadySeconds\n");
+    REFUSED("Deployment", WITH("\"replicas\":-1"),
+            "spec.replicas: Invalid value: -1: must be between 0 and 10000, inclusive\n");
+    REFUSED("ReplicaSet", WITH("\"replicas\":10001"),
+            "spec.replicas: Invalid value: 10001: must be between 0 and 10000, inclusive\n");
+}
+
+static void defaults(void **state) {
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(
+        object(SPEC(OF_X, X, ""), kind_by_name(STR("apps"), STR("Deployment"))));
+    struct buf b;
+    buf_init(&b, 0);
+    json_write_mut(&b, json_mpath(root, "spec.strategy"));
+    assert_str_eq(buf_view(&b), STR("{\"type\":\"RollingUpdate\",\"rollingUpdate\":{"
+                                    "\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}}"));
+    buf_release(&b);
+    assert_int_equal(yyjson_mut_get_int(json_mpath(root, "spec.replicas")), 1);
+    assert_int_equal(yyjson_mut_get_int(json_mpath(root, "spec.revisionHistoryLimit")), 10);
+    assert_int_equal(yyjson_mut_get_int(json_mpath(root, "spec.progressDeadlineSeconds")), 600);
+    assert_str_eq(json_mstr_at(root, "spec.template.spec.restartPolicy"), STR("Always"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_ones),
+        cmocka_unit_test(selectors),
+        cmocka_unit_test(pods_that_would_not_stay),
+        cmocka_unit_test(strategies),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(defaults),
+    };
+    arena_init(&arena, 64 << 20);
+    int r = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_release(&arena);
+    return r;
+}

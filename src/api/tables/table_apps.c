@@ -1,0 +1,172 @@
+/*
+ * table_apps: the fields of apps/v1 Deployment and ReplicaSet.
+ */
+#include "api/tables/view_apps.h"
+
+#include "api/tables/rows.h"
+#include "base/limits.h"
+
+#define APPS(name_) "io.k8s.api.apps.v1." name_
+/* What all the kinds count and say alike. */
+#define ROWS_OF_CONDITION                                                                          \
+    M(condition, type, STRING, ONE, "type", 1, .flags = REQUIRED | FIELD_F_KEEP_EMPTY,             \
+      .doc = "Type of the condition."),                                                            \
+        M(condition, status, STRING, ONE, "status", 2, .flags = FIELD_F_KEEP_EMPTY,                \
+          .doc = "Status of the condition: True, False or Unknown.")
+#define ROWS_OF_WHY                                                                                \
+    M(condition, reason, STRING, ONE, "reason", 4,                                                 \
+      .doc = "Machine-readable reason, one CamelCase word."),                                      \
+        M(condition, message, STRING, ONE, "message", 5, .doc = "Human-readable message.")
+#define CONDITIONS(view_, schema_, tag_)                                                           \
+    M(view_, conditions, OBJECT, LIST, "conditions", tag_, .of = &schema_,                         \
+      .flags = FIELD_F_MERGE, .merge_key = "type", .list_keys = "type",                            \
+      .doc = "Current conditions, one entry per type.")
+#define COUNTED(view_, member_, json_, tag_, doc_)                                                 \
+    M(view_, member_, INT32, ONE, json_, tag_, .doc = doc_)
+#define REPLICAS(view_)                                                                            \
+    M(view_, replicas, INT32, ONE, "replicas", 1, .flags = FIELD_F_OPT, .def = "1",                \
+      .max = LIMIT_SET_REPLICAS, .doc = "Number of pods wanted; 1 unless set.")
+#define SELECTOR(view_)                                                                            \
+    M(view_, selector, OBJECT, ONE, "selector", 2, .of = &schema_label_selector,                   \
+      .flags = REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_ATOMIC,                                      \
+      .doc = "Labels of its pods; its template has them.")
+#define TEMPLATE(view_)                                                                            \
+    M(view_, template, OBJECT, ONE, "template", 3, .of = &schema_pod_template,                     \
+      .flags = REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Template of the pods.")
+#define MIN_READY(view_, tag_)                                                                     \
+    M(view_, min_ready_seconds, INT32, ONE, "minReadySeconds", tag_, .max = INT32_MAX,             \
+      .doc = "Seconds for which a pod is ready before it counts as available.")
+#define HISTORY(view_, tag_)                                                                       \
+    M(view_, revision_history_limit, INT32, ONE, "revisionHistoryLimit", tag_,                     \
+      .flags = FIELD_F_OPT, .def = "10", .max = INT32_MAX,                                         \
+      .doc = "Old revisions that are kept to go back to; 10 unless set.")
+/* An object and its schema. */
+#define WHOLE(view_, component_, spec_, status_, doc_)                                             \
+    static const struct field view_##_rows[] = {                                                   \
+        TEXT("apiVersion", "Version of the API in which the object is written."),                  \
+        TEXT("kind", "Kind of the object."),                                                       \
+        M(view_, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,                         \
+          .doc = "Standard object metadata."),                                                     \
+        M(view_, spec, OBJECT, ONE, "spec", 2, .of = &spec_, .def = "{}",                          \
+          .doc = "Desired state, set by the user."),                                               \
+        M(view_, status, OBJECT, ONE, "status", 3, .of = &status_,                                 \
+          .doc = "Observed state, set by controllers."),                                           \
+    };                                                                                             \
+    const struct schema schema_##view_ =                                                           \
+        SCHEMA(APPS(component_), view_##_rows, sizeof(struct view_), doc_)
+
+static const struct field condition_rows[] = {
+    ROWS_OF_CONDITION,
+    M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 3,
+      .doc = "Time of the last change of status."),
+    ROWS_OF_WHY,
+};
+static const struct schema schema_set_condition =
+    SCHEMA(APPS("ReplicaSetCondition"), condition_rows, sizeof(struct condition), NULL);
+
+/* ---- ReplicaSet ---- */
+
+static const struct field replica_set_spec_rows[] = {
+    REPLICAS(replica_set_spec),
+    MIN_READY(replica_set_spec, 4),
+    SELECTOR(replica_set_spec),
+    TEMPLATE(replica_set_spec),
+};
+static const struct schema schema_replica_set_spec =
+    SCHEMA(APPS("ReplicaSetSpec"), replica_set_spec_rows, sizeof(struct replica_set_spec),
+           "How many pods of which template there are.");
+
+static const struct field replica_set_status_rows[] = {
+    M(replica_set_status, replicas, INT32, ONE, "replicas", 1, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Pods that are not being deleted."),
+    COUNTED(replica_set_status, fully_labeled_replicas, "fullyLabeledReplicas", 2,
+            "Pods that have all labels of the template."),
+    COUNTED(replica_set_status, ready_replicas, "readyReplicas", 4, "Pods that are ready."),
+    COUNTED(replica_set_status, available_replicas, "availableReplicas", 5,
+            "Pods that have been ready for minReadySeconds."),
+    M(replica_set_status, terminating_replicas, INT32, ONE, "terminatingReplicas", 7,
+      .flags = FIELD_F_OPT, .doc = "Pods that are being deleted."),
+    M(replica_set_status, observed_generation, INT64, ONE, "observedGeneration", 3,
+      .doc = "Generation of the object that the status is about."),
+    CONDITIONS(replica_set_status, schema_set_condition, 6),
+};
+const struct schema schema_replica_set_status =
+    SCHEMA(APPS("ReplicaSetStatus"), replica_set_status_rows, sizeof(struct replica_set_status),
+           NULL);
+WHOLE(replica_set, "ReplicaSet", schema_replica_set_spec, schema_replica_set_status,
+      "Keeps a number of pods of one template running.");
+
+/* ---- Deployment ---- */
+
+static const char *const strategies[] = {"Recreate", "RollingUpdate", NULL};
+
+static const struct field rolling_rows[] = {
+    M(deployment_rolling, max_unavailable, INT_OR_STRING, ONE, "maxUnavailable", 1,
+      .flags = FIELD_F_OPT, .doc = "How many of the wanted pods may be missing; 25% unless set."),
+    M(deployment_rolling, max_surge, INT_OR_STRING, ONE, "maxSurge", 2, .flags = FIELD_F_OPT,
+      .doc = "How many pods more than wanted there may be; 25% unless set."),
+};
+static const struct schema schema_deployment_rolling =
+    SCHEMA(APPS("RollingUpdateDeployment"), rolling_rows, sizeof(struct deployment_rolling), NULL);
+
+static const struct field strategy_rows[] = {
+    M(deployment_strategy, type, STRING, ONE, "type", 1, .def = "\"RollingUpdate\"",
+      .values = strategies, .doc = "RollingUpdate, or Recreate: old pods end first."),
+    M(deployment_strategy, rolling_update, OBJECT, ONE, "rollingUpdate", 2,
+      .of = &schema_deployment_rolling, .flags = FIELD_F_OPT,
+      .doc = "Bounds of a rolling update."),
+};
+static const struct schema schema_deployment_strategy =
+    SCHEMA(APPS("DeploymentStrategy"), strategy_rows, sizeof(struct deployment_strategy), NULL);
+
+static const struct field deployment_spec_rows[] = {
+    REPLICAS(deployment_spec),
+    SELECTOR(deployment_spec),
+    TEMPLATE(deployment_spec),
+    M(deployment_spec, strategy, OBJECT, ONE, "strategy", 4, .of = &schema_deployment_strategy,
+      .flags = FIELD_F_RETAIN_KEYS, .def = "{}", .doc = "How new pods replace old ones."),
+    MIN_READY(deployment_spec, 5),
+    HISTORY(deployment_spec, 6),
+    M(deployment_spec, paused, BOOL, ONE, "paused", 7,
+      .doc = "Whether changes of the template wait."),
+    M(deployment_spec, progress_deadline_seconds, INT32, ONE, "progressDeadlineSeconds", 9,
+      .flags = FIELD_F_OPT, .def = "600", .max = INT32_MAX,
+      .doc = "Seconds without progress after which a rollout counts as failed; 600 unless set."),
+};
+static const struct schema schema_deployment_spec =
+    SCHEMA(APPS("DeploymentSpec"), deployment_spec_rows, sizeof(struct deployment_spec),
+           "How many pods of which template there are, and how they are replaced.");
+
+static const struct field deployment_condition_rows[] = {
+    ROWS_OF_CONDITION,
+    M(condition, last_probe_ns, TIME, ONE, "lastUpdateTime", 6,
+      .doc = "Time of the last update of the condition."),
+    M(condition, last_transition_ns, TIME, ONE, "lastTransitionTime", 7,
+      .doc = "Time of the last change of status."),
+    ROWS_OF_WHY,
+};
+static const struct schema schema_deployment_condition =
+    SCHEMA(APPS("DeploymentCondition"), deployment_condition_rows, sizeof(struct condition), NULL);
+
+static const struct field deployment_status_rows[] = {
+    M(deployment_status, observed_generation, INT64, ONE, "observedGeneration", 1,
+      .doc = "Generation of the object that the status is about."),
+    COUNTED(deployment_status, replicas, "replicas", 2, "Pods that are not being deleted."),
+    COUNTED(deployment_status, updated_replicas, "updatedReplicas", 3,
+            "Pods of the current template."),
+    COUNTED(deployment_status, ready_replicas, "readyReplicas", 7, "Pods that are ready."),
+    COUNTED(deployment_status, available_replicas, "availableReplicas", 4,
+            "Pods that have been ready for minReadySeconds."),
+    COUNTED(deployment_status, unavailable_replicas, "unavailableReplicas", 5,
+            "Pods that are wanted, or were, and are not available."),
+    M(deployment_status, terminating_replicas, INT32, ONE, "terminatingReplicas", 9,
+      .flags = FIELD_F_OPT, .doc = "Pods that are being deleted."),
+    CONDITIONS(deployment_status, schema_deployment_condition, 6),
+    M(deployment_status, collision_count, INT32, ONE, "collisionCount", 8, .flags = FIELD_F_OPT,
+      .doc = "How often the name of a new ReplicaSet was taken."),
+};
+const struct schema schema_deployment_status =
+    SCHEMA(APPS("DeploymentStatus"), deployment_status_rows, sizeof(struct deployment_status),
+           NULL);
+WHOLE(deployment, "Deployment", schema_deployment_spec, schema_deployment_status,
+      "Keeps pods of a template running, and replaces them when the template changes.");
