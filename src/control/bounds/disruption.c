@@ -102,7 +102,7 @@ static int scale_of(struct disruption_controller *c, const struct object *o, int
     char path[512] = "spec.replicas";
     yyjson_doc *d;
     bool plain = has_replicas(o->kind);
-    const struct crd_scale *scale =
+    const struct scale_paths *scale =
         o->kind->flags & KIND_CUSTOM ? crd_kind_scale(kind_storage(o->kind)) : NULL;
     if (!plain && (!scale || !str_copy(scale->spec_path, path, sizeof path))) {
         return ERR_UNSUPPORTED;
