@@ -177,10 +177,32 @@ def test_without_walls(program, kubectl):
                     os.unlink(x)
 
 
-class UserBerth(Berth):
-    """`berth up` of a user without rights."""
+# Becomes a user of a user namespace in which nobody may make another: what many containers are. Then runs argv.
+NOTHING_ALLOWED = r"""
+import ctypes, os, sys
+user, go, done = int(sys.argv[1]), os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.read(go[0], 1)
+    for name in ("uid_map", "gid_map"):
+        with open(f"/proc/{os.getppid()}/{name}", "w") as f:
+            f.write("0 0 70000")
+    os.write(done[1], b"x")
+    os._exit(0)
+assert ctypes.CDLL(None).unshare(0x10000000) == 0
+os.write(go[1], b"x"); os.read(done[0], 1); os.wait()
+with open("/proc/sys/user/max_user_namespaces", "w") as f:
+    f.write("0")
+os.setgroups([]); os.setresgid(user, user, user); os.setresuid(user, user, user)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
-    def __init__(self, program, kubectl, args=()):
+
+class UserBerth(Berth):
+    """`berth up` of a user without rights; `nothing`: who may not even make a user namespace."""
+
+    def __init__(self, program, kubectl, args=(), nothing=False):
+        self.become = [PYTHON, "-c", NOTHING_ALLOWED, str(USER)] if nothing else [
+            "setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
         super().__init__(program, kubectl, gpus="none", args=args)
         self.program = os.path.join(self.root, "berth")  # where the user may pass
         shutil.copy(program, self.program)
@@ -191,7 +213,7 @@ class UserBerth(Berth):
         real = subprocess.Popen
 
         def popen(command, **k):
-            return real(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *command], **k)
+            return real([*self.become, *command], **k)
         subprocess.Popen = popen
         try:
             super().up()
@@ -206,6 +228,27 @@ def test_as_a_user(program, kubectl):
     with Machine(mark), UserBerth(program, kubectl) as b:
         env = start_victim(b, mark)
         none_crossed(attack(b, env))
+
+
+def test_where_nothing_is_allowed(program, kubectl):
+    """Neither root nor user namespaces: pods run, Landlock keeps them from Berth's files and each other's, and what is missing
+    is told."""
+    need_root()
+    mark = f"berth-victim-{os.getpid()}"
+    with UserBerth(program, kubectl, nothing=True) as b:
+        c = next(c for c in b.get("nodes")["items"][0]["status"]["conditions"] if c["type"] == "SandboxComplete")
+        check(c["status"] == "False" and "missing: namespaces" in c["message"], str(c))
+        check("missing: namespaces" in b.kubectl("get", "--raw", "/readyz?verbose"), "readyz")
+        rows = attack(b, start_victim(b, mark))
+        if "Landlock" in c["message"] and "no Landlock" not in c["message"]:
+            held = [x for x in rows if x.startswith(("reads_", "writes_", "lists_")) and x not in (
+                "reads_environment", "reads_shared_memory", "reads_temporary_files", "reads_own_spec")]
+            check(len(held) > 12, f"{held}")
+            none_crossed({x: rows[x] for x in held})
+        done = subprocess.run([*b.become, b.program, "up", "--data", b.root + "/other", "--listen", "127.0.0.1:0", "--gpus", "none",
+                               "--runtime", "process", "--require-isolation"], capture_output=True, text=True, timeout=30,
+                              env=b.env, check=False)
+        check(done.returncode != 0 and "this machine lacks namespaces" in done.stderr, f"{done.returncode} {done.stderr}")
 
 
 def test_what_can_be_enforced_is_told(program, kubectl):
@@ -224,7 +267,7 @@ def test_what_can_be_enforced_is_told(program, kubectl):
         c = next(c for c in node["status"]["conditions"] if c["type"] == "SandboxComplete")
         check(c["status"] == "False" and "cgroups" in c["message"], str(c))
         check("[+]isolation in part" in b.kubectl("get", "--raw", "/readyz?verbose"), "readyz")
-        done = subprocess.run(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", b.program, "up", "--data",
+        done = subprocess.run([*b.become, b.program, "up", "--data",
                                b.root + "/other", "--listen", "127.0.0.1:0", "--gpus", "none", "--runtime", "process",
                                "--require-isolation"], capture_output=True, text=True, timeout=30, env=b.env, check=False)
         check(done.returncode != 0 and "this machine lacks cgroups" in done.stderr, f"{done.returncode} {done.stderr}")
