@@ -83,19 +83,15 @@ int cell_prepare(struct err *err) {
 
 /* ---- a pod's ---- */
 
-/* The next child begins a PID namespace. Where one of ours has ended, the kernel wants us to leave it first, which
- * takes root. */
-static int new_pids(void) {
-    if (unshare(CLONE_NEWPID) == 0) {
-        return 0;
-    }
+/* Children are of our own PID namespace again: one whose process 1 has ended takes no more. Takes root; without, a cell
+ * is not opened again. */
+static void leave_pids(void) {
     int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-    int e = own == -1 || setns(own, CLONE_NEWPID) == -1 || unshare(CLONE_NEWPID) == -1 ? errno : 0;
 
     if (own != -1) {
+        (void)!setns(own, CLONE_NEWPID);
         close(own);
     }
-    return e;
 }
 
 int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
@@ -111,7 +107,9 @@ int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
         return err_sys(err, errno, "pipe");
     }
     f.error = cell_sources_open(&sources, s, &f);
-    f.error = f.error ? f.error : new_pids();
+    if (f.error == 0 && unshare(CLONE_NEWPID) == -1) { /* of which the next child is the first */
+        f.error = errno;
+    }
     pid_t pid = f.error ? -1 : fork();
     if (pid == 0) {
         cell_inside(s, &sources, report[1]);
@@ -133,6 +131,7 @@ int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         c->init = 0;
+        leave_pids();
     }
     return f.error ? err_sys(err, f.error, "the pod's namespaces: cannot %s", f.what) : 0;
 }
@@ -162,6 +161,7 @@ bool cell_reaped(struct pod_cell *c, pid_t pid) {
     }
     close(c->fd);
     *c = (struct pod_cell){.fd = -1};
+    leave_pids();
     return true;
 }
 
