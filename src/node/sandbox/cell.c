@@ -83,8 +83,8 @@ int cell_prepare(struct err *err) {
 
 /* ---- a pod's ---- */
 
-/* Children are of our own PID namespace again: one whose process 1 has ended takes no more. Takes root; without, a cell
- * is not opened again. */
+/* Children are of our own PID namespace again: one whose process 1 has ended takes no more. Takes root; without, a
+ * cell is not opened again. */
 static void leave_pids(void) {
     int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 
@@ -136,19 +136,21 @@ int cell_open(struct pod_cell *c, const struct sandbox *s, struct err *err) {
     return f.error ? err_sys(err, f.error, "the pod's namespaces: cannot %s", f.what) : 0;
 }
 
-/* The machine's network is not ours to enter without root, nor needs to be. */
-static int enter(const struct pod_cell *c, int fd) {
-    return setns(fd, SHARED | (c->network ? CLONE_NEWNET : 0)) == -1 ? errno : 0;
-}
-
 int cell_enter(const struct pod_cell *c) {
-    return enter(c, c->fd);
+    /* The machine's network is not ours to enter without root, nor needs to be. */
+    return setns(c->fd, SHARED | (c->network ? CLONE_NEWNET : 0)) == -1 ? errno : 0;
 }
 
+/* We are in the PID namespace already, where the container has another number: the machine's /proc, which we still
+ * see, knows it by this one. A container differs from its cell by its mounts alone. */
 int cell_join(const struct pod_cell *c, pid_t container) {
-    int fd = (int)syscall(SYS_pidfd_open, container, 0);
-    int e = fd == -1 ? errno : enter(c, fd);
+    char path[64];
 
+    snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)container);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), e = fd == -1 ? errno : cell_enter(c);
+    if (e == 0 && setns(fd, CLONE_NEWNS) == -1) {
+        e = errno;
+    }
     if (fd != -1) {
         close(fd);
     }

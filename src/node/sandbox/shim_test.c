@@ -231,6 +231,36 @@ static void test_cell(void **state) {
     assert_int_equal(access(text.p, F_OK), 0);
 }
 
+/* What is executed in a container (here: a hook) is inside of its mounts and namespaces, behind the same walls. */
+static void test_cell_is_joined(void **state) {
+    struct bed *b = *state;
+    struct str text;
+
+    if (no_walls()) {
+        skip();
+    }
+    const char *hook =
+        "hostname; cat /data/f; ls /proc | grep -c '^[0-9]'; ls /dev | grep -c kmsg; "
+        "grep -E 'CapEff|NoNew|Seccomp:' /proc/self/status; touch /etc/x; echo end";
+    const char *more =
+        arena_f(&b->arena,
+                "\"postStart\":{\"exec\":[\"sh\",\"-c\",\"(%s) > hook 2>&1\"]},"
+                "\"mounts\":[{\"source\":\"%s/root/volumes/v\",\"target\":\"/data\"}],",
+                hook, b->dir)
+            .p;
+    walled(b, "", walled_container(b, "main", more, "until grep -q end hook; do sleep 0.02; done"));
+    text = arena_f(&b->arena, "%s/root/volumes/v", b->dir);
+    assert_int_equal(file_store(text.p, "f", STR("volume\n"), 0644, NULL), 0);
+    assert_int_equal(run(b), 0);
+    assert_str_eq(json_str_at(state_json(b), "phase"), STR("Succeeded"));
+    const char *work = arena_f(&b->arena, "%s/root/work", b->dir).p;
+    assert_int_equal(file_load(work, "hook", &b->arena, &text, NULL), 0);
+    assert_true(str_starts(text, STR("walled\nvolume\n")));
+    assert_true(
+        str_contains(text, STR("\n0\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n")));
+    assert_true(str_contains(text, STR("Read-only file system")));
+}
+
 /* Nothing of a pod outlives it, nor the shim that was killed. */
 static void test_cell_ends_with_its_shim(void **state) {
     struct bed *b = *state;
@@ -518,6 +548,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cell, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_cell_is_joined, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cell_ends_with_its_shim, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failed_init, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_restarts, set_up, tear_down),
