@@ -165,7 +165,7 @@ def makes_device(): os.mknod(HERE + "/gpu", 0o20666, os.makedev(1, 3)); os.close
 def makes_device_in_dev(): os.mknod(f"/dev/{MARK}", 0o20666, os.makedev(1, 3)); os.close(os.open(f"/dev/{MARK}", os.O_RDWR))
 @crossing
 def finds_devices():
-    plain = "core fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero console".split()
+    plain = "core fd full mqueue null ptmx pts random shm stderr stdin stdout termination-log tty urandom zero console".split()
     more = sorted(set(os.listdir("/dev")) - set(plain))
     must(more, "only what every process has")
 @crossing
