@@ -2,6 +2,7 @@
 #include "net/http_server.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -86,6 +87,17 @@ void http_server_flush_soon(struct http_server *s) {
     }
 }
 
+/* A connection that its user holds is not read, so its peer's end comes in no other way. */
+static bool left_while_held(const struct http_conn *c) {
+    uv_os_fd_t fd;
+    if (!http_conn_upgraded(c) || !c->request.held ||
+        uv_fileno((const uv_handle_t *)&c->tcp, &fd) != 0) {
+        return false;
+    }
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) == 1 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 static void sweep_conn(struct http_server *s, struct http_conn *c, int64_t now) {
     const struct phase_rule *rule = &phase_rules[c->phase];
     int64_t age_ms = (now - c->since) / NS_PER_MS, limit = limit_ms(s, c->phase);
@@ -101,7 +113,9 @@ static void sweep_conn(struct http_server *s, struct http_conn *c, int64_t now) 
             return;
         }
     }
-    if (limit > 0 && age_ms >= limit) {
+    if (left_while_held(c)) {
+        http_conn_abort(c);
+    } else if (limit > 0 && age_ms >= limit) {
         s->stats.cut_slow += rule->slow;
         if (rule->status) {
             http_conn_refuse(c, rule->status, "the request took too long to arrive");

@@ -105,9 +105,9 @@ bool http_offers(const struct http_request *r, const char *protocol);
  * Answers 101 with the headers added so far. From then on the connection carries bytes of that protocol:
  * http_stream_write sends them as they are, http_stream_end ends the connection once they are out, and
  * received(user, bytes) gets what the peer sends, at most 64 KiB at once, never inside one of these functions. When it
- * returns false it has taken these, and no more come before http_upgrade_resume: in between the peer's end goes
- * unnoticed. A peer that takes nothing is cut after LIMIT_HTTP_UPGRADED_MS only: the user bounds what waits for it
- * (http_stream_waiting). The user must have set `closed`.
+ * returns false it has taken these, and no more come before http_upgrade_resume; should the peer end meanwhile, what
+ * it had sent before is lost. A peer that takes nothing is cut after LIMIT_HTTP_UPGRADED_MS only: the user bounds what
+ * waits for it (http_stream_waiting). The user must have set `closed`.
  */
 void http_upgrade(struct http_request *r, const char *protocol,
                   bool (*received)(void *user, struct str bytes));

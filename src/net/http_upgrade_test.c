@@ -201,6 +201,27 @@ static void test_peer_leaves(void **state) {
     bed_end();
 }
 
+/* Also while it is held back, with bytes that were not read; an end behind more than the socket takes comes later. */
+static void test_peer_leaves_while_held(void **state) {
+    static char block[1024];
+    bed_start();
+    b.hold_after = 1;
+    say(STR(REQUEST "first"));
+    wait_for("hello");
+    for (int i = 0; i < 1000 && b.heard.n == 0; i++) {
+        turn(5);
+    }
+    (void)send(b.fd, block, sizeof(block), MSG_NOSIGNAL);
+    turn(20);
+    assert_int_equal(b.closed, 0);
+    shutdown(b.fd, SHUT_RDWR);
+    for (int i = 0; i < 1000 && !b.closed; i++) {
+        turn(5);
+    }
+    assert_int_equal(b.closed, 1);
+    bed_end();
+}
+
 static void test_not_offered(void **state) {
     static const char *const requests[] = {
         "GET /x HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\n\r\n",
@@ -218,8 +239,11 @@ static void test_not_offered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_ways),   cmocka_unit_test(test_hold),
-        cmocka_unit_test(test_slow_reader), cmocka_unit_test(test_peer_leaves),
+        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_slow_reader),
+        cmocka_unit_test(test_peer_leaves),
+        cmocka_unit_test(test_peer_leaves_while_held),
         cmocka_unit_test(test_not_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
