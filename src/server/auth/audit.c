@@ -16,6 +16,7 @@ enum {
     TAIL_BYTES = 64 << 10,
     LINE_MAX_BYTES = 64 << 10,
     FLUSH_MS = 20,
+    COMMAND_MAX = 1024, /* bytes of a command that are kept */
 };
 
 static const char no_hash[] = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -244,6 +245,20 @@ static void member(struct buf *b, const char *name, struct str value) {
     }
 }
 
+/* What ran where; a long command is cut, and says so. */
+static void write_command(struct buf *b, const struct api_request *q) {
+    struct str arg;
+    size_t left = COMMAND_MAX, i = 0;
+    member(b, "container", request_query(q, "container"));
+    for (; left > 0 && request_query_nth(q, "command", i, &arg); i++) {
+        buf_c(b, i ? "," : ",\"command\":[");
+        buf_json(b, str_head(arg, left));
+        left -= arg.n < left ? arg.n + 1 : left;
+    }
+    buf_c(b, left == 0 ? ",\"...\"" : "");
+    buf_c(b, i > 0 ? "]" : "");
+}
+
 static void write_line(struct audit *x, const struct audit_record *r, struct buf *b) {
     const struct api_request *q = r->req;
     char when[TIME_TEXT_MAX];
@@ -262,6 +277,9 @@ static void write_line(struct audit *x, const struct audit_record *r, struct buf
         member(b, "subresource", q->subresource);
         member(b, "namespace", q->ns);
         member(b, "name", q->name);
+        if (is_session(q)) {
+            write_command(b, q);
+        }
     } else {
         member(b, "path", q->path);
     }

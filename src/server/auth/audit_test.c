@@ -104,6 +104,40 @@ static void test_lines(void **state) {
     mem_free(bytes);
 }
 
+/* A session is no read, though it is asked for with GET, and its command stands there, within bounds. */
+static void test_session_line(void **state) {
+    static char longer[2000];
+    struct world *w = *state;
+    struct audit *x = open_log(w, 0);
+    struct str_pair query[] = {{STR("container"), STR("main")},
+                               {STR("command"), STR("sh")},
+                               {STR("command"), STR("echo \"hi\"")},
+                               {STR("command"), str_from(longer, sizeof(longer))}};
+    struct api_request q = {.resource = true,
+                            .verb = VERB_GET,
+                            .verb_name = STR("get"),
+                            .plural = STR("pods"),
+                            .subresource = STR("exec"),
+                            .name = STR("p"),
+                            .query = query,
+                            .n_query = 3,
+                            .user = fixture_user("alice", NULL, NULL)};
+    struct audit_record r = {.req = &q, .status = 101};
+    struct str text;
+    memset(longer, 'x', sizeof(longer));
+    audit_add(x, &r);
+    q.n_query = 4;
+    audit_add(x, &r);
+    audit_free(x);
+    char *bytes = slurp(w->file, &text);
+    assert_int_equal(lines(text), 2);
+    assert_true(str_contains(text, STR("\"name\":\"p\",\"container\":\"main\",\"command\":[\"sh\","
+                                       "\"echo \\\"hi\\\"\"],\"code\":101")));
+    assert_true(str_contains(text, STR("xxx\",\"...\"],\"code\":101")));
+    assert_true(text.n < 3000);
+    mem_free(bytes);
+}
+
 static void test_tampering_shows(void **state) {
     struct world *w = *state;
     struct audit *x = open_log(w, 0);
@@ -232,6 +266,7 @@ static void test_revision(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_session_line, setup, teardown),
         cmocka_unit_test_setup_teardown(test_revision, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tampering_shows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_goes_on_after_restart, setup, teardown),
