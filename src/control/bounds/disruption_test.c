@@ -140,6 +140,25 @@ static void what_controllers_want(void **state) {
     assert_numbers("2 1 2 1");
 }
 
+static void a_percentage_of_replicas(void **state) {
+    char owner[512], name[8];
+    put_budget("\"maxUnavailable\":\"30%\"");
+    fake_world_put(
+        &w, "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{\"name\":"
+            "\"r\",\"namespace\":\"default\"},\"spec\":{\"replicas\":4,\"selector\":{"
+            "\"matchLabels\":{\"app\":\"a\"}},\"template\":{\"metadata\":{\"labels\":{"
+            "\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    snprintf(owner, sizeof owner,
+             ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":"
+             "\"r\",\"uid\":\"%.*s\",\"controller\":true}]",
+             STR_ARG(fake_world_get(&w, "ReplicaSet", "default", "r")->uid));
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        put_pod(name, "a", owner, true);
+    }
+    assert_numbers("4 2 3 1"); /* 30% of 4 is 2 */
+}
+
 static void nothing_is_asked_for(void **state) {
     put_pod("p1", "a", "", true);
     put_budget("\"unhealthyPodEvictionPolicy\":\"AlwaysAllow\"");
@@ -152,6 +171,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_number_that_stays_available, setup, teardown),
         cmocka_unit_test_setup_teardown(evicted_pods_count_as_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_controllers_want, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_percentage_of_replicas, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_asked_for, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
