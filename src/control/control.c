@@ -2,6 +2,7 @@
 #include "control/control.h"
 
 #include "base/mem.h"
+#include "control/apps/daemon_set.h"
 #include "control/apps/deployment.h"
 #include "control/apps/replica_set.h"
 #include "control/berths/booking_objects.h"
@@ -41,6 +42,7 @@ static const struct controller_row *const parts[] = {
     &disruption_controller,
     &quota_controller,
     &replica_set_controller,
+    &daemon_set_controller,
     &deployment_controller,
     &job_queue_controller,
     &pod_group_controller,

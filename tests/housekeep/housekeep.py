@@ -137,7 +137,8 @@ def spare(b, *objects):
     """In a namespace without queues, so that pods run at once."""
     b.kubectl("create", "namespace", "spare")
     b.kubectl("config", "set-context", "--current", "--namespace=spare")
-    b.apply(*objects)
+    if objects:
+        b.apply(*objects)
 
 
 def test_evictions(b):
@@ -223,6 +224,33 @@ def test_quota_holds_in_a_crowd(b):
     for p in crowd:
         p.wait(timeout=120)
     check(len(b.get("secrets", "-n", "spare")["items"]) == 25, "as many as there may be")
+
+
+# ---- a pod on every node ----
+
+def test_daemon_set(b):
+    spare(b)
+    template = {"metadata": {"labels": {"app": "agent"}}, "spec": pod("x")["spec"]}
+    agent = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": {
+        "selector": {"matchLabels": {"app": "agent"}}, "template": template}}
+    b.apply(agent)
+    b.kubectl("rollout", "status", "daemonset/agent", "--timeout=60s")
+    first = b.get("pods")["items"]
+    check(len(first) == 1 and first[0]["spec"]["nodeName"], first)
+    b.kubectl("set", "env", "daemonset/agent", "A=b")
+    b.kubectl("rollout", "status", "daemonset/agent", "--timeout=90s")
+    pods = wait_for("the old one is gone", lambda: len(b.get("pods")["items"]) == 1 and b.get("pods")["items"], 60)
+    check(pods[0]["metadata"]["uid"] != first[0]["metadata"]["uid"], "a new pod")
+    check(pods[0]["spec"]["containers"][0].get("env") == [{"name": "A", "value": "b"}], pods[0]["spec"])
+    header = b.kubectl("get", "ds").split("\n")[0].split()
+    check(header == "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE NODE SELECTOR AGE".split(), header)
+    node = b.get("nodes")["items"][0]["metadata"]["name"]
+    expect(b.kubectl("drain", node, "--ignore-daemonsets", "--timeout=60s", ok=False).stdout, "drained")
+    check(len(b.get("pods")["items"]) == 1, "it stays through a drain")
+    b.kubectl("uncordon", node)
+    b.kubectl("patch", "ds", "agent", "-p", '{"spec":{"template":{"spec":{"nodeSelector":{"no":"where"}}}}}')
+    wait_for("no node fits", lambda: not b.get("pods")["items"], 60)
+    check(b.get("ds", "agent")["status"]["desiredNumberScheduled"] == 0, "none is wanted")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
     KIND(self_subject_rules_review) KIND(subject_access_review)                                    \
     KIND(job) KIND(cron_job)                                                                       \
-    KIND(deployment) KIND(replica_set)                                                             \
+    KIND(daemon_set) KIND(deployment) KIND(replica_set)                                            \
     KIND(lease)                                                                                    \
     KIND(endpoint_slice)                                                                           \
     KIND(mutating_webhooks) KIND(validating_webhooks)                                              \

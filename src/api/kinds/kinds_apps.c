@@ -291,3 +291,97 @@ const struct kind kind_replica_set = {
     .check = set_check,
     .cell = replica_set_cell,
 };
+
+/* ---- DaemonSet ---- */
+
+static void daemon_set_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
+    yyjson_mut_val *strategy = json_mpath(obj, "spec.updateStrategy");
+    set_defaults(d, obj, err);
+    if (!str_is(json_mstr_at(strategy, "type"), "RollingUpdate")) {
+        return;
+    }
+    yyjson_mut_val *rolling = json_mensure(d, strategy, "rollingUpdate");
+    if (rolling == NULL) {
+        err_set(err, ERR_NOMEM, "out of memory");
+        return;
+    }
+    if (json_mget(rolling, STR("maxUnavailable")) == NULL) {
+        json_mset_i64(d, rolling, "maxUnavailable", 1);
+    }
+    if (json_mget(rolling, STR("maxSurge")) == NULL) {
+        json_mset_i64(d, rolling, "maxSurge", 0);
+    }
+}
+
+static void daemon_set_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
+    struct path spec = path_member(NULL, "spec"), at = path_member(&spec, "updateStrategy");
+    struct path rolling_at = path_member(&at, "rollingUpdate");
+    struct path surge_at = path_member(&rolling_at, "maxSurge");
+    yyjson_mut_val *strategy = json_mpath(obj, "spec.updateStrategy");
+    yyjson_mut_val *rolling = json_mget(strategy, STR("rollingUpdate"));
+    if (c->status_alone) {
+        return;
+    }
+    set_check(obj, old, c);
+    if (str_is(json_mstr_at(strategy, "type"), "RollingUpdate")) {
+        yyjson_mut_val *down = json_mget(rolling, STR("maxUnavailable"));
+        yyjson_mut_val *surge = json_mget(rolling, STR("maxSurge"));
+        bool lowers = down != NULL &&
+                      !(yyjson_mut_is_int(down) && yyjson_mut_get_sint(down) == 0) &&
+                      !str_is(json_mstr(down), "0%");
+        bool raises = surge != NULL &&
+                      !(yyjson_mut_is_int(surge) && yyjson_mut_get_sint(surge) == 0) &&
+                      !str_is(json_mstr(surge), "0%");
+        rolling_check(rolling, &rolling_at, c);
+        if (lowers && raises) {
+            cause_invalid_json(c, &surge_at, surge,
+                               "may not be set when maxUnavailable is non-zero");
+        }
+    }
+}
+
+static void daemon_set_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
+    static const char *const counts[] = {NULL,
+                                         "status.desiredNumberScheduled",
+                                         "status.currentNumberScheduled",
+                                         "status.numberReady",
+                                         "status.updatedNumberScheduled",
+                                         "status.numberAvailable"};
+    (void)now;
+    if (i < COUNT(counts)) {
+        count_cell(obj, counts[i], out);
+    } else if (i == 6) {
+        cell_labels(out, json_path(obj, "spec.template.spec.nodeSelector"));
+    } else {
+        last_cells(obj, i - 8, out);
+    }
+}
+
+static const struct column daemon_set_columns[] = {
+    COLUMN_NAME,
+    COLUMN("Desired", "integer", 0, "Nodes that should have a pod."),
+    COLUMN("Current", "integer", 0, "Nodes that have their pod."),
+    COLUMN("Ready", "integer", 0, "Nodes whose pod is ready."),
+    COLUMN("Up-to-date", "integer", 0, "Nodes whose pod is of the current template."),
+    COLUMN("Available", "integer", 0, "Nodes whose pod has been ready for minReadySeconds."),
+    COLUMN("Node Selector", "string", 0, "Labels of the nodes that the template asks for."),
+    COLUMN_AGE,
+    LAST_COLUMNS,
+};
+const struct kind kind_daemon_set = {
+    .group = "apps",
+    .kind = "DaemonSet",
+    .plural = "daemonsets",
+    .singular = "daemonset",
+    .short_names = (const char *const[]){"ds", NULL},
+    .categories = (const char *const[]){"all", NULL},
+    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,
+    .versions = &(const struct kind_version){.version = "v1", .schema = &schema_daemon_set},
+    .n_versions = 1,
+    .columns = daemon_set_columns,
+    .n_columns = COUNT(daemon_set_columns),
+    .set_defaults = daemon_set_defaults,
+    .prepare = prepare_status,
+    .check = daemon_set_check,
+    .cell = daemon_set_cell,
+};

@@ -170,3 +170,62 @@ const struct schema schema_deployment_status =
            NULL);
 WHOLE(deployment, "Deployment", schema_deployment_spec, schema_deployment_status,
       "Keeps pods of a template running, and replaces them when the template changes.");
+
+/* ---- DaemonSet ---- */
+
+static const char *const daemon_strategies[] = {"OnDelete", "RollingUpdate", NULL};
+
+static const struct field daemon_rolling_rows[] = {
+    M(deployment_rolling, max_unavailable, INT_OR_STRING, ONE, "maxUnavailable", 1,
+      .flags = FIELD_F_OPT, .doc = "On how many nodes the pod may be missing; 1 unless set."),
+    M(deployment_rolling, max_surge, INT_OR_STRING, ONE, "maxSurge", 2, .flags = FIELD_F_OPT,
+      .doc = "On how many nodes there may be a new pod beside an old one; 0 unless set."),
+};
+static const struct schema schema_daemon_rolling = SCHEMA(
+    APPS("RollingUpdateDaemonSet"), daemon_rolling_rows, sizeof(struct deployment_rolling), NULL);
+
+static const struct field daemon_strategy_rows[] = {
+    M(daemon_set_strategy, type, STRING, ONE, "type", 1, .def = "\"RollingUpdate\"",
+      .values = daemon_strategies, .doc = "RollingUpdate, or OnDelete: old pods stay."),
+    M(daemon_set_strategy, rolling_update, OBJECT, ONE, "rollingUpdate", 2,
+      .of = &schema_daemon_rolling, .flags = FIELD_F_OPT, .doc = "Bounds of a rolling update."),
+};
+static const struct schema schema_daemon_strategy =
+    SCHEMA(APPS("DaemonSetUpdateStrategy"), daemon_strategy_rows,
+           sizeof(struct daemon_set_strategy), NULL);
+
+static const struct field daemon_set_spec_rows[] = {
+    M(daemon_set_spec, selector, OBJECT, ONE, "selector", 1, .of = &schema_label_selector,
+      .flags = REQUIRED | FIELD_F_IMMUTABLE | FIELD_F_ATOMIC,
+      .doc = "Labels of its pods; its template has them."),
+    M(daemon_set_spec, template, OBJECT, ONE, "template", 2, .of = &schema_pod_template,
+      .flags = REQUIRED | FIELD_F_KEEP_EMPTY, .doc = "Template of the pods."),
+    M(daemon_set_spec, update_strategy, OBJECT, ONE, "updateStrategy", 3,
+      .of = &schema_daemon_strategy, .def = "{}", .doc = "How new pods replace old ones."),
+    MIN_READY(daemon_set_spec, 4),
+    HISTORY(daemon_set_spec, 6),
+};
+static const struct schema schema_daemon_set_spec =
+    SCHEMA(APPS("DaemonSetSpec"), daemon_set_spec_rows, sizeof(struct daemon_set_spec),
+           "Which pod there is on every node that it fits.");
+
+#define NODES(member_, json_, tag_, doc_)                                                          \
+    M(daemon_set_status, member_, INT32, ONE, json_, tag_, .flags = FIELD_F_KEEP_EMPTY, .doc = doc_)
+static const struct field daemon_set_status_rows[] = {
+    NODES(current_number_scheduled, "currentNumberScheduled", 1, "Nodes that have their pod."),
+    NODES(number_misscheduled, "numberMisscheduled", 2, "Nodes that have one and should not."),
+    NODES(desired_number_scheduled, "desiredNumberScheduled", 3, "Nodes that should have one."),
+    NODES(number_ready, "numberReady", 4, "Nodes whose pod is ready."),
+    M(daemon_set_status, observed_generation, INT64, ONE, "observedGeneration", 5,
+      .doc = "Generation of the object that the status is about."),
+    COUNTED(daemon_set_status, updated_number_scheduled, "updatedNumberScheduled", 6,
+            "Nodes whose pod is of the current template."),
+    COUNTED(daemon_set_status, number_available, "numberAvailable", 7,
+            "Nodes whose pod has been ready for minReadySeconds."),
+    COUNTED(daemon_set_status, number_unavailable, "numberUnavailable", 8,
+            "Nodes that should have an available pod and have none."),
+};
+const struct schema schema_daemon_set_status =
+    SCHEMA(APPS("DaemonSetStatus"), daemon_set_status_rows, sizeof(struct daemon_set_status), NULL);
+WHOLE(daemon_set, "DaemonSet", schema_daemon_set_spec, schema_daemon_set_status,
+      "Keeps a pod of a template on every node that it fits.");

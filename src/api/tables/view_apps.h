@@ -54,6 +54,29 @@ struct deployment {
     struct deployment_status *status;
 };
 
+struct daemon_set_strategy {
+    struct str type; /* RollingUpdate, OnDelete */
+    struct deployment_rolling *rolling_update;
+};
+struct daemon_set_spec {
+    struct label_selector *selector;
+    struct pod_template *template;
+    struct daemon_set_strategy *update_strategy;
+    int32_t min_ready_seconds;
+    struct opt_i32 revision_history_limit;
+};
+struct daemon_set_status {
+    int32_t current_number_scheduled, number_misscheduled, desired_number_scheduled, number_ready;
+    int64_t observed_generation;
+    int32_t updated_number_scheduled, number_available, number_unavailable;
+};
+struct daemon_set {
+    struct meta *metadata;
+    struct daemon_set_spec *spec;
+    struct daemon_set_status *status;
+};
+
+extern const struct schema schema_daemon_set, schema_daemon_set_status;
 extern const struct schema schema_deployment, schema_deployment_status;
 extern const struct schema schema_replica_set, schema_replica_set_status;
 

@@ -271,6 +271,7 @@ static const struct row {
 } rows[] = {{"", "pods", check_pod},
             {"batch", "jobs", check_job},
             {"batch", "cronjobs", check_cron_job},
+            {"apps", "daemonsets", check_lasting},
             {"apps", "deployments", check_lasting},
             {"apps", "replicasets", check_lasting},
             {"kueue.x-k8s.io", "workloads", check_workload}};

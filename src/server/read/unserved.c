@@ -8,7 +8,6 @@
 #define VOLUMES "pods have emptyDir, hostPath, ConfigMaps and Secrets as volumes"
 
 static const struct unserved rows[] = {
-    {"apps", "v1", "DaemonSet", "daemonsets", "daemonset", "ds", true, RUNS},
     {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", true,
      RUNS " with completionMode Indexed, whose pods have stable names"},
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
