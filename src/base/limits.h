@@ -29,6 +29,8 @@ enum {
     LIMIT_YAML_WAITING = 64,             /* long YAML bodies that are being read, and ... */
     LIMIT_YAML_WAITING_USER = 8,         /* ... of one user */
     LIMIT_NAME = 253,                    /* DNS-1123 subdomain [k8s] */
+    LIMIT_SERVICE_PORTS = 100,           /* of one Service */
+    LIMIT_POLICY_RULES = 500,            /* of a NetworkPolicy in one direction; peers and ports of a rule */
     LIMIT_LABEL = 63,                    /* label value, DNS-1123 label [k8s] */
     LIMIT_SELECTOR_BYTES = 64 << 10,
     LIMIT_SELECTOR_TERMS = 1000,

@@ -25,6 +25,7 @@
 #include "control/kube/role_aggregation.h"
 #include "control/kube/serviceaccount.h"
 #include "control/load/priority_class.h"
+#include "control/net/endpoint_slice.h"
 #include "control/queue/queue_controller.h"
 #include "control/see/see.h"
 #include "control/series/calendar_feed.h"
@@ -58,6 +59,7 @@ static const struct controller_row *const parts[] = {
     &reservation_series_controller,
     &calendar_feed_controller,
     &booking_objects_controller,
+    &endpoint_slice_controller,
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -21,6 +21,7 @@ static const struct word words[] = {
     {"nodes", CONTROL_NODES},
     {"roles", CONTROL_ROLES},
     {"event-ttl", CONTROL_EVENT_TTL},
+    {"endpoints", CONTROL_ENDPOINTS},
     {"cron-jobs", CONTROL_CRON_JOBS},
     {"disruptions", CONTROL_DISRUPTIONS},
     {"quotas", CONTROL_QUOTAS},

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "node/net/model.h"
 #include "node/node_int.h"
 
 extern char **environ;
@@ -30,12 +31,24 @@ static void on_change(void *ctx, const struct change *c) {
     } else {
         pods_put(n->pods, c->obj);
     }
+    if (n->net_watch) {
+        net_watch_pods_changed(n->net_watch);
+    }
+}
+
+static bool pod_is_known(void *ctx, struct str uid) {
+    struct node *n = ctx;
+
+    return pods_has(n->pods, uid);
 }
 
 static void on_synced(void *ctx) {
     struct node *n = ctx;
 
     pods_synced(n->pods);
+    if (n->network) {
+        network_keep(n->network, pod_is_known, n);
+    }
     struct pods_count c = pods_count(n->pods);
     log_info(n->log, "node %s: ready, %zu pods running, %zu GPUs", n->name, c.running,
              n->gpu_count);
@@ -44,11 +57,19 @@ static void on_synced(void *ctx) {
     }
 }
 
+static int watch_net(struct node *n, struct err *err) {
+    const struct net_watch_options o = {
+        .loop = n->loop, .log = n->log, .kube = n->kube, .network = n->network, .pods = n->mirror};
+
+    return net_watch_start(&o, &n->net_watch, err);
+}
+
 void node_watch_pods(struct node *n) {
     struct arena a;
     struct err err;
 
-    if (n->reflector) {
+    n->watch_due = n->network_due;
+    if (n->reflector || n->network_due) {
         return;
     }
     arena_init(&a, 1 << 16);
@@ -56,6 +77,11 @@ void node_watch_pods(struct node *n) {
     const struct mirror_options m = {.clock = n->clock};
     n->mirror = mirror_new(&m);
     n->feed = n->mirror ? mirror_feed(n->mirror, pod, on_change, n) : NULL;
+    if (n->feed && n->network && !n->no_network && watch_net(n, &err)) {
+        arena_release(&a);
+        node_fail(n, &err);
+        return;
+    }
     const struct reflector_options o = {.kind = pod,
                                         .field_selector = arena_f(&a, "spec.nodeName=%s", n->name),
                                         .synced = on_synced,
@@ -213,6 +239,80 @@ bool node_pod_alive(void *ctx, struct str uid) {
     struct node *n = ctx;
 
     return pods_alive(n->pods, uid);
+}
+
+/* ---- the network of pods ---- */
+
+static void on_attaching(void *ctx, struct str uid) {
+    struct node *n = ctx;
+
+    if (n->net_watch) {
+        net_watch_policies_now(n->net_watch);
+    }
+}
+
+static void on_network(void *ctx, const struct err *err) {
+    struct node *n = ctx;
+    struct str want = str_of(n->o.pod_network ? n->o.pod_network : "auto");
+    char route[32];
+
+    if (err && (str_is(want, "own") || n->o.require_isolation)) {
+        node_fail(n, err);
+        return;
+    }
+    if (err) {
+        log_warn(n->log, "node %s: pods use the machine's network, they can have none: %s", n->name,
+                 err->text);
+        snprintf(n->network_why, sizeof(n->network_why), "%.190s", err->text);
+        pods_set_network(n->pods, NULL);
+        n->no_network = true;
+    } else {
+        if (network_overlap(n->network, route)) {
+            log_warn(n->log, "node %s: pods cannot reach %s: choose another range (--pod-range)",
+                     n->name, route);
+        }
+        if (!network_uplink(n->network)) {
+            log_info(n->log,
+                     "node %s: pods reach each other and Services alone: there is no way out of "
+                     "their network (pasta, of package passt)",
+                     n->name);
+        }
+    }
+    n->network_due = false;
+    if (n->watch_due) {
+        node_watch_pods(n);
+    }
+}
+
+static int start_network(struct node *n, struct err *err) {
+    struct str want = str_of(n->o.pod_network ? n->o.pod_network : "auto");
+    const struct network_options o = {
+        .loop = n->loop,
+        .log = n->log,
+        .program = n->program,
+        .data_dir = n->data_dir,
+        .pods = n->o.pod_range ? n->o.pod_range : NODE_POD_RANGE,
+        .services = n->o.service_range ? n->o.service_range : NODE_SERVICE_RANGE,
+        .uplink = n->o.uplink ? n->o.uplink : "auto",
+        .ready = on_network,
+        .attaching = on_attaching,
+        .ctx = n};
+    uint32_t base;
+    int bits;
+
+    if (str_is(want, "host")) {
+        return 0;
+    }
+    if (!str_is(want, "auto") && !str_is(want, "own")) {
+        return err_set(err, ERR_INVALID, "--pod-network %s: auto, own or host", n->o.pod_network);
+    }
+    if (!model_ip(str_of(o.pods), &base, &bits)) {
+        return err_set(err, ERR_INVALID, "--pod-range %s: expected a network like 10.42.0.0/16",
+                       o.pods);
+    }
+    model_ip_text(base + 1, n->gateway);
+    n->network_due = true;
+    return network_start(&o, &n->network, err);
 }
 
 /* ---- ConfigMaps and Secrets ---- */
@@ -401,6 +501,16 @@ static int check_isolation(const struct node *n, struct err *err) {
     return code;
 }
 
+static void each_service(void *ctx, struct str ns,
+                         bool (*each)(void *each_ctx, struct str name, yyjson_val *spec),
+                         void *each_ctx) {
+    struct node *n = ctx;
+
+    if (n->net_watch) {
+        net_watch_services(n->net_watch, ns, each, each_ctx);
+    }
+}
+
 static int start_pods(struct node *n, struct err *err) {
     sandbox_probe(&n->probe);
     n->probe.hidden = n->probe.root && !passable(n->data_dir);
@@ -429,11 +539,14 @@ static int start_pods(struct node *n, struct err *err) {
                                    .host_path_dir = n->o.host_path_dir,
                                    .podman = n->podman,
                                    .strict = n->o.require_isolation,
+                                   .network = n->network,
                                    .facts = {.pod_ip = STR("127.0.0.1"),
                                              .host_ip = STR("127.0.0.1"),
+                                             .gateway = str_of(n->gateway),
                                              .node_cpu_milli = n->cpu_milli,
                                              .node_memory = n->memory},
                                    .fetch = fetch,
+                                   .services = each_service,
                                    .ctx = n};
     n->pods = pods_new(&o, err);
     return n->pods ? 0 : err ? err->code : ERR_NOMEM;
@@ -461,6 +574,7 @@ int node_start(const struct node_options *o, struct node **ret, struct err *err)
         n->writer = n->kube ? kube_writer_new(n->kube, NULL, err) : NULL;
         code = n->writer ? 0 : ERR_BAD_REQUEST;
     }
+    code = code ? code : start_network(n, err);
     code = code ? code : start_pods(n, err);
     code = code ? code : start_gpus(n, err);
     if (code) {
@@ -501,6 +615,8 @@ void node_free(struct node *n) {
     reflector_free(n->reflector);
     feed_free(n->feed);
     pods_free(n->pods);
+    net_watch_free(n->net_watch);
+    network_free(n->network);
     gpus_free(n->gpus);
     nvml_client_free(n->nvml);
     mirror_free(n->mirror);

@@ -5,10 +5,11 @@
  * is that Node, and runs each under a shim of its own, so that a training run survives a restart of
  * `berth node` and of `berth up`. It talks to the API as any client would.
  *
- * Hidden verbs. The binary must offer two verbs to itself, before it parses anything else:
+ * Hidden verbs. The binary must offer three verbs to itself, before it parses anything else:
  *
  *     berth shim ...           return shim_main(argc - 1, argv + 1);
  *     berth nvml-helper ...    return nvml_helper_main(argc - 1, argv + 1);
+ *     berth router ...         return router_main(argc - 1, argv + 1);
  *
  * In the data folder:
  *
@@ -29,6 +30,9 @@
 /* AUTO takes podman where it is installed, else processes. */
 enum node_runtime { NODE_RUNTIME_AUTO, NODE_RUNTIME_PROCESS, NODE_RUNTIME_PODMAN };
 
+#define NODE_POD_RANGE "10.42.0.0/16"
+#define NODE_SERVICE_RANGE "10.43.0.0/16"
+
 struct node_options {
     struct loop *loop;
     struct log *log;
@@ -43,6 +47,11 @@ struct node_options {
                                   do not hold */
     bool manage_mig;           /* the MIG mode of real GPUs may be changed */
     const char *nvml_path;     /* of libnvidia-ml.so.1; NULL: found */
+    /* Ranges of the addresses of pods and of Services; NULL: 10.42.0.0/16 and 10.43.0.0/16. */
+    const char *pod_range, *service_range;
+    /* Networks of pods: "auto" (their own where this machine can make them), "own" (or do not start), "host"; the way
+     * out of them: "auto", "pasta", "none". NULL: "auto". */
+    const char *pod_network, *uplink;
     const char *host_path_dir; /* hostPath volumes must lie below; NULL: none are allowed */
     const char *program;       /* offers the hidden verbs; NULL: this executable */
     /* Called once, when the Node is registered and its pods are known. May be NULL. */
@@ -77,5 +86,6 @@ void node_isolation(enum node_runtime runtime, struct buf *ret_has, struct buf *
 /* The hidden verbs. */
 int shim_main(int argc, char **argv);
 int nvml_helper_main(int argc, char **argv);
+int router_main(int argc, char **argv);
 
 #endif

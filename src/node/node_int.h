@@ -6,6 +6,8 @@
 #include "kube/reflector.h"
 #include "node/files/files.h"
 #include "node/gpu/gpus.h"
+#include "node/net/net_watch.h"
+#include "node/net/network.h"
 #include "node/node.h"
 #include "node/pods/pods.h"
 
@@ -31,7 +33,13 @@ struct node {
     struct sandbox_probe probe;
     bool podman;
     struct pods *pods;
-    int64_t cpu_milli, memory, disk; /* disk: of the data folder's file system; 0: not told */
+    struct network *network;
+    struct net_watch *net_watch;        /* of Services and policies; NULL: not yet, or no network */
+    bool no_network;                    /* there will be none */
+    bool network_due;                   /* whether there is one is not known yet */
+    bool watch_due;                     /* pods are watched as soon as it is */
+    char gateway[16], network_why[200]; /* why there is none */
+    int64_t cpu_milli, memory, disk;    /* disk: of the data folder's file system; 0: not told */
     char machine_id[64], kernel[128], os[128];
     /* node_publish.c */
     struct timer *heartbeat, *publish_timer;

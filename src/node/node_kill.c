@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "node/files/files.h"
+#include "node/net/pod_net.h"
 #include "node/node.h"
 #include "node/sandbox/proctree.h"
 #include "node/sandbox/sandbox.h"
@@ -151,5 +152,5 @@ int node_kill_all(const char *data_dir, int64_t grace_ms, int *ret_killed, struc
         *ret_killed = (int)v.n;
     }
     victim_vec_release(&v);
-    return 0;
+    return pod_net_stop(data_dir, err);
 }

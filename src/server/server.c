@@ -1,4 +1,5 @@
 /* server: life cycle, and the answers that all handlers share. */
+#include "server/write/admit.h"
 #include "server/server.h"
 
 #include "base/mem.h"
@@ -92,6 +93,7 @@ void server_free(struct server *s) {
     crds_release(s);
     health_release(s);
     openapi_release(s);
+    admit_service_release(s);
     write_release_spares(s);
     arena_release(&s->scratch);
     mem_free(s);

@@ -45,6 +45,8 @@ struct server_page {
 };
 
 struct server_options {
+    uint32_t service_base; /* of the addresses of Services; 0: 10.43.0.0/16 */
+    int service_bits;
     struct loop *loop;
     struct mirror *mirror;
     struct guard *guard;     /* server/kit/guard.h; NULL: everything is allowed (tests) */

@@ -9,7 +9,7 @@
 static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
-} hidden[] = {{"shim", shim_main}, {"nvml-helper", nvml_helper_main}};
+} hidden[] = {{"shim", shim_main}, {"nvml-helper", nvml_helper_main}, {"router", router_main}};
 
 static const struct cli_verb *const machine[] = {
     &world_up,      &world_operate, &world_down,     &world_node,      &world_backup,

@@ -31,6 +31,10 @@ static int run(const struct cli_args *a) {
         .require_isolation = cli_flag(a, "require-isolation"),
         .nvml_path = cli_value(a, "nvml"),
         .host_path_dir = cli_value(a, "host-path"),
+        .pod_network = cli_value(a, "pod-network"),
+        .pod_range = cli_value(a, "pod-range"),
+        .service_range = cli_value(a, "service-range"),
+        .uplink = cli_value(a, "pod-uplink"),
     };
     return node_main(&o);
 }
@@ -45,6 +49,10 @@ static const struct cli_option options[] = {
     REQUIRE_ISOLATION_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
+    POD_NETWORK_OPTION,
+    POD_RANGE_OPTION,
+    SERVICE_RANGE_OPTION,
+    UPLINK_OPTION,
     {"with-parent", 0, NULL, "end when the parent process ends", NULL, false},
     VERBOSE_OPTION,
 };

@@ -22,6 +22,7 @@
     KIND(lease)                                                                                    \
     KIND(endpoint_slice)                                                                           \
     KIND(mutating_webhooks) KIND(validating_webhooks)                                              \
+    KIND(network_policy)                                                                           \
     KIND(events_event)                                                                             \
     KIND(runtime_class)                                                                            \
     KIND(disruption_budget)                                                                        \

@@ -1,5 +1,5 @@
 /*
- * kinds_misc: the rows of Service, Endpoints, EndpointSlice, LimitRange, Lease, PriorityClass, RuntimeClass and of
+ * kinds_misc: the rows of Endpoints, EndpointSlice, LimitRange, Lease, PriorityClass, RuntimeClass and of
  * bodies.
  */
 #include "api/tables/view_misc.h"
@@ -7,105 +7,7 @@
 #include "api/kinds/kinds.h"
 #include "base/limits.h"
 
-/* --- Service, Endpoints, EndpointSlice --- */
-
-static void service_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err) {
-    (void)err;
-    EACH(json_mpath(obj, "spec.ports"), i, p) {
-        (void)i;
-        if (json_mget(p, STR("targetPort")) == NULL) {
-            json_mset_i64(d, p, "targetPort", yyjson_mut_get_sint(json_mget(p, STR("port"))));
-        }
-    }
-    struct str ip = json_mstr_at(obj, "spec.clusterIP");
-    if (ip.n > 0 && json_mpath(obj, "spec.clusterIPs") == NULL) {
-        yyjson_mut_val *list = yyjson_mut_arr(d);
-        yyjson_mut_arr_add_strncpy(d, list, ip.p, ip.n);
-        json_mset(d, json_mget(obj, STR("spec")), STR("clusterIPs"), list);
-    }
-}
-
-static void ports_cell(yyjson_val *obj, struct buf *out) {
-    struct buf b;
-    buf_init(&b, 0);
-    yyjson_arr_iter it = yyjson_arr_iter_with(json_path(obj, "spec.ports"));
-    yyjson_val *p;
-    while ((p = yyjson_arr_iter_next(&it)) != NULL) {
-        int64_t node = json_i64_at(p, "nodePort", 0);
-        buf_c(&b, b.n ? "," : "");
-        buf_i64(&b, json_i64_at(p, "port", 0));
-        if (node > 0) {
-            buf_f(&b, ":%lld", (long long)node);
-        }
-        buf_ch(&b, '/');
-        buf_str(&b, json_str_at(p, "protocol"));
-    }
-    cell_str(out, buf_view(&b));
-    buf_release(&b);
-}
-
-static void service_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
-    (void)now;
-    switch (i) {
-    case 2:
-        cell_str(out, json_str_at(obj, "spec.clusterIP"));
-        break;
-    case 3:
-        cell_str(out, json_str_at(obj, "spec.externalName"));
-        break;
-    case 4:
-        ports_cell(obj, out);
-        break;
-    default:
-        cell_labels(out, json_path(obj, "spec.selector"));
-        break;
-    }
-}
-
-static void service_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
-    struct path at = path_member(NULL, "spec"), ip = path_member(&at, "clusterIP");
-    struct path selector = path_member(&at, "selector"), ports = path_member(&at, "ports");
-    struct str was = json_str_at(old, "spec.clusterIP");
-    if (was.n > 0 && !str_eq(was, json_mstr_at(obj, "spec.clusterIP"))) {
-        cause_invalid(c, &ip, json_mstr_at(obj, "spec.clusterIP"), "field is immutable");
-    }
-    yyjson_mut_val *list = json_mpath(obj, "spec.ports");
-    bool headless = str_is(json_mstr_at(obj, "spec.clusterIP"), "None") ||
-                    str_is(json_mstr_at(obj, "spec.type"), "ExternalName");
-    if (yyjson_mut_arr_size(list) == 0 && !headless) {
-        cause_required(c, &ports, NULL);
-    }
-    check_labels(c, &selector, json_mpath(obj, "spec.selector"));
-}
-
-static const struct column service_columns[] = {
-    COLUMN_NAME,
-    COLUMN_PATH("Type", "string", 0, "spec.type", "Type of the service."),
-    COLUMN("Cluster-IP", "string", 0, "Address inside the cluster."),
-    COLUMN("External-IP", "string", 0, "Address outside the cluster."),
-    COLUMN("Port(s)", "string", 0, "Ports it listens on."),
-    COLUMN_AGE,
-    COLUMN("Selector", "string", 1, "Label selector of the service's pods."),
-};
-const struct kind kind_service = {
-    .group = "",
-    .kind = "Service",
-    .plural = "services",
-    .singular = "service",
-    .short_names = (const char *const[]){"svc", NULL},
-    .categories = (const char *const[]){"all", NULL},
-    .flags = KIND_NAMESPACED | KIND_STATUS | KIND_CREATE_ON_UPDATE | KIND_RETURNS_DELETED |
-             KIND_LABEL_NAME,
-    .versions = &(const struct kind_version){.version = "v1", .schema = &schema_service},
-    .n_versions = 1,
-    .columns = service_columns,
-    .n_columns = COUNT(service_columns),
-    .selectable = (const char *const[]){"spec.clusterIP", "spec.type", NULL},
-    .set_defaults = service_defaults,
-    .prepare = prepare_status,
-    .check = service_check,
-    .cell = service_cell,
-};
+/* --- Endpoints, EndpointSlice --- */
 
 static void endpoints_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) {
     (void)i;

@@ -1,8 +1,8 @@
 /*
- * table_discovery: the fields of EndpointSlice. There is no C view: nobody here follows them.
+ * table_discovery: the fields of EndpointSlice.
  */
 #include "api/tables/table.h"
-#include "api/tables/view_meta.h"
+#include "api/tables/view_discovery.h"
 
 #define DISCOVERY "io.k8s.api.discovery.v1."
 
@@ -10,15 +10,16 @@ static const char *const address_types[] = {"FQDN", "IPv4", "IPv6", NULL};
 static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 
 static const struct field condition_fields[] = {
-    F(BOOL, ONE, "ready", 1, .flags = FIELD_F_OPT,
+    M(slice_conditions, ready, BOOL, ONE, "ready", 1, .flags = FIELD_F_OPT,
       .doc = "Whether traffic can be sent to the endpoint."),
-    F(BOOL, ONE, "serving", 2, .flags = FIELD_F_OPT,
+    M(slice_conditions, serving, BOOL, ONE, "serving", 2, .flags = FIELD_F_OPT,
       .doc = "Whether the endpoint serves, even while terminating."),
-    F(BOOL, ONE, "terminating", 3, .flags = FIELD_F_OPT,
+    M(slice_conditions, terminating, BOOL, ONE, "terminating", 3, .flags = FIELD_F_OPT,
       .doc = "Whether the endpoint is terminating."),
 };
 static const struct schema schema_conditions =
-    SCHEMA(DISCOVERY "EndpointConditions", condition_fields, 0, "Conditions of the endpoint.");
+    SCHEMA(DISCOVERY "EndpointConditions", condition_fields, sizeof(struct slice_conditions),
+           "Conditions of the endpoint.");
 
 static const struct field zone_fields[] = {
     F(STRING, ONE, "name", 1, .flags = FIELD_F_REQUIRED, .doc = "Name of the zone."),
@@ -41,44 +42,54 @@ static const struct schema schema_hints =
     SCHEMA(DISCOVERY "EndpointHints", hint_fields, 0, "Hints for topology-aware routing.");
 
 static const struct field endpoint_fields[] = {
-    F(STRING, LIST, "addresses", 1, .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC,
+    M(slice_endpoint, addresses, STRING, LIST, "addresses", 1,
+      .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC,
       .doc = "Addresses of the endpoint."),
-    F(OBJECT, ONE, "conditions", 2, .of = &schema_conditions, .doc = "Conditions of the endpoint."),
-    F(STRING, ONE, "hostname", 3, .flags = FIELD_F_OPT, .doc = "Host name."),
-    F(OBJECT, ONE, "targetRef", 4, .of = &schema_object_reference,
+    M(slice_endpoint, conditions, OBJECT, ONE, "conditions", 2, .of = &schema_conditions,
+      .doc = "Conditions of the endpoint."),
+    M(slice_endpoint, hostname, STRING, ONE, "hostname", 3, .flags = FIELD_F_OPT,
+      .doc = "Host name."),
+    M(slice_endpoint, target_ref, OBJECT, ONE, "targetRef", 4, .of = &schema_object_reference,
       .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Object that owns the address."),
     F(STRING, MAP, "deprecatedTopology", 5, .doc = "No longer used."),
-    F(STRING, ONE, "nodeName", 6, .flags = FIELD_F_OPT, .doc = "Node that hosts the endpoint."),
-    F(STRING, ONE, "zone", 7, .flags = FIELD_F_OPT, .doc = "Zone of the endpoint."),
+    M(slice_endpoint, node_name, STRING, ONE, "nodeName", 6, .flags = FIELD_F_OPT,
+      .doc = "Node that hosts the endpoint."),
+    M(slice_endpoint, zone, STRING, ONE, "zone", 7, .flags = FIELD_F_OPT,
+      .doc = "Zone of the endpoint."),
     F(OBJECT, ONE, "hints", 8, .of = &schema_hints, .flags = FIELD_F_OPT,
       .doc = "Hints for topology-aware routing."),
 };
 static const struct schema schema_endpoint =
-    SCHEMA(DISCOVERY "Endpoint", endpoint_fields, 0, "An endpoint of a service.");
+    SCHEMA(DISCOVERY "Endpoint", endpoint_fields, sizeof(struct slice_endpoint),
+           "An endpoint of a service.");
 
 static const struct field port_fields[] = {
-    F(STRING, ONE, "name", 1, .flags = FIELD_F_OPT, .def = "\"\"", .doc = "Name of the port."),
-    F(STRING, ONE, "protocol", 2, .flags = FIELD_F_OPT, .def = "\"TCP\"", .values = protocols,
+    M(slice_port, name, STRING, ONE, "name", 1, .flags = FIELD_F_OPT, .def = "\"\"",
+      .doc = "Name of the port."),
+    M(slice_port, protocol, STRING, ONE, "protocol", 2, .flags = FIELD_F_OPT, .def = "\"TCP\"",
+      .values = protocols,
       .doc = "TCP, UDP or SCTP."),
-    F(INT32, ONE, "port", 3, .flags = FIELD_F_OPT, .min = 1, .max = 65535,
+    M(slice_port, port, INT32, ONE, "port", 3, .flags = FIELD_F_OPT, .min = 1, .max = 65535,
       .doc = "Port to connect to."),
-    F(STRING, ONE, "appProtocol", 4, .flags = FIELD_F_OPT,
+    M(slice_port, app_protocol, STRING, ONE, "appProtocol", 4, .flags = FIELD_F_OPT,
       .doc = "Application protocol of the port."),
 };
 static const struct schema schema_port =
-    SCHEMA(DISCOVERY "EndpointPort", port_fields, 0, "A port.");
+    SCHEMA(DISCOVERY "EndpointPort", port_fields, sizeof(struct slice_port), "A port.");
 
 static const struct field slice_fields[] = {
     F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written."),
     F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
-    F(OBJECT, ONE, "metadata", 1, .of = &schema_meta,
+    M(endpoint_slice, metadata, OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Standard object metadata."),
-    F(OBJECT, LIST, "endpoints", 2, .of = &schema_endpoint,
+    M(endpoint_slice, endpoints, OBJECT, LIST, "endpoints", 2, .of = &schema_endpoint,
       .flags = FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY, .doc = "Endpoints."),
-    F(OBJECT, LIST, "ports", 3, .of = &schema_port, .flags = FIELD_F_ATOMIC,
+    M(endpoint_slice, ports, OBJECT, LIST, "ports", 3, .of = &schema_port, .flags = FIELD_F_ATOMIC,
       .doc = "Ports of every endpoint."),
-    F(STRING, ONE, "addressType", 4, .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE,
-      .values = address_types, .doc = "Address type: IPv4, IPv6 or FQDN."),
+    M(endpoint_slice, address_type, STRING, ONE, "addressType", 4,
+      .flags = FIELD_F_REQUIRED | FIELD_F_IMMUTABLE, .values = address_types,
+      .doc = "Address type: IPv4, IPv6 or FQDN."),
 };
 const struct schema schema_endpoint_slice =
-    SCHEMA(DISCOVERY "EndpointSlice", slice_fields, 0, "Some of the addresses behind a service.");
+    SCHEMA(DISCOVERY "EndpointSlice", slice_fields, sizeof(struct endpoint_slice),
+           "Some of the addresses behind a service.");

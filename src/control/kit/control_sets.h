@@ -24,9 +24,11 @@ enum control_set {
     CONTROL_DISRUPTIONS = 1 << 14, /* how many pods may be evicted */
     CONTROL_QUOTAS = 1 << 15,      /* what namespaces have, of what they may have */
     CONTROL_APPS = 1 << 16,        /* what runs as long as it is wanted: Deployments, ReplicaSets */
-    CONTROL_ALL = (1 << 17) - 1,
+    CONTROL_ENDPOINTS = 1 << 17,   /* EndpointSlices of Services */
+    CONTROL_ALL = (1 << 18) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
-    CONTROL_KUBERNETES = CONTROL_BOOTSTRAP | CONTROL_NAMESPACES | CONTROL_SERVICEACCOUNTS |
+    CONTROL_KUBERNETES = CONTROL_ENDPOINTS |
+                         CONTROL_BOOTSTRAP | CONTROL_NAMESPACES | CONTROL_SERVICEACCOUNTS |
                          CONTROL_GC | CONTROL_JOBS | CONTROL_NODES | CONTROL_ROLES |
                          CONTROL_EVENT_TTL | CONTROL_CRON_JOBS | CONTROL_DISRUPTIONS |
                          CONTROL_QUOTAS | CONTROL_APPS,

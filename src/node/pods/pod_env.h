@@ -13,6 +13,7 @@ enum pod_source { POD_CONFIG_MAP, POD_SECRET };
 
 struct pod_facts {
     struct str pod_ip, host_ip;
+    struct str gateway; /* of pods with a network of their own, where their name server is */
     int64_t node_cpu_milli, node_memory; /* what a container without limits may use */
 };
 

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "node/files/files.h"
+#include "node/pods/pod_files.h"
 #include "node/pods/pod_life.h"
+#include "node/pods/pod_links.h"
 #include "node/pods/pod_volumes.h"
 #include "wire/text/quantity.h"
 
@@ -107,6 +109,29 @@ static int set_base(struct writer_of_spec *w, yyjson_val *c, struct pod_env *e) 
     return code;
 }
 
+struct links {
+    struct pod_env *e;
+    size_t n;
+    int code;
+};
+
+static bool add_link(void *ctx, struct str name, yyjson_val *spec) {
+    struct links *l = ctx;
+
+    l->code = pod_links_add(l->e, name, spec);
+    return l->code == 0 && ++l->n < POD_LINKS_MAX;
+}
+
+static int add_links(struct writer_of_spec *w, struct pod_env *e) {
+    struct links l = {.e = e};
+
+    if (w->in->services && json_bool_at(w->in->env.pod, "spec.enableServiceLinks", true)) {
+        w->in->services(w->in->services_ctx, json_str_at(w->in->env.pod, "metadata.namespace"),
+                        add_link, &l);
+    }
+    return l.code;
+}
+
 static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *container,
                      struct str *ret_devices) {
     size_t slices;
@@ -116,6 +141,7 @@ static int build_env(struct writer_of_spec *w, struct pod_env *e, yyjson_val *co
     w->notes.only_first_slice |= slices > 1;
     w->env.container = container;
     int code = set_base(w, container, e);
+    code = code ? code : add_links(w, e);
     code = code ? code : pod_env_build(e, &w->env, w->err);
     /* After the user's own: a pod sees the devices it was given, whatever it asks for. */
     bool none = str_empty(*ret_devices);
@@ -262,7 +288,7 @@ static int add_podman_volumes(struct writer_of_spec *w, yyjson_val *c) {
     return 0;
 }
 
-/* podman run: host network (podIP is the machine's), devices by CDI name, volumes by their folders. Whatever the pod
+/* podman run: the pod's network (else the machine's), devices by CDI name, volumes by their folders. Whatever the pod
  * says stands behind "=", or where no option can be. */
 static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yyjson_val *c,
                            struct str devices) {
@@ -270,7 +296,6 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
                                        "run",
                                        "--rm",
                                        "--replace",
-                                       "--network=host",
                                        "--log-driver=none",
                                        "--security-opt=no-new-privileges"};
     yyjson_val *command = json_get(c, STR("command"));
@@ -284,6 +309,8 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++) {
         add_word(w, str_of(head[i]));
     }
+    add_word(w, w->in->netns.n ? arena_f(a, "--network=ns:%.*s", STR_ARG(w->in->netns))
+                               : STR("--network=host"));
     add_word(w, arena_f(a, "--name=%.*s", STR_ARG(container_name(w, c))));
     while (!w->in->simulated && str_next(&devices, ',', &uuid)) {
         add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
@@ -328,6 +355,35 @@ static void add_podman_env(struct writer_of_spec *w) {
     }
 }
 
+/* A file of ours that is mounted over one of the machine. */
+static int give_file(struct writer_of_spec *w, const char *name, const char *target, struct buf *b,
+                     struct str *ret) {
+    int code = buf_ok(b) ? buf_ok(b) : file_store(w->root, name, buf_view(b), 0644, w->err);
+
+    buf_release(b);
+    *ret = arena_f(&w->arena, "{\"source\":\"%s/%s\",\"target\":\"%s\",\"readOnly\":true}",
+                   w->root, name, target);
+    return code;
+}
+
+/* Names and name servers of a pod with a network of its own. */
+static int write_net_files(struct writer_of_spec *w, struct str *ret_hosts,
+                           struct str *ret_resolv) {
+    struct str machine = {NULL, 0};
+    struct buf b;
+
+    buf_init(&b, 1 << 20);
+    pod_hosts_write(w->in->env.pod, w->env.facts->pod_ip, &b);
+    int code = give_file(w, "hosts", "/etc/hosts", &b, ret_hosts);
+    if (code == 0) {
+        file_load("/etc", "resolv.conf", &w->arena, &machine, NULL);
+        buf_init(&b, 1 << 20);
+        pod_resolv_write(w->in->env.pod, w->in->gateway, machine, &b);
+        code = give_file(w, "resolv.conf", "/etc/resolv.conf", &b, ret_resolv);
+    }
+    return code;
+}
+
 /* Names of the pod and, in an indexed Job, of its peers: all on this machine. A file that is
  * mounted over /etc/hosts. */
 static int write_hosts(struct writer_of_spec *w, struct str *ret) {
@@ -351,12 +407,7 @@ static int write_hosts(struct writer_of_spec *w, struct str *ret) {
               STR_ARG(peer), STR_ARG(sub), STR_ARG(peer), STR_ARG(sub), STR_ARG(ns), STR_ARG(peer),
               STR_ARG(sub), STR_ARG(ns));
     }
-    int code = buf_ok(&b) ? buf_ok(&b) : file_store(w->root, "hosts", buf_view(&b), 0644, w->err);
-    buf_release(&b);
-    *ret =
-        arena_f(&w->arena, "{\"source\":\"%s/hosts\",\"target\":\"/etc/hosts\",\"readOnly\":true}",
-                w->root);
-    return code;
+    return give_file(w, "hosts", "/etc/hosts", &b, ret);
 }
 
 /* One more element before the closing bracket. */
@@ -394,9 +445,10 @@ static struct str message_mount(struct writer_of_spec *w, yyjson_val *c) {
 }
 
 static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
-    struct str hosts;
+    struct str hosts = {NULL, 0}, resolv = {NULL, 0};
     size_t n = yyjson_arr_size(json_get(c, STR("volumeMounts")));
-    int code = write_hosts(w, &hosts);
+    bool own = w->in->netns.n && w->in->probe->mounts && !w->in->podman;
+    int code = own ? write_net_files(w, &hosts, &resolv) : write_hosts(w, &hosts);
 
     if (code || w->in->podman) {
         return code;
@@ -409,6 +461,9 @@ static int add_mounts(struct writer_of_spec *w, yyjson_val *c) {
     code = pod_volumes_mounts(&w->volumes, c, &w->arena, &w->out, w->err);
     if (code == 0 && hosts.p) {
         add_mount(w, hosts);
+    }
+    if (code == 0 && resolv.p) {
+        add_mount(w, resolv);
     }
     struct str message = message_mount(w, c);
     if (code == 0 && message.n) {
@@ -580,6 +635,10 @@ static void add_head(struct writer_of_spec *w) {
     buf_json(&w->out, json_str_at(pod, "metadata.name"));
     buf_c(&w->out, ",\"restartPolicy\":");
     buf_json(&w->out, str_empty(policy) ? STR("Always") : policy);
+    if (w->in->netns.n && !w->in->podman) {
+        buf_c(&w->out, ",\"netns\":");
+        buf_json(&w->out, w->in->netns);
+    }
     buf_f(&w->out, ",\"grace\":%lld",
           (long long)json_i64_at(pod, "spec.terminationGracePeriodSeconds", 30));
     buf_f(&w->out, ",\"sandbox\":{\"plain\":%s,\"uid\":%u,\"gid\":%u,\"cgroup\":%d,\"cgroupName\":",

@@ -353,7 +353,13 @@ void pod_status_write(const struct pod_status_in *in, struct buf *b, const char 
     add_text(b, "hostIP", in->host_ip);
     buf_c(b, ",\"hostIPs\":[{");
     add_text(b, "ip", in->host_ip);
-    buf_c(b, "}],\"podIP\":\"127.0.0.1\",\"podIPs\":[{\"ip\":\"127.0.0.1\"}],");
+    buf_c(b, "}],");
+    if (in->pod_ip.n) {
+        add_text(b, "podIP", in->pod_ip);
+        buf_c(b, ",\"podIPs\":[{");
+        add_text(b, "ip", in->pod_ip);
+        buf_c(b, "}],");
+    }
     add_time(b, "startTime", in->start_ns);
     add_conditions(b, in, phase, init_pending);
     add_list(b, in, "spec.initContainers", "initContainerStatuses", init_pending);

@@ -10,7 +10,7 @@
 struct pod_status_in {
     yyjson_val *pod;
     yyjson_val *state; /* state.json, or NULL: nothing has run yet */
-    struct str host_ip;
+    struct str host_ip, pod_ip;
     int64_t start_ns; /* when the node took the pod */
     int64_t now_ns;
     /* When nothing ran or the shim is gone: why. For a pod that waits: reason and message of its

@@ -28,7 +28,7 @@ static void look(const char *state, struct pod_status_in in, const char *want_ph
     }
     in.pod = yyjson_doc_get_root(pod);
     in.state = st ? yyjson_doc_get_root(st) : NULL;
-    in.host_ip = STR("127.0.0.1");
+    in.host_ip = in.pod_ip = STR("127.0.0.1");
     buf_init(&b, 1 << 16);
     pod_status_write(&in, &b, &phase);
     assert_string_equal(phase, want_phase);

@@ -20,6 +20,7 @@ static void act_over(struct pod *p) {
     if (p->pods->o.gpus) {
         gpus_release(p->pods->o.gpus, str_of(p->uid));
     }
+    pod_detach(p);
     pod_report(p);
 }
 
@@ -145,7 +146,7 @@ static void bury(struct pod *p) {
 }
 
 void pod_answered(struct pod *p) {
-    p->waiting_answer = p->fetching > 0;
+    p->waiting_answer = p->fetching > 0 || p->attaching;
     if (p->doomed) {
         bury(p);
     }

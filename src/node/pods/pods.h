@@ -22,6 +22,7 @@
 #include "node/sandbox/sandbox.h"
 #include "node/sandbox/users.h"
 
+struct network;
 struct pods;
 
 struct pods_options {
@@ -34,11 +35,16 @@ struct pods_options {
     const char *data_dir, *program, *node_name, *host_path_dir;
     bool podman;
     bool strict; /* a limit that the kernel does not take stops its pod */
+    struct network *network; /* NULL: pods use the machine's own */
     struct pod_facts facts;
     /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread.
      */
     void (*fetch)(void *ctx, enum pod_source kind, struct str ns, struct str name,
                   void (*done)(void *done_ctx, int code, struct str json), void *done_ctx);
+    /* Services of a namespace that have an address; each returns false to stop. NULL: none. */
+    void (*services)(void *ctx, struct str ns,
+                     bool (*each)(void *each_ctx, struct str name, yyjson_val *spec),
+                     void *each_ctx);
     void *ctx;
 };
 
@@ -47,6 +53,7 @@ struct pods *pods_new(const struct pods_options *o, struct err *err);
 /* Leaves all processes as they are. */
 void pods_free(struct pods *p);
 void pods_set_gpus(struct pods *p, struct gpus *gpus);
+void pods_set_network(struct pods *p, struct network *n); /* NULL: there is none after all */
 
 /* From the API: a pod of this node, new or changed; one that no longer exists; the first list is
  * complete. */
@@ -55,6 +62,7 @@ void pods_gone(struct pods *p, const struct object *pod);
 void pods_synced(struct pods *p);
 
 bool pods_alive(void *pods, struct str uid); /* has, or may have, processes */
+bool pods_has(const struct pods *pods, struct str uid); /* is not over */
 /* The hardware under a pod failed: it is ended, and told why. */
 void pods_trouble(struct pods *p, struct str uid, const char *why);
 

@@ -73,6 +73,9 @@ struct pod {
     size_t n_sources;
     struct str *uuids;
     struct pod_devices devices;
+    /* its network: pods_net.c */
+    char ip[16], netns[48];
+    bool attaching, attached;
     /* events of the shim: up to which one they are told; how many new ones may be */
     int64_t told_seq, tell_mono;
     int tells;
@@ -111,6 +114,11 @@ void pod_acquire(struct pod *p);
 void pod_prepare(struct pod *p);
 void pod_launch(struct pod *p);
 int pods_server_start(struct pods *p, struct err *err);
+
+/* pods_net.c: true: the pod has its network, or needs none of its own; else it goes on when it has. */
+bool pod_attach(struct pod *p);
+void pod_detach(struct pod *p);
+struct str pod_ip(const struct pod *p);
 
 /* pods_watch.c: the shim's side. */
 void pod_watch(struct pod *p);

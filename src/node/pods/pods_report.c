@@ -32,6 +32,7 @@ static void write_status(struct pod *p, yyjson_val *pod, yyjson_val *state) {
     struct pod_status_in in = {.pod = pod,
                                .state = state,
                                .host_ip = ps->o.facts.host_ip,
+                               .pod_ip = pod_ip(p),
                                .start_ns = p->start_ns,
                                .now_ns = clock_wall(ps->clock),
                                .reason = str_of(p->reason),

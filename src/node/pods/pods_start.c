@@ -175,9 +175,11 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
     if (code == 0 && !ps->o.podman) {
         code = device_files(p, &a, &files, &n_files, err);
     }
+    struct pod_facts facts = ps->o.facts;
+    facts.pod_ip = pod_ip(p);
     if (code == 0) {
         const struct pod_spec_in in = {.env = {.pod = yyjson_doc_get_root(doc),
-                                               .facts = &ps->o.facts,
+                                               .facts = &facts,
                                                .lookup = lookup,
                                                .ctx = p},
                                        .data_dir = ps->o.data_dir,
@@ -190,6 +192,10 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
                                        .n_files = n_files,
                                        .podman = ps->o.podman,
                                        .strict = ps->o.strict,
+                                       .services = ps->o.services,
+                                       .services_ctx = ps->o.ctx,
+                                       .netns = str_of(p->attached ? p->netns : ""),
+                                       .gateway = ps->o.facts.gateway,
                                        .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
                                        .devices = &p->devices,
                                        .uuids = p->uuids};
@@ -221,7 +227,7 @@ void pod_prepare(struct pod *p) {
     struct pod_spec_notes notes = {0};
     struct err err = {0};
 
-    if (p->fetching) {
+    if (p->fetching || !pod_attach(p)) {
         return;
     }
     if (p->fresh_fetch) { /* tried before: what was missing may be there now */

@@ -43,6 +43,7 @@ struct server {
     size_t n_yaml_jobs;
     struct talk_line *lines;        /* talk/line.c: sessions with pods */
     struct timer *lines_timer;      /* looks for idle ones while there are any */
+    struct service_lately *services; /* admit_service.c */
     struct write *spare_writes;     /* free list, pipeline.c */
     size_t n_spare_writes;
     struct arena

@@ -58,5 +58,8 @@ int admit_object(struct write *w) {
         r = admit_pod(w);
         r = r ? r : admit_limits(w);
     }
+    if (r == 0 && is_kind(w->req->kind, "", "Service")) {
+        r = admit_service(w);
+    }
     return r ? r : admit_mutate(w);
 }

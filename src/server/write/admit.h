@@ -18,6 +18,9 @@ int admit_object(struct write *w);
 
 /* admit_pod.c: default ServiceAccount, priority. */
 int admit_pod(struct write *w);
+/* admit_service.c: addresses and node ports; what it remembers of them. */
+int admit_service(struct write *w);
+void admit_service_release(struct server *s);
 /* admit_limits.c: defaults and bounds of the LimitRanges of the pod's namespace. */
 int admit_limits(struct write *w);
 /* admit_quota.c: the ResourceQuotas of its namespace, which are charged with the object; last of all. */

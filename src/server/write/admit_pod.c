@@ -98,11 +98,29 @@ static int admit_priority(struct write *w, yyjson_mut_val *spec) {
     return r != 0 ? nomem(w) : 0;
 }
 
+/* The machine's own network is for pods of namespaces that an administrator opened it to. */
+static int admit_network(struct write *w, yyjson_mut_val *spec) {
+    const struct object *ns =
+        mirror_pending(w->s->o.mirror, kind_by_name(STR(""), STR("Namespace")), (struct str){0},
+                       w->req->ns);
+
+    if (!yyjson_mut_get_bool(json_mget(spec, STR("hostNetwork"))) ||
+        (ns && str_is(object_label(ns, STR("berth.dev/host-network")), "allowed"))) {
+        return 0;
+    }
+    return failure_forbidden(&w->failure, w->arena, w->req->kind, pod_name(w),
+                             "spec.hostNetwork: Forbidden: pods have networks of their own; an "
+                             "administrator may label namespace %.*s with "
+                             "berth.dev/host-network=allowed",
+                             STR_ARG(w->req->ns));
+}
+
 int admit_pod(struct write *w) {
     yyjson_mut_val *spec = json_mensure(w->doc, yyjson_mut_doc_get_root(w->doc), "spec");
     if (spec == NULL) {
         return nomem(w);
     }
     int r = admit_account(w, spec);
+    r = r ? r : admit_network(w, spec);
     return r ? r : admit_priority(w, spec);
 }

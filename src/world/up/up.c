@@ -44,7 +44,7 @@
 enum {
     STOP_GRACE_MS = 5000,
     PANEL_GRACE_MS = 500,
-    NODE_ARGS = 21,
+    NODE_ARGS = 34,
     CERT_BYTES_MAX = 64 << 10,
     ARENA_BYTES_MAX = 1 << 20,
 };
@@ -308,9 +308,16 @@ static int start_node(struct up *u, struct err *err) {
         a[n++] = "--nvml";
         a[n++] = u->o.nvml;
     }
-    if (u->o.host_path) {
-        a[n++] = "--host-path";
-        a[n++] = u->o.host_path;
+    const struct {
+        const char *name, *value;
+    } given[] = {{"--host-path", u->o.host_path},     {"--pod-network", u->o.pod_network},
+                 {"--pod-range", u->o.pod_range},     {"--service-range", u->o.service_range},
+                 {"--pod-uplink", u->o.uplink}};
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        if (given[i].value) {
+            a[n++] = given[i].name;
+            a[n++] = given[i].value;
+        }
     }
     if (u->o.verbose) {
         a[n++] = "--verbose";
@@ -466,6 +473,8 @@ static int make_server(struct up *u, struct err *err) {
         .notes = u->walls,
         .front = panel_front,
         .front_ctx = u->panel,
+        .service_base = u->o.service_base,
+        .service_bits = u->o.service_bits,
         .pages = u->pages,
         .n_pages = sizeof(u->pages) / sizeof(u->pages[0]),
     };

@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "control/control_set.h"
+#include "node/net/model.h"
 
 const char *const gpus_choices[] = {"auto", "none", "sim:8xh200", "sim:1xh200", "sim:4xa100-80gb",
                                     NULL};
+const char *const network_choices[] = {"auto", "own", "host", NULL};
+const char *const uplink_choices[] = {"auto", "pasta", "none", NULL};
 const char *const runtime_choices[] = {"auto", "process", "podman", NULL};
 
 const struct cli_option up_option_rows[UP_OPTIONS] = {
@@ -28,6 +31,10 @@ const struct cli_option up_option_rows[UP_OPTIONS] = {
     REQUIRE_ISOLATION_OPTION,
     NVML_OPTION,
     HOST_PATH_OPTION,
+    POD_NETWORK_OPTION,
+    POD_RANGE_OPTION,
+    SERVICE_RANGE_OPTION,
+    UPLINK_OPTION,
     {"accept-loss", 0, NULL, "start with a database that has less than was written to it", NULL,
      false},
     {"controllers", 0, "SET",
@@ -81,6 +88,19 @@ static int read_dashboard(const struct cli_args *a, struct panel_at *at, struct 
     return r ? r : dashboard_hosts_option(a, at, err);
 }
 
+/* The node checks the range of pods; that of Services is the API's. */
+static int read_services(struct up_options *o, struct err *err) {
+    if (o->service_range &&
+        (!model_ip(str_of(o->service_range), &o->service_base, &o->service_bits) ||
+         o->service_bits < 8 || o->service_bits > 28)) {
+        return err_set(
+            err, ERR_BAD_REQUEST,
+            "--service-range %s: expected an IPv4 network of /8 to /28, like 10.43.0.0/16",
+            o->service_range);
+    }
+    return 0;
+}
+
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err) {
     struct control_list list = {0};
     struct up_options o = {
@@ -92,6 +112,10 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
         .runtime = value_or(a, "runtime", "auto"),
         .nvml = cli_value(a, "nvml"),
         .host_path = cli_value(a, "host-path"),
+        .pod_network = cli_value(a, "pod-network"),
+        .pod_range = cli_value(a, "pod-range"),
+        .service_range = cli_value(a, "service-range"),
+        .uplink = cli_value(a, "pod-uplink"),
         .manage_mig = cli_flag(a, "manage-mig"),
         .require_isolation = cli_flag(a, "require-isolation"),
         .accept_loss = cli_flag(a, "accept-loss"),
@@ -104,6 +128,7 @@ int up_options_read(const struct cli_args *a, struct up_options *ret, struct err
                     o.listen.host);
     }
     r = r ? r : read_dashboard(a, &o.dashboard, err);
+    r = r ? r : read_services(&o, err);
     if (r == 0 && control_set_parse(str_of(value_or(a, "controllers", "all")), CONTROL_ALL, &list,
                                     err) != 0) {
         r = err_wrap(err, "--controllers");

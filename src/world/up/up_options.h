@@ -20,6 +20,9 @@ struct up_options {
     const char *runtime;    /* one of runtime_choices */
     const char *nvml;
     const char *host_path;
+    const char *pod_network, *pod_range, *service_range, *uplink; /* as node_options; NULL: theirs */
+    uint32_t service_base; /* of service_range; 0: the usual */
+    int service_bits;
     bool manage_mig;
     bool require_isolation;
     bool accept_loss;     /* a database that is behind what is known of it is taken */
@@ -30,14 +33,15 @@ struct up_options {
     bool verbose;
 };
 
-enum { UP_OPTIONS = 17 };
+enum { UP_OPTIONS = 21 };
 extern const struct cli_option up_option_rows[UP_OPTIONS];
 
 int up_options_read(const struct cli_args *a, struct up_options *ret, struct err *err);
 
 /* ---- what `berth node` has as well ---- */
 
-extern const char *const gpus_choices[], *const runtime_choices[];
+extern const char *const gpus_choices[], *const runtime_choices[], *const network_choices[],
+    *const uplink_choices[];
 enum node_runtime runtime_option(const struct cli_args *a);
 enum node_runtime runtime_named(const char *word);
 
@@ -61,6 +65,20 @@ enum node_runtime runtime_named(const char *word);
     {                                                                                              \
         "host-path", 0, "DIR", "hostPath volumes below this folder are allowed; else none", NULL,  \
             false                                                                                  \
+    }
+#define POD_NETWORK_OPTION                                                                         \
+    {                                                                                              \
+        "pod-network", 0, "KIND", "own: pods have addresses of their own; else auto: if it can",   \
+            network_choices, false                                                                 \
+    }
+#define POD_RANGE_OPTION                                                                           \
+    { "pod-range", 0, "NETWORK", "addresses of pods; else 10.42.0.0/16", NULL, false }
+#define SERVICE_RANGE_OPTION                                                                       \
+    { "service-range", 0, "NETWORK", "addresses of Services; else 10.43.0.0/16", NULL, false }
+#define UPLINK_OPTION                                                                              \
+    {                                                                                              \
+        "pod-uplink", 0, "KIND", "the way out for pods; else auto: pasta where installed",         \
+            uplink_choices, false                                                                  \
     }
 #define DASHBOARD_HOST_OPTION                                                                      \
     {                                                                                              \

@@ -1,0 +1,112 @@
+/*
+ * router: the process that holds the network of this machine's pods. Inside the node room only; the hidden verb
+ *
+ *     berth router --data DIR --pods 10.42.0.0/16 --services 10.43.0.0/16 --uplink auto|pasta|none
+ *
+ * starts it (router_main in node/node.h), and it outlives the node that did, as pods do. Two processes: the *keeper*
+ * stays in the machine's own network and does there what the other asks for (a listener on loopback for a NodePort, a
+ * question to the machine's name servers, the way out by `pasta`); the *worker* lives in a network namespace of its
+ * own, inside a user namespace where the kernel allows one, so that nothing it does can touch the machine's network.
+ *
+ *     machine's network         router's namespace                       pods
+ *     -----------------         ----------------------------------      -------------
+ *     keeper                    worker: DNS on the gateway's address     eth0 10.42.0.2
+ *     127.0.0.1:30080 ------->  nftables: Services, policies  <-- veth --/
+ *     pasta <----- tap -------  routes: one host route a pod  <-- veth ---- eth0 10.42.0.3
+ *
+ * Pods are routed, not bridged: every packet between two pods passes the rules of the router, and no pod can answer for
+ * the address of another (strict reverse-path filter, one interface a pod). The gateway of all pods is the first
+ * address of their range.
+ *
+ * Who talks to it: the node, in JSON lines on the socket DIR/node/router.sock:
+ *
+ *     {"op":"attach","uid":"...","ip":"10.42.0.2"}   a namespace for a pod; answer {"uid","netns"} or {"uid","error"}
+ *     {"op":"detach","uid":"..."}
+ *     {"op":"hello"}                                     answer {"pods":[{"uid","ip"}],"userns","uplink"}
+ *     {"op":"begin"} {"op":"put",...} ... {"op":"end"}   everything that is known of Services; model.h has the records
+ *     {"op":"put",...} {"op":"drop","key":"..."}         what changed
+ *     {"op":"socket","type":"tcp"}                       a socket made in the router's namespace (pod_net.h)
+ *     {"op":"stop"}
+ *
+ * A router that no node has talked to for a while, and whose pods have all ended, ends.
+ */
+#ifndef BERTH_NODE_NET_ROUTER_H
+#define BERTH_NODE_NET_ROUTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "net/loop.h"
+#include "node/net/rules.h"
+
+enum { ROUTER_LINE_MAX = 8 << 20, ROUTER_CLIENTS_MAX = 256 };
+#define ROUTER_SOCKET "router.sock"
+#define ROUTER_LOCK "router.lock"
+
+struct router_options {
+    const char *data_dir; /* absolute */
+    uint32_t pods, services;
+    int pods_bits, services_bits;
+    bool uplink;        /* wanted, where pasta is installed */
+    bool uplink_wanted; /* asked for by name: its absence is an error */
+};
+
+/* Asks the keeper, and waits for its answer, which is quick. */
+struct outside {
+    int fd;
+};
+/* router_keeper.c. A socket in the machine's network: SOCK_STREAM, listening on 127.0.0.1:port, or SOCK_DGRAM. -1 and
+ * err. */
+int outside_socket(struct outside *o, int type, uint16_t port, struct err *err);
+/* Starts the way out, for the worker; 0 once the link is there. */
+int outside_uplink(struct outside *o, bool own_user, struct err *err);
+/* The outer half, until the worker has ended; then everything of it has. Returns an exit status. */
+int router_keep(int fd, int worker_pid);
+
+struct router_pod {
+    char uid[64];
+    uint32_t ip;
+    int ns_fd;
+};
+
+struct router {
+    struct router_options o;
+    struct loop *loop;
+    struct outside outside;
+    int ns_fd; /* of its own network namespace */
+    int netlink;
+    bool own_user;   /* a user namespace of its own */
+    bool uplink;     /* is there */
+    struct map pods; /* uid -> struct router_pod */
+    struct net_model model;
+    struct net_rules rules;
+    struct nft *nft;
+    struct resolver *resolver;
+    struct node_ports *ports;
+    struct router_serve *serve;
+    bool apply_soon;
+    struct timer *idle;
+    int idle_rounds;
+};
+
+uint32_t router_gateway(const struct router_options *o);
+
+/* router_pods.c */
+int router_attach(struct router *r, struct str uid, uint32_t ip, struct router_pod **ret,
+                  struct err *err);
+void router_detach(struct router *r, struct str uid);
+void router_pods_release(struct router *r);
+/* Detaches pods that have no shim any more; true when none is left. */
+bool router_pods_sweep(struct router *r);
+
+/* router_serve.c: the socket of the node. */
+int router_serve_start(struct router *r, int listen_fd, struct err *err);
+bool router_serve_busy(const struct router *r); /* a node is connected */
+void router_serve_free(struct router_serve *s);
+
+/* After a change of the model: rules, listeners and names follow, soon. */
+void router_changed(struct router *r);
+
+#endif

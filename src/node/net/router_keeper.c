@@ -1,0 +1,202 @@
+/*
+ * router_keeper: the half of the router that stays in the machine's network. It does three things, each when the worker
+ * asks: makes a listener on loopback, makes a socket for questions to name servers, starts pasta. See router.h.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node/net/router.h"
+
+enum { BACKLOG = 128, UPLINK_MS = 3000, STEP_MS = 10 };
+enum keeper_wish { KEEPER_STREAM, KEEPER_DATAGRAM, KEEPER_UPLINK };
+
+struct keeper_request {
+    enum keeper_wish wish;
+    uint16_t port;
+    bool own_user; /* the worker has a user namespace of its own */
+};
+
+struct keeper_answer {
+    int error; /* errno */
+};
+
+/* ---- the keeper's side ---- */
+
+static int make_socket(const struct keeper_request *q) {
+    const struct sockaddr_in a = {.sin_family = AF_INET,
+                                  .sin_port = htons(q->port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bool stream = q->wish == KEEPER_STREAM;
+    int on = 1, fd = socket(AF_INET, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0);
+
+    if (fd == -1) {
+        return -1;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (stream &&
+        (bind(fd, (const struct sockaddr *)&a, sizeof(a)) == -1 || listen(fd, BACKLOG) == -1)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+/* Ends with the keeper; what it says is nobody's. */
+static pid_t start_pasta(int worker, bool own_user) {
+    char net[48], user[48];
+    const char *argv[] = {"pasta",    "--config-net", "-q",          "-f",         "-4",      "-t",
+                          "none",     "-u",           "none",        "-T",         "none",    "-U",
+                          "none",     "--no-map-gw",  "--ns-ifname", RULES_UPLINK, "--netns", net,
+                          "--userns", user,           "--runas",     "0:0",        NULL};
+    snprintf(net, sizeof(net), "/proc/%d/ns/net", worker);
+    snprintf(user, sizeof(user), "/proc/%d/ns/user", worker);
+    if (!own_user) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (geteuid() != 0) {
+        argv[20] = NULL;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        for (int i = 0; i < 3; i++) {
+            dup2(null, i);
+        }
+        execvp(argv[0], (char **)(uintptr_t)argv);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void answer(int fd, int error, int give) {
+    struct keeper_answer a = {.error = error};
+    struct iovec v = {&a, sizeof(a)};
+    char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+    if (give != -1) {
+        m.msg_control = room;
+        m.msg_controllen = sizeof(room);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(c), &give, sizeof(int));
+    }
+    (void)!sendmsg(fd, &m, MSG_NOSIGNAL);
+}
+
+static volatile sig_atomic_t ending;
+
+static void on_end(int signum) {
+    (void)signum;
+    ending = 1;
+}
+
+int router_keep(int fd, int worker_pid) {
+    const struct sigaction end = {.sa_handler = on_end};
+    pid_t pasta = -1;
+
+    sigaction(SIGTERM, &end, NULL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    prctl(PR_SET_NAME, "berth-keeper", 0, 0, 0);
+    while (!ending) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        struct keeper_request q;
+        if (poll(&p, 1, -1) == -1) {
+            continue;
+        }
+        if (recv(fd, &q, sizeof(q), 0) != (ssize_t)sizeof(q)) {
+            break;
+        }
+        int made = -1, error = 0;
+        if (q.wish == KEEPER_UPLINK) {
+            pasta = pasta > 0 ? pasta : start_pasta(worker_pid, q.own_user);
+            error = pasta > 0 ? 0 : errno;
+        } else {
+            made = make_socket(&q);
+            error = made == -1 ? errno : 0;
+        }
+        answer(fd, error, made);
+        if (made != -1) {
+            close(made);
+        }
+    }
+    if (pasta > 0) {
+        kill(pasta, SIGTERM);
+    }
+    kill(worker_pid, SIGTERM);
+    while (waitpid(worker_pid, NULL, 0) == -1 && errno == EINTR) {
+    }
+    return 0;
+}
+
+/* ---- the worker's side ---- */
+
+static int ask(struct outside *o, const struct keeper_request *q, int *ret_fd) {
+    struct keeper_answer a = {.error = EPIPE};
+    struct iovec v = {&a, sizeof(a)};
+    char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+    ssize_t n;
+
+    if (send(o->fd, q, sizeof(*q), MSG_NOSIGNAL) != (ssize_t)sizeof(*q)) {
+        return EPIPE;
+    }
+    while ((n = recvmsg(o->fd, &m, MSG_CMSG_CLOEXEC)) == -1 && errno == EINTR) {
+    }
+    if (n != (ssize_t)sizeof(a)) {
+        return EPIPE;
+    }
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    if (a.error == 0 && ret_fd) {
+        if (!c || c->cmsg_type != SCM_RIGHTS) {
+            return EPROTO;
+        }
+        memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+    }
+    return a.error;
+}
+
+int outside_socket(struct outside *o, int type, uint16_t port, struct err *err) {
+    const struct keeper_request q = {type == SOCK_STREAM ? KEEPER_STREAM : KEEPER_DATAGRAM, port,
+                                     false};
+    int fd = -1, error = ask(o, &q, &fd);
+
+    if (error) {
+        err_sys(err, error, "port %u on 127.0.0.1", port);
+        return -1;
+    }
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    return fd;
+}
+
+int outside_uplink(struct outside *o, bool own_user, struct err *err) {
+    int error = ask(o, &(struct keeper_request){KEEPER_UPLINK, 0, own_user}, NULL);
+
+    for (int waited = 0; error == 0 && waited < UPLINK_MS; waited += STEP_MS) {
+        if (if_nametoindex(RULES_UPLINK)) {
+            return 0;
+        }
+        poll(NULL, 0, STEP_MS);
+    }
+    return err_set(err, ERR_UNSUPPORTED,
+                   "there is no way out for pods: pasta (package passt) does not start%s%s",
+                   error ? ": " : "", error ? strerror(error) : "");
+}

@@ -1,0 +1,254 @@
+/* router_serve: what the node says to the router, line by line, and what it hears. See router.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "node/net/router.h"
+
+enum { LINE_BYTES = 64 << 10, ANSWER_BYTES = 16 << 20 };
+
+struct router_client {
+    struct router_serve *serve;
+    struct router_client *next;
+    int fd;
+    struct loop_fd *watch;
+    struct buf in;
+    bool node; /* said hello: it is a node, and not somebody who wants a socket */
+};
+
+struct router_serve {
+    struct router *r;
+    int fd;
+    struct loop_fd *watch;
+    struct router_client *clients;
+    size_t n;
+};
+
+static void say(const struct router_client *c, const struct buf *line, int give) {
+    struct iovec v = {line->p, line->n};
+    char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8))) = {0};
+    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+
+    if (give != -1) {
+        m.msg_control = room;
+        m.msg_controllen = sizeof(room);
+        struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+        h->cmsg_level = SOL_SOCKET;
+        h->cmsg_type = SCM_RIGHTS;
+        h->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(h), &give, sizeof(int));
+    }
+    /* The node reads at once, and its answers are short: this never waits for long. */
+    (void)!sendmsg(c->fd, &m, MSG_NOSIGNAL);
+}
+
+static void say_error(struct router_client *c, struct str uid, const struct err *err) {
+    struct buf b;
+
+    buf_init(&b, 4096);
+    buf_c(&b, "{\"uid\":");
+    buf_json(&b, uid);
+    buf_c(&b, ",\"error\":");
+    buf_json(&b, str_of(err->text));
+    buf_c(&b, "}\n");
+    say(c, &b, -1);
+    buf_release(&b);
+}
+
+static void attach(struct router_client *c, yyjson_val *v) {
+    struct router *r = c->serve->r;
+    struct str uid = json_str_at(v, "uid");
+    struct router_pod *p;
+    struct err err;
+    struct buf b;
+    uint32_t ip;
+
+    if (!model_ip(json_str_at(v, "ip"), &ip, NULL)) {
+        err_set(&err, ERR_INVALID, "not an address");
+        say_error(c, uid, &err);
+        return;
+    }
+    if (router_attach(r, uid, ip, &p, &err)) {
+        say_error(c, uid, &err);
+        return;
+    }
+    buf_init(&b, 4096);
+    buf_c(&b, "{\"uid\":");
+    buf_json(&b, uid);
+    buf_f(&b, ",\"netns\":\"/proc/%d/fd/%d\"}\n", (int)getpid(), p->ns_fd);
+    say(c, &b, -1);
+    buf_release(&b);
+}
+
+static void hello(struct router_client *c) {
+    struct router *r = c->serve->r;
+    const struct map_entry *e;
+    struct buf b;
+    char ip[16];
+    bool first = true;
+
+    c->node = true;
+    buf_init(&b, ANSWER_BYTES);
+    buf_c(&b, "{\"pods\":[");
+    for (size_t i = 0; (e = map_next(&r->pods, &i)); first = false) {
+        const struct router_pod *p = e->value;
+        model_ip_text(p->ip, ip);
+        buf_f(&b, "%s{\"uid\":\"%s\",\"ip\":\"%s\",\"netns\":\"/proc/%d/fd/%d\"}", first ? "" : ",",
+              p->uid, ip, (int)getpid(), p->ns_fd);
+    }
+    buf_c(&b, "],\"userns\":\"");
+    if (r->own_user) {
+        buf_f(&b, "/proc/%d/ns/user", (int)getpid());
+    }
+    buf_f(&b, "\",\"uplink\":%s}\n", r->uplink ? "true" : "false");
+    say(c, &b, -1);
+    buf_release(&b);
+}
+
+static void give_socket(struct router_client *c, yyjson_val *v) {
+    int type = str_is(json_str_at(v, "type"), "udp") ? SOCK_DGRAM : SOCK_STREAM;
+    int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct buf b;
+
+    buf_init(&b, 64);
+    buf_c(&b, fd == -1 ? "-" : "+");
+    say(c, &b, fd);
+    buf_release(&b);
+    if (fd != -1) {
+        close(fd);
+    }
+}
+
+static void obey(struct router_client *c, struct str line) {
+    struct router *r = c->serve->r;
+    struct arena a;
+    yyjson_doc *doc;
+    struct err err;
+
+    arena_init(&a, 8 * (size_t)ROUTER_LINE_MAX);
+    if (json_parse(&a, line, &doc, &err) == 0) {
+        yyjson_val *v = yyjson_doc_get_root(doc);
+        struct str op = json_str_at(v, "op");
+        if (str_is(op, "put")) {
+            if (model_put(&r->model, v, &err)) {
+                fprintf(stderr, "berth router: %s\n", err.text);
+            }
+        } else if (str_is(op, "drop")) {
+            model_drop(&r->model, json_str_at(v, "key"));
+        } else if (str_is(op, "attach")) {
+            attach(c, v);
+        } else if (str_is(op, "detach")) {
+            router_detach(r, json_str_at(v, "uid"));
+        } else if (str_is(op, "socket")) {
+            give_socket(c, v);
+        } else if (str_is(op, "hello")) {
+            hello(c);
+        } else if (str_is(op, "begin")) {
+            model_begin(&r->model);
+        } else if (str_is(op, "end")) {
+            model_end(&r->model);
+        } else if (str_is(op, "stop")) {
+            loop_stop(r->loop);
+        }
+    }
+    arena_release(&a);
+}
+
+static void free_client(struct router_client *c) {
+    struct router_serve *s = c->serve;
+    struct router_client **at = &s->clients;
+
+    while (*at != c) {
+        at = &(*at)->next;
+    }
+    *at = c->next;
+    s->n--;
+    loop_fd_free(c->watch);
+    close(c->fd);
+    buf_release(&c->in);
+    mem_free(c);
+}
+
+static void on_bytes(void *ctx, int events) {
+    struct router_client *c = ctx;
+    char *room = buf_room(&c->in, LINE_BYTES);
+    ssize_t n = room ? recv(c->fd, room, LINE_BYTES, MSG_DONTWAIT) : -1;
+    size_t from = c->in.n;
+    const char *end;
+
+    (void)events;
+    if (n == -1 && room && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n <= 0) {
+        free_client(c);
+        return;
+    }
+    c->in.n += (size_t)n;
+    size_t used = 0;
+    while ((end = memchr(c->in.p + from, '\n', c->in.n - from))) {
+        size_t at = (size_t)(end - c->in.p);
+        obey(c, str_from(c->in.p + used, at - used));
+        used = from = at + 1;
+    }
+    buf_consume(&c->in, used);
+}
+
+static void on_client(void *ctx, int events) {
+    struct router_serve *s = ctx;
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
+    struct router_client *c = fd != -1 && s->n < ROUTER_CLIENTS_MAX ? mem_zalloc(sizeof(*c)) : NULL;
+
+    (void)events;
+    if (c) {
+        *c = (struct router_client){.serve = s, .fd = fd};
+        buf_init(&c->in, ROUTER_LINE_MAX);
+        c->watch = loop_fd(s->r->loop, fd, LOOP_READABLE, on_bytes, c, NULL);
+    }
+    if (!c || !c->watch) {
+        mem_free(c);
+        if (fd != -1) {
+            close(fd);
+        }
+        return;
+    }
+    c->next = s->clients;
+    s->clients = c;
+    s->n++;
+}
+
+int router_serve_start(struct router *r, int listen_fd, struct err *err) {
+    struct router_serve *s = mem_zalloc(sizeof(*s));
+
+    if (!s) {
+        return err_set(err, ERR_NOMEM, "no memory");
+    }
+    s->r = r;
+    s->fd = listen_fd;
+    r->serve = s;
+    s->watch = loop_fd(r->loop, listen_fd, LOOP_READABLE, on_client, s, err);
+    return s->watch ? 0 : ERR_NOMEM;
+}
+
+bool router_serve_busy(const struct router *r) {
+    for (const struct router_client *c = r->serve->clients; c; c = c->next) {
+        if (c->node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void router_serve_free(struct router_serve *s) {
+    if (!s) {
+        return;
+    }
+    while (s->clients) {
+        free_client(s->clients);
+    }
+    loop_fd_free(s->watch);
+    close(s->fd);
+    mem_free(s);
+}
