@@ -8,6 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct dns_answer a;
     struct buf out;
     int code = dns_read(fuzz_text(data, size), &q);
+    uint32_t ips[4];
+
+    assert(dns_read_addresses(fuzz_text(data, size), ips, 4) <= 4);
 
     if (code == ERR_SYNTAX) {
         return 0;

@@ -128,14 +128,35 @@ static void add_srv(struct dns_answer *a, const struct names_target *t, struct s
     buf_release(&target);
 }
 
-static void add_records(struct dns_answer *a, const struct dns_question *q,
-                        const struct names_target *t, unsigned turn) {
+static bool in_zone(struct str name, struct str *ret_rest);
+
+/* What an alias leads to, should it be of the cluster, and should that be no alias again. */
+static void add_aliased(struct dns_answer *a, const struct net_model *m, struct str name,
+                        unsigned turn) {
+    struct names_target t;
+    struct str rest;
+
+    if (!in_zone(name, &rest) || !find(m, rest, &t) || !t.service || t.port.n) {
+        return;
+    }
+    if (t.service->ip && t.host.n == 0) {
+        dns_a(a, name, NAMES_TTL_S, t.service->ip);
+    } else if (t.service->external.n == 0) {
+        add_hosts(a, t.service, name, t.host, turn);
+    }
+}
+
+static void add_records(struct dns_answer *a, const struct net_model *m,
+                        const struct dns_question *q, const struct names_target *t, unsigned turn) {
     struct str name = str_from(q->name, q->name_n);
     const struct model_service *s = t->service;
     bool address = q->type == DNS_A || q->type == DNS_ANY;
 
     if (s && s->external.n) {
         dns_cname(a, name, NAMES_TTL_S, s->external);
+        if (address) {
+            add_aliased(a, m, s->external, turn);
+        }
     } else if (t->port.n && (q->type == DNS_SRV || q->type == DNS_ANY)) {
         add_srv(a, t, name);
     } else if (!address || t->port.n) {
@@ -180,13 +201,37 @@ bool names_answer(const struct net_model *m, const struct dns_question *q, unsig
     bool known = find(m, rest, &t);
     dns_begin(&a, out, q, known || is_between(rest) ? DNS_OK : DNS_NXDOMAIN, true, max);
     if (known) {
-        add_records(&a, q, &t, turn);
+        add_records(&a, m, q, &t, turn);
     }
     if (a.answers == 0 && !a.truncated) {
         dns_soa(&a, STR(NAMES_ZONE), NAMES_TTL_S);
     }
     dns_end(&a, q);
     return true;
+}
+
+bool names_alias(const struct net_model *m, const struct dns_question *q, struct str *ret_target) {
+    struct names_target t;
+    struct str rest;
+
+    if (!in_zone(str_from(q->name, q->name_n), &rest) || !find(m, rest, &t) || !t.service ||
+        t.service->external.n == 0 || q->type != DNS_A || in_zone(t.service->external, &rest)) {
+        return false;
+    }
+    *ret_target = t.service->external;
+    return true;
+}
+
+void names_answer_alias(const struct dns_question *q, struct str target, const uint32_t *ips,
+                        size_t n, size_t max, struct buf *out) {
+    struct dns_answer a;
+
+    dns_begin(&a, out, q, DNS_OK, true, max);
+    dns_cname(&a, str_from(q->name, q->name_n), NAMES_TTL_S, target);
+    for (size_t i = 0; i < n; i++) {
+        dns_a(&a, target, NAMES_TTL_S, ips[i]);
+    }
+    dns_end(&a, q);
 }
 
 void names_refuse(const struct dns_question *q, int rcode, struct buf *out) {

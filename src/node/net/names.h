@@ -20,6 +20,11 @@ enum { NAMES_TTL_S = 5, NAMES_ANSWERS_MAX = 1000 };
  * knows; it may be asked of others, and nothing was written. turn spreads what comes first. */
 bool names_answer(const struct net_model *m, const struct dns_question *q, unsigned turn,
                   size_t max, struct buf *out);
+/* The question is about an alias of a name outside of the cluster: whose addresses are to be asked of others first. */
+bool names_alias(const struct net_model *m, const struct dns_question *q, struct str *ret_target);
+/* The answer then, with what others said. */
+void names_answer_alias(const struct dns_question *q, struct str target, const uint32_t *ips,
+                        size_t n, size_t max, struct buf *out);
 /* An answer without records. */
 void names_refuse(const struct dns_question *q, int rcode, struct buf *out);
 

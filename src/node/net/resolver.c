@@ -12,7 +12,7 @@
 #include "node/files/files.h"
 #include "node/net/names.h"
 
-enum { PORT = 53, AT_ONCE = 64, BACKLOG = 16, QUESTION_MAX = 4096 };
+enum { PORT = 53, AT_ONCE = 64, BACKLOG = 16, QUESTION_MAX = 4096, ALIAS_ADDRESSES = 16 };
 
 /* A question that was passed on. */
 struct resolver_asked {
@@ -20,7 +20,8 @@ struct resolver_asked {
     struct loop_fd *watch; /* NULL: free */
     int fd;
     struct sockaddr_in who;
-    uint16_t id; /* the asker's */
+    struct dns_question q;        /* the asker's */
+    char alias[DNS_NAME_MAX + 1]; /* what was asked for instead, of an alias; else "" */
     int64_t until;
 };
 
@@ -56,6 +57,19 @@ static void forget(struct resolver_asked *a) {
     close(a->fd);
 }
 
+static void answer_alias(struct resolver_asked *a, struct str told) {
+    uint32_t ips[ALIAS_ADDRESSES];
+    struct buf out;
+
+    buf_init(&out, DNS_MESSAGE_MAX);
+    size_t n = dns_read_addresses(told, ips, ALIAS_ADDRESSES);
+    names_answer_alias(&a->q, str_of(a->alias), ips, n, a->q.room, &out);
+    if (buf_ok(&out) == 0) {
+        (void)!sendto(a->s->udp, out.p, out.n, 0, (struct sockaddr *)&a->who, sizeof(a->who));
+    }
+    buf_release(&out);
+}
+
 static void on_told(void *ctx, int events) {
     struct resolver_asked *a = ctx;
     unsigned char m[DNS_MESSAGE_MAX];
@@ -65,9 +79,11 @@ static void on_told(void *ctx, int events) {
     if (n == -1 && errno == EAGAIN) {
         return;
     }
-    if (n >= 12) {
-        m[0] = (unsigned char)(a->id >> 8);
-        m[1] = (unsigned char)a->id;
+    if (n > 0 && a->alias[0]) {
+        answer_alias(a, str_from((const char *)m, (size_t)n));
+    } else if (n >= 12) {
+        m[0] = (unsigned char)(a->q.id >> 8);
+        m[1] = (unsigned char)a->q.id;
         (void)!sendto(a->s->udp, m, (size_t)n, 0, (struct sockaddr *)&a->who, sizeof(a->who));
     }
     forget(a);
@@ -75,7 +91,7 @@ static void on_told(void *ctx, int events) {
 
 /* false: it cannot be. The source port is the kernel's choice, another one for each question, and so is the id ours. */
 static bool pass_on(struct resolver *s, struct str message, const struct dns_question *q,
-                    const struct sockaddr_in *who) {
+                    struct str alias, const struct sockaddr_in *who) {
     struct resolver_asked *a = s->asked;
     struct err err;
 
@@ -86,7 +102,8 @@ static bool pass_on(struct resolver *s, struct str message, const struct dns_que
         return false;
     }
     *a = (struct resolver_asked){
-        .s = s, .who = *who, .id = q->id, .until = now(s) + RESOLVER_WAIT_S * NS_PER_SEC};
+        .s = s, .who = *who, .q = *q, .until = now(s) + RESOLVER_WAIT_S * NS_PER_SEC};
+    str_copy(alias, a->alias, sizeof(a->alias));
     a->fd = outside_socket(&s->r->outside, SOCK_DGRAM, 0, &err);
     if (a->fd == -1) {
         return false;
@@ -103,6 +120,17 @@ static bool pass_on(struct resolver *s, struct str message, const struct dns_que
     return a->watch != NULL;
 }
 
+static bool pass_on_alias(struct resolver *s, const struct dns_question *q, struct str alias,
+                          const struct sockaddr_in *who) {
+    struct buf m;
+
+    buf_init(&m, DNS_UDP_PLAIN);
+    dns_ask(&m, (uint16_t)(q->id ^ (s->turn * 40503u)), alias, DNS_A);
+    bool asked = buf_ok(&m) == 0 && pass_on(s, buf_view(&m), q, alias, who);
+    buf_release(&m);
+    return asked;
+}
+
 static bool may_leave(const struct resolver *s, const struct sockaddr_in *who) {
     const struct model_pod *p = model_pod_at(&s->r->model, ntohl(who->sin_addr.s_addr));
 
@@ -115,6 +143,7 @@ static bool may_leave(const struct resolver *s, const struct sockaddr_in *who) {
 static void reply(struct resolver *s, struct str message, const struct sockaddr_in *who, bool udp,
                   struct buf *out) {
     struct dns_question q;
+    struct str alias;
     int code = dns_read(message, &q);
 
     if (code == ERR_SYNTAX) {
@@ -122,11 +151,14 @@ static void reply(struct resolver *s, struct str message, const struct sockaddr_
     }
     if (code) {
         names_refuse(&q, code == ERR_UNSUPPORTED ? DNS_NOTIMP : DNS_FORMERR, out);
+    } else if (udp && names_alias(&s->r->model, &q, &alias) && may_leave(s, who) &&
+               pass_on_alias(s, &q, alias, who)) {
+        s->turn++;
     } else if (names_answer(&s->r->model, &q, s->turn++, udp ? q.room : DNS_MESSAGE_MAX, out)) {
         return;
     } else if (!may_leave(s, who)) {
         names_refuse(&q, DNS_NXDOMAIN, out);
-    } else if (!udp || !pass_on(s, message, &q, who)) {
+    } else if (!udp || !pass_on(s, message, &q, STR(""), who)) {
         names_refuse(&q, DNS_SERVFAIL, out);
     }
 }

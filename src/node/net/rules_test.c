@@ -111,8 +111,8 @@ static void what_is_not_told_again_goes(void **state) {
     model_begin(&s.m);
     put(&s, "{\"key\":\"wall/i1\",\"rules\":[]}");
     model_end(&s.m);
-    assert_string_equal(told(&s), "delete element ip berth receivers { 10.42.0.2 }\n"
-                                  "delete element ip berth services { 10.43.0.5 . tcp . 80 }\n"
+    assert_string_equal(told(&s), "delete element ip berth services { 10.43.0.5 . tcp . 80 }\n"
+                                  "delete element ip berth receivers { 10.42.0.2 }\n"
                                   "flush chain ip berth s1tcp80\ndelete chain ip berth s1tcp80\n");
     end(&s);
 }

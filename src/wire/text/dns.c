@@ -94,6 +94,46 @@ int dns_read(struct str m, struct dns_question *ret) {
     return 0;
 }
 
+/* Past a name, which may end in a pointer. */
+static bool skip_name(struct str m, size_t *at) {
+    const unsigned char *p = (const unsigned char *)m.p;
+
+    while (*at < m.n && p[*at] != 0) {
+        if (p[*at] >= POINTER) {
+            *at += 2;
+            return *at <= m.n;
+        }
+        *at += 1 + (size_t)p[*at];
+    }
+    return ++*at <= m.n;
+}
+
+size_t dns_read_addresses(struct str m, uint32_t *ret, size_t max) {
+    const unsigned char *p = (const unsigned char *)m.p;
+    size_t at = HEADER, n = 0;
+
+    if (m.n < HEADER || !(p[2] & 0x80) || u16(p + 4) != 1 || !skip_name(m, &at) || m.n - at < 4) {
+        return 0;
+    }
+    at += 4;
+    for (unsigned i = u16(p + 6); i > 0 && n < max; i--) {
+        if (!skip_name(m, &at) || m.n - at < RECORD_HEAD) {
+            break;
+        }
+        size_t size = u16(p + at + 8);
+        bool address = u16(p + at) == DNS_A && u16(p + at + 2) == CLASS_IN && size == 4;
+        at += RECORD_HEAD;
+        if (m.n - at < size) {
+            break;
+        }
+        if (address) {
+            ret[n++] = (uint32_t)u16(p + at) << 16 | u16(p + at + 2);
+        }
+        at += size;
+    }
+    return n;
+}
+
 /* ---- writing ---- */
 
 static void put16(struct buf *b, unsigned v) {
@@ -117,6 +157,17 @@ static void put_name(struct buf *b, struct str name) {
         }
     }
     buf_ch(b, 0);
+}
+
+void dns_ask(struct buf *out, uint16_t id, struct str name, uint16_t type) {
+    put16(out, id);
+    put16(out, 0x0100); /* recursion, please */
+    put16(out, 1);
+    put16(out, 0);
+    put32(out, 0);
+    put_name(out, name);
+    put16(out, type);
+    put16(out, CLASS_IN);
 }
 
 void dns_begin(struct dns_answer *a, struct buf *out, const struct dns_question *q, int rcode,

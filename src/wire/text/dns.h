@@ -45,6 +45,11 @@ struct dns_question {
  * ERR_UNSUPPORTED: answer NOTIMP. For the last two id is set and the name is empty. */
 int dns_read(struct str message, struct dns_question *ret);
 
+/* A question, appended: to somebody who knows more. */
+void dns_ask(struct buf *out, uint16_t id, struct str name, uint16_t type);
+/* The IPv4 addresses of an answer, at most max; 0 when it has none or is none. */
+size_t dns_read_addresses(struct str message, uint32_t *ret, size_t max);
+
 /* A message under construction: begin, then records in this order, then end. */
 struct dns_answer {
     struct buf *out;

@@ -96,6 +96,21 @@ static void what_has_no_room_is_cut(void **state) {
     buf_release(&b);
 }
 
+static void addresses_are_read_past_pointers(void **state) {
+    static const char told[] = "\x12\x34\x81\x80\x00\x01\x00\x02\x00\x00\x00\x00"
+                               "\x03www\x01"
+                               "b\x00\x00\x01\x00\x01"
+                               "\xc0\x0c\x00\x05\x00\x01\x00\x00\x00\x05\x00\x02\xc0\x10"
+                               "\xc0\x10\x00\x01\x00\x01\x00\x00\x00\x05\x00\x04\x0a\x01\x02\x03";
+    uint32_t ip[2];
+
+    assert_int_equal(dns_read_addresses(str_from(told, sizeof(told) - 1), ip, 2), 1);
+    assert_int_equal(ip[0], 0x0a010203);
+    for (size_t n = 0; n < sizeof(told) - 1; n++) {
+        assert_int_equal(dns_read_addresses(str_from(told, n), ip, 2), 0);
+    }
+}
+
 static void no_such_name_says_for_how_long(void **state) {
     struct dns_question q;
     struct dns_answer a;
@@ -119,6 +134,7 @@ int main(void) {
         cmocka_unit_test(a_pointer_is_no_label),
         cmocka_unit_test(writes_an_address),
         cmocka_unit_test(what_has_no_room_is_cut),
+        cmocka_unit_test(addresses_are_read_past_pointers),
         cmocka_unit_test(no_such_name_says_for_how_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
