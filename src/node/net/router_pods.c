@@ -65,11 +65,9 @@ static int connect_pod(struct router *r, const struct router_pod *p, int netlink
     return code ? code : rtnl_route(netlink, RTNL_PEER, 0, 0, gateway, err);
 }
 
+/* The kernel takes the links away with the namespace, when nobody is in it any more: in its own time, many at once. To
+ * ask for it would take some 30 ms of this thread for each. */
 static void free_pod(struct router *r, struct router_pod *p) {
-    char name[16];
-
-    link_name(p->ip, name);
-    rtnl_remove(r->netlink, name, NULL);
     rules_pod(&r->rules, p->ip, false);
     if (p->ns_fd != -1) {
         close(p->ns_fd);
