@@ -282,6 +282,9 @@ static void on_network(void *ctx, const struct err *err) {
     if (n->watch_due) {
         node_watch_pods(n);
     }
+    if (n->registered) {
+        node_publish(n);
+    }
 }
 
 static int start_network(struct node *n, struct err *err) {

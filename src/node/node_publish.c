@@ -142,6 +142,20 @@ static void write_resources(struct node *n, struct buf *b) {
     buf_ch(b, '}');
 }
 
+static void write_network(struct node *n, const char *stamp, struct buf *b) {
+    bool own = n->network && !n->no_network;
+    const char *why = n->no_network         ? n->network_why
+                      : !n->network         ? "pods use the machine's network, as was asked for"
+                      : n->network_due      ? "the router of the pods' network is being started"
+                      : network_uplink(n->network)
+                          ? "pods have addresses of their own, and a way out (pasta)"
+                          : "pods have addresses of their own, and no way out (pasta, of package "
+                            "passt)";
+
+    write_condition(b, "PodNetwork", own && !n->network_due,
+                    own ? "OwnAddresses" : "MachineNetwork", why, stamp);
+}
+
 static void write_status(struct node *n, const char *stamp, struct buf *b) {
     struct buf words, lacks;
 
@@ -163,6 +177,8 @@ static void write_status(struct node *n, const char *stamp, struct buf *b) {
     buf_ch(b, ',');
     write_condition(b, "SandboxComplete", whole, whole ? "AllLayers" : "LayersMissing",
                     buf_cstr(&words), stamp);
+    buf_ch(b, ',');
+    write_network(n, stamp, b);
     buf_c(b, ",{\"type\":\"MemoryPressure\",\"status\":\"False\",\"reason\":\"NotMeasured\"}]"
              ",\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"127.0.0.1\"},{\"type\":"
              "\"Hostname\"");
