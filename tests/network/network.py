@@ -243,6 +243,18 @@ def test_networks_outlive_a_restart(b):
     wait_for("routers to end", lambda: not [p for p in before if alive(p)])
 
 
+def test_a_killed_router_is_followed_by_another(b):
+    b.apply(server("a"), service("web"))
+    address = answers(b, "a")
+    wait_for("the endpoint", lambda: endpoints(b, "web") == [address])
+    pids = [p for p, d in routers() if d == b.data]
+    worker = max(pids)  # the keeper came first
+    os.kill(worker, signal.SIGKILL)
+    wait_for("another worker", lambda: len([p for p, d in routers() if d == b.data and p != worker]) == 2)
+    wait_for("the Service", lambda: inside(b, get("http://web/")).startswith("a "))
+    check(ip(b, "a") == address, "the pod has another address")
+
+
 def test_variables_of_services(b):
     b.apply(service("web-one", clusterIP="10.43.0.77"))
     wait_for("the variables", lambda: "10.43.0.77 80 tcp://10.43.0.77:80" in inside(

@@ -262,6 +262,9 @@ static void on_hello(struct network *n, yyjson_val *v) {
         struct network_pod *p = e->value;
         if (p->done) {
             say_pod(n, "attach", p);
+        } else if (!p->netns[0]) { /* of a worker before: its link is there still */
+            say_pod(n, "adopt", p);
+            snprintf(p->netns, sizeof(p->netns), "-");
         }
     }
     n->o.ready(n->o.ctx, NULL);
@@ -294,7 +297,7 @@ static void try_later(struct network *n) {
 static void hang_up(struct network *n) {
     const struct map_entry *e;
 
-    log_warn(n->o.log, "the router of the pods' network has ended; another one is started");
+    log_warn(n->o.log, "the router of the pods' network has ended; waiting for another one");
     loop_fd_free(n->watch);
     n->watch = NULL;
     close(n->fd);

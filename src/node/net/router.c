@@ -44,11 +44,21 @@ static int store(const char *path, const char *text) {
 }
 
 /* A user namespace first, so that not even root's router has rights over the machine's network. */
-static int enter(struct router *r, struct err *err) {
+static int enter(struct router *r, const struct router_spaces *in, struct err *err) {
     char map[64];
     uid_t uid = geteuid();
     gid_t gid = getegid();
 
+    if (in->net != -1) {
+        r->own_user = in->user != -1;
+        if ((r->own_user && setns(in->user, CLONE_NEWUSER) == -1) ||
+            setns(in->net, CLONE_NEWNET) == -1) {
+            return err_sys(err, errno, "enter the network namespace again");
+        }
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+        return 0;
+    }
     r->own_user = unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
     if (!r->own_user && (uid != 0 || unshare(CLONE_NEWNET) == -1)) {
         return err_sys(err, errno, "make a user namespace and a network namespace");
@@ -187,8 +197,8 @@ static void on_signal(void *ctx, int signum) {
     loop_stop(r->loop);
 }
 
-static int begin(struct router *r, int listen_fd, struct err *err) {
-    int code = enter(r, err);
+static int begin(struct router *r, const struct router_spaces *in, int listen_fd, struct err *err) {
+    int code = enter(r, in, err);
 
     code = code ? code : furnish(r, err);
     code = code ? code : first_rules(r, err);
@@ -219,6 +229,9 @@ static int begin(struct router *r, int listen_fd, struct err *err) {
     }
     code = resolver_start(r, &r->resolver, err);
     code = code ? code : router_serve_start(r, listen_fd, err);
+    if (code == 0) {
+        outside_hold(&r->outside, r->own_user);
+    }
     c->timer_start(r->idle, IDLE_MS * NS_PER_MS);
     return code;
 }
@@ -231,7 +244,7 @@ static void report(const struct err *err) {
     close(REPORT);
 }
 
-static int work(struct router *r, int listen_fd) {
+static int work(struct router *r, const struct router_spaces *in, int listen_fd) {
     struct loop_signal *term = NULL;
     struct err err = {0};
 
@@ -239,8 +252,12 @@ static int work(struct router *r, int listen_fd) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    int code = begin(r, listen_fd, &err);
-    report(code ? &err : NULL);
+    int code = begin(r, in, listen_fd, &err);
+    if (in->net == -1) {
+        report(code ? &err : NULL);
+    } else if (code) {
+        complain(&err);
+    }
     if (code == 0) {
         term = loop_signal(r->loop, SIGTERM, on_signal, r, &err);
         loop_run(r->loop);
@@ -310,28 +327,31 @@ static int claim(const struct router_options *o, struct err *err) {
     return 0; /* held, by both processes, until they end */
 }
 
+struct router_start {
+    struct router_options o;
+    int listen_fd;
+};
+
+static void start(void *ctx, int line, const struct router_spaces *in) {
+    const struct router_start *s = ctx;
+    struct router r = {.o = s->o, .ns_fd = -1, .netlink = -1, .outside = {line}};
+
+    _exit(work(&r, in, s->listen_fd));
+}
+
 int router_main(int argc, char **argv) {
-    struct router r = {.ns_fd = -1, .netlink = -1};
-    int pair[2] = {-1, -1}, listen_fd = -1;
+    struct router_start s = {.listen_fd = -1};
     struct err err = {0};
 
-    if (!read_options(&r.o, argc, argv)) {
+    if (!read_options(&s.o, argc, argv)) {
         return 2;
     }
-    int code = claim(&r.o, &err);
-    listen_fd = code ? -1 : open_socket(&err);
-    if (listen_fd == -1 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1) {
+    fcntl(REPORT, F_SETFD, FD_CLOEXEC);
+    int code = claim(&s.o, &err);
+    s.listen_fd = code ? -1 : open_socket(&err);
+    if (s.listen_fd == -1) {
         report(&err);
         return 1;
     }
-    pid_t worker = fork();
-    if (worker == 0) {
-        close(pair[0]);
-        r.outside.fd = pair[1];
-        _exit(work(&r, listen_fd));
-    }
-    close(pair[1]);
-    close(listen_fd);
-    close(REPORT);
-    return worker == -1 ? 1 : router_keep(pair[0], worker);
+    return router_keep(start, &s);
 }

@@ -21,6 +21,7 @@
  * Who talks to it: the node, in JSON lines on the socket DIR/node/router.sock:
  *
  *     {"op":"attach","uid":"...","ip":"10.42.0.2"}   a namespace for a pod; answer {"uid","netns"} or {"uid","error"}
+ *     {"op":"adopt","uid":"...","ip":"..."}              it has a link from before the worker was another; no answer
  *     {"op":"detach","uid":"..."}
  *     {"op":"hello"}                                     answer {"pods":[{"uid","ip"}],"userns","uplink"}
  *     {"op":"begin"} {"op":"put",...} ... {"op":"end"}   everything that is known of Services; model.h has the records
@@ -60,10 +61,17 @@ struct outside {
 /* router_keeper.c. A socket in the machine's network: SOCK_STREAM, listening on 127.0.0.1:port, or SOCK_DGRAM. -1 and
  * err. */
 int outside_socket(struct outside *o, int type, uint16_t port, struct err *err);
+/* The namespaces that the worker is in outlive it. */
+void outside_hold(struct outside *o, bool own_user);
 /* Starts the way out, for the worker; 0 once the link is there. */
 int outside_uplink(struct outside *o, bool own_user, struct err *err);
-/* The outer half, until the worker has ended; then everything of it has. Returns an exit status. */
-int router_keep(int fd, int worker_pid);
+/* The outer half, until the worker has ended of its own will; then everything of it has. One that was killed is
+ * followed by another in the same namespaces, which the keeper holds: links and addresses of pods are there still.
+ * start: in the child, with its end of the line to the keeper and the namespaces (-1: to be made); does not return. */
+struct router_spaces {
+    int user, net;
+};
+int router_keep(void (*start)(void *ctx, int line, const struct router_spaces *in), void *ctx);
 
 struct router_pod {
     char uid[64];
@@ -96,6 +104,7 @@ uint32_t router_gateway(const struct router_options *o);
 /* router_pods.c */
 int router_attach(struct router *r, struct str uid, uint32_t ip, struct router_pod **ret,
                   struct err *err);
+void router_adopt(struct router *r, struct str uid, uint32_t ip);
 void router_detach(struct router *r, struct str uid);
 void router_pods_release(struct router *r);
 /* Detaches pods that have no shim any more; true when none is left. */

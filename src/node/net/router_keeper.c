@@ -1,6 +1,7 @@
 /*
- * router_keeper: the half of the router that stays in the machine's network. It does three things, each when the worker
- * asks: makes a listener on loopback, makes a socket for questions to name servers, starts pasta. See router.h.
+ * router_keeper: the half of the router that stays in the machine's network. It does four things, each when the worker
+ * asks: makes a listener on loopback, makes a socket for questions to name servers, starts pasta, holds the worker's
+ * namespaces. See router.h.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include "node/net/router.h"
 
 enum { BACKLOG = 128, UPLINK_MS = 3000, STEP_MS = 10 };
-enum keeper_wish { KEEPER_STREAM, KEEPER_DATAGRAM, KEEPER_UPLINK };
+enum keeper_wish { KEEPER_STREAM, KEEPER_DATAGRAM, KEEPER_UPLINK, KEEPER_HOLD };
 
 struct keeper_request {
     enum keeper_wish wish;
@@ -82,6 +83,19 @@ static pid_t start_pasta(int worker, bool own_user) {
     return pid;
 }
 
+/* The namespaces of the worker, which last as long as somebody holds them. */
+static void hold(pid_t worker, bool own_user, struct router_spaces *spaces) {
+    char path[48];
+
+    if (spaces->net != -1) {
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", worker);
+    spaces->net = open(path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", worker);
+    spaces->user = own_user ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+}
+
 static void answer(int fd, int error, int give) {
     struct keeper_answer a = {.error = error};
     struct iovec v = {&a, sizeof(a)};
@@ -107,27 +121,24 @@ static void on_end(int signum) {
     ending = 1;
 }
 
-int router_keep(int fd, int worker_pid) {
-    const struct sigaction end = {.sa_handler = on_end};
-    pid_t pasta = -1;
+/* Serves one worker until it has ended. */
+static void serve(int fd, pid_t worker, pid_t *pasta, struct router_spaces *spaces) {
+    struct keeper_request q;
 
-    sigaction(SIGTERM, &end, NULL);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    prctl(PR_SET_NAME, "berth-keeper", 0, 0, 0);
     while (!ending) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        struct keeper_request q;
         if (poll(&p, 1, -1) == -1) {
             continue;
         }
         if (recv(fd, &q, sizeof(q), 0) != (ssize_t)sizeof(q)) {
-            break;
+            return;
         }
         int made = -1, error = 0;
         if (q.wish == KEEPER_UPLINK) {
-            pasta = pasta > 0 ? pasta : start_pasta(worker_pid, q.own_user);
-            error = pasta > 0 ? 0 : errno;
+            *pasta = *pasta > 0 ? *pasta : start_pasta(worker, q.own_user);
+            error = *pasta > 0 ? 0 : errno;
+        } else if (q.wish == KEEPER_HOLD) {
+            hold(worker, q.own_user, spaces);
         } else {
             made = make_socket(&q);
             error = made == -1 ? errno : 0;
@@ -137,11 +148,42 @@ int router_keep(int fd, int worker_pid) {
             close(made);
         }
     }
+}
+
+int router_keep(void (*start)(void *ctx, int line, const struct router_spaces *in), void *ctx) {
+    const struct sigaction end = {.sa_handler = on_end};
+    struct router_spaces spaces = {-1, -1};
+    pid_t pasta = -1;
+    bool again = true;
+
+    sigaction(SIGTERM, &end, NULL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    while (again && !ending) {
+        int pair[2], status = 0;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1) {
+            break;
+        }
+        pid_t worker = fork();
+        if (worker == 0) {
+            close(pair[0]);
+            signal(SIGTERM, SIG_DFL);
+            start(ctx, pair[1], &spaces);
+            _exit(1);
+        }
+        close(pair[1]);
+        prctl(PR_SET_NAME, "berth-keeper", 0, 0, 0);
+        serve(pair[0], worker, &pasta, &spaces);
+        close(pair[0]);
+        if (ending) {
+            kill(worker, SIGTERM);
+        }
+        while (waitpid(worker, &status, 0) == -1 && errno == EINTR) {
+        }
+        again = WIFSIGNALED(status) && spaces.net != -1;
+    }
     if (pasta > 0) {
         kill(pasta, SIGTERM);
-    }
-    kill(worker_pid, SIGTERM);
-    while (waitpid(worker_pid, NULL, 0) == -1 && errno == EINTR) {
     }
     return 0;
 }
@@ -185,6 +227,10 @@ int outside_socket(struct outside *o, int type, uint16_t port, struct err *err) 
     }
     fcntl(fd, F_SETFL, O_NONBLOCK);
     return fd;
+}
+
+void outside_hold(struct outside *o, bool own_user) {
+    ask(o, &(struct keeper_request){KEEPER_HOLD, 0, own_user}, NULL);
 }
 
 int outside_uplink(struct outside *o, bool own_user, struct err *err) {

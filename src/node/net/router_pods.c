@@ -110,6 +110,21 @@ int router_attach(struct router *r, struct str uid, uint32_t ip, struct router_p
     return 0;
 }
 
+void router_adopt(struct router *r, struct str uid, uint32_t ip) {
+    struct router_pod *p = map_get(&r->pods, uid) ? NULL : mem_zalloc(sizeof(*p));
+
+    if (!p) {
+        return;
+    }
+    *p = (struct router_pod){.ip = ip, .ns_fd = -1};
+    if (!str_copy(uid, p->uid, sizeof(p->uid)) || map_put(&r->pods, str_of(p->uid), p, NULL)) {
+        mem_free(p);
+        return;
+    }
+    rules_pod(&r->rules, ip, true);
+    router_changed(r);
+}
+
 void router_detach(struct router *r, struct str uid) {
     struct router_pod *p = map_del(&r->pods, uid);
 

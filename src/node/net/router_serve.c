@@ -139,6 +139,11 @@ static void obey(struct router_client *c, struct str line) {
             model_drop(&r->model, json_str_at(v, "key"));
         } else if (str_is(op, "attach")) {
             attach(c, v);
+        } else if (str_is(op, "adopt")) {
+            uint32_t ip;
+            if (model_ip(json_str_at(v, "ip"), &ip, NULL)) {
+                router_adopt(r, json_str_at(v, "uid"), ip);
+            }
         } else if (str_is(op, "detach")) {
             router_detach(r, json_str_at(v, "uid"));
         } else if (str_is(op, "socket")) {
