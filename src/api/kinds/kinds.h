@@ -50,6 +50,16 @@ void pod_spec_defaults(yyjson_mut_doc *d, yyjson_mut_val *spec);
 void pod_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 /* metadata and spec of a template */
 void pod_template_check(yyjson_mut_val *template, const struct path *at, struct causes *c);
+/* What no pod gets here: of each field, when, and why. Paths are from the pod's spec, or from a container. */
+struct pod_refusal {
+    const char *path; /* "securityContext.sysctls", "env[].valueFrom.fileKeyRef" */
+    enum { REFUSED_SET, REFUSED_TRUE, REFUSED_UNLESS } when;
+    const char *const *allowed; /* UNLESS one of these */
+    const char *why;
+};
+const struct pod_refusal *pod_refusals(bool container, size_t *ret_n);
+/* Causes for them: of a pod, or of the template of one, that is created. */
+void pod_refuse(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 void pod_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out);
 void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
 /* a Job's spec, its selector apart: for everything that makes Jobs */

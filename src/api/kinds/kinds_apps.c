@@ -73,6 +73,7 @@ static void template_check(yyjson_mut_val *spec, struct causes *c) {
     struct path deadline = path_member(&pod, "activeDeadlineSeconds");
     struct str policy = json_mstr_at(spec, "template.spec.restartPolicy");
     pod_template_check(json_mget(spec, STR("template")), &template, c);
+    pod_refuse(json_mpath(spec, "template.spec"), &pod, c);
     if (!str_is(policy, "Always")) {
         cause_unsupported(c, &restart, policy, always);
     }

@@ -119,7 +119,11 @@ void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *
 static void job_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     struct path at = path_member(NULL, "spec"), selector = path_member(&at, "selector");
     yyjson_mut_val *spec = json_mget(obj, STR("spec"));
+    struct path template = path_member(&at, "template"), pod = path_member(&template, "spec");
     job_spec_check(spec, &at, c);
+    if (old == NULL) {
+        pod_refuse(json_mpath(spec, "template.spec"), &pod, c);
+    }
     check_selector(c, &selector, json_mget(spec, STR("selector")));
     job_notes_check(obj, old, c);
     if (old != NULL) {

@@ -128,19 +128,77 @@ static void check_mounts(yyjson_mut_val *container, yyjson_mut_val *volumes, con
     }
 }
 
-static void check_probe(yyjson_mut_val *container, const char *member, const struct path *at,
-                        struct causes *c) {
-    static const char *const handlers[] = {"exec", "httpGet", "tcpSocket", "grpc"};
-    struct path here = path_member(at, member);
-    yyjson_mut_val *probe = json_mget(container, str_of(member));
+/* What a probe asks or a hook does: exactly one thing, and that whole. */
+static void check_handler(yyjson_mut_val *v, const struct path *here, struct causes *c) {
+    static const char *const handlers[] = {"exec", "httpGet", "tcpSocket", "grpc", "sleep"};
+    struct path exec = path_member(here, "exec"), command = path_member(&exec, "command");
     int n = 0;
     for (size_t i = 0; i < COUNT(handlers); i++) {
-        n += json_mget(probe, str_of(handlers[i])) != NULL;
+        n += json_mget(v, str_of(handlers[i])) != NULL;
     }
-    if (probe != NULL && n == 0) {
-        cause_required(c, &here, "must specify a handler type");
+    if (v != NULL && n == 0) {
+        cause_required(c, here, "must specify a handler type");
     } else if (n > 1) {
-        cause_forbidden(c, &here, "may not specify more than 1 handler type");
+        cause_forbidden(c, here, "may not specify more than 1 handler type");
+    } else if (json_mget(v, STR("exec")) != NULL &&
+               yyjson_mut_arr_size(json_mpath(v, "exec.command")) == 0) {
+        cause_required(c, &command, NULL);
+    }
+}
+
+static bool is_sidecar(yyjson_mut_val *container) {
+    return str_is(json_mstr_at(container, "restartPolicy"), "Always");
+}
+
+static void check_probe(yyjson_mut_val *container, const char *member, bool init,
+                        const struct path *at, struct causes *c) {
+    struct path here = path_member(at, member), most = path_member(&here, "successThreshold");
+    struct path grace = path_member(&here, "terminationGracePeriodSeconds");
+    yyjson_mut_val *probe = json_mget(container, str_of(member));
+    yyjson_mut_val *success = json_mget(probe, STR("successThreshold"));
+    yyjson_mut_val *seconds = json_mget(probe, STR("terminationGracePeriodSeconds"));
+    bool readiness = strcmp(member, "readinessProbe") == 0;
+    if (probe == NULL) {
+        return;
+    }
+    if (init && !is_sidecar(container)) {
+        cause_forbidden(c, &here,
+                        "may not be set for init containers without restartPolicy=Always");
+    }
+    check_handler(probe, &here, c);
+    if (!readiness && success != NULL && yyjson_mut_get_sint(success) != 1) {
+        cause_invalid_json(c, &most, success, "must be 1");
+    }
+    if (readiness && seconds != NULL) {
+        cause_invalid_json(c, &grace, seconds, "must not be set for readinessProbes");
+    } else if (seconds != NULL && yyjson_mut_get_sint(seconds) <= 0) {
+        cause_invalid_json(c, &grace, seconds, "must be greater than 0");
+    }
+}
+
+static void check_lifecycle(yyjson_mut_val *container, bool init, int64_t grace_s,
+                            const struct path *at, struct causes *c) {
+    static const char *const hooks[] = {"postStart", "preStop"};
+    struct path here = path_member(at, "lifecycle");
+    yyjson_mut_val *lifecycle = json_mget(container, STR("lifecycle"));
+    if (lifecycle != NULL && init && !is_sidecar(container)) {
+        cause_forbidden(c, &here,
+                        "may not be set for init containers without restartPolicy=Always");
+    }
+    for (size_t i = 0; i < COUNT(hooks); i++) {
+        struct path hook_at = path_member(&here, hooks[i]);
+        struct path sleep_at = path_member(&hook_at, "sleep");
+        struct path seconds_at = path_member(&sleep_at, "seconds");
+        yyjson_mut_val *hook = json_mget(lifecycle, str_of(hooks[i]));
+        yyjson_mut_val *seconds = json_mpath(hook, "sleep.seconds");
+        check_handler(hook, &hook_at, c);
+        if (seconds != NULL &&
+            (yyjson_mut_get_sint(seconds) < 0 || yyjson_mut_get_sint(seconds) > grace_s)) {
+            cause_invalid_json(
+                c, &seconds_at, seconds,
+                "must be non-negative and less than terminationGracePeriodSeconds (%lld)",
+                (long long)grace_s);
+        }
     }
 }
 
@@ -150,6 +208,8 @@ static void check_containers(yyjson_mut_val *spec, const char *member, const str
     yyjson_mut_val *list = json_mget(spec, str_of(member));
     yyjson_mut_val *volumes = json_mget(spec, STR("volumes"));
     bool init = strcmp(member, "initContainers") == 0;
+    yyjson_mut_val *seconds = json_mget(spec, STR("terminationGracePeriodSeconds"));
+    int64_t grace_s = seconds == NULL ? 30 : yyjson_mut_get_sint(seconds);
     if (!check_size(list, &list_at, c)) {
         return;
     }
@@ -167,9 +227,10 @@ static void check_containers(yyjson_mut_val *spec, const char *member, const str
         }
         check_resources(json_mget(e, STR("resources")), &resources, c);
         check_mounts(e, volumes, &here, c);
-        check_probe(e, "livenessProbe", &here, c);
-        check_probe(e, "readinessProbe", &here, c);
-        check_probe(e, "startupProbe", &here, c);
+        check_probe(e, "livenessProbe", init, &here, c);
+        check_probe(e, "readinessProbe", init, &here, c);
+        check_probe(e, "startupProbe", init, &here, c);
+        check_lifecycle(e, init, grace_s, &here, c);
     }
 }
 
@@ -408,6 +469,7 @@ void pod_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
         }
         check_whole_pod(spec, &at, c);
         pod_spec_check(spec, &at, c);
+        pod_refuse(spec, &at, c);
     } else {
         check_pod_change(spec, json_get(old, STR("spec")), c);
         pod_spec_check(spec, &at, c);

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""life: what happens to pods while they run: probes, hooks, restarts, sidecars, termination messages, and what no pod gets.
+
+life.py BERTH KUBECTL [TEST...]   Each test has a Berth of its own. Prints a line a test and closes with "N passed, N failed".
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from harness import check, run_tests, wait_for, with_default_queue
+
+WAIT = "while :; do sleep 0.05; done"
+
+
+def pod(name, script=WAIT, restart="Always", grace=30, spec=None, **container):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+        "restartPolicy": restart, "terminationGracePeriodSeconds": grace, **(spec or {}),
+        "containers": [{"name": "main", "image": "none", "command": ["sh", "-c", script], **container}]}}
+
+
+def sh(script, **more):
+    return {"exec": {"command": ["sh", "-c", script]}, "periodSeconds": 1, **more}
+
+
+def status(b, name):
+    return b.get("pod", name).get("status", {})
+
+
+def one(b, name, kind="containerStatuses", i=0):
+    found = status(b, name).get(kind, [])
+    return found[i] if len(found) > i else {}
+
+
+def condition(b, name, type_):
+    found = [c for c in status(b, name).get("conditions", []) if c["type"] == type_]
+    return (found[0]["status"], found[0].get("reason", ""), found[0].get("message", "")) if found else ("", "", "")
+
+
+def events(b, name, reason):
+    return [e for e in b.get("events")["items"] if e["involvedObject"]["name"] == name and e["reason"] == reason]
+
+
+def told(b, name, reason, text):
+    return any(text in e["message"] for e in events(b, name, reason))
+
+
+def root(b, name):
+    return os.path.join(b.data, "pods", b.get("pod", name)["metadata"]["uid"], "root")
+
+
+def touch(b, name, file):
+    with open(os.path.join(root(b, name), "work", file), "w"):
+        pass
+
+
+def is_ready(b, name):
+    return condition(b, name, "Ready")[0] == "True"
+
+
+def test_readiness_by_file(b):
+    """Ready comes and goes with a file, also after Berth was away; the texts are Kubernetes'."""
+    b.apply(pod("r", readinessProbe=sh("test -e $HOME/ok || { echo not yet; exit 1; }", failureThreshold=1)))
+    wait_for("it runs", lambda: "running" in one(b, "r").get("state", {}))
+    check(one(b, "r")["ready"] is False and one(b, "r")["started"] is True, f"{one(b, 'r')}")
+    for type_ in ("Ready", "ContainersReady"):
+        check(condition(b, "r", type_) == ("False", "ContainersNotReady", "containers with unready status: [main]"),
+              f"{type_}: {condition(b, 'r', type_)}")
+    wait_for("an event", lambda: told(b, "r", "Unhealthy", "Readiness probe failed: not yet"))
+    touch(b, "r", "ok")
+    wait_for("ready", lambda: is_ready(b, "r"))
+    check(one(b, "r")["ready"] is True, "the container is ready")
+    file = os.path.join(root(b, "r"), "work", "ok")
+    b.stop()
+    os.unlink(file)
+    b.up()
+    wait_for("not ready", lambda: not is_ready(b, "r"))
+    check(one(b, "r")["restartCount"] == 0, "the probe did not restart it")
+
+
+def test_liveness_restarts(b):
+    """Startup holds liveness back; a liveness probe that fails ends the container, which begins anew."""
+    b.apply(pod("l", "rm -f $HOME/up; sleep 1; touch $HOME/up; " + WAIT, grace=0,
+                startupProbe=sh("test -e $HOME/up", failureThreshold=60),
+                livenessProbe=sh("echo asked >> $HOME/asked; test -e $HOME/up && ! test -e $HOME/sick",
+                                 failureThreshold=1)))
+    wait_for("started", lambda: one(b, "l").get("started"))
+    check(one(b, "l")["restartCount"] == 0, "liveness was not asked before startup had passed")
+    touch(b, "l", "sick")
+    wait_for("restarted", lambda: one(b, "l").get("restartCount", 0) >= 1)
+    check(told(b, "l", "Killing", "Container main failed liveness probe, will be restarted"), "Killing is told")
+    wait_for("Unhealthy", lambda: told(b, "l", "Unhealthy", "Liveness probe failed"))
+    check(one(b, "l")["lastState"]["terminated"]["exitCode"] == 137, f"{one(b, 'l')}")
+
+
+def test_network_probes(b):
+    """httpGet, tcpSocket by a port's name, and what they say of a server that answers 503 or nothing."""
+    server = ("import http.server,os\n"
+              "class H(http.server.BaseHTTPRequestHandler):\n"
+              " def do_GET(s):\n"
+              "  s.send_response(200 if os.path.exists(os.environ['HOME']+'/ok') else 503); s.end_headers()\n"
+              "http.server.HTTPServer(('',int(os.environ['PORT'])),H).serve_forever()\n")
+    port = b.port + 1
+    b.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "n"}, "spec": {"containers": [
+        {"name": "main", "image": "none", "command": ["python3", "-c", server],
+         "env": [{"name": "PORT", "value": str(port)}], "ports": [{"name": "web", "containerPort": port}],
+         "startupProbe": {"tcpSocket": {"port": "web"}, "periodSeconds": 1, "failureThreshold": 60},
+         "readinessProbe": {"httpGet": {"port": "web", "path": "/x"}, "periodSeconds": 1, "failureThreshold": 1}}]}})
+    wait_for("started", lambda: one(b, "n").get("started"), 60)
+    wait_for("503 is told", lambda: told(b, "n", "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503"))
+    touch(b, "n", "ok")
+    wait_for("ready", lambda: is_ready(b, "n"))
+
+
+def test_hooks(b):
+    """postStart is over before the container counts as started; preStop before the signal."""
+    b.apply(pod("h", f"trap 'echo term; exit 0' TERM; echo up; {WAIT}",
+                lifecycle={"postStart": {"exec": {"command": ["sh", "-c", "echo post > $HOME/post"]}},
+                           "preStop": {"exec": {"command": ["sh", "-c", "sleep 0.3; echo pre >> $HOME/order"]}}}))
+    wait_for("started", lambda: one(b, "h").get("started"))
+    check(os.path.exists(os.path.join(root(b, "h"), "work", "post")), "postStart ran")
+    home = os.path.join(root(b, "h"), "work")
+    wait_for("the trap stands", lambda: "up" in b.kubectl("logs", "h"))
+    b.kubectl("delete", "pod", "h", "--wait=false")
+    wait_for("preStop ran", lambda: os.path.exists(os.path.join(home, "order")) or not os.path.exists(home))
+    wait_for("gone", lambda: "h" not in [p["metadata"]["name"] for p in b.get("pods")["items"]])
+    check(told(b, "h", "Killing", "Stopping container main"), "Killing is told")
+    b.apply(pod("f", restart="Never", lifecycle={"postStart": {"exec": {"command": ["sh", "-c", "echo why; exit 3"]}}},
+                grace=1))
+    wait_for("it failed", lambda: status(b, "f").get("phase") == "Failed")
+    wait_for("it says why", lambda: told(b, "f", "FailedPostStartHook", "why"))
+
+
+def test_back_off_and_messages(b):
+    b.apply(pod("c", "echo from the log; echo from the file > $BERTH_TERMINATION_LOG; exit 5"),
+            pod("d", "echo from the log; exit 6", restart="Never", terminationMessagePolicy="FallbackToLogsOnError"))
+    wait_for("back-off", lambda: one(b, "c").get("state", {}).get("waiting", {}).get("reason") == "CrashLoopBackOff")
+    c, uid = one(b, "c"), b.get("pod", "c")["metadata"]["uid"]
+    check(c["state"]["waiting"]["message"] == f"back-off 10s restarting failed container=main pod=c_default({uid})",
+          f"{c}")
+    check(c["lastState"]["terminated"]["exitCode"] == 5, f"{c}")
+    check(c["lastState"]["terminated"]["message"] == "from the file\n", f"{c}")
+    check(c["restartCount"] == 1, f"{c}")
+    wait_for("BackOff is told", lambda: told(
+        b, "c", "BackOff", f"Back-off restarting failed container main in pod c_default({uid})"))
+    wait_for("d failed", lambda: status(b, "d").get("phase") == "Failed")
+    check(one(b, "d")["state"]["terminated"]["message"] == "from the log\n", f"{one(b, 'd')}")
+
+
+def test_sidecars(b):
+    """A sidecar starts first, and ends when the pod's work is done."""
+    side = {"name": "side", "image": "none", "restartPolicy": "Always",
+            "command": ["sh", "-c", f"trap 'exit 0' TERM; sleep 0.3; touch $HOME/side; {WAIT}"],
+            "startupProbe": sh("test -e $HOME/side", failureThreshold=60)}
+    b.apply(pod("s", "test -e $HOME/side", restart="Never", spec={"initContainers": [side]}))
+    wait_for("it succeeded", lambda: status(b, "s").get("phase") == "Succeeded")
+    check("terminated" in one(b, "s", "initContainerStatuses")["state"], "the sidecar has ended")
+
+
+def test_readiness_gates(b):
+    b.apply(pod("g", spec={"readinessGates": [{"conditionType": "example.com/in"}]}))
+    wait_for("containers are ready", lambda: condition(b, "g", "ContainersReady")[0] == "True")
+    check(condition(b, "g", "Ready") == ("False", "ReadinessGatesNotReady",
+          'corresponding condition of pod readiness gate "example.com/in" does not exist.'), condition(b, "g", "Ready"))
+    b.kubectl("patch", "pod", "g", "--subresource=status", "--type=strategic", "-p",
+              '{"status":{"conditions":[{"type":"example.com/in","status":"True"}]}}')
+    wait_for("ready", lambda: is_ready(b, "g"))
+
+
+def test_deadline(b):
+    b.apply(pod("t", spec={"activeDeadlineSeconds": 1}, grace=1))
+    wait_for("failed", lambda: status(b, "t").get("phase") == "Failed")
+    check(status(b, "t")["reason"] == "DeadlineExceeded", f"{status(b, 't')}")
+
+
+def test_refused(b):
+    for want, p in (
+            ("spec.hostPID", pod("x", spec={"hostPID": True})),
+            ("spec.hostIPC", pod("x", spec={"hostIPC": True})),
+            ("spec.securityContext.runAsUser", pod("x", spec={"securityContext": {"runAsUser": 0}})),
+            ("spec.containers[0].securityContext.privileged", pod("x", securityContext={"privileged": True})),
+            ("spec.containers[0].securityContext.capabilities.add",
+             pod("x", securityContext={"capabilities": {"add": ["SYS_ADMIN"]}})),
+            ("spec.containers[0].livenessProbe.successThreshold", pod("x", livenessProbe=sh("true", successThreshold=2))),
+            ("spec.containers[0].lifecycle.preStop", pod("x", lifecycle={"preStop": {}}))):
+        done = b.kubectl("create", "-f", "-", stdin=json.dumps(p), ok=False)
+        check(done.returncode != 0 and want in done.stderr, f"{want}: {done.stderr}")
+    b.apply(pod("fine", "exit 0", restart="Never", spec={"securityContext": {"runAsNonRoot": True, "seccompProfile": {
+        "type": "RuntimeDefault"}}}, securityContext={"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                                       "capabilities": {"drop": ["ALL"]}}))
+    wait_for("it ran", lambda: status(b, "fine").get("phase") == "Succeeded")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(globals(), with_default_queue))
