@@ -1,13 +1,117 @@
-/* reach: see reach.h. A shim lives in its pod's network, where there is one, so that a plain socket of the shim reaches
- * the pod's own address and 127.0.0.1 alike. */
+/*
+ * reach: see reach.h. A socket belongs for ever to the network that it was made in: one of the pod's network reaches
+ * the pod's own address and 127.0.0.1 alike, whoever holds it. Root goes there and back for it. Without root there is
+ * no way back into the machine's network, so that a child goes and hands the socket over.
+ */
 #include "node/life/reach.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+static int own = -1, theirs = -1;
+
+int reach_inside(int pid) {
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+    if (theirs != -1) {
+        close(theirs);
+    }
+    own = own == -1 ? open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) : own;
+    theirs = pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    return pid && (theirs == -1 || own == -1) ? errno : 0;
+}
+
+static int plain_socket(int family) {
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+/* A message with one byte and, to be sent, a descriptor. */
+struct socket_parcel {
+    char byte;
+    struct iovec v;
+    struct msghdr head;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } u;
+};
+
+static struct msghdr *parcel(struct socket_parcel *p) {
+    *p = (struct socket_parcel){.v = {&p->byte, 1}};
+    p->head = (struct msghdr){.msg_iov = &p->v,
+                              .msg_iovlen = 1,
+                              .msg_control = p->u.bytes,
+                              .msg_controllen = sizeof(p->u.bytes)};
+    return &p->head;
+}
+
+static void hand_over(int to, int fd) {
+    struct socket_parcel p;
+
+    parcel(&p);
+    struct cmsghdr *c = CMSG_FIRSTHDR(&p.head);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof(int));
+    (void)!sendmsg(to, &p.head, MSG_NOSIGNAL);
+}
+
+static int by_child(int family) {
+    struct socket_parcel p;
+    struct cmsghdr *c;
+    int pair[2], fd = -1;
+
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) == -1) {
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        int made = setns(theirs, CLONE_NEWNET) == 0 ? plain_socket(family) : -1;
+        if (made != -1) {
+            hand_over(pair[1], made);
+        }
+        _exit(0);
+    }
+    close(pair[1]);
+    if (pid > 0) {
+        waitpid(pid, NULL, 0);
+    }
+    if (pid > 0 && recvmsg(pair[0], parcel(&p), MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1 &&
+        (c = CMSG_FIRSTHDR(&p.head)) && c->cmsg_type == SCM_RIGHTS) {
+        memcpy(&fd, CMSG_DATA(c), sizeof(int));
+    }
+    close(pair[0]);
+    errno = fd == -1 ? EPERM : 0;
+    return fd;
+}
+
+static int make_socket(int family) {
+    if (theirs == -1) {
+        return plain_socket(family);
+    }
+    if (geteuid() != 0) {
+        return by_child(family);
+    }
+    if (setns(theirs, CLONE_NEWNET) == -1) {
+        return -1;
+    }
+    int fd = plain_socket(family), e = errno;
+    if (setns(own, CLONE_NEWNET) == -1) {
+        _exit(70); /* never go on in the pod's network */
+    }
+    errno = e;
+    return fd;
+}
 
 static socklen_t address(const char *host, uint16_t port, struct sockaddr_storage *a) {
     struct sockaddr_in *v4 = (struct sockaddr_in *)a;
@@ -42,7 +146,7 @@ int reach_connect(const char *host, uint16_t port) {
         errno = EINVAL;
         return -1;
     }
-    int fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = make_socket(a.ss_family);
     if (fd == -1) {
         return -1;
     }

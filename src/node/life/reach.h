@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* From now on sockets are made in the network namespace of this process; 0: in our own. 0 or errno. */
+int reach_inside(int pid);
 /* Whether the host is an address: a name has to be looked up, which blocks. */
 bool reach_is_address(const char *host);
 /* A TCP socket, non-blocking and closed at exec, whose connection to an address has begun; -1 with errno. */

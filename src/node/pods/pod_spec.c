@@ -315,6 +315,12 @@ static int add_argv_podman(struct writer_of_spec *w, const struct pod_env *e, yy
     while (!w->in->simulated && str_next(&devices, ',', &uuid)) {
         add_word(w, arena_f(a, "--device=nvidia.com/gpu=%.*s", STR_ARG(uuid)));
     }
+    if (json_bool_at(c, "stdin", false)) {
+        add_word(w, STR("--interactive"));
+    }
+    if (json_bool_at(c, "tty", false)) {
+        add_word(w, STR("--tty"));
+    }
     add_limits(w, c);
     int code = add_env_file(w, e, json_str_at(c, "name"));
     code = code ? code : add_podman_volumes(w, c);
@@ -499,7 +505,10 @@ static int add_container(struct writer_of_spec *w, yyjson_val *c, bool init, boo
         buf_c(&w->out, "],\"enter\":[\"podman\",\"exec\"");
         add_word(w, container_name(w, c));
     }
-    buf_c(&w->out, "],\"cwd\":");
+    buf_f(&w->out, "],\"stdin\":%s,\"stdinOnce\":%s,\"tty\":%s,\"cwd\":",
+          json_bool_at(c, "stdin", false) ? "true" : "false",
+          json_bool_at(c, "stdinOnce", false) ? "true" : "false",
+          json_bool_at(c, "tty", false) ? "true" : "false");
     buf_json(&w->out, str_empty(dir) || w->in->podman ? str_of(w->work) : dir);
     code = pod_life_write(c, &e, w->in->env.facts->pod_ip, message_file(w, c), &w->arena, &w->out,
                           w->err);

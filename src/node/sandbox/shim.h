@@ -109,7 +109,9 @@ struct shim_container {
     int64_t started_ns, retry_mono; /* wall; monotonic */
     int64_t wait_ms;                /* of the back-off */
     struct shim_ended end, last;
-    int fd[2]; /* stdout, stderr; -1 */
+    int fd[2];    /* stdout, stderr; -1. With a terminal: our end of it, and -1 */
+    int stdin_fd; /* -1: it has none, or has come to its end */
+    bool has_stdin, stdin_once, tty;
     struct shim_log log;
     /* life */
     struct shim_check checks[PROBE_KINDS];
@@ -155,6 +157,7 @@ struct shim {
     uint64_t seq;
     char unmet[SHIM_MESSAGE]; /* limits that the kernel did not take; "" */
     bool leftovers;           /* containers have ended that may have left processes */
+    struct shim_talk *talk;   /* its sessions; NULL: it takes none */
 };
 
 /* What poll() waits for, and who is told. */
@@ -223,7 +226,7 @@ void shim_not_started(struct shim_container *c, const struct err *why);
 void shim_log_open(struct shim *s, struct shim_container *c);
 void shim_log_close(struct shim_container *c); /* writes unfinished lines */
 /* Reads what is there; false once the pipe has ended. */
-bool shim_log_pump(struct shim_container *c, int stream);
+bool shim_log_pump(struct shim *s, struct shim_container *c, int stream);
 /* shim_run.c: the life of one pod, in a process of its own. Returns an exit status. */
 int shim_run(const char *dir);
 

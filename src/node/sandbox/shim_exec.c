@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "node/sandbox/shim.h"
+#include "node/sandbox/terminal.h"
 
 extern char **environ;
 
@@ -97,9 +98,12 @@ static pid_t spawn(const struct shim *s, const struct shim_container *c, pid_t b
     return f->error ? 0 : pid; /* a child that failed is reaped as a stranger */
 }
 
-/* enter..., argv..., NULL; NULL: no memory. */
-static char **inside_argv(const struct shim_container *c, char **argv) {
-    size_t n = 0, m = 0;
+/* enter..., argv..., NULL; NULL: no memory. What is entered by a command ("podman", "exec", NAME) is told of stdin and
+ * a terminal behind its second word. */
+static char **inside_argv(const struct shim_container *c, const struct shim_inside *how) {
+    static char with_stdin[] = "--interactive", with_tty[] = "--tty";
+    char **argv = how->argv;
+    size_t n = 0, m = 0, k = 0;
 
     while (c->enter && c->enter[n]) {
         n++;
@@ -107,12 +111,18 @@ static char **inside_argv(const struct shim_container *c, char **argv) {
     while (argv[m]) {
         m++;
     }
-    char **all = mem_alloc((n + m + 1) * sizeof(*all));
-    if (all) {
-        if (n) {
-            memcpy(all, c->enter, n * sizeof(*all));
+    char **all = mem_alloc((n + m + 3) * sizeof(*all));
+    for (size_t i = 0; all && i < n; i++) {
+        all[k++] = c->enter[i];
+        if (i == 1 && how->in != -1) {
+            all[k++] = with_stdin;
         }
-        memcpy(all + n, argv, (m + 1) * sizeof(*all));
+        if (i == 1 && how->terminal) {
+            all[k++] = with_tty;
+        }
+    }
+    if (all) {
+        memcpy(all + k, argv, (m + 1) * sizeof(*all));
     }
     return all;
 }
@@ -120,7 +130,7 @@ static char **inside_argv(const struct shim_container *c, char **argv) {
 int shim_inside(struct shim *s, struct shim_container *c, const struct shim_inside *how,
                 pid_t *ret_pid, char what[64]) {
     const struct child_ends ends = {how->in, how->out, how->err, how->terminal};
-    char **argv = inside_argv(c, how->argv);
+    char **argv = inside_argv(c, how);
     struct exec_failure f = {ENOMEM, "fork"};
 
     *ret_pid = argv ? spawn(s, c, c->pid, &ends, argv, &f) : 0;
@@ -161,32 +171,64 @@ void shim_not_started(struct shim_container *c, const struct err *why) {
     snprintf(c->end.message, sizeof(c->end.message), "%.*s", SHIM_MESSAGE - 1, why->text);
 }
 
+static void keep(int *into, int fd) {
+    *into = fd;
+    if (fd != -1) {
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    }
+}
+
+/* Ours are [0], the container's [1]; with a terminal all are its ends. 0 or errno. */
+static int make_ends(const struct shim *s, const struct shim_container *c, int in[2], int out[2],
+                     int err[2]) {
+    int pair[2];
+
+    if (c->tty) {
+        int e = terminal_open(&out[0], &in[1], s->sandbox.uid, s->sandbox.gid);
+        in[0] = e == 0 && c->has_stdin ? fcntl(out[0], F_DUPFD_CLOEXEC, 0) : -1;
+        return e;
+    }
+    if (pipe2(out, O_CLOEXEC) == -1 || pipe2(err, O_CLOEXEC) == -1) {
+        return errno;
+    }
+    if (c->has_stdin) {
+        if (pipe2(pair, O_CLOEXEC) == -1) {
+            return errno;
+        }
+        in[0] = pair[1];
+        in[1] = pair[0];
+    }
+    return 0;
+}
+
 void shim_exec(struct shim *s, struct shim_container *c) {
     struct exec_failure f = {0};
-    int out[2] = {-1, -1}, err[2] = {-1, -1};
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
 
     shim_log_open(s, c);
     shim_message_open(s, c);
     c->started_ns = shim_wall();
-    if (pipe2(out, O_CLOEXEC) == -1 || pipe2(err, O_CLOEXEC) == -1) {
-        f = (struct exec_failure){errno, "fork"};
+    int e = make_ends(s, c, in, out, err);
+    if (e) {
+        f = (struct exec_failure){e, "open its ends"};
     } else {
-        const struct child_ends ends = {-1, out[1], err[1], false};
+        const struct child_ends ends = {in[1], c->tty ? in[1] : out[1], c->tty ? in[1] : err[1],
+                                        c->tty};
         c->pid = spawn(s, c, 0, &ends, c->argv, &f);
     }
     if (f.error) {
         not_started(c, &f);
+        close_pair(in);
         close_pair(out);
         close_pair(err);
         shim_log_close(c);
         return;
     }
-    close(out[1]);
-    close(err[1]);
-    c->fd[0] = out[0];
-    c->fd[1] = err[0];
-    fcntl(c->fd[0], F_SETFL, O_NONBLOCK);
-    fcntl(c->fd[1], F_SETFL, O_NONBLOCK);
+    close_pair((const int[]){in[1], out[1]});
+    close_pair((const int[]){err[1], -1});
+    keep(&c->stdin_fd, in[0]);
+    keep(&c->fd[0], out[0]);
+    keep(&c->fd[1], err[0]);
     c->state = CONTAINER_RUNNING;
     shim_life_begin(s, c);
 }

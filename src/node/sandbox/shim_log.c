@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "node/files/files.h"
-#include "node/sandbox/shim.h"
+#include "node/sandbox/shim_talk.h"
 
 enum { READ_MAX = 32768 };
 
@@ -100,7 +100,7 @@ static void add(struct shim_log *l, int stream, struct str bytes) {
     }
 }
 
-bool shim_log_pump(struct shim_container *c, int stream) {
+bool shim_log_pump(struct shim *s, struct shim_container *c, int stream) {
     char bytes[READ_MAX];
     ssize_t n = read(c->fd[stream], bytes, sizeof(bytes));
 
@@ -113,6 +113,7 @@ bool shim_log_pump(struct shim_container *c, int stream) {
         return false;
     }
     add(&c->log, stream, str_from(bytes, (size_t)n));
+    shim_talk_wrote(s, c, stream, str_from(bytes, (size_t)n));
     flush(&c->log);
     return true;
 }

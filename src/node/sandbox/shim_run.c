@@ -19,8 +19,9 @@
 
 #include "base/clock.h"
 #include "node/files/files.h"
+#include "node/life/reach.h"
 #include "node/sandbox/proctree.h"
-#include "node/sandbox/shim.h"
+#include "node/sandbox/shim_talk.h"
 
 enum {
     BACKOFF_MAX_MS = 300000,
@@ -29,8 +30,8 @@ enum {
     RUN_RESETS_BACKOFF_S = 600,
     KILL_CELL_MS = 2000
 };
-/* Signals; of each container: logs, probes, a hook. */
-enum { POLL_MAX = 1 + (2 + PROBE_KINDS + 1) * SHIM_CONTAINERS_MAX };
+/* Signals and who connects; of each container: logs, probes, a hook; of each session: all its ends. */
+enum { POLL_MAX = 2 + (2 + PROBE_KINDS + 1) * SHIM_CONTAINERS_MAX + 4 * TALK_SESSIONS };
 
 int64_t shim_wall(void) {
     struct timespec t;
@@ -93,13 +94,21 @@ static void settle(struct shim *s, struct shim_container *c) {
     c->retry_mono = shim_mono() + wait * NS_PER_MS;
 }
 
+/* The pod's namespaces; what is asked of its ports is asked in its network. */
+static int open_cell(struct shim *s, struct err *err) {
+    int code = cell_open(&s->cell, &s->sandbox, err);
+    int e = code == 0 && s->cell.network ? reach_inside(s->cell.init) : 0;
+
+    return e ? err_sys(err, e, "the pod's network") : code;
+}
+
 /* Before a container starts: nothing of those before it, and a cell that lives. */
 static int ready_cell(struct shim *s, struct err *err) {
     if (s->leftovers && running(s) == 0) {
         cell_kill_rest(&s->cell);
     }
     s->leftovers = false;
-    return s->sandbox.walls && s->cell.init == 0 ? cell_open(&s->cell, &s->sandbox, err) : 0;
+    return s->sandbox.walls && s->cell.init == 0 ? open_cell(s, err) : 0;
 }
 
 static void start(struct shim *s, struct shim_container *c) {
@@ -202,11 +211,11 @@ static void kill_all(struct shim *s) {
     }
 }
 
-static void drain(struct shim_container *c) {
+static void drain(struct shim *s, struct shim_container *c) {
     for (int i = 0; i < 2; i++) {
         for (int rounds = 0; c->fd[i] != -1 && rounds < 4096; rounds++) {
             struct pollfd p = {.fd = c->fd[i], .events = POLLIN};
-            if (poll(&p, 1, 0) <= 0 || !shim_log_pump(c, i)) {
+            if (poll(&p, 1, 0) <= 0 || !shim_log_pump(s, c, i)) {
                 break;
             }
         }
@@ -242,8 +251,13 @@ static void ended(struct shim *s, struct shim_container *c, int status) {
     } else if (running(s)) {
         kill(-session, SIGKILL);
     }
-    drain(c);
+    drain(s, c);
+    if (c->stdin_fd != -1) {
+        close(c->stdin_fd);
+        c->stdin_fd = -1;
+    }
     shim_message_read(s, c);
+    shim_talk_ended(s, c);
     settle(s, c);
     s->dirty = true;
 }
@@ -254,7 +268,7 @@ static void reap(struct shim *s) {
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         cell_reaped(&s->cell, pid);
-        if (shim_life_reaped(s, pid, status)) {
+        if (shim_life_reaped(s, pid, status) || shim_talk_reaped(s, pid, status)) {
             continue;
         }
         for (size_t i = 0; i < s->n; i++) {
@@ -285,8 +299,9 @@ static void on_signals(struct shim *s) {
 
 /* Milliseconds until something is due; -1: nothing is. */
 static int next_ms(const struct shim *s) {
-    int64_t now = shim_mono(), next = shim_life_due(s);
+    int64_t now = shim_mono(), next = shim_life_due(s), talk = shim_talk_due(s);
 
+    next = talk < next ? talk : next;
     for (size_t i = 0; i < s->n && !s->stopping; i++) {
         if (s->v[i].state == CONTAINER_BACKOFF) {
             next = s->v[i].retry_mono < next ? s->v[i].retry_mono : next;
@@ -311,11 +326,11 @@ void shim_poll_add(struct shim_poll *p, int fd, short events,
 }
 
 static void pump_out(struct shim *s, void *who) {
-    shim_log_pump(who, 0);
+    shim_log_pump(s, who, 0);
 }
 
 static void pump_err(struct shim *s, void *who) {
-    shim_log_pump(who, 1);
+    shim_log_pump(s, who, 1);
 }
 
 static void on_signal_fd(struct shim *s, void *who) {
@@ -343,12 +358,13 @@ static void wait_for_something(struct shim *s) {
     shim_poll_add(&p, s->signal_fd, POLLIN, on_signal_fd, NULL);
     for (size_t i = 0; i < s->n; i++) {
         for (int k = 0; k < 2; k++) {
-            if (s->v[i].fd[k] != -1) {
+            if (s->v[i].fd[k] != -1 && !shim_talk_full(s, &s->v[i])) {
                 shim_poll_add(&p, s->v[i].fd[k], POLLIN, k ? pump_err : pump_out, &s->v[i]);
             }
         }
     }
     shim_life_poll(s, &p);
+    shim_talk_poll(s, &p);
     int ms = next_ms(s);
     int r = poll(p.p, (nfds_t)p.n, s->dirty && (ms < 0 || ms > SETTLE_MS) ? SETTLE_MS : ms);
     /* Signals last: what they end closes the descriptors of others in this round. */
@@ -422,6 +438,7 @@ static void run(struct shim *s) {
     for (;;) {
         advance(s);
         shim_life_step(s);
+        shim_talk_step(s);
         if (over(s) && running(s) == 0) {
             break;
         }
@@ -482,7 +499,7 @@ int shim_run(const char *dir) {
         code = set_limits(&s, &err);
     }
     s.sandbox.cell = s.sandbox.walls ? &s.cell : NULL;
-    code = code ? code : cell_open(&s.cell, &s.sandbox, &err);
+    code = code ? code : open_cell(&s, &err);
     if (code == 0 && open_signals(&s) == -1) {
         code = err_sys(&err, errno, "signalfd");
     }
@@ -496,7 +513,9 @@ int shim_run(const char *dir) {
         release(&s);
         return 1;
     }
+    shim_talk_open(&s);
     run(&s);
+    shim_talk_close(&s);
     cgroup_remove(s.sandbox.cgroup, s.sandbox.cgroup_name);
     shim_state_write(&s, phase_at_end(&s));
     release(&s);

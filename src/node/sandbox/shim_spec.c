@@ -109,6 +109,10 @@ static void read_container(struct shim *s, struct shim_container *c, yyjson_val 
         .cleanup = json_get(e, STR("cleanup")) ? texts(s, json_get(e, STR("cleanup"))) : NULL,
         .enter = json_get(e, STR("enter")) ? texts(s, json_get(e, STR("enter"))) : NULL,
         .fd = {-1, -1},
+        .stdin_fd = -1,
+        .has_stdin = json_bool_at(e, "stdin", false),
+        .stdin_once = json_bool_at(e, "stdinOnce", false),
+        .tty = json_bool_at(e, "tty", false),
         .log = {.dir = -1, .fd = -1}};
     yyjson_val *cwd = json_get(e, STR("cwd"));
     c->cwd = cwd ? text(s, cwd) : NULL;

@@ -509,8 +509,8 @@ static void test_sidecars_end_last(void **state) {
     struct bed *b = *state;
 #define SIDE(name)                                                                                 \
     container(b, name,                                                                             \
-              "\"init\":true,\"sidecar\":true,\"startup\":" CHECK(                                 \
-                  "until test -e " name "; do sleep 0.02; done", "") ",",                          \
+              "\"init\":true,\"sidecar\":true,\"startup\":{\"exec\":[\"test\",\"-e\",\"" name      \
+              "\"],\"period\":1,\"timeout\":5,\"failure\":100},",                                  \
               "trap 'echo " name " >> order; exit 0' TERM; touch " name                            \
               "; while :; do sleep 0.02; done")
     struct str order;

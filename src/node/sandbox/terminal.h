@@ -1,0 +1,12 @@
+/* terminal: pseudo terminals for containers and commands. */
+#ifndef BERTH_NODE_TERMINAL_H
+#define BERTH_NODE_TERMINAL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A terminal of a user (0: ours): our end, and the one for the process. 0 or errno. */
+int terminal_open(int *ret_ours, int *ret_theirs, uid_t uid, gid_t gid);
+void terminal_size(int fd, uint16_t rows, uint16_t cols);
+
+#endif
