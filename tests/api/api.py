@@ -181,7 +181,6 @@ def kinds_of_others(s):
 
     for api, kind, text in (("apps/v1", "StatefulSet", "Berth has no kind StatefulSet: Berth runs pods and Jobs"),
                             ("v1", "ReplicationController", "Berth has no kind ReplicationController"),
-                            ("v1", "PersistentVolumeClaim", "Berth has no kind PersistentVolumeClaim: pods have emptyDir"),
                             ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: pods have the network"),
                             ("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled")):
         s.check("create -f -", text, 1, manifest(api, kind))

@@ -13,6 +13,7 @@
 /* The built-in kinds in discovery order: kind_<name> each. A new kind is one more word here. */
 #define BUILTIN_KINDS(KIND)                                                                        \
     KIND(config_map) KIND(endpoints) KIND(event) KIND(limit_range) KIND(namespace) KIND(node)      \
+    KIND(persistent_volume_claim) KIND(persistent_volume)                                          \
     KIND(pod) KIND(resource_quota) KIND(secret) KIND(service_account) KIND(service)                \
     KIND(self_subject_review) KIND(token_review)                                                   \
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
@@ -28,6 +29,8 @@
     KIND(disruption_budget)                                                                        \
     KIND(cluster_role_binding) KIND(cluster_role) KIND(role_binding) KIND(role)                    \
     KIND(priority_class)                                                                           \
+    KIND(storage_class)                                                                            \
+    KIND(volume_snapshot_class) KIND(volume_snapshot_content) KIND(volume_snapshot)                \
     KIND(cluster_trigger_authentication) KIND(trigger_authentication)                              \
     KIND(admission_check) KIND(cluster_queue) KIND(cohort) KIND(local_queue)                       \
     KIND(resource_flavor) KIND(topology) KIND(workload) KIND(workload_priority_class)              \
@@ -67,6 +70,13 @@ void job_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *
 /* taints, tolerations, amounts */
 void check_tolerations(yyjson_mut_val *list, const struct path *at, struct causes *c);
 void check_amounts(yyjson_mut_val *map, const struct path *at, struct causes *c);
+
+/* volumes */
+void claim_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void volume_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+void storage_class_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);
+/* the spec alone, for everything that holds a template of a claim */
+void claim_spec_check(yyjson_mut_val *spec, const struct path *at, struct causes *c);
 
 /* kueue */
 void resource_flavor_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c);

@@ -60,6 +60,7 @@ extern const struct schema schema_v1beta1_local_queue, schema_v1beta1_pod_set;
 extern const struct schema schema_v1beta1_workload, schema_volume;
 extern const struct schema schema_windows_security_context_options, schema_workload_explanation;
 extern const struct schema schema_queue_preview, schema_crd, schema_endpoint_slice;
+extern const struct schema schema_claim_spec, schema_host_path_volume_source;
 /* apiVersion, kind, metadata: the tables' part of every custom kind; metadata is the last row. */
 extern const struct schema schema_custom;
 

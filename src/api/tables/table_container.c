@@ -66,26 +66,32 @@ const struct schema schema_resource_field_selector = SCHEMA(
       sizeof(struct resource_field_ref), NULL);
 
 static const struct field typed_local_object_reference_fields[] = {
-    F(STRING, ONE, "apiGroup", 1, .flags = FIELD_F_OPT,
+    M(typed_reference, api_group, STRING, ONE, "apiGroup", 1, .flags = FIELD_F_OPT,
       .doc = "API group of the referenced object."),
-    F(STRING, ONE, "kind", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Kind of the object."),
-    F(STRING, ONE, "name", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+    M(typed_reference, kind, STRING, ONE, "kind", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Kind of the object."),
+    M(typed_reference, name, STRING, ONE, "name", 3,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of the object, in the same namespace."),
 };
 const struct schema schema_typed_local_object_reference = SCHEMA(
-      "io.k8s.api.core.v1.TypedLocalObjectReference", typed_local_object_reference_fields, 0,
-      NULL);
+      "io.k8s.api.core.v1.TypedLocalObjectReference", typed_local_object_reference_fields,
+      sizeof(struct typed_reference), NULL);
 
 static const struct field typed_object_reference_fields[] = {
-    F(STRING, ONE, "apiGroup", 1, .flags = FIELD_F_OPT,
+    M(typed_reference, api_group, STRING, ONE, "apiGroup", 1, .flags = FIELD_F_OPT,
       .doc = "API group of the referenced object."),
-    F(STRING, ONE, "kind", 2, .flags = FIELD_F_KEEP_EMPTY, .doc = "Kind of the object."),
-    F(STRING, ONE, "name", 3, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+    M(typed_reference, kind, STRING, ONE, "kind", 2, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Kind of the object."),
+    M(typed_reference, name, STRING, ONE, "name", 3,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Name of the object."),
-    F(STRING, ONE, "namespace", 4, .flags = FIELD_F_OPT, .doc = "Namespace of the object."),
+    M(typed_reference, namespace, STRING, ONE, "namespace", 4, .flags = FIELD_F_OPT,
+      .doc = "Namespace of the object."),
 };
 const struct schema schema_typed_object_reference = SCHEMA(
-      "io.k8s.api.core.v1.TypedObjectReference", typed_object_reference_fields, 0, NULL);
+      "io.k8s.api.core.v1.TypedObjectReference", typed_object_reference_fields,
+      sizeof(struct typed_reference), NULL);
 
 static const struct field container_port_fields[] = {
     M(container_port, name, STRING, ONE, "name", 1, .format = "port-name",

@@ -88,33 +88,37 @@ static const struct schema schema_pod_security_context = SCHEMA(
       sizeof(struct pod_security), NULL);
 
 static const struct field node_selector_requirement_fields[] = {
-    F(STRING, ONE, "key", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+    M(node_requirement, key, STRING, ONE, "key", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .doc = "Key to look for."),
-    F(STRING, ONE, "operator", 2, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
+    M(node_requirement, operator, STRING, ONE, "operator", 2,
+      .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
       .values = does_not_exist_exists_gt_in_lt_not_in_values,
       .doc = "Operator that compares the key with the values."),
-    F(STRING, LIST, "values", 3, .flags = FIELD_F_ATOMIC, .doc = "Values to compare with."),
+    M(node_requirement, values, STRING, LIST, "values", 3, .flags = FIELD_F_ATOMIC,
+      .doc = "Values to compare with."),
 };
 static const struct schema schema_node_selector_requirement = SCHEMA(
-      "io.k8s.api.core.v1.NodeSelectorRequirement", node_selector_requirement_fields, 0,
-      NULL);
+      "io.k8s.api.core.v1.NodeSelectorRequirement", node_selector_requirement_fields,
+      sizeof(struct node_requirement), NULL);
 
 static const struct field node_selector_term_fields[] = {
-    F(OBJECT, LIST, "matchExpressions", 1, .of = &schema_node_selector_requirement,
-      .flags = FIELD_F_ATOMIC, .doc = "Conditions on labels that must all hold."),
+    M(node_term, match_expressions, OBJECT, LIST, "matchExpressions", 1,
+      .of = &schema_node_selector_requirement, .flags = FIELD_F_ATOMIC,
+      .doc = "Conditions on labels that must all hold."),
     F(OBJECT, LIST, "matchFields", 2, .of = &schema_node_selector_requirement,
       .flags = FIELD_F_ATOMIC, .doc = "Conditions on fields of the node that must all hold."),
 };
 static const struct schema schema_node_selector_term = SCHEMA("io.k8s.api.core.v1.NodeSelectorTerm",
-      node_selector_term_fields, 0, NULL);
+      node_selector_term_fields, sizeof(struct node_term), NULL);
 
 static const struct field node_selector_fields[] = {
-    F(OBJECT, LIST, "nodeSelectorTerms", 1, .of = &schema_node_selector_term,
+    M(node_selector_view, node_selector_terms, OBJECT, LIST, "nodeSelectorTerms", 1,
+      .of = &schema_node_selector_term,
       .flags = FIELD_F_REQUIRED | FIELD_F_ATOMIC | FIELD_F_KEEP_EMPTY,
       .doc = "Alternatives, of which one must hold."),
 };
 const struct schema schema_node_selector = SCHEMA("io.k8s.api.core.v1.NodeSelector",
-      node_selector_fields, 0, NULL);
+      node_selector_fields, sizeof(struct node_selector_view), NULL);
 
 static const struct field preferred_scheduling_term_fields[] = {
     F(INT32, ONE, "weight", 1, .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY, .min = 1,

@@ -1,5 +1,5 @@
 /*
- * table_volume: the fields of every kind of volume that a pod may name, and of claim templates.
+ * table_volume: the fields of every kind of volume that a pod may name. Claims are in table_storage.c.
  */
 #include "api/tables/view_core.h"
 
@@ -8,7 +8,6 @@
 static const char *const always_if_not_present_never_values[] = {
     "Always", "IfNotPresent", "Never", NULL,
 };
-static const char *const block_filesystem_values[] = {"Block", "Filesystem", NULL};
 static const char *const dedicated_managed_shared_values[] = {
     "Dedicated", "Managed", "Shared", NULL,
 };
@@ -19,10 +18,6 @@ static const char *const host_path_type_values[] = {
 static const char *const none_read_only_read_write_values[] = {
     "None", "ReadOnly", "ReadWrite", NULL,
 };
-static const char *const persistent_volume_access_mode_values[] = {
-    "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", NULL,
-};
-
 static const struct field host_path_volume_source_fields[] = {
     M(host_path_volume, path, STRING, ONE, "path", 1,
       .flags = FIELD_F_REQUIRED | FIELD_F_KEEP_EMPTY,
@@ -30,7 +25,7 @@ static const struct field host_path_volume_source_fields[] = {
     M(host_path_volume, type, STRING, ONE, "type", 2, .flags = FIELD_F_OPT, .def = "\"\"",
       .values = host_path_type_values, .doc = "Type that the path must have before it is mounted."),
 };
-static const struct schema schema_host_path_volume_source = SCHEMA(
+const struct schema schema_host_path_volume_source = SCHEMA(
       "io.k8s.api.core.v1.HostPathVolumeSource", host_path_volume_source_fields,
       sizeof(struct host_path_volume), NULL);
 
@@ -457,39 +452,10 @@ static const struct field csi_volume_source_fields[] = {
 static const struct schema schema_csi_volume_source = SCHEMA("io.k8s.api.core.v1.CSIVolumeSource",
       csi_volume_source_fields, 0, NULL);
 
-static const struct field volume_resource_requirements_fields[] = {
-    F(QUANTITY, MAP, "limits", 1, .doc = "Upper limits, by resource."),
-    F(QUANTITY, MAP, "requests", 2, .doc = "Reserved amounts, by resource."),
-};
-static const struct schema schema_volume_resource_requirements = SCHEMA(
-      "io.k8s.api.core.v1.VolumeResourceRequirements", volume_resource_requirements_fields, 0,
-      NULL);
-
-static const struct field persistent_volume_claim_spec_fields[] = {
-    F(STRING, LIST, "accessModes", 1, .flags = FIELD_F_ATOMIC,
-      .values = persistent_volume_access_mode_values,
-      .doc = "Access modes."),
-    F(OBJECT, ONE, "selector", 4, .of = &schema_label_selector,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC, .doc = "Label selector."),
-    F(OBJECT, ONE, "resources", 2, .of = &schema_volume_resource_requirements,
-      .doc = "Amounts, resource by resource."),
-    F(STRING, ONE, "volumeName", 3, .doc = "Name of the volume."),
-    F(STRING, ONE, "storageClassName", 5, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "volumeMode", 6, .flags = FIELD_F_OPT, .def = "\"Filesystem\"",
-      .values = block_filesystem_values),
-    F(OBJECT, ONE, "dataSource", 7, .of = &schema_typed_local_object_reference,
-      .flags = FIELD_F_OPT | FIELD_F_ATOMIC),
-    F(OBJECT, ONE, "dataSourceRef", 8, .of = &schema_typed_object_reference, .flags = FIELD_F_OPT),
-    F(STRING, ONE, "volumeAttributesClassName", 9, .flags = FIELD_F_OPT),
-};
-static const struct schema schema_persistent_volume_claim_spec = SCHEMA(
-      "io.k8s.api.core.v1.PersistentVolumeClaimSpec", persistent_volume_claim_spec_fields, 0,
-      NULL);
-
 static const struct field persistent_volume_claim_template_fields[] = {
     F(OBJECT, ONE, "metadata", 1, .of = &schema_meta,
       .doc = "Standard object metadata."),
-    F(OBJECT, ONE, "spec", 2, .of = &schema_persistent_volume_claim_spec,
+    F(OBJECT, ONE, "spec", 2, .of = &schema_claim_spec,
       .flags = FIELD_F_KEEP_EMPTY, .doc = "Desired state, set by the user."),
 };
 static const struct schema schema_persistent_volume_claim_template = SCHEMA(

@@ -139,6 +139,9 @@ struct container_list {
     size_t n;
 };
 
+struct typed_reference { /* TypedLocalObjectReference, and with a namespace TypedObjectReference */
+    struct str api_group, kind, name, namespace;
+};
 struct key_to_path {
     struct str key, path;
     struct opt_i32 mode;
@@ -219,6 +222,22 @@ struct toleration {
 struct toleration_list {
     struct toleration *v;
     size_t n;
+};
+struct node_requirement {
+    struct str key, operator;
+    struct str_list values;
+};
+struct node_term {
+    struct {
+        struct node_requirement *v;
+        size_t n;
+    } match_expressions;
+};
+struct node_selector_view {
+    struct {
+        struct node_term *v;
+        size_t n;
+    } node_selector_terms;
 };
 struct taint {
     struct str key, value, effect;

@@ -1,6 +1,7 @@
 /* bootstrap: a key is the place of an object among the first ones. See bootstrap.h. */
 #include "control/kube/bootstrap.h"
 
+#include "api/tables/storage.h"
 #include "control/kit/controller.h"
 
 static const struct first_object {
@@ -30,6 +31,17 @@ static const struct first_object {
     PRIORITY("system-node-critical", "2000001000",
              "Used for system critical pods that must not be moved from their current node."),
 #undef PRIORITY
+    {"storage.k8s.io", "StorageClass", "local",
+     "{\"apiVersion\":\"storage.k8s.io/v1\",\"kind\":\"StorageClass\",\"metadata\":{\"name\":"
+     "\"local\",\"annotations\":{\"" STORAGE_DEFAULT_CLASS "\":\"true\"}},\"provisioner\":"
+     "\"" STORAGE_PROVISIONER "\",\"reclaimPolicy\":\"Delete\","
+     "\"volumeBindingMode\":\"Immediate\","
+     "\"allowVolumeExpansion\":true}"},
+    {"snapshot.storage.k8s.io", "VolumeSnapshotClass", "local",
+     "{\"apiVersion\":\"snapshot.storage.k8s.io/v1\",\"kind\":\"VolumeSnapshotClass\","
+     "\"metadata\":{\"name\":\"local\",\"annotations\":{\"" STORAGE_DEFAULT_SNAPSHOT_CLASS
+     "\":\"true\"}},"
+     "\"driver\":\"" STORAGE_DRIVER "\",\"deletionPolicy\":\"Delete\"}"},
 };
 
 enum { FIRST_OBJECTS = sizeof first_objects / sizeof *first_objects };
@@ -80,7 +92,10 @@ const struct controller_row bootstrap_controller = {
     .set = CONTROL_BOOTSTRAP,
     .who = "berth-bootstrap",
     CONTROLLER_KINDS({"", "Namespace", changed, .may = MAY_CREATE},
-                     {"scheduling.k8s.io", "PriorityClass", changed, .may = MAY_CREATE}),
+                     {"scheduling.k8s.io", "PriorityClass", changed, .may = MAY_CREATE},
+                     {"storage.k8s.io", "StorageClass", changed, .may = MAY_CREATE},
+                     {"snapshot.storage.k8s.io", "VolumeSnapshotClass", changed,
+                      .may = MAY_CREATE}),
     .start = start,
     .step = step,
 };

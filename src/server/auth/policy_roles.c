@@ -41,8 +41,9 @@ static const struct rule issuer[] = {
 
 static const struct rule view[] = {
     {"core",
-     "configmaps endpoints events limitranges namespaces namespaces/status pods pods/log "
-     "pods/status resourcequotas resourcequotas/status serviceaccounts services services/status",
+     "configmaps endpoints events limitranges namespaces namespaces/status persistentvolumeclaims "
+     "persistentvolumeclaims/status pods pods/log pods/status resourcequotas resourcequotas/status "
+     "serviceaccounts services services/status",
      READ},
     {"apps",
      "controllerrevisions daemonsets daemonsets/status deployments deployments/scale "
@@ -57,7 +58,8 @@ static const struct rule view[] = {
 };
 static const struct rule edit[] = {
     {"core", "secrets pods/attach pods/exec pods/portforward pods/proxy services/proxy", READ},
-    {"core", "configmaps endpoints pods secrets serviceaccounts services", CHANGE},
+    {"core", "configmaps endpoints persistentvolumeclaims pods secrets serviceaccounts services",
+     CHANGE},
     {"core", "pods/attach pods/exec pods/portforward pods/proxy", CHANGE},
     {"core", "events", "create " SET},
     {"core", "pods/eviction serviceaccounts/token", "create"},
@@ -68,6 +70,20 @@ static const struct rule edit[] = {
      CHANGE},
     {"batch", "cronjobs jobs", CHANGE},
     {"policy", "poddisruptionbudgets", CHANGE},
+    {0},
+};
+static const struct rule storage_view[] = {
+    {"snapshot.storage.k8s.io", "volumesnapshots volumesnapshots/status", READ},
+    {0},
+};
+static const struct rule storage_edit[] = {
+    {"snapshot.storage.k8s.io", "volumesnapshots", CHANGE},
+    {0},
+};
+/* Who makes claims and snapshots chooses among them. */
+static const struct rule storage_classes[] = {
+    {"storage.k8s.io", "storageclasses", READ},
+    {"snapshot.storage.k8s.io", "volumesnapshotclasses", READ},
     {0},
 };
 static const struct rule admin[] = {
@@ -157,6 +173,10 @@ static const struct rule node[] = {
     {"networking.k8s.io", "networkpolicies", READ},
     {"core events.k8s.io", "events", "create " SET},
     {"coordination.k8s.io", "leases", "get create delete " SET},
+    {"core", "persistentvolumeclaims", "get"},
+    {"core", "persistentvolumes", READ " patch"},
+    {"snapshot.storage.k8s.io", "volumesnapshotcontents", READ " patch"},
+    {"snapshot.storage.k8s.io", "volumesnapshotcontents/status", SET},
     {0},
 };
 /* No "*" of berth.dev, nor Secrets: whoever runs controllers has no tokens to give or to take. */
@@ -180,6 +200,13 @@ static const struct rule controllers[] = {
     {"infrastructure.opendatahub.io", "hardwareprofiles", READ " " CHANGE},
     {"coordination.k8s.io", "leases", READ " create " SET},
     {"node.k8s.io scheduling.k8s.io", "*", READ},
+    {"core", "persistentvolumeclaims persistentvolumes", READ " " CHANGE},
+    {"core", "persistentvolumeclaims/status persistentvolumes/status", SET},
+    {"storage.k8s.io", "storageclasses", READ},
+    {"snapshot.storage.k8s.io",
+     "volumesnapshotclasses volumesnapshotcontents volumesnapshots",
+     READ " " CHANGE},
+    {"snapshot.storage.k8s.io", "volumesnapshotcontents/status volumesnapshots/status", SET},
     {0},
 };
 
@@ -204,6 +231,9 @@ static const struct role {
     {"berth:aggregate-to-admin", berth_admin, "admin", NULL},
     {"berth:aggregate-to-edit", berth_edit, "edit", NULL},
     {"berth:aggregate-to-view", berth_view, "view", NULL},
+    {"berth:storage:aggregate-to-edit", storage_edit, "edit", NULL},
+    {"berth:storage:aggregate-to-view", storage_view, "view", NULL},
+    {"berth:storage-classes", storage_classes, NULL, NULL},
     {"berth:queue-admin", queue_admin, NULL, NULL},
     {"berth:queue-viewer", queue_viewer, NULL, NULL},
     {"berth:booking-admin", booking_admin, NULL, NULL},
@@ -220,6 +250,7 @@ static const struct binding {
     {"system:discovery", "system:authenticated"},
     {"system:basic-user", "system:authenticated"},
     {"berth:calendar", "system:authenticated"},
+    {"berth:storage-classes", "system:authenticated"},
     {"system:public-info-viewer", "system:authenticated system:unauthenticated"},
     {"system:monitoring", "system:monitoring"},
     {"system:service-account-issuer-discovery", "system:serviceaccounts"},

@@ -5,23 +5,17 @@
 
 #define RUNS "Berth runs pods and Jobs, and gives them GPUs from queues: make a Job"
 #define NETWORK "pods have the network of the machine"
-#define VOLUMES "pods have emptyDir, hostPath, ConfigMaps and Secrets as volumes"
 
 static const struct unserved rows[] = {
     {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", true,
      RUNS " with completionMode Indexed, whose pods have stable names"},
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
      "horizontalpodautoscaler", "hpa", true, "nothing here is scaled by load"},
-    {"", "v1", "PersistentVolume", "persistentvolumes", "persistentvolume", "pv", false, VOLUMES},
-    {"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim", "pvc",
-     true, VOLUMES},
     {"", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller", "rc",
      true, RUNS},
     {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true, NETWORK},
     {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "networkpolicy", "netpol", true,
      NETWORK},
-    {"storage.k8s.io", "v1", "StorageClass", "storageclasses", "storageclass", "sc", false,
-     VOLUMES},
 };
 
 const struct unserved *unserved_next(size_t *i) {

@@ -61,5 +61,8 @@ int admit_object(struct write *w) {
     if (r == 0 && is_kind(w->req->kind, "", "Service")) {
         r = admit_service(w);
     }
+    if (r == 0 && is_kind(w->req->kind, "", "PersistentVolumeClaim")) {
+        r = admit_claim(w);
+    }
     return r ? r : admit_mutate(w);
 }
