@@ -30,6 +30,7 @@
 #include "control/see/see.h"
 #include "control/series/calendar_feed.h"
 #include "control/series/reservation_series.h"
+#include "control/volumes/volumes.h"
 
 /* In the order in which they are made. */
 static const struct controller_row *const parts[] = {
@@ -60,6 +61,7 @@ static const struct controller_row *const parts[] = {
     &calendar_feed_controller,
     &booking_objects_controller,
     &endpoint_slice_controller,
+    &volumes_controller,
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -26,6 +26,7 @@ static const struct word words[] = {
     {"disruptions", CONTROL_DISRUPTIONS},
     {"quotas", CONTROL_QUOTAS},
     {"apps", CONTROL_APPS},
+    {"volumes", CONTROL_VOLUMES},
 };
 static const struct word groups[] = {
     {"none", 0},

@@ -27,12 +27,13 @@ static void test_lists(void **state) {
     reads("kueue,-queues", CONTROL_ALL, "job-queue,workloads",
           CONTROL_JOB_QUEUE | CONTROL_WORKLOADS);
     reads("kubernetes", CONTROL_ALL,
-          "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl,cron-"
-          "jobs,disruptions,quotas,apps",
+          "bootstrap,namespaces,service-accounts,garbage-collector,jobs,nodes,roles,event-ttl,"
+          "endpoints,cron-jobs,disruptions,quotas,apps,volumes",
           CONTROL_KUBERNETES);
     reads("kubernetes,kueue,reservations,defaults", 0,
           "queues,job-queue,workloads,reservations,defaults,bootstrap,namespaces,service-accounts,"
-          "garbage-collector,jobs,nodes,roles,event-ttl,cron-jobs,disruptions,quotas,apps",
+          "garbage-collector,jobs,nodes,roles,event-ttl,endpoints,cron-jobs,disruptions,quotas,"
+          "apps,volumes",
           CONTROL_ALL);
 }
 

@@ -89,7 +89,7 @@ void node_watch_pods(struct node *n) {
     err_set(&err, ERR_NOMEM, "no memory");
     n->reflector = n->feed ? reflector_start(n->kube, n->mirror, &o, &err) : NULL;
     arena_release(&a);
-    if (!n->reflector) {
+    if (!n->reflector || volume_keeper_watch(n->volumes, &err)) {
         node_fail(n, &err);
     }
 }
@@ -360,8 +360,15 @@ static void fetch(void *ctx, enum pod_source kind, struct str ns, struct str nam
         return; /* asked again when the pod is tried again */
     }
     *f = (struct fetch_call){done, done_ctx};
-    int k = snprintf(path, sizeof(path), "/api/v1/namespaces/%.*s/%s/%.*s", STR_ARG(ns),
-                     kind == POD_SECRET ? "secrets" : "configmaps", STR_ARG(name));
+    static const char *const plurals[] = {
+        [POD_SECRET] = "secrets",
+        [POD_CONFIG_MAP] = "configmaps",
+        [POD_CLAIM] = "persistentvolumeclaims",
+    };
+    int k = kind == POD_PERSISTENT_VOLUME
+                ? snprintf(path, sizeof(path), "/api/v1/persistentvolumes/%.*s", STR_ARG(name))
+                : snprintf(path, sizeof(path), "/api/v1/namespaces/%.*s/%s/%.*s", STR_ARG(ns),
+                           plurals[kind], STR_ARG(name));
     const struct kube_request r = {
         .method = "GET", .path = str_from(path, (size_t)k), .done = on_fetched, .ctx = f};
     if (!safe_name(name) || k >= (int)sizeof(path) || kube_send(n->kube, &r, &call, NULL)) {
@@ -514,6 +521,12 @@ static void each_service(void *ctx, struct str ns,
     }
 }
 
+static void on_volume_over(void *ctx, struct str ns, struct str claim, const char *why) {
+    struct node *n = ctx;
+
+    pods_claim_over(n->pods, ns, claim, why);
+}
+
 static int start_pods(struct node *n, struct err *err) {
     sandbox_probe(&n->probe);
     n->probe.hidden = n->probe.root && !passable(n->data_dir);
@@ -551,7 +564,17 @@ static int start_pods(struct node *n, struct err *err) {
                                    .fetch = fetch,
                                    .services = each_service,
                                    .ctx = n};
-    n->pods = pods_new(&o, err);
+    const struct volume_keeper_options v = {.loop = n->loop,
+                                            .log = n->log,
+                                            .kube = n->kube,
+                                            .writer = n->writer,
+                                            .users = n->probe.root && !n->podman ? &n->users : NULL,
+                                            .data_dir = n->data_dir,
+                                            .node_name = n->name,
+                                            .over = on_volume_over,
+                                            .ctx = n};
+    n->volumes = volume_keeper_new(&v, err);
+    n->pods = n->volumes ? pods_new(&o, err) : NULL;
     return n->pods ? 0 : err ? err->code : ERR_NOMEM;
 }
 
@@ -617,6 +640,7 @@ void node_free(struct node *n) {
     }
     reflector_free(n->reflector);
     feed_free(n->feed);
+    volume_keeper_free(n->volumes);
     pods_free(n->pods);
     net_watch_free(n->net_watch);
     network_free(n->network);

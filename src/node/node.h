@@ -17,6 +17,7 @@
  *     pods/<uid>/state.json    what happened: written by the shim alone, by rename
  *     pods/<uid>/log/...       container logs (logread.h)
  *     pods/<uid>/root/...      working folders and volumes
+ *     volumes/                 folders of PersistentVolumes, and snapshots (volume_files.h)
  *     node/                    uid ranges of projects, the MIG journal, the simulated GPUs
  */
 #ifndef BERTH_NODE_NODE_H

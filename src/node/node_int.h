@@ -10,6 +10,7 @@
 #include "node/net/network.h"
 #include "node/node.h"
 #include "node/pods/pods.h"
+#include "node/volumes/volume_keeper.h"
 
 struct node {
     struct node_options o;
@@ -33,6 +34,7 @@ struct node {
     struct sandbox_probe probe;
     bool podman;
     struct pods *pods;
+    struct volume_keeper *volumes;
     struct network *network;
     struct net_watch *net_watch;        /* of Services and policies; NULL: not yet, or no network */
     bool no_network;                    /* there will be none */

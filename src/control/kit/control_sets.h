@@ -25,13 +25,14 @@ enum control_set {
     CONTROL_QUOTAS = 1 << 15,      /* what namespaces have, of what they may have */
     CONTROL_APPS = 1 << 16,        /* what runs as long as it is wanted: Deployments, ReplicaSets */
     CONTROL_ENDPOINTS = 1 << 17,   /* EndpointSlices of Services */
-    CONTROL_ALL = (1 << 18) - 1,
+    CONTROL_VOLUMES = 1 << 18,     /* claims, volumes, snapshots */
+    CONTROL_ALL = (1 << 19) - 1,
     CONTROL_CLUSTER = CONTROL_JOB_QUEUE | CONTROL_QUEUES | CONTROL_WORKLOADS,
     CONTROL_KUBERNETES = CONTROL_ENDPOINTS |
                          CONTROL_BOOTSTRAP | CONTROL_NAMESPACES | CONTROL_SERVICEACCOUNTS |
                          CONTROL_GC | CONTROL_JOBS | CONTROL_NODES | CONTROL_ROLES |
                          CONTROL_EVENT_TTL | CONTROL_CRON_JOBS | CONTROL_DISRUPTIONS |
-                         CONTROL_QUOTAS | CONTROL_APPS,
+                         CONTROL_QUOTAS | CONTROL_APPS | CONTROL_VOLUMES,
 };
 
 #endif

@@ -64,6 +64,7 @@ struct control_env {
     /* The machine's randomness, for what nobody may guess; NULL: from the seed, for simulations and tests. */
     int (*random)(void *p, size_t n, struct err *err);
     const struct api_address *api; /* NULL: nobody is told where the API is */
+    bool claims; /* claims are bound here: pods wait for theirs before they are placed */
     struct calendar_seat *calendar; /* where calendars are answered from; NULL: nobody serves them */
 };
 

@@ -533,6 +533,7 @@ static void (*const handlers[QK_COUNT])(struct queue_controller *, const struct 
     [QK_CHECK] = on_check,
     [QK_RUNTIME_CLASS] = on_runtime_class,
     [QK_TOPOLOGY] = on_topology,
+    [QK_CLAIM] = queue_pods_claim,
 };
 
 static void on_change(void *ctx, const struct change *ch) {
@@ -604,6 +605,7 @@ static bool parts_new(struct queue_controller *c) {
         {"kueue.x-k8s.io", "AdmissionCheck"},
         {"node.k8s.io", "RuntimeClass"},
         {"kueue.x-k8s.io", "Topology"},
+        {"", "PersistentVolumeClaim"},
     };
     c->engine = engine_of(c);
     c->recorder = recorder_new(c->env, QUEUE_WHO);

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "control/load/integration.h"
 #include "control/queue/queue_private.h"
+#include "control/volumes/pod_claims.h"
 
 #define PLAN_AGAIN_NS (60 * NS_PER_SEC) /* a placement that was too long to be written */
 
@@ -470,6 +471,16 @@ void queue_pods_retry(struct queue_controller *c) {
     }
 }
 
+void queue_pods_claim(struct queue_controller *c, const struct change *ch) {
+    const struct map_entry *e;
+    struct str ns, name;
+    for (size_t i = 0; c->env->claims && (e = map_next(&c->waiting, &i)) != NULL;) {
+        if (str_cut(e->key, '/', &ns, &name) && str_eq(ns, ch->obj->ns)) {
+            workqueue_add(c->pods, ns, name);
+        }
+    }
+}
+
 enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
     struct queue_controller *c = ctx;
     const struct object *o;
@@ -492,7 +503,12 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name) {
                    p->spec->scheduling_gates.n > 0;
     struct seat *s = NULL;
     struct place_why why = {0};
+    struct str held;
     bool ours = false;
+    if (!settled && c->env->claims && pod_claims_wait(c->env->mirror, o, p, &c->arena, &held)) {
+        waiting_set(c, o, true);
+        return say_unschedulable(c, o, p, held);
+    }
     int r = settled ? 0 : seat_for(c, o, p, &s, &why, &ours);
     waiting_set(c, o, !settled && s == NULL);
     if (r != 0) {

@@ -29,6 +29,7 @@ enum queue_kind { /* those it looks at */
                   QK_CHECK, /* AdmissionCheck */
                   QK_RUNTIME_CLASS,
                   QK_TOPOLOGY,
+                  QK_CLAIM, /* PersistentVolumeClaim */
                   QK_COUNT,
 };
 
@@ -390,6 +391,8 @@ enum work queue_pod_work(void *ctx, struct str ns, struct str name);
 /* A pod that has a node, or has ended: the pool knows at once. False: it needs a place. */
 bool queue_pod_adopt(struct queue_controller *c, const struct object *o);
 void queue_pods_retry(struct queue_controller *c);
+/* A claim changed: pods of its namespace may wait for it. */
+void queue_pods_claim(struct queue_controller *c, const struct change *ch);
 
 /* queue_write.c */
 /* Sends the patch that edit_write made with this code, if any, and releases it; `ns` is of the key of the queue `of`.

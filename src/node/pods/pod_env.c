@@ -164,8 +164,8 @@ static yyjson_val *container_named(yyjson_val *pod, struct str name) {
     return NULL;
 }
 
-static int resource_field(const struct pod_env_in *in, struct arena *a, yyjson_val *ref,
-                          struct str *ret, struct err *err) {
+int pod_resource_field(const struct pod_env_in *in, struct arena *a, yyjson_val *ref,
+                       struct str *ret, struct err *err) {
     struct str resource = json_str_at(ref, "resource"), name = json_str_at(ref, "containerName"),
                kind, what, text = json_str_at(ref, "divisor");
     yyjson_val *c = str_empty(name) ? in->container : container_named(in->pod, name);
@@ -226,7 +226,7 @@ static int add_one(struct pod_env *e, const struct pod_env_in *in, yyjson_val *v
     } else if ((ref = json_get(from, STR("fieldRef")))) {
         code = pod_field(in, e->arena, json_str_at(ref, "fieldPath"), &value, err);
     } else if ((ref = json_get(from, STR("resourceFieldRef")))) {
-        code = resource_field(in, e->arena, ref, &value, err);
+        code = pod_resource_field(in, e->arena, ref, &value, err);
     } else if ((ref = json_get(from, STR("configMapKeyRef")))) {
         code = from_key(in, e->arena, ref, POD_CONFIG_MAP, &value, &absent, err);
     } else if ((ref = json_get(from, STR("secretKeyRef")))) {

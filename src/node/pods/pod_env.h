@@ -9,7 +9,7 @@
 #include "api/tables/field.h"
 #include "wire/json/json.h"
 
-enum pod_source { POD_CONFIG_MAP, POD_SECRET };
+enum pod_source { POD_CONFIG_MAP, POD_SECRET, POD_CLAIM, POD_PERSISTENT_VOLUME };
 
 struct pod_facts {
     struct str pod_ip, host_ip;
@@ -20,7 +20,7 @@ struct pod_facts {
 struct pod_env_in {
     yyjson_val *pod, *container;
     const struct pod_facts *facts;
-    /* The object, or NULL when it does not exist. Asked for in the pod's own namespace. */
+    /* The object, or NULL when it does not exist. Asked for in the pod's own namespace, where it has one. */
     yyjson_val *(*lookup)(void *ctx, enum pod_source kind, struct str name);
     void *ctx;
 };
@@ -41,6 +41,9 @@ struct str pod_env_expand(const struct pod_env *e, struct str text);
 /* A downward API field: "metadata.labels['a']". ERR_INVALID for one that there is not. */
 int pod_field(const struct pod_env_in *in, struct arena *a, struct str path, struct str *ret,
               struct err *err);
+/* An amount of a container (in->container, unless the reference names one), in units of its divisor, rounded up. */
+int pod_resource_field(const struct pod_env_in *in, struct arena *a, yyjson_val *ref,
+                       struct str *ret, struct err *err);
 /* Bytes of a key of a ConfigMap (data, binaryData) or Secret; false when it is not there. */
 bool pod_source_key(yyjson_val *object, enum pod_source kind, struct str key, struct arena *a,
                     struct str *ret);

@@ -673,6 +673,9 @@ int pod_spec_write(const struct pod_spec_in *in, struct pod_spec_notes *ret_note
     w.volumes = (struct pod_volumes_in){.env = &w.env,
                                         .dir = w.volume_dir,
                                         .host_path_dir = in->host_path_dir,
+                                        .claims_dir = in->claims_dir,
+                                        .node_name = in->node_name,
+                                        .no_mounts = !in->podman && !in->probe->mounts,
                                         .uid = in->uid,
                                         .gid = in->gid};
     arena_init(&w.arena, 64 << 20);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/tables/storage.h"
 #include "node/files/beneath.h"
 #include "node/files/files.h"
 
@@ -86,11 +87,14 @@ static int put_downward(const struct maker *m, yyjson_val *v) {
 
     yyjson_arr_iter_init(json_get(v, STR("items")), &it);
     while (code == 0 && (x = yyjson_arr_iter_next(&it))) {
-        yyjson_val *ref = json_get(x, STR("fieldRef"));
-        if (!ref) {
-            return err_set(m->err, ERR_INVALID, "downwardAPI: only fieldRef is served");
+        yyjson_val *ref = json_get(x, STR("fieldRef")),
+                   *resource = json_get(x, STR("resourceFieldRef"));
+        if (!ref && !resource) {
+            return err_set(m->err, ERR_INVALID, "downwardAPI: an item needs fieldRef or "
+                                                "resourceFieldRef");
         }
-        code = pod_field(m->in->env, m->arena, json_str_at(ref, "fieldPath"), &bytes, m->err);
+        code = ref ? pod_field(m->in->env, m->arena, json_str_at(ref, "fieldPath"), &bytes, m->err)
+                   : pod_resource_field(m->in->env, m->arena, resource, &bytes, m->err);
         code = code ? code : put(m, json_str_at(x, "path"), bytes, x);
     }
     return code;
@@ -109,7 +113,11 @@ static int put_projected(const struct maker *m, yyjson_val *v) {
             code = put_source(m, POD_SECRET, json_str_at(s, "name"), s);
         } else if ((s = json_get(x, STR("downwardAPI")))) {
             code = put_downward(m, s);
-        } /* a service account token needs an issuer that the node is not */
+        } else { /* a service account token needs an issuer that the node is not */
+            code = err_set(m->err, ERR_INVALID,
+                           "projected volumes have configMap, secret and downwardAPI here; "
+                           "serviceAccountToken and others are not served");
+        }
     }
     return code;
 }
@@ -178,6 +186,72 @@ static int host_path(const struct pod_volumes_in *in, yyjson_val *v, char out[PA
     return 0;
 }
 
+/* ---- claims ---- */
+
+/* Where the volume of a claim lies. */
+struct claim_place {
+    bool read_only, own; /* own: a folder below claims_dir, which the project's pods share */
+    char path[PATH_MAX];
+};
+
+static int no_claim(struct str name, const char *why, struct err *err) {
+    return err_set(err, ERR_NOT_FOUND, "persistentvolumeclaim \"%.*s\" %s", STR_ARG(name), why);
+}
+
+static bool is_of(yyjson_val *volume, yyjson_val *claim) {
+    return str_eq(json_str_at(volume, "spec.claimRef.uid"), json_str_at(claim, "metadata.uid")) &&
+           json_str_at(claim, "metadata.uid").n > 0;
+}
+
+static bool is_here(const struct pod_volumes_in *in, yyjson_val *volume) {
+    yyjson_val *terms = json_path(volume, "spec.nodeAffinity.required.nodeSelectorTerms");
+    yyjson_val *q = yyjson_arr_get_first(json_get(yyjson_arr_get_first(terms),
+                                                  STR("matchExpressions")));
+    bool says = str_is(json_str_at(q, "key"), STORAGE_HOSTNAME);
+    return !says || str_is(json_str(yyjson_arr_get_first(json_get(q, STR("values")))),
+                           in->node_name ? in->node_name : "");
+}
+
+/* ERR_NOT_FOUND while the claim is not there or not bound. */
+static int claim_place(const struct pod_volumes_in *in, yyjson_val *source,
+                       struct claim_place *ret, struct err *err) {
+    const struct pod_env_in *e = in->env;
+    struct str name = json_str_at(source, "claimName"), handle;
+    yyjson_val *claim = e->lookup(e->ctx, POD_CLAIM, name), *volume = NULL, *path;
+
+    if (in->no_mounts || !in->claims_dir) {
+        return err_set(err, ERR_INVALID, "persistentvolumeclaim \"%.*s\": this node cannot mount",
+                       STR_ARG(name));
+    }
+    if (!claim) {
+        return no_claim(name, "not found", err);
+    }
+    struct str volume_name = json_str_at(claim, "spec.volumeName");
+    if (str_is(json_str_at(claim, "status.phase"), "Bound") && volume_name.n > 0) {
+        volume = e->lookup(e->ctx, POD_PERSISTENT_VOLUME, volume_name);
+    }
+    if (!volume || !is_of(volume, claim)) {
+        return no_claim(name, "is not bound to a volume yet", err);
+    }
+    if (!is_here(in, volume)) {
+        return no_claim(name, "has its volume on another node", err);
+    }
+    ret->read_only = json_bool_at(source, "readOnly", false) ||
+                     json_bool_at(volume, "spec.csi.readOnly", false);
+    ret->own = str_is(json_str_at(volume, "spec.csi.driver"), STORAGE_DRIVER);
+    handle = json_str_at(volume, "spec.csi.volumeHandle");
+    if (ret->own) {
+        bool plain = path_plain(handle) && handle.p[0] != '.';
+        return plain && snprintf(ret->path, PATH_MAX, "%s/%.*s", in->claims_dir,
+                                 STR_ARG(handle)) < PATH_MAX
+                   ? 0
+                   : err_set(err, ERR_INVALID, "volume handle \"%.*s\"", STR_ARG(handle));
+    }
+    path = json_path(volume, "spec.hostPath");
+    path = path ? path : json_path(volume, "spec.local");
+    return host_path(in, path, ret->path, err);
+}
+
 static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_val *v,
                        struct err *err) {
     char dir[PATH_LEN], name[256], real[PATH_MAX];
@@ -191,6 +265,10 @@ static int make_volume(const struct pod_volumes_in *in, struct arena *a, yyjson_
     }
     if ((s = json_get(v, STR("hostPath")))) {
         return host_path(in, s, real, err);
+    }
+    if ((s = json_get(v, STR("persistentVolumeClaim")))) {
+        struct claim_place place;
+        return claim_place(in, s, &place, err);
     }
     int code = dir_make(dir, 0755, err);
     if (code) {
@@ -257,15 +335,18 @@ static bool good_target(struct str path) {
     return path.p[path.n - 1] != '/';
 }
 
-/* The part of an emptyDir that a container wants is made when it is missing, for the project. */
-static int make_sub_path(const struct pod_volumes_in *in, struct str name, struct str sub,
-                         struct err *err) {
-    char path[PATH_LEN];
-    int dir = open(in->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+/* The part of an emptyDir or of a claim that a container wants is made when it is missing, for the project. By
+ * descriptor: what lies below is the pods', who may have put a link there. */
+static int make_sub_path(const struct pod_volumes_in *in, struct str volume, struct str sub,
+                         mode_t mode, struct err *err) {
+    char path[PATH_LEN], below[PATH_MAX];
+    int dir = -1, fd = -1;
 
-    if (dir != -1 && snprintf(path, sizeof(path), "%.*s/%.*s", STR_ARG(name), STR_ARG(sub)) <
-                         (int)sizeof(path)) {
-        fd = beneath_make(dir, path, 0755, in->uid, in->gid);
+    if (str_copy(volume, below, sizeof(below))) {
+        dir = beneath_root(below, O_RDONLY | O_DIRECTORY);
+    }
+    if (dir != -1 && str_copy(sub, path, sizeof(path))) {
+        fd = beneath_make(dir, path, mode, in->uid, in->gid);
     }
     int code = fd != -1 ? 0 : err_sys(err, errno, "subPath \"%.*s\"", STR_ARG(sub));
     if (dir != -1) {
@@ -282,11 +363,17 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
     struct str name = json_str_at(m, "name"), target = json_str_at(m, "mountPath"),
                sub = json_str_at(m, "subPath"), source, rest = sub, part;
     yyjson_val *v = volume_named(in->env->pod, name), *host = json_get(v, STR("hostPath"));
+    yyjson_val *claim = json_get(v, STR("persistentVolumeClaim"));
     char real[PATH_MAX];
+    struct claim_place place = {.read_only = false};
     int code;
 
     while (target.n > 1 && target.p[target.n - 1] == '/') {
         target.n--;
+    }
+    if (!str_empty(json_str_at(m, "subPathExpr"))) {
+        return err_set(err, ERR_INVALID, "volumeMount \"%.*s\": subPathExpr is not served",
+                       STR_ARG(name));
     }
     if (!v || !good_target(target)) {
         return err_set(err, ERR_INVALID, "volumeMount \"%.*s\" at \"%.*s\" is not possible",
@@ -295,17 +382,23 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
     if (host && (code = host_path(in, host, real, err))) {
         return code;
     }
-    source = host ? arena_str(a, str_of(real)) : arena_f(a, "%s/%.*s", in->dir, STR_ARG(name));
+    if (claim && (code = claim_place(in, claim, &place, err))) {
+        return code;
+    }
+    source = host    ? arena_str(a, str_of(real))
+             : claim ? arena_str(a, str_of(place.path))
+                     : arena_f(a, "%s/%.*s", in->dir, STR_ARG(name));
     while (str_next(&rest, '/', &part)) {
         if (!path_plain(part)) {
             return err_set(err, ERR_INVALID, "subPath \"%.*s\" is not allowed", STR_ARG(sub));
         }
     }
     if (!str_empty(sub)) {
-        source = arena_f(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(sub));
-        if (json_get(v, STR("emptyDir")) && (code = make_sub_path(in, name, sub, err))) {
+        bool made = json_get(v, STR("emptyDir")) || (place.own && !place.read_only);
+        if (made && (code = make_sub_path(in, source, sub, claim ? 02770 : 0755, err))) {
             return code;
         }
+        source = arena_f(a, "%.*s/%.*s", STR_ARG(source), STR_ARG(sub));
     }
     buf_c(out, first ? "{\"source\":" : ",{\"source\":");
     buf_json(out, source);
@@ -313,7 +406,8 @@ static int add_mount(const struct pod_volumes_in *in, yyjson_val *m, struct aren
     buf_json(out, target);
     bool made = json_get(v, STR("configMap")) || json_get(v, STR("secret")) ||
                 json_get(v, STR("projected")) || json_get(v, STR("downwardAPI"));
-    buf_c(out, made || json_bool_at(m, "readOnly", false) ? ",\"readOnly\":true}" : "}");
+    bool read_only = made || place.read_only || json_bool_at(m, "readOnly", false);
+    buf_c(out, read_only ? ",\"readOnly\":true}" : "}");
     return 0;
 }
 

@@ -3,8 +3,9 @@
  * want them.
  *
  * emptyDir, configMap, secret, downwardAPI and projected (of those) are made; hostPath must lie
- * below the allowed folder, links resolved; anything else is refused by name. Files of a Secret are
- * 0600-ish (defaultMode without group and others) and belong to the pod's user.
+ * below the allowed folder, links resolved; a claim must be bound to a volume that is the claim's and
+ * of this node; anything else is refused by name. Files of a Secret are 0600-ish (defaultMode
+ * without group and others) and belong to the pod's user.
  */
 #ifndef BERTH_NODE_POD_VOLUMES_H
 #define BERTH_NODE_POD_VOLUMES_H
@@ -17,8 +18,11 @@ struct pod_volumes_in {
     const struct pod_env_in *env; /* container is not used */
     const char *dir;              /* pods/<uid>/root/volumes */
     const char *host_path_dir;    /* or NULL */
-    uid_t uid;                    /* the pod's, who owns what is made for it; 0: nobody's own */
-    gid_t gid; /* the project's, whose folders of the machine are that are made */
+    const char *claims_dir;       /* DATA/volumes, which holds the folders of claims */
+    const char *node_name;        /* a volume of another node cannot be mounted here */
+    bool no_mounts; /* nothing can be mounted privately: what lies elsewhere cannot be a volume */
+    uid_t uid;      /* the pod's, who owns what is made for it; 0: nobody's own */
+    gid_t gid;      /* the project's, whose folders of the machine and of claims are that are made */
 };
 
 /* Makes all volumes of the pod. ERR_NOT_FOUND: a source that may come later; ERR_INVALID: never. */

@@ -65,6 +65,8 @@ bool pods_alive(void *pods, struct str uid); /* has, or may have, processes */
 bool pods_has(const struct pods *pods, struct str uid); /* is not over */
 /* The hardware under a pod failed: it is ended, and told why. */
 void pods_trouble(struct pods *p, struct str uid, const char *why);
+/* pods_claims.c: the volume of a claim holds more than its size: the pods that use it are evicted. */
+void pods_claim_over(struct pods *p, struct str ns, struct str claim, const char *why);
 
 struct pods_count {
     size_t running, waiting, over;

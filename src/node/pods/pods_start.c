@@ -165,9 +165,11 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
     struct gpu_file *files = NULL;
     size_t n_files = 0;
     gid_t group = 0;
+    char claims[PATH_LEN];
 
     arena_init(&a, 32 << 20);
     int code = object_tree(p->obj, &a, &doc, err);
+    code = code ? code : path_join(claims, ps->o.data_dir, "volumes", err);
     if (code == 0 && ps->o.probe->root && !ps->o.podman) {
         code = users_group(ps->o.users, str_of(p->ns), &group, err);
         code = code || p->user ? code : users_take(ps->o.users, &p->user, err);
@@ -185,6 +187,8 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
                                        .data_dir = ps->o.data_dir,
                                        .dir = p->dir,
                                        .host_path_dir = ps->o.host_path_dir,
+                                       .claims_dir = claims,
+                                       .node_name = ps->o.node_name,
                                        .probe = ps->o.probe,
                                        .uid = p->user,
                                        .gid = group,

@@ -2,6 +2,7 @@
 #include "server/auth/policy_node.h"
 
 #include "api/selector.h"
+#include "api/tables/storage.h"
 #include "server/auth/rbac.h"
 
 #define NODES_GROUP STR("system:nodes")
@@ -30,6 +31,7 @@ static const struct reference of_secret[] = {
     {"secretRef", "name"}, {"secretKeyRef", "name"}, {"secret", "secretName"}, {"secret", "name"}};
 static const struct reference of_config[] = {
     {"configMapRef", "name"}, {"configMapKeyRef", "name"}, {"configMap", "name"}};
+static const struct reference of_claim[] = {{"persistentVolumeClaim", "claimName"}};
 
 struct node_wanted {
     const struct reference *v;
@@ -95,10 +97,9 @@ static bool look(void *ctx, const struct object *o) {
 }
 
 static bool is_needed(const struct mirror *m, const struct api_request *q, struct str node,
-                      bool secret, struct arena *a) {
-    struct node_wanted w = {.v = secret ? of_secret : of_config,
-                            .n = secret ? sizeof(of_secret) / sizeof(of_secret[0])
-                                        : sizeof(of_config) / sizeof(of_config[0]),
+                      const struct reference *v, size_t n, struct arena *a) {
+    struct node_wanted w = {.v = v,
+                            .n = n,
                             .name = q->authz_name,
                             .node = node,
                             .arena = a};
@@ -137,6 +138,26 @@ static bool is_read(const struct api_request *q) {
     return q->verb == VERB_GET || q->verb == VERB_LIST || q->verb == VERB_WATCH;
 }
 
+#define NOT_NAMED "no pod of this node names it"
+#define NEEDED(v_) is_needed(m, q, node, v_, sizeof(v_) / sizeof((v_)[0]), a)
+
+/* Is the volume or the content of a snapshot one that says it is on this node? */
+static bool is_on(const struct mirror *m, const struct api_request *q, struct str node,
+                  struct arena *a) {
+    const struct object *o = mirror_get(m, q->kind, (struct str){0}, q->name);
+    yyjson_doc *doc;
+    if (!o || object_tree(o, a, &doc, NULL) != 0) {
+        return !o;
+    }
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *terms = json_path(root, "spec.nodeAffinity.required.nodeSelectorTerms");
+    yyjson_val *first = json_get(yyjson_arr_get_first(terms), STR("matchExpressions"));
+    yyjson_val *values = json_get(yyjson_arr_get_first(first), STR("values"));
+    yyjson_val *notes = json_path(root, "metadata.annotations");
+    return str_eq(json_str(yyjson_arr_get_first(values)), node) ||
+           str_eq(json_str(json_get(notes, STR(STORAGE_NODE))), node);
+}
+
 bool policy_node_may(const struct mirror *m, const struct api_request *q, struct arena *a,
                      struct str *ret_reason) {
     struct str node = node_of(&q->user);
@@ -144,9 +165,15 @@ bool policy_node_may(const struct mirror *m, const struct api_request *q, struct
     if (!q->resource || !user_in_group(&q->user, NODES_GROUP)) {
         return true;
     }
-    if (str_is(q->plural, "secrets") || str_is(q->plural, "configmaps")) {
-        bool secret = str_is(q->plural, "secrets");
-        why = is_needed(m, q, node, secret, a) ? NULL : "no pod of this node names it";
+    if (str_is(q->plural, "secrets")) {
+        why = NEEDED(of_secret) ? NULL : NOT_NAMED;
+    } else if (str_is(q->plural, "configmaps")) {
+        why = NEEDED(of_config) ? NULL : NOT_NAMED;
+    } else if (str_is(q->plural, "persistentvolumeclaims")) {
+        why = NEEDED(of_claim) ? NULL : NOT_NAMED;
+    } else if (str_is(q->plural, "persistentvolumes") ||
+               str_is(q->plural, "volumesnapshotcontents")) {
+        why = is_read(q) || is_on(m, q, node, a) ? NULL : "a node writes the volumes that it has";
     } else if (str_is(q->plural, "pods")) {
         why = pod_may(m, q, node, a) ? NULL : "a node has to do with the pods bound to it alone";
     } else if (str_is(q->plural, "nodes")) {

@@ -1,6 +1,7 @@
 /* admit: the order of the steps, and the namespace's own rule. */
 #include "server/write/admit.h"
 
+#include "server/kit/claim_class.h"
 #include "wire/json/json.h"
 
 static const struct kind *namespace_kind(void) {
@@ -50,6 +51,20 @@ static int admit_lifecycle(struct write *w) {
 
 static bool is_kind(const struct kind *k, const char *group, const char *name) {
     return str_is(str_of(k->group), group) && str_is(str_of(k->kind), name);
+}
+
+static int admit_claim(struct write *w) {
+    const struct mirror *m = w->s->o.mirror;
+    if (w->old == NULL && claim_class_give(m, w->doc, w->arena) != 0) {
+        return failure_set(&w->failure, w->arena, ERR_NOMEM, "out of memory");
+    }
+    if (w->old == NULL ||
+        claim_class_allows(m, yyjson_mut_doc_get_root(w->doc), w->old, w->arena)) {
+        return 0;
+    }
+    return failure_forbidden(&w->failure, w->arena, w->req->kind, w->req->name,
+                             "only dynamically provisioned pvc can be resized and the storageclass "
+                             "that provisions the pvc must support resize");
 }
 
 int admit_object(struct write *w) {

@@ -25,8 +25,6 @@ void admit_service_release(struct server *s);
 int admit_limits(struct write *w);
 /* admit_quota.c: the ResourceQuotas of its namespace, which are charged with the object; last of all. */
 int admit_quota(struct write *w);
-/* admit_claim.c: the default StorageClass of a new claim, and whether a claim may be made larger. */
-int admit_claim(struct write *w);
 /* admit_ask.c: what the world's admission (port/admission.h) makes of it, and what it says against it. The causes of
  * the second are added to `causes`; a denial fills the failure. */
 int admit_mutate(struct write *w);

@@ -90,6 +90,9 @@ static void claim_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) 
         buf_json(out, json_path(obj, "metadata.deletionTimestamp") ? STR("Terminating")
                                                                    : json_str_at(status, "phase"));
         break;
+    case 2:
+        buf_json(out, json_str_at(spec, "volumeName"));
+        break;
     case 3:
         buf_json(out, bound ? storage_of(json_get(status, STR("capacity"))) : STR(""));
         break;
@@ -111,7 +114,7 @@ static void claim_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out) 
 static const struct column claim_columns[] = {
     COLUMN_NAME,
     COLUMN("Status", "string", 0, "Pending, Bound or Lost; Terminating once deleted."),
-    COLUMN_PATH("Volume", "string", 0, "spec.volumeName", "Name of the bound volume."),
+    COLUMN("Volume", "string", 0, "Name of the bound volume."),
     COLUMN("Capacity", "string", 0, "Size of the bound volume."),
     COLUMN("Access Modes", "string", 0, "How the bound volume may be mounted."),
     COLUMN("StorageClass", "string", 0, "StorageClass of the claim."),
@@ -172,8 +175,14 @@ static void volume_cell(yyjson_val *obj, size_t i, int64_t now, struct buf *out)
         buf_json(out, buf_view(&b));
         buf_release(&b);
         break;
+    case 6:
+        buf_json(out, json_str_at(spec, "storageClassName"));
+        break;
     case 7:
         buf_c(out, "\"<unset>\"");
+        break;
+    case 8:
+        buf_json(out, json_str_at(obj, "status.reason"));
         break;
     default:
         text_or(out, json_str_at(spec, "volumeMode"), "<unset>");
@@ -190,10 +199,9 @@ static const struct column volume_columns[] = {
     COLUMN("Status", "string", 0,
            "Available, Bound, Released or Failed; Terminating once deleted."),
     COLUMN("Claim", "string", 0, "Claim that has it."),
-    COLUMN_PATH("StorageClass", "string", 0, "spec.storageClassName",
-                "StorageClass it belongs to."),
+    COLUMN("StorageClass", "string", 0, "StorageClass it belongs to."),
     COLUMN("VolumeAttributesClass", "string", 0, "VolumeAttributesClass of the volume."),
-    COLUMN_PATH("Reason", "string", 0, "status.reason", "Why it is in that status."),
+    COLUMN("Reason", "string", 0, "Why it is in that status."),
     COLUMN_AGE,
     COLUMN("VolumeMode", "string", 1, "Filesystem or Block."),
 };
