@@ -1,5 +1,6 @@
 /* kinds_reservation: the rows of what belongs to booking; their rules are in reservation_check.c. */
 #include "api/kinds/kinds.h"
+#include "api/tables/view_fleet.h"
 #include "api/tables/view_reservation.h"
 
 #define COLUMN_STARTED                                                                             \

@@ -124,7 +124,11 @@ static int decode_value(struct decode *d, const struct field *f, yyjson_val *v, 
         if (!yyjson_is_num(v)) {
             return wrong(d, at, "a number", v);
         }
-        *(double *)(void *)out = yyjson_get_num(v);
+        if (f->member_opt) {
+            *(struct opt_double *)(void *)out = (struct opt_double){true, yyjson_get_num(v)};
+        } else {
+            *(double *)(void *)out = yyjson_get_num(v);
+        }
         return 0;
     case FIELD_QUANTITY:
         return decode_quantity(d, f, v, out, at);

@@ -83,6 +83,17 @@ static void write_int_or_string(struct str s, struct buf *out) {
     }
 }
 
+/* Whole numbers without a point. */
+static void write_double(double v, struct buf *out) {
+    yyjson_val number = {0};
+    if (v > -1e15 && v < 1e15 && v == (double)(int64_t)v) {
+        buf_i64(out, (int64_t)v);
+    } else {
+        yyjson_set_real(&number, v);
+        json_write(out, &number);
+    }
+}
+
 static void write_json(yyjson_val *v, struct buf *out) {
     if (v) {
         json_write(out, v);
@@ -112,7 +123,6 @@ static void write_object(const struct field *f, const char *v, struct buf *out) 
 static void write_value(const struct field *f, const char *v, struct buf *out) {
     const void *p = v;
     bool opt = f->member_opt;
-    yyjson_val number = {0};
     switch ((enum field_type)f->type) {
     case FIELD_STRING:
     case FIELD_BYTES:
@@ -128,8 +138,7 @@ static void write_value(const struct field *f, const char *v, struct buf *out) {
         buf_i64(out, opt ? ((const struct opt_i64 *)p)->v : *(const int64_t *)p);
         return;
     case FIELD_DOUBLE:
-        yyjson_set_real(&number, *(const double *)p);
-        json_write(out, &number);
+        write_double(opt ? ((const struct opt_double *)p)->v : *(const double *)p, out);
         return;
     case FIELD_QUANTITY:
         write_quantity(opt ? ((const struct opt_quantity *)p)->v : *(const struct quantity *)p,
@@ -350,7 +359,7 @@ void codec_encode_list(const struct schema *s, const void *views, size_t n, stru
 }
 
 void codec_list_begin_at(const char *kind, struct str group, struct str version, uint64_t rv,
-                         struct buf *out) {
+                         size_t remaining, struct buf *out) {
     buf_c(out, "{\"kind\":");
     buf_json(out, str_of(kind));
     buf_c(out, ",\"apiVersion\":\"");
@@ -361,11 +370,14 @@ void codec_list_begin_at(const char *kind, struct str group, struct str version,
     if (rv) {
         buf_f(out, "\"resourceVersion\":\"%llu\"", (unsigned long long)rv);
     }
+    if (remaining) {
+        buf_f(out, "%s\"remainingItemCount\":%zu", rv ? "," : "", remaining);
+    }
     buf_c(out, "},\"items\":[");
 }
 
 void codec_list_begin(const char *kind, struct str group, struct str version, struct buf *out) {
-    codec_list_begin_at(kind, group, version, 0, out);
+    codec_list_begin_at(kind, group, version, 0, 0, out);
 }
 
 static void between(struct buf *out) {

@@ -29,7 +29,7 @@ void codec_encode_list(const struct schema *s, const void *views, size_t n, stru
 /* A list of computed objects, item by item: its head, each of them, its end. */
 void codec_list_begin(const char *kind, struct str group, struct str version, struct buf *out);
 void codec_list_begin_at(const char *kind, struct str group, struct str version, uint64_t rv,
-                         struct buf *out); /* with a resourceVersion */
+                         size_t remaining, struct buf *out); /* each 0: not said */
 void codec_list_item(const struct schema *s, const void *view, struct buf *out);
 void codec_list_object(const struct kind *k, const void *view, struct buf *out);
 void codec_list_end(struct buf *out);

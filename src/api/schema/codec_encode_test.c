@@ -419,7 +419,7 @@ static void lists_are_written_item_by_item(void **state) {
     struct fixture *f = *state;
     struct reclaimable_pod v[] = {{STR("a"), 1}, {STR("b"), 2}};
     const char *both = "[{\"name\":\"a\",\"count\":1},{\"name\":\"b\",\"count\":2}]";
-    codec_list_begin_at("XList", STR("g"), STR("v1"), 7, &f->out);
+    codec_list_begin_at("XList", STR("g"), STR("v1"), 7, 0, &f->out);
     codec_list_item(&schema_reclaimable_pod, &v[0], &f->out);
     codec_list_item(&schema_reclaimable_pod, &v[1], &f->out);
     codec_list_end(&f->out);

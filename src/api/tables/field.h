@@ -9,7 +9,7 @@
  *
  *     FIELD_STRING, FIELD_BYTES (still base64)                struct str        empty when absent
  *     FIELD_BOOL, FIELD_INT32, FIELD_INT64                    bool, int32_t, int64_t; FIELD_F_OPT: struct opt_*
- *     FIELD_DOUBLE                                            double
+ *     FIELD_DOUBLE                                            double; FIELD_F_OPT: struct opt_double
  *     FIELD_QUANTITY                                          struct quantity   (quantity.h), zero when absent;
  *                                                             FIELD_F_OPT: struct opt_quantity (view_meta.h)
  *     FIELD_TIME, FIELD_MICROTIME                             int64_t ns since 1970, 0 when absent
@@ -40,6 +40,10 @@ struct opt_i32 {
 struct opt_i64 {
     bool set;
     int64_t v;
+};
+struct opt_double {
+    bool set;
+    double v;
 };
 struct str_list {
     struct str *v;

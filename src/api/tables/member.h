@@ -37,7 +37,7 @@
 #define MEMBER_OPT_BOOL struct opt_bool
 #define MEMBER_OPT_INT32 struct opt_i32
 #define MEMBER_OPT_INT64 struct opt_i64
-#define MEMBER_OPT_DOUBLE void
+#define MEMBER_OPT_DOUBLE struct opt_double
 #define MEMBER_OPT_BYTES void
 #define MEMBER_OPT_QUANTITY struct opt_quantity
 #define MEMBER_OPT_TIME void

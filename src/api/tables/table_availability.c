@@ -1,11 +1,11 @@
 /* table_availability: the fields of what is computed about GPUs: Availability, Fleet, FleetHistory (berth.dev). */
 #include "api/tables/table.h"
+#include "api/tables/view_fleet.h"
 #include "api/tables/view_reservation.h"
 
 #define API_VERSION                                                                                \
     F(STRING, ONE, "apiVersion", 0, .doc = "Version of the API in which the object is written.")
 #define KIND F(STRING, ONE, "kind", 0, .doc = "Kind of the object.")
-#define META F(OBJECT, ONE, "metadata", 0, .of = &schema_meta, .doc = "Name of the object.")
 
 /* ---- Availability ---- */
 
@@ -70,109 +70,153 @@ const struct schema schema_availability =
 /* ---- Fleet ---- */
 
 static const struct field type_resource_fields[] = {
-    F(STRING, ONE, "resource", 0, .doc = "Name of the resource."),
-    F(INT64, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Capacity in units."),
-    F(INT64, ONE, "used", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Units that pods use."),
-    F(INT64, ONE, "reserved", 0, .flags = FIELD_F_KEEP_EMPTY,
+    M(fleet_count, resource, STRING, ONE, "resource", 0, .doc = "Name of the resource."),
+    M(fleet_count, total, INT64, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Capacity in units."),
+    M(fleet_count, used, INT64, ONE, "used", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Units that pods use."),
+    M(fleet_count, reserved, INT64, ONE, "reserved", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Units that are booked at this moment."),
-    F(INT64, ONE, "free", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Units that a pod could get now."),
-    F(INT64, ONE, "waiting", 0, .flags = FIELD_F_KEEP_EMPTY,
+    M(fleet_count, free, INT64, ONE, "free", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Units that a pod could get now."),
+    M(fleet_count, waiting, INT64, ONE, "waiting", 0, .flags = FIELD_F_KEEP_EMPTY,
       .doc = "Units that pending workloads request."),
-    F(INT64, ONE, "broken", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Units that are out of order."),
+    M(fleet_count, broken, INT64, ONE, "broken", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Units that are out of order."),
 };
 static const struct schema schema_type_resource =
-    SCHEMA("dev.berth.v1alpha1.FleetResource", type_resource_fields, 0, "A resource of a GPU "
-                                                                        "type.");
+    SCHEMA("dev.berth.v1alpha1.FleetResource", type_resource_fields,
+           sizeof(struct fleet_count), "A resource of a GPU type.");
 
 static const struct field fleet_type_fields[] = {
-    F(STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
-    F(STRING, ONE, "product", 0, .doc = "Product name of the GPU."),
-    F(OBJECT, LIST, "resources", 0, .of = &schema_type_resource, .doc = "GPUs and slices."),
+    M(fleet_type_view, flavor, STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
+    M(fleet_type_view, product, STRING, ONE, "product", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Product name of the GPU."),
+    M(fleet_type_view, resources, OBJECT, LIST, "resources", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .of = &schema_type_resource,
+      .doc = "GPUs and slices."),
 };
 static const struct schema schema_fleet_type =
-    SCHEMA("dev.berth.v1alpha1.FleetType", fleet_type_fields, 0, "A type of GPU.");
+    SCHEMA("dev.berth.v1alpha1.FleetType", fleet_type_fields,
+           sizeof(struct fleet_type_view), "A type of GPU.");
 
 static const struct field instance_fields[] = {
-    F(STRING, ONE, "profile", 0, .doc = "MIG profile; absent: the whole GPU."),
-    F(INT64, ONE, "start", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "First memory slice."),
-    F(INT64, ONE, "size", 0, .doc = "Memory slices."),
-    F(BOOL, ONE, "used", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Whether a pod uses it."),
-    F(DOUBLE, ONE, "utilization", 0, .doc = "Utilization in percent; absent: unknown."),
-    F(STRING, ONE, "namespace", 0, .doc = "Namespace of the pod; absent when you may not see it."),
-    F(STRING, ONE, "pod", 0, .doc = "Name of the pod; absent when you may not see it."),
-    F(STRING, ONE, "workload", 0,
+    M(fleet_instance_view, profile, STRING, ONE, "profile", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "MIG profile; absent: the whole GPU."),
+    M(fleet_instance_view, start, INT64, ONE, "start", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "First memory slice."),
+    M(fleet_instance_view, size, INT64, ONE, "size", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Memory slices."),
+    M(fleet_instance_view, used, BOOL, ONE, "used", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Whether a pod uses it."),
+    M(fleet_instance_view, utilization, DOUBLE, ONE, "utilization", 0, .flags = FIELD_F_OPT,
+      .doc = "Utilization in percent; absent: unknown."),
+    M(fleet_instance_view, namespace, STRING, ONE, "namespace", 0,
+      .doc = "Namespace of the pod; absent when you may not see it."),
+    M(fleet_instance_view, pod, STRING, ONE, "pod", 0,
+      .doc = "Name of the pod; absent when you may not see it."),
+    M(fleet_instance_view, workload, STRING, ONE, "workload", 0,
       .doc = "Name of the pod's Workload; absent when you may not see it."),
 };
 static const struct schema schema_instance =
-    SCHEMA("dev.berth.v1alpha1.FleetInstance", instance_fields, 0, "A MIG slice, or the whole "
-                                                                   "GPU.");
+    SCHEMA("dev.berth.v1alpha1.FleetInstance", instance_fields,
+           sizeof(struct fleet_instance_view), "A MIG slice, or the whole GPU.");
 
 static const struct field card_fields[] = {
-    F(STRING, ONE, "node", 0, .doc = "Name of the node."),
-    F(INT64, ONE, "index", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "Index of the GPU on its node."),
-    F(STRING, ONE, "uuid", 0, .doc = "UUID of the GPU."),
-    F(STRING, ONE, "model", 0, .doc = "Product name of the GPU."),
-    F(STRING, ONE, "flavor", 0, .doc = "ResourceFlavor of the GPU."),
-    F(DOUBLE, ONE, "memoryGiB", 0, .doc = "Memory of the GPU."),
-    F(INT64, ONE, "slices", 0, .doc = "Number of memory slices."),
-    F(BOOL, ONE, "migEnabled", 0, .doc = "Whether MIG is enabled."),
-    F(STRING, ONE, "health", 0, .doc = "Healthy, Unhealthy or Unknown."),
-    F(STRING, ONE, "trouble", 0, .doc = "What is wrong with the GPU."),
-    F(DOUBLE, ONE, "temperature", 0, .doc = "Temperature in degrees Celsius; absent: unknown."),
-    F(DOUBLE, ONE, "power", 0, .doc = "Power draw in watts; absent: unknown."),
-    F(DOUBLE, ONE, "utilization", 0, .doc = "Utilization in percent; absent: unknown."),
-    F(DOUBLE, ONE, "memoryUsed", 0, .doc = "Used memory in GiB; absent: unknown."),
-    F(OBJECT, LIST, "instances", 0, .of = &schema_instance, .doc = "Slices of the GPU."),
+    M(fleet_card_view, node, STRING, ONE, "node", 0, .doc = "Name of the node."),
+    M(fleet_card_view, index, INT64, ONE, "index", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Index of the GPU on its node."),
+    M(fleet_card_view, uuid, STRING, ONE, "uuid", 0, .doc = "UUID of the GPU."),
+    M(fleet_card_view, model, STRING, ONE, "model", 0, .doc = "Product name of the GPU."),
+    M(fleet_card_view, flavor, STRING, ONE, "flavor", 0, .doc = "ResourceFlavor of the GPU."),
+    M(fleet_card_view, memory_gib, DOUBLE, ONE, "memoryGiB", 0, .flags = FIELD_F_OPT,
+      .doc = "Memory of the GPU."),
+    M(fleet_card_view, slices, INT64, ONE, "slices", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Number of memory slices."),
+    M(fleet_card_view, mig_enabled, BOOL, ONE, "migEnabled", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Whether MIG is enabled."),
+    M(fleet_card_view, health, STRING, ONE, "health", 0, .doc = "Healthy, Unhealthy or Unknown."),
+    M(fleet_card_view, trouble, STRING, ONE, "trouble", 0, .doc = "What is wrong with the GPU."),
+    M(fleet_card_view, temperature, DOUBLE, ONE, "temperature", 0, .flags = FIELD_F_OPT,
+      .doc = "Temperature in degrees Celsius; absent: unknown."),
+    M(fleet_card_view, power, DOUBLE, ONE, "power", 0, .flags = FIELD_F_OPT,
+      .doc = "Power draw in watts; absent: unknown."),
+    M(fleet_card_view, utilization, DOUBLE, ONE, "utilization", 0, .flags = FIELD_F_OPT,
+      .doc = "Utilization in percent; absent: unknown."),
+    M(fleet_card_view, memory_used, DOUBLE, ONE, "memoryUsed", 0, .flags = FIELD_F_OPT,
+      .doc = "Used memory in GiB; absent: unknown."),
+    M(fleet_card_view, instances, OBJECT, LIST, "instances", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .of = &schema_instance,
+      .doc = "Slices of the GPU."),
 };
 static const struct schema schema_card =
-    SCHEMA("dev.berth.v1alpha1.FleetCard", card_fields, 0, "A GPU.");
+    SCHEMA("dev.berth.v1alpha1.FleetCard", card_fields,
+           sizeof(struct fleet_card_view), "A GPU.");
 
 static const struct field attention_fields[] = {
-    F(STRING, ONE, "severity", 0, .doc = "info, warning or danger."),
-    F(STRING, ONE, "text", 0, .doc = "Human-readable message."),
-    F(STRING, ONE, "kind", 0, .doc = "Kind of the object."),
-    F(STRING, ONE, "namespace", 0,
+    M(fleet_attention_view, severity, STRING, ONE, "severity", 0,
+      .doc = "info, warning or danger."),
+    M(fleet_attention_view, text, STRING, ONE, "text", 0, .doc = "Human-readable message."),
+    M(fleet_attention_view, kind, STRING, ONE, "kind", 0, .doc = "Kind of the object."),
+    M(fleet_attention_view, namespace, STRING, ONE, "namespace", 0,
       .doc = "Namespace of the object; absent when you may not see it."),
-    F(STRING, ONE, "name", 0, .doc = "Name of the object; absent when you may not see it."),
+    M(fleet_attention_view, name, STRING, ONE, "name", 0,
+      .doc = "Name of the object; absent when you may not see it."),
 };
 static const struct schema schema_attention =
-    SCHEMA("dev.berth.v1alpha1.FleetAttention", attention_fields, 0, "A condition that needs "
-                                                                     "attention.");
+    SCHEMA("dev.berth.v1alpha1.FleetAttention", attention_fields,
+           sizeof(struct fleet_attention_view), "A condition that needs attention.");
 
 static const struct field fleet_fields[] = {
     API_VERSION,
     KIND,
-    META,
-    F(OBJECT, LIST, "types", 0, .of = &schema_fleet_type, .doc = "Types of GPUs."),
-    F(OBJECT, LIST, "cards", 0, .of = &schema_card, .doc = "Every card."),
-    F(OBJECT, LIST, "attention", 0, .of = &schema_attention,
+    M(fleet_view, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
+      .doc = "Name of the object."),
+    M(fleet_view, types, OBJECT, LIST, "types", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .of = &schema_fleet_type,
+      .doc = "Types of GPUs."),
+    M(fleet_view, cards, OBJECT, LIST, "cards", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .of = &schema_card,
+      .doc = "Every card."),
+    M(fleet_view, attention, OBJECT, LIST, "attention", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .of = &schema_attention,
       .doc = "A condition that needs attention."),
-    F(TIME, ONE, "computed", 0, .doc = "Time of the computation."),
+    M(fleet_view, computed_ns, TIME, ONE, "computed", 0, .doc = "Time of the computation."),
 };
-const struct schema schema_fleet = SCHEMA("dev.berth.v1alpha1.Fleet", fleet_fields, 0,
+const struct schema schema_fleet = SCHEMA("dev.berth.v1alpha1.Fleet", fleet_fields,
+                                          sizeof(struct fleet_view),
                                           "Current state of all GPUs (object current); computed on "
                                           "read.");
 
 /* ---- FleetHistory ---- */
 
 static const struct field sample_fields[] = {
-    F(TIME, ONE, "at", 0, .doc = "Time of the sample."),
-    F(DOUBLE, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "GPUs."),
-    F(DOUBLE, ONE, "used", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "GPUs that pods had."),
-    F(DOUBLE, ONE, "reserved", 0, .flags = FIELD_F_KEEP_EMPTY, .doc = "GPUs that were booked."),
-    F(DOUBLE, ONE, "busyPct", 0, .doc = "Mean utilization in percent; absent: unknown."),
+    M(fleet_sample_view, at_ns, TIME, ONE, "at", 0, .doc = "Time of the sample."),
+    M(fleet_sample_view, total, DOUBLE, ONE, "total", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "GPUs."),
+    M(fleet_sample_view, used, DOUBLE, ONE, "used", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "GPUs that pods had."),
+    M(fleet_sample_view, reserved, DOUBLE, ONE, "reserved", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "GPUs that were booked."),
+    M(fleet_sample_view, busy_pct, DOUBLE, ONE, "busyPct", 0, .flags = FIELD_F_OPT,
+      .doc = "Mean utilization in percent; absent: unknown."),
 };
 static const struct schema schema_sample =
-    SCHEMA("dev.berth.v1alpha1.FleetSample", sample_fields, 0, "Usage in one minute.");
+    SCHEMA("dev.berth.v1alpha1.FleetSample", sample_fields,
+           sizeof(struct fleet_sample_view), "Usage in one minute.");
 
 static const struct field history_fields[] = {
     API_VERSION,
     KIND,
-    META,
-    F(STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
-    F(STRING, ONE, "product", 0, .doc = "Product name of the GPU."),
-    F(OBJECT, LIST, "samples", 0, .of = &schema_sample, .doc = "The last 24 hours, by minute."),
+    M(fleet_history_view, metadata, OBJECT, ONE, "metadata", 0, .of = &schema_meta,
+      .doc = "Name of the object."),
+    M(fleet_history_view, flavor, STRING, ONE, "flavor", 0, .doc = "ResourceFlavor."),
+    M(fleet_history_view, product, STRING, ONE, "product", 0, .flags = FIELD_F_KEEP_EMPTY,
+      .doc = "Product name of the GPU."),
+    M(fleet_history_view, samples, OBJECT, LIST, "samples", 0,
+      .flags = FIELD_F_KEEP_EMPTY, .of = &schema_sample,
+      .doc = "The last 24 hours, by minute."),
 };
 const struct schema schema_fleet_history =
-    SCHEMA("dev.berth.v1alpha1.FleetHistory", history_fields, 0,
+    SCHEMA("dev.berth.v1alpha1.FleetHistory", history_fields, sizeof(struct fleet_history_view),
            "Usage of a GPU type in the last 24 hours; kept in memory only.");

@@ -2,9 +2,8 @@
  * view_reservation: the C views of bookings: Reservation, ReservationPolicy, CapacityWindow, ReservationSeries,
  * CalendarFeed (berth.dev/v1alpha1) and HardwareProfile (infrastructure.opendatahub.io/v1).
  *
- * Times end in _ns (since 1970, 0 when absent), so do durations. Intervals are half-open. A ReservationCheck has the
- * views of a Reservation. Availability, Fleet and FleetHistory are computed and written as JSON: they have tables, no
- * views.
+ * Times end in _ns (since 1970, 0 when absent), so do durations. Intervals are half-open. A ReservationCheck is read by
+ * the views of a Reservation. Fleet and FleetHistory are in view_fleet.h.
  */
 #ifndef BERTH_API_VIEW_RESERVATION_H
 #define BERTH_API_VIEW_RESERVATION_H
@@ -383,7 +382,7 @@ extern const struct schema schema_reservation, schema_reservation_policy, schema
 extern const struct schema schema_reservation_series, schema_calendar_feed;
 extern const struct schema schema_hardware_profile, schema_reservation_check;
 extern const struct schema schema_reservation_answer;
-extern const struct schema schema_availability, schema_fleet, schema_fleet_history;
+extern const struct schema schema_availability;
 /* Parts, for who decodes them alone. */
 extern const struct schema schema_reservation_spec, schema_reservation_status;
 extern const struct schema schema_reservation_line, schema_reservation_place;

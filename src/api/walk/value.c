@@ -34,7 +34,7 @@ bool value_absent(const struct field *f, const char *member) {
     case FIELD_INT64:
         return f->member_opt ? !((const struct opt_i64 *)p)->set : *(const int64_t *)p == 0;
     case FIELD_DOUBLE:
-        return *(const double *)p == 0;
+        return f->member_opt ? !((const struct opt_double *)p)->set : *(const double *)p == 0;
     case FIELD_QUANTITY:
         return f->member_opt ? !((const struct opt_quantity *)p)->set
                              : quantity_is_zero(*(const struct quantity *)p);
@@ -74,6 +74,12 @@ static bool bool_same(const struct field *f, const void *a, const void *b) {
                          : *(const bool *)a == *(const bool *)b;
 }
 
+static bool double_same(const struct field *f, const void *a, const void *b) {
+    const struct opt_double *x = a, *y = b;
+    return f->member_opt ? x->set == y->set && (!x->set || x->v == y->v)
+                         : *(const double *)a == *(const double *)b;
+}
+
 static bool json_same(yyjson_val *a, yyjson_val *b) {
     return a == b || (a && b && json_equal(a, b));
 }
@@ -91,7 +97,7 @@ bool value_one_same(const struct field *f, const char *a, const char *b) {
     case FIELD_INT64:
         return int_same(f, p, q);
     case FIELD_DOUBLE:
-        return *(const double *)p == *(const double *)q;
+        return double_same(f, p, q);
     case FIELD_QUANTITY:
         return quantity_same(f, p, q);
     case FIELD_TIME:

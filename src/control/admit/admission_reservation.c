@@ -296,26 +296,20 @@ static yyjson_val *ask_planner(const struct admission_context *c, struct admissi
     struct virtual_source *s =
         c->virtuals ? virtual_find(c->virtuals, STR("berth.dev"), STR("reservationchecks"), STR(""))
                     : NULL;
-    yyjson_mut_val *spec = json_mget(q->obj, STR("spec")), *key;
     struct booking_verdict v = {.a = q->arena};
     struct virtual_call *call = NULL;
     struct buf b;
-    if (!s) {
+    yyjson_mut_doc *d = s ? json_mut_new(q->arena) : NULL;
+    yyjson_mut_val *root = d ? yyjson_mut_obj(d) : NULL;
+    yyjson_mut_val *meta = root ? json_mensure(d, root, "metadata") : NULL;
+    yyjson_mut_val *spec = meta ? yyjson_mut_val_mut_copy(d, json_mget(q->obj, STR("spec"))) : NULL;
+    if (!spec || json_mset_str(d, meta, "name", name) != 0 ||
+        json_mset(d, root, STR("spec"), spec) != 0 ||
+        json_mset_str(d, spec, "name", q->old ? name : STR("")) != 0) {
         return NULL;
     }
     buf_init(&b, 0);
-    buf_c(&b, "{\"metadata\":{\"name\":");
-    buf_json(&b, name);
-    buf_c(&b, "},\"spec\":{\"name\":");
-    buf_json(&b, q->old ? name : STR(""));
-    yyjson_mut_obj_iter it = yyjson_mut_obj_iter_with(spec);
-    while ((key = yyjson_mut_obj_iter_next(&it)) != NULL) {
-        buf_ch(&b, ',');
-        buf_json(&b, json_mstr(key));
-        buf_ch(&b, ':');
-        json_write_mut(&b, yyjson_mut_obj_iter_get_val(key));
-    }
-    buf_c(&b, "}}");
+    json_write_mut(&b, root);
     struct virtual_ask ask = {.verb = "create",
                               .kind = q->kind,
                               .version = q->version,

@@ -1,6 +1,8 @@
 /* reservation: whose turn it is: keys, writes, feeds. See reservation.h. */
 #include "control/book/reservation_private.h"
 
+#include "api/schema/codec_encode.h"
+#include "base/limits.h"
 #include "control/kit/edit.h"
 
 enum { SCRATCH_MAX = 256 << 20, LATER_NS = 5 * NS_PER_MS, DECIDE_NS = 20 * NS_PER_MS };
@@ -107,10 +109,18 @@ static enum work policy_make(struct reservation_controller *c) {
     if (mirror_get(m, c->policies, STR(""), STR(RESERVATION_POLICY_NAME)) || !pool_is_there(c)) {
         return WORK_OK;
     }
+    struct meta meta = {.name = STR(RESERVATION_POLICY_NAME)};
+    struct reservation_policy_spec spec = {0};
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    codec_encode_object(c->policies, &(struct reservation_policy){&meta, &spec}, &b);
     round = controller_begin(&c->base);
-    round_create(round, c->policies, STR(""),
-                 STR("{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"ReservationPolicy\","
-                     "\"metadata\":{\"name\":\"" RESERVATION_POLICY_NAME "\"},\"spec\":{}}"));
+    if (buf_ok(&b) == 0) {
+        round_create(round, c->policies, STR(""), buf_view(&b));
+    } else {
+        round_fail(round, buf_ok(&b));
+    }
+    buf_release(&b);
     return round_end(round);
 }
 

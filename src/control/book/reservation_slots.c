@@ -211,7 +211,7 @@ int plan_slots_ask(struct virtual_source *s, const struct virtual_ask *q, virtua
     if (r == 0) {
         if (!q->name.n) {
             codec_list_begin_at("AvailabilityList", STR("berth.dev"), STR("v1alpha1"),
-                                mirror_revision(c->base.env.mirror), &out);
+                                mirror_revision(c->base.env.mirror), 0, &out);
         }
         for (size_t pos = 0; calendar_type_next(c->calendar, &pos, &t);) {
             struct str last = str_skip(t.resource, (size_t)(str_find_last(t.resource, '/') + 1));

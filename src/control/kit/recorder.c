@@ -13,12 +13,13 @@
 
 #include <stdarg.h>
 
+#include "api/schema/codec_encode.h"
+#include "api/tables/view_misc.h"
 #include "base/buf.h"
 #include "base/keyed_hash.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "wire/text/time.h"
 
 enum {
     NOTES_MAX = 4096,
@@ -301,25 +302,13 @@ static bool write_soon(struct recorder *r, struct note *n, bool create, struct s
     return true;
 }
 
-static void add_member(struct buf *b, const char *name, struct str value) {
-    buf_f(b, ",\"%s\":", name);
-    buf_json(b, value);
-}
-
-static void add_time(struct buf *b, const char *name, int64_t ns) {
-    char text[TIME_TEXT_MAX];
-    add_member(b, name, time_text(ns, text));
-}
-
 static void write_update(struct recorder *r, struct note *n) {
+    struct event was = {0}, now = {.count = (int32_t)(n->count < INT32_MAX ? n->count : INT32_MAX),
+                                   .last_ns = n->last_ns,
+                                   .message = str_of(n->latest ? n->latest : "")};
     struct buf b;
     buf_init(&b, BODY_MAX);
-    buf_f(&b, "{\"count\":%lld", (long long)n->count);
-    add_time(&b, "lastTimestamp", n->last_ns);
-    if (n->latest) {
-        add_member(&b, "message", str_of(n->latest));
-    }
-    buf_c(&b, "}");
+    (void)codec_patch(&schema_event, &was, &now, NULL, &b);
     char name[LIMIT_NAME + 1];
     int len = snprintf(name, sizeof name, "%.*s.%llx", STR_ARG(n->subject->name),
                        (unsigned long long)n->stamp);
@@ -332,27 +321,31 @@ static void write_update(struct recorder *r, struct note *n) {
 
 static void write_create(struct recorder *r, struct note *n, const struct object *about,
                          struct str message) {
+    char name[LIMIT_NAME + 32], version[24];
+    int len = snprintf(name, sizeof name, "%.*s.%llx", STR_ARG(n->subject->name),
+                       (unsigned long long)n->stamp);
+    int digits = snprintf(version, sizeof version, "%llu", (unsigned long long)about->rv);
+    struct meta meta = {.name = str_from(name, (size_t)len), .namespace = n->subject->ns};
+    struct object_reference of = {.api_version = str_of(kind_api_version(about->kind)),
+                                  .kind = str_of(about->kind->kind),
+                                  .namespace = about->ns,
+                                  .name = about->name,
+                                  .uid = about->uid,
+                                  .resource_version = str_from(version, (size_t)digits)};
+    struct event_source source = {.component = str_of(r->component)};
+    struct event e = {.metadata = &meta,
+                      .involved_object = &of,
+                      .reason = str_of(n->reason),
+                      .message = message,
+                      .source = &source,
+                      .count = (int32_t)(n->count < INT32_MAX ? n->count : INT32_MAX),
+                      .type = n->type == EVENT_WARNING ? STR("Warning") : STR("Normal"),
+                      .first_ns = n->first_ns,
+                      .last_ns = n->last_ns,
+                      .reporting_component = str_of(r->component)};
     struct buf b;
     buf_init(&b, BODY_MAX);
-    buf_c(&b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"");
-    buf_f(&b, "%.*s.%llx\"", STR_ARG(n->subject->name), (unsigned long long)n->stamp);
-    add_member(&b, "namespace", n->subject->ns);
-    buf_f(&b, "},\"involvedObject\":{\"apiVersion\":\"%s\",\"kind\":\"%s\"",
-          kind_api_version(about->kind), about->kind->kind);
-    if (!str_empty(about->ns)) {
-        add_member(&b, "namespace", about->ns);
-    }
-    add_member(&b, "name", about->name);
-    add_member(&b, "uid", about->uid);
-    buf_f(&b, ",\"resourceVersion\":\"%llu\"}", (unsigned long long)about->rv);
-    add_member(&b, "reason", str_of(n->reason));
-    add_member(&b, "message", message);
-    buf_f(&b, ",\"source\":{\"component\":\"%s\"},\"count\":%lld,\"type\":\"%s\"", r->component,
-          (long long)n->count, n->type == EVENT_WARNING ? "Warning" : "Normal");
-    add_time(&b, "firstTimestamp", n->first_ns);
-    add_time(&b, "lastTimestamp", n->last_ns);
-    buf_f(&b, ",\"eventTime\":null,\"reportingComponent\":\"%s\",\"reportingInstance\":\"\"}",
-          r->component);
+    codec_encode_object(r->events, &e, &b);
     if (buf_ok(&b) != 0 || !write_soon(r, n, true, (struct str){0}, buf_view(&b))) {
         note_drop(r, n);
     }

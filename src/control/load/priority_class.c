@@ -11,7 +11,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
 #include "control/kit/views.h"
+#include "control/load/workload_draft.h"
 
 /* The Workloads of a class; its name is in the record's memory. */
 struct class_list {
@@ -69,14 +71,23 @@ static enum work step(void *self, struct work_key key) {
     if (want == now || !r) {
         return want == now ? WORK_OK : WORK_RETRY;
     }
-    struct str body =
-        arena_f(a, "{\"metadata\":{\"resourceVersion\":\"%llu\"},\"spec\":{\"priority\":%lld}}",
-                (unsigned long long)o->rv, (long long)want);
-    if (arena_ok(a) == 0) {
-        round_patch(r, o->kind, o->ns, o->name, "", PATCH_MERGE, body);
-    } else {
-        round_fail(r, ERR_NOMEM);
+    struct workload_draft was, draft;
+    struct workload_draft_spec other;
+    struct buf b;
+    buf_init(&b, LIMIT_OBJECT_BYTES);
+    int code = workload_draft_read(yyjson_doc_get_root(d), a, &was);
+    if (code == 0) {
+        other = *was.spec;
+        other.priority = (struct opt_i32){true, (int32_t)want};
+        draft = (struct workload_draft){was.metadata, &other};
+        code = workload_draft_patch(o, EDIT_VERSION, &was, &draft, &b);
     }
+    if (code == 0) {
+        round_patch(r, o->kind, o->ns, o->name, "", PATCH_MERGE, buf_view(&b));
+    } else {
+        round_fail(r, code);
+    }
+    buf_release(&b);
     return round_end(r);
 }
 

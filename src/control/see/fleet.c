@@ -1,8 +1,8 @@
 /* fleet: see fleet.h. Here: its life, and Fleet as it is written. */
 #include "control/see/fleet_private.h"
 
+#include "api/schema/codec_encode.h"
 #include "base/mem.h"
-#include "wire/text/time.h"
 
 static const size_t MEMORY_MAX = (size_t)512 << 20;
 
@@ -34,31 +34,13 @@ bool fleet_may(struct fleet_viewer *v, struct str ns) {
 
 /* ---- types ---- */
 
-static void count_write(const struct fleet_count *c, bool first, struct buf *out) {
-    buf_c(out, first ? "{\"resource\":" : ",{\"resource\":");
-    buf_json(out, c->resource);
-    buf_f(out,
-          ",\"total\":%lld,\"used\":%lld,\"reserved\":%lld,\"free\":%lld,\"waiting\":%lld,"
-          "\"broken\":%lld}",
-          (long long)c->total, (long long)c->used, (long long)c->reserved, (long long)c->free,
-          (long long)c->waiting, (long long)c->broken);
-}
-
-static void types_write(const struct fleet_sums *s, struct buf *out) {
-    buf_c(out, "\"types\":[");
-    for (size_t i = 0; i < s->n; i++) {
+static void set_types(const struct fleet_sums *s, struct arena *a, struct fleet_view *to) {
+    to->types.v = ARENA_ARRAY(a, struct fleet_type_view, s->n + 1);
+    for (size_t i = 0; to->types.v && i < s->n; i++) {
         const struct fleet_type *t = &s->v[i];
-        buf_c(out, i ? ",{\"flavor\":" : "{\"flavor\":");
-        buf_json(out, t->flavor);
-        buf_c(out, ",\"product\":");
-        buf_json(out, t->product);
-        buf_c(out, ",\"resources\":[");
-        for (size_t k = 0; k < t->n; k++) {
-            count_write(&t->v[k], k == 0, out);
-        }
-        buf_c(out, "]}");
+        to->types.v[to->types.n++] = (struct fleet_type_view){
+            .flavor = t->flavor, .product = t->product, .resources = {t->v, t->n}};
     }
-    buf_ch(out, ']');
 }
 
 /* ---- cards ---- */
@@ -66,20 +48,12 @@ static void types_write(const struct fleet_sums *s, struct buf *out) {
 struct fleet_page {
     struct fleet *f;
     struct fleet_viewer viewer;
-    struct buf *out;
+    struct arena *a;
 };
 
-static void member(struct buf *b, const char *name, struct str v) {
-    if (v.n) {
-        buf_f(b, ",\"%s\":", name);
-        buf_json(b, v);
-    }
-}
-
-static void known(struct buf *b, const char *name, int32_t v, int32_t per) {
-    if (v >= 0) {
-        buf_f(b, ",\"%s\":%d", name, (v + per / 2) / per);
-    }
+/* -1: not known. */
+static struct opt_double known(int32_t v, int32_t per) {
+    return (struct opt_double){v >= 0, (double)((v + per / 2) / per)};
 }
 
 /* The text of an annotation whose value has no escapes (a name). */
@@ -90,14 +64,13 @@ static struct str note_of(const struct object *o, const char *key) {
     return end > 0 ? str_head(rest, (size_t)end) : (struct str){0};
 }
 
-static void holder_write(struct fleet_page *p, struct str uid) {
+static void tell_holder(struct fleet_page *p, struct str uid, struct fleet_instance_view *to) {
     const struct object *pod = mirror_by_uid(p->f->c->env->mirror, uid);
-    if (!pod || !fleet_may(&p->viewer, pod->ns)) {
-        return;
+    if (pod && fleet_may(&p->viewer, pod->ns)) {
+        to->namespace = pod->ns;
+        to->pod = pod->name;
+        to->workload = note_of(pod, "\"kueue.x-k8s.io/workload\":\"");
     }
-    member(p->out, "namespace", pod->ns);
-    member(p->out, "pod", pod->name);
-    member(p->out, "workload", note_of(pod, "\"kueue.x-k8s.io/workload\":\""));
 }
 
 static struct str profile_text(const struct gpu_card *g, int32_t id) {
@@ -109,27 +82,31 @@ static struct str profile_text(const struct gpu_card *g, int32_t id) {
     return (struct str){0};
 }
 
-static void instances_write(struct fleet_page *p, const struct gpu_card *g) {
-    buf_c(p->out, ",\"instances\":[");
-    if (g->pod_uid.n) {
-        buf_f(p->out, "{\"profile\":\"\",\"start\":0,\"size\":%d,\"used\":true", g->slices);
-        known(p->out, "utilization", g->utilization_pct, 1);
-        holder_write(p, g->pod_uid);
-        buf_c(p->out, g->n_instances ? "}," : "}");
+static void set_instances(struct fleet_page *p, const struct gpu_card *g,
+                          struct fleet_card_view *to) {
+    struct fleet_instance_view *v =
+        ARENA_ARRAY(p->a, struct fleet_instance_view, g->n_instances + 1);
+    size_t n = 0;
+    if (v && g->pod_uid.n) {
+        v[n].size = g->slices;
+        v[n].used = true;
+        v[n].utilization = known(g->utilization_pct, 1);
+        tell_holder(p, g->pod_uid, &v[n++]);
     }
-    for (size_t i = 0; i < g->n_instances; i++) {
+    for (size_t i = 0; v && i < g->n_instances && n <= g->n_instances; i++) {
         const struct gpu_instance *in = &g->instances[i];
-        buf_c(p->out, i ? ",{\"profile\":" : "{\"profile\":");
-        buf_json(p->out, profile_text(g, in->profile_id));
-        buf_f(p->out, ",\"start\":%d,\"size\":%d,\"used\":%s", in->start, in->size,
-              in->pod_uid.n ? "true" : "false");
-        known(p->out, "utilization", in->utilization_pct, 1);
+        v[n] = (struct fleet_instance_view){.profile = profile_text(g, in->profile_id),
+                                            .start = in->start,
+                                            .size = in->size,
+                                            .used = in->pod_uid.n > 0,
+                                            .utilization = known(in->utilization_pct, 1)};
         if (in->pod_uid.n) {
-            holder_write(p, in->pod_uid);
+            tell_holder(p, in->pod_uid, &v[n]);
         }
-        buf_ch(p->out, '}');
+        n++;
     }
-    buf_ch(p->out, ']');
+    to->instances.v = v;
+    to->instances.n = n;
 }
 
 static const char *health_of(const struct fleet_node *n, const struct gpu_card *g) {
@@ -144,31 +121,27 @@ static struct str trouble_of(const struct fleet_node *n, const struct gpu_card *
 }
 
 /* MiB as GiB, with one digit behind the point. */
-static void known_gib(struct buf *b, const char *name, int32_t mib) {
-    if (mib >= 0) {
-        int64_t tenths = ((int64_t)mib * 10 + 512) / 1024;
-        buf_f(b, ",\"%s\":%lld.%lld", name, (long long)(tenths / 10), (long long)(tenths % 10));
-    }
+static struct opt_double known_gib(int32_t mib) {
+    return (struct opt_double){mib >= 0, (double)(((int64_t)mib * 10 + 512) / 1024) / 10};
 }
 
-static void card_write(struct fleet_page *p, const struct fleet_node *n, const struct gpu_card *g) {
-    struct buf *b = p->out;
-    buf_c(b, "{\"node\":");
-    buf_json(b, n->name);
-    buf_f(b, ",\"index\":%d", g->index);
-    member(b, "uuid", g->uuid);
-    member(b, "flavor", n->flavor);
-    member(b, "model", g->model);
-    known(b, "memoryGiB", g->memory_mib, 1024);
-    buf_f(b, ",\"slices\":%d,\"migEnabled\":%s,\"health\":\"%s\"", g->slices,
-          g->mig_enabled ? "true" : "false", health_of(n, g));
-    member(b, "trouble", trouble_of(n, g));
-    known(b, "temperature", g->temperature_c, 1);
-    known(b, "power", g->power_mw, 1000);
-    known(b, "utilization", g->utilization_pct, 1);
-    known_gib(b, "memoryUsed", g->memory_used_mib);
-    instances_write(p, g);
-    buf_ch(b, '}');
+static void set_card(struct fleet_page *p, const struct fleet_node *n, const struct gpu_card *g,
+                     struct fleet_card_view *to) {
+    *to = (struct fleet_card_view){.node = n->name,
+                                   .index = g->index,
+                                   .uuid = g->uuid,
+                                   .flavor = n->flavor,
+                                   .model = g->model,
+                                   .memory_gib = known(g->memory_mib, 1024),
+                                   .slices = g->slices,
+                                   .mig_enabled = g->mig_enabled,
+                                   .health = str_of(health_of(n, g)),
+                                   .trouble = trouble_of(n, g),
+                                   .temperature = known(g->temperature_c, 1),
+                                   .power = known(g->power_mw, 1000),
+                                   .utilization = known(g->utilization_pct, 1),
+                                   .memory_used = known_gib(g->memory_used_mib)};
+    set_instances(p, g, to);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -176,11 +149,11 @@ static int by_name(const void *a, const void *b) {
     return str_cmp((*x)->name, (*y)->name);
 }
 
-static int cards_write(struct fleet_page *p, struct str node, struct arena *a) {
+static int set_cards(struct fleet_page *p, struct str node, struct fleet_view *to) {
     struct fleet *f = p->f;
     const struct fleet_node **v =
-        ARENA_ARRAY(a, const struct fleet_node *, map_count(&f->nodes) + 1);
-    size_t n = 0, at = 0, written = 0;
+        ARENA_ARRAY(p->a, const struct fleet_node *, map_count(&f->nodes) + 1);
+    size_t n = 0, at = 0, cards = 0;
     if (!v) {
         return ERR_NOMEM;
     }
@@ -189,15 +162,16 @@ static int cards_write(struct fleet_page *p, struct str node, struct arena *a) {
         n += v[n]->told && v[n]->inv.n > 0 && (node.n == 0 || str_eq(node, v[n]->name));
     }
     qsort(v, n, sizeof *v, by_name);
-    buf_c(p->out, ",\"cards\":[");
     for (size_t i = 0; i < n; i++) {
+        cards += v[i]->inv.n;
+    }
+    to->cards.v = ARENA_ARRAY(p->a, struct fleet_card_view, cards + 1);
+    for (size_t i = 0; to->cards.v && i < n; i++) {
         for (size_t k = 0; k < v[i]->inv.n; k++) {
-            buf_c(p->out, written++ ? "," : "");
-            card_write(p, v[i], &v[i]->inv.gpus[k]);
+            set_card(p, v[i], &v[i]->inv.gpus[k], &to->cards.v[to->cards.n++]);
         }
     }
-    buf_ch(p->out, ']');
-    return 0;
+    return to->cards.v ? 0 : ERR_NOMEM;
 }
 
 /* ---- the answer ---- */
@@ -205,24 +179,23 @@ static int cards_write(struct fleet_page *p, struct str node, struct arena *a) {
 static int fleet_write(struct fleet *f, const struct virtual_ask *q, struct arena *a,
                        struct buf *out) {
     struct fleet_sums sums;
-    struct fleet_page p = {.f = f, .out = out};
-    char text[TIME_TEXT_MAX];
+    struct fleet_page p = {.f = f, .a = a};
+    struct meta meta = {.name = STR("current")};
+    struct fleet_view v = {.metadata = &meta, .computed_ns = clock_wall(f->c->env->clock)};
     int r = fleet_sum(f, a, &sums);
     if (r == 0) {
-        buf_f(out,
-              "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"Fleet\",\"metadata\":{\"name\":"
-              "\"current\"},\"computed\":\"%.*s\",",
-              STR_ARG(time_text(clock_wall(f->c->env->clock), text)));
-        types_write(&sums, out);
+        set_types(&sums, a, &v);
         fleet_viewer_init(&p.viewer, q, "", "pods", a);
-        r = cards_write(&p, virtual_param(q, "node"), a);
+        r = set_cards(&p, virtual_param(q, "node"), &v);
         fleet_viewer_release(&p.viewer);
-        buf_c(out, ",\"attention\":");
-        fleet_attention(f, q, a, out);
-        buf_ch(out, '}');
+        fleet_attention(f, q, a, &v);
+    }
+    r = r ? r : arena_ok(a);
+    if (r == 0) {
+        codec_list_object(kind_by_name(STR("berth.dev"), STR("Fleet")), &v, out);
     }
     fleet_sums_release(&sums);
-    return r ? r : arena_ok(a);
+    return r;
 }
 
 static int fleet_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
@@ -240,12 +213,11 @@ static int fleet_ask(struct virtual_source *s, const struct virtual_ask *q, virt
     arena_init(&a, MEMORY_MAX);
     buf_init(&b, MEMORY_MAX);
     if (!q->name.n) {
-        buf_c(&b, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"FleetList\",\"metadata\":{},"
-                  "\"items\":[");
+        codec_list_begin("FleetList", STR("berth.dev"), STR("v1alpha1"), &b);
     }
     int r = fleet_write(f, q, &a, &b);
     if (!q->name.n) {
-        buf_c(&b, "]}");
+        codec_list_end(&b);
     }
     r = r ? r : buf_ok(&b);
     if (r == 0) {

@@ -13,25 +13,16 @@ static const int64_t LONG_NS = 30 * 60 * NS_PER_SEC;   /* without quota */
 static const int64_t EVICTED_NS = 5 * 60 * NS_PER_SEC; /* evicted, and not back */
 
 struct list {
-    struct buf *out;
+    struct fleet_attention_view *v;
     size_t n;
 };
 
 static void add(struct list *l, const char *severity, const char *kind, struct str ns,
                 struct str name, struct str text) {
-    if (l->n == FLEET_ATTENTION_MAX) {
-        return;
+    if (l->v && l->n < FLEET_ATTENTION_MAX) {
+        l->v[l->n++] =
+            (struct fleet_attention_view){str_of(severity), text, str_of(kind), ns, name};
     }
-    buf_f(l->out, "%s{\"severity\":\"%s\",\"text\":", l->n++ ? "," : "", severity);
-    buf_json(l->out, text);
-    buf_f(l->out, ",\"kind\":\"%s\"", kind);
-    if (ns.n) {
-        buf_c(l->out, ",\"namespace\":");
-        buf_json(l->out, ns);
-    }
-    buf_c(l->out, ",\"name\":");
-    buf_json(l->out, name);
-    buf_ch(l->out, '}');
 }
 
 /* ---- nodes and cards ---- */
@@ -256,12 +247,12 @@ static void add_stuck(struct list *l, struct fleet *f, const struct virtual_ask 
 }
 
 void fleet_attention(struct fleet *f, const struct virtual_ask *q, struct arena *a,
-                     struct buf *out) {
-    struct list l = {.out = out};
-    buf_ch(out, '[');
+                     struct fleet_view *to) {
+    struct list l = {.v = ARENA_ARRAY(a, struct fleet_attention_view, FLEET_ATTENTION_MAX)};
     add_nodes(&l, f, a);
     add_bookings(&l, f, q, a);
     add_queues(&l, f, q, a);
     add_stuck(&l, f, q, a);
-    buf_ch(out, ']');
+    to->attention.v = l.v;
+    to->attention.n = l.n;
 }

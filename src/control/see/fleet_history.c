@@ -1,6 +1,7 @@
 /* fleet_history: a sample of every type each minute, a day of them, in memory. */
 #include "control/see/fleet_private.h"
 
+#include "api/schema/codec_encode.h"
 #include "base/mem.h"
 #include "wire/text/time.h"
 
@@ -93,52 +94,40 @@ static void on_minute(void *ctx) {
 
 /* ---- the answer ---- */
 
-/* 2.25, 3, 0.13: without zeros behind. */
-static void number(struct buf *b, const char *name, float v) {
-    int64_t hundredths = (int64_t)((double)v * 100 + 0.5);
-    buf_f(b, ",\"%s\":%lld", name, (long long)(hundredths / 100));
-    if (hundredths % 100) {
-        buf_f(b, ".%02lld", (long long)(hundredths % 100));
-    }
+/* 2.25, 3, 0.13: hundredths. */
+static double hundredths(float v) {
+    return (double)(int64_t)((double)v * 100 + 0.5) / 100;
 }
 
-static void series_write(const struct fleet_series *s, int64_t since, struct buf *out) {
-    char text[TIME_TEXT_MAX];
-    size_t written = 0;
-    buf_c(out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"FleetHistory\",\"metadata\":{"
-               "\"name\":");
-    buf_json(out, s->flavor);
-    buf_c(out, "},\"flavor\":");
-    buf_json(out, s->flavor);
-    buf_c(out, ",\"product\":");
-    buf_json(out, s->product);
-    buf_c(out, ",\"samples\":[");
-    for (size_t i = 0; i < s->n; i++) {
+/* Failures are the arena's. */
+static void series_write(const struct fleet_series *s, int64_t since, struct arena *a,
+                         struct buf *out) {
+    struct meta meta = {.name = s->flavor};
+    struct fleet_history_view to = {.metadata = &meta, .flavor = s->flavor, .product = s->product};
+    arena_reset(a);
+    to.samples.v = ARENA_ARRAY(a, struct fleet_sample_view, s->n + 1);
+    for (size_t i = 0; to.samples.v && i < s->n; i++) {
         const struct fleet_sample *v = &s->v[(s->next + FLEET_SAMPLES - s->n + i) % FLEET_SAMPLES];
-        if (v->at_ns < since) {
-            continue;
+        if (v->at_ns >= since) {
+            to.samples.v[to.samples.n++] =
+                (struct fleet_sample_view){.at_ns = v->at_ns,
+                                           .total = hundredths(v->total),
+                                           .used = hundredths(v->used),
+                                           .reserved = hundredths(v->reserved),
+                                           .busy_pct = {v->busy >= 0, hundredths(v->busy)}};
         }
-        buf_f(out, "%s{\"at\":\"%.*s\"", written++ ? "," : "", STR_ARG(time_text(v->at_ns, text)));
-        number(out, "total", v->total);
-        number(out, "used", v->used);
-        number(out, "reserved", v->reserved);
-        if (v->busy >= 0) {
-            number(out, "busyPct", v->busy);
-        }
-        buf_ch(out, '}');
     }
-    buf_c(out, "]}");
+    codec_list_object(kind_by_name(STR("berth.dev"), STR("FleetHistory")), &to, out);
+    out->failed = out->failed ? out->failed : to.samples.v ? 0 : ERR_NOMEM;
 }
 
-static void list_write(struct fleet *f, int64_t since, struct buf *out) {
-    size_t at = 0, n = 0;
-    buf_c(out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"FleetHistoryList\","
-               "\"metadata\":{},\"items\":[");
+static void list_write(struct fleet *f, int64_t since, struct arena *a, struct buf *out) {
+    size_t at = 0;
+    codec_list_begin("FleetHistoryList", STR("berth.dev"), STR("v1alpha1"), out);
     for (const struct map_entry *e; (e = map_next(&f->series, &at));) {
-        buf_c(out, n++ ? "," : "");
-        series_write(e->value, since, out);
+        series_write(e->value, since, a, out);
     }
-    buf_c(out, "]}");
+    codec_list_end(out);
 }
 
 int fleet_history_ask(struct virtual_source *source, const struct virtual_ask *q,
@@ -147,6 +136,7 @@ int fleet_history_ask(struct virtual_source *source, const struct virtual_ask *q
     const struct fleet_series *s = q->name.n ? map_get(&f->series, q->name) : NULL;
     int64_t now = clock_wall(f->c->env->clock), since = now - DAY_NS;
     struct str from = virtual_param(q, "from");
+    struct arena a;
     struct buf b;
     (void)ret; /* answered at once */
     if (from.n && time_parse(from, &since, NULL) != 0) {
@@ -157,11 +147,12 @@ int fleet_history_ask(struct virtual_source *source, const struct virtual_ask *q
     if (q->name.n && !s) {
         return ERR_NOT_FOUND;
     }
+    arena_init(&a, ANSWER_MAX);
     buf_init(&b, ANSWER_MAX);
     if (s) {
-        series_write(s, since, &b);
+        series_write(s, since, &a, &b);
     } else {
-        list_write(f, since, &b);
+        list_write(f, since, &a, &b);
     }
     int r = buf_ok(&b);
     if (r == 0) {
@@ -170,6 +161,7 @@ int fleet_history_ask(struct virtual_source *source, const struct virtual_ask *q
         err_set(err, r, "out of memory");
     }
     buf_release(&b);
+    arena_release(&a);
     return r;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BERTH_CONTROL_FLEET_PRIVATE_H
 #define BERTH_CONTROL_FLEET_PRIVATE_H
 
+#include "api/tables/view_fleet.h"
 #include "control/queue/queue_private.h"
 
 #include "api/inventory.h"
@@ -57,11 +58,6 @@ struct fleet_booking {
 };
 
 /* ---- sums ---- */
-
-struct fleet_count {
-    struct str resource;
-    int64_t total, used, reserved, free, waiting, broken;
-};
 
 struct fleet_type {
     struct str flavor, product;
@@ -147,9 +143,9 @@ void fleet_history_sample(struct fleet *f); /* now */
 int fleet_history_ask(struct virtual_source *s, const struct virtual_ask *q, virtual_done *done,
                       void *ctx, struct virtual_call **ret, struct err *err);
 
-/* fleet_attention.c: `[{...},...]` */
+/* fleet_attention.c; failures are the arena's */
 void fleet_attention(struct fleet *f, const struct virtual_ask *q, struct arena *a,
-                     struct buf *out);
+                     struct fleet_view *to);
 void fleet_attention_release(struct fleet *f);
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef BERTH_CONTROL_INSIGHT_H
 #define BERTH_CONTROL_INSIGHT_H
 
+#include "api/tables/view_explain.h"
 #include "control/kit/run_times.h"
 #include "core/whatif/clone.h"
 #include "core/whatif/explain.h"
@@ -97,17 +98,15 @@ bool insight_shows(const struct insight *in, const struct insight_viewer *v, siz
 
 /* The place of a workload among works, or -1. */
 ptrdiff_t insight_find(const struct insight *in, struct str uid);
-/* The WorkloadExplanation of a pending one, as JSON; `full`: with everything, else for lists. ERR_NOT_FOUND when it
- * does not wait, ERR_NOMEM. */
+/* Appends the WorkloadExplanation of a pending one, as an item of a list behind others; `full`: with everything.
+ * ERR_NOT_FOUND when it does not wait, ERR_NOMEM. */
 int insight_explain(struct insight *in, size_t i, const struct insight_viewer *v, bool full,
                     struct buf *out);
 
-/* For previews: `"namespace":..,"name":..,...` of a work without braces, as the viewer may see it. */
+/* A work as the viewer may see it: names and priority. */
 void insight_reference(const struct insight *in, size_t i, const struct insight_viewer *v,
-                       struct buf *out);
-/* The first words of an explanation that needs no insight: what is written on the object. Without the end "}}". */
-void explanation_head(const struct object *o, const char *state, struct str job, struct str local,
-                      struct str cluster, int64_t priority, struct buf *out);
+                       struct explained_workload *to);
+struct meta explanation_meta(const struct object *o); /* of its explanation */
 /* "raise spec.resourceGroups[0].flavors[0].resources[0].nominalQuota (cpu in flavor f) of ClusterQueue q from 0 to 1":
  * what would let the queue of works[i] take back its own. Of a booking's queue: "ask for no more than ...". */
 void remedy_text(struct engine *e, const struct insight *in, size_t i, const struct explain_bar *x,

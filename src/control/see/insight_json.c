@@ -1,8 +1,8 @@
-/* insight_json: an explanation as JSON and as text, as its asker may see it. */
-#include "api/schema/kind.h"
+/* insight_json: an explanation as an object and as text, as its asker may see it. */
+#include "api/kinds/kinds.h"
+#include "api/schema/codec_encode.h"
 #include "base/limits.h"
 #include "control/see/insight.h"
-#include "wire/json/json.h"
 #include "wire/text/time.h"
 
 enum { HOLDERS_FULL = 10, HOLDERS_SHORT = 3, BORROWERS_FULL = 5, NEXT_FULL = 5 };
@@ -15,23 +15,23 @@ struct page {
     bool full;
     struct buf *out;
     struct explanation why;
-    struct arena a;
+    struct arena a, *mem; /* mem: it */
 };
 
 /* ---- small parts ---- */
 
-static void text_member(struct buf *b, const char *name, struct str v) {
-    if (v.n > 0) {
-        buf_f(b, ",\"%s\":", name);
-        buf_json(b, v);
-    }
+/* What the buffer says, in the page's memory; the buffer is empty then. */
+static struct str said(const struct page *p, struct buf *b) {
+    struct str text = arena_str(p->mem, buf_view(b));
+    b->failed = b->failed ? b->failed : arena_ok(p->mem);
+    p->out->failed = p->out->failed ? p->out->failed : b->failed;
+    buf_reset(b);
+    return text;
 }
 
-static void time_member(struct buf *b, const char *name, int64_t ns) {
-    char text[TIME_TEXT_MAX];
-    if (ns > 0 && ns < INT64_MAX) {
-        text_member(b, name, time_text(ns, text));
-    }
+/* A time that is known; 0: it is not. */
+static int64_t known_time(int64_t ns) {
+    return ns > 0 && ns < INT64_MAX ? ns : 0;
 }
 
 static struct str resource_of(const struct page *p, uint32_t id) {
@@ -50,10 +50,13 @@ static void amount(const struct page *p, uint32_t resource, int64_t v, struct bu
     }
 }
 
-static void amount_member(const struct page *p, const char *name, uint32_t resource, int64_t v) {
-    buf_f(p->out, ",\"%s\":\"", name);
-    amount(p, resource, v, p->out);
-    buf_ch(p->out, '"');
+static struct str amount_of(const struct page *p, uint32_t resource, int64_t v) {
+    struct buf b;
+    buf_init(&b, 64);
+    amount(p, resource, v, &b);
+    struct str text = said(p, &b);
+    buf_release(&b);
+    return text;
 }
 
 static const char *basis_text(unsigned set) {
@@ -96,16 +99,16 @@ static bool queue_shows(const struct page *p, struct str queue) {
 }
 
 void insight_reference(const struct insight *in, size_t i, const struct insight_viewer *v,
-                       struct buf *out) {
+                       struct explained_workload *to) {
     const struct clone_work *c = &in->clone.works[i];
-    bool shows = insight_shows(in, v, i) && in->works[i].obj != NULL;
-    buf_f(out, "\"priority\":%lld", (long long)c->in.priority);
-    if (shows) {
-        text_member(out, "namespace", in->works[i].obj->ns);
-        text_member(out, "name", in->works[i].obj->name);
+    const struct object *o = insight_shows(in, v, i) ? in->works[i].obj : NULL;
+    *to = (struct explained_workload){.priority = c->in.priority};
+    if (o != NULL) {
+        to->namespace = o->ns;
+        to->name = o->name;
     }
-    if (v->queues || shows) {
-        text_member(out, "clusterQueue", c->in.queue);
+    if (v->queues || o != NULL) {
+        to->cluster_queue = c->in.queue;
     }
 }
 
@@ -146,24 +149,20 @@ void remedy_field(const struct explain_bar *x, struct buf *out) {
 
 /* ---- what it lacks ---- */
 
-static void holder_json(const struct page *p, const struct explain_lack *l,
-                        const struct explain_holder *h) {
+static void set_holder(const struct page *p, const struct explain_lack *l,
+                       const struct explain_holder *h, struct explained_workload *to) {
     ptrdiff_t i = insight_find(p->in, h->uid);
-    buf_ch(p->out, '{');
+    char text[TIME_TEXT_MAX];
+    *to = (struct explained_workload){.priority = h->priority};
     if (i >= 0) {
         const struct insight_work *w = &p->in->works[i];
-        insight_reference(p->in, (size_t)i, p->v, p->out);
-        time_member(p->out, "ends", w->ends);
-        text_member(p->out, "basis", str_of(basis_text(p->in->runs[i].basis)));
-        if (w->overdue) {
-            buf_c(p->out, ",\"overdue\":true");
-        }
-    } else {
-        buf_f(p->out, "\"priority\":%lld", (long long)h->priority);
+        insight_reference(p->in, (size_t)i, p->v, to);
+        to->ends = known_time(w->ends) > 0 ? arena_str(p->mem, time_text(w->ends, text)) : to->ends;
+        to->basis = str_of(basis_text(p->in->runs[i].basis));
+        to->overdue = w->overdue;
     }
-    amount_member(p, "amount", l->resource, h->amount);
-    text_member(p->out, "keeps", str_of(keep_rule_name(h->keeps)));
-    buf_ch(p->out, '}');
+    to->amount = amount_of(p, l->resource, h->amount);
+    to->keeps = str_of(keep_rule_name(h->keeps));
 }
 
 static void lack_reason(const struct page *p, const struct explain_lack *l, struct buf *out) {
@@ -190,55 +189,48 @@ static void lack_reason(const struct page *p, const struct explain_lack *l, stru
     }
 }
 
-static void people_json(const struct page *p, const struct explain_lack *l) {
+static void set_people(const struct page *p, const struct explain_lack *l,
+                       struct explained_lack *to) {
     int64_t listed = 0;
-    buf_c(p->out, ",\"holders\":[");
-    for (size_t i = 0; i < l->n_holders; i++) {
-        buf_c(p->out, i ? "," : "");
-        holder_json(p, l, &l->holders[i]);
+    to->holders.v = ARENA_ARRAY(p->mem, struct explained_workload, l->n_holders + 1);
+    for (size_t i = 0; to->holders.v != NULL && i < l->n_holders; i++) {
+        set_holder(p, l, &l->holders[i], &to->holders.v[to->holders.n++]);
         listed = amount_add(listed, l->holders[i].amount);
     }
-    buf_f(p->out, "],\"holderCount\":%zu", l->n_holders_all);
+    to->holder_count = (struct opt_i64){true, (int64_t)l->n_holders_all};
     if (l->n_holders_all > l->n_holders) {
-        amount_member(p, "heldByOthers", l->resource, amount_sub(l->held_all, listed));
+        to->held_by_others = amount_of(p, l->resource, amount_sub(l->held_all, listed));
     }
-    for (size_t i = 0; i < l->n_borrowers; i++) {
+    to->borrowers.v = ARENA_ARRAY(p->mem, struct explained_borrower, l->n_borrowers + 1);
+    for (size_t i = 0; to->borrowers.v != NULL && i < l->n_borrowers; i++) {
         const struct explain_borrower *b = &l->borrowers[i];
-        buf_c(p->out, i ? ",{" : ",\"borrowers\":[{");
-        buf_c(p->out, "\"amount\":\"");
-        amount(p, l->resource, b->amount, p->out);
-        buf_ch(p->out, '"');
-        if (queue_shows(p, b->queue)) {
-            text_member(p->out, "clusterQueue", b->queue);
-        }
-        buf_c(p->out, i + 1 == l->n_borrowers ? "}]" : "}");
+        to->borrowers.v[to->borrowers.n++] = (struct explained_borrower){
+            .amount = amount_of(p, l->resource, b->amount),
+            .cluster_queue = queue_shows(p, b->queue) ? b->queue : (struct str){0}};
     }
 }
 
-static void lack_json(const struct page *p, const struct explain_lack *l) {
+static void set_lack(const struct page *p, const struct explain_lack *l,
+                     struct explained_lack *to) {
     struct buf reason;
     buf_init(&reason, 1024);
     lack_reason(p, l, &reason);
-    buf_c(p->out, "{\"resource\":");
-    buf_json(p->out, resource_of(p, l->resource));
-    text_member(p->out, "flavor", flavor_of(p, l->flavor));
-    text_member(p->out, "reason", buf_view(&reason));
+    *to = (struct explained_lack){.resource = resource_of(p, l->resource),
+                                  .flavor = flavor_of(p, l->flavor),
+                                  .reason = said(p, &reason)};
     buf_release(&reason);
     if (l->need > 0) {
-        amount_member(p, "needed", l->resource, l->need);
-        amount_member(p, "missing", l->resource, l->missing);
+        to->needed = amount_of(p, l->resource, l->need);
+        to->missing = amount_of(p, l->resource, l->missing);
     }
     if (l->kind == LACK_QUOTA || l->kind == LACK_CAPACITY) {
-        amount_member(p, "available", l->resource, l->available);
-        amount_member(p, "capacity", l->resource, l->capacity);
+        to->available = amount_of(p, l->resource, l->available);
+        to->capacity = amount_of(p, l->resource, l->capacity);
     }
     if (l->kind == LACK_QUOTA) {
-        if (queue_shows(p, l->limit_at)) {
-            text_member(p->out, "limitedBy", l->limit_at);
-        }
-        people_json(p, l);
+        to->limited_by = queue_shows(p, l->limit_at) ? l->limit_at : (struct str){0};
+        set_people(p, l, to);
     }
-    buf_ch(p->out, '}');
 }
 
 /* "10m cpu in flavor default (nominal quota 0, 0 used)", all of them */
@@ -279,45 +271,41 @@ static bool has_remedy(const struct explanation *why) {
     return false;
 }
 
-static void bars_json(const struct page *p) {
-    struct buf field;
-    buf_init(&field, 256);
-    for (size_t i = 0; i < p->why.n_bars; i++) {
+static void set_bars(const struct page *p, struct explanation_status *to) {
+    struct buf text;
+    to->borrowing.v = ARENA_ARRAY(p->mem, struct explained_borrowing, p->why.n_bars + 1);
+    buf_init(&text, LIMIT_CONDITION_MESSAGE);
+    for (size_t i = 0; to->borrowing.v != NULL && i < p->why.n_bars; i++) {
         const struct explain_bar *b = &p->why.bars[i];
-        buf_c(p->out, i ? ",{\"resource\":" : ",\"borrowing\":[{\"resource\":");
-        buf_json(p->out, resource_of(p, b->resource));
-        text_member(p->out, "flavor", flavor_of(p, b->flavor));
-        amount_member(p, "requested", b->resource, b->need);
-        amount_member(p, "nominalQuota", b->resource, b->nominal);
-        amount_member(p, "used", b->resource, b->used);
-        amount_member(p, "missing", b->resource, b->missing);
         if (b->remedy) {
-            buf_reset(&field);
-            remedy_text(p->in->engine, p->in, p->i, b, &field);
-            text_member(p->out, "remedy", buf_view(&field));
+            remedy_text(p->in->engine, p->in, p->i, b, &text);
         }
-        buf_c(p->out, i + 1 == p->why.n_bars ? "}]" : "}");
+        to->borrowing.v[to->borrowing.n++] = (struct explained_borrowing){
+            .resource = resource_of(p, b->resource),
+            .flavor = flavor_of(p, b->flavor),
+            .requested = amount_of(p, b->resource, b->need),
+            .nominal_quota = amount_of(p, b->resource, b->nominal),
+            .used = amount_of(p, b->resource, b->used),
+            .missing = amount_of(p, b->resource, b->missing),
+            .remedy = said(p, &text)};
     }
-    buf_release(&field);
+    buf_release(&text);
 }
 
-static void rules_json(const struct page *p) {
+static void set_rules(const struct page *p, struct explanation_status *to) {
     struct buf words;
+    to->preemption.v = ARENA_ARRAY(p->mem, struct explained_rule, p->why.n_rules + 1);
     buf_init(&words, LIMIT_CONDITION_MESSAGE);
-    buf_c(p->out, ",\"preemption\":[");
-    for (size_t i = 0; i < p->why.n_rules; i++) {
+    for (size_t i = 0; to->preemption.v != NULL && i < p->why.n_rules; i++) {
         const struct explain_rule *r = &p->why.rules[i];
-        buf_f(p->out, "%s{\"rule\":\"%s\",\"workloads\":%zu", i ? "," : "", keep_rule_name(r->rule),
-              r->workloads);
-        buf_reset(&words);
         rule_words(p, r, &words);
-        text_member(p->out, "message", buf_view(&words));
-        time_member(p->out, "until", r->until_ns);
-        buf_ch(p->out, '}');
+        to->preemption.v[to->preemption.n++] =
+            (struct explained_rule){.rule = str_of(keep_rule_name(r->rule)),
+                                    .workloads = (int64_t)r->workloads,
+                                    .message = said(p, &words),
+                                    .until_ns = known_time(r->until_ns)};
     }
-    buf_ch(p->out, ']');
     buf_release(&words);
-    bars_json(p);
 }
 
 /* ---- position and estimate ---- */
@@ -327,17 +315,16 @@ static size_t first_ahead(const struct page *p) {
     return p->i - (p->in->works[p->i].position - 1);
 }
 
-static void position_json(const struct page *p) {
+static void set_position(const struct page *p, struct explained_position *to) {
     const struct insight_work *w = &p->in->works[p->i];
-    buf_f(p->out, ",\"position\":{\"clusterQueue\":%zu,\"localQueue\":%zu,\"ahead\":%zu",
-          w->position, w->local_position, w->position - 1);
-    size_t n = p->full && w->position - 1 > NEXT_FULL ? NEXT_FULL : p->full ? w->position - 1 : 0;
-    for (size_t k = 0; k < n; k++) {
-        buf_c(p->out, k ? ",{" : ",\"next\":[{");
-        insight_reference(p->in, first_ahead(p) + k, p->v, p->out);
-        buf_c(p->out, k + 1 == n ? "}]" : "}");
+    size_t ahead = w->position - 1, n = !p->full ? 0 : ahead > NEXT_FULL ? NEXT_FULL : ahead;
+    *to = (struct explained_position){.cluster_queue = (int64_t)w->position,
+                                      .local_queue = (int64_t)w->local_position,
+                                      .ahead = (int64_t)ahead};
+    to->next.v = ARENA_ARRAY(p->mem, struct explained_workload, n + 1);
+    for (size_t k = 0; to->next.v != NULL && k < n; k++) {
+        insight_reference(p->in, first_ahead(p) + k, p->v, &to->next.v[to->next.n++]);
     }
-    buf_ch(p->out, '}');
 }
 
 /* It would not start even if all whose run times are not known ended at once. */
@@ -450,32 +437,25 @@ static void estimate_note(const struct page *p, struct buf *out) {
     out->n -= out->n > 0;
 }
 
-static void estimate_json(const struct page *p) {
+static void set_estimate(const struct page *p, struct explained_estimate *to) {
     const struct outlook *o = &p->in->outlooks[p->i];
     enum outlook_kind says = outlook_of(p);
-    bool known = says == OUTLOOK_TIME || says == OUTLOOK_RANGE;
+    bool is_known = says == OUTLOOK_TIME || says == OUTLOOK_RANGE;
     struct buf text;
     buf_init(&text, 1024);
-    buf_f(p->out, ",\"estimate\":{\"basis\":\"%s\"",
-          says != OUTLOOK_NEVER ? basis_text(p->in->runs[p->i].after)
-          : !never_starts(p)    ? "unknown"
-                                : "none needed");
-    if (says == OUTLOOK_TIME) {
-        time_member(p->out, "start", o->mid);
-    }
-    if (known) {
-        time_member(p->out, "earliest", o->early);
-        time_member(p->out, "latest", o->late);
-    } else {
-        time_member(p->out, "notBefore", bound_of(p));
-    }
+    *to = (struct explained_estimate){
+        .basis = str_of(says != OUTLOOK_NEVER ? basis_text(p->in->runs[p->i].after)
+                        : !never_starts(p)    ? "unknown"
+                                              : "none needed"),
+        .start_ns = says == OUTLOOK_TIME ? known_time(o->mid) : 0,
+        .earliest_ns = is_known ? known_time(o->early) : 0,
+        .latest_ns = is_known ? known_time(o->late) : 0,
+        .not_before_ns = is_known ? 0 : known_time(bound_of(p))};
     estimate_text(p, &text);
-    text_member(p->out, "text", buf_view(&text));
-    buf_reset(&text);
+    to->text = said(p, &text);
     estimate_note(p, &text);
-    text_member(p->out, "note", buf_view(&text));
+    to->note = said(p, &text);
     buf_release(&text);
-    buf_ch(p->out, '}');
 }
 
 /* ---- text ---- */
@@ -659,47 +639,45 @@ static void whole_text(const struct page *p, struct str summary, struct buf *b) 
 
 /* ---- the whole ---- */
 
-void explanation_head(const struct object *o, const char *state, struct str job, struct str local,
-                      struct str cluster, int64_t priority, struct buf *out) {
-    buf_c(out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"WorkloadExplanation\","
-               "\"metadata\":{\"name\":");
-    buf_json(out, o->name);
-    text_member(out, "namespace", o->ns);
-    text_member(out, "uid", o->uid);
-    time_member(out, "creationTimestamp", o->created_ns);
-    buf_f(out, "},\"status\":{\"state\":\"%s\",\"priority\":%lld", state, (long long)priority);
-    text_member(out, "job", job);
-    text_member(out, "localQueue", local);
-    text_member(out, "clusterQueue", cluster);
+struct meta explanation_meta(const struct object *o) {
+    return (struct meta){
+        .name = o->name, .namespace = o->ns, .uid = o->uid, .creation_ns = o->created_ns};
 }
 
 static void page_write(struct page *p) {
     const struct insight_work *w = &p->in->works[p->i];
     const struct workload_input *c = &p->in->clone.works[p->i].in;
-    struct buf summary, text;
-    buf_init(&summary, LIMIT_CONDITION_MESSAGE);
+    struct meta meta = explanation_meta(w->obj);
+    struct explained_position position;
+    struct explained_estimate estimate;
+    struct explanation_status s = {.state = STR("Waiting"),
+                                   .job = w->job,
+                                   .local_queue = w->local,
+                                   .cluster_queue = c->queue,
+                                   .priority = c->priority,
+                                   .reason = str_of(w->reason != NULL ? w->reason : ""),
+                                   .position = &position,
+                                   .estimate = &estimate,
+                                   .computed_ns = p->in->now};
+    struct buf text;
     buf_init(&text, LIMIT_OBJECT_BYTES);
-    summary_text(p, &summary);
-    explanation_head(w->obj, "Waiting", w->job, w->local, c->queue, c->priority, p->out);
-    text_member(p->out, "reason", str_of(w->reason));
-    text_member(p->out, "summary", buf_view(&summary));
-    position_json(p);
-    buf_c(p->out, ",\"lacks\":[");
-    for (size_t i = 0; i < p->why.n_lacks; i++) {
-        buf_c(p->out, i ? "," : "");
-        lack_json(p, &p->why.lacks[i]);
+    summary_text(p, &text);
+    s.summary = said(p, &text);
+    set_position(p, &position);
+    s.lacks.v = ARENA_ARRAY(p->mem, struct explained_lack, p->why.n_lacks + 1);
+    for (size_t i = 0; s.lacks.v != NULL && i < p->why.n_lacks; i++) {
+        set_lack(p, &p->why.lacks[i], &s.lacks.v[s.lacks.n++]);
     }
-    buf_ch(p->out, ']');
-    rules_json(p);
-    estimate_json(p);
-    time_member(p->out, "computed", p->in->now);
+    set_rules(p, &s);
+    set_bars(p, &s);
+    set_estimate(p, &estimate);
     if (p->full) {
-        whole_text(p, buf_view(&summary), &text);
-        text_member(p->out, "text", buf_view(&text));
+        whole_text(p, s.summary, &text);
+        s.text = said(p, &text);
     }
-    buf_c(p->out, "}}");
-    buf_release(&summary);
     buf_release(&text);
+    codec_list_object(&kind_workload_explanation,
+                      &(struct workload_explanation){.metadata = &meta, .status = &s}, p->out);
 }
 
 int insight_explain(struct insight *in, size_t i, const struct insight_viewer *v, bool full,
@@ -712,10 +690,11 @@ int insight_explain(struct insight *in, size_t i, const struct insight_viewer *v
         return ERR_NOT_FOUND;
     }
     arena_init(&p.a, 64 << 20);
+    p.mem = &p.a;
     int r = explain_workload(in->index, in->clone.works[i].in.uid, &o, &p.a, &p.why);
     if (r == 0) {
         page_write(&p);
-        r = buf_ok(out);
+        r = arena_ok(&p.a) != 0 ? ERR_NOMEM : buf_ok(out);
     }
     arena_release(&p.a);
     return r;

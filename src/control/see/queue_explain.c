@@ -1,4 +1,6 @@
 /* queue_explain: see queue_explain.h. Previews are in queue_preview.c. */
+#include "api/kinds/kinds.h"
+#include "api/schema/codec_encode.h"
 #include "control/see/explain_private.h"
 
 #include "api/tables/view_reservation.h"
@@ -270,8 +272,8 @@ static void checks_text(yyjson_val *w, struct buf *out) {
     }
 }
 
-static void written_json(const struct explain_item *it, yyjson_val *w, int64_t now, struct str why,
-                         struct buf *out) {
+static void written_explain(const struct explain_item *it, yyjson_val *w, int64_t now,
+                            struct str why, struct buf *out) {
     const struct object *o = it->obj;
     struct str cluster = json_str_at(w, "status.admission.clusterQueue"), inactive = it->inactive;
     const struct owner_ref *by = object_controller(o);
@@ -289,21 +291,19 @@ static void written_json(const struct explain_item *it, yyjson_val *w, int64_t n
     struct str again = json_str_at(w, "status.requeueState.requeueAt");
     struct str message = json_str_at(c, "message");
     bool far = why.n > 0 && c == waits && !held;
-    char text[TIME_TEXT_MAX];
-    explanation_head(o,
-                     finished   ? "Finished"
-                     : leaves   ? "Stopping"
-                     : admitted ? "Admitted"
-                     : reserved ? "Reserved"
-                     : held     ? "Held"
-                                : "Waiting",
-                     by != NULL ? by->name : o->name, json_str_at(w, "spec.queueName"),
-                     cluster.n > 0 ? cluster : it->cluster, json_i64_at(w, "spec.priority", 0),
-                     out);
-    if (c != NULL) {
-        buf_c(out, ",\"reason\":");
-        buf_json(out, json_str_at(c, "reason"));
-    }
+    struct meta meta = explanation_meta(o);
+    struct explanation_status s = {.state = str_of(finished   ? "Finished"
+                                                   : leaves   ? "Stopping"
+                                                   : admitted ? "Admitted"
+                                                   : reserved ? "Reserved"
+                                                   : held     ? "Held"
+                                                              : "Waiting"),
+                                   .job = by != NULL ? by->name : o->name,
+                                   .local_queue = json_str_at(w, "spec.queueName"),
+                                   .cluster_queue = cluster.n > 0 ? cluster : it->cluster,
+                                   .priority = json_i64_at(w, "spec.priority", 0),
+                                   .reason = json_str_at(c, "reason"),
+                                   .computed_ns = now};
     struct buf line;
     buf_init(&line, LIMIT_CONDITION_MESSAGE);
     if (reserved && !admitted && !finished && !leaves && why.n == 0) {
@@ -326,13 +326,12 @@ static void written_json(const struct explain_item *it, yyjson_val *w, int64_t n
     if (again.n > 0 && !finished && !admitted) {
         buf_f(&line, "; it is queued again at %.*s", STR_ARG(again));
     }
-    buf_c(out, ",\"summary\":");
-    buf_json(out, buf_view(&line));
-    buf_c(out, ",\"text\":");
     buf_ch(&line, '\n');
-    buf_json(out, buf_view(&line));
+    s.text = buf_view(&line);
+    s.summary = str_head(s.text, s.text.n > 0 ? s.text.n - 1 : 0);
+    codec_list_object(&kind_workload_explanation,
+                      &(struct workload_explanation){.metadata = &meta, .status = &s}, out);
     buf_release(&line);
-    buf_f(out, ",\"computed\":\"%.*s\"}}", STR_ARG(time_text(now, text)));
 }
 
 static int written(const struct explain_item *it, int64_t now, struct str why, struct buf *out) {
@@ -341,7 +340,7 @@ static int written(const struct explain_item *it, int64_t now, struct str why, s
     arena_init(&a, 64 << 20);
     int r = object_tree(it->obj, &a, &doc, NULL);
     if (r == 0) {
-        written_json(it, yyjson_doc_get_root(doc), now, why, out);
+        written_explain(it, yyjson_doc_get_root(doc), now, why, out);
     }
     arena_release(&a);
     return r;
@@ -405,21 +404,14 @@ static void explain_work(void *ctx, const atomic_bool *stop) {
     }
     if (k->list) {
         items_sort(k);
-        buf_f(&k->out,
-              "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"WorkloadExplanationList\","
-              "\"metadata\":{\"resourceVersion\":\"%llu\"",
-              (unsigned long long)k->revision);
-        if (k->remaining > 0) {
-            buf_f(&k->out, ",\"remainingItemCount\":%zu", k->remaining);
-        }
-        buf_c(&k->out, "},\"items\":[");
+        codec_list_begin_at("WorkloadExplanationList", STR("berth.dev"), STR("v1alpha1"),
+                            k->revision, k->remaining, &k->out);
     }
     for (size_t i = 0; i < k->n_items && r == 0 && !atomic_load(stop); i++) {
-        buf_c(&k->out, i ? "," : "");
         r = item_write(k, &k->items[i]);
     }
     if (k->list) {
-        buf_c(&k->out, "]}");
+        codec_list_end(&k->out);
     }
     if (r != 0) {
         k->code = err_set(&k->err, r == ERR_GONE ? ERR_UNAVAILABLE : r,

@@ -6,6 +6,8 @@
  * A deleted ClusterQueue goes on as a stopped one (it waits for what it admitted); a deleted ResourceFlavor that is in
  * use stays. What waits in no queue today because that is stopped or missing joins where the edit opens it.
  */
+#include "api/kinds/kinds.h"
+#include "api/schema/codec_encode.h"
 #include "control/see/explain_private.h"
 
 #include "api/schema/codec.h"
@@ -513,7 +515,7 @@ static const char *reason_word(enum preempt_reason r) {
     return words[r];
 }
 
-static void reason_json(struct virtual_call *k, size_t i, bool evicted) {
+static struct str reason_of(struct virtual_call *k, size_t i, bool evicted) {
     const struct preview *p = k->preview;
     const struct outcome_of *o = &p->after[i];
     struct buf b;
@@ -535,9 +537,9 @@ static void reason_json(struct virtual_call *k, size_t i, bool evicted) {
     if (evicted && o->admitted) {
         buf_c(&b, "; it would be admitted again at once");
     }
-    buf_c(&k->out, ",\"reason\":");
-    buf_json(&k->out, buf_view(&b));
+    struct str text = arena_str(&k->arena, buf_view(&b));
     buf_release(&b);
+    return text;
 }
 
 enum list { LIST_ADMITTED, LIST_EVICTED, LIST_WAITING_NEW, LIST_WAITING };
@@ -558,27 +560,25 @@ static bool belongs(const struct preview *p, size_t i, enum list l) {
     return false;
 }
 
-static size_t list_json(struct virtual_call *k, enum list l, size_t *listed) {
+/* How many there are; as many as are listed are added. */
+static int64_t add_list(struct virtual_call *k, enum list l, struct explained_workload_list *to) {
     const struct preview *p = k->preview;
-    size_t count = 0;
+    int64_t count = 0;
     for (size_t i = 0; i < p->in->clone.n_works; i++) {
         if (!belongs(p, i, l)) {
             continue;
         }
         count++;
-        if (*listed < LISTED_MAX) {
-            buf_c(&k->out, (*listed)++ > 0 ? ",{" : "{");
-            insight_reference(p->in, i, &p->v, &k->out);
-            if (l != LIST_ADMITTED) {
-                reason_json(k, i, l == LIST_EVICTED);
-            }
-            buf_ch(&k->out, '}');
+        if (to->v != NULL && to->n < LISTED_MAX) {
+            insight_reference(p->in, i, &p->v, &to->v[to->n]);
+            to->v[to->n++].reason =
+                l != LIST_ADMITTED ? reason_of(k, i, l == LIST_EVICTED) : (struct str){0};
         }
     }
     return count;
 }
 
-static void notes_json(struct virtual_call *k) {
+static void add_notes(struct virtual_call *k) {
     const struct clone *c = &k->preview->in->clone;
     if (c->pending_left_out + c->holding_left_out > 0) {
         note(k->preview, arena_f(&k->arena, "%zu workloads were left out: there are too many",
@@ -587,49 +587,33 @@ static void notes_json(struct virtual_call *k) {
     if (c->places_left_out) {
         note(k->preview, STR("places on nodes were left out: there are too many nodes"));
     }
-    buf_c(&k->out, ",\"notes\":[");
-    for (size_t i = 0; i < k->preview->n_notes; i++) {
-        buf_c(&k->out, i ? "," : "");
-        buf_json(&k->out, k->preview->notes[i]);
-    }
-    buf_ch(&k->out, ']');
 }
 
-static void suggestions_json(struct virtual_call *k) {
+static void add_suggestions(struct virtual_call *k, struct preview_status *to) {
     const struct preview_remedies *s = &k->preview->remedies;
-    buf_c(&k->out, ",\"suggestions\":[");
-    for (size_t i = 0; i < s->n; i++) {
-        buf_c(&k->out, i ? ",{\"clusterQueue\":" : "{\"clusterQueue\":");
-        buf_json(&k->out, s->v[i].queue);
-        buf_c(&k->out, ",\"field\":");
-        buf_json(&k->out, s->v[i].field);
-        buf_c(&k->out, ",\"nominalQuota\":");
-        buf_json(&k->out, s->v[i].quota);
-        buf_c(&k->out, ",\"message\":");
-        buf_json(&k->out, s->v[i].text);
-        buf_ch(&k->out, '}');
+    to->suggestions.v = ARENA_ARRAY(&k->arena, struct preview_suggestion, s->n + 1);
+    for (size_t i = 0; to->suggestions.v != NULL && i < s->n; i++) {
+        to->suggestions.v[to->suggestions.n++] = (struct preview_suggestion){
+            s->v[i].queue, s->v[i].field, s->v[i].quota, s->v[i].text};
     }
-    buf_ch(&k->out, ']');
 }
 
-static void preview_json(struct virtual_call *k) {
-    char text[TIME_TEXT_MAX];
-    size_t listed = 0;
-    buf_c(&k->out, "{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"QueuePreview\","
-                   "\"metadata\":{},\"status\":{\"admitted\":[");
-    size_t admitted = list_json(k, LIST_ADMITTED, &listed);
-    listed = 0;
-    buf_c(&k->out, "],\"evicted\":[");
-    size_t evicted = list_json(k, LIST_EVICTED, &listed);
-    listed = 0;
-    buf_c(&k->out, "],\"waiting\":[");
-    size_t waiting = list_json(k, LIST_WAITING_NEW, &listed);
-    waiting += list_json(k, LIST_WAITING, &listed);
-    buf_f(&k->out, "],\"admittedCount\":%zu,\"evictedCount\":%zu,\"waitingCount\":%zu", admitted,
-          evicted, waiting);
-    suggestions_json(k);
-    notes_json(k);
-    buf_f(&k->out, ",\"computed\":\"%.*s\"}}", STR_ARG(time_text(k->now, text)));
+static void preview_answer(struct virtual_call *k) {
+    struct meta meta = {0};
+    struct preview_status s = {.computed_ns = k->now};
+    struct explained_workload_list *lists[] = {&s.admitted, &s.evicted, &s.waiting};
+    for (size_t i = 0; i < 3; i++) {
+        lists[i]->v = ARENA_ARRAY(&k->arena, struct explained_workload, LISTED_MAX);
+    }
+    s.admitted_count = add_list(k, LIST_ADMITTED, &s.admitted);
+    s.evicted_count = add_list(k, LIST_EVICTED, &s.evicted);
+    s.waiting_count = add_list(k, LIST_WAITING_NEW, &s.waiting);
+    s.waiting_count += add_list(k, LIST_WAITING, &s.waiting);
+    add_suggestions(k, &s);
+    add_notes(k);
+    s.notes = (struct str_list){k->preview->notes, k->preview->n_notes};
+    codec_encode_object(&kind_queue_preview, &(struct queue_preview){&meta, &s}, &k->out);
+    k->out.failed = k->out.failed ? k->out.failed : arena_ok(&k->arena);
 }
 
 static void preview_work(void *ctx, const atomic_bool *stop) {
@@ -643,7 +627,7 @@ static void preview_work(void *ctx, const atomic_bool *stop) {
     r = r == 0 ? edits_apply(p) : r;
     r = r == 0 ? settle(k, p->after, stop) : r;
     if (r == 0) {
-        preview_json(k);
+        preview_answer(k);
     } else {
         k->code = err_set(&k->err, r == ERR_GONE ? ERR_UNAVAILABLE : r,
                           r == ERR_NOMEM ? "out of memory" : "the what-if run was stopped");
