@@ -4,9 +4,14 @@
  */
 #include "control/admit/webhook_certs.h"
 
+#include "api/meta.h"
+#include "api/schema/codec.h"
+#include "api/schema/codec_encode.h"
+#include "api/tables/view_core.h"
 #include "api/webhooks.h"
 #include "base/mem.h"
 #include "control/kit/controller.h"
+#include "control/kit/edit.h"
 #include "wire/text/base64.h"
 
 enum { TOLD_KINDS = 3, BODY_MAX = 4 << 20, LOOK_AGAIN_S = 60 };
@@ -29,18 +34,56 @@ static struct str decoded(struct arena *a, yyjson_val *data, const char *key) {
     return base64_decode(a, json_str(json_get(data, str_of(key))));
 }
 
-static void member(struct buf *b, const char *key, struct str v, const char *end) {
-    buf_f(b, "\"%s\":\"", key);
-    base64_encode(b, v);
-    buf_f(b, "\"%s", end);
+static struct str encoded(struct arena *a, struct str v) {
+    struct buf b;
+    buf_init(&b, BODY_MAX);
+    base64_encode(&b, v);
+    struct str text = buf_ok(&b) == 0 ? arena_str(a, buf_view(&b)) : (struct str){0};
+    buf_release(&b);
+    return text;
 }
 
-static void write_data(struct buf *b, const struct cert_set *s) {
-    buf_c(b, "\"data\":{");
-    member(b, "ca.crt", s->bundle, ",");
-    member(b, "ca.key", s->ca_key, ",");
-    member(b, "tls.crt", s->cert, ",");
-    member(b, "tls.key", s->key, "}}");
+/* The keys of the set in a Secret's data; others stay. ERR_NOMEM. */
+static int set_data(struct str_map *data, const struct cert_set *s, struct arena *a) {
+    const struct {
+        const char *key;
+        struct str v;
+    } all[] = {{"ca.crt", s->bundle},
+               {"ca.key", s->ca_key},
+               {"tls.crt", s->cert},
+               {"tls.key", s->key}};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(*all); i++) {
+        struct str text = encoded(a, all[i].v);
+        r = text.p != NULL ? meta_set(data, a, all[i].key, text) : ERR_NOMEM;
+    }
+    return r;
+}
+
+static int make_secret(struct webhook_certs *w, const struct cert_set *s, struct buf *out) {
+    struct str_pair label = {STR("app.kubernetes.io/name"), STR("berth")};
+    struct meta meta = {.name = w->o.secret, .namespace = w->o.ns, .labels = {&label, 1}};
+    struct secret secret = {.metadata = &meta};
+    int r = set_data(&secret.data, s, &w->base.arena);
+    if (r == 0) {
+        codec_encode_object(w->secrets, &secret, out);
+    }
+    return r != 0 ? r : buf_ok(out);
+}
+
+static int change_secret(struct webhook_certs *w, const struct object *o, const struct cert_set *s,
+                         struct buf *out) {
+    struct secret was, want;
+    yyjson_doc *d;
+    int r = object_tree(o, &w->base.arena, &d, NULL);
+    r = r == 0 ? codec_decode(&schema_secret, yyjson_doc_get_root(d), &w->base.arena, &was, NULL)
+               : r;
+    if (r != 0) {
+        return r;
+    }
+    want = was;
+    r = set_data(&want.data, s, &w->base.arena);
+    return r == 0 ? edit_write(o, EDIT_VERSION | EDIT_UID, &was, &want, out) : r;
 }
 
 /* o NULL: there is none. */
@@ -51,23 +94,13 @@ static enum work store(struct webhook_certs *w, const struct object *o, const st
     }
     struct buf b;
     buf_init(&b, BODY_MAX);
-    if (o == NULL) {
-        buf_f(&b,
-              "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%.*s\","
-              "\"namespace\":\"%.*s\",\"labels\":{\"app.kubernetes.io/name\":\"berth\"}},",
-              STR_ARG(w->o.secret), STR_ARG(w->o.ns));
-        write_data(&b, s);
-    } else {
-        buf_f(&b, "{\"metadata\":{\"resourceVersion\":\"%llu\",\"uid\":\"%.*s\"},",
-              (unsigned long long)o->rv, STR_ARG(o->uid));
-        write_data(&b, s);
-    }
-    if (buf_ok(&b) != 0) {
-        round_fail(r, buf_ok(&b));
-    } else if (o == NULL) {
+    int code = o == NULL ? make_secret(w, s, &b) : change_secret(w, o, s, &b);
+    if (code == 0 && o == NULL) {
         round_create(r, w->secrets, w->o.ns, buf_view(&b));
-    } else {
+    } else if (code == 0) {
         round_patch(r, w->secrets, w->o.ns, w->o.secret, "", PATCH_MERGE, buf_view(&b));
+    } else if (code != ERR_NOT_FOUND) {
+        round_fail(r, code);
     }
     buf_release(&b);
     return round_end(r);
