@@ -267,6 +267,7 @@ static void on_network(void *ctx, const struct err *err) {
         pods_set_network(n->pods, NULL);
         n->no_network = true;
     } else {
+        pods_set_userns(n->pods, network_userns(n->network));
         if (network_overlap(n->network, route)) {
             log_warn(n->log, "node %s: pods cannot reach %s: choose another range (--pod-range)",
                      n->name, route);

@@ -1,7 +1,8 @@
 """crossings: every way from one pod into another or into the machine that is tried, as one table.
 
 Run inside a pod as `python3 -c <this text>`, with what it aims at in the environment: VICTIM_PID (the machine's number of a
-neighbour's process), VICTIM_DIR (its folder), DATA (Berth's data folder), MARK (a word that names what the neighbour has made).
+neighbour's process), VICTIM_DIR (its folder), VICTIM_PORT (where it
+listens on its loopback), API_PORT (where Berth listens on the machine's), DATA (Berth's data folder), MARK (a word that names what the neighbour has made).
 Each row is a function that raises OSError or Refused when it was stopped; when it returns, it crossed. Prints one line a row:
 "name refused why" or "name CROSSED".
 """
@@ -102,6 +103,10 @@ def opens_system_v_queue(): call("msgget", 0x0BE28, 0)
 def opens_posix_queue(): call("mq_open", MARK.encode(), os.O_RDWR, 0, None)
 @crossing
 def connects_abstract_socket(): socket.socket(socket.AF_UNIX).connect("\0" + MARK)
+@crossing
+def connects_loopback(): socket.create_connection(("127.0.0.1", int(os.environ["VICTIM_PORT"])), 2)
+@crossing
+def connects_to_the_machine(): socket.create_connection(("127.0.0.1", int(os.environ["API_PORT"])), 2)
 @crossing
 def connects_socket(): os.chdir(VICTIM + "/root/work"); socket.socket(socket.AF_UNIX).connect("s")
 @crossing

@@ -41,6 +41,8 @@ except OSError:
     pass
 s = socket.socket(socket.AF_UNIX); s.bind("\0" + mark); s.listen()
 t = socket.socket(socket.AF_UNIX); t.bind("s"); os.chmod("s", 0o777); t.listen()
+u = socket.socket(); u.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+u.bind(("127.0.0.1", int(os.environ["VICTIM_PORT"]))); u.listen()
 print("victim is ready", flush=True)
 time.sleep(600)
 """
@@ -64,9 +66,23 @@ def python_job(name, text, env, ns="default", **pod):
     return o
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def shared_network(b):
+    """What crosses where pods have no networks of their own, which the node tells."""
+    c = next((c for c in b.get("nodes")["items"][0]["status"]["conditions"] if c["type"] == "PodNetwork"), {})
+    return () if c.get("status") == "True" else ("connects_loopback", "connects_to_the_machine")
+
+
 def start_victim(b, mark, name="victim", ns="default"):
     """A neighbour with a bit of everything. Returns what an attacker is told of it."""
-    o = python_job(name, VICTIM + f"# {mark}\n", {"MARK": mark, "VOLUME": "$(BERTH_ROOT)/volumes/v"}, ns,
+    port = free_port()
+    o = python_job(name, VICTIM + f"# {mark}\n",
+                   {"MARK": mark, "VOLUME": "$(BERTH_ROOT)/volumes/v", "VICTIM_PORT": str(port)}, ns,
                    volumes=[{"name": "v", "emptyDir": {}}])
     o["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/mnt"}]
     b.apply(o)
@@ -75,7 +91,8 @@ def start_victim(b, mark, name="victim", ns="default"):
     with open(os.path.join(folder(b, uid), "state.json"), encoding="utf-8") as f:
         import json
         pid = json.load(f)["containers"][0]["pid"]
-    return {"VICTIM_PID": str(pid), "VICTIM_DIR": folder(b, uid), "DATA": b.data, "MARK": mark}
+    return {"VICTIM_PID": str(pid), "VICTIM_DIR": folder(b, uid), "DATA": b.data, "MARK": mark, "VICTIM_PORT": str(port),
+            "API_PORT": str(b.port)}
 
 
 def results(text):
@@ -137,6 +154,7 @@ def test_as_root(program, kubectl):
         b.apply({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
                  "metadata": {"name": "default", "namespace": "other"}, "spec": {"clusterQueue": "default"}})
         env = start_victim(b, mark)
+        check(not shared_network(b), "pods have no networks of their own")
         none_crossed(attack(b, env))
         none_crossed(attack(b, env, ns="other"))
 
@@ -151,7 +169,7 @@ def test_without_walls(program, kubectl):
             os.makedirs(os.path.join(victim, d))
         for d in ("spec.json", "lock"):
             open(os.path.join(victim, d), "w", encoding="utf-8").close()
-        env = dict(os.environ, MARK=mark, VOLUME=victim + "/root/volumes/v")
+        env = dict(os.environ, MARK=mark, VOLUME=victim + "/root/volumes/v", VICTIM_PORT=str(free_port()), API_PORT=str(b.port))
         bare = subprocess.Popen([PYTHON, "-c", VICTIM + f"# {mark}\n"], cwd=victim + "/root/work", env=env,
                                 stdout=subprocess.PIPE, text=True)
         try:
@@ -227,7 +245,7 @@ def test_as_a_user(program, kubectl):
     mark = f"berth-victim-{os.getpid()}"
     with Machine(mark), UserBerth(program, kubectl) as b:
         env = start_victim(b, mark)
-        none_crossed(attack(b, env))
+        none_crossed(attack(b, env), shared_network(b))
 
 
 def test_where_nothing_is_allowed(program, kubectl):

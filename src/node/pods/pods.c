@@ -467,6 +467,9 @@ void pods_free(struct pods *ps) {
     if (ps->server) {
         loop_child_free(ps->server);
     }
+    if (ps->retired) {
+        loop_child_free(ps->retired);
+    }
     ps->clock->timer_free(ps->tick);
     mem_free(ps);
 }

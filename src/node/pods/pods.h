@@ -34,7 +34,7 @@ struct pods_options {
     const struct sandbox_probe *probe;
     const char *data_dir, *program, *node_name, *host_path_dir;
     bool podman;
-    bool strict; /* a limit that the kernel does not take stops its pod */
+    bool strict;             /* a limit that the kernel does not take stops its pod */
     struct network *network; /* NULL: pods use the machine's own */
     struct pod_facts facts;
     /* Gets a ConfigMap or Secret; done(done_ctx, code, json) comes later, once, on the loop thread.
@@ -54,6 +54,9 @@ struct pods *pods_new(const struct pods_options *o, struct err *err);
 void pods_free(struct pods *p);
 void pods_set_gpus(struct pods *p, struct gpus *gpus);
 void pods_set_network(struct pods *p, struct network *n); /* NULL: there is none after all */
+/* Without root, pods' network namespaces belong to this user namespace ("": to none of the kind), which their shims
+ * are to join: those that start from now on. */
+void pods_set_userns(struct pods *p, struct str path);
 
 /* From the API: a pod of this node, new or changed; one that no longer exists; the first list is
  * complete. */
@@ -61,7 +64,7 @@ void pods_put(struct pods *p, const struct object *pod);
 void pods_gone(struct pods *p, const struct object *pod);
 void pods_synced(struct pods *p);
 
-bool pods_alive(void *pods, struct str uid); /* has, or may have, processes */
+bool pods_alive(void *pods, struct str uid);            /* has, or may have, processes */
 bool pods_has(const struct pods *pods, struct str uid); /* is not over */
 /* The hardware under a pod failed: it is ended, and told why. */
 void pods_trouble(struct pods *p, struct str uid, const char *why);

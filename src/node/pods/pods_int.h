@@ -87,7 +87,8 @@ struct pod {
     struct disk_walk walk;
     uint64_t walked; /* what the last whole walk counted */
     bool evicted, emptied;
-    struct pod_quota *quota; /* what it may write; NULL: anything, or not looked at yet (quota_known) */
+    struct pod_quota
+        *quota; /* what it may write; NULL: anything, or not looked at yet (quota_known) */
     bool quota_known;
     bool waiting_answer; /* of gpus or fetch: freeing must wait */
     bool doomed;         /* free as soon as no answer is awaited */
@@ -101,6 +102,9 @@ struct pods {
     struct loop_fd *watch;
     struct timer *tick;
     struct loop_child *server;
+    struct loop_child *retired; /* of another user namespace: ends with its last shim */
+    int retired_pid;
+    char userns[48]; /* that the server joins; "": it makes its own */
     int server_fd;
     bool synced;
     int64_t disk_mono;   /* when the disk is looked at next */

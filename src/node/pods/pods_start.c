@@ -180,29 +180,27 @@ static int write_spec(struct pod *p, struct pod_spec_notes *notes, struct err *e
     struct pod_facts facts = ps->o.facts;
     facts.pod_ip = pod_ip(p);
     if (code == 0) {
-        const struct pod_spec_in in = {.env = {.pod = yyjson_doc_get_root(doc),
-                                               .facts = &facts,
-                                               .lookup = lookup,
-                                               .ctx = p},
-                                       .data_dir = ps->o.data_dir,
-                                       .dir = p->dir,
-                                       .host_path_dir = ps->o.host_path_dir,
-                                       .claims_dir = claims,
-                                       .node_name = ps->o.node_name,
-                                       .probe = ps->o.probe,
-                                       .uid = p->user,
-                                       .gid = group,
-                                       .files = files,
-                                       .n_files = n_files,
-                                       .podman = ps->o.podman,
-                                       .strict = ps->o.strict,
-                                       .services = ps->o.services,
-                                       .services_ctx = ps->o.ctx,
-                                       .netns = str_of(p->attached ? p->netns : ""),
-                                       .gateway = ps->o.facts.gateway,
-                                       .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
-                                       .devices = &p->devices,
-                                       .uuids = p->uuids};
+        const struct pod_spec_in in = {
+            .env = {.pod = yyjson_doc_get_root(doc), .facts = &facts, .lookup = lookup, .ctx = p},
+            .data_dir = ps->o.data_dir,
+            .dir = p->dir,
+            .host_path_dir = ps->o.host_path_dir,
+            .claims_dir = claims,
+            .node_name = ps->o.node_name,
+            .probe = ps->o.probe,
+            .uid = p->user,
+            .gid = group,
+            .files = files,
+            .n_files = n_files,
+            .podman = ps->o.podman,
+            .strict = ps->o.strict,
+            .services = ps->o.services,
+            .services_ctx = ps->o.ctx,
+            .netns = str_of(p->attached ? p->netns : ""),
+            .gateway = ps->o.facts.gateway,
+            .simulated = ps->o.gpus && gpus_simulated(ps->o.gpus),
+            .devices = &p->devices,
+            .uuids = p->uuids};
         code = dir_make(p->dir, 0711, err);
         code = code ? code : pod_spec_write(&in, notes, err);
     }
@@ -258,6 +256,10 @@ static void on_server_exit(void *ctx, int pid, int64_t status, int signal) {
     struct pods *ps = ctx;
     struct err err;
 
+    if (ps->retired && pid == ps->retired_pid) { /* its last shim has ended */
+        loop_child_free(TAKE(ps->retired));
+        return;
+    }
     loop_child_free(ps->server);
     ps->server = NULL;
     log_error(ps->o.log, "the shim server ended (status %lld, signal %d); starting another",
@@ -272,7 +274,8 @@ static void on_server_exit(void *ctx, int pid, int64_t status, int signal) {
 }
 
 int pods_server_start(struct pods *ps, struct err *err) {
-    const char *argv[] = {ps->o.program, "shim", "--serve", NULL};
+    const char *argv[] = {ps->o.program, "shim", "--serve", ps->userns[0] ? "--userns" : NULL,
+                          ps->userns,    NULL};
     struct child_options o = {.file = ps->o.program, .argv = argv, .n_fds = 3, .detached = true};
     int pair[2];
 
@@ -290,6 +293,28 @@ int pods_server_start(struct pods *ps, struct err *err) {
     }
     ps->server_fd = pair[0];
     return 0;
+}
+
+void pods_set_userns(struct pods *ps, struct str path) {
+    struct err err;
+
+    if (ps->o.probe->root || str_is(path, ps->userns) ||
+        !str_copy(path, ps->userns, sizeof(ps->userns))) {
+        return;
+    }
+    if (ps->retired) { /* one is enough to remember: the one before it is reaped by whoever comes after us */
+        loop_child_free(ps->retired);
+    }
+    ps->retired = ps->server;
+    ps->retired_pid = ps->server ? loop_child_pid(ps->server) : 0;
+    ps->server = NULL;
+    if (ps->server_fd != -1) {
+        close(ps->server_fd);
+        ps->server_fd = -1;
+    }
+    if (pods_server_start(ps, &err)) {
+        log_error(ps->o.log, "%s", err.text);
+    }
 }
 
 void pod_launch(struct pod *p) {

@@ -30,8 +30,11 @@ static int put(const char *path, const char *text) {
     return e;
 }
 
+/* Whose user namespace we are in, by the number outside of it; 0: the machine's own, as root. */
+static uid_t owner;
+
 int cell_user(const char *path) {
-    uid_t uid = geteuid();
+    uid_t uid = owner = geteuid();
     gid_t gid = getegid();
     char text[64];
     int e = 0;
@@ -67,7 +70,7 @@ int cell_prepare(struct err *err) {
     if (prepared && !view_is_old()) {
         return 0;
     }
-    int fd = view_make(geteuid() != 0, &what);
+    int fd = view_make(owner, &what);
     if (fd == -1) {
         return err_sys(err, errno, "the pods' view of the machine: %s", what);
     }

@@ -142,8 +142,8 @@ static int hide(const char *root, const char *path) {
                : 0;
 }
 
-static int hide_home(const char *root) {
-    const struct passwd *p = getpwuid(geteuid());
+static int hide_home(const char *root, uid_t owner) {
+    const struct passwd *p = getpwuid(owner);
     const char *home = getenv("HOME");
     int e = p ? hide(root, p->pw_dir) : 0;
 
@@ -160,7 +160,7 @@ static int add_proc(const char *root) {
     return mount("/proc", path, NULL, MS_BIND | MS_REC, NULL) == -1 ? errno : 0;
 }
 
-static int build(const char *root, bool own_home, const char **what) {
+static int build(const char *root, uid_t owner, const char **what) {
     char path[PATH_LEN];
     int e;
 
@@ -178,11 +178,11 @@ static int build(const char *root, bool own_home, const char **what) {
             path,
             MNT_DETACH); /* refused in a user namespace; a pod copies fewer mounts without them */
     }
-    if ((e = hide(root, "/sys/fs/cgroup")) || (own_home && (e = hide_home(root)))) {
+    if ((e = hide(root, "/sys/fs/cgroup")) || (owner && (e = hide_home(root, owner)))) {
         return e;
     }
     *what = "bind /proc";
-    if (own_home && (e = add_proc(root))) {
+    if (owner && (e = add_proc(root))) {
         return e;
     }
     *what = "make /dev";
@@ -202,7 +202,7 @@ static int build(const char *root, bool own_home, const char **what) {
 }
 
 /* Builds in a process of its own, whose namespace outlives it by our descriptor; it waits for `go` to be closed. */
-static _Noreturn void run_builder(bool own_home, int report, int go) {
+static _Noreturn void run_builder(uid_t owner, int report, int go) {
     static const char *const places[] = {"/tmp", "/mnt", "/run"};
     const char *what = "leave the machine's mounts", *root = NULL;
     struct view_failure f = {0};
@@ -215,14 +215,14 @@ static _Noreturn void run_builder(bool own_home, int report, int go) {
     f.error =
         !root || unshare(CLONE_NEWNS) == -1 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == -1
             ? errno
-            : build(root, own_home, &what);
+            : build(root, owner, &what);
     snprintf(f.what, sizeof(f.what), "%s", what);
     (void)!write(report, &f, sizeof(f));
     (void)!read(go, &c, 1);
     _exit(0);
 }
 
-int view_make(bool own_home, const char **ret_what) {
+int view_make(uid_t owner, const char **ret_what) {
     static struct view_failure f;
     int report[2], go[2] = {-1, -1}, fd = -1;
     char path[64];
@@ -238,7 +238,7 @@ int view_make(bool own_home, const char **ret_what) {
     pid_t pid = pipe2(go, O_CLOEXEC) == -1 ? -1 : fork();
     if (pid == 0) {
         close(go[1]);
-        run_builder(own_home, report[1], go[0]);
+        run_builder(owner, report[1], go[0]);
     }
     close(report[1]);
     f = (struct view_failure){.error = errno, .what = "fork"};

@@ -13,13 +13,15 @@
 #define BERTH_NODE_VIEW_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Where a container's root is put together when a volume is wanted where the view has nothing. */
 #define VIEW_SPARE "/.berth"
 
 /* Makes it; the descriptor of its mount namespace, or -1 with errno and *ret_what naming the step. Needs
- * CAP_SYS_ADMIN in a user namespace that owns our mount namespace. `own_home`: see above. */
-int view_make(bool own_home, const char **ret_what);
+ * CAP_SYS_ADMIN in a user namespace that owns our mount namespace. `owner`: the user of the machine whose
+ * user namespace it is, and whose home is empty; 0: root. */
+int view_make(uid_t owner, const char **ret_what);
 /* Was something added to or taken from the machine's "/" since the view was made? */
 bool view_is_old(void);
 
