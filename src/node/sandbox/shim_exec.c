@@ -184,7 +184,7 @@ static int make_ends(const struct shim *s, const struct shim_container *c, int i
     int pair[2];
 
     if (c->tty) {
-        int e = terminal_open(&out[0], &in[1], s->sandbox.uid, s->sandbox.gid);
+        int e = terminal_open(s->cell.init, &out[0], &in[1], s->sandbox.uid, s->sandbox.gid);
         in[0] = e == 0 && c->has_stdin ? fcntl(out[0], F_DUPFD_CLOEXEC, 0) : -1;
         return e;
     }

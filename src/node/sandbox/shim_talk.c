@@ -167,7 +167,7 @@ static char **argv_of(const struct podtalk_open *o) {
 static int make_ends(struct shim *s, const struct podtalk_open *o, int in[2], int out[2],
                      int err[2]) {
     if (o->with & PODTALK_TTY) {
-        int e = terminal_open(&in[0], &in[1], s->sandbox.uid, s->sandbox.gid);
+        int e = terminal_open(s->cell.init, &in[0], &in[1], s->sandbox.uid, s->sandbox.gid);
         if (e == 0 && o->rows) {
             terminal_size(in[0], o->rows, o->cols);
         }

@@ -3,18 +3,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int terminal_open(int *ret_ours, int *ret_theirs, uid_t uid, gid_t gid) {
-    char name[64];
-    int ours = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), theirs = -1, e = 0;
+/* Of the pod's own /dev/pts where it has one, so that it has a name in there. */
+static int open_ours(pid_t pod) {
+    char path[64];
+    int fd = -1;
 
-    if (ours == -1 || grantpt(ours) == -1 || unlockpt(ours) == -1 ||
-        ptsname_r(ours, name, sizeof(name)) != 0 ||
-        (theirs = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) == -1) {
+    if (pod > 0) {
+        snprintf(path, sizeof(path), "/proc/%d/root/dev/pts/ptmx", (int)pod);
+        fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
+    }
+    return fd != -1 ? fd : posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+int terminal_open(pid_t pod, int *ret_ours, int *ret_theirs, uid_t uid, gid_t gid) {
+    int ours = open_ours(pod), theirs = -1, e = 0, unlocked = 0;
+
+    if (ours == -1 || ioctl(ours, TIOCSPTLCK, &unlocked) == -1 ||
+        (theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) == -1) {
         e = errno;
     }
     if (e == 0 && uid && fchown(theirs, uid, gid) == -1) {
