@@ -187,6 +187,8 @@ static const struct rule controllers[] = {
     {"core", "pods/binding pods/eviction pods/status", "create " SET},
     {"core", "namespaces namespaces/finalize namespaces/status nodes nodes/status", SET},
     {"core events.k8s.io", "events", "create " SET},
+    {"apps", "deployments replicasets statefulsets", READ},
+    {"apps", "statefulsets", "patch"},
     {"batch", "jobs jobs/finalizers jobs/status", READ " delete " SET},
     {"discovery.k8s.io", "endpointslices", READ},
     {"kueue.x-k8s.io", "*", READ " " CHANGE},
