@@ -5,6 +5,7 @@
 #include "control/apps/daemon_set.h"
 #include "control/apps/deployment.h"
 #include "control/apps/replica_set.h"
+#include "control/apps/stateful_set.h"
 #include "control/berths/booking_objects.h"
 #include "control/book/reservation.h"
 #include "control/bounds/disruption.h"
@@ -46,6 +47,7 @@ static const struct controller_row *const parts[] = {
     &replica_set_controller,
     &daemon_set_controller,
     &deployment_controller,
+    &stateful_set_controller,
     &job_queue_controller,
     &pod_group_controller,
     &serving_controller,

@@ -179,13 +179,12 @@ def kinds_of_others(s):
     def manifest(api, kind):
         return json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": {}})
 
-    for api, kind, text in (("apps/v1", "StatefulSet", "Berth has no kind StatefulSet: Berth runs pods and Jobs"),
-                            ("v1", "ReplicationController", "Berth has no kind ReplicationController"),
+    for api, kind, text in (("v1", "ReplicationController", "Berth has no kind ReplicationController"),
                             ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: pods have the network"),
                             ("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled")):
         s.check("create -f -", text, 1, manifest(api, kind))
         s.check("apply -f -", text, 1, manifest(api, kind))
-    s.check("get statefulset", "Berth has no kind StatefulSet", 1)
+    s.check("get rc", "Berth has no kind ReplicationController", 1)
     s.check("get all", "(?!.*Berth has no)")
     s.check("create -f -", "ensure CRDs are installed first", 1, manifest("example.com/v1", "Widget"))
     groups = s.raw("/apis")["groups"]

@@ -236,6 +236,40 @@ def test_gpus_come_from_the_queue(b):
     wait_for("no Workload is left", lambda: not b.get("workloads")["items"])
 
 
+def test_a_stateful_set(b):
+    """Pods come in order, have names that stay, are updated from the last one on, and go backwards."""
+    w = Free(b)
+    d = deployment("db", 3)
+    w.apply({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"},
+             "spec": dict(d["spec"], serviceName="db")})
+    seen = []
+    def rolled():
+        for p in w.items("pods"):
+            if p["metadata"]["name"] not in seen:
+                check(all(ready(q) for q in w.items("pods") if q["metadata"]["name"] in seen), "one after the other")
+                seen.append(p["metadata"]["name"])
+        return w.get("sts", "db").get("status", {}).get("readyReplicas") == 3
+    wait_for("three pods", rolled)
+    check(seen == ["db-0", "db-1", "db-2"], f"in order: {seen}")
+    was = {p["metadata"]["name"]: p["metadata"]["uid"] for p in w.items("pods")}
+    w.kubectl("patch", "sts", "db", "--type=merge", "-p", '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}')
+    w.kubectl("set", "env", "sts/db", "A=1")
+    w.kubectl("rollout", "status", "sts/db", "--timeout=60s")
+    now = {p["metadata"]["name"]: p["metadata"]["uid"] for p in w.items("pods")}
+    check(now["db-0"] == was["db-0"] and now["db-1"] != was["db-1"] and now["db-2"] != was["db-2"],
+          "those from the partition on are new")
+    w.kubectl("rollout", "undo", "sts/db")
+    w.kubectl("rollout", "status", "sts/db", "--timeout=60s")
+    check(len(w.items("controllerrevisions")) == 2, "undo goes back to a revision, and makes none")
+    check("3" in w.kubectl("rollout", "history", "sts/db"), "the history has it as the third")
+    b.stop(9)
+    b.up()
+    w.kubectl("scale", "sts/db", "--replicas=1")
+    wait_for("one pod", lambda: [p["metadata"]["name"] for p in w.items("pods")] == ["db-0"])
+    w.kubectl("delete", "sts", "db")
+    wait_for("none", lambda: not w.items("pods") and not w.items("controllerrevisions"))
+
+
 def test_a_thousand_replicas(b):
     """They fit nowhere; the API answers others meanwhile."""
     w = Free(b)

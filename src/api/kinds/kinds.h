@@ -19,7 +19,8 @@
     KIND(local_subject_access_review) KIND(self_subject_access_review)                             \
     KIND(self_subject_rules_review) KIND(subject_access_review)                                    \
     KIND(job) KIND(cron_job)                                                                       \
-    KIND(daemon_set) KIND(deployment) KIND(replica_set)                                            \
+    KIND(controller_revision) KIND(daemon_set) KIND(deployment) KIND(replica_set)                  \
+    KIND(stateful_set)                                                                             \
     KIND(lease)                                                                                    \
     KIND(endpoint_slice)                                                                           \
     KIND(mutating_webhooks) KIND(validating_webhooks)                                              \

@@ -6,9 +6,9 @@
 #include "api/tables/view_apps.h"
 
 #include "api/kinds/kinds.h"
+#include "api/kinds/kinds_apps.h"
 #include "api/selector.h"
 
-#define EMPTY_SELECTOR "empty selector is invalid for deployment"
 #define NO_MATCH "`selector` does not match template `labels`"
 
 /* ---- selector and template ---- */
@@ -39,7 +39,7 @@ static bool has_labels(const struct selector *s, yyjson_mut_val *labels, struct 
     return selector_matches(s, &m);
 }
 
-static void selector_check(yyjson_mut_val *spec, struct causes *c) {
+static void selector_check(yyjson_mut_val *spec, const char *name, struct causes *c) {
     struct path at = path_member(NULL, "spec"), selector = path_member(&at, "selector");
     struct path template = path_member(&at, "template"), meta = path_member(&template, "metadata");
     struct path labels = path_member(&meta, "labels");
@@ -53,7 +53,7 @@ static void selector_check(yyjson_mut_val *spec, struct causes *c) {
     }
     if (yyjson_mut_obj_size(json_mget(v, STR("matchLabels"))) == 0 &&
         yyjson_mut_arr_size(json_mget(v, STR("matchExpressions"))) == 0) {
-        cause_invalid_json(c, &selector, v, EMPTY_SELECTOR);
+        cause_invalid_json(c, &selector, v, "empty selector is invalid for %s", name);
     } else if (selector_from_json(c->arena, readable(v, c->arena), &s, NULL) == 0 &&
                !has_labels(&s, own, c->arena)) {
         if (own != NULL) {
@@ -87,11 +87,15 @@ static void set_defaults(yyjson_mut_doc *d, yyjson_mut_val *obj, struct err *err
     pod_spec_defaults(d, json_mpath(obj, "spec.template.spec"));
 }
 
+void apps_check(yyjson_mut_val *spec, const char *name, struct causes *c) {
+    selector_check(spec, name, c);
+    template_check(spec, c);
+}
+
 static void set_check(yyjson_mut_val *obj, yyjson_val *old, struct causes *c) {
     (void)old; /* the table says what is immutable */
     if (!c->status_alone) {
-        selector_check(json_mget(obj, STR("spec")), c);
-        template_check(json_mget(obj, STR("spec")), c);
+        apps_check(json_mget(obj, STR("spec")), "deployment", c);
     }
 }
 
@@ -263,7 +267,7 @@ static const struct column replica_set_columns[] = {
 
 /* ---- rows ---- */
 
-static const struct scale_paths scale = {
+const struct scale_paths apps_scale = {
     .spec_path = {"spec.replicas", 13},
     .status_path = {"status.replicas", 15},
     .selector_path = {"spec.selector", 13},
@@ -274,7 +278,7 @@ static const struct scale_paths scale = {
     .categories = (const char *const[]){"all", NULL},                                              \
     .flags = KIND_NAMESPACED | KIND_STATUS | KIND_GENERATION,                                      \
     .versions =                                                                                    \
-        &(const struct kind_version){.version = "v1", .schema = &schema_, .scale = &scale},        \
+        &(const struct kind_version){.version = "v1", .schema = &schema_, .scale = &apps_scale},   \
     .n_versions = 1, .columns = columns_, .n_columns = COUNT(columns_),                            \
     .subresources = (const char *const[]){"scale", NULL}, .prepare = prepare_status
 

@@ -110,6 +110,28 @@ static void numbers(void **state) {
             "spec.replicas: Invalid value: 10001: must be between 0 and 10000, inclusive\n");
 }
 
+#define STATEFUL(more_) WITH("\"serviceName\":\"s\"," more_)
+#define PLAIN STATEFUL("\"replicas\":1")
+
+static void stateful_sets(void **state) {
+    REFUSED("StatefulSet", PLAIN, "");
+    REFUSED("StatefulSet", SPEC("{}", X, ""),
+            "spec.selector: Invalid value: {}: empty selector is invalid for statefulset\n");
+    REFUSED("StatefulSet",
+            STATEFUL("\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Delete\"}"),
+            "spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: \"Delete\": "
+            "supported values: \"Retain\"\n");
+    REFUSED("StatefulSet",
+            STATEFUL("\"updateStrategy\":{\"type\":\"OnDelete\",\"rollingUpdate\":{"
+                     "\"partition\":1}}"),
+            "spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for "
+            "updateStrategy 'RollingUpdate'\n");
+    assert_string_equal(causes_of("StatefulSet", STATEFUL("\"replicas\":5"), PLAIN), "");
+    assert_non_null(
+        strstr(causes_of("StatefulSet", WITH("\"serviceName\":\"other\",\"replicas\":1"), PLAIN),
+               "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', "));
+}
+
 static void defaults(void **state) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(
         object(SPEC(OF_X, X, ""), kind_by_name(STR("apps"), STR("Deployment"))));
@@ -132,6 +154,7 @@ int main(void) {
         cmocka_unit_test(pods_that_would_not_stay),
         cmocka_unit_test(strategies),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(stateful_sets),
         cmocka_unit_test(defaults),
     };
     arena_init(&arena, 64 << 20);

@@ -48,7 +48,6 @@ static const struct kind rows[] = {
         "v1"),
     ROW("resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates",
         "resourceclaimtemplate", KIND_NAMESPACED, "v1", V("v1beta2")),
-    ROW("apps", "StatefulSet", "statefulsets", "statefulset", KIND_NAMESPACED, "v1"),
 };
 
 const struct kind *kinds_foreign(size_t *ret_n) {

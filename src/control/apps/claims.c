@@ -210,7 +210,8 @@ static bool find_owned(void *ctx, const struct object *o) {
 
 static bool find_orphan(void *ctx, const struct object *o) {
     struct search *s = ctx;
-    if (is_orphan(o) && selector_matches(&s->selector, &o->labels)) {
+    if (is_orphan(o) && selector_matches(&s->selector, &o->labels) &&
+        (!s->c->fits || s->c->fits(s->about, o))) {
         note(s, o);
     }
     return s->code == 0 && s->found->n < PATCHES_MAX;

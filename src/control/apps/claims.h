@@ -21,6 +21,8 @@ struct claim_book {
     struct workqueue *queue;
     const struct kind *owners, *owned;
     struct map *by_uid; /* of owners */
+    /* Whether an orphan that the selector matches may be the owner's; NULL: it may. */
+    bool (*fits)(const struct object *owner, const struct object *orphan);
 };
 
 /* What is remembered of an owner. */

@@ -397,7 +397,7 @@ int deployment_decide(struct deployment_facts *f, struct arena *a, struct deploy
             s.new = x;
         }
     }
-    for (size_t i = 0; s.new == NULL && i < f->n; i++) { /* made of it, and changed on its way */
+    for (size_t i = 0; s.new == NULL &&i < f->n; i++) { /* made of it, and changed on its way */
         s.new = str_eq(f->sets[i].obj->name, f->name) ? &f->sets[i] : NULL;
     }
     deployment_conditions_init(&s);

@@ -23,7 +23,7 @@ enum control_set {
     CONTROL_CRON_JOBS = 1 << 13, /* Jobs at the times of a schedule */
     CONTROL_DISRUPTIONS = 1 << 14, /* how many pods may be evicted */
     CONTROL_QUOTAS = 1 << 15,      /* what namespaces have, of what they may have */
-    CONTROL_APPS = 1 << 16,        /* what runs as long as it is wanted: Deployments, ReplicaSets */
+    CONTROL_APPS = 1 << 16,        /* what runs as long as it is wanted: Deployments, StatefulSets */
     CONTROL_ENDPOINTS = 1 << 17,   /* EndpointSlices of Services */
     CONTROL_VOLUMES = 1 << 18,     /* claims, volumes, snapshots */
     CONTROL_ALL = (1 << 19) - 1,

@@ -12,6 +12,7 @@
 #define MANAGED "kueue.x-k8s.io/managed" /* label and finalizer */
 #define PODSET "kueue.x-k8s.io/podset"
 #define ROLE "kueue.x-k8s.io/role-hash"
+#define PARENT "kueue.x-k8s.io/pod-suspending-parent" /* its pods have the gate */
 #define NOT_QUEUED "GPUs are given through a queue: Jobs of this namespace are not queued"
 #define NO_QUEUE "GPUs are given through a queue: label kueue.x-k8s.io/queue-name is missing"
 
@@ -214,11 +215,13 @@ static int check_cron_job(const struct judged *j, struct err *err) {
     return fine ? 0 : refuse(err, "spec.jobTemplate.metadata.labels: " NO_QUEUE);
 }
 
-/* Pods of what keeps running wait themselves, in the queue that its template names: admission wrote there the one that
- * the object names. */
+/* Pods of what keeps running wait themselves, in the queue that its template names, or for the Workload of what its
+ * template names: admission wrote there what the object says. */
 static int check_lasting(const struct judged *j, struct err *err) {
     yyjson_mut_val *template = json_mpath(j->obj, "spec.template");
-    bool queued = json_mstr(json_mget(json_mpath(template, "metadata.labels"), QUEUE_LABEL)).n > 0;
+    bool queued =
+        json_mstr(json_mget(json_mpath(template, "metadata.labels"), QUEUE_LABEL)).n > 0 ||
+        json_mstr(json_mget(json_mpath(template, "metadata.annotations"), STR(PARENT))).n > 0;
     bool asks = pod_asks_device(json_mget(template, STR("spec")));
     return !asks || queued || may_bind(j) ? 0 : refuse(err, NO_QUEUE);
 }
@@ -274,6 +277,7 @@ static const struct row {
             {"apps", "daemonsets", check_lasting},
             {"apps", "deployments", check_lasting},
             {"apps", "replicasets", check_lasting},
+            {"apps", "statefulsets", check_lasting},
             {"kueue.x-k8s.io", "workloads", check_workload}};
 
 static const struct row *row_of(const struct kind *k) {

@@ -7,8 +7,6 @@
 #define NETWORK "pods have the network of the machine"
 
 static const struct unserved rows[] = {
-    {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", true,
-     RUNS " with completionMode Indexed, whose pods have stable names"},
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
      "horizontalpodautoscaler", "hpa", true, "nothing here is scaled by load"},
     {"", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller", "rc",

@@ -41,7 +41,7 @@ static const struct {
 };
 
 /* Kinds that Kubernetes serves, as Berth does alone, and that are queued, or passed on the way from a pod. */
-static const char *const serving[] = {"Deployment", "ReplicaSet"};
+static const char *const serving[] = {"Deployment", "ReplicaSet", "StatefulSet"};
 
 /* Kinds that others serve: those that are queued, and what is looked at on the way from a pod to one of them. */
 static const struct {
