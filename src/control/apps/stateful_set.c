@@ -168,7 +168,7 @@ static int64_t newest(const struct stateful_look *l) {
     return l->n_revisions ? l->revisions[l->n_revisions - 1].number : 0;
 }
 
-/* The template has no revision yet. */
+/* The template has no revision yet; when it has one, the set is looked at again. */
 static enum work make_revision(struct stateful_look *l) {
     char hash[TEMPLATE_HASH_MAX];
     const struct stateful_set_status *s = l->set.status;
@@ -187,6 +187,8 @@ static enum work make_revision(struct stateful_look *l) {
     struct round *round = r == 0 ? controller_begin(&l->c->base) : NULL;
     if (round) {
         round_create(round, k, l->obj->ns, buf_view(&b));
+        workqueue_look(l->c->base.queue, (struct work_key){CLAIM_OWNER, l->obj->ns, l->obj->name},
+                       0);
     }
     buf_release(&b);
     return round ? round_end(round) : WORK_RETRY;
