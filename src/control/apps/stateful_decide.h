@@ -8,7 +8,7 @@
 #ifndef BERTH_CONTROL_STATEFUL_DECIDE_H
 #define BERTH_CONTROL_STATEFUL_DECIDE_H
 
-#include "api/tables/view_stateful.h"
+#include "api/tables/view_apps.h"
 #include "control/apps/owned_pods.h"
 
 enum { STATEFUL_BURST = 500 }; /* pods that are made at once */
