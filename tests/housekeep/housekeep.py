@@ -242,6 +242,10 @@ def test_daemon_set(b):
     pods = wait_for("the old one is gone", lambda: len(b.get("pods")["items"]) == 1 and b.get("pods")["items"], 60)
     check(pods[0]["metadata"]["uid"] != first[0]["metadata"]["uid"], "a new pod")
     check(pods[0]["spec"]["containers"][0].get("env") == [{"name": "A", "value": "b"}], pods[0]["spec"])
+    expect(b.kubectl("rollout", "history", "daemonset/agent"), "2 ")
+    b.kubectl("rollout", "undo", "daemonset/agent")
+    b.kubectl("rollout", "status", "daemonset/agent", "--timeout=90s")
+    check("env" not in b.get("ds", "agent")["spec"]["template"]["spec"]["containers"][0], "the template is as it was")
     header = b.kubectl("get", "ds").split("\n")[0].split()
     check(header == "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE NODE SELECTOR AGE".split(), header)
     node = b.get("nodes")["items"][0]["metadata"]["name"]

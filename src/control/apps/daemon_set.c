@@ -4,6 +4,7 @@
 #include "api/schema/codec.h"
 #include "base/limits.h"
 #include "control/apps/claims.h"
+#include "control/apps/daemon_history.h"
 #include "control/apps/daemon_set_decide.h"
 #include "control/apps/template_text.h"
 #include "control/kit/edit.h"
@@ -12,8 +13,8 @@
 
 #define HASH_LABEL "controller-revision-hash"
 
-enum { SETS, PODS, NODES };                        /* of the row's kinds */
-enum { WRITE_STATUS, WRITE_CREATE, WRITE_DELETE }; /* tags */
+enum { SETS, PODS, NODES, REVISIONS };                            /* of the row's kinds */
+enum { WRITE_STATUS, WRITE_CREATE, WRITE_DELETE, WRITE_HISTORY }; /* tags */
 enum { STEP_ARENA = 256 << 20, SCRATCH = 64 << 20 };
 
 struct daemon_set_controller {
@@ -204,7 +205,8 @@ static int answered(void *ctx, struct round *r, uint64_t tag, const struct write
     const struct object *set =
         mirror_get(c->base.env.mirror, c->base.kinds[SETS], round_ns(r), round_name(r));
     bool made = tag == WRITE_CREATE;
-    if (tag == WRITE_STATUS || (tag == WRITE_DELETE && res->code == ERR_NOT_FOUND)) {
+    if (tag == WRITE_STATUS || tag == WRITE_HISTORY ||
+        (tag == WRITE_DELETE && res->code == ERR_NOT_FOUND)) {
         return res->code == ERR_NOT_FOUND ? 0 : res->code;
     }
     if (set && res->code != 0) {
@@ -299,10 +301,30 @@ static void tell_ended(const struct daemon_step *l) {
     }
 }
 
+static bool has_pods_of(void *ctx, struct str hash) {
+    const struct daemon_step *l = ctx;
+    for (size_t i = 0; i < l->facts.n_pods; i++) {
+        if (str_eq(object_label(l->facts.pods[i].pod.obj, STR(HASH_LABEL)), hash)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum work carry_out(struct daemon_step *l) {
     struct daemon_set want = l->set;
+    struct daemon_history history = {.mirror = l->c->base.env.mirror,
+                                     .kind = l->c->base.kinds[REVISIONS],
+                                     .set = l->obj,
+                                     .tree = l->tree,
+                                     .hash = str_of(l->hash),
+                                     .limit = l->set.spec->revision_history_limit,
+                                     .arena = &l->c->base.arena,
+                                     .lives = has_pods_of,
+                                     .ctx = l};
     tell_ended(l);
-    if (!l->plan.write_status && !l->plan.n_creates && !l->plan.n_deletes) {
+    if (!l->plan.write_status && !l->plan.n_creates && !l->plan.n_deletes &&
+        daemon_history_keep(&history, NULL) == 0) {
         return WORK_OK;
     }
     struct round *r = controller_begin(&l->c->base);
@@ -319,6 +341,8 @@ static enum work carry_out(struct daemon_step *l) {
         round_tag(r, WRITE_DELETE);
         round_remove(r, pod->kind, pod->ns, pod->name, &o);
     }
+    round_tag(r, WRITE_HISTORY);
+    (void)daemon_history_keep(&history, r);
     return round_end(r);
 }
 
@@ -405,7 +429,9 @@ const struct controller_row daemon_set_controller = {
     CONTROLLER_KINDS([SETS] = {"apps", "DaemonSet", set_changed, .first = true, .may = MAY_STATUS},
                      [PODS] = {"", "Pod", pod_changed, .first = true,
                                .may = MAY_CREATE | MAY_PATCH | MAY_DELETE},
-                     [NODES] = {"", "Node", node_changed}),
+                     [NODES] = {"", "Node", node_changed},
+                     [REVISIONS] = {"apps", "ControllerRevision",
+                                    .may = MAY_CREATE | MAY_PATCH | MAY_DELETE}),
     .step = step,
     .arena = STEP_ARENA,
     .size = sizeof(struct daemon_set_controller),

@@ -4,6 +4,8 @@
  */
 #include "control/apps/daemon_set.h"
 
+#include <stdlib.h>
+
 #include "base/test.h"
 #include "control/test/fake_world.h"
 
@@ -222,6 +224,47 @@ static void a_rolling_update_goes_node_by_node(void **state) {
     assert_string_equal(fake_world_text(set(), "status.observedGeneration"), "2");
 }
 
+#define ONE                                                                                        \
+    "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"one\"}]}}}}"
+#define THREE                                                                                      \
+    "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"three\"}]}}}}"
+
+static bool add_revision(void *ctx, const struct object *o) {
+    int64_t *sum = ctx;
+    *sum += atoll(fake_world_text(o, "revision"));
+    assert_non_null(strstr(fake_world_text(o, "data"), "\"$patch\":\"replace\""));
+    return true;
+}
+
+static int64_t revisions(void) {
+    int64_t sum = 0;
+    mirror_scan(w.mirror, fake_world_kind("ControllerRevision"), STR(""), add_revision, &sum);
+    return sum;
+}
+
+/* A template that was there before is the newest again; the oldest ones go. */
+static void revisions_are_kept(void **state) {
+    put_node("n1", "", "");
+    put_set("\"revisionHistoryLimit\":1,", "");
+    live(4);
+    assert_int_equal(fake_world_count(&w, "ControllerRevision"), 1);
+    fake_world_patch(&w, "DaemonSet", "default", "d", "", TWO);
+    live(8);
+    assert_int_equal(fake_world_count(&w, "ControllerRevision"), 2);
+    assert_int_equal(revisions(), 1 + 2);
+    fake_world_patch(&w, "DaemonSet", "default", "d", "", ONE);
+    live(8);
+    assert_int_equal(fake_world_count(&w, "ControllerRevision"), 2);
+    assert_int_equal(revisions(), 2 + 3);
+    fake_world_patch(&w, "DaemonSet", "default", "d", "", THREE);
+    live(8);
+    assert_int_equal(fake_world_count(&w, "ControllerRevision"), 2);
+    assert_int_equal(revisions(), 3 + 4);
+    uint64_t writes = w.writes;
+    fake_world_run(&w, 600 * NS_PER_SEC);
+    assert_int_equal(w.writes, writes);
+}
+
 static void on_delete_waits_for_people(void **state) {
     char names[8][64] = {{0}};
     put_node("n1", "", "");
@@ -270,6 +313,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_pod_on_every_node_that_fits, setup, teardown),
         cmocka_unit_test_setup_teardown(its_pods, setup, teardown),
         cmocka_unit_test_setup_teardown(a_rolling_update_goes_node_by_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(revisions_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(on_delete_waits_for_people, setup, teardown),
         cmocka_unit_test_setup_teardown(a_surge_comes_first, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_that_ended_are_replaced, setup, teardown),
