@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "api/tables/view_stateful.h"
+#include "api/tables/view_apps.h"
 #include "base/limits.h"
 #include "control/apps/stateful_write.h"
 #include "control/kit/edit.h"
