@@ -110,10 +110,10 @@ static enum work policy_make(struct reservation_controller *c) {
         return WORK_OK;
     }
     struct meta meta = {.name = STR(RESERVATION_POLICY_NAME)};
-    struct reservation_policy_spec spec = {0};
     struct buf b;
     buf_init(&b, LIMIT_OBJECT_BYTES);
-    codec_encode_object(c->policies, &(struct reservation_policy){&meta, &spec}, &b);
+    /* Without a spec: it gets the defaults, of which a zero would not be one. */
+    codec_encode_object(c->policies, &(struct reservation_policy){.metadata = &meta}, &b);
     round = controller_begin(&c->base);
     if (buf_ok(&b) == 0) {
         round_create(round, c->policies, STR(""), buf_view(&b));
