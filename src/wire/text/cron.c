@@ -112,7 +112,7 @@ static int parse_field(struct str text, const struct bounds *b, uint64_t *ret, b
     uint64_t bits = 0;
     bool star = false;
     while (str_next(&rest, ',', &part)) {
-        struct cron_range r;
+        struct cron_range r = {.step = 1};
         if (part.n == 0) {
             continue;
         }
