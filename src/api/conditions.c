@@ -25,14 +25,15 @@ bool conditions_true(const struct condition_list *l, const char *type) {
 
 int conditions_copy(const struct condition_list *l, struct arena *a, struct condition_list *ret) {
     size_t n = l ? l->n : 0;
-    *ret = (struct condition_list){.v = ARENA_ARRAY(a, struct condition, n + 1)};
-    if (!ret->v) {
+    struct condition *v = ARENA_ARRAY(a, struct condition, n + 1);
+    if (!v) {
+        *ret = (struct condition_list){0};
         return ERR_NOMEM;
     }
-    ret->n = n;
     if (n) {
-        memcpy(ret->v, l->v, n * sizeof *l->v);
+        memcpy(v, l->v, n * sizeof *l->v);
     }
+    *ret = (struct condition_list){.v = v, .n = n};
     return 0;
 }
 
