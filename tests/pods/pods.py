@@ -96,7 +96,7 @@ class World:
 
 
 def one_pod_after_the_other(w):
-    w.b.apply(pod("a", "echo on $CUDA_VISIBLE_DEVICES; sleep 3"))
+    w.b.apply(pod("a", "echo on $CUDA_VISIBLE_DEVICES; sleep 8"))
     w.runs("a")
     w.b.apply(pod("b", "echo on $CUDA_VISIBLE_DEVICES; exit 3"))
     time.sleep(1)
