@@ -151,7 +151,7 @@ const char *kind_api_version(const struct kind *k) {
         "apiextensions.k8s.io/v1", "authentication.k8s.io/v1", "authorization.k8s.io/v1",
         "apps/v1", "batch/v1", "berth.dev/v1alpha1",
         "coordination.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1",
-        "kueue.x-k8s.io/v1beta2",
+        "kueue.x-k8s.io/v1beta2", "networking.k8s.io/v1",
         "node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1",
         "visibility.kueue.x-k8s.io/v1beta2", "admissionregistration.k8s.io/v1",
     };

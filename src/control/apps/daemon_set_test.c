@@ -70,7 +70,7 @@ static bool add_pod(void *ctx, const struct object *o) {
     const char *values = strstr(text, "\"values\":[\"");
     buf_f(&l->b, "%s%.2s", l->b.n ? " " : "", values ? values + 11 : "??");
     if (l->images) {
-        buf_f(&l->b, "%s", strstr(o->json.p, "\"image\":\"two\"") ? "=two" : "=one");
+        buf_f(&l->b, "%s", str_contains(o->json, STR("\"image\":\"two\"")) ? "=two" : "=one");
     }
     return true;
 }

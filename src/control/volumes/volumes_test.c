@@ -232,8 +232,8 @@ static void the_first_pod_says_where(void **state) {
     assert_int_equal(fake_world_count(&w, "PersistentVolume"), 0);
     put_pod("p", "c", "n2");
     run();
-    assert_true(strstr(fake_world_get(&w, "PersistentVolume", "", made_for("c"))->json.p,
-                       "\"values\":[\"n2\"]") != NULL);
+    assert_true(str_contains(fake_world_get(&w, "PersistentVolume", "", made_for("c"))->json,
+                             STR("\"values\":[\"n2\"]")));
 }
 
 static void a_snapshot_is_taken_and_restored(void **state) {
@@ -263,8 +263,8 @@ static void a_snapshot_is_taken_and_restored(void **state) {
     assert_string_equal(
         fake_world_text(fake_world_get(&w, "VolumeSnapshot", "a", "s"), "status.readyToUse"),
         "true");
-    assert_true(strstr(fake_world_get(&w, "PersistentVolume", "", made_for("r"))->json.p,
-                       "\"berth.dev/volume-source\":\"snapshot/h\"") != NULL);
+    assert_true(str_contains(fake_world_get(&w, "PersistentVolume", "", made_for("r"))->json,
+                             STR("\"berth.dev/volume-source\":\"snapshot/h\"")));
     fake_world_delete(&w, "VolumeSnapshot", "a", "s", "");
     run();
     assert_non_null(fake_world_get(&w, "VolumeSnapshot", "a", "s")); /* its files are there yet */
