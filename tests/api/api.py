@@ -180,7 +180,7 @@ def kinds_of_others(s):
         return json.dumps({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": {}})
 
     for api, kind, text in (("v1", "ReplicationController", "Berth has no kind ReplicationController"),
-                            ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: pods have the network"),
+                            ("networking.k8s.io/v1", "Ingress", "Berth has no kind Ingress: make a Service of type NodePort"),
                             ("autoscaling/v2", "HorizontalPodAutoscaler", "nothing here is scaled")):
         s.check("create -f -", text, 1, manifest(api, kind))
         s.check("apply -f -", text, 1, manifest(api, kind))
@@ -188,8 +188,8 @@ def kinds_of_others(s):
     s.check("get all", "(?!.*Berth has no)")
     s.check("create -f -", "ensure CRDs are installed first", 1, manifest("example.com/v1", "Widget"))
     groups = s.raw("/apis")["groups"]
-    s.judge("the older form has what is served", not any(g["name"] == "networking.k8s.io" for g in groups), groups,
-            "no networking.k8s.io")
+    s.judge("the older form has what is served", not any(g["name"] == "autoscaling" for g in groups), groups,
+            "no autoscaling")
 
 
 def pods_and_jobs(s):

@@ -3,17 +3,13 @@
 
 #include "api/schema/kind.h"
 
-#define RUNS "Berth runs pods and Jobs, and gives them GPUs from queues: make a Job"
-#define NETWORK "pods have the network of the machine"
-
 static const struct unserved rows[] = {
     {"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
      "horizontalpodautoscaler", "hpa", true, "nothing here is scaled by load"},
     {"", "v1", "ReplicationController", "replicationcontrollers", "replicationcontroller", "rc",
-     true, RUNS},
-    {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true, NETWORK},
-    {"networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "networkpolicy", "netpol", true,
-     NETWORK},
+     true, "make a Deployment"},
+    {"networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", "ing", true,
+     "make a Service of type NodePort, or use kubectl port-forward"},
 };
 
 const struct unserved *unserved_next(size_t *i) {
