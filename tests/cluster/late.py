@@ -106,7 +106,12 @@ class Test:
         return f"{BOOKINGS}/namespaces/{self.ns}/reservations/{name}"
 
     def quota(self, plural, name):
-        o = self.api.get(f"{KUEUE}/{plural}/{name}")
+        """What the object gives. A booking's status names its queue while that is still being made: until then it gives 0."""
+        path = f"{KUEUE}/{plural}/{name}"
+        status, o = self.api.request("GET", path, ok=False)
+        if status == 404:
+            return 0
+        check(status == 200, f"GET {path}: {status} {o.get('message')}")
         return sum(int(r["nominalQuota"]) for g in o["spec"].get("resourceGroups", []) for f in g["flavors"]
                    for r in f["resources"] if r["name"] == GPU)
 
